@@ -1,0 +1,25 @@
+#!/bin/sh
+# Installs the Debian packages that the tests use, where that is possible without asking anybody.
+# Whatever is missing afterwards is not fatal: the tests that need it are skipped and say so by name.
+set -u
+
+# package:program it brings
+wanted="e2fsprogs:mkfs.ext4 util-linux:losetup btrfs-progs:mkfs.btrfs"
+
+missing=""
+PATH="$PATH:/usr/sbin:/sbin"
+for entry in $wanted; do
+    command -v "${entry#*:}" >/dev/null 2>&1 || missing="$missing ${entry%%:*}"
+done
+[ -n "$missing" ] || exit 0
+
+if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null 2>&1; then
+    echo "missing for some tests:$missing (apt-get install$missing); those tests will be skipped" >&2
+    exit 0
+fi
+export DEBIAN_FRONTEND=noninteractive
+# shellcheck disable=SC2086 # a list of packages
+apt-get install -y --no-install-recommends $missing >/dev/null 2>&1 ||
+    { apt-get update >/dev/null 2>&1 && apt-get install -y --no-install-recommends $missing >/dev/null 2>&1; } ||
+    echo "could not install:$missing; the tests that need them will be skipped" >&2
+exit 0
