@@ -1,0 +1,325 @@
+//! What types cannot say: settings that do not fit each other, and decisions that cannot be made.
+
+use super::combine::{Places, list, option_name};
+use super::{
+    CommandWorkload, Configuration, Decide, Experiment, Factor, Filesystem, IoEngine, IoWorkload, LoopVolume,
+    MachineSpec, SyncMode, Volume, Workload,
+};
+use crate::diagnostic::{Diagnostic, nearest};
+use crate::units::Bytes;
+
+/// Below this mkfs.ext4 makes filesystems without a journal, which answers another question.
+const SMALLEST_LOOP: Bytes = Bytes(16 << 20);
+/// A larger block than this is no single request anywhere.
+const LARGEST_BLOCK: Bytes = Bytes(64 << 20);
+const LARGEST_DEPTH: u32 = 4096;
+const MOST_JOBS: u32 = 256;
+
+struct Findings<'a> {
+    places: &'a Places<'a>,
+    found: Vec<Diagnostic>,
+}
+
+impl Findings<'_> {
+    fn value(&mut self, path: &str, message: impl Into<String>, label: &str) {
+        self.found.push(self.places.at_value(Diagnostic::new("io0006", message), path, label));
+    }
+
+    fn key(&mut self, path: &str, message: impl Into<String>, label: &str) {
+        self.found.push(self.places.at_key(Diagnostic::new("io0006", message), path, label));
+    }
+}
+
+/// Checks one configuration.
+pub(super) fn configuration(configuration: &Configuration, places: &Places<'_>) -> Vec<Diagnostic> {
+    let mut findings = Findings { places, found: Vec::new() };
+    let stack = &configuration.stack;
+    match &stack.volume {
+        Volume::Loop(volume) => check_loop(volume, &mut findings),
+        Volume::Block(volume) => {
+            if volume.devices.len() != 1 {
+                let message =
+                    format!("a block volume without an array is one device, not {}", volume.devices.len());
+                findings.value("stack.volume.devices", message, "expected [\"/dev/disk/by-id/...\"]");
+            }
+            for (index, device) in volume.devices.iter().enumerate() {
+                if !device.is_absolute() {
+                    let message = format!("`{}` is not an absolute path", device.display());
+                    findings.value(
+                        &format!("stack.volume.devices[{index}]"),
+                        message,
+                        "a device starts with /dev/",
+                    );
+                }
+            }
+        }
+        Volume::Directory(_) => {
+            if stack.filesystem != Filesystem::None {
+                let message = "a directory already lies on a filesystem; none can be made in it";
+                findings.key("stack.filesystem", message, "leave this out, or use a `loop` volume");
+            }
+            if !stack.queue.is_empty() {
+                findings.key("stack.queue", "a directory has no queue of its own to set", "leave this out");
+            }
+        }
+    }
+    if stack.filesystem == Filesystem::None && !stack.mount.is_empty() {
+        let message = "there is no filesystem that these options could be used with";
+        findings.key("stack.mount", message, "add `filesystem = { kind = \"ext4\" }`");
+    }
+    check_mount_options(&stack.mount.options, &mut findings);
+    match &configuration.workload {
+        Workload::Io(io) => check_io(io, configuration, &mut findings),
+        Workload::Command(command) => check_command(command, &mut findings),
+    }
+    findings.found
+}
+
+fn check_loop(volume: &LoopVolume, findings: &mut Findings<'_>) {
+    if volume.size < SMALLEST_LOOP {
+        let message = format!("a loop volume of {} is too small", volume.size);
+        findings.value("stack.volume.size", message, &format!("at least {SMALLEST_LOOP}"));
+    } else if !volume.size.0.is_multiple_of(4096) {
+        let message = format!("{} is not a multiple of 4KiB", volume.size);
+        findings.value("stack.volume.size", message, "a loop device has whole blocks");
+    }
+    if volume.directory.as_ref().is_some_and(|directory| !directory.is_absolute()) {
+        findings.value("stack.volume.directory", "the directory is not an absolute path", "start it with /");
+    }
+}
+
+fn check_mount_options(options: &[String], findings: &mut Findings<'_>) {
+    for (index, option) in options.iter().enumerate() {
+        let path = format!("stack.mount.options[{index}]");
+        if option.is_empty() || option.contains([',', ' ', '\t', '\n', '\0']) {
+            findings.value(&path, format!("`{option}` is not one mount option"), "one option an entry");
+        }
+        let name = option_name(option);
+        if options.iter().take(index).any(|earlier| option_name(earlier) == name) {
+            let message = format!("`{option}` contradicts or repeats another option");
+            findings.value(&path, message, "the kernel would take the last one only");
+        }
+    }
+}
+
+fn check_io(io: &IoWorkload, configuration: &Configuration, findings: &mut Findings<'_>) {
+    if io.bs.0 == 0 || io.bs > LARGEST_BLOCK {
+        findings.value("workload.bs", format!("a block size of {} is out of range", io.bs), "1B to 64MiB");
+        return;
+    }
+    if io.direct && !io.bs.0.is_multiple_of(512) {
+        let message = format!("{} cannot be read or written with `direct`", io.bs);
+        findings.value("workload.bs", message, "a multiple of 512B, the smallest sector");
+    }
+    if io.iodepth == 0 || io.iodepth > LARGEST_DEPTH {
+        findings.value("workload.iodepth", "the depth is out of range", "1 to 4096");
+    }
+    if io.numjobs == 0 || io.numjobs > MOST_JOBS {
+        findings.value("workload.numjobs", "the number of jobs is out of range", "1 to 256");
+    }
+    if io.engine == IoEngine::Sync && io.iodepth > 1 {
+        let message = format!("synchronous calls cannot keep {} requests in flight", io.iodepth);
+        findings.value("workload.iodepth", message, "1 with `engine = \"sync\"`; use `numjobs` for more");
+    }
+    if io.runtime.is_none() && io.io_size.is_none() {
+        findings.key(
+            "workload",
+            "the workload has no end",
+            "give it `runtime = \"10s\"` or `io_size = \"1GiB\"`",
+        );
+    }
+    if io.runtime.is_some_and(|runtime| runtime.0.is_zero()) {
+        findings.value(
+            "workload.runtime",
+            "nothing can be measured in no time",
+            "at least 100ms is sensible",
+        );
+    }
+    if io.io_size.is_some_and(|size| size.0 == 0) {
+        findings.value("workload.io_size", "nothing can be measured with no bytes", "at least one block");
+    }
+    if !io.rw.writes() {
+        for (key, set) in
+            [("fsync", io.fsync > 0), ("fdatasync", io.fdatasync > 0), ("sync", io.sync != SyncMode::None)]
+        {
+            if set {
+                let message = format!("`{key}` does nothing in a workload that only reads");
+                findings.value(&format!("workload.{key}"), message, "leave it out, or write");
+            }
+        }
+    }
+    if io.fsync > 0 && io.fdatasync > 0 {
+        findings.value(
+            "workload.fdatasync",
+            "both `fsync` and `fdatasync` are asked for",
+            "choose one of them",
+        );
+    }
+    if let Some(size) = io.size {
+        if size < io.bs {
+            findings.value(
+                "workload.size",
+                format!("{size} does not hold one block of {}", io.bs),
+                "too small",
+            );
+        }
+        if let (Volume::Loop(volume), true) = (&configuration.stack.volume, size.0 > 0)
+            && size.0 > volume.size.0 / 10 * 9
+            && configuration.stack.filesystem != Filesystem::None
+        {
+            let message = format!("a file of {size} does not fit on a volume of {}", volume.size);
+            findings.value("workload.size", message, "a filesystem keeps about a tenth for itself");
+        }
+    } else if configuration.stack.filesystem != Filesystem::None
+        || matches!(configuration.stack.volume, Volume::Directory(_))
+    {
+        findings.key("workload", "the workload's file has no size", "give it `size = \"128MiB\"`");
+    }
+}
+
+fn check_command(command: &CommandWorkload, findings: &mut Findings<'_>) {
+    if command.argv.first().is_none_or(String::is_empty) {
+        findings.value("workload.argv", "there is no program to run", "expected [\"program\", \"argument\"]");
+    }
+    if command.argv.iter().any(|argument| argument.contains('\0')) {
+        findings.value("workload.argv", "an argument holds a NUL byte", "no program can receive it");
+    }
+    for name in command.env.keys() {
+        if name.is_empty() || name.contains(['=', '\0']) {
+            findings.key(&format!("workload.env.{name}"), format!("`{name}` cannot name a variable"), "here");
+        } else if name.starts_with("IOSTONE_") {
+            findings.key(
+                &format!("workload.env.{name}"),
+                format!("`{name}` is set by iostone itself"),
+                "rename it",
+            );
+        }
+    }
+}
+
+/// Finds the factor and level that the baseline names.
+pub(super) fn baseline(
+    decide: &Decide,
+    factors: &[Factor],
+    places: &Places<'_>,
+    errors: &mut Vec<Diagnostic>,
+) -> (String, String) {
+    if factors.is_empty() {
+        return (String::new(), decide.baseline.clone());
+    }
+    let (of_factor, level) = match decide.baseline.split_once('=') {
+        Some((factor, level)) => (Some(factor.trim()), level.trim()),
+        None => (None, decide.baseline.as_str()),
+    };
+    let holders: Vec<&Factor> = factors
+        .iter()
+        .filter(|factor| of_factor.is_none_or(|name| name == factor.name))
+        .filter(|factor| factor.levels.iter().any(|candidate| candidate == level))
+        .collect();
+    let error = match holders.as_slice() {
+        [factor] => return (factor.name.clone(), level.to_owned()),
+        [] => {
+            let levels: Vec<&str> =
+                factors.iter().flat_map(|factor| &factor.levels).map(String::as_str).collect();
+            let error = Diagnostic::new("io0008", format!("no level is called `{}`", decide.baseline));
+            let error = places.at_value(error, "decide.baseline", "not a level");
+            match nearest(level, levels.iter().copied()) {
+                Some(near) => error.fix(format!("\"{near}\"")),
+                None => error.note(format!("expected {}", list(&levels))),
+            }
+        }
+        several => {
+            let choices: Vec<String> =
+                several.iter().map(|factor| format!("{}={level}", factor.name)).collect();
+            let error = Diagnostic::new("io0008", format!("several factors have a level `{level}`"));
+            places
+                .at_value(error, "decide.baseline", "which of them?")
+                .note(format!("write {}", list(&choices)))
+        }
+    };
+    errors.push(error);
+    (String::new(), level.to_owned())
+}
+
+/// Checks the experiment as a whole.
+pub(super) fn experiment(experiment: &Experiment, places: &Places<'_>) -> Vec<Diagnostic> {
+    let mut findings = Findings { places, found: Vec::new() };
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let name = &experiment.name;
+    if name.is_empty() || name.len() > 64 || name.starts_with('.') || !name.chars().all(plain) {
+        let message = format!("`{name}` cannot name a run directory");
+        findings.value("name", message, "up to 64 letters, digits, `-`, `_` and `.`, no leading `.`");
+    }
+    check_decide(experiment, &mut findings);
+    if let MachineSpec::Agent(agent) = &experiment.machine
+        && agent.argv.first().is_none_or(String::is_empty)
+    {
+        let example = "expected [\"ssh\", \"host\", \"iostone\", \"agent\"]";
+        findings.value("machine.argv", "there is no program that would start the agent", example);
+    }
+    if experiment.trials.warmups > 10 {
+        findings.value("trials.warmups", "more than ten warm-ups are no warm-up", "0 to 10");
+    }
+    let first = experiment.configurations.first();
+    for (index, configuration) in experiment.configurations.iter().enumerate() {
+        let twin = experiment.configurations.iter().take(index).find(|earlier| {
+            earlier.stack == configuration.stack && earlier.workload == configuration.workload
+        });
+        if let Some(twin) = twin {
+            let message = format!("`{}` and `{}` are the same configuration", twin.name, configuration.name);
+            findings.key("factor", message, "levels that set nothing different");
+            if let Some(found) = findings.found.last_mut() {
+                found.notes.push("to measure the machine's noise, use `iostone run --aa`".to_owned());
+            }
+            break;
+        }
+        if first.is_some_and(|first| first.workload.kind() != configuration.workload.kind()) {
+            findings.key(
+                "workload",
+                "the kind of workload cannot be varied",
+                "figures of two kinds cannot be compared",
+            );
+            break;
+        }
+    }
+    findings.found
+}
+
+fn check_decide(experiment: &Experiment, findings: &mut Findings<'_>) {
+    let decide = &experiment.decide;
+    if let Some(configuration) = experiment.configurations.first() {
+        let names: Vec<&str> = configuration.workload.metrics().iter().map(|metric| metric.name).collect();
+        if !names.contains(&decide.metric.as_str()) {
+            let kind = configuration.workload.kind();
+            let error = Diagnostic::new(
+                "io0008",
+                format!("a workload of kind `{kind}` has no metric `{}`", decide.metric),
+            );
+            let error = findings.places.at_value(error, "decide.metric", "not one of its figures");
+            findings.found.push(match nearest(&decide.metric, names.iter().copied()) {
+                Some(near) => error.fix(format!("\"{near}\"")),
+                None => error.note(format!("expected {}", list(&names))),
+            });
+        }
+    }
+    if !(decide.margin.0 > 0.0 && decide.margin.0 < 1.0) {
+        findings.value(
+            "decide.margin",
+            format!("a margin of {} cannot be used", decide.margin),
+            "above 0%, below 100%",
+        );
+    }
+    if !(0.5..=0.999).contains(&decide.confidence.0) {
+        let message = format!("a confidence of {} cannot be used", decide.confidence);
+        findings.value("decide.confidence", message, "50% to 99.9%");
+    }
+    let blocks = decide.blocks;
+    if blocks.min > blocks.max {
+        let message =
+            format!("the least number of blocks, {}, is above the most, {}", blocks.min, blocks.max);
+        findings.value("decide.blocks", message, "min is at most max");
+    }
+    if blocks.max == 0 || blocks.max > 400 {
+        findings.value("decide.blocks", "the number of blocks is out of range", "1 to 400");
+    }
+}

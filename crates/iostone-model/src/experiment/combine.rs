@@ -1,0 +1,248 @@
+//! Combines factors: every combination of levels, each with its settings laid over the experiment's own.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use toml::{Table, Value};
+
+use super::source::{Source, join};
+use crate::diagnostic::{Diagnostic, nearest};
+
+/// The layers a level's settings may start with; each stands for itself below `stack`.
+pub(super) const LAYERS: &[&str] = &["volume", "array", "queue", "filesystem", "mount", "container", "limit"];
+
+/// Where a setting came from, so that an error in it points there.
+#[derive(Debug, Clone)]
+pub(super) enum Origin {
+    /// A path of the file.
+    File(String),
+    /// `--set`, as it was typed.
+    CommandLine(String),
+}
+
+/// The file's places, and the origins of settings that were laid over others.
+pub(super) struct Places<'a> {
+    pub(super) source: &'a Source,
+    pub(super) origins: BTreeMap<String, Origin>,
+}
+
+impl Places<'_> {
+    /// The origin of a path: of its longest leading part that was laid over, else the file's own.
+    fn origin(&self, path: &str) -> Origin {
+        let mut end = path.len();
+        loop {
+            let part = path.get(..end).unwrap_or_default();
+            match self.origins.get(part) {
+                Some(Origin::File(from)) => {
+                    return Origin::File(format!("{from}{}", path.get(end..).unwrap_or_default()));
+                }
+                Some(origin @ Origin::CommandLine(_)) => return origin.clone(),
+                None => {}
+            }
+            match part.rfind(['.', '[']) {
+                Some(shorter) => end = shorter,
+                None => return Origin::File(path.to_owned()),
+            }
+        }
+    }
+
+    /// Points a diagnostic at the value of a path.
+    pub(super) fn at_value(&self, diagnostic: Diagnostic, path: &str, text: &str) -> Diagnostic {
+        self.at(diagnostic, path, text, |source, path| source.value(path).or_else(|| source.nearest(path)))
+    }
+
+    /// Points a diagnostic at the key of a path.
+    pub(super) fn at_key(&self, diagnostic: Diagnostic, path: &str, text: &str) -> Diagnostic {
+        self.at(diagnostic, path, text, |source, path| source.key(path).or_else(|| source.nearest(path)))
+    }
+
+    fn at(
+        &self,
+        diagnostic: Diagnostic,
+        path: &str,
+        text: &str,
+        find: impl Fn(&Source, &str) -> Option<Range<usize>>,
+    ) -> Diagnostic {
+        match self.origin(path) {
+            Origin::File(from) => diagnostic.at(find(self.source, &from), text),
+            Origin::CommandLine(typed) => diagnostic.note(format!("this came from `--set {typed}`")),
+        }
+    }
+}
+
+/// A factor as the file has it.
+pub(super) struct RawFactor {
+    pub(super) name: String,
+    /// Each level's name, settings (`stack` and `workload` at the top) and path in the file.
+    pub(super) levels: Vec<(String, Table, String)>,
+}
+
+/// The settings of one combination of levels.
+pub(super) struct Combination<'a> {
+    pub(super) name: String,
+    pub(super) levels: BTreeMap<String, String>,
+    pub(super) settings: Table,
+    pub(super) places: Places<'a>,
+}
+
+/// Every combination of the factors' levels over the base settings, the first factor varying slowest.
+pub(super) fn combine<'a>(
+    base: &Table,
+    origins: &BTreeMap<String, Origin>,
+    factors: &[RawFactor],
+    source: &'a Source,
+) -> Vec<Combination<'a>> {
+    let start = Combination {
+        name: String::new(),
+        levels: BTreeMap::new(),
+        settings: base.clone(),
+        places: Places { source, origins: origins.clone() },
+    };
+    let mut combinations = vec![start];
+    for factor in factors {
+        combinations = combinations
+            .into_iter()
+            .flat_map(|combination| {
+                factor.levels.iter().map(move |level| extend(&combination, factor, level)).collect::<Vec<_>>()
+            })
+            .collect();
+    }
+    for combination in &mut combinations {
+        if combination.name.is_empty() {
+            "only".clone_into(&mut combination.name);
+        }
+    }
+    combinations
+}
+
+fn extend<'a>(
+    combination: &Combination<'a>,
+    factor: &RawFactor,
+    (level, settings, path): &(String, Table, String),
+) -> Combination<'a> {
+    let mut extended = Combination {
+        name: if combination.name.is_empty() {
+            level.clone()
+        } else {
+            format!("{}, {level}", combination.name)
+        },
+        levels: combination.levels.clone(),
+        settings: combination.settings.clone(),
+        places: Places { source: combination.places.source, origins: combination.places.origins.clone() },
+    };
+    extended.levels.insert(factor.name.clone(), level.clone());
+    for (section, values) in settings {
+        // Settings of the stack stand in a level without `stack.`, so their place in the file is one segment shorter.
+        let from = if section == "stack" { path.clone() } else { join(path, section) };
+        lay_over(&mut extended.settings, section, values, section, &from, &mut extended.places.origins);
+    }
+    extended
+}
+
+/// Lays a value over what stands at a key: tables are merged, mount options are added by name, the rest is replaced.
+fn lay_over(
+    table: &mut Table,
+    key: &str,
+    value: &Value,
+    path: &str,
+    from: &str,
+    origins: &mut BTreeMap<String, Origin>,
+) {
+    match (table.get_mut(key), value) {
+        (Some(Value::Table(below)), Value::Table(above)) => {
+            for (inner, value) in above {
+                lay_over(below, inner, value, &join(path, inner), &join(from, inner), origins);
+            }
+        }
+        (Some(Value::Array(below)), Value::Array(above)) if path == "stack.mount.options" => {
+            *below = add_options(below, above);
+            origins.insert(path.to_owned(), Origin::File(from.to_owned()));
+        }
+        _ => {
+            table.insert(key.to_owned(), value.clone());
+            origins.insert(path.to_owned(), Origin::File(from.to_owned()));
+        }
+    }
+}
+
+/// Mount options of the stack with a level's added; one of the same name takes the other's place.
+fn add_options(below: &[Value], above: &[Value]) -> Vec<Value> {
+    let name = |option: &Value| option.as_str().map(option_name);
+    let kept =
+        below.iter().filter(|old| !above.iter().any(|new| name(new).is_some() && name(new) == name(old)));
+    kept.chain(above).cloned().collect()
+}
+
+/// What a mount option is about: `barrier` for `barrier=0` and `nobarrier`, `atime` for `noatime` and `relatime`.
+pub(super) fn option_name(option: &str) -> String {
+    let name = option.split('=').next().unwrap_or(option);
+    match name {
+        "noatime" | "relatime" | "strictatime" | "norelatime" | "nostrictatime" => "atime".to_owned(),
+        "ro" | "rw" => "rw".to_owned(),
+        // `norecovery` and `noload` are names of their own; the prefix is dropped for all alike, which only means
+        // that `no...` and its positive exclude each other.
+        _ => name.strip_prefix("no").filter(|rest| rest.len() > 2).unwrap_or(name).to_owned(),
+    }
+}
+
+/// Reads a level's table: its first keys are layers of the stack, `stack` itself, or `workload`.
+pub(super) fn level_settings(
+    table: &Table,
+    path: &str,
+    source: &Source,
+    errors: &mut Vec<Diagnostic>,
+) -> Table {
+    let mut stack = Table::new();
+    let mut settings = Table::new();
+    for (key, value) in table {
+        match (key.as_str(), value) {
+            ("workload", Value::Table(_)) => {
+                settings.insert(key.clone(), value.clone());
+            }
+            ("stack", _) => errors.push(
+                Diagnostic::new("io0007", "a level's settings of the stack are written without `stack.`")
+                    .at(source.key(&join(path, key)), "write `mount.options`, `queue.write_cache`, ..."),
+            ),
+            (layer, _) if LAYERS.contains(&layer) => {
+                stack.insert(key.clone(), value.clone());
+            }
+            _ => {
+                let mut error = Diagnostic::new("io0007", format!("`{key}` is nothing that a level can set"))
+                    .at(source.key(&join(path, key)), "not a layer of the stack, nor `workload`")
+                    .note(format!("a level sets something below {}, or `workload`", list(LAYERS)));
+                if let Some(near) = nearest(key, LAYERS.iter().copied().chain(["workload"])) {
+                    error = error.fix(near);
+                }
+                errors.push(error);
+            }
+        }
+    }
+    if !stack.is_empty() {
+        settings.insert("stack".to_owned(), Value::Table(stack));
+    }
+    settings
+}
+
+/// `a`, `b` or `c`.
+pub(super) fn list<S: AsRef<str>>(words: &[S]) -> String {
+    let quoted: Vec<String> = words.iter().map(|word| format!("`{}`", word.as_ref())).collect();
+    match quoted.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
+        _ => quoted.concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_levels_option_takes_the_place_of_one_of_the_same_name() {
+        let values =
+            |options: &[&str]| options.iter().map(|o| Value::String((*o).to_owned())).collect::<Vec<_>>();
+        let added = add_options(&values(&["noatime", "barrier=1"]), &values(&["nobarrier"]));
+        assert_eq!(added, values(&["noatime", "nobarrier"]));
+        let added = add_options(&values(&["noatime"]), &values(&["relatime", "commit=1"]));
+        assert_eq!(added, values(&["relatime", "commit=1"]));
+    }
+}

@@ -1,0 +1,208 @@
+//! How an experiment decides: the metric, the margin, the blocks, the gates, and the pace of trials.
+
+use std::fmt;
+use std::str::FromStr;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::units::{BytesPerSecond, Fraction, Span};
+
+/// What is decided, and when it is certain enough.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Decide {
+    /// The figure; its direction comes with it.
+    pub metric: String,
+    /// The level that the others are held against; `factor=level` where a level's name occurs in two factors.
+    pub baseline: String,
+    /// Differences within it do not matter.
+    #[serde(default = "default_margin")]
+    pub margin: Fraction,
+    /// Of every verdict and interval, over all comparisons and looks together.
+    #[serde(default = "default_confidence")]
+    pub confidence: Fraction,
+    /// How many blocks.
+    #[serde(default)]
+    pub blocks: BlockBudget,
+    /// No new block is begun once the run, resumed sessions included, has taken this long.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<Span>,
+}
+
+/// The number of blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BlockBudget {
+    /// No verdict before so many.
+    #[serde(default = "default_minimum")]
+    pub min: u32,
+    /// Undecided after so many.
+    #[serde(default = "default_maximum")]
+    pub max: u32,
+}
+
+impl Default for BlockBudget {
+    fn default() -> Self {
+        Self { min: default_minimum(), max: default_maximum() }
+    }
+}
+
+/// The pace of trials.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Trials {
+    /// Rest between the building of the stack and the workload; prolonged up to tenfold while the device is busy.
+    #[serde(default = "default_settle")]
+    pub settle: Span,
+    /// Unrecorded trials of each configuration at the start of a session.
+    #[serde(default = "default_warmups")]
+    pub warmups: u32,
+    /// The seed of the order of trials and of the data written; drawn and recorded if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+}
+
+impl Default for Trials {
+    fn default() -> Self {
+        Self { settle: default_settle(), warmups: default_warmups(), seed: None }
+    }
+}
+
+/// The pre-declared checks of a trial's validity. None looks at the metric.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Gates {
+    /// Share of CPU time stolen by the hypervisor.
+    #[serde(default = "default_steal")]
+    pub steal: Gate<Fraction>,
+    /// Share of the control group's periods that its CPU quota cut short.
+    #[serde(default = "default_throttling")]
+    pub throttling: Gate<Fraction>,
+    /// By how much the bytes claimed may exceed those that the device served, where the workload does not use the
+    /// page cache.
+    #[serde(default = "default_served")]
+    pub served: Gate<Fraction>,
+    /// Traffic on the devices just before the workload starts.
+    #[serde(default = "default_idle")]
+    pub idle: Gate<BytesPerSecond>,
+    /// How far the wall clock may be moved during a trial.
+    #[serde(default = "default_clock")]
+    pub clock: Gate<Span>,
+}
+
+impl Default for Gates {
+    fn default() -> Self {
+        Self {
+            steal: default_steal(),
+            throttling: default_throttling(),
+            served: default_served(),
+            idle: default_idle(),
+            clock: default_clock(),
+        }
+    }
+}
+
+/// A limit, or `"off"`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Gate<T> {
+    /// Not looked at.
+    Off,
+    /// A trial above it does not count.
+    Limit(T),
+}
+
+impl<T: fmt::Display> fmt::Display for Gate<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("off"),
+            Self::Limit(limit) => limit.fmt(f),
+        }
+    }
+}
+
+impl<T: fmt::Display> Serialize for Gate<T> {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de, T> Deserialize<'de> for Gate<T>
+where
+    T: FromStr,
+    T::Err: fmt::Display,
+{
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if text == "off" {
+            return Ok(Self::Off);
+        }
+        text.parse()
+            .map(Self::Limit)
+            .map_err(|error: T::Err| serde::de::Error::custom(format!("{error}, or \"off\"")))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for Gate<T> {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        format!("GateOf{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let limit = generator.subschema_for::<T>();
+        schemars::json_schema!({ "anyOf": [{ "const": "off" }, limit] })
+    }
+}
+
+/// Where the trials run.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum MachineSpec {
+    /// This host, in this process.
+    #[default]
+    Local,
+    /// A host behind a command that starts `iostone agent` there and joins its standard input and output.
+    Agent(AgentCommand),
+}
+
+/// How an agent is started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AgentCommand {
+    /// The program and its arguments: `["ssh", "host", "iostone", "agent"]`.
+    pub argv: Vec<String>,
+}
+
+fn default_margin() -> Fraction {
+    Fraction(0.03)
+}
+fn default_confidence() -> Fraction {
+    Fraction(0.95)
+}
+fn default_minimum() -> u32 {
+    6
+}
+fn default_maximum() -> u32 {
+    40
+}
+fn default_settle() -> Span {
+    Span(std::time::Duration::from_millis(500))
+}
+fn default_warmups() -> u32 {
+    1
+}
+fn default_steal() -> Gate<Fraction> {
+    Gate::Limit(Fraction(0.05))
+}
+fn default_throttling() -> Gate<Fraction> {
+    Gate::Limit(Fraction(0.05))
+}
+fn default_served() -> Gate<Fraction> {
+    Gate::Limit(Fraction(0.10))
+}
+fn default_idle() -> Gate<BytesPerSecond> {
+    Gate::Limit(BytesPerSecond(8e6))
+}
+fn default_clock() -> Gate<Span> {
+    Gate::Limit(Span(std::time::Duration::from_millis(100)))
+}

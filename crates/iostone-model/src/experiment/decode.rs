@@ -1,0 +1,126 @@
+//! Decodes values into types, turning serde's complaints into diagnostics that point into the file.
+
+use serde::de::DeserializeOwned;
+use toml::Value;
+
+use super::combine::{Places, list};
+use super::source::join;
+use crate::diagnostic::{Diagnostic, nearest};
+
+pub(super) fn missing(places: &Places<'_>, path: &str, key: &str) -> Diagnostic {
+    let holder = if path.is_empty() { "the experiment".to_owned() } else { format!("`{path}`") };
+    let error = Diagnostic::new("io0003", format!("{holder} has no `{key}`"));
+    if path.is_empty() { error } else { places.at_key(error, path, &format!("`{key}` is missing here")) }
+}
+
+pub(super) fn unknown_key(places: &Places<'_>, path: &str, key: &str, known: &[&str]) -> Diagnostic {
+    let mut error = places.at_key(
+        Diagnostic::new("io0002", format!("`{key}` is not a known key here")),
+        path,
+        "unknown key",
+    );
+    match nearest(key, known.iter().copied()).or_else(|| synonym(key).filter(|word| known.contains(word))) {
+        Some(near) => error = error.fix(near),
+        None if known.is_empty() => {}
+        None => error = error.note(format!("expected {}", list(known))),
+    }
+    error
+}
+
+/// Words that people use for what iostone calls otherwise.
+fn synonym(word: &str) -> Option<&'static str> {
+    Some(match word {
+        "block" | "block_size" | "blocksize" => "bs",
+        "mode" | "pattern" | "readwrite" => "rw",
+        "depth" | "queue_depth" | "qd" => "iodepth",
+        "threads" | "jobs" => "numjobs",
+        "time" | "seconds" | "duration" => "runtime",
+        "ramp" | "warmup" => "ramp_time",
+        "command" | "cmd" | "args" => "argv",
+        "opts" => "options",
+        "device" | "path" => "devices",
+        "capacity" => "size",
+        "primary" | "figure" => "metric",
+        "tolerance" => "margin",
+        _ => return None,
+    })
+}
+
+/// Deserialises into `None`, and into nothing else.
+pub(super) struct Absent;
+
+impl<'de> serde::Deserializer<'de> for Absent {
+    type Error = serde::de::value::Error;
+
+    fn deserialize_any<V: serde::de::Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
+        Err(serde::de::Error::custom("absent"))
+    }
+
+    fn deserialize_option<V: serde::de::Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {
+        visitor.visit_none()
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf
+        unit unit_struct newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
+    }
+}
+
+/// Decodes a value, turning serde's complaint into one that points into the file.
+pub(super) fn decode<T: DeserializeOwned>(
+    value: Value,
+    path: &str,
+    places: &Places<'_>,
+) -> Result<T, Diagnostic> {
+    serde_path_to_error::deserialize(value).map_err(|error| {
+        let inner = error.path().to_string();
+        let message = error.inner().message().trim().to_owned();
+        let full = if inner == "." { path.to_owned() } else { format!("{path}.{inner}").replace(".[", "[") };
+        explain(&message, &full, path, places)
+    })
+}
+
+/// Names between backticks in one of serde's messages.
+fn quoted(message: &str) -> Vec<&str> {
+    message.split('`').skip(1).step_by(2).collect()
+}
+
+fn explain(message: &str, full: &str, section: &str, places: &Places<'_>) -> Diagnostic {
+    let words = quoted(message);
+    match words.split_first() {
+        Some((key, known)) if message.starts_with("unknown field") => {
+            let holder = full.strip_suffix(&format!(".{key}")).unwrap_or(full);
+            let error = unknown_key(places, &join(holder, key), key, known);
+            if message.contains("there are no fields") {
+                error.note("nothing can be set here")
+            } else {
+                error
+            }
+        }
+        Some((key, _)) if message.starts_with("missing field") => missing(places, full, key),
+        Some((word, known)) if message.starts_with("unknown variant") => {
+            let error = places.at_value(
+                Diagnostic::new("io0005", format!("`{word}` is not a value of `{}`", last_key(full))),
+                full,
+                "not one of its values",
+            );
+            match nearest(word, known.iter().copied()) {
+                Some(near) => error.fix(format!("\"{near}\"")),
+                None => error.note(format!("expected {}", list(known))),
+            }
+        }
+        _ if message.starts_with("invalid type") || message.starts_with("invalid value") => {
+            let expected = message.split_once("expected ").map_or(message, |(_, expected)| expected);
+            places.at_value(
+                Diagnostic::new("io0004", format!("`{}` has a value of the wrong kind", last_key(full))),
+                if full.is_empty() { section } else { full },
+                &format!("expected {expected}"),
+            )
+        }
+        _ => places.at_value(Diagnostic::new("io0005", message), full, "here"),
+    }
+}
+
+fn last_key(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
+}

@@ -1,0 +1,157 @@
+//! Reads the factors of an experiment file: named levels, or one path with its values.
+
+use toml::{Table, Value};
+
+use super::combine::{LAYERS, Places, RawFactor, level_settings, list};
+use super::decode::{decode, missing, unknown_key};
+use super::read::set;
+use super::source::join;
+use crate::diagnostic::Diagnostic;
+
+/// The factors, each with its levels' settings sorted by section.
+pub(super) fn read_factors(
+    table: &Table,
+    places: &Places<'_>,
+    errors: &mut Vec<Diagnostic>,
+) -> Vec<RawFactor> {
+    let items = match table.get("factor") {
+        None => return Vec::new(),
+        Some(Value::Array(items)) => items,
+        Some(_) => {
+            let error = Diagnostic::new("io0004", "`factor` is not a list of tables");
+            errors.push(places.at_key(error, "factor", "write `[[factor]]`, with two brackets"));
+            return Vec::new();
+        }
+    };
+    let mut factors: Vec<RawFactor> = Vec::new();
+    for (index, item) in items.iter().enumerate() {
+        let path = format!("factor[{index}]");
+        match read_factor(item, &path, places, errors) {
+            Ok(factor) if factors.iter().any(|earlier| earlier.name == factor.name) => {
+                let error = Diagnostic::new("io0007", format!("two factors are called `{}`", factor.name));
+                errors.push(places.at_value(error, &join(&path, "name"), "the second of them"));
+            }
+            Ok(factor) => factors.push(factor),
+            Err(error) => errors.push(error),
+        }
+    }
+    factors
+}
+
+fn read_factor(
+    item: &Value,
+    path: &str,
+    places: &Places<'_>,
+    errors: &mut Vec<Diagnostic>,
+) -> Result<RawFactor, Diagnostic> {
+    let Value::Table(table) = item else {
+        let error = Diagnostic::new("io0004", "a factor is a table");
+        return Err(places.at_value(error, path, "write `[[factor]]`"));
+    };
+    let known = ["name", "levels", "path", "values"];
+    if let Some(key) = table.keys().find(|key| !known.contains(&key.as_str())) {
+        return Err(unknown_key(places, &join(path, key), key, &known));
+    }
+    let Some(name) = table.get("name") else { return Err(missing(places, path, "name")) };
+    let name: String = decode(name.clone(), &join(path, "name"), places)?;
+    let levels = match (table.get("levels"), table.get("path"), table.get("values")) {
+        (Some(Value::Table(levels)), None, None) => named_levels(levels, path, places, errors)?,
+        (Some(_), None, None) => {
+            let error = Diagnostic::new("io0004", format!("the levels of `{name}` are not a table"));
+            let example = "expected { on = { mount.options = [...] }, off = ... }";
+            return Err(places.at_value(error, &join(path, "levels"), example));
+        }
+        (None, Some(setting), Some(Value::Array(values))) => {
+            let setting: String = decode(setting.clone(), &join(path, "path"), places)?;
+            listed_levels(&setting, values, path, places)?
+        }
+        (None, Some(_), Some(_)) => {
+            let error = Diagnostic::new("io0004", format!("the values of `{name}` are not a list"));
+            return Err(places.at_value(error, &join(path, "values"), "expected [\"4KiB\", \"64KiB\"]"));
+        }
+        _ => {
+            let error = Diagnostic::new(
+                "io0007",
+                format!("factor `{name}` has neither levels nor a path with values"),
+            );
+            return Err(places
+                .at_key(error, path, "this factor")
+                .note("give it `levels = { a = { ... }, b = { ... } }`, or `path = \"workload.bs\"` and `values = [...]`"));
+        }
+    };
+    if levels.len() < 2 {
+        let error = Diagnostic::new("io0007", format!("factor `{name}` has fewer than two levels"));
+        let error = places.at_value(error, &join(path, "name"), "nothing is varied");
+        return Err(
+            error.note("for the noise of one configuration, keep its levels and use `iostone run --aa`")
+        );
+    }
+    Ok(RawFactor { name, levels })
+}
+
+fn named_levels(
+    levels: &Table,
+    path: &str,
+    places: &Places<'_>,
+    errors: &mut Vec<Diagnostic>,
+) -> Result<Vec<(String, Table, String)>, Diagnostic> {
+    let mut read = Vec::new();
+    for (level, settings) in levels {
+        let level_path = join(&join(path, "levels"), level);
+        if level.is_empty() || level.contains(['=', ',']) {
+            let error = Diagnostic::new("io0007", format!("`{level}` cannot name a level"));
+            return Err(places.at_key(
+                error,
+                &level_path,
+                "a level's name is not empty and holds no `=` and no `,`",
+            ));
+        }
+        let Value::Table(settings) = settings else {
+            let error = Diagnostic::new("io0004", format!("level `{level}` is not a table of settings"));
+            return Err(places.at_value(
+                error,
+                &level_path,
+                "expected { mount.options = [...] } or the like",
+            ));
+        };
+        read.push((level.clone(), level_settings(settings, &level_path, places.source, errors), level_path));
+    }
+    Ok(read)
+}
+
+/// `path = "workload.bs"`, `values = ["4KiB", "64KiB"]`: one level a value.
+fn listed_levels(
+    setting: &str,
+    values: &[Value],
+    path: &str,
+    places: &Places<'_>,
+) -> Result<Vec<(String, Table, String)>, Diagnostic> {
+    let first = setting.split('.').next().unwrap_or_default();
+    if first != "workload" && !LAYERS.contains(&first) {
+        let error =
+            Diagnostic::new("io0007", format!("`{setting}` is no setting of the stack or the workload"));
+        return Err(places
+            .at_value(error, &join(path, "path"), "not a path that can be varied")
+            .note(format!("a path starts with {}, or `workload`", list(LAYERS))));
+    }
+    let full = if first == "workload" { setting.to_owned() } else { format!("stack.{setting}") };
+    let mut read: Vec<(String, Table, String)> = Vec::new();
+    for (index, value) in values.iter().enumerate() {
+        let level = match value {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        let value_path = format!("{path}.values[{index}]");
+        if read.iter().any(|(earlier, _, _)| *earlier == level) {
+            let error = Diagnostic::new("io0007", format!("the value `{level}` is given twice"));
+            return Err(places.at_value(error, &value_path, "the second of them"));
+        }
+        let mut settings = Table::new();
+        if let Err(reason) = set(&mut settings, &full, value.clone()) {
+            let error = Diagnostic::new("io0007", format!("`{setting}` cannot be set: {reason}"));
+            return Err(places.at_value(error, &join(path, "path"), "this path"));
+        }
+        read.push((level, settings, value_path));
+    }
+    Ok(read)
+}

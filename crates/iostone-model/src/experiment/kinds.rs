@@ -1,0 +1,106 @@
+//! Reads the tables whose `kind` says which of several things they are.
+//!
+//! serde loses the path of an error inside a tagged enum, so the kind is read first and the rest is decoded as
+//! the one type it must be.
+
+use serde::Deserialize;
+use toml::{Table, Value};
+
+use super::combine::{Places, list};
+use super::decode::{decode, missing};
+use super::source::join;
+use super::{Filesystem, MachineSpec, Volume, Workload};
+use crate::diagnostic::{Diagnostic, nearest};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Nothing {}
+
+/// The kind of a table and the rest of it.
+fn kind<'a>(
+    value: &'a Value,
+    path: &str,
+    kinds: &[&str],
+    planned: &[&str],
+    places: &Places<'_>,
+) -> Result<(&'a str, Value), Diagnostic> {
+    let noun = path.rsplit('.').next().unwrap_or(path);
+    let Value::Table(table) = value else {
+        let error = Diagnostic::new("io0004", format!("`{noun}` is not a table"));
+        let example =
+            format!("expected a table, as in {{ kind = \"{}\" }}", kinds.first().unwrap_or(&"none"));
+        return Err(places.at_value(error, path, &example));
+    };
+    let kind_path = join(path, "kind");
+    let kind = match table.get("kind") {
+        None => return Err(missing(places, path, "kind").note(format!("expected {}", list(kinds)))),
+        Some(Value::String(kind)) => kind.as_str(),
+        Some(_) => {
+            let error = Diagnostic::new("io0004", format!("the kind of {noun} is not text"));
+            return Err(places.at_value(error, &kind_path, "expected a word in quotes"));
+        }
+    };
+    if kinds.contains(&kind) {
+        let mut rest: Table = table.clone();
+        rest.remove("kind");
+        return Ok((kind, Value::Table(rest)));
+    }
+    let error = if planned.contains(&kind) {
+        Diagnostic::new("io0005", format!("this version of iostone has no {noun} of kind `{kind}`"))
+    } else {
+        Diagnostic::new("io0005", format!("`{kind}` is not a kind of {noun}"))
+    };
+    let error = places.at_value(error, &kind_path, "not a kind that is known here");
+    Err(match nearest(kind, kinds.iter().copied()) {
+        Some(near) if !planned.contains(&kind) => error.fix(format!("\"{near}\"")),
+        _ => error.note(format!("expected {}", list(kinds))),
+    })
+}
+
+pub(super) fn volume(value: &Value, path: &str, places: &Places<'_>) -> Result<Volume, Diagnostic> {
+    match kind(value, path, &["loop", "block", "directory"], &["emulated"], places)? {
+        ("loop", rest) => decode(rest, path, places).map(Volume::Loop),
+        ("block", rest) => decode(rest, path, places).map(Volume::Block),
+        (_, rest) => decode(rest, path, places).map(Volume::Directory),
+    }
+}
+
+pub(super) fn filesystem(value: &Value, path: &str, places: &Places<'_>) -> Result<Filesystem, Diagnostic> {
+    match kind(value, path, &["ext4", "none"], &["xfs", "btrfs"], places)? {
+        ("ext4", rest) => decode(rest, path, places).map(Filesystem::Ext4),
+        (_, rest) => decode::<Nothing>(rest, path, places).map(|_| Filesystem::None),
+    }
+}
+
+pub(super) fn workload(value: &Value, path: &str, places: &Places<'_>) -> Result<Workload, Diagnostic> {
+    let planned = ["orion", "dbench", "bonnie", "fio", "dd", "sysbench", "ioping"];
+    match kind(value, path, &["io", "command"], &planned, places)? {
+        ("io", rest) => decode(rest, path, places).map(Workload::Io),
+        (_, rest) => decode(rest, path, places).map(Workload::Command),
+    }
+}
+
+pub(super) fn machine(value: &Value, path: &str, places: &Places<'_>) -> Result<MachineSpec, Diagnostic> {
+    match kind(value, path, &["local", "agent"], &["guest", "governed", "emulate"], places)? {
+        ("agent", rest) => decode(rest, path, places).map(MachineSpec::Agent),
+        (_, rest) => decode::<Nothing>(rest, path, places).map(|_| MachineSpec::Local),
+    }
+}
+
+/// Layers of which only their absence can be asked for yet: `array = { kind = "none" }`, `limit = { cpu = "none" }`.
+pub(super) fn absent_layer(value: &Value, layer: &str, places: &Places<'_>) -> Option<Diagnostic> {
+    let path = join("stack", layer);
+    if layer == "limit" {
+        let none = value.as_table().is_some_and(|table| {
+            table.iter().all(|(key, value)| key == "cpu" && value.as_str() == Some("none"))
+        });
+        return (!none).then(|| {
+            let error = Diagnostic::new("io0005", "this version of iostone sets no limits");
+            places.at_value(error, &path, "only { cpu = \"none\" } is possible")
+        });
+    }
+    let planned = ["md", "btrfs", "lvm", "overlay", "docker", "podman"];
+    kind(value, &path, &["none"], &planned, places)
+        .and_then(|(_, rest)| decode::<Nothing>(rest, &path, places))
+        .err()
+}

@@ -1,0 +1,256 @@
+//! Reads an experiment file: syntax, then types, then sense; every error points at its place.
+
+use std::collections::BTreeMap;
+
+use serde::de::DeserializeOwned;
+use toml::{Table, Value};
+
+use super::combine::{Combination, LAYERS, Origin, Places, combine};
+use super::decode::{Absent, decode, missing, unknown_key};
+use super::factors::read_factors;
+use super::source::{Source, join};
+use super::{
+    Configuration, Decide, Experiment, Factor, Filesystem, Gates, MachineSpec, Mount, Queue, Stack, Trials,
+    check, kinds,
+};
+use crate::diagnostic::Diagnostic;
+
+/// A setting given on the command line: `--set stack.volume.size=1GiB`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Override {
+    /// The path, as it would stand in the file.
+    pub path: String,
+    /// The value: TOML, or plain text.
+    pub value: String,
+}
+
+const SECTIONS: &[&str] =
+    &["name", "question", "stack", "factor", "workload", "decide", "trials", "gates", "machine"];
+
+/// Reads the text of an experiment file with the command line's overrides laid over it.
+///
+/// # Errors
+/// Everything wrong with it, in the order of the file; never empty.
+pub fn read(text: &str, overrides: &[Override]) -> Result<Experiment, Vec<Diagnostic>> {
+    let source = Source::parse(text)?;
+    let mut errors = Vec::new();
+    let mut table = source.table.clone();
+    let origins = apply_overrides(&mut table, overrides, &mut errors);
+    let places = Places { source: &source, origins };
+
+    for key in table.keys().filter(|key| !SECTIONS.contains(&key.as_str())) {
+        errors.push(unknown_key(&places, key, key, SECTIONS));
+    }
+    let name = required_text(&table, "name", &places, &mut errors);
+    let question = section::<Option<String>>(&table, "question", &places, &mut errors).flatten();
+    let decide = section::<Decide>(&table, "decide", &places, &mut errors);
+    let trials =
+        section::<Option<Trials>>(&table, "trials", &places, &mut errors).map(Option::unwrap_or_default);
+    let gates =
+        section::<Option<Gates>>(&table, "gates", &places, &mut errors).map(Option::unwrap_or_default);
+    let machine = match table.get("machine") {
+        None => Some(MachineSpec::Local),
+        Some(value) => keep(kinds::machine(value, "machine", &places), &mut errors),
+    };
+    let factors = read_factors(&table, &places, &mut errors);
+
+    let mut base = Table::new();
+    for part in ["stack", "workload"] {
+        match table.get(part) {
+            Some(value @ Value::Table(_)) => {
+                base.insert(part.to_owned(), value.clone());
+            }
+            Some(_) => errors.push(places.at_value(
+                Diagnostic::new("io0004", format!("`{part}` is not a table")),
+                part,
+                "a table is expected here",
+            )),
+            None => errors.push(missing(&places, "", part)),
+        }
+    }
+    if base.len() < 2 {
+        return Err(errors);
+    }
+
+    let mut configurations = Vec::new();
+    for combination in combine(&base, &places.origins, &factors, &source) {
+        match read_configuration(&combination) {
+            Ok(configuration) => {
+                errors.extend(check::configuration(&configuration, &combination.places));
+                configurations.push(configuration);
+            }
+            Err(found) => errors.extend(found),
+        }
+    }
+    let (Some(name), Some(decide), Some(trials), Some(gates), Some(machine)) =
+        (name, decide, trials, gates, machine)
+    else {
+        return Err(distinct(errors));
+    };
+    let factors: Vec<Factor> = factors
+        .into_iter()
+        .map(|factor| Factor {
+            name: factor.name,
+            levels: factor.levels.into_iter().map(|level| level.0).collect(),
+        })
+        .collect();
+    let (baseline_factor, baseline_level) = check::baseline(&decide, &factors, &places, &mut errors);
+    let experiment = Experiment {
+        name,
+        question,
+        factors,
+        configurations,
+        baseline_factor,
+        baseline_level,
+        decide,
+        trials,
+        gates,
+        machine,
+    };
+    errors.extend(check::experiment(&experiment, &places));
+    if errors.is_empty() { Ok(experiment) } else { Err(distinct(errors)) }
+}
+
+/// Errors in the base stack come up once for every configuration; each is said once.
+fn distinct(errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let mut kept: Vec<Diagnostic> = Vec::new();
+    for error in errors {
+        if !kept.contains(&error) {
+            kept.push(error);
+        }
+    }
+    kept.sort_by_key(|error| error.labels.first().map_or(usize::MAX, |label| label.span.start));
+    kept
+}
+
+fn keep<T>(result: Result<T, Diagnostic>, errors: &mut Vec<Diagnostic>) -> Option<T> {
+    result.map_err(|error| errors.push(error)).ok()
+}
+
+fn apply_overrides(
+    table: &mut Table,
+    overrides: &[Override],
+    errors: &mut Vec<Diagnostic>,
+) -> BTreeMap<String, Origin> {
+    let mut origins = BTreeMap::new();
+    for Override { path, value } in overrides {
+        let typed = format!("{path}={value}");
+        // `1GiB` is no TOML value but `5` and `["a"]` are; what does not parse is text.
+        let parsed = toml::from_str::<Table>(&format!("value = {value}"))
+            .ok()
+            .and_then(|mut table| table.remove("value"))
+            .unwrap_or_else(|| Value::String(value.clone()));
+        if let Err(reason) = set(table, path, parsed) {
+            errors.push(Diagnostic::new("io0009", format!("`--set {typed}` cannot be applied: {reason}")));
+        }
+        origins.insert(path.clone(), Origin::CommandLine(typed));
+    }
+    origins
+}
+
+pub(super) fn set(table: &mut Table, path: &str, value: Value) -> Result<(), String> {
+    let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
+    if first.is_empty() {
+        return Err("a path is `key.key`, as in `stack.volume.size`".to_owned());
+    }
+    let Some(rest) = rest else {
+        table.insert(first.to_owned(), value);
+        return Ok(());
+    };
+    match table.entry(first).or_insert_with(|| Value::Table(Table::new())) {
+        Value::Table(inner) => set(inner, rest, value),
+        _ => Err(format!("`{first}` is not a table")),
+    }
+}
+
+fn required_text(
+    table: &Table,
+    key: &str,
+    places: &Places<'_>,
+    errors: &mut Vec<Diagnostic>,
+) -> Option<String> {
+    match table.get(key) {
+        None => {
+            errors.push(missing(places, "", key));
+            None
+        }
+        Some(value) => keep(decode(value.clone(), key, places), errors),
+    }
+}
+
+/// Decodes a top-level section. An `Option` type makes it optional.
+fn section<T: DeserializeOwned>(
+    table: &Table,
+    key: &str,
+    places: &Places<'_>,
+    errors: &mut Vec<Diagnostic>,
+) -> Option<T> {
+    match table.get(key) {
+        Some(value) => keep(decode(value.clone(), key, places), errors),
+        None => match T::deserialize(Absent) {
+            Ok(absent) => Some(absent),
+            Err(_) => {
+                errors.push(missing(places, "", key));
+                None
+            }
+        },
+    }
+}
+
+fn read_configuration(combination: &Combination<'_>) -> Result<Configuration, Vec<Diagnostic>> {
+    let Combination { name, levels, settings, places } = combination;
+    let mut errors = Vec::new();
+    let stack = match settings.get("stack") {
+        Some(Value::Table(table)) => read_stack(table, places, &mut errors),
+        _ => None,
+    };
+    let workload = settings
+        .get("workload")
+        .and_then(|value| keep(kinds::workload(value, "workload", places), &mut errors));
+    match (stack, workload) {
+        (Some(stack), Some(workload)) if errors.is_empty() => {
+            Ok(Configuration { name: name.clone(), levels: levels.clone(), stack, workload })
+        }
+        _ => Err(errors),
+    }
+}
+
+fn read_stack(table: &Table, places: &Places<'_>, errors: &mut Vec<Diagnostic>) -> Option<Stack> {
+    for key in table.keys().filter(|key| !LAYERS.contains(&key.as_str())) {
+        errors.push(unknown_key(places, &join("stack", key), key, LAYERS));
+    }
+    for layer in ["array", "container", "limit"] {
+        if let Some(value) = table.get(layer) {
+            errors.extend(kinds::absent_layer(value, layer, places));
+        }
+    }
+    let volume = match table.get("volume") {
+        Some(value) => keep(kinds::volume(value, "stack.volume", places), errors),
+        None => {
+            errors.push(missing(places, "stack", "volume"));
+            None
+        }
+    };
+    let filesystem = match table.get("filesystem") {
+        Some(value) => keep(kinds::filesystem(value, "stack.filesystem", places), errors),
+        None => Some(Filesystem::None),
+    };
+    let queue = layer::<Queue>(table, "queue", places, errors);
+    let mount = layer::<Mount>(table, "mount", places, errors);
+    Some(Stack { volume: volume?, queue: queue?, filesystem: filesystem?, mount: mount? })
+}
+
+fn layer<T: DeserializeOwned + Default>(
+    table: &Table,
+    key: &str,
+    places: &Places<'_>,
+    errors: &mut Vec<Diagnostic>,
+) -> Option<T> {
+    match table.get(key) {
+        Some(value) => keep(decode(value.clone(), &join("stack", key), places), errors),
+        None => Some(T::default()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! The reader on whole files: the shipped experiments, merging, overrides; wrong files are tested through the binary.
+
+use super::*;
+use crate::experiment::{Gate, LoopVolume, Volume};
+use crate::units::Bytes;
+use proptest::prelude::*;
+
+const BARRIER: &str = include_str!("../../../../../experiments/barrier.toml");
+const FLUSH_PRICE: &str = include_str!("../../../../../experiments/flush-price.toml");
+
+fn over(path: &str, value: &str) -> Override {
+    Override { path: path.to_owned(), value: value.to_owned() }
+}
+
+#[test]
+fn the_barrier_experiment_has_two_configurations_that_differ_in_one_option() {
+    let experiment = read(BARRIER, &[]).unwrap();
+    let names: Vec<_> = experiment.configurations.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(names, ["on", "off"]);
+    let options: Vec<_> = experiment.configurations.iter().map(|c| c.stack.mount.options.join(",")).collect();
+    assert_eq!(options, ["noatime,barrier=1", "noatime,barrier=0"]);
+    assert_eq!((experiment.baseline_factor.as_str(), experiment.baseline_level.as_str()), ("barrier", "on"));
+    assert!(experiment.flushes_matter());
+    assert!(matches!(experiment.gates.steal, Gate::Limit(limit) if (limit.0 - 0.05).abs() < 1e-12));
+}
+
+#[test]
+fn the_flush_price_experiment_varies_the_workload() {
+    let experiment = read(FLUSH_PRICE, &[]).unwrap();
+    let syncs: Vec<_> = experiment.configurations.iter().map(|c| c.workload.syncs()).collect();
+    assert_eq!(syncs, [true, false]);
+}
+
+#[test]
+fn overrides_take_quantities_numbers_and_lists() {
+    let overrides = [
+        over("stack.volume.size", "64MiB"),
+        over("workload.size", "16MiB"),
+        over("decide.blocks.max", "10"),
+        over("stack.mount.options", "[\"relatime\"]"),
+    ];
+    let experiment = read(BARRIER, &overrides).unwrap();
+    let stack = &experiment.configurations[0].stack;
+    assert!(matches!(&stack.volume, Volume::Loop(LoopVolume { size: Bytes(67_108_864), .. })));
+    assert_eq!(stack.mount.options, ["relatime", "barrier=1"]);
+    assert_eq!(experiment.decide.blocks.max, 10);
+}
+
+#[test]
+fn several_factors_are_combined_in_full_and_compared_within_strata() {
+    let text = BARRIER.replace(
+        "[workload]",
+        "[[factor]]\nname = \"bs\"\npath = \"workload.bs\"\nvalues = [\"4KiB\", \"64KiB\"]\n\n[workload]",
+    );
+    let experiment = read(&text, &[]).unwrap();
+    let names: Vec<_> = experiment.configurations.iter().map(|c| c.name.as_str()).collect();
+    assert_eq!(names, ["on, 4KiB", "on, 64KiB", "off, 4KiB", "off, 64KiB"]);
+    assert_eq!(experiment.stratum(&experiment.configurations[1]), "bs=64KiB");
+    assert_eq!(experiment.compared_level(&experiment.configurations[3]), "off");
+}
+
+#[test]
+fn an_error_in_a_level_points_into_the_level() {
+    let text = BARRIER.replace("off = { mount.options", "off = { mount.optoins");
+    let errors = read(&text, &[]).unwrap_err();
+    let label = &errors[0].labels[0];
+    assert_eq!(&text[label.span.clone()], "optoins");
+    assert_eq!(errors[0].fix.as_deref(), Some("options"));
+    assert_eq!(errors.len(), 1);
+}
+
+#[test]
+fn an_error_in_an_override_names_it() {
+    let errors = read(BARRIER, &[over("workload.bs", "4KiBs")]).unwrap_err();
+    assert!(errors[0].notes.iter().any(|note| note.contains("--set workload.bs=4KiBs")), "{errors:?}");
+}
+
+#[test]
+fn the_schema_describes_the_shipped_keys() {
+    let schema = serde_json::to_value(schemars::schema_for!(crate::experiment::ExperimentFile)).unwrap();
+    for key in ["name", "question", "stack", "factor", "workload", "decide", "trials", "gates", "machine"] {
+        assert!(schema["properties"].get(key).is_some(), "{key}");
+    }
+    assert_eq!(SECTIONS.len(), schema["properties"].as_object().unwrap().len());
+}
+
+proptest! {
+    #[test]
+    fn no_text_panics(text in "\\PC{0,200}") {
+        let _ = read(&text, &[]);
+    }
+
+    #[test]
+    fn no_damage_to_a_good_file_panics(at in 0usize..1400, replacement in "[\\PC\n]{0,4}") {
+        let mut text: Vec<char> = BARRIER.chars().collect();
+        let at = at.min(text.len());
+        let end = (at + replacement.chars().count()).min(text.len());
+        text.splice(at..end, replacement.chars());
+        let _ = read(&text.into_iter().collect::<String>(), &[]);
+    }
+
+    #[test]
+    fn no_override_panics(path in "[a-z\\.\\[\\]0-9]{0,30}", value in "\\PC{0,20}") {
+        let _ = read(BARRIER, &[over(&path, &value)]);
+    }
+}

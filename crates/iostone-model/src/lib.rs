@@ -1,0 +1,14 @@
+//! The words of iostone as types: experiments, trials and verdicts, their units and their JSON.
+//!
+//! Nothing here touches the machine. Every other crate speaks in these types, so a run recorded
+//! by one version can be judged and drawn by another.
+
+pub mod diagnostic;
+pub mod environment;
+pub mod experiment;
+pub mod metric;
+pub mod run;
+pub mod sample;
+pub mod trial;
+pub mod units;
+pub mod verdict;

@@ -1,0 +1,138 @@
+//! The figures a trial can be judged by: their names, units and which way is better.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Which way a figure is better.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Direction {
+    /// More is better: throughput, IOPS.
+    Higher,
+    /// Less is better: latency, elapsed time.
+    Lower,
+}
+
+impl Direction {
+    /// +1 where higher is better, -1 where lower is: the sign put before a log ratio so that above zero is better.
+    pub fn sign(self) -> f64 {
+        match self {
+            Self::Higher => 1.0,
+            Self::Lower => -1.0,
+        }
+    }
+}
+
+/// What a figure is counted in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Unit {
+    /// Bytes a second.
+    BytesPerSecond,
+    /// Operations a second.
+    PerSecond,
+    /// Seconds.
+    Seconds,
+    /// No unit that iostone knows: figures from elsewhere.
+    Plain,
+}
+
+/// A figure's definition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Metric {
+    /// The name used in `decide.metric` and as key of a trial's metrics.
+    pub name: &'static str,
+    /// The unit of its values.
+    pub unit: Unit,
+    /// Which way is better.
+    pub direction: Direction,
+    /// What it is, for people.
+    pub title: &'static str,
+}
+
+const fn metric(name: &'static str, unit: Unit, direction: Direction, title: &'static str) -> Metric {
+    Metric { name, unit, direction, title }
+}
+
+/// What the `io` workload yields.
+pub const IO_METRICS: &[Metric] = &[
+    metric("throughput", Unit::BytesPerSecond, Direction::Higher, "throughput"),
+    metric("iops", Unit::PerSecond, Direction::Higher, "operations per second"),
+    metric("latency_mean", Unit::Seconds, Direction::Lower, "mean latency"),
+    metric("latency_p50", Unit::Seconds, Direction::Lower, "median latency"),
+    metric("latency_p90", Unit::Seconds, Direction::Lower, "p90 latency"),
+    metric("latency_p99", Unit::Seconds, Direction::Lower, "p99 latency"),
+    metric("latency_p99_9", Unit::Seconds, Direction::Lower, "p99.9 latency"),
+    metric("latency_p99_99", Unit::Seconds, Direction::Lower, "p99.99 latency"),
+    metric("latency_max", Unit::Seconds, Direction::Lower, "maximum latency"),
+];
+
+/// What the `command` workload yields, from wait4(2) and getrusage(2).
+pub const COMMAND_METRICS: &[Metric] = &[
+    metric("wall_time", Unit::Seconds, Direction::Lower, "elapsed time"),
+    metric("user_time", Unit::Seconds, Direction::Lower, "user CPU time"),
+    metric("system_time", Unit::Seconds, Direction::Lower, "system CPU time"),
+];
+
+/// Finds a metric by name among those of any workload.
+pub fn find(name: &str) -> Option<&'static Metric> {
+    IO_METRICS.iter().chain(COMMAND_METRICS).find(|metric| metric.name == name)
+}
+
+impl Unit {
+    /// A value with its unit, scaled for people: `61.7 MB/s`, `1.45 k/s`, `4.40 ms`.
+    pub fn format(self, value: f64) -> String {
+        use crate::units::three_digits;
+        // Each step: from this magnitude on, divide by that, and write this unit.
+        let scaled = |steps: &[(f64, f64, &str)]| {
+            let (_, divisor, name) = steps
+                .iter()
+                .find(|(from, _, _)| value.abs() >= *from * 0.9995)
+                .or(steps.last())
+                .copied()
+                .unwrap_or((1.0, 1.0, ""));
+            format!("{}{name}", three_digits(value / divisor))
+        };
+        match self {
+            Self::BytesPerSecond => {
+                scaled(&[(1e9, 1e9, " GB/s"), (1e6, 1e6, " MB/s"), (1e3, 1e3, " kB/s"), (1.0, 1.0, " B/s")])
+            }
+            // Four digits without a prefix read better than `1.45 k/s`.
+            Self::PerSecond => scaled(&[(1e6, 1e6, " M/s"), (1e4, 1e3, " k/s"), (1.0, 1.0, " /s")]),
+            Self::Seconds => {
+                scaled(&[(1.0, 1.0, " s"), (1e-3, 1e-3, " ms"), (1e-6, 1e-6, " µs"), (1e-9, 1e-9, " ns")])
+            }
+            Self::Plain => {
+                if value.abs() >= 1e6 || (value != 0.0 && value.abs() < 1e-3) {
+                    format!("{value:.3e}")
+                } else {
+                    three_digits(value)
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_scaled_for_people() {
+        assert_eq!(Unit::BytesPerSecond.format(61_730_000.0), "61.7 MB/s");
+        assert_eq!(Unit::PerSecond.format(1449.0), "1449 /s");
+        assert_eq!(Unit::PerSecond.format(14_600.0), "14.6 k/s");
+        assert_eq!(Unit::Seconds.format(0.0044), "4.40 ms");
+        assert_eq!(Unit::Seconds.format(0.0), "0.00 ns");
+        assert_eq!(Unit::Plain.format(198.003), "198");
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<_> = IO_METRICS.iter().chain(COMMAND_METRICS).map(|m| m.name).collect();
+        names.sort_unstable();
+        let count = names.len();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+}

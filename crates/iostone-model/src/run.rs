@@ -1,0 +1,107 @@
+//! A run as it is kept: the plan made of an experiment, and everything recorded while carrying it out.
+
+use serde::{Deserialize, Serialize};
+
+use crate::environment::Environment;
+use crate::experiment::{Configuration, Experiment};
+use crate::metric::{Direction, Unit};
+use crate::trial::TrialRecord;
+use crate::verdict::Verdicts;
+
+/// The version of [`Plan`] as JSON.
+pub const PLAN_SCHEMA: &str = "iostone/plan/1";
+
+/// What is going to be done, settled before the first trial: `plan.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// [`PLAN_SCHEMA`].
+    pub schema: String,
+    /// The run's id: eight letters and digits, also in the names of everything it creates on the machine.
+    pub run_id: String,
+    /// When the plan was made, RFC 3339 in UTC.
+    pub created_at: String,
+    /// The version of iostone that made it.
+    pub iostone_version: String,
+    /// The experiment, checked and complete.
+    pub experiment: Experiment,
+    /// The unit of the metric.
+    pub unit: Unit,
+    /// Which way the metric is better.
+    pub better: Direction,
+    /// The seed of the order of trials and of all data written.
+    pub seed: u64,
+    /// A shrunken rehearsal that claims no verdict.
+    pub quick: bool,
+    /// Identical levels: what differs is the machine's noise.
+    pub identical_levels: bool,
+}
+
+/// One comparison that the plan will decide, as indices into the experiment's configurations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedComparison {
+    /// The other factors' levels; empty with one factor.
+    pub stratum: String,
+    /// The level compared.
+    pub level: String,
+    /// The configuration with that level.
+    pub configuration: usize,
+    /// The configuration with the baseline level.
+    pub baseline: usize,
+}
+
+impl Plan {
+    /// Every configuration that is not a baseline, with the baseline of its stratum.
+    pub fn comparisons(&self) -> Vec<PlannedComparison> {
+        let experiment = &self.experiment;
+        let is_baseline = |c: &Configuration| experiment.compared_level(c) == experiment.baseline_level;
+        let configurations = &experiment.configurations;
+        configurations
+            .iter()
+            .enumerate()
+            .filter(|(_, candidate)| !is_baseline(candidate))
+            .filter_map(|(index, candidate)| {
+                let stratum = experiment.stratum(candidate);
+                let baseline = configurations
+                    .iter()
+                    .position(|other| is_baseline(other) && experiment.stratum(other) == stratum)?;
+                let level = experiment.compared_level(candidate).to_owned();
+                Some(PlannedComparison { stratum, level, configuration: index, baseline })
+            })
+            .collect()
+    }
+}
+
+/// A run read back from its directory.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunRecord {
+    /// The name of the run directory.
+    pub directory: String,
+    /// The plan.
+    pub plan: Plan,
+    /// The experiment file as it was written.
+    pub experiment_text: String,
+    /// The environment of the first session.
+    pub environment: Environment,
+    /// Every trial recorded, in order, the invalid ones too.
+    pub trials: Vec<TrialRecord>,
+    /// Every block begun, in order.
+    pub blocks: Vec<BlockRecord>,
+    /// What was concluded; none before the first look.
+    pub verdicts: Option<Verdicts>,
+    /// Whether the run has ended, or could be resumed.
+    pub finished: bool,
+}
+
+/// One block and what became of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BlockRecord {
+    /// Its number in the seed's stream of orders.
+    pub number: u32,
+    /// The configurations in the order in which they were to run.
+    pub order: Vec<String>,
+    /// Whether its trials are counted.
+    pub counted: bool,
+    /// Why not, where they are not: the gate that failed, or "interrupted".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+}

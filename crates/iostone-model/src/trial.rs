@@ -1,0 +1,133 @@
+//! The record of one trial: what was built, what was measured, what the machine did meanwhile.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::sample::DiskCounters;
+
+/// The version of [`TrialRecord`] as JSON.
+pub const TRIAL_SCHEMA: &str = "iostone/trial/1";
+
+/// Everything kept of a trial, `trials/NNNNNN/trial.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TrialRecord {
+    /// [`TRIAL_SCHEMA`].
+    pub schema: String,
+    /// Counted from 1 over the whole run, failed ones included.
+    pub number: u32,
+    /// The block it belongs to, counted from 0 in the seed's stream of orders.
+    pub block: u32,
+    /// Its place within the block, from 0.
+    pub position: u32,
+    /// The configuration's name.
+    pub configuration: String,
+    /// The session that ran it, counted from 0; a resumed run has several.
+    pub session: u32,
+    /// Start of the workload, RFC 3339 in UTC.
+    pub started_at: String,
+    /// Seconds from the first step of building the stack to the end of undoing it.
+    pub total_seconds: f64,
+    /// The figures, by metric name (see [`crate::metric`]) in SI units: seconds, bytes a second.
+    pub metrics: BTreeMap<String, f64>,
+    /// What the workload reported in full.
+    pub workload: WorkloadReport,
+    /// What was asked of each layer and what the kernel reported back.
+    pub checks: Vec<Check>,
+    /// Notes of the layers worth repeating in the report ("backing file on ext4, buffered").
+    pub notes: Vec<String>,
+    /// What the machine did during the workload.
+    pub signals: SignalSummary,
+    /// Every declared gate with its outcome.
+    pub gates: Vec<GateOutcome>,
+    /// Whether the trial counts: every gate passed.
+    pub valid: bool,
+}
+
+/// What a workload reported.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct WorkloadReport {
+    /// `io`, `command`, ...
+    pub kind: String,
+    /// Seconds that the figures cover.
+    pub measured_seconds: f64,
+    /// Bytes that the workload says it read in the measured time.
+    pub claimed_read_bytes: u64,
+    /// Bytes that the workload says it wrote in the measured time.
+    pub claimed_written_bytes: u64,
+    /// What went wrong, if it failed: one sentence.
+    pub error: Option<String>,
+    /// Facts in plain words: engine used and why, threads, flags taken.
+    pub facts: BTreeMap<String, String>,
+    /// Completed operations in each 100 ms of the measured time, where the workload tells.
+    pub operations_per_100ms: Vec<u64>,
+    /// Latency of operations, as `(bucket's midpoint in ns, count)`, sparse and ascending.
+    pub latency_histogram: Vec<(u64, u64)>,
+    /// Latency of fsync and fdatasync calls, likewise.
+    pub sync_latency_histogram: Vec<(u64, u64)>,
+    /// The end of the standard error of a foreign program (the whole is in `raw/`).
+    pub stderr_tail: Option<String>,
+}
+
+/// One setting, asked and read back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Check {
+    /// The layer: volume, queue, filesystem, mount.
+    pub layer: String,
+    /// What was asked: `barrier=0`.
+    pub asked: String,
+    /// What the kernel reports: `nobarrier`.
+    pub read_back: String,
+    /// Where that was read: `/proc/self/mountinfo`.
+    pub from: String,
+}
+
+/// What the machine did during the workload.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct SignalSummary {
+    /// Seconds between the first and the last sample.
+    pub seconds: f64,
+    /// Samples taken.
+    pub samples: u32,
+    /// Share of all CPU time that was stolen.
+    pub steal: f64,
+    /// Share of all CPU time that was used (user and system).
+    pub cpu_busy: f64,
+    /// Share of the control group's periods that were throttled; null without a quota.
+    pub throttled: Option<f64>,
+    /// Share of the time some task waited for I/O; null without PSI.
+    pub io_pressure: Option<f64>,
+    /// Largest amount of dirty page cache seen, bytes.
+    pub dirty_peak_bytes: u64,
+    /// Per device of the stack and below it, top first: what it served between start and end.
+    pub devices: Vec<DeviceActivity>,
+    /// CPU seconds that the probe itself used.
+    pub probe_cpu_seconds: f64,
+    /// How far CLOCK_REALTIME moved against CLOCK_MONOTONIC, seconds; a jump means that somebody set the clock.
+    pub clock_jump_seconds: f64,
+}
+
+/// What one device did during the workload.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct DeviceActivity {
+    /// Kernel name.
+    pub name: String,
+    /// Its place: `stack` for what the workload's filesystem stands on, `below` for what that stands on.
+    pub role: String,
+    /// Differences of the counters over the workload.
+    pub served: DiskCounters,
+    /// Whether the kernel counts flushes (since Linux 5.5); where it does not, zero says nothing.
+    #[serde(default)]
+    pub flushes_counted: bool,
+}
+
+/// A pre-declared check of a trial's validity and what came of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GateOutcome {
+    /// `steal`, `throttling`, `served`, `idle`, `clock`, `workload`.
+    pub gate: String,
+    /// Whether the trial passed.
+    pub passed: bool,
+    /// The figure and the limit in words: "steal 7.1 % of CPU time, limit 5 %".
+    pub message: String,
+}

@@ -1,0 +1,220 @@
+//! What was concluded: verdicts of comparisons, summaries of configurations, and the document that holds them.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::metric::{Direction, Unit};
+
+/// The version of [`Verdicts`] as JSON. Fields may be added within a version, never renamed or removed.
+pub const VERDICTS_SCHEMA: &str = "iostone/verdicts/1";
+
+/// What a comparison with the baseline came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// Better than the baseline, in the metric's direction.
+    Faster,
+    /// Worse than the baseline.
+    Slower,
+    /// Within the declared margin of the baseline.
+    Equivalent,
+    /// Not settled by the blocks at hand.
+    Undecided,
+    /// The effect changed during the run, so no one ratio describes it.
+    Unstable,
+}
+
+impl Verdict {
+    /// The word itself, as in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Faster => "faster",
+            Self::Slower => "slower",
+            Self::Equivalent => "equivalent",
+            Self::Undecided => "undecided",
+            Self::Unstable => "unstable",
+        }
+    }
+}
+
+/// Something the reader must know beside a verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Flag {
+    /// A stable name: `carry-over`, `tail`, `trend`, `drifted-levels`, `coarse-resolution`, `discard-imbalance`,
+    /// `environment-unfit`, `no-flush`, `page-cache`, `order-unknown`, `unblocked`, `withheld`, ...
+    pub name: String,
+    /// One sentence with the evidence.
+    pub message: String,
+}
+
+impl Flag {
+    /// A flag of that name and message.
+    pub fn new(name: &str, message: impl Into<String>) -> Self {
+        Self { name: name.to_owned(), message: message.into() }
+    }
+}
+
+/// How many blocks a decision would still take, from the spread seen so far; "about", never a promise.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Forecast {
+    /// Total blocks after which a difference of the size seen would be shown, if within the budget.
+    pub difference_at: Option<u32>,
+    /// Total blocks after which equivalence would be shown, if within the budget.
+    pub equivalence_at: Option<u32>,
+    /// The budget the forecast was made for, in blocks.
+    pub budget: u32,
+}
+
+/// One level held against the baseline.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Comparison {
+    /// The level compared.
+    pub level: String,
+    /// The level it is compared with.
+    pub baseline: String,
+    /// The other factors' levels within which both stand, as `factor=level, ...`; empty with one factor.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stratum: String,
+    /// The verdict; null where the figures were not blocked, so that none can be given.
+    pub verdict: Option<Verdict>,
+    /// The typical ratio to the baseline; above 1 is better whatever the metric's direction. Null without a figure.
+    pub ratio: Option<f64>,
+    /// Its interval at the declared confidence, simultaneous over all comparisons and looks; null where unbounded.
+    pub ratio_interval: [Option<f64>; 2],
+    /// The interval of the equivalence test: each bound holds at the declared confidence.
+    pub equivalence_interval: [Option<f64>; 2],
+    /// Mean log ratio as a ratio: differs from `ratio` when a few trials are very bad.
+    pub mean_ratio: Option<f64>,
+    /// Blocks that entered the comparison.
+    pub blocks: u32,
+    /// What else must be known.
+    pub flags: Vec<Flag>,
+    /// With `undecided`: what more blocks would bring.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub forecast: Option<Forecast>,
+    /// For unblocked figures: the exact unpaired test.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unpaired: Option<UnpairedTest>,
+    /// The per-block log ratios (better is positive) in block order, before the order adjustment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub log_ratios: Vec<f64>,
+}
+
+/// An exact Wilcoxon-Mann-Whitney test of two unblocked samples.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct UnpairedTest {
+    /// The two-sided p value, exact by enumeration (ties included) or by the normal approximation for large samples.
+    pub p_value: f64,
+    /// Whether `p_value` is exact.
+    pub exact: bool,
+    /// Samples under the baseline and under the level.
+    pub sizes: [u32; 2],
+    /// Hodges-Lehmann ratio of level to baseline; above 1 is better.
+    pub ratio: f64,
+    /// Its interval where the sample sizes allow one.
+    pub ratio_interval: [Option<f64>; 2],
+}
+
+/// The figures of one configuration, for context: comparisons are made within blocks, never from these.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ConfigurationSummary {
+    /// The configuration's name.
+    pub name: String,
+    /// The level of each factor.
+    pub levels: BTreeMap<String, String>,
+    /// Valid trials.
+    pub trials: u32,
+    /// Trials kept but not counted.
+    pub invalid_trials: u32,
+    /// Median of the metric over its trials.
+    pub median: Option<f64>,
+    /// Order-statistic interval of the median; null below six trials.
+    pub median_interval: [Option<f64>; 2],
+    /// Smallest figure.
+    pub minimum: Option<f64>,
+    /// Largest figure.
+    pub maximum: Option<f64>,
+    /// Robust coefficient of variation: 1.4826 MAD / median.
+    pub cv: Option<f64>,
+}
+
+/// How the blocks went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct BlockCount {
+    /// Blocks whose every trial counted.
+    pub complete: u32,
+    /// Blocks repeated because a trial failed a gate or was interrupted.
+    pub discarded: u32,
+    /// The budget.
+    pub maximum: u32,
+}
+
+/// What was asked of the kernel for a configuration and what the trials saw of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Evidence {
+    /// The configuration.
+    pub configuration: String,
+    /// One sentence: "barrier=0: read back as nobarrier, 0 flushes against 18 342".
+    pub sentence: String,
+}
+
+/// Noise of the machine, from a run of identical levels.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct NoiseFloor {
+    /// Spread of the block log ratios as a share (robust standard deviation).
+    pub sigma: f64,
+    /// The smallest difference that `budget` blocks would show with 80 % power, as a ratio minus one.
+    pub detectable: f64,
+    /// The same for the blocks measured in this run.
+    pub detectable_at_run: f64,
+    /// The budget in blocks that `detectable` speaks of.
+    pub budget: u32,
+}
+
+/// Everything concluded from a run or a table of figures.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Verdicts {
+    /// [`VERDICTS_SCHEMA`].
+    pub schema: String,
+    /// The run's name and id, or the file judged.
+    pub source: String,
+    /// The experiment's question, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<String>,
+    /// The answer in one or two sentences.
+    pub headline: String,
+    /// The metric judged.
+    pub metric: String,
+    /// Its unit.
+    pub unit: Unit,
+    /// Which way is better.
+    pub better: Direction,
+    /// The equivalence margin as a fraction.
+    pub margin: f64,
+    /// The confidence as a fraction.
+    pub confidence: f64,
+    /// The baseline level.
+    pub baseline: String,
+    /// Each level against the baseline.
+    pub comparisons: Vec<Comparison>,
+    /// Each configuration by itself.
+    pub configurations: Vec<ConfigurationSummary>,
+    /// How the blocks went.
+    pub blocks: BlockCount,
+    /// Flags on the run as a whole.
+    pub flags: Vec<Flag>,
+    /// What was verified.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub evidence: Vec<Evidence>,
+    /// The lines that would make the winner permanent.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub permanent: Vec<String>,
+    /// With `run --aa`: the machine's noise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<NoiseFloor>,
+    /// "measured on 1 host": what the figures may be said of.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub scope: String,
+}
