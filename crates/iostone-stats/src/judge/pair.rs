@@ -1,0 +1,223 @@
+//! One level against its baseline over their common blocks: verdict, interval, flags.
+
+use iostone_model::verdict::{Comparison, Flag, Verdict};
+
+use super::table::{Meeting, Table};
+use super::{Rules, alpha};
+use crate::boundary::first_deciding_look;
+use crate::flags::{carry_over, shape};
+use crate::forecast::HalfWidths;
+use crate::median::median;
+use crate::order_effect::{CENSORED_FROM, RunOrder};
+use crate::sequential::{Design, Interval, Ssr};
+use crate::walsh::WalshAverages;
+
+/// Before the first look an estimate of the spread says too little for a forecast.
+const FEWEST_FOR_FORECAST: usize = 6;
+
+/// A comparison with the state of its sequential procedure.
+pub(super) struct Pair<'a> {
+    pub(super) stratum: &'a str,
+    pub(super) level: &'a str,
+    baseline: &'a str,
+    log_ratios: Vec<f64>,
+    orders: Vec<RunOrder>,
+    log_ratio_of_medians: f64,
+    rounding: f64,
+    /// Blocks in which the baseline's run, the level's, or both never ended.
+    censored: [usize; 3],
+    pub(super) ssr: Ssr,
+    /// What forbids a verdict: carry-over, or an order that never changed.
+    obstacles: Vec<Flag>,
+}
+
+impl<'a> Pair<'a> {
+    pub(super) fn judge(
+        table: &Table<'a>,
+        stratum: usize,
+        level: usize,
+        rules: &Rules,
+        budget: u32,
+        family: u32,
+    ) -> Self {
+        let meetings: Vec<Meeting<'_>> = table.meetings(stratum, level).collect();
+        let median_of = |values: Vec<f64>| median(&values).unwrap_or(f64::NAN);
+        let baseline_median = median_of(meetings.iter().map(|m| m.baseline.value).collect());
+        let level_median = median_of(meetings.iter().map(|m| m.level.value).collect());
+        // The worst rounding error of one log ratio; a run that never ended has none.
+        let rounding = rules.resolution / 2.0 * (baseline_median.recip() + level_median.recip());
+        let log_ratios: Vec<f64> = meetings.iter().map(Meeting::log_ratio).collect();
+        let orders: Vec<RunOrder> = meetings.iter().map(Meeting::order).collect();
+        let mut ssr = Ssr::new(Design {
+            alpha: alpha(rules),
+            margin: rules.margin,
+            budget,
+            minimum: rules.minimum,
+            rounding: if rounding.is_finite() { rounding } else { 0.0 },
+            adjust_order: rules.adjust_order,
+            family,
+        });
+        for (ratio, order) in log_ratios.iter().zip(&orders) {
+            ssr.push(*ratio, *order);
+        }
+        let exposed: Vec<Option<bool>> = meetings
+            .iter()
+            .map(|m| carry_over::is_exposed(table.baseline, level, m.baseline.before, m.level.before))
+            .collect();
+        let name = |index: usize| table.levels.get(index).copied().unwrap_or_default();
+        let (baseline, level) = (name(table.baseline), name(level));
+        let obstacles = carry_over::flag(ssr.adjusted(), &exposed, baseline, level)
+            .into_iter()
+            .chain(shape::fixed_order(&orders, baseline, level))
+            .collect();
+        let count = |wanted: [bool; 2]| {
+            let ended =
+                |m: &&Meeting<'_>| [m.baseline.value.is_finite(), m.level.value.is_finite()] == wanted;
+            meetings.iter().filter(ended).count()
+        };
+        Self {
+            stratum: table.strata.get(stratum).copied().unwrap_or_default(),
+            level,
+            baseline,
+            log_ratio_of_medians: rules.direction.sign() * (level_median / baseline_median).ln(),
+            rounding,
+            censored: [count([false, true]), count([true, false]), count([false, false])],
+            log_ratios,
+            orders,
+            ssr,
+            obstacles,
+        }
+    }
+
+    pub(super) fn blocks(&self) -> usize {
+        self.log_ratios.len()
+    }
+
+    pub(super) fn unknown_orders(&self) -> usize {
+        self.orders.iter().filter(|order| **order == RunOrder::Unknown).count()
+    }
+
+    /// The family size up to which its claim holds; a withheld verdict decides nothing for the others either.
+    pub(super) fn strength(&self) -> u32 {
+        if self.obstacles.is_empty() { self.ssr.strength() } else { 0 }
+    }
+
+    /// The verdict with `open` comparisons open at its decision.
+    pub(super) fn verdict(&self, open: u32) -> Verdict {
+        if self.obstacles.is_empty() { self.ssr.verdict_within(open) } else { Verdict::Undecided }
+    }
+
+    /// Everything said of it, with `open` comparisons open at its decision out of `family`.
+    pub(super) fn describe(&self, rules: &Rules, open: u32, family: u32, budget: u32) -> Comparison {
+        let verdict = self.verdict(open);
+        let adjusted = self.ssr.adjusted();
+        let estimate = WalshAverages::of(adjusted).estimate();
+        let (difference, equivalence) = self
+            .ssr
+            .last_look()
+            .map_or((Interval::ALL, Interval::ALL), |look| (look.difference, look.equivalence));
+        let mean = adjusted.iter().sum::<f64>() / adjusted.len() as f64;
+        let whole = adjusted.iter().all(|ratio| ratio.abs() < CENSORED_FROM);
+        let forecast = (verdict == Verdict::Undecided
+            && self.obstacles.is_empty()
+            && self.blocks() >= FEWEST_FOR_FORECAST
+            && self.ssr.blocks() < budget)
+            .then(|| self.ssr.centre_and_spread())
+            .flatten()
+            .map(|(centre, spread)| {
+                let widths = HalfWidths::shared(alpha(rules), family, budget);
+                widths.forecast(self.ssr.blocks(), centre, spread, rules.margin.ln_1p())
+            });
+        Comparison {
+            level: self.level.to_owned(),
+            baseline: self.baseline.to_owned(),
+            stratum: self.stratum.to_owned(),
+            verdict: Some(verdict),
+            ratio: estimate.and_then(as_ratio),
+            ratio_interval: [difference.lower, difference.upper].map(as_ratio),
+            equivalence_interval: [equivalence.lower, equivalence.upper].map(as_ratio),
+            mean_ratio: Some(mean).filter(|_| whole).and_then(as_ratio),
+            blocks: self.ssr.blocks(),
+            flags: self.flags(rules, verdict, estimate, family, budget),
+            forecast,
+            unpaired: None,
+            log_ratios: self.log_ratios.clone(),
+        }
+    }
+
+    fn flags(
+        &self,
+        rules: &Rules,
+        verdict: Verdict,
+        estimate: Option<f64>,
+        family: u32,
+        budget: u32,
+    ) -> Vec<Flag> {
+        let mut flags = self.obstacles.clone();
+        if !self.obstacles.is_empty() {
+            let causes: Vec<&str> = self.obstacles.iter().map(|flag| flag.name.as_str()).collect();
+            flags.push(Flag::new(
+                "withheld",
+                format!("no verdict is given because of {}", causes.join(" and ")),
+            ));
+        }
+        if verdict == Verdict::Undecided {
+            flags.extend(self.too_few_blocks(rules, family, budget));
+        }
+        let strictest = self.ssr.last_look().and_then(|look| look.verdict);
+        if matches!(verdict, Verdict::Faster | Verdict::Slower | Verdict::Equivalent)
+            && strictest != Some(verdict)
+        {
+            let message = format!(
+                "decided by Holm's rule over {family} comparisons; the intervals shown hold for all of them at once \
+                 and are wider than the verdict needs"
+            );
+            flags.push(Flag::new("step-down", message));
+        }
+        flags.extend(self.censored_runs());
+        let adjusted = self.ssr.adjusted();
+        flags.extend(shape::alternating_order(&self.orders));
+        flags.extend(shape::order_effect(&self.log_ratios, adjusted, &self.orders));
+        flags
+            .extend(estimate.and_then(|estimate| shape::tail(adjusted, estimate, self.baseline, self.level)));
+        flags.extend(shape::trend(adjusted));
+        if let Some(look) = self.ssr.last_look() {
+            flags.extend(shape::drifted_levels(self.log_ratio_of_medians, look.difference));
+        }
+        flags.extend(shape::coarse_resolution(self.rounding, rules.margin));
+        flags
+    }
+
+    fn too_few_blocks(&self, rules: &Rules, family: u32, budget: u32) -> Option<Flag> {
+        let first = first_deciding_look(alpha(rules) / f64::from(family));
+        let needed = self.ssr.looks().find(|look| *look >= first).unwrap_or(first.max(rules.minimum));
+        (self.ssr.blocks() < needed).then(|| {
+            let beyond =
+                if needed > budget { format!(", more than the budget of {budget}") } else { String::new() };
+            let message = format!("{} blocks; a verdict needs at least {needed}{beyond}", self.ssr.blocks());
+            Flag::new("too-few-blocks", message)
+        })
+    }
+
+    fn censored_runs(&self) -> Option<Flag> {
+        let [baseline, level, both] = self.censored;
+        (baseline + level + both > 0).then(|| {
+            let message = format!(
+                "runs never ended in {} of {} blocks (`{}` in {}, `{}` in {}): they count as worst, and blocks where \
+                 neither ended as ties",
+                baseline + level + both,
+                self.blocks(),
+                self.baseline,
+                baseline + both,
+                self.level,
+                level + both
+            );
+            Flag::new("censored", message)
+        })
+    }
+}
+
+/// A log ratio as a ratio; none where unbounded, or decided by runs that never ended.
+fn as_ratio(log_ratio: f64) -> Option<f64> {
+    (log_ratio.abs() < CENSORED_FROM).then(|| log_ratio.exp()).filter(|ratio| ratio.is_finite())
+}

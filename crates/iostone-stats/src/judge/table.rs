@@ -1,0 +1,231 @@
+//! Figures sorted into blocks, with everything that could make them unfit checked.
+
+use std::collections::BTreeMap;
+
+use super::{CENSORED_LOG_RATIO, Figure, JudgeError, Rules};
+use crate::boundary::LARGEST_BUDGET;
+use crate::order_effect::RunOrder;
+
+/// One figure in its place.
+#[derive(Debug, Clone)]
+pub(super) struct Trial {
+    pub(super) stratum: usize,
+    pub(super) level: usize,
+    pub(super) value: f64,
+    /// Logarithm, signed so that larger is better; minus infinity for a run that never ended.
+    pub(super) score: f64,
+    order: Option<f64>,
+    /// The level that ran just before, in this block or at the end of the one before; none where unknown.
+    pub(super) before: Option<usize>,
+}
+
+/// The baseline's and a level's trials of one block.
+pub(super) struct Meeting<'t> {
+    pub(super) baseline: &'t Trial,
+    pub(super) level: &'t Trial,
+}
+
+impl Meeting<'_> {
+    /// Above zero where the level is better. A run that never ended is worse than any other and equal to its like.
+    pub(super) fn log_ratio(&self) -> f64 {
+        match (self.level.score.is_finite(), self.baseline.score.is_finite()) {
+            (true, true) => self.level.score - self.baseline.score,
+            (true, false) => CENSORED_LOG_RATIO,
+            (false, true) => -CENSORED_LOG_RATIO,
+            (false, false) => 0.0,
+        }
+    }
+
+    pub(super) fn order(&self) -> RunOrder {
+        match self.baseline.order.zip(self.level.order).map(|(a, b)| a.total_cmp(&b)) {
+            Some(std::cmp::Ordering::Less) => RunOrder::BaselineFirst,
+            Some(std::cmp::Ordering::Greater) => RunOrder::LevelFirst,
+            // The same position twice says nothing.
+            Some(std::cmp::Ordering::Equal) | None => RunOrder::Unknown,
+        }
+    }
+}
+
+/// All figures, checked.
+#[derive(Debug)]
+pub(super) struct Table<'a> {
+    pub(super) levels: Vec<&'a str>,
+    pub(super) strata: Vec<&'a str>,
+    pub(super) baseline: usize,
+    /// Blocks in ascending order; one without meaning where the figures are not blocked.
+    blocks: Vec<Vec<Trial>>,
+    blocked: bool,
+}
+
+impl<'a> Table<'a> {
+    pub(super) fn read(figures: &'a [Figure], rules: &Rules) -> Result<Self, JudgeError> {
+        check_rules(rules)?;
+        if figures.is_empty() {
+            return Err(JudgeError::NoFigures);
+        }
+        let blocked = figures.iter().any(|figure| figure.block.is_some());
+        let (mut levels, mut strata) = (Vec::new(), Vec::new());
+        let mut blocks = BTreeMap::<u64, Vec<Trial>>::new();
+        for (number, figure) in (1..).zip(figures) {
+            check_figure(number, figure, blocked)?;
+            let trial = Trial {
+                stratum: place(&mut strata, &figure.stratum),
+                level: place(&mut levels, &figure.level),
+                value: figure.value,
+                score: if figure.value.is_finite() {
+                    rules.direction.sign() * figure.value.ln()
+                } else {
+                    f64::NEG_INFINITY
+                },
+                order: figure.order,
+                before: None,
+            };
+            let block = blocks.entry(figure.block.unwrap_or(0)).or_default();
+            if blocked
+                && block.iter().any(|other| (other.stratum, other.level) == (trial.stratum, trial.level))
+            {
+                return Err(JudgeError::Duplicate {
+                    block: figure.block.unwrap_or(0),
+                    level: figure.level.clone(),
+                    stratum: figure.stratum.clone(),
+                });
+            }
+            block.push(trial);
+        }
+        if blocked {
+            find_predecessors(&mut blocks);
+        }
+        let baseline = levels.iter().position(|level| *level == rules.baseline);
+        let baseline = baseline.ok_or_else(|| JudgeError::UnknownBaseline {
+            baseline: rules.baseline.clone(),
+            levels: list(&levels),
+        })?;
+        let table = Self { levels, strata, baseline, blocks: blocks.into_values().collect(), blocked };
+        table.check_strata()?;
+        Ok(table)
+    }
+
+    /// Whether the figures carry blocks.
+    pub(super) fn is_blocked(&self) -> bool {
+        self.blocked
+    }
+
+    /// Every (stratum, level) to be held against the stratum's baseline.
+    pub(super) fn pairs(&self) -> Vec<(usize, usize)> {
+        let places = (0..self.strata.len()).flat_map(|s| (0..self.levels.len()).map(move |level| (s, level)));
+        places
+            .filter(|(s, level)| *level != self.baseline && self.trials(*s, *level).next().is_some())
+            .collect()
+    }
+
+    /// All trials of one place.
+    pub(super) fn trials(&self, stratum: usize, level: usize) -> impl Iterator<Item = &Trial> {
+        self.blocks.iter().flatten().filter(move |trial| trial.stratum == stratum && trial.level == level)
+    }
+
+    /// The blocks that hold both the level and its baseline.
+    pub(super) fn meetings(&self, stratum: usize, level: usize) -> impl Iterator<Item = Meeting<'_>> {
+        self.blocks.iter().filter_map(move |block| {
+            let find = |wanted: usize| block.iter().find(|t| t.stratum == stratum && t.level == wanted);
+            Some(Meeting { baseline: find(self.baseline)?, level: find(level)? })
+        })
+    }
+
+    pub(super) fn count_blocks(&self, stratum: usize, level: usize) -> usize {
+        self.meetings(stratum, level).count()
+    }
+
+    fn check_strata(&self) -> Result<(), JudgeError> {
+        if let [level] = self.levels.as_slice() {
+            return Err(JudgeError::SingleLevel { level: (*level).to_owned() });
+        }
+        for (index, stratum) in self.strata.iter().enumerate() {
+            if self.trials(index, self.baseline).next().is_none() {
+                let present: Vec<&str> = (0..self.levels.len())
+                    .filter(|level| self.trials(index, *level).next().is_some())
+                    .filter_map(|level| self.levels.get(level).copied())
+                    .collect();
+                return Err(JudgeError::MissingBaseline {
+                    stratum: (*stratum).to_owned(),
+                    baseline: self.levels.get(self.baseline).copied().unwrap_or_default().to_owned(),
+                    levels: list(&present),
+                });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The name's number, by first appearance.
+fn place<'a>(names: &mut Vec<&'a str>, name: &'a str) -> usize {
+    names.iter().position(|known| *known == name).unwrap_or_else(|| {
+        names.push(name);
+        names.len() - 1
+    })
+}
+
+fn list(names: &[&str]) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn check_rules(rules: &Rules) -> Result<(), JudgeError> {
+    let bad =
+        |rule, value, expected: &str| Err(JudgeError::BadRule { rule, value, expected: expected.to_owned() });
+    let not_negative = |value: f64| value.is_finite() && value >= 0.0;
+    if !not_negative(rules.margin) {
+        return bad("margin", rules.margin, "zero or more");
+    }
+    if !(0.5..1.0).contains(&rules.confidence) {
+        return bad("confidence", rules.confidence, "from 0.5 to below 1, as in 0.95");
+    }
+    if !not_negative(rules.resolution) {
+        return bad("resolution", rules.resolution, "zero or more");
+    }
+    if rules.budget == 0 || rules.budget > LARGEST_BUDGET {
+        return bad("budget", f64::from(rules.budget), &format!("from 1 to {LARGEST_BUDGET} blocks"));
+    }
+    Ok(())
+}
+
+fn check_figure(number: usize, figure: &Figure, blocked: bool) -> Result<(), JudgeError> {
+    let level = || figure.level.clone();
+    if blocked && figure.block.is_none() {
+        return Err(JudgeError::MissingBlock { number, level: level(), value: figure.value });
+    }
+    if figure.value.is_nan() || figure.value <= 0.0 {
+        return Err(JudgeError::NotPositive {
+            number,
+            level: level(),
+            block: figure.block,
+            value: figure.value,
+        });
+    }
+    if figure.order.is_some_and(f64::is_nan) {
+        return Err(JudgeError::BadOrder { number, level: level(), block: figure.block });
+    }
+    Ok(())
+}
+
+/// Notes for each trial which level ran just before it.
+fn find_predecessors(blocks: &mut BTreeMap<u64, Vec<Trial>>) {
+    let numbers: Vec<u64> = blocks.keys().copied().collect();
+    let step = numbers.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap_or(1);
+    let mut previous: Option<(u64, usize)> = None;
+    for (number, trials) in blocks {
+        let rank = |trial: &Trial| trial.order.unwrap_or(f64::NAN);
+        trials.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
+        let known = trials.iter().all(|trial| trial.order.is_some())
+            && trials.windows(2).all(|pair| rank(&pair[0]) < rank(&pair[1]));
+        if !known {
+            previous = None;
+            continue;
+        }
+        // After a gap in the numbers, something that is not among the figures ran last.
+        let mut before = previous.filter(|(block, _)| number - block == step).map(|(_, level)| level);
+        for trial in trials.iter_mut() {
+            trial.before = before;
+            before = Some(trial.level);
+        }
+        previous = before.map(|level| (*number, level));
+    }
+}

@@ -1,0 +1,66 @@
+//! Verdicts from figures: schedules, intervals, flags and forecasts, as pure functions.
+//!
+//! [`judge::judge`] is the single door: figures in, one [`Comparison`](iostone_model::verdict::Comparison) for each
+//! level out, whether the figures come from a run in progress, from last year's or from a table in an article.
+//! Its procedure is the sequential signed-rank test on randomised blocks ([`sequential`]): if two levels are equal,
+//! which of them wins a block is a coin toss whatever the machine was doing, so the block ratios are ranked by size
+//! and the lopsidedness of their signs is held against exact limits that allow a look after 6, 7, 8, ... blocks with
+//! at most the declared chance of a wrong verdict over all looks and all levels.
+//!
+//! ```
+//! use iostone_model::metric::Direction;
+//! use iostone_model::verdict::Verdict;
+//! use iostone_stats::judge::{Figure, Rules, judge};
+//! use iostone_stats::schedule::BlockOrders;
+//!
+//! let mut figures = Vec::new();
+//! for (block, order) in BlockOrders::new(1, 2).take(7).enumerate() {
+//!     for (position, level) in order.into_iter().enumerate() {
+//!         let noise = 0.3 * ((block * 5 + level) % 4) as f64;
+//!         figures.push(Figure {
+//!             level: ["on", "off"][level].to_owned(),
+//!             stratum: String::new(),
+//!             value: [100.0, 188.0][level] + noise,
+//!             block: Some(block as u64),
+//!             order: Some(position as f64),
+//!         });
+//!     }
+//! }
+//! let rules = Rules {
+//!     baseline: "on".to_owned(),
+//!     direction: Direction::Higher,
+//!     margin: 0.03,
+//!     confidence: 0.95,
+//!     budget: 40,
+//!     minimum: 6,
+//!     resolution: 0.0,
+//!     adjust_order: true,
+//! };
+//! let judgement = judge(&figures, &rules)?;
+//! assert_eq!(judgement.comparisons[0].verdict, Some(Verdict::Faster));
+//! # Ok::<(), iostone_stats::judge::JudgeError>(())
+//! ```
+
+mod boundary;
+pub mod breakeven;
+pub mod flags;
+pub mod forecast;
+mod holm;
+pub mod judge;
+pub mod median;
+mod order_effect;
+mod rank;
+pub mod schedule;
+pub mod sequential;
+mod special;
+mod unpaired;
+#[cfg(test)]
+mod vectors;
+mod walsh;
+
+pub use boundary::{FEWEST_BLOCKS, LARGEST_BUDGET, looks};
+
+/// A length as the counts of the model's types.
+fn count(length: usize) -> u32 {
+    u32::try_from(length).unwrap_or(u32::MAX)
+}
