@@ -1,0 +1,148 @@
+//! What an engine is: something that takes blocks, gets them to the kernel, and hands completions back.
+//!
+//! The loop in [`driver`](crate::driver) is written once against this trait and compiled once per engine, so
+//! nothing is dispatched at run time and nothing is allocated, locked or copied per I/O.
+
+pub(crate) mod sync;
+pub(crate) mod uring;
+
+use std::io;
+
+use crate::arena::Place;
+use crate::error::EngineError;
+use crate::job::{EngineChoice, Job};
+use crate::outcome::EngineKind;
+
+/// The tag of a sync; slots of blocks are below it.
+pub(crate) const SYNC_TAG: u32 = u32::MAX;
+
+/// One block to read or to write, whichever the job does.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Transfer {
+    /// Comes back with the completion.
+    pub(crate) slot: u32,
+    /// The memory it goes from or to.
+    pub(crate) place: Place,
+    /// Where in the target, in bytes.
+    pub(crate) offset_bytes: u64,
+}
+
+/// Which kind of sync.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum SyncKind {
+    /// fsync(2).
+    All,
+    /// fdatasync(2).
+    Data,
+}
+
+/// What the kernel said about one request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Completion {
+    /// The slot of a block, or [`SYNC_TAG`].
+    pub(crate) tag: u32,
+    /// Bytes transferred, or an errno negated.
+    pub(crate) result: i32,
+}
+
+/// A way to get I/O done. One engine belongs to one thread.
+pub(crate) trait Engine {
+    /// How many more requests can be queued before the next [`enter`](Self::enter).
+    fn room(&mut self) -> usize;
+
+    /// The block of memory that the `turn`th I/O of `slot` uses.
+    fn place(&self, slot: u32, turn: u32) -> Place;
+
+    /// The bytes of a block that is not in flight.
+    fn block_mut(&mut self, place: Place) -> &mut [u8];
+
+    /// Queues a block. There must be [room](Self::room).
+    fn queue(&mut self, transfer: Transfer);
+
+    /// Queues a sync. There must be [room](Self::room).
+    fn queue_sync(&mut self, kind: SyncKind);
+
+    /// Hands what is queued to the kernel and waits until at least `want` requests have completed.
+    ///
+    /// # Errors
+    /// What the kernel said, unless trying again can help.
+    fn enter(&mut self, want: usize) -> io::Result<()>;
+
+    /// Writes what a write left over after `done_bytes`, at once and synchronously.
+    ///
+    /// # Errors
+    /// What pwrite(2) said.
+    fn write_rest(&mut self, transfer: Transfer, done_bytes: usize) -> io::Result<()>;
+
+    /// How many completions are there to be reaped.
+    fn arrived(&mut self) -> usize;
+
+    /// Takes the completions that [`arrived`](Self::arrived) counted.
+    fn reap(&mut self, each: impl FnMut(Completion));
+}
+
+/// Which engine a job gets, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Selection {
+    pub(crate) kind: EngineKind,
+    pub(crate) reason: String,
+}
+
+/// Chooses the engine of a job; `probe` says whether there is a ring, and if not why.
+///
+/// # Errors
+/// [`EngineError::NoRing`] or [`EngineError::DepthNeedsRing`] when the job cannot do without one.
+pub(crate) fn select(
+    job: &Job,
+    probe: impl FnOnce() -> Result<(), String>,
+) -> Result<Selection, EngineError> {
+    let selected = |kind, reason: String| Ok(Selection { kind, reason });
+    match job.engine {
+        EngineChoice::Sync => selected(EngineKind::Sync, "asked for".into()),
+        EngineChoice::IoUring => match probe() {
+            Ok(()) => selected(EngineKind::IoUring, "asked for".into()),
+            Err(reason) => Err(EngineError::NoRing { reason }),
+        },
+        EngineChoice::Auto if job.iodepth == 1 => selected(
+            EngineKind::Sync,
+            "at depth 1 each I/O is one system call either way, and a ring adds its own work to it".into(),
+        ),
+        EngineChoice::Auto => match probe() {
+            Ok(()) => selected(EngineKind::IoUring, "available, and the depth is above 1".into()),
+            Err(reason) => Err(EngineError::DepthNeedsRing { iodepth: job.iodepth, reason }),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::Rw;
+
+    fn job(engine: EngineChoice, iodepth: u32) -> Job {
+        Job { iodepth, engine, ..Job::new("/dev/zero", Rw::Read) }
+    }
+
+    fn missing() -> Result<(), String> {
+        Err("`kernel.io_uring_disabled` is 2".into())
+    }
+
+    #[test]
+    fn auto_uses_a_ring_only_where_depth_needs_one() {
+        let kind = |depth| select(&job(EngineChoice::Auto, depth), || Ok(())).unwrap().kind;
+        assert_eq!((kind(1), kind(2)), (EngineKind::Sync, EngineKind::IoUring));
+    }
+
+    #[test]
+    fn depth_without_a_ring_is_an_error_that_names_the_reason() {
+        let error = select(&job(EngineChoice::Auto, 32), missing).unwrap_err().to_string();
+        assert_eq!(error, "`iodepth` of `32` needs `io_uring`: `kernel.io_uring_disabled` is 2");
+        let error = select(&job(EngineChoice::IoUring, 1), missing).unwrap_err().to_string();
+        assert_eq!(error, "`io_uring` is not available: `kernel.io_uring_disabled` is 2");
+    }
+
+    #[test]
+    fn depth_one_needs_no_ring() {
+        assert_eq!(select(&job(EngineChoice::Auto, 1), missing).unwrap().kind, EngineKind::Sync);
+    }
+}

@@ -1,0 +1,357 @@
+//! The `io_uring` engine: one ring per thread, with everything registered that the kernel lets it register.
+#![expect(
+    unsafe_code,
+    reason = "requests carry addresses that the kernel reads and writes behind the compiler's back"
+)]
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::FileExt;
+
+use io_uring::types::{Fd, Fixed, FsyncFlags};
+use io_uring::{CompletionQueue, IoUring, Probe, SubmissionQueue, Submitter, opcode, squeue};
+
+use super::{Completion, Engine, SYNC_TAG, SyncKind, Transfer};
+use crate::arena::{Arena, Place};
+
+/// Requests handed over per system call at most. More gains nothing, and keeps completions waiting.
+pub(crate) const BATCH: u32 = 32;
+/// A single registered buffer cannot be larger (`io_sqe_buffer_register`).
+const LARGEST_REGISTERED_BYTES: usize = 1 << 30;
+
+/// Setup flags from the best to none; each step leaves out what an older kernel does not know.
+///
+/// `NO_SQARRAY` came with 6.6, `DEFER_TASKRUN` with 6.1, `SINGLE_ISSUER` with 6.0, `COOP_TASKRUN` with 5.19; what
+/// counts is what this kernel accepts, not its version.
+const LADDER: [&[&str]; 5] = [
+    &["SINGLE_ISSUER", "DEFER_TASKRUN", "COOP_TASKRUN", "NO_SQARRAY"],
+    &["SINGLE_ISSUER", "DEFER_TASKRUN", "COOP_TASKRUN"],
+    &["SINGLE_ISSUER", "COOP_TASKRUN"],
+    &["COOP_TASKRUN"],
+    &[],
+];
+
+/// Says whether this process may use `io_uring` with what the engine needs, and if not why.
+///
+/// # Errors
+/// The reason, as a clause for people.
+pub(crate) fn probe() -> Result<(), String> {
+    let ring = IoUring::new(2).map_err(|error| explain_refusal(&error))?;
+    let mut supported = Probe::new();
+    ring.submitter()
+        .register_probe(&mut supported)
+        .map_err(|error| format!("the kernel cannot say which requests it supports ({error})"))?;
+    let needed = [
+        ("IORING_OP_READ", opcode::Read::CODE),
+        ("IORING_OP_WRITE", opcode::Write::CODE),
+        ("IORING_OP_FSYNC", opcode::Fsync::CODE),
+    ];
+    match needed.into_iter().find(|(_, code)| !supported.is_supported(*code)) {
+        Some((name, _)) => Err(format!("the kernel does not support {name}")),
+        None => Ok(()),
+    }
+}
+
+/// Names the setting behind a refused `io_uring_setup(2)`.
+fn explain_refusal(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::ENOSYS) => "the kernel, or a filter on system calls, has no `io_uring_setup`".into(),
+        Some(libc::EPERM) => {
+            let disabled = std::fs::read_to_string("/proc/sys/kernel/io_uring_disabled").unwrap_or_default();
+            match disabled.trim() {
+                "" | "0" => {
+                    "`io_uring_setup` is forbidden here, as a container's seccomp profile does".into()
+                }
+                level => {
+                    format!("`kernel.io_uring_disabled` is {level}: `sysctl kernel.io_uring_disabled=0`")
+                }
+            }
+        }
+        Some(libc::ENOMEM) => "the limit on locked memory is too low for a ring: `ulimit -l`".into(),
+        _ => format!("`io_uring_setup` failed ({error})"),
+    }
+}
+
+/// What requests address: registered things where the kernel took them.
+#[derive(Debug, Clone, Copy)]
+struct Registered {
+    file: bool,
+    buffers: bool,
+}
+
+/// A ring and what is registered with it. Made and used on one thread.
+pub(crate) struct Ring {
+    uring: IoUring,
+    registered: Registered,
+    /// What the kernel granted.
+    pub(crate) features: Vec<String>,
+    /// What it refused, with the reason.
+    pub(crate) declined: Vec<String>,
+}
+
+impl Ring {
+    /// Makes a ring for `depth` requests in flight, and registers `file` and the memory of `arena` with it.
+    ///
+    /// # Errors
+    /// Why no ring can be made, as a clause. A registration that is refused is no error: it is in `declined`.
+    pub(crate) fn open(depth: u32, file: &File, arena: &Arena) -> Result<Self, String> {
+        let (ring, flags) = set_up(depth)?;
+        let mut features: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
+        let left_out = LADDER[0].iter().filter(|flag| !flags.contains(flag));
+        let mut declined: Vec<String> =
+            left_out.map(|flag| format!("{flag}: refused by this kernel")).collect();
+        let mut note = |name: &str, result: io::Result<()>| match result {
+            Ok(()) => {
+                features.push(name.to_owned());
+                true
+            }
+            Err(error) => {
+                declined.push(format!("{name}: {}", explain_registration(&error)));
+                false
+            }
+        };
+        let (address, length) = arena.extent();
+        let file_taken = note("registered-file", ring.submitter().register_files(&[file.as_raw_fd()]));
+        let buffers = if length <= LARGEST_REGISTERED_BYTES {
+            let extent = libc::iovec { iov_base: address.cast(), iov_len: length };
+            // SAFETY: the memory belongs to `arena`, which the engine borrows for as long as requests can be in
+            // flight (see `UringEngine`'s drop), and which outlives this ring in `worker`.
+            unsafe { ring.submitter().register_buffers(&[extent]) }
+        } else {
+            Err(io::Error::from_raw_os_error(libc::EFBIG))
+        };
+        let buffers_taken = note("registered-buffers", buffers);
+        Ok(Self {
+            uring: ring,
+            registered: Registered { file: file_taken, buffers: buffers_taken },
+            features,
+            declined,
+        })
+    }
+
+    /// The engine on this ring.
+    pub(crate) fn engine<'a>(
+        &'a mut self,
+        file: &'a File,
+        arena: &'a mut Arena,
+        block_bytes: u32,
+        writes: bool,
+    ) -> UringEngine<'a> {
+        let Self { uring, registered, features, declined } = self;
+        let (mut submitter, submission, completion) = uring.split();
+        match submitter.register_ring_fd() {
+            Ok(()) => features.push("registered-ring".to_owned()),
+            Err(error) => declined.push(format!("registered-ring: {error}")),
+        }
+        UringEngine {
+            submitter,
+            submission,
+            completion,
+            file,
+            arena,
+            block_bytes,
+            writes,
+            registered: *registered,
+            outstanding: 0,
+        }
+    }
+}
+
+/// Makes the ring with the most flags that the kernel takes.
+fn set_up(depth: u32) -> Result<(IoUring, &'static [&'static str]), String> {
+    // A short submission queue stays in the cache; the completion queue holds everything in flight and a sync.
+    let entries = depth.min(BATCH).next_power_of_two();
+    let completions = (depth + 1).next_power_of_two().max(2 * entries);
+    let mut refusal = String::new();
+    for flags in LADDER {
+        let mut builder = IoUring::builder();
+        builder.dontfork().setup_clamp().setup_cqsize(completions);
+        for flag in flags {
+            match *flag {
+                "SINGLE_ISSUER" => builder.setup_single_issuer(),
+                "DEFER_TASKRUN" => builder.setup_defer_taskrun(),
+                "COOP_TASKRUN" => builder.setup_coop_taskrun(),
+                _ => builder.setup_no_sqarray(),
+            };
+        }
+        match builder.build(entries) {
+            Ok(ring) => return Ok((ring, flags)),
+            Err(error) => refusal = explain_refusal(&error),
+        }
+    }
+    Err(refusal)
+}
+
+fn explain_registration(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::ENOMEM) => "the limit on locked memory is too low: `ulimit -l`".into(),
+        Some(libc::EFBIG) => "more than 1 GiB of buffers cannot be registered as one".into(),
+        _ => error.to_string(),
+    }
+}
+
+/// Requests through a ring.
+pub(crate) struct UringEngine<'a> {
+    submitter: Submitter<'a>,
+    submission: SubmissionQueue<'a>,
+    completion: CompletionQueue<'a>,
+    file: &'a File,
+    arena: &'a mut Arena,
+    block_bytes: u32,
+    writes: bool,
+    registered: Registered,
+    /// Queued and not reaped.
+    outstanding: usize,
+}
+
+impl UringEngine<'_> {
+    #[inline]
+    fn push(&mut self, entry: &squeue::Entry) {
+        // SAFETY: an entry's memory is a block of the arena, which this engine borrows until its drop has waited
+        // for every request, and nobody touches a block in flight. Its file is registered or borrowed likewise.
+        let pushed = unsafe { self.submission.push(entry) };
+        // `room` was asked first, so there is always space.
+        self.outstanding += usize::from(pushed.is_ok());
+    }
+
+    /// Builds a request that addresses the file in whichever way the kernel took it.
+    #[inline]
+    fn build_block(&self, transfer: Transfer) -> squeue::Entry {
+        let address = self.arena.address(transfer.place);
+        let (length, offset) = (self.block_bytes, transfer.offset_bytes);
+        // Written out, since a registered and a plain file are different types to the crate and the compiler
+        // hoists nothing out of a request.
+        let entry = match (self.registered.buffers, self.registered.file, self.writes) {
+            (true, true, false) => {
+                opcode::ReadFixed::new(Fixed(0), address, length, 0).offset(offset).build()
+            }
+            (true, true, true) => {
+                opcode::WriteFixed::new(Fixed(0), address, length, 0).offset(offset).build()
+            }
+            (true, false, false) => {
+                opcode::ReadFixed::new(self.fd(), address, length, 0).offset(offset).build()
+            }
+            (true, false, true) => {
+                opcode::WriteFixed::new(self.fd(), address, length, 0).offset(offset).build()
+            }
+            (false, true, false) => opcode::Read::new(Fixed(0), address, length).offset(offset).build(),
+            (false, true, true) => opcode::Write::new(Fixed(0), address, length).offset(offset).build(),
+            (false, false, false) => opcode::Read::new(self.fd(), address, length).offset(offset).build(),
+            (false, false, true) => opcode::Write::new(self.fd(), address, length).offset(offset).build(),
+        };
+        entry.user_data(u64::from(transfer.slot))
+    }
+
+    fn fd(&self) -> Fd {
+        Fd(self.file.as_raw_fd())
+    }
+}
+
+impl Engine for UringEngine<'_> {
+    #[inline]
+    fn room(&mut self) -> usize {
+        self.submission.sync();
+        self.submission.capacity() - self.submission.len()
+    }
+
+    #[inline]
+    fn place(&self, slot: u32, turn: u32) -> Place {
+        self.arena.place(slot, turn)
+    }
+
+    #[inline]
+    fn block_mut(&mut self, place: Place) -> &mut [u8] {
+        self.arena.block_mut(place)
+    }
+
+    #[inline]
+    fn queue(&mut self, transfer: Transfer) {
+        let entry = self.build_block(transfer);
+        self.push(&entry);
+    }
+
+    fn queue_sync(&mut self, kind: SyncKind) {
+        let flags = match kind {
+            SyncKind::All => FsyncFlags::empty(),
+            SyncKind::Data => FsyncFlags::DATASYNC,
+        };
+        let entry = if self.registered.file {
+            opcode::Fsync::new(Fixed(0)).flags(flags).build()
+        } else {
+            opcode::Fsync::new(self.fd()).flags(flags).build()
+        };
+        self.push(&entry.user_data(u64::from(SYNC_TAG)));
+    }
+
+    #[inline]
+    fn enter(&mut self, want: usize) -> io::Result<()> {
+        self.submission.sync();
+        match self.submitter.submit_and_wait(want) {
+            Ok(_) => Ok(()),
+            Err(error) => match error.raw_os_error() {
+                // A signal arrived: what is queued stays queued.
+                Some(libc::EINTR) => Ok(()),
+                // The kernel is short of memory, or of room for completions; reaping some makes room.
+                Some(libc::EAGAIN | libc::EBUSY) if self.outstanding > self.submission.len() => Ok(()),
+                _ => Err(error),
+            },
+        }
+    }
+
+    fn write_rest(&mut self, transfer: Transfer, done_bytes: usize) -> io::Result<()> {
+        let rest = self.arena.block_mut(transfer.place).get(done_bytes..).unwrap_or_default();
+        self.file.write_all_at(rest, transfer.offset_bytes + done_bytes as u64)
+    }
+
+    #[inline]
+    fn arrived(&mut self) -> usize {
+        self.completion.sync();
+        self.completion.len()
+    }
+
+    #[inline]
+    fn reap(&mut self, mut each: impl FnMut(Completion)) {
+        for entry in &mut self.completion {
+            self.outstanding -= 1;
+            #[expect(clippy::cast_possible_truncation, reason = "the tag was put there as a u32")]
+            let tag = entry.user_data() as u32;
+            each(Completion { tag, result: entry.result() });
+        }
+    }
+}
+
+impl Drop for UringEngine<'_> {
+    /// Waits for every request in flight: until then the kernel may write into the arena.
+    fn drop(&mut self) {
+        while self.outstanding > 0 {
+            if self.enter(1).is_err() {
+                // Neither finished nor given up: the memory must never be reused.
+                self.arena.leak();
+                return;
+            }
+            self.arrived();
+            self.reap(|_| ());
+        }
+        // A ring is taken down behind the scenes after its last reference is gone, and what it has registered
+        // with it: until then the target would count as open and its filesystem could not be unmounted. There is
+        // nobody to tell if this fails, and the end of the thread catches up on it.
+        let _ = self.submitter.unregister_files();
+        let _ = self.submitter.unregister_buffers();
+        let _ = self.submitter.unregister_ring_fd();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_forbidden_ring_is_explained() {
+        let explain = |errno| explain_refusal(&io::Error::from_raw_os_error(errno));
+        assert!(explain(libc::ENOSYS).contains("no `io_uring_setup`"));
+        assert!(explain(libc::ENOMEM).contains("ulimit -l"));
+        assert!(explain(libc::EPERM).contains("io_uring"));
+        assert!(explain(libc::EINVAL).contains("failed"));
+    }
+}

@@ -1,0 +1,198 @@
+//! Lays a file out: fills what is missing of it with random data, so that its blocks exist and reads are real.
+
+use std::fs::{File, OpenOptions};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use iostone_model::units::{Bytes, Span};
+use rustix::fs::{Advice, SeekFrom, fadvise, seek};
+use rustix::io::Errno;
+
+use crate::error::EngineError;
+use crate::outcome::Layout;
+use crate::payload;
+use crate::target::fail;
+
+/// Written at a time; large enough for the cost per call not to matter.
+const CHUNK_BYTES: usize = 1 << 20;
+
+/// Removes a file again unless it is kept, so that a failed preparation leaves nothing behind.
+#[derive(Debug)]
+pub(crate) struct CreatedFile(Option<PathBuf>);
+
+impl CreatedFile {
+    /// Keeps the file.
+    pub(crate) fn keep(mut self) {
+        self.0 = None;
+    }
+}
+
+impl Drop for CreatedFile {
+    fn drop(&mut self) {
+        if let Some(path) = &self.0 {
+            // The reason why it is to be removed is what the caller wants to hear.
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Opens a file for being laid out, and makes it if it does not exist.
+pub(crate) fn open_or_create(path: &Path) -> Result<(File, CreatedFile), EngineError> {
+    let created = OpenOptions::new().read(true).write(true).create_new(true).open(path);
+    match created {
+        Ok(file) => Ok((file, CreatedFile(Some(path.to_owned())))),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+            let file = OpenOptions::new().read(true).write(true).open(path).map_err(fail(path, "open"))?;
+            Ok((file, CreatedFile(None)))
+        }
+        Err(source) => Err(fail(path, "create")(source)),
+    }
+}
+
+/// Whether any of the first `size_bytes` of a file is a hole: never allocated, or allocated and never written.
+///
+/// lseek(2) `SEEK_HOLE`; a filesystem that does not know its holes reports none.
+pub(crate) fn has_holes(file: &File, size_bytes: u64) -> bool {
+    matches!(seek(file, SeekFrom::Hole(0)), Ok(hole) if hole < size_bytes)
+}
+
+/// The first span within `from..size_bytes` that holds no data; the missing end of a short file is one.
+fn find_gap(file: &File, from: u64, size_bytes: u64) -> rustix::io::Result<Option<(u64, u64)>> {
+    let length = seek(file, SeekFrom::End(0))?;
+    if from >= length {
+        return Ok((from < size_bytes).then_some((from, size_bytes)));
+    }
+    let start = match seek(file, SeekFrom::Hole(from)) {
+        Ok(hole) => hole,
+        Err(Errno::NXIO) => length,
+        Err(error) => return Err(error),
+    };
+    if start >= size_bytes {
+        return Ok(None);
+    }
+    let end = match seek(file, SeekFrom::Data(start)) {
+        Ok(data) => data.min(size_bytes),
+        // No data after the hole.
+        Err(Errno::NXIO) => size_bytes,
+        Err(error) => return Err(error),
+    };
+    // At the very end of a file SEEK_HOLE reports a hole that SEEK_DATA may not see the end of.
+    Ok(Some((start, end.max(start + 1))))
+}
+
+/// Fills all holes and the missing end of a file up to `size_bytes` with random data and makes it durable.
+///
+/// Data that is there stays as it is. `on_progress` hears the bytes written so far and says whether to go on.
+///
+/// # Errors
+/// What write(2) or fsync(2) said, or [`EngineError::Interrupted`].
+pub(crate) fn fill_gaps(
+    path: &Path,
+    file: &File,
+    size_bytes: u64,
+    seed: u64,
+    mut on_progress: impl FnMut(u64) -> bool,
+) -> Result<Layout, EngineError> {
+    let begun = Instant::now();
+    let mut rng = payload::stream_of_layout(seed);
+    let mut chunk = vec![0; CHUNK_BYTES];
+    let mut written = 0;
+    let mut position = 0;
+    while let Some((start, end)) =
+        find_gap(file, position, size_bytes).map_err(|errno| fail(path, "look for holes in")(errno.into()))?
+    {
+        position = start;
+        while position < end {
+            if !on_progress(written) {
+                return Err(EngineError::Interrupted);
+            }
+            let length = usize::try_from(end - position).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);
+            let piece = chunk.get_mut(..length).unwrap_or_default();
+            payload::fill(&mut rng, piece);
+            file.write_all_at(piece, position).map_err(fail(path, "lay out"))?;
+            position += length as u64;
+            written += length as u64;
+        }
+    }
+    if written > 0 {
+        file.sync_all().map_err(fail(path, "make durable the layout of"))?;
+    }
+    let took = if written > 0 { Span(begun.elapsed()) } else { Span::default() };
+    Ok(Layout { created: false, written: Bytes(written), took, sparse: false })
+}
+
+/// Writes back and drops a target's pages from the page cache; `posix_fadvise(2)`, `POSIX_FADV_DONTNEED`.
+///
+/// Dirty pages cannot be dropped, so they are written first. It is advice: pages that are mapped or locked by
+/// somebody stay, and so does everything on filesystems that live in memory.
+pub(crate) fn drop_cached_pages(path: &Path, file: &File) -> Result<(), EngineError> {
+    file.sync_data().map_err(fail(path, "write back"))?;
+    fadvise(file, 0, None, Advice::DontNeed)
+        .map_err(|errno| fail(path, "drop the cached pages of")(errno.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Read;
+
+    fn contents(path: &Path) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        File::open(path).unwrap().read_to_end(&mut bytes).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn a_missing_file_is_filled_with_noise() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        let (file, created) = open_or_create(&path).unwrap();
+        let layout = fill_gaps(&path, &file, 3_000_000, 1, |_| true).unwrap();
+        created.keep();
+        assert_eq!(layout.written, Bytes(3_000_000));
+        let bytes = contents(&path);
+        assert_eq!(bytes.len(), 3_000_000);
+        assert!(bytes.chunks_exact(4096).all(|block| block.iter().any(|byte| *byte != 0)));
+        assert!(!has_holes(&file, 3_000_000));
+    }
+
+    #[test]
+    fn only_holes_and_the_missing_end_are_filled() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        let (file, created) = open_or_create(&path).unwrap();
+        file.write_all_at(&vec![7; 65_536], 131_072).unwrap();
+        assert!(has_holes(&file, 196_608));
+        let layout = fill_gaps(&path, &file, 262_144, 1, |_| true).unwrap();
+        created.keep();
+        let bytes = contents(&path);
+        assert_eq!(bytes.len(), 262_144);
+        assert!(bytes[131_072..196_608].iter().all(|byte| *byte == 7));
+        assert!(bytes[..131_072].chunks_exact(512).all(|sector| sector.iter().any(|byte| *byte != 0)));
+        assert!(!has_holes(&file, 262_144));
+        assert_eq!(layout.written, Bytes(196_608));
+        assert_eq!(fill_gaps(&path, &file, 262_144, 1, |_| true).unwrap().written, Bytes(0));
+    }
+
+    #[test]
+    fn an_interrupted_layout_leaves_no_file() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        {
+            let (file, _created) = open_or_create(&path).unwrap();
+            let result = fill_gaps(&path, &file, 10 << 20, 1, |written| written < 2 << 20);
+            assert!(matches!(result, Err(EngineError::Interrupted)));
+        }
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn an_existing_file_survives_a_failed_preparation() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        std::fs::write(&path, b"mine").unwrap();
+        drop(open_or_create(&path).unwrap());
+        assert_eq!(contents(&path), b"mine");
+    }
+}

@@ -1,0 +1,66 @@
+//! The load engine: reads or writes a file or block device with a given queue depth and says how fast that went.
+//!
+//! One thread has one ring (or none, at depth 1), its own memory, offsets, histogram and time series; threads share
+//! nothing until the end. Per I/O nothing is allocated, locked or asked of the kernel beyond the one
+//! `io_uring_enter` per batch, so that the figures are the device's and not the engine's. Every I/O's latency is
+//! recorded. The words are fio's where fio has them.
+//!
+//! ```
+//! use std::sync::atomic::AtomicBool;
+//!
+//! use iostone_engine::{Job, Rw, run};
+//! use iostone_model::units::Bytes;
+//!
+//! # let folder = tempfile::tempdir()?;
+//! let mut job = Job::new(folder.path().join("data"), Rw::RandWrite);
+//! job.size = Some(Bytes(1 << 20));
+//! job.fdatasync = 64;
+//! let outcome = run(&job, &AtomicBool::new(false), &mut |_| ())?;
+//! assert_eq!((outcome.writes.ios, outcome.syncs.count), (256, 4));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! A job goes through [`prepare`], which touches the target but measures nothing, and [`Prepared::run`], which
+//! measures. What keeps it from starting is an [`EngineError`]; an I/O that fails later is an [`IoFault`] in the
+//! [`Outcome`], beside the figures up to it.
+//!
+//! This is a closed loop: a new I/O is submitted when one completes, so latencies are service times.
+
+mod arena;
+mod clock;
+mod device;
+mod driver;
+mod engine;
+mod error;
+mod fault;
+mod histogram;
+mod job;
+mod layout;
+mod offsets;
+mod outcome;
+mod payload;
+mod prepared;
+mod slots;
+mod summary;
+mod target;
+mod tsc;
+mod usage;
+mod worker;
+
+pub use error::EngineError;
+pub use fault::{IoFault, Operation};
+pub use histogram::{HistogramError, LatencyHistogram, SparseHistogram};
+pub use job::{EngineChoice, Job, Rw, Stamp, WriteSync};
+pub use outcome::{
+    ClockKind, CpuTime, CpuUse, EngineKind, EngineReport, Layout, Outcome, SERIES_INTERVAL, Series, Syncs,
+    Transfers,
+};
+pub use prepared::{Phase, Prepared, Progress, prepare, prepare_watched, run};
+
+/// Whether the kernel grants this process an `io_uring`; if not, why.
+///
+/// # Errors
+/// The reason, as a sentence: an old kernel, `kernel.io_uring_disabled`, a seccomp filter.
+pub fn uring_available() -> Result<(), String> {
+    engine::uring::probe()
+}

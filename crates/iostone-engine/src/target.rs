@@ -1,0 +1,219 @@
+//! The target: what it is, how large, how it is opened, and what `O_DIRECT` asks of it.
+
+use std::fs::{File, Metadata, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+use iostone_model::units::Bytes;
+use rustix::fs::{AtFlags, StatxFlags, fcntl_getfl, ioctl_blksszget, statx};
+
+use crate::arena::Arena;
+use crate::device;
+use crate::error::EngineError;
+use crate::job::{Job, WriteSync};
+
+/// What a target is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TargetKind {
+    /// A regular file, there or to be made.
+    RegularFile,
+    /// A block device, never extended and never written while something else holds it.
+    BlockDevice,
+    /// `/dev/null`, `/dev/zero` or `/dev/full`: a device that costs nothing, to measure the engine itself.
+    MemoryDevice,
+}
+
+/// Finds out what `path` is; None when it does not exist, which makes it a file to be made.
+///
+/// # Errors
+/// [`EngineError::NotATarget`] for directories, pipes, sockets and other character devices.
+pub(crate) fn inspect(path: &Path) -> Result<(TargetKind, Option<Metadata>), EngineError> {
+    let metadata = match std::fs::metadata(path) {
+        Ok(metadata) => metadata,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((TargetKind::RegularFile, None)),
+        Err(source) => return Err(fail(path, "look at")(source)),
+    };
+    let file_type = metadata.file_type();
+    let found = if file_type.is_file() {
+        return Ok((TargetKind::RegularFile, Some(metadata)));
+    } else if file_type.is_block_device() {
+        return Ok((TargetKind::BlockDevice, Some(metadata)));
+    } else if file_type.is_char_device() {
+        // Major 1 is the kernel's memory devices (Documentation/admin-guide/devices.txt). Of them only these
+        // three may be written to without harm; 1 is /dev/mem.
+        let number = (rustix::fs::major(metadata.rdev()), rustix::fs::minor(metadata.rdev()));
+        if matches!(number, (1, 3 | 5 | 7)) {
+            return Ok((TargetKind::MemoryDevice, Some(metadata)));
+        }
+        "a character device"
+    } else if file_type.is_dir() {
+        "a directory"
+    } else if file_type.is_fifo() {
+        "a pipe"
+    } else {
+        "a socket"
+    };
+    Err(EngineError::NotATarget { path: path.to_owned(), found })
+}
+
+/// Turns what the kernel said into an error that names the target.
+pub(crate) fn fail(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> EngineError {
+    move |source| EngineError::Target { path: path.to_owned(), action, source }
+}
+
+/// Size of an existing block device in bytes.
+pub(crate) fn read_device_size(path: &Path) -> Result<u64, EngineError> {
+    let device = File::open(path).map_err(fail(path, "open"))?;
+    device::read_size(&device).map_err(fail(path, "read the size of"))
+}
+
+/// Claims a block device for writing: while the returned file is open nobody can mount it or claim it too.
+///
+/// `O_EXCL` without `O_CREAT` on a block device fails with `EBUSY` if it is in use by the system (open(2)).
+///
+/// # Errors
+/// [`EngineError::Busy`] if something holds it.
+pub(crate) fn claim(path: &Path) -> Result<File, EngineError> {
+    OpenOptions::new().write(true).custom_flags(libc::O_EXCL).open(path).map_err(|source| {
+        if source.raw_os_error() == Some(libc::EBUSY) {
+            EngineError::Busy { path: path.to_owned() }
+        } else {
+            fail(path, "open")(source)
+        }
+    })
+}
+
+/// Opens the target as the job asks, and reads back from the kernel that every flag took.
+///
+/// The flags are the C library's: some bindings spell `O_DSYNC` with the value of `O_SYNC`.
+///
+/// # Errors
+/// [`EngineError::NoDirect`], [`EngineError::FlagNotTaken`], or what open(2) said.
+pub(crate) fn open(job: &Job) -> Result<File, EngineError> {
+    let path = &job.target;
+    let mut flags = 0;
+    if job.direct {
+        flags |= libc::O_DIRECT;
+    }
+    flags |= match job.sync {
+        WriteSync::None => 0,
+        WriteSync::Dsync => libc::O_DSYNC,
+        WriteSync::Sync => libc::O_SYNC,
+    };
+    let opened =
+        OpenOptions::new().read(!job.rw.writes()).write(job.rw.writes()).custom_flags(flags).open(path);
+    let file = opened.map_err(|source| {
+        if job.direct && source.raw_os_error() == Some(libc::EINVAL) {
+            EngineError::NoDirect { path: path.clone() }
+        } else {
+            fail(path, "open")(source)
+        }
+    })?;
+    let taken = read_flags(&file).map_err(fail(path, "read the flags of"))?;
+    let wanted: [(&'static str, bool); 3] = [
+        ("O_DIRECT", job.direct),
+        ("O_DSYNC", job.sync == WriteSync::Dsync),
+        ("O_SYNC", job.sync == WriteSync::Sync),
+    ];
+    match wanted.into_iter().find(|(flag, asked)| *asked && !taken.iter().any(|name| name == flag)) {
+        Some((flag, _)) => Err(EngineError::FlagNotTaken { path: path.clone(), flag }),
+        None => Ok(file),
+    }
+}
+
+/// The flags of an open file that change what its I/O means, as the kernel holds them.
+pub(crate) fn read_flags(file: &File) -> io::Result<Vec<String>> {
+    let flags = fcntl_getfl(file)?.bits().cast_signed();
+    // O_SYNC is O_DSYNC and one bit more, so it is looked for first.
+    let durability = if flags & libc::O_SYNC == libc::O_SYNC {
+        Some("O_SYNC")
+    } else {
+        (flags & libc::O_DSYNC != 0).then_some("O_DSYNC")
+    };
+    let direct = (flags & libc::O_DIRECT != 0).then_some("O_DIRECT");
+    Ok(direct.into_iter().chain(durability).map(str::to_owned).collect())
+}
+
+/// What `O_DIRECT` asks of offsets and lengths, before anything is opened with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum DirectAlignment {
+    /// A multiple of this many bytes.
+    Multiple(u64),
+    /// The filesystem has none.
+    Unsupported,
+    /// The kernel does not say (before 6.1, or the filesystem does not report it): try.
+    Unknown,
+}
+
+/// Reads the alignment from statx(2), `STATX_DIOALIGN`, or of a block device from `BLKSSZGET`.
+pub(crate) fn read_direct_alignment(file: &File, kind: TargetKind) -> io::Result<DirectAlignment> {
+    let status = statx(file, c"", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN);
+    if let Ok(status) = status
+        && status.stx_mask & StatxFlags::DIOALIGN.bits() != 0
+    {
+        return Ok(match u64::from(status.stx_dio_offset_align) {
+            0 => DirectAlignment::Unsupported,
+            bytes => DirectAlignment::Multiple(bytes),
+        });
+    }
+    if kind == TargetKind::BlockDevice {
+        return Ok(DirectAlignment::Multiple(u64::from(ioctl_blksszget(file)?)));
+    }
+    Ok(DirectAlignment::Unknown)
+}
+
+/// Refuses a `bs` that the target's `O_DIRECT` would refuse with a bare `EINVAL` later.
+///
+/// # Errors
+/// [`EngineError::Unaligned`] with the alignment that is needed, or [`EngineError::NoDirect`].
+pub(crate) fn check_direct_alignment(job: &Job, file: &File, kind: TargetKind) -> Result<(), EngineError> {
+    let path = &job.target;
+    let required = match read_direct_alignment(file, kind).map_err(fail(path, "read the alignment of"))? {
+        DirectAlignment::Unsupported => return Err(EngineError::NoDirect { path: path.clone() }),
+        DirectAlignment::Multiple(bytes) => Some(bytes),
+        DirectAlignment::Unknown => try_alignments(path),
+    };
+    match required {
+        Some(required) if !job.bs.0.is_multiple_of(required) => {
+            Err(EngineError::Unaligned { path: path.clone(), bs: job.bs, required: Bytes(required) })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Finds the smallest length that a direct read takes, by trying; None when no answer can be had that way.
+fn try_alignments(path: &Path) -> Option<u64> {
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path).ok()?;
+    (0..=16).map(|bits| 1u32 << bits).find_map(|bytes| {
+        let mut arena = Arena::map(1, bytes, false).ok()?;
+        let place = arena.place(0, 0);
+        let taken = rustix::io::pread(&file, arena.block_mut(place), u64::from(bytes)).is_ok();
+        taken.then_some(u64::from(bytes))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trying_and_asking_agree_on_the_alignment() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("f");
+        std::fs::write(&path, vec![1; 1 << 18]).unwrap();
+        let file = File::open(&path).unwrap();
+        match read_direct_alignment(&file, TargetKind::RegularFile).unwrap() {
+            DirectAlignment::Multiple(bytes) => assert_eq!(try_alignments(&path), Some(bytes)),
+            other => eprintln!("skipped: the alignment here is {other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_neither_file_nor_device_is_named() {
+        let message = |path: &str| inspect(Path::new(path)).unwrap_err().to_string();
+        assert!(message("/proc/self").contains("`/proc/self` is a directory"));
+        assert!(message("/dev/tty").contains("`/dev/tty` is a character device"));
+        assert_eq!(inspect(Path::new("/dev/zero")).unwrap().0, TargetKind::MemoryDevice);
+    }
+}
