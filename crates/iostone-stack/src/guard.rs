@@ -1,0 +1,240 @@
+//! The guard: nothing on a device of the user's is touched while it is alive, nor destroyed unless the user named it.
+//!
+//! Everything here reads and never writes: devices are opened read-only, and what was found is a refusal or a clean
+//! bill. It is asked at preflight, before a device is claimed, and once more right before each destructive step.
+
+mod claims;
+mod family;
+mod foreign;
+mod mounts;
+mod signatures;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use crate::device::{BlockDevice, DeviceNumber, read_attribute, size_in_words};
+use crate::error::{Refusal, RefusalReason, StackError};
+use signatures::Window;
+
+pub(crate) use claims::claim;
+
+/// No filesystem and no measurement makes sense below this many bytes.
+const SIZE_MIN_BYTES: u64 = 8 << 20;
+
+/// What the caller may do that others may not.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Allowance<'a> {
+    /// Identities of devices whose content may be destroyed, as the user typed them.
+    pub(crate) destroy: &'a [String],
+    /// The session's locks; whoever holds the lock on a device is not refused for its being locked.
+    pub(crate) claims: &'a BTreeMap<DeviceNumber, OwnedFd>,
+}
+
+impl<'a> Allowance<'a> {
+    /// An allowance without any lock.
+    pub(crate) fn with_destroy(destroy: &'a [String]) -> Self {
+        static NONE: BTreeMap<DeviceNumber, OwnedFd> = BTreeMap::new();
+        Self { destroy, claims: &NONE }
+    }
+}
+
+/// A device that may be written.
+#[derive(Debug)]
+pub(crate) struct Guarded {
+    pub(crate) device: BlockDevice,
+    pub(crate) notes: Vec<String>,
+}
+
+/// A reason against a device, before it is put into a refusal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Objection {
+    reason: RefusalReason,
+    because: String,
+    loses: Vec<String>,
+    next: Vec<String>,
+    /// Whether the user may have it nevertheless, by naming the device.
+    content_only: bool,
+}
+
+impl Objection {
+    /// Something alive, which nobody may override.
+    fn alive(reason: RefusalReason, because: impl Into<String>, next: Vec<String>) -> Self {
+        Self { reason, because: because.into(), loses: Vec::new(), next, content_only: false }
+    }
+
+    fn losing(mut self, loses: impl Into<String>) -> Self {
+        self.loses.push(loses.into());
+        self
+    }
+}
+
+/// Looks at a device from all sides. Reading only; not a byte is changed.
+///
+/// # Errors
+/// [`StackError::Refused`] with the first objection, those of living things before those of mere content;
+/// [`StackError::Usage`] if there is nothing at the path.
+pub(crate) fn inspect(path: &Path, allowance: &Allowance<'_>) -> Result<Guarded, StackError> {
+    if !path.exists() {
+        return Err(StackError::usage("volume.devices", format!("there is no `{}`", path.display())));
+    }
+    let Some(device) = BlockDevice::at(path)? else {
+        return Err(StackError::Refused(Box::new(Refusal {
+            device: path.to_owned(),
+            identity: "no block device".to_owned(),
+            reason: RefusalReason::NotABlockDevice,
+            because: "it is not a block device".to_owned(),
+            loses: Vec::new(),
+            next: vec!["lsblk --paths --output NAME,SIZE,TYPE,MOUNTPOINTS".to_owned()],
+            destroy: None,
+        })));
+    };
+    let mut notes = Vec::new();
+    let refuse = |objection: Objection| refusal(path, &device, objection);
+    if let Some(objection) = alive(&device)? {
+        return Err(refuse(objection));
+    }
+    if let Some(objection) = contents(&device, &mut notes)? {
+        if !is_named(&device, allowance.destroy) {
+            return Err(refuse(objection));
+        }
+        let lost = objection.loses.join(", ");
+        notes.push(format!("`{}` is destroyed as asked: {lost}", path.display()));
+    }
+    if !allowance.claims.contains_key(&device.number)
+        && let Some(objection) = claims::locked_by_others(&device)?
+    {
+        return Err(refuse(objection));
+    }
+    Ok(Guarded { device, notes })
+}
+
+fn refusal(path: &Path, device: &BlockDevice, objection: Objection) -> StackError {
+    let mut next = objection.next;
+    let destroy = objection.content_only.then(|| destroy_word(device));
+    if let Some(word) = &destroy {
+        next.push(format!("`--destroy {}` to destroy it", crate::tool::quote(word.as_ref())));
+    }
+    next.push("another device".to_owned());
+    StackError::Refused(Box::new(Refusal {
+        device: path.to_owned(),
+        identity: format!("{}, {}", device.identity(), size_in_words(device.size_bytes)),
+        reason: objection.reason,
+        because: objection.because,
+        loses: objection.loses,
+        next,
+        destroy,
+    }))
+}
+
+/// What has to be typed in full: the stable path, or where the kernel offers none, identity and size.
+fn destroy_word(device: &BlockDevice) -> String {
+    device.stable_path().map_or_else(
+        || format!("{}, {}", device.identity(), size_in_words(device.size_bytes)),
+        |path| path.display().to_string(),
+    )
+}
+
+fn is_named(device: &BlockDevice, destroy: &[String]) -> bool {
+    destroy.iter().any(|word| {
+        let by_id = Path::new(word).starts_with("/dev/disk/by-id")
+            && BlockDevice::at(Path::new(word))
+                .ok()
+                .flatten()
+                .is_some_and(|named| named.number == device.number);
+        by_id || *word == destroy_word(device)
+    })
+}
+
+/// Objections that nobody can override: something uses the device now, or it cannot be written at all.
+fn alive(device: &BlockDevice) -> Result<Option<Objection>, StackError> {
+    let family = family::of(device);
+    if let Some(objection) = mounts::objection(device, &family)? {
+        return Ok(Some(objection));
+    }
+    if let Some(objection) = family::held(device, &family)? {
+        return Ok(Some(objection));
+    }
+    if let Some(objection) = claims::open_by_others(device)? {
+        return Ok(Some(objection));
+    }
+    if read_attribute(&device.sysfs().join("ro"))? != "0" {
+        let next = format!("blockdev --setrw {}", device.path.display());
+        return Ok(Some(Objection::alive(RefusalReason::ReadOnly, "it is read-only", vec![next])));
+    }
+    if device.size_bytes < SIZE_MIN_BYTES {
+        let because = format!("it is smaller than {}", size_in_words(SIZE_MIN_BYTES));
+        return Ok(Some(Objection::alive(RefusalReason::TooSmall, because, Vec::new())));
+    }
+    Ok(None)
+}
+
+/// Objections for the sake of what is stored.
+fn contents(device: &BlockDevice, notes: &mut Vec<String>) -> Result<Option<Objection>, StackError> {
+    let node = device.path.display();
+    let save = |next: String| vec![format!("save what is on it, then {next}")];
+    let partitions = family::partitions(device);
+    if !partitions.is_empty() {
+        let names: Vec<String> = partitions
+            .iter()
+            .map(|partition| {
+                format!("partition {} ({})", partition.name, size_in_words(partition.size_bytes))
+            })
+            .collect();
+        return Ok(Some(Objection {
+            reason: RefusalReason::Partitioned,
+            because: format!("it has {} partitions", partitions.len()),
+            loses: names,
+            next: save(format!("`wipefs --all {node}`")),
+            content_only: true,
+        }));
+    }
+    let window = match Window::read(&device.path, device.size_bytes) {
+        Ok(window) => window,
+        Err(StackError::Io { source, .. }) => {
+            let because = format!("it cannot be read ({source}), so nothing proves it empty");
+            return Ok(Some(Objection::alive(RefusalReason::Unreadable, because, Vec::new())));
+        }
+        Err(other) => return Err(other),
+    };
+    let known = foreign::identify(&device.path);
+    if let Some(found) = signatures::find(&window) {
+        let mut loses = vec![found.in_words()];
+        loses.extend(known.found.iter().filter(|word| !word.contains(found.name)).cloned());
+        return Ok(Some(Objection {
+            reason: if found.is_partition_table {
+                RefusalReason::Partitioned
+            } else {
+                RefusalReason::Signature
+            },
+            because: format!("it carries {}", found.in_words()),
+            loses,
+            next: save(format!("`wipefs --all {node}`")),
+            content_only: true,
+        }));
+    }
+    if !known.found.is_empty() {
+        return Ok(Some(Objection {
+            reason: RefusalReason::Signature,
+            because: format!("it carries {} (found by {})", known.found.join(", "), known.by),
+            loses: known.found,
+            next: save(format!("`wipefs --all {node}`")),
+            content_only: true,
+        }));
+    }
+    if !known.asked {
+        notes.push("neither `wipefs` nor `blkid` is there to look as well; util-linux has them".to_owned());
+    }
+    if !window.starts_with_zeros() {
+        notes.push(format!("{node} carries nothing known, but its beginning is not all zeros"));
+    }
+    Ok(None)
+}
+
+/// A node in /dev for a kernel name.
+fn node_of(name: &str) -> PathBuf {
+    Path::new("/dev").join(name.replace('!', "/"))
+}

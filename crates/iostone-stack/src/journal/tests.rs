@@ -1,0 +1,94 @@
+//! Tests of the journal's format: torn lines, foreign files, locks.
+
+use super::*;
+
+fn owner() -> Owner {
+    Owner::current(Path::new("/run-directory"), "token-1").unwrap()
+}
+
+fn step(path: &str) -> Step {
+    Step::Image { path: PathBuf::from(path) }
+}
+
+fn opened(path: &Path) -> Box<Journal> {
+    match Journal::open(path).unwrap() {
+        Opened::Journal(journal) => journal,
+        Opened::Locked => panic!("locked"),
+        Opened::Gone => panic!("gone"),
+        Opened::Unreadable(reason) => panic!("{reason}"),
+    }
+}
+
+#[test]
+fn what_is_written_is_read_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut journal = Journal::create(directory.path(), owner()).unwrap();
+    let first = journal.begin(Scope::Session, step("/a")).unwrap();
+    journal.confirm(first, FileIdentity { dev: 1, ino: 2 }).unwrap();
+    let second = journal.begin(Scope::Trial, step("/b")).unwrap();
+    journal.mark_undone(second);
+    let path = journal.path.clone();
+    drop(journal);
+    let journal = opened(&path);
+    assert_eq!(journal.entries.len(), 2);
+    assert_eq!(journal.entries[0].made, Some(FileIdentity { dev: 1, ino: 2 }));
+    assert!(!journal.entries[0].undone && journal.entries[1].undone && !journal.released);
+}
+
+#[test]
+fn a_torn_last_line_is_cut_off_at_every_length() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut journal = Journal::create(directory.path(), owner()).unwrap();
+    journal.begin(Scope::Trial, step("/a")).unwrap();
+    let whole = std::fs::metadata(&journal.path).unwrap().len() as usize;
+    journal.begin(Scope::Trial, step("/b")).unwrap();
+    let path = journal.path.clone();
+    drop(journal);
+    let bytes = std::fs::read(&path).unwrap();
+    for length in whole..bytes.len() {
+        std::fs::write(&path, &bytes[..length]).unwrap();
+        let mut journal = opened(&path);
+        assert_eq!(journal.entries.len(), 1, "cut at {length}");
+        // What is appended afterwards is whole again.
+        journal.mark_undone(0);
+        drop(journal);
+        assert!(opened(&path).entries[0].undone);
+    }
+}
+
+#[test]
+fn a_damaged_or_foreign_file_is_reported_and_not_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("x.jsonl");
+    let good = {
+        let mut journal = Journal::create(directory.path(), owner()).unwrap();
+        journal.begin(Scope::Trial, step("/a")).unwrap();
+        std::fs::read_to_string(&journal.path).unwrap()
+    };
+    let damaged = good.replace("image", "imago");
+    let skipped = good.replace("\"number\":0", "\"number\":3");
+    for text in ["", "hello\n", "{\"event\":\"released\"}\n", &damaged, &skipped] {
+        std::fs::write(&path, text).unwrap();
+        assert!(matches!(Journal::open(&path).unwrap(), Opened::Unreadable(_)), "{text}");
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), *text);
+    }
+}
+
+#[test]
+fn a_journal_in_use_is_locked() {
+    let directory = tempfile::tempdir().unwrap();
+    let journal = Journal::create(directory.path(), owner()).unwrap();
+    assert!(matches!(Journal::open(&journal.path).unwrap(), Opened::Locked));
+    assert!(Journal::create(directory.path(), owner()).is_err(), "the same name twice");
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_symbolic_link_is_not_followed() {
+    let directory = tempfile::tempdir().unwrap();
+    let target = directory.path().join("target");
+    std::fs::write(&target, "x").unwrap();
+    let link = directory.path().join("x.jsonl");
+    std::os::unix::fs::symlink(&target, &link).unwrap();
+    assert!(Journal::open(&link).is_err());
+}

@@ -1,0 +1,78 @@
+//! What every layer of a stack can do: apply itself, and prove from the kernel that it did.
+
+use iostone_model::experiment::{Filesystem, Stack, Volume};
+use iostone_model::trial::Check;
+
+use crate::error::StackError;
+use crate::filesystem::Ext4Layer;
+use crate::mount::MountLayer;
+use crate::queue::QueueLayer;
+use crate::site::Site;
+use crate::volume::{BlockLayer, DirectoryLayer, LoopLayer};
+
+/// One layer. Undoing is the journal's: a layer writes each step down before it does it, and the step knows how it is
+/// taken back, in this process or in one that comes after a crash.
+pub(crate) trait Layer: Send {
+    /// Builds the layer on what those below have made.
+    ///
+    /// # Errors
+    /// Whatever stands in the way; the caller then undoes the steps in the journal.
+    fn apply(&mut self, site: &mut Site) -> Result<(), StackError>;
+
+    /// Reads back from the kernel that the layer is as asked; one check for each setting.
+    ///
+    /// # Errors
+    /// [`StackError::NotApplied`] for the first setting that is not as asked.
+    fn verify(&self, site: &Site) -> Result<Vec<Check>, StackError>;
+
+    /// Lets go of what this process itself holds, before the journal's steps are undone.
+    fn release(&mut self) {}
+}
+
+/// The layers of a stack, bottom up, each with its part of the description checked.
+///
+/// # Errors
+/// [`StackError::Usage`] for what cannot be built, on whatever machine.
+pub(crate) fn layers_of(stack: &Stack) -> Result<Vec<Box<dyn Layer>>, StackError> {
+    let mut layers: Vec<Box<dyn Layer>> = Vec::new();
+    let on_device = match &stack.volume {
+        Volume::Loop(volume) => {
+            layers.push(Box::new(LoopLayer::new(volume)?));
+            true
+        }
+        Volume::Block(volume) => {
+            layers.push(Box::new(BlockLayer::new(volume)?));
+            true
+        }
+        Volume::Directory(volume) => {
+            layers.push(Box::new(DirectoryLayer::new(volume)));
+            false
+        }
+    };
+    if let Some(write_cache) = stack.queue.write_cache {
+        if !on_device {
+            return Err(StackError::usage("queue", "a `directory` volume has no queue of its own"));
+        }
+        layers.push(Box::new(QueueLayer::new(write_cache)));
+    }
+    match &stack.filesystem {
+        Filesystem::None if !stack.mount.is_empty() => {
+            return Err(StackError::usage(
+                "mount.options",
+                "nothing is mounted: `stack.filesystem` is `none`",
+            ));
+        }
+        Filesystem::None => {}
+        Filesystem::Ext4(_) if !on_device => {
+            return Err(StackError::usage(
+                "filesystem",
+                "a `directory` volume lies on a filesystem already; leave it out, or use `loop` or `block`",
+            ));
+        }
+        Filesystem::Ext4(ext4) => {
+            layers.push(Box::new(Ext4Layer::new(ext4)?));
+            layers.push(Box::new(MountLayer::new(&stack.mount)?));
+        }
+    }
+    Ok(layers)
+}

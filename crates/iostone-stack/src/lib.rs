@@ -1,0 +1,40 @@
+//! The storage stack of an experiment: layers that apply, verify and undo themselves, the guard, the undo journal.
+//!
+//! Nothing here touches the machine without having written down first how to take it back: every step goes into a
+//! journal of the machine's [`Registry`] before it is done, so that a crash at any moment leaves a list that
+//! [`Registry::cleanup`] can replay. A block device of the user's is only ever written after the guard found that
+//! nothing on or above it is alive and that it carries nothing.
+
+mod aligned;
+mod below;
+mod device;
+mod error;
+mod filesystem;
+mod fill;
+mod guard;
+mod ioctl;
+mod journal;
+mod layer;
+mod mount;
+mod mountinfo;
+mod occupants;
+mod owner;
+mod plan;
+mod preflight;
+mod queue;
+mod registry;
+mod session;
+mod site;
+mod step;
+mod tool;
+mod undo;
+mod volume;
+
+pub use below::{Role, StackDevice};
+pub use error::{Refusal, RefusalReason, StackError, UndoFailure};
+pub use owner::Owner;
+pub use plan::{PlannedStep, plan_steps};
+pub use preflight::Preflight;
+pub use registry::{CleanupReport, JournalOutcome, Registry};
+pub use session::{Applied, Session, SessionOptions, Target};
+pub use tool::version_of;

@@ -1,0 +1,199 @@
+//! What the kernel reports of a mount's options, held against what was asked.
+
+use iostone_model::trial::Check;
+
+use super::options::MountOption;
+use crate::error::StackError;
+use crate::mountinfo::Mounted;
+
+/// Where options of the mount and options that differ from the filesystem's defaults are read.
+pub(crate) const MOUNTINFO: &str = "/proc/self/mountinfo";
+
+/// Settings whose being off shows in mountinfo by the absence of the word for on: the kernel's own, for every mount.
+const BY_ABSENCE: [&str; 9] =
+    ["ro", "nodiratime", "nosuid", "nodev", "noexec", "sync", "dirsync", "lazytime", "norecovery"];
+
+/// All that the kernel reports of one mount.
+pub(crate) struct Reported<'a> {
+    mounted: &'a Mounted,
+    /// `/proc/fs/ext4/DEVICE/options`, which lists defaults too; none where the kernel offers no such file.
+    all: Option<Vec<MountOption>>,
+    all_path: String,
+}
+
+impl<'a> Reported<'a> {
+    pub(crate) fn new(mounted: &'a Mounted, all: Option<String>, all_path: String) -> Self {
+        // Quota options are written without a line end between them.
+        let all = all.map(|text| {
+            text.split(['\n', ',']).filter(|word| !word.is_empty()).map(MountOption::of_word).collect()
+        });
+        Self { mounted, all, all_path }
+    }
+
+    /// Holds one option against the report.
+    ///
+    /// # Errors
+    /// [`StackError::NotApplied`] with what the kernel reports instead.
+    pub(crate) fn check(&self, asked: &MountOption) -> Result<Check, StackError> {
+        match self.find(asked) {
+            Some((read_back, from)) => {
+                Ok(Check { layer: "mount".to_owned(), asked: asked.word.clone(), read_back, from })
+            }
+            None => Err(StackError::NotApplied {
+                layer: "mount",
+                asked: asked.word.clone(),
+                read_back: self.in_words(asked),
+                from: if self.all.is_some() && asked.flag().is_none() {
+                    format!("{MOUNTINFO} and {}", self.all_path)
+                } else {
+                    MOUNTINFO.to_owned()
+                },
+            }),
+        }
+    }
+
+    /// What the kernel reports that says the same as what was asked, and where.
+    fn find(&self, asked: &MountOption) -> Option<(String, String)> {
+        let same = |option: &MountOption| option.name == asked.name && option.value == asked.value;
+        let shown = self.shown();
+        if let Some(option) = shown.iter().find(|option| same(option)) {
+            return Some((option.word.clone(), MOUNTINFO.to_owned()));
+        }
+        if shown.iter().any(|option| option.name == asked.name) {
+            return None;
+        }
+        // No word about access times means that each access is recorded (proc_pid_mountinfo(5)).
+        if asked.name == "atime" && asked.value == "strictatime" {
+            return Some(("neither `noatime` nor `relatime`".to_owned(), MOUNTINFO.to_owned()));
+        }
+        if BY_ABSENCE.contains(&asked.name.as_str()) && asked.value == "off" {
+            return Some((format!("no `{}`", asked.name), MOUNTINFO.to_owned()));
+        }
+        let option = self.all.as_ref()?.iter().find(|option| same(option))?;
+        Some((option.word.clone(), self.all_path.clone()))
+    }
+
+    /// The words in mountinfo, of the mount first and of the filesystem after.
+    fn shown(&self) -> Vec<MountOption> {
+        let mount = self.mounted.options.iter().map(|word| MountOption::of_word(word));
+        // `rw` of the filesystem as a whole says nothing about this mount.
+        let filesystem =
+            self.mounted.super_options.iter().filter(|word| !matches!(word.as_str(), "rw" | "ro"));
+        mount.chain(filesystem.map(|word| MountOption::of_word(word))).collect()
+    }
+
+    /// What is reported of the same setting, or everything if there is no word about it.
+    fn in_words(&self, asked: &MountOption) -> String {
+        let of_setting = |options: &[MountOption]| {
+            options.iter().find(|option| option.name == asked.name).map(|option| option.word.clone())
+        };
+        of_setting(&self.shown())
+            .or_else(|| of_setting(self.all.as_deref().unwrap_or_default()))
+            .unwrap_or_else(|| {
+                let words = [self.mounted.options.join(","), self.mounted.super_options.join(",")];
+                let all: Vec<&str> = self.all.iter().flatten().map(|option| option.word.as_str()).collect();
+                format!("nothing about it, but {} {} {}", words[0], words[1], all.join(","))
+                    .trim_end()
+                    .to_owned()
+            })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+
+    /// A mount of ext4 with defaults, as Linux 6.18 reports it.
+    const DEFAULTS: &str = "rw\nbsddf\nnogrpid\nblock_validity\ndioread_nolock\nnodiscard\ndelalloc\nnowarn_on_error\n\
+        journal_checksum\nbarrier\nauto_da_alloc\nuser_xattr\nacl\nnoquota\nresuid=0\nresgid=0\nerrors=continue\n\
+        commit=5\nmin_batch_time=0\nmax_batch_time=15000\ni_version\nstripe=0\ndata=ordered\n\
+        inode_readahead_blks=32\ninit_itable=10\nmax_dir_size_kb=0\nprefetch_block_bitmaps";
+
+    fn mounted(options: &str, super_options: &str) -> Mounted {
+        let split = |list: &str| list.split(',').map(str::to_owned).collect();
+        Mounted {
+            mount_id: 1,
+            number: (7, 0),
+            target: PathBuf::from("/x"),
+            options: split(options),
+            filesystem: "ext4".to_owned(),
+            source: PathBuf::from("/dev/loop0"),
+            super_options: split(super_options),
+        }
+    }
+
+    fn check(
+        asked: &str,
+        options: &str,
+        super_options: &str,
+        changed: &[(&str, &str)],
+    ) -> Result<String, String> {
+        let mounted = mounted(options, super_options);
+        let all = changed.iter().fold(DEFAULTS.to_owned(), |text, (from, to)| text.replace(from, to));
+        Reported::new(&mounted, Some(all), "/proc/fs/ext4/loop0/options".to_owned())
+            .check(&MountOption::of_word(asked))
+            .map(|check| check.read_back)
+            .map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn options_read_back_as_the_kernel_words_them() {
+        for (asked, super_options, changed, expected) in [
+            ("barrier=0", "rw,nobarrier", &[("\nbarrier", "\nnobarrier")][..], "nobarrier"),
+            ("nobarrier", "rw,nobarrier", &[("\nbarrier", "\nnobarrier")], "nobarrier"),
+            ("barrier=1", "rw", &[], "barrier"),
+            ("barrier", "rw", &[], "barrier"),
+            ("commit=7", "rw,commit=7", &[("commit=5", "commit=7")], "commit=7"),
+            ("commit=5", "rw", &[], "commit=5"),
+            ("data=writeback", "rw,data=writeback", &[("data=ordered", "data=writeback")], "data=writeback"),
+            ("data=ordered", "rw", &[], "data=ordered"),
+            (
+                "dioread_lock",
+                "rw,nodioread_nolock",
+                &[("dioread_nolock", "nodioread_nolock")],
+                "nodioread_nolock",
+            ),
+            ("nodelalloc", "rw,nodelalloc", &[("\ndelalloc", "\nnodelalloc")], "nodelalloc"),
+            ("auto_da_alloc=0", "rw,noauto_da_alloc", &[("\nauto_da", "\nnoauto_da")], "noauto_da_alloc"),
+            ("noload", "rw,norecovery", &[], "norecovery"),
+            ("bsdgroups", "rw,grpid", &[("nogrpid", "grpid")], "grpid"),
+            ("init_itable=0", "rw,init_itable=0", &[("init_itable=10", "init_itable=0")], "init_itable=0"),
+            ("noinit_itable", "rw,noinit_itable", &[("\ninit_itable=10", "")], "noinit_itable"),
+            ("lazytime", "rw,lazytime", &[], "lazytime"),
+            ("sync", "rw,sync", &[], "sync"),
+            ("async", "rw", &[], "no `sync`"),
+            ("discard", "rw,discard", &[("nodiscard", "discard")], "discard"),
+            ("nodiscard", "rw", &[], "nodiscard"),
+            ("noatime", "rw", &[], "noatime"),
+        ] {
+            assert_eq!(
+                check(asked, "rw,noatime", super_options, changed).as_deref(),
+                Ok(expected),
+                "{asked}"
+            );
+        }
+        assert_eq!(check("strictatime", "rw", "rw", &[]).unwrap(), "neither `noatime` nor `relatime`");
+        assert_eq!(check("ro", "ro,relatime", "rw", &[]).unwrap(), "ro");
+        assert_eq!(check("exec", "rw", "rw", &[]).unwrap(), "no `noexec`");
+    }
+
+    #[test]
+    fn an_option_that_did_not_take_is_an_error_with_what_is_reported() {
+        for (asked, options, super_options, reported) in [
+            ("barrier=0", "rw,relatime", "rw", "`barrier`"),
+            ("barrier=1", "rw,relatime", "rw,nobarrier", "`nobarrier`"),
+            ("commit=0", "rw,relatime", "rw", "`commit=5`"),
+            ("commit=5", "rw,relatime", "rw,commit=7", "`commit=7`"),
+            ("noatime", "rw,relatime", "rw", "`relatime`"),
+            ("strictatime", "rw,relatime", "rw", "`relatime`"),
+            ("oldalloc", "rw,relatime", "rw", "nothing about it"),
+            ("nodev", "rw,relatime", "rw", "nothing about it"),
+            ("rw", "ro,relatime", "rw", "`ro`"),
+        ] {
+            let error = check(asked, options, super_options, &[]).unwrap_err();
+            assert!(error.contains(reported), "{asked}: {error}");
+        }
+    }
+}

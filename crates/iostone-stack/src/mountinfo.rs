@@ -1,0 +1,134 @@
+//! What is mounted where, from `/proc/PID/mountinfo` (proc_pid_mountinfo(5)).
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use crate::device::{DeviceNumber, parse_number};
+use crate::error::StackError;
+
+/// One mount.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mounted {
+    pub(crate) mount_id: u64,
+    /// The device's number; major 0 for filesystems without one of their own (btrfs, overlay, tmpfs).
+    pub(crate) number: DeviceNumber,
+    pub(crate) target: PathBuf,
+    /// Options of the mount point: `rw`, `noatime`.
+    pub(crate) options: Vec<String>,
+    pub(crate) filesystem: String,
+    pub(crate) source: PathBuf,
+    /// Options of the filesystem: `rw`, `nobarrier`.
+    pub(crate) super_options: Vec<String>,
+}
+
+/// The mounts that this process sees.
+///
+/// # Errors
+/// [`StackError::Io`] when the kernel does not give the table.
+pub(crate) fn own_mounts() -> Result<Vec<Mounted>, StackError> {
+    let path = Path::new("/proc/self/mountinfo");
+    let bytes = fs::read(path).map_err(|source| StackError::io("read", path, source))?;
+    Ok(parse(&bytes))
+}
+
+/// The mounts of every mount namespace that some process of this machine lives in, each with one such process's id.
+pub(crate) fn mounts_of_all_namespaces() -> Result<Vec<(u32, Mounted)>, StackError> {
+    let own = std::process::id();
+    let mut mounts: Vec<(u32, Mounted)> = own_mounts()?.into_iter().map(|mount| (own, mount)).collect();
+    let mut seen: BTreeSet<PathBuf> = fs::read_link("/proc/self/ns/mnt").into_iter().collect();
+    for pid in processes() {
+        let Ok(namespace) = fs::read_link(format!("/proc/{pid}/ns/mnt")) else { continue };
+        if !seen.insert(namespace) {
+            continue;
+        }
+        if let Ok(bytes) = fs::read(format!("/proc/{pid}/mountinfo")) {
+            mounts.extend(parse(&bytes).into_iter().map(|mount| (pid, mount)));
+        }
+    }
+    Ok(mounts)
+}
+
+/// The ids of all processes that this one sees.
+pub(crate) fn processes() -> Vec<u32> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+}
+
+/// The lines that can be understood; the kernel writes no others.
+pub(crate) fn parse(bytes: &[u8]) -> Vec<Mounted> {
+    bytes.split(|&byte| byte == b'\n').filter_map(parse_line).collect()
+}
+
+/// `36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue`
+fn parse_line(line: &[u8]) -> Option<Mounted> {
+    let fields: Vec<&[u8]> = line.split(|&byte| byte == b' ').collect();
+    let separator = fields.iter().skip(6).position(|field| *field == b"-")? + 6;
+    let text = |index: usize| fields.get(index).and_then(|field| std::str::from_utf8(field).ok());
+    let options =
+        |index: usize| text(index).map(|list| list.split(',').map(str::to_owned).collect::<Vec<_>>());
+    Some(Mounted {
+        mount_id: text(0)?.parse().ok()?,
+        number: parse_number(text(2)?)?,
+        target: unescape(fields.get(4)?),
+        options: options(5)?,
+        filesystem: text(separator + 1)?.to_owned(),
+        source: unescape(fields.get(separator + 2)?),
+        super_options: options(separator + 3).unwrap_or_default(),
+    })
+}
+
+/// Turns `\040` and its like back into the bytes that they stand for.
+pub(crate) fn unescape(field: &[u8]) -> PathBuf {
+    let mut bytes = Vec::with_capacity(field.len());
+    let mut rest = field;
+    while let Some((&byte, tail)) = rest.split_first() {
+        let code = tail.get(..3).filter(|_| byte == b'\\').and_then(|digits| {
+            digits.iter().try_fold(0u32, |value, digit| {
+                matches!(digit, b'0'..=b'7').then(|| value * 8 + u32::from(digit - b'0'))
+            })
+        });
+        match code.and_then(|code| u8::try_from(code).ok()) {
+            Some(code) => {
+                bytes.push(code);
+                rest = &tail[3..];
+            }
+            None => {
+                bytes.push(byte);
+                rest = tail;
+            }
+        }
+    }
+    PathBuf::from(OsString::from_vec(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_with_optional_fields_is_read() {
+        let line =
+            b"36 35 98:0 /mnt1 /a\\040b rw,noatime master:1 shared:2 - ext4 /dev/x\\134y rw,nobarrier\n";
+        let mounts = parse(line);
+        assert_eq!(mounts.len(), 1);
+        assert_eq!(mounts[0].target, Path::new("/a b"));
+        assert_eq!(mounts[0].source, Path::new("/dev/x\\y"));
+        assert_eq!(mounts[0].number, (98, 0));
+        assert_eq!(mounts[0].options, ["rw", "noatime"]);
+        assert_eq!(mounts[0].super_options, ["rw", "nobarrier"]);
+    }
+
+    #[test]
+    fn torn_lines_are_passed_over() {
+        assert_eq!(parse(b"36 35\n\n36 35 98:0 / /x rw - \n"), []);
+    }
+
+    #[test]
+    fn a_backslash_at_the_end_stays() {
+        assert_eq!(unescape(b"a\\04"), Path::new("a\\04"));
+        assert_eq!(unescape(b"a\\777"), Path::new("a\\777"));
+    }
+}

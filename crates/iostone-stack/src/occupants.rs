@@ -1,0 +1,97 @@
+//! Who keeps a mount or a device busy: processes with open files, a working directory or a mapping there.
+
+use std::fs;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+
+use crate::device::{DeviceNumber, number_of};
+use crate::mountinfo;
+
+/// A process in the way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Occupant {
+    pub(crate) pid: u32,
+    /// Its name as in `/proc/PID/comm`.
+    pub(crate) command: String,
+    /// What it has: "working directory", "open file".
+    pub(crate) by: &'static str,
+    /// Whether some of its descriptors may write.
+    pub(crate) writes: bool,
+}
+
+/// The processes that use files of the filesystem on a device.
+pub(crate) fn occupants_of_filesystem(number: DeviceNumber) -> Vec<Occupant> {
+    let on_it = |path: &Path| fs::metadata(path).is_ok_and(|metadata| number_of(metadata.dev()) == number);
+    let mapping = format!(" {:02x}:{:02x} ", number.0, number.1);
+    find(|process| {
+        for (name, by) in [("cwd", "working directory"), ("root", "root directory"), ("exe", "program")] {
+            if on_it(&process.join(name)) {
+                return Some((by, false));
+            }
+        }
+        if descriptors(process).iter().any(|path| on_it(path)) {
+            return Some(("open file", false));
+        }
+        let maps = fs::read_to_string(process.join("maps")).unwrap_or_default();
+        maps.contains(&mapping).then_some(("mapped file", false))
+    })
+}
+
+/// The processes that have a block device itself open; this one left out.
+pub(crate) fn openers_of_device(number: DeviceNumber) -> Vec<Occupant> {
+    find(|process| {
+        let open: Vec<_> = descriptors(process)
+            .into_iter()
+            .filter(|path| {
+                fs::metadata(path).is_ok_and(|metadata| {
+                    metadata.file_type().is_block_device() && number_of(metadata.rdev()) == number
+                })
+            })
+            .collect();
+        let writes = open
+            .iter()
+            .any(|path| path.file_name().is_some_and(|name| may_write(&process.join("fdinfo").join(name))));
+        (!open.is_empty()).then_some(("open device", writes))
+    })
+}
+
+/// The occupants in a few words: "`postgres` (pid 812, open file)"; at most five.
+pub(crate) fn in_words(occupants: &[Occupant]) -> String {
+    let mut words: Vec<String> = occupants
+        .iter()
+        .take(5)
+        .map(|occupant| format!("`{}` (pid {}, {})", occupant.command, occupant.pid, occupant.by))
+        .collect();
+    if occupants.len() > 5 {
+        words.push(format!("{} more", occupants.len() - 5));
+    }
+    words.join(", ")
+}
+
+/// The access mode in a descriptor's `flags:` line, which is octal (proc_pid_fdinfo(5)).
+fn may_write(fdinfo: &Path) -> bool {
+    let Ok(text) = fs::read_to_string(fdinfo) else { return true };
+    text.lines()
+        .find_map(|line| i32::from_str_radix(line.strip_prefix("flags:")?.trim(), 8).ok())
+        .is_none_or(|flags| flags & libc::O_ACCMODE != libc::O_RDONLY)
+}
+
+fn descriptors(process: &Path) -> Vec<std::path::PathBuf> {
+    fs::read_dir(process.join("fd"))
+        .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
+        .unwrap_or_default()
+}
+
+fn find(examine: impl Fn(&Path) -> Option<(&'static str, bool)>) -> Vec<Occupant> {
+    let own = std::process::id();
+    mountinfo::processes()
+        .into_iter()
+        .filter(|&pid| pid != own)
+        .filter_map(|pid| {
+            let process = std::path::PathBuf::from(format!("/proc/{pid}"));
+            let (by, writes) = examine(&process)?;
+            let command = fs::read_to_string(process.join("comm")).unwrap_or_default().trim().to_owned();
+            Some(Occupant { pid, command, by, writes })
+        })
+        .collect()
+}

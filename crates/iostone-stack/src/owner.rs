@@ -1,0 +1,119 @@
+//! Whose a journal is: a process told apart from all others by pid, start time and boot.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::StackError;
+
+/// The process that a journal belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Owner {
+    /// Process id.
+    pub pid: u32,
+    /// Start of the process in clock ticks since boot: field 22 of `/proc/PID/stat` (proc_pid_stat(5)).
+    pub start_time: u64,
+    /// `/proc/sys/kernel/random/boot_id` (random(4)): a new one for each boot.
+    pub boot_id: String,
+    /// The machine: `/etc/machine-id` (machine-id(5)), else the host name. A registry may lie on a network filesystem.
+    pub host: String,
+    /// The run that it worked for.
+    pub run_directory: PathBuf,
+    /// What every name and marker of the session contains; random, so that nobody else's object carries it.
+    pub token: String,
+    /// The version of iostone that wrote the journal.
+    pub version: String,
+}
+
+impl Owner {
+    /// This process.
+    pub(crate) fn current(run_directory: &Path, token: &str) -> Result<Self, StackError> {
+        let pid = std::process::id();
+        Ok(Self {
+            pid,
+            start_time: start_time_of(pid)
+                .ok_or_else(|| StackError::unexpected("/proc/self/stat", "it has no start time"))?,
+            boot_id: boot_id()?,
+            host: host()?,
+            run_directory: run_directory.to_owned(),
+            token: token.to_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        })
+    }
+
+    /// Whether the owner ran on this very boot of the machine.
+    pub(crate) fn is_of_this_boot(&self) -> Result<bool, StackError> {
+        Ok(self.boot_id == boot_id()?)
+    }
+
+    /// Whether the journal was written on this machine.
+    pub(crate) fn is_of_this_host(&self) -> Result<bool, StackError> {
+        Ok(self.host == host()?)
+    }
+
+    /// Whether the process still runs. A zombie no longer does anything, so it counts as gone.
+    pub(crate) fn is_alive(&self) -> Result<bool, StackError> {
+        Ok(self.is_of_this_boot()? && start_time_of(self.pid) == Some(self.start_time))
+    }
+}
+
+/// The identity of the current boot.
+pub(crate) fn boot_id() -> Result<String, StackError> {
+    let path = "/proc/sys/kernel/random/boot_id";
+    std::fs::read_to_string(path)
+        .map(|text| text.trim().to_owned())
+        .map_err(|source| StackError::io("read", path, source))
+}
+
+fn host() -> Result<String, StackError> {
+    if let Ok(text) = std::fs::read_to_string("/etc/machine-id")
+        && !text.trim().is_empty()
+    {
+        return Ok(text.trim().to_owned());
+    }
+    let path = "/proc/sys/kernel/hostname";
+    std::fs::read_to_string(path)
+        .map(|text| text.trim().to_owned())
+        .map_err(|source| StackError::io("read", path, source))
+}
+
+/// Start time of a live process in clock ticks since boot; none if there is no such process, or only its zombie.
+pub(crate) fn start_time_of(pid: u32) -> Option<u64> {
+    parse_start_time(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+/// Field 22 of a line of `/proc/PID/stat`; the command in parentheses may itself hold blanks and parentheses.
+fn parse_start_time(stat: &str) -> Option<u64> {
+    let after_command = &stat[stat.rfind(')')? + 1..];
+    let mut fields = after_command.split_ascii_whitespace();
+    if matches!(fields.next()?, "Z" | "X") {
+        return None;
+    }
+    fields.nth(18)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_start_time_is_found_behind_a_command_with_parentheses() {
+        let stat =
+            "7 (a) b (c) S 1 7 7 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4711 1000 10 18446744073709551615";
+        assert_eq!(parse_start_time(stat), Some(4711));
+    }
+
+    #[test]
+    fn a_zombie_counts_as_gone() {
+        let stat = "7 (a) Z 1 7 7 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4711 0 0 18446744073709551615";
+        assert_eq!(parse_start_time(stat), None);
+    }
+
+    #[test]
+    fn this_process_is_alive_and_its_impostors_are_not() {
+        let owner = Owner::current(Path::new("/run-directory"), "t").unwrap();
+        assert!(owner.is_alive().unwrap());
+        assert!(!Owner { start_time: owner.start_time + 1, ..owner.clone() }.is_alive().unwrap());
+        assert!(!Owner { boot_id: "another".to_owned(), ..owner }.is_alive().unwrap());
+    }
+}

@@ -1,0 +1,162 @@
+//! The steps of a stack in words, for a dry run: everything in order, nothing touched.
+
+use std::path::Path;
+
+use iostone_model::experiment::{BackingIo, Filesystem, Stack, Volume};
+use serde::{Deserialize, Serialize};
+
+use crate::device::size_in_words;
+use crate::filesystem::argument_words;
+use crate::mount::MountOptions;
+use crate::site::own_directory_name;
+
+/// One step as it would be typed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlannedStep {
+    /// The layer: volume, queue, filesystem, mount.
+    pub layer: String,
+    /// The step: `losetup --find --direct-io=off ...`.
+    pub text: String,
+    /// What comes into being, if something does.
+    pub creates: Option<String>,
+    /// Bytes written to the disk.
+    pub bytes: u64,
+}
+
+/// Every step that a trial on this stack takes, in order, the undoing last. Touches nothing. A part of the stack that
+/// could not be built is left out here; [`crate::Session::preflight`] says what is wrong with it.
+pub fn plan_steps(stack: &Stack, work_directory: &Path) -> Vec<PlannedStep> {
+    let mut plan = Plan { steps: Vec::new() };
+    let own = own_directory_name("TOKEN");
+    let place = |asked: Option<&Path>| asked.unwrap_or(work_directory).join(&own);
+    let (device, undo_volume) = match &stack.volume {
+        Volume::Loop(volume) => {
+            let directory = place(volume.directory.as_deref());
+            let image = directory.join("volume.img").display().to_string();
+            plan.add(
+                "volume",
+                format!("mkdir {}", directory.display()),
+                Some(directory.display().to_string()),
+                0,
+            );
+            let size = size_in_words(volume.size.0);
+            if volume.fill {
+                let text = format!("write {size} of random data to {image} past the page cache, and sync it");
+                plan.add("volume", text, Some(image.clone()), volume.size.0);
+            } else {
+                plan.add(
+                    "volume",
+                    format!("truncate --size={} {image}", volume.size.0),
+                    Some(image.clone()),
+                    0,
+                );
+            }
+            let direct = if volume.backing_io == BackingIo::Direct { "on" } else { "off" };
+            let text = format!("losetup --find --show --direct-io={direct} {image}");
+            plan.add("volume", text, Some("/dev/loopN".to_owned()), 0);
+            (
+                "/dev/loopN".to_owned(),
+                vec!["losetup --detach /dev/loopN".to_owned(), format!("rm -r {}", directory.display())],
+            )
+        }
+        Volume::Block(volume) => {
+            let device =
+                volume.devices.first().map(|device| device.display().to_string()).unwrap_or_default();
+            plan.add("volume", format!("check that nothing is on {device}, and lock it (flock)"), None, 0);
+            (device, Vec::new())
+        }
+        Volume::Directory(volume) => {
+            let directory = place(volume.path.as_deref()).join("data").display().to_string();
+            plan.add("volume", format!("mkdir --parents {directory}"), Some(directory.clone()), 0);
+            (directory.clone(), vec![format!("rm -r {directory}")])
+        }
+    };
+    let mut undo = undo_volume;
+    let name = device.rsplit('/').next().unwrap_or_default().to_owned();
+    if let Some(write_cache) = stack.queue.write_cache {
+        let path = format!("/sys/block/{name}/queue/write_cache");
+        plan.add("queue", format!("echo '{}' > {path}", write_cache.as_sysfs()), None, 0);
+        undo.insert(0, format!("put {path} back as it was"));
+    }
+    if let Filesystem::Ext4(ext4) = &stack.filesystem {
+        let words = argument_words(ext4).unwrap_or_default().join(" ");
+        plan.add(
+            "filesystem",
+            format!("mkfs.ext4 {words} -U UUID {device}"),
+            Some("an ext4 filesystem".to_owned()),
+            0,
+        );
+        if let Volume::Block(_) = stack.volume {
+            undo.insert(0, format!("wipe the superblock with our UUID off {device}"));
+        }
+        let target = place(None).join("mount").display().to_string();
+        let options = MountOptions::parse(&stack.mount.options)
+            .map(|options| options.words().join(","))
+            .unwrap_or_default();
+        let with = if options.is_empty() { String::new() } else { format!(" -o {options}") };
+        plan.add("mount", format!("mkdir --parents {target}"), Some(target.clone()), 0);
+        plan.add(
+            "mount",
+            format!("mount -t ext4{with} {device} {target}"),
+            Some(format!("a mount on {target}")),
+            0,
+        );
+        undo.insert(0, format!("umount {target}"));
+    }
+    for text in undo {
+        plan.add("undo", text, None, 0);
+    }
+    plan.steps
+}
+
+struct Plan {
+    steps: Vec<PlannedStep>,
+}
+
+impl Plan {
+    fn add(&mut self, layer: &str, text: String, creates: Option<String>, bytes: u64) {
+        self.steps.push(PlannedStep { layer: layer.to_owned(), text, creates, bytes });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iostone_model::experiment::{Ext4, LoopVolume, Mount, Queue, WriteCache};
+    use iostone_model::units::Bytes;
+
+    use super::*;
+
+    #[test]
+    fn the_steps_stand_in_order_with_their_bytes() {
+        let stack = Stack {
+            volume: Volume::Loop(LoopVolume {
+                size: Bytes(64 << 20),
+                backing_io: BackingIo::Buffered,
+                directory: None,
+                fill: true,
+            }),
+            queue: Queue { write_cache: Some(WriteCache::WriteThrough) },
+            filesystem: Filesystem::Ext4(Ext4::default()),
+            mount: Mount { options: vec!["barrier=0".to_owned()] },
+        };
+        let steps = plan_steps(&stack, Path::new("/work"));
+        let texts: Vec<&str> = steps.iter().map(|step| step.text.as_str()).collect();
+        assert_eq!(
+            texts,
+            [
+                "mkdir /work/iostone-TOKEN",
+                "write 64 MiB of random data to /work/iostone-TOKEN/volume.img past the page cache, and sync it",
+                "losetup --find --show --direct-io=off /work/iostone-TOKEN/volume.img",
+                "echo 'write through' > /sys/block/loopN/queue/write_cache",
+                "mkfs.ext4 -F -q -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 -U UUID /dev/loopN",
+                "mkdir --parents /work/iostone-TOKEN/mount",
+                "mount -t ext4 -o barrier=0 /dev/loopN /work/iostone-TOKEN/mount",
+                "umount /work/iostone-TOKEN/mount",
+                "put /sys/block/loopN/queue/write_cache back as it was",
+                "losetup --detach /dev/loopN",
+                "rm -r /work/iostone-TOKEN",
+            ]
+        );
+        assert_eq!(steps.iter().map(|step| step.bytes).sum::<u64>(), 64 << 20);
+    }
+}

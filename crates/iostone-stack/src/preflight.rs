@@ -1,0 +1,114 @@
+//! What can be known about a stack before anything is touched.
+
+use std::path::Path;
+
+use iostone_model::experiment::{BackingIo, Filesystem, Stack, Volume};
+use serde::{Deserialize, Serialize};
+
+use crate::below::{describe_filesystem, filesystem_kind};
+use crate::error::StackError;
+use crate::fill;
+use crate::guard::{self, Allowance};
+use crate::layer::layers_of;
+use crate::queue;
+use crate::tool;
+use crate::volume::BlockLayer;
+
+/// What was found, where nothing stands in the way.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Preflight {
+    /// What the user should know.
+    pub notes: Vec<String>,
+    /// Bytes that the stack takes on the filesystem below.
+    pub disk_bytes: u64,
+}
+
+/// Examines a stack. Reading only.
+pub(crate) fn examine(
+    stack: &Stack,
+    flush_matters: bool,
+    work_directory: &Path,
+    destroy: &[String],
+) -> Result<Preflight, StackError> {
+    // Everything that is wrong on any machine comes first.
+    layers_of(stack)?;
+    let mut found = Preflight::default();
+    let root = rustix::process::geteuid().is_root();
+    let require_root =
+        |what: &str| if root { Ok(()) } else { Err(StackError::NeedsRoot { what: what.to_owned() }) };
+    match &stack.volume {
+        Volume::Loop(volume) => {
+            require_root("a `loop` volume")?;
+            if !Path::new("/dev/loop-control").exists() {
+                return Err(StackError::unexpected(
+                    "/dev/loop-control",
+                    "the kernel has no loop devices; load them with `modprobe loop`",
+                ));
+            }
+            let place = existing(volume.directory.as_deref(), work_directory, "volume.directory")?;
+            refuse_memory(place, flush_matters, "volume.directory")?;
+            fill::check_room(&place.join("image"), volume.size.0)?;
+            found.disk_bytes = volume.size.0;
+            let io = match volume.backing_io {
+                BackingIo::Buffered => "buffered I/O",
+                BackingIo::Direct => "direct I/O",
+            };
+            found.notes.push(format!("backing file on {}, {io}", describe_filesystem(place)?));
+        }
+        Volume::Block(volume) => {
+            require_root("a `block` volume")?;
+            let layer = BlockLayer::new(volume)?;
+            let guarded = guard::inspect(layer.path(), &Allowance::with_destroy(destroy))?;
+            // Taken and given back at once: whether somebody else has it is known now.
+            drop(guard::claim(&guarded)?);
+            if !stack.queue.is_empty() {
+                queue::check_own_queue(&guarded.device)?;
+            }
+            found.notes.extend(guarded.notes);
+        }
+        Volume::Directory(volume) => {
+            let place = existing(volume.path.as_deref(), work_directory, "volume.path")?;
+            refuse_memory(place, flush_matters, "volume.path")?;
+            if rustix::fs::access(place, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK).is_err()
+            {
+                return Err(StackError::usage(
+                    "volume.path",
+                    format!("`{}` cannot be written", place.display()),
+                ));
+            }
+            found.notes.push(format!("directory on {}", describe_filesystem(place)?));
+        }
+    }
+    if let Filesystem::Ext4(_) = stack.filesystem {
+        tool::find("mkfs.ext4")?;
+    }
+    Ok(found)
+}
+
+/// The directory that is asked for, which has to exist, or the nearest one above the work directory that does.
+fn existing<'a>(
+    asked: Option<&'a Path>,
+    work_directory: &'a Path,
+    key: &'static str,
+) -> Result<&'a Path, StackError> {
+    match asked {
+        Some(path) if path.is_dir() => Ok(path),
+        Some(path) => Err(StackError::usage(key, format!("`{}` is no directory", path.display()))),
+        None => Ok(work_directory.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("/"))),
+    }
+}
+
+/// A flush of what lies in memory costs nothing, so an experiment about flushes would find nothing there.
+fn refuse_memory(place: &Path, flush_matters: bool, key: &'static str) -> Result<(), StackError> {
+    let kind = filesystem_kind(place)?;
+    if flush_matters && matches!(kind.as_str(), "tmpfs" | "ramfs" | "devtmpfs" | "rootfs") {
+        return Err(StackError::usage(
+            key,
+            format!(
+                "`{}` is {kind}, in memory, where a flush costs nothing; set it to a directory on a disk",
+                place.display()
+            ),
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,232 @@
+//! The machine's registry of undo journals: where they lie, whose they are, and the replay of those of dead owners.
+
+use std::fs;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{StackError, UndoFailure};
+use crate::journal::{self, Journal, Opened, sync_directory};
+use crate::owner::Owner;
+use crate::undo;
+
+/// Names another place of the registry; for tests and for machines whose `/var/lib` cannot be written.
+const STATE_DIRECTORY_VARIABLE: &str = "IOSTONE_STATE_DIR";
+
+/// The registry: one directory for each user of the machine, `/var/lib/iostone` for root.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Registry {
+    journals: PathBuf,
+}
+
+/// What became of one journal.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub enum JournalOutcome {
+    /// Its owner lives, or another cleanup is at it: nothing was touched.
+    Alive {
+        /// The owner, where it could be read.
+        owner: Option<Owner>,
+    },
+    /// Everything in it is undone and it is gone.
+    Undone {
+        /// Whose it was.
+        owner: Owner,
+        /// What was there to undo, in the order in which it was.
+        undone: Vec<String>,
+    },
+    /// Something in it could not be undone; it is kept.
+    Failed {
+        /// Whose it was.
+        owner: Owner,
+        /// What is left, why, and what to do.
+        failure: UndoFailure,
+    },
+    /// It was written on another machine, which shares this directory: nothing was touched.
+    Foreign {
+        /// Whose it is.
+        owner: Owner,
+    },
+    /// It is no journal that this version understands: nothing was touched.
+    Unreadable {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// What [`Registry::cleanup`] found and did.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct CleanupReport {
+    /// Each journal with what became of it, by name.
+    pub journals: Vec<(PathBuf, JournalOutcome)>,
+}
+
+impl CleanupReport {
+    /// Whether something is left that nobody alive looks after.
+    pub fn is_clean(&self) -> bool {
+        !self.journals.iter().any(|(_, outcome)| {
+            matches!(outcome, JournalOutcome::Failed { .. } | JournalOutcome::Unreadable { .. })
+        })
+    }
+}
+
+impl Registry {
+    /// The registry of this user: `IOSTONE_STATE_DIR` if set, `/var/lib/iostone` for root, else
+    /// `$XDG_STATE_HOME/iostone` or `~/.local/state/iostone` (XDG base directory specification).
+    ///
+    /// # Errors
+    /// [`StackError::Io`] when it cannot be made, [`StackError::Unexpected`] without a home directory.
+    pub fn open() -> Result<Self, StackError> {
+        Self::at(&state_directory(|name| std::env::var_os(name).map(PathBuf::from))?)
+    }
+
+    /// A registry at a place of the caller's; made if it is missing.
+    ///
+    /// # Errors
+    /// [`StackError::Io`] when it cannot be made.
+    pub fn at(state_directory: &Path) -> Result<Self, StackError> {
+        let journals = state_directory.join("journals");
+        fs::DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&journals)
+            .map_err(|source| StackError::io("mkdir", &journals, source))?;
+        sync_directory(state_directory)?;
+        Ok(Self { journals })
+    }
+
+    /// The directory of the journals.
+    pub fn directory(&self) -> &Path {
+        &self.journals
+    }
+
+    /// Starts the journal of a session of this process.
+    pub(crate) fn begin(&self, run_directory: &Path, token: &str) -> Result<Journal, StackError> {
+        Journal::create(&self.journals, Owner::current(run_directory, token)?)
+    }
+
+    /// Replays the journals of dead owners; to be called by `iostone cleanup` and before any run.
+    ///
+    /// An owner is dead when its process is gone (or its boot) and the lock on its journal can be had; the lock is
+    /// held during the replay, so that two cleanups at once share the work instead of doing it twice.
+    ///
+    /// # Errors
+    /// [`StackError::Io`] when the registry itself cannot be read. What fails in a journal is in the report.
+    pub fn cleanup(&self) -> Result<CleanupReport, StackError> {
+        let mut names: Vec<PathBuf> = fs::read_dir(&self.journals)
+            .map_err(|source| StackError::io("list", &self.journals, source))?
+            .flatten()
+            .map(|entry| entry.path())
+            .collect();
+        names.sort();
+        let mut report = CleanupReport::default();
+        for path in names {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if name.starts_with(".new-") {
+                journal::remove_unborn(&path);
+            } else if let Some(outcome) = replay(&path)? {
+                report.journals.push((path, outcome));
+            }
+        }
+        Ok(report)
+    }
+}
+
+fn replay(path: &Path) -> Result<Option<JournalOutcome>, StackError> {
+    let mut journal = match Journal::open(path) {
+        Ok(Opened::Journal(journal)) => *journal,
+        Ok(Opened::Locked) => return Ok(Some(JournalOutcome::Alive { owner: journal::peek_owner(path) })),
+        Ok(Opened::Gone) => return Ok(None),
+        Ok(Opened::Unreadable(reason)) => return Ok(Some(JournalOutcome::Unreadable { reason })),
+        Err(error) => return Ok(Some(JournalOutcome::Unreadable { reason: error.to_string() })),
+    };
+    let owner = journal.owner.clone();
+    if !owner.is_of_this_host()? {
+        return Ok(Some(JournalOutcome::Foreign { owner }));
+    }
+    if !journal.released && owner.is_alive()? {
+        return Ok(Some(JournalOutcome::Alive { owner: Some(owner) }));
+    }
+    Ok(Some(match undo::undo_steps(&mut journal, None) {
+        Ok(undone) => {
+            journal.remove()?;
+            JournalOutcome::Undone { owner, undone }
+        }
+        Err(failure) => JournalOutcome::Failed { owner, failure },
+    }))
+}
+
+fn state_directory(variable: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf, StackError> {
+    // An empty or relative value would depend on where the program was started.
+    let absolute = |name| variable(name).filter(|path| path.is_absolute());
+    if let Some(path) = absolute(STATE_DIRECTORY_VARIABLE) {
+        return Ok(path);
+    }
+    if rustix::process::geteuid().is_root() {
+        return Ok(PathBuf::from("/var/lib/iostone"));
+    }
+    absolute("XDG_STATE_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
+        .map(|state| state.join("iostone"))
+        .ok_or_else(|| {
+            StackError::unexpected("HOME", format!("it is not set; set it or {STATE_DIRECTORY_VARIABLE}"))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variable_names_the_place() {
+        let set = |name: &str| (name == STATE_DIRECTORY_VARIABLE).then(|| PathBuf::from("/somewhere"));
+        assert_eq!(state_directory(set).unwrap(), Path::new("/somewhere"));
+        let relative = |name: &str| (name == STATE_DIRECTORY_VARIABLE).then(|| PathBuf::from("somewhere"));
+        assert_ne!(state_directory(relative).ok(), Some(PathBuf::from("somewhere")));
+    }
+
+    #[test]
+    fn journals_of_the_living_and_what_is_no_journal_are_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let registry = Registry::at(directory.path()).unwrap();
+        let alive = registry.begin(Path::new("/run-directory"), "token-alive").unwrap();
+        let foreign = registry.directory().join("notes.txt");
+        fs::write(&foreign, "hello\n").unwrap();
+        let report = registry.cleanup().unwrap();
+        assert!(!report.is_clean());
+        assert_eq!(report.journals.len(), 2);
+        assert!(matches!(&report.journals[0].1, JournalOutcome::Unreadable { .. }));
+        assert!(
+            matches!(&report.journals[1].1, JournalOutcome::Alive { owner: Some(owner) } if owner.token == "token-alive")
+        );
+        assert_eq!(fs::read_to_string(&foreign).unwrap(), "hello\n");
+        let path = alive.path.clone();
+        drop(alive);
+        // The lock is free now, but the owner, this process, lives.
+        let report = registry.cleanup().unwrap();
+        assert!(matches!(&report.journals[1].1, JournalOutcome::Alive { .. }));
+        assert!(path.exists());
+    }
+
+    #[test]
+    fn a_journal_of_another_machine_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let registry = Registry::at(directory.path()).unwrap();
+        let mut owner = Owner::current(Path::new("/run-directory"), "token-foreign").unwrap();
+        owner.host = "elsewhere".to_owned();
+        drop(Journal::create(registry.directory(), owner).unwrap());
+        let report = registry.cleanup().unwrap();
+        assert!(matches!(&report.journals[0].1, JournalOutcome::Foreign { .. }));
+        assert!(report.is_clean());
+    }
+
+    #[test]
+    fn an_unborn_journal_is_removed() {
+        let directory = tempfile::tempdir().unwrap();
+        let registry = Registry::at(directory.path()).unwrap();
+        fs::write(registry.directory().join(".new-1"), "").unwrap();
+        assert!(registry.cleanup().unwrap().journals.is_empty());
+        assert_eq!(fs::read_dir(registry.directory()).unwrap().count(), 0);
+    }
+}

@@ -1,0 +1,301 @@
+//! A session: the one owner of everything that iostone has on the machine, from the first trial to the last.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use iostone_model::experiment::Stack;
+use iostone_model::trial::Check;
+use serde::{Deserialize, Serialize};
+
+use crate::below::{Role, StackDevice, disks_under_device, disks_under_path};
+use crate::error::{StackError, UndoFailure};
+use crate::journal::random_hex;
+use crate::layer::{Layer, layers_of};
+use crate::preflight::{self, Preflight};
+use crate::registry::Registry;
+use crate::site::Site;
+use crate::step::{Scope, Step};
+use crate::undo;
+
+/// The environment variable by which processes of a session are known; its value is the session's token.
+const PROCESS_VARIABLE: &str = "IOSTONE_RUN";
+/// As much of the run's token goes into names; the kernel keeps 63 bytes of a loop device's.
+const RUN_TOKEN_MAX: usize = 32;
+
+/// What a session needs to know.
+#[derive(Debug, Clone, Default)]
+pub struct SessionOptions {
+    /// A word for the run, for people; letters, digits and `-` of it, at most 32, go into every path and marker. The
+    /// session adds 64 random bits, by which its own objects are told from all others.
+    pub run_token: String,
+    /// The run that the session works for; only written into the journal.
+    pub run_directory: PathBuf,
+    /// Where images, mount points and directories are made unless the stack names another place. Made if missing.
+    pub work_directory: PathBuf,
+    /// Stable identities, typed in full by the user, of block devices whose content may be destroyed.
+    pub destroy: Vec<String>,
+    /// Raised by whoever wants the session to stop: long steps then end with [`StackError::Interrupted`].
+    pub interrupt: Option<Arc<AtomicBool>>,
+}
+
+/// Where the workload works.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    /// A directory; none for a raw device.
+    pub directory: Option<PathBuf>,
+    /// The raw device, where no filesystem was asked for.
+    pub device: Option<PathBuf>,
+    /// Where our filesystem is mounted, if one is.
+    pub mount: Option<PathBuf>,
+}
+
+/// A stack that stands, each layer proven from the kernel.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Applied {
+    /// Where the workload works.
+    pub target: Target,
+    /// Every setting, asked and read back.
+    pub checks: Vec<Check>,
+    /// What is worth repeating in the report: "backing file on ext4 (/dev/vda), buffered I/O".
+    pub notes: Vec<String>,
+    /// The devices whose counters tell what was served, top first.
+    pub devices: Vec<StackDevice>,
+}
+
+/// Builds stacks and takes them away again, one after the other.
+///
+/// Dropping a session undoes what it can; [`Session::finish`] also says whether it could.
+pub struct Session {
+    /// None once the session is finished.
+    site: Option<Site>,
+    layers: Vec<Box<dyn Layer>>,
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Session")
+            .field("site", &self.site)
+            .field("layers", &self.layers.len())
+            .finish()
+    }
+}
+
+impl Session {
+    /// Begins a session: its journal stands in the registry from now on. Nothing else is touched yet.
+    ///
+    /// # Errors
+    /// [`StackError::Io`] when the journal cannot be written, [`StackError::Usage`] for a relative work directory.
+    pub fn begin(registry: &Registry, options: SessionOptions) -> Result<Self, StackError> {
+        if !options.work_directory.is_absolute() {
+            return Err(StackError::usage(
+                "volume.directory",
+                format!("the work directory `{}` is not an absolute path", options.work_directory.display()),
+            ));
+        }
+        let token = token_of(&options.run_token)?;
+        let mut journal = registry.begin(&options.run_directory, &token)?;
+        journal
+            .begin(Scope::Session, Step::Processes { variable: PROCESS_VARIABLE.to_owned(), value: token })?;
+        let site = Site::new(journal, options.work_directory, options.destroy, options.interrupt);
+        Ok(Self { site: Some(site), layers: Vec::new() })
+    }
+
+    /// Everything that can be known about a stack before anything is touched: what needs root, missing tools, the
+    /// guard, room, a filesystem in memory where flushes are the question.
+    ///
+    /// # Errors
+    /// The first thing that stands in the way.
+    pub fn preflight(
+        stack: &Stack,
+        flush_matters: bool,
+        work_directory: &Path,
+    ) -> Result<Preflight, StackError> {
+        preflight::examine(stack, flush_matters, work_directory, &[])
+    }
+
+    /// As [`Session::preflight`], with the identities of devices whose content the user agreed to destroy.
+    ///
+    /// # Errors
+    /// The first thing that stands in the way.
+    pub fn preflight_destroying(
+        stack: &Stack,
+        flush_matters: bool,
+        work_directory: &Path,
+        destroy: &[String],
+    ) -> Result<Preflight, StackError> {
+        preflight::examine(stack, flush_matters, work_directory, destroy)
+    }
+
+    /// Builds the stack for one trial, bottom up, and proves each layer as soon as it stands. The image is filled from
+    /// `seed` and the filesystem made anew, so that no trial sees what another left.
+    ///
+    /// What an earlier call built is undone first.
+    ///
+    /// # Errors
+    /// What stands in the way; whatever had been built is undone then, or the error is [`StackError::UndoFailed`].
+    pub fn apply(&mut self, stack: &Stack, trial: u32, seed: u64) -> Result<Applied, StackError> {
+        self.undo()?;
+        self.layers = layers_of(stack)?;
+        self.site_mut()?.trial = trial;
+        self.site_mut()?.seed = seed;
+        match self.build() {
+            Ok(applied) => Ok(applied),
+            Err(cause) => match self.undo() {
+                Ok(()) => Err(cause),
+                Err(StackError::UndoFailed { failure, journal, .. }) => {
+                    Err(StackError::UndoFailed { failure, journal, cause: Some(Box::new(cause)) })
+                }
+                Err(other) => Err(other),
+            },
+        }
+    }
+
+    fn build(&mut self) -> Result<Applied, StackError> {
+        let site = self.site.as_mut().ok_or_else(ended)?;
+        site.make_work_directory()?;
+        let mut checks = Vec::new();
+        for layer in &mut self.layers {
+            site.check_interrupt()?;
+            layer.apply(site)?;
+            checks.extend(layer.verify(site)?);
+        }
+        Ok(Applied {
+            target: Target {
+                directory: site.directory.clone(),
+                device: site
+                    .device
+                    .as_ref()
+                    .filter(|_| site.directory.is_none())
+                    .map(|device| device.path.clone()),
+                mount: site.mount.clone(),
+            },
+            checks,
+            notes: site.notes.clone(),
+            devices: devices_of(site)?,
+        })
+    }
+
+    /// Reads every layer back from the kernel again; for after the workload.
+    ///
+    /// # Errors
+    /// [`StackError::NotApplied`] for a setting that changed meanwhile.
+    pub fn verify(&self) -> Result<Vec<Check>, StackError> {
+        let site = self.site.as_ref().ok_or_else(ended)?;
+        let mut checks = Vec::new();
+        for layer in &self.layers {
+            checks.extend(layer.verify(site)?);
+        }
+        Ok(checks)
+    }
+
+    /// Takes the stack away, down to the image, which the next trial fills again. Processes of the session that still
+    /// run are ended first. Harmless when nothing stands.
+    ///
+    /// # Errors
+    /// [`StackError::UndoFailed`] with what is left, why, and what to do.
+    pub fn undo(&mut self) -> Result<(), StackError> {
+        self.undo_scope(Some(Scope::Trial))
+    }
+
+    /// Takes everything away, the journal too.
+    ///
+    /// # Errors
+    /// [`StackError::UndoFailed`] with what is left; the journal is kept for `iostone cleanup`.
+    pub fn finish(mut self) -> Result<(), StackError> {
+        self.end()
+    }
+
+    /// The environment variable, name and value, that processes started for a trial must carry: by it they are found
+    /// and ended when the stack is undone. It stands in the journal since the beginning.
+    pub fn processes_marker(&self) -> (String, String) {
+        let token = self.site.as_ref().map(|site| site.journal.owner.token.clone()).unwrap_or_default();
+        (PROCESS_VARIABLE.to_owned(), token)
+    }
+
+    fn site_mut(&mut self) -> Result<&mut Site, StackError> {
+        self.site.as_mut().ok_or_else(ended)
+    }
+
+    fn undo_scope(&mut self, scope: Option<Scope>) -> Result<(), StackError> {
+        for layer in &mut self.layers {
+            layer.release();
+        }
+        let site = self.site.as_mut().ok_or_else(ended)?;
+        match undo::undo_steps(&mut site.journal, scope) {
+            Ok(_) => {
+                self.layers.clear();
+                site.clear();
+                Ok(())
+            }
+            Err(failure) => Err(undo_failed(failure, &site.journal.path)),
+        }
+    }
+
+    fn end(&mut self) -> Result<(), StackError> {
+        if self.site.is_none() {
+            return Ok(());
+        }
+        let undone = self.undo_scope(None);
+        let Some(mut site) = self.site.take() else { return undone };
+        match undone {
+            Ok(()) => site.journal.remove(),
+            Err(error) => {
+                site.journal.release();
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // Best effort: what is left stays in the journal for the next cleanup.
+        let _ = self.end();
+    }
+}
+
+fn undo_failed(failure: UndoFailure, journal: &Path) -> StackError {
+    StackError::UndoFailed { failure: Box::new(failure), journal: journal.display().to_string(), cause: None }
+}
+
+fn ended() -> StackError {
+    StackError::unexpected("session", "it has ended")
+}
+
+/// The token of a session: what is readable of the run's, and 64 random bits.
+fn token_of(run_token: &str) -> Result<String, StackError> {
+    let word: String = run_token
+        .chars()
+        .filter(|character| character.is_ascii_alphanumeric() || *character == '-')
+        .take(RUN_TOKEN_MAX)
+        .collect();
+    let random = random_hex()?;
+    Ok(if word.is_empty() { random } else { format!("{word}-{random}") })
+}
+
+fn devices_of(site: &Site) -> Result<Vec<StackDevice>, StackError> {
+    let mut devices = Vec::new();
+    if let Some(device) = &site.device {
+        devices.push(StackDevice { name: device.name.clone(), number: device.number, role: Role::Stack });
+        devices.extend(disks_under_device(device));
+    }
+    if let Some(path) = &site.stands_on {
+        devices.extend(disks_under_path(path)?);
+    }
+    Ok(devices)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_is_readable_random_and_short_enough_for_the_kernel() {
+        let one = token_of("20261121-ext4/barrier ../x").unwrap();
+        assert!(one.starts_with("20261121-ext4barrierx-"), "{one}");
+        assert_ne!(one, token_of("20261121-ext4/barrier ../x").unwrap());
+        assert!(crate::site::own_directory_name(&token_of(&"x".repeat(100)).unwrap()).len() <= 63);
+    }
+}

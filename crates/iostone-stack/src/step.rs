@@ -1,0 +1,59 @@
+//! The steps that change the machine, one kind for each real effect, as they stand in a journal.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// A file or directory told apart by filesystem and inode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct FileIdentity {
+    /// `st_dev` as stat(2) gives it.
+    pub(crate) dev: u64,
+    /// `st_ino`.
+    pub(crate) ino: u64,
+}
+
+/// One effect on the machine. It holds what its undoing needs to find the object again, and to know it for ours.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub(crate) enum Step {
+    /// A directory. Its path holds the session's token if and only if what is in it is ours too.
+    Directory { path: PathBuf, content_is_ours: bool },
+    /// The image file under a loop device; created with O_EXCL at a path that holds the token.
+    Image { path: PathBuf },
+    /// A loop device over a file; the device number is not ours to choose and not an identity.
+    Loop { backing: PathBuf, identity: FileIdentity },
+    /// A setting under `queue/` of a block device.
+    Queue { name: String, number: (u32, u32), diskseq: Option<u64>, setting: String, old: String },
+    /// A filesystem of ours, known by its UUID, on a block device of the user's.
+    Mkfs { device: PathBuf, size_bytes: u64, uuid: String },
+    /// A mount of a device of ours.
+    Mount { target: PathBuf, number: (u32, u32) },
+    /// Processes that carry the environment variable.
+    Processes { variable: String, value: String },
+}
+
+/// How long a step's effect lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Scope {
+    /// Until the end of the session.
+    Session,
+    /// Until the end of the trial.
+    Trial,
+}
+
+impl Step {
+    /// The object in a few words, for reports: "mount `/x`".
+    pub(crate) fn describe(&self) -> String {
+        match self {
+            Self::Directory { path, .. } => format!("directory `{}`", path.display()),
+            Self::Image { path } => format!("image `{}`", path.display()),
+            Self::Loop { backing, .. } => format!("loop device over `{}`", backing.display()),
+            Self::Queue { name, setting, old, .. } => format!("`{setting}` of `{name}` (was `{old}`)"),
+            Self::Mkfs { device, uuid, .. } => format!("filesystem {uuid} on `{}`", device.display()),
+            Self::Mount { target, .. } => format!("mount `{}`", target.display()),
+            Self::Processes { variable, value } => format!("processes with `{variable}={value}`"),
+        }
+    }
+}

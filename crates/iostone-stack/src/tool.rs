@@ -1,0 +1,266 @@
+//! Running foreign programs: by argv, found by absolute path, without standard input, and never outliving this process.
+#![expect(unsafe_code, reason = "the death signal of a child has to be set between fork and exec")]
+
+use std::ffi::{OsStr, OsString};
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::error::StackError;
+
+/// Where administration programs lie even when the PATH of a plain user leaves these out.
+const SYSTEM_DIRECTORIES: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"];
+/// As much of a program's output is kept, counted from its end.
+const KEPT_BYTES: usize = 64 * 1024;
+
+/// What a program gave.
+#[derive(Debug)]
+pub(crate) struct Output {
+    /// Exit status; none if a signal ended it.
+    pub(crate) status: Option<i32>,
+    signal: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+/// The absolute path of a program, from PATH and the system's directories.
+///
+/// # Errors
+/// [`StackError::MissingTool`] with the command that installs it.
+pub(crate) fn find(tool: &str) -> Result<PathBuf, StackError> {
+    lookup(tool).ok_or_else(|| {
+        let package = package_of(tool);
+        StackError::MissingTool {
+            tool: tool.to_owned(),
+            package: package.to_owned(),
+            install: install_command(package),
+        }
+    })
+}
+
+/// The absolute path of a program, if it is there. Relative parts of PATH are passed over: what they name depends on
+/// the working directory.
+pub(crate) fn lookup(tool: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .chain(SYSTEM_DIRECTORIES.iter().map(PathBuf::from))
+        .filter(|directory| directory.is_absolute())
+        .map(|directory| directory.join(tool))
+        .find(|candidate| {
+            std::fs::metadata(candidate)
+                .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
+        })
+}
+
+fn package_of(tool: &str) -> &'static str {
+    match tool {
+        "mkfs.ext4" => "e2fsprogs",
+        "mkfs.xfs" => "xfsprogs",
+        "mkfs.btrfs" => "btrfs-progs",
+        _ => "util-linux",
+    }
+}
+
+fn install_command(package: &str) -> String {
+    for (manager, command) in [
+        ("apt-get", "apt-get install"),
+        ("dnf", "dnf install"),
+        ("yum", "yum install"),
+        ("zypper", "zypper install"),
+        ("pacman", "pacman -S"),
+        ("apk", "apk add"),
+    ] {
+        if lookup(manager).is_some() {
+            return format!("{command} {package}");
+        }
+    }
+    format!("apt-get install {package}")
+}
+
+/// Runs a program to its end; a status other than success is not an error here.
+///
+/// # Errors
+/// [`StackError::Io`] if it cannot be started, [`StackError::Interrupted`] if `interrupt` was raised, in which case
+/// the program was killed.
+pub(crate) fn run<Argument: AsRef<OsStr>>(
+    program: &Path,
+    arguments: &[Argument],
+    interrupt: Option<&AtomicBool>,
+) -> Result<Output, StackError> {
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .env("LC_ALL", "C")
+        // mkfs then writes its zeros instead of having the device zero a range, which would leave unwritten extents
+        // in the file under a loop device: e2fsprogs' unix_io.
+        .env("UNIX_IO_NOZEROOUT", "1")
+        // Its settings would otherwise come from the user's surroundings.
+        .env_remove("MKE2FS_CONFIG")
+        .env_remove("MKE2FS_SYNC")
+        .env_remove("LIBBLKID_DEBUG")
+        .env_remove("BLKID_FILE")
+        .env_remove("BLKID_CONF")
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let parent = std::process::id();
+    // SAFETY: between fork and exec only prctl(2) and getppid(2) are called, which are async-signal-safe and touch no
+    // memory of this process.
+    unsafe {
+        command.pre_exec(move || {
+            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+            // The parent may have died before the signal was set.
+            let now = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get().cast_unsigned());
+            if now == Some(parent) { Ok(()) } else { Err(std::io::Error::from_raw_os_error(libc::ESRCH)) }
+        });
+    }
+    let mut child = command.spawn().map_err(|source| StackError::io("execute", program, source))?;
+    let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
+    std::thread::scope(|scope| {
+        let stdout = scope.spawn(|| read_end(stdout));
+        let stderr = scope.spawn(|| read_end(stderr));
+        let status = wait(&mut child, program, interrupt)?;
+        Ok(Output {
+            status: status.code(),
+            signal: status.signal(),
+            stdout: stdout.join().unwrap_or_default(),
+            stderr: stderr.join().unwrap_or_default(),
+        })
+    })
+}
+
+/// Runs a program that has to succeed.
+///
+/// # Errors
+/// As [`run`], and [`StackError::Tool`] with the end of its output if its status is not 0.
+pub(crate) fn run_successfully(
+    program: &Path,
+    arguments: &[OsString],
+    interrupt: Option<&AtomicBool>,
+) -> Result<Output, StackError> {
+    let output = run(program, arguments, interrupt)?;
+    if output.status == Some(0) {
+        return Ok(output);
+    }
+    let outcome = match (output.status, output.signal) {
+        (Some(status), _) => format!("ended with status {status}"),
+        (None, signal) => format!("was ended by signal {}", signal.unwrap_or_default()),
+    };
+    let said = if output.stderr.trim().is_empty() { &output.stdout } else { &output.stderr };
+    Err(StackError::Tool { command: command_line(program, arguments), outcome, output: last_lines(said) })
+}
+
+/// The first line that a program prints about its version; none if the program is not there or says nothing.
+pub fn version_of(tool: &str) -> Option<String> {
+    let program = lookup(tool)?;
+    let flag = if tool.starts_with("mkfs.ext") || tool == "mke2fs" { "-V" } else { "--version" };
+    let output = run(&program, &[flag], None).ok()?;
+    output
+        .stdout
+        .lines()
+        .chain(output.stderr.lines())
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .map(str::to_owned)
+}
+
+/// A command as it would be typed.
+pub(crate) fn command_line(program: &Path, arguments: &[OsString]) -> String {
+    let name = program.file_name().unwrap_or(program.as_os_str());
+    std::iter::once(quote(name))
+        .chain(arguments.iter().map(|argument| quote(argument)))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// One word as a shell would take it literally.
+pub(crate) fn quote(word: &OsStr) -> String {
+    let text = word.to_string_lossy();
+    let plain = !word.is_empty()
+        && word.as_bytes().iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_./=,:^@+%".contains(byte));
+    if plain { text.into_owned() } else { format!("'{}'", text.replace('\'', "'\\''")) }
+}
+
+fn wait(
+    child: &mut Child,
+    program: &Path,
+    interrupt: Option<&AtomicBool>,
+) -> Result<std::process::ExitStatus, StackError> {
+    let mut pause = Duration::from_millis(1);
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Ok(status),
+            Ok(None) => {}
+            Err(source) => return Err(StackError::io("wait", program, source)),
+        }
+        if interrupt.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            // It may have ended by itself meanwhile; either way it is reaped here.
+            let _ = child.kill();
+            let _ = child.wait();
+            return Err(StackError::Interrupted);
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(20));
+    }
+}
+
+fn read_end(stream: Option<impl Read>) -> String {
+    let Some(mut stream) = stream else { return String::new() };
+    let mut kept = Vec::new();
+    let mut buffer = [0; 8192];
+    while let Ok(count @ 1..) = stream.read(&mut buffer) {
+        kept.extend_from_slice(&buffer[..count]);
+        if kept.len() > 2 * KEPT_BYTES {
+            kept.drain(..kept.len() - KEPT_BYTES);
+        }
+    }
+    String::from_utf8_lossy(&kept).into_owned()
+}
+
+fn last_lines(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    let start = lines.len().saturating_sub(6);
+    lines[start..].join(" / ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_tool_is_named_with_its_package() {
+        let error = find("iostone-no-such-tool").unwrap_err();
+        assert!(
+            matches!(&error, StackError::MissingTool { package, .. } if package == "util-linux"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_failure_carries_the_output() {
+        let shell = find("sh").unwrap();
+        let arguments = ["-c", "echo one; echo two >&2; exit 3"].map(OsString::from);
+        let error = run_successfully(&shell, &arguments, None).unwrap_err();
+        let text = error.to_string();
+        assert!(text.contains("status 3") && text.contains("two"), "{text}");
+    }
+
+    #[test]
+    fn an_interrupt_kills_the_program() {
+        let flag = AtomicBool::new(true);
+        let sleep = find("sleep").unwrap();
+        assert!(matches!(run(&sleep, &["1000"], Some(&flag)), Err(StackError::Interrupted)));
+    }
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_read_more_into_them() {
+        assert_eq!(quote(OsStr::new("/dev/sdb")), "/dev/sdb");
+        assert_eq!(quote(OsStr::new("a b'c")), "'a b'\\''c'");
+    }
+}

@@ -1,0 +1,180 @@
+//! Removing directories of ours: never across a mount, never through a symbolic link, never somebody else's.
+
+use std::fs;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags};
+use rustix::io::Errno;
+
+use super::{failure, is_absent, is_ours};
+use crate::error::UndoFailure;
+use crate::step::FileIdentity;
+use crate::tool::quote;
+
+/// Deeper trees are left to the user: each level costs an open descriptor.
+const DEPTH_MAX: usize = 256;
+
+/// Removes a plain directory that we made, if nothing is in it; what others put there stays, and the directory too.
+pub(super) fn remove_if_empty(path: &Path, made: Option<FileIdentity>) -> Result<bool, UndoFailure> {
+    let Ok(metadata) = fs::symlink_metadata(path) else { return Ok(false) };
+    // Without the confirming line nobody knows who made it; an empty directory is the smaller evil.
+    let confirmed =
+        made.is_some_and(|made| made == FileIdentity { dev: metadata.dev(), ino: metadata.ino() });
+    if !confirmed || !metadata.is_dir() {
+        return Ok(false);
+    }
+    match fs::remove_dir(path) {
+        Ok(()) => Ok(true),
+        Err(error) if is_absent(&error) => Ok(false),
+        Err(error) if matches!(error.raw_os_error(), Some(libc::ENOTEMPTY | libc::EEXIST | libc::EBUSY)) => {
+            Ok(false)
+        }
+        Err(error) => Err(failure(path, error.to_string(), format!("rmdir {}", quote(path.as_os_str())))),
+    }
+}
+
+/// Removes a directory of the session's own with everything in it.
+pub(super) fn remove_with_content(
+    path: &Path,
+    made: Option<FileIdentity>,
+    token: &str,
+) -> Result<bool, UndoFailure> {
+    let next = || format!("ls -la {}", quote(path.as_os_str()));
+    let wrong = |reason: String| failure(path, reason, next());
+    if !is_ours(path, token) {
+        return Err(wrong("its path does not hold the session's token, so it was left alone".to_owned()));
+    }
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(wrong("it has no parent".to_owned()));
+    };
+    let parent =
+        match rustix::fs::open(parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {
+            Ok(parent) => parent,
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(false),
+            Err(errno) => return Err(wrong(errno.to_string())),
+        };
+    let directory = match open_within(parent.as_fd(), Path::new(name)) {
+        Ok(directory) => directory,
+        Err(Errno::NOENT) => return Ok(false),
+        Err(Errno::XDEV) => return Err(wrong("something is mounted on it".to_owned())),
+        Err(errno) => return Err(wrong(errno.to_string())),
+    };
+    let stat = rustix::fs::fstat(&directory).map_err(|errno| wrong(errno.to_string()))?;
+    // The device number of a filesystem may differ after a reboot, the inode does not.
+    if made.is_some_and(|made| made.ino != stat.st_ino) {
+        return Err(wrong("it is not the directory that iostone made, so it was left alone".to_owned()));
+    }
+    empty(&directory, 0).map_err(&wrong)?;
+    match rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR) {
+        Ok(()) => Ok(true),
+        Err(Errno::NOENT) => Ok(false),
+        Err(errno) => Err(wrong(errno.to_string())),
+    }
+}
+
+/// Opens a directory by one name within another: openat2(2) refuses links and mounts, bind mounts too.
+fn open_within(parent: impl AsFd, name: &Path) -> Result<OwnedFd, Errno> {
+    rustix::fs::openat2(
+        parent,
+        name,
+        OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC,
+        Mode::empty(),
+        ResolveFlags::NO_XDEV | ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH,
+    )
+}
+
+fn empty(directory: &OwnedFd, depth: usize) -> Result<(), String> {
+    if depth > DEPTH_MAX {
+        return Err(format!("it is more than {DEPTH_MAX} directories deep"));
+    }
+    let entries = Dir::read_from(directory).map_err(|errno| errno.to_string())?;
+    for entry in entries {
+        let entry = entry.map_err(|errno| errno.to_string())?;
+        let name = entry.file_name();
+        if name == c"." || name == c".." {
+            continue;
+        }
+        let explain = |errno: Errno| match errno {
+            Errno::XDEV | Errno::BUSY => {
+                format!("something is mounted on `{}` in it", name.to_string_lossy())
+            }
+            errno => format!("`{}` in it: {errno}", name.to_string_lossy()),
+        };
+        let is_directory = match entry.file_type() {
+            FileType::Unknown => {
+                let stat = rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW).map_err(explain)?;
+                FileType::from_raw_mode(stat.st_mode) == FileType::Directory
+            }
+            file_type => file_type == FileType::Directory,
+        };
+        let flags = if is_directory {
+            let path = Path::new(std::ffi::OsStr::new(name.to_str().map_err(|error| error.to_string())?));
+            empty(&open_within(directory, path).map_err(explain)?, depth + 1)?;
+            AtFlags::REMOVEDIR
+        } else {
+            AtFlags::empty()
+        };
+        match rustix::fs::unlinkat(directory, name, flags) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(errno) => return Err(explain(errno)),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn links_are_removed_and_not_followed() {
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("precious"), "x").unwrap();
+        let work = tempfile::tempdir().unwrap();
+        let own = work.path().join("iostone-t");
+        fs::create_dir_all(own.join("a/b")).unwrap();
+        fs::write(own.join("a/b/file"), "x").unwrap();
+        std::os::unix::fs::symlink(outside.path(), own.join("a/link")).unwrap();
+        assert!(remove_with_content(&own, None, "t").unwrap());
+        assert!(!own.exists());
+        assert!(outside.path().join("precious").exists());
+        assert!(!remove_with_content(&own, None, "t").unwrap(), "a second time");
+    }
+
+    #[test]
+    fn a_directory_that_became_a_link_is_left_alone() {
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("precious"), "x").unwrap();
+        let work = tempfile::tempdir().unwrap();
+        let own = work.path().join("iostone-t");
+        std::os::unix::fs::symlink(outside.path(), &own).unwrap();
+        assert!(remove_with_content(&own, None, "t").is_err());
+        assert!(outside.path().join("precious").exists());
+    }
+
+    #[test]
+    fn a_directory_of_another_token_or_inode_is_left_alone() {
+        let work = tempfile::tempdir().unwrap();
+        let own = work.path().join("iostone-t");
+        fs::create_dir(&own).unwrap();
+        assert!(remove_with_content(&own, None, "u").is_err());
+        assert!(remove_with_content(&own, Some(FileIdentity { dev: 0, ino: 1 }), "t").is_err());
+        assert!(own.exists());
+    }
+
+    #[test]
+    fn a_plain_directory_goes_only_when_it_is_empty_and_ours() {
+        let work = tempfile::tempdir().unwrap();
+        let path = work.path().join("plain");
+        fs::create_dir(&path).unwrap();
+        let metadata = fs::metadata(&path).unwrap();
+        let made = FileIdentity { dev: metadata.dev(), ino: metadata.ino() };
+        assert!(!remove_if_empty(&path, None).unwrap());
+        fs::write(path.join("file"), "x").unwrap();
+        assert!(!remove_if_empty(&path, Some(made)).unwrap());
+        fs::remove_file(path.join("file")).unwrap();
+        assert!(remove_if_empty(&path, Some(made)).unwrap());
+    }
+}

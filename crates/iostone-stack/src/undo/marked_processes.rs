@@ -1,0 +1,153 @@
+//! Ending processes that carry a session's marker in their environment.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::process::{Pid, PidfdFlags, Signal};
+
+use super::failure;
+use crate::error::UndoFailure;
+use crate::mountinfo;
+
+/// How long a process may take to end after each signal.
+const GRACE: Duration = Duration::from_secs(3);
+
+struct Marked {
+    pid: u32,
+    command: String,
+    /// Refers to this very process, also once its number is used again (pidfd_open(2)).
+    handle: OwnedFd,
+}
+
+/// Ends all processes with `variable=value` in their environment: SIGTERM, then SIGKILL. This process, those that it
+/// came from and, without root, those of other users are left alone. Gives in words what was ended.
+///
+/// # Errors
+/// A process that stays although it was killed.
+pub(super) fn end(variable: &str, value: &str) -> Result<Option<String>, UndoFailure> {
+    if value.is_empty() {
+        return Ok(None);
+    }
+    let mut ended = BTreeSet::new();
+    // A process may start others while it is ended: look again until there is none.
+    for signal in [Signal::TERM, Signal::KILL, Signal::KILL] {
+        let marked = find(variable, value);
+        if marked.is_empty() {
+            break;
+        }
+        for process in &marked {
+            ended.insert(format!("process `{}` ({})", process.command, process.pid));
+            // It may have ended by itself: then there is nobody to signal.
+            let _ = rustix::process::pidfd_send_signal(&process.handle, signal);
+        }
+        let deadline = Instant::now() + GRACE;
+        for process in &marked {
+            wait_for_end(&process.handle, deadline);
+        }
+    }
+    if let Some(process) = find(variable, value).first() {
+        return Err(failure(
+            Path::new(&format!("/proc/{}", process.pid)),
+            format!("process `{}` does not end, although it was killed", process.command),
+            format!("cat /proc/{}/wchan", process.pid),
+        ));
+    }
+    Ok((!ended.is_empty()).then(|| ended.into_iter().collect::<Vec<_>>().join(", ")))
+}
+
+fn find(variable: &str, value: &str) -> Vec<Marked> {
+    let spared = own_line();
+    mountinfo::processes()
+        .into_iter()
+        .filter(|pid| !spared.contains(pid))
+        .filter_map(|pid| {
+            if !carries(pid, variable, value) {
+                return None;
+            }
+            let handle =
+                rustix::process::pidfd_open(Pid::from_raw(pid.cast_signed())?, PidfdFlags::empty()).ok()?;
+            // Between the look and the handle the number may have passed to another process.
+            if !carries(pid, variable, value) {
+                return None;
+            }
+            let command =
+                fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim().to_owned();
+            Some(Marked { pid, command, handle })
+        })
+        .collect()
+}
+
+/// A zombie has no environment left, so it never carries the marker.
+fn carries(pid: u32, variable: &str, value: &str) -> bool {
+    let process = format!("/proc/{pid}");
+    let own = rustix::process::geteuid().as_raw();
+    if own != 0 && !fs::metadata(&process).is_ok_and(|metadata| metadata.uid() == own) {
+        return false;
+    }
+    let Ok(environment) = fs::read(format!("{process}/environ")) else { return false };
+    let wanted = format!("{variable}={value}");
+    environment.split(|&byte| byte == 0).any(|entry| entry == wanted.as_bytes())
+}
+
+/// This process and its ancestors.
+fn own_line() -> BTreeSet<u32> {
+    let mut line = BTreeSet::new();
+    let mut pid = std::process::id();
+    while pid > 0 && line.insert(pid) {
+        let parent = fs::read_to_string(format!("/proc/{pid}/status")).ok().and_then(|status| {
+            status.lines().find_map(|text| text.strip_prefix("PPid:")?.trim().parse().ok())
+        });
+        pid = parent.unwrap_or(0);
+    }
+    line
+}
+
+/// A pidfd becomes readable when its process ends, before anybody has waited for it.
+fn wait_for_end(handle: &OwnedFd, deadline: Instant) {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let timeout = Timespec {
+        tv_sec: i64::try_from(left.as_secs()).unwrap_or(i64::MAX),
+        tv_nsec: i64::from(left.subsec_nanos()),
+    };
+    // An interrupted wait only means that the next look comes sooner.
+    let _ = rustix::event::poll(&mut [PollFd::new(handle, PollFlags::IN)], Some(&timeout));
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use super::*;
+
+    #[test]
+    fn marked_processes_end_and_others_do_not() {
+        let value = crate::journal::random_hex().unwrap();
+        let mut marked = Command::new("sleep").arg("1000").env("IOSTONE_RUN", &value).spawn().unwrap();
+        let mut stubborn = Command::new("sh")
+            .args(["-c", "trap '' TERM; while :; do sleep 0.1; done"])
+            .env("IOSTONE_RUN", &value)
+            .spawn()
+            .unwrap();
+        let mut other =
+            Command::new("sleep").arg("1000").env("IOSTONE_RUN", format!("{value}-other")).spawn().unwrap();
+        // The child has its environment only after its exec.
+        while find("IOSTONE_RUN", &value).len() < 2 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let ended = end("IOSTONE_RUN", &value).unwrap().unwrap();
+        assert!(
+            ended.contains(&marked.id().to_string()) && ended.contains(&stubborn.id().to_string()),
+            "{ended}"
+        );
+        assert!(!marked.wait().unwrap().success() && !stubborn.wait().unwrap().success());
+        assert!(other.try_wait().unwrap().is_none());
+        other.kill().unwrap();
+        other.wait().unwrap();
+        assert_eq!(end("IOSTONE_RUN", &value).unwrap(), None);
+    }
+}

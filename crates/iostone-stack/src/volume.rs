@@ -1,0 +1,9 @@
+//! Volumes: where the bytes lie.
+
+mod block;
+mod directory;
+mod loopback;
+
+pub(crate) use block::BlockLayer;
+pub(crate) use directory::DirectoryLayer;
+pub(crate) use loopback::{LoopLayer, attached_loops, is_of_file, loops_over, open_attached};
