@@ -1,0 +1,199 @@
+//! What the recorded trials say: verdicts, flags, evidence, and the lines that would make the winner permanent.
+//!
+//! Pure: the same records give the same verdicts, today or years later.
+
+mod evidence;
+mod headline;
+mod permanent;
+mod served;
+
+use iostone_model::run::{BlockRecord, Plan};
+use iostone_model::trial::TrialRecord;
+use iostone_model::verdict::{
+    BlockCount, Comparison, ConfigurationSummary, Flag, NoiseFloor, VERDICTS_SCHEMA, Verdict, Verdicts,
+};
+use iostone_stats::flags::discard_imbalance;
+use iostone_stats::forecast::noise_floor;
+use iostone_stats::judge::{Figure, Rules, judge};
+use iostone_stats::median::summarize;
+
+use crate::directory::block_records;
+use crate::error::LabError;
+use crate::journal::{BlockEnd, Entry, JournalEvent};
+
+pub use headline::headline;
+
+/// The rules that were declared with the plan.
+pub fn rules(plan: &Plan) -> Rules {
+    let decide = &plan.experiment.decide;
+    Rules {
+        baseline: plan.experiment.baseline_level.clone(),
+        direction: plan.better,
+        margin: decide.margin.0,
+        confidence: decide.confidence.0,
+        budget: decide.blocks.max,
+        minimum: decide.blocks.min,
+        // Figures are measured by us at full precision.
+        resolution: 0.0,
+        adjust_order: true,
+    }
+}
+
+/// The figures of all trials that count.
+pub fn figures(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Vec<Figure> {
+    let experiment = &plan.experiment;
+    trials
+        .iter()
+        .filter(|trial| blocks.iter().any(|block| block.counted && block.number == trial.block))
+        .filter_map(|trial| {
+            let configuration = experiment.configurations.iter().find(|c| c.name == trial.configuration)?;
+            Some(Figure {
+                level: experiment.compared_level(configuration).to_owned(),
+                stratum: experiment.stratum(configuration),
+                value: *trial.metrics.get(&experiment.decide.metric)?,
+                block: Some(u64::from(trial.block)),
+                order: Some(f64::from(trial.position)),
+            })
+        })
+        .collect()
+}
+
+/// Concludes a run from its records.
+///
+/// # Errors
+/// Figures that cannot be judged: zero or negative ones.
+pub fn conclude(
+    plan: &Plan,
+    trials: &[TrialRecord],
+    entries: &[Entry],
+    futile: bool,
+) -> Result<Verdicts, LabError> {
+    let blocks = block_records(entries);
+    let figures = figures(plan, trials, &blocks);
+    let mut comparisons = Vec::new();
+    let mut flags = Vec::new();
+    if !figures.is_empty() && !plan.quick {
+        let judgement = judge(&figures, &rules(plan))?;
+        comparisons = judgement.comparisons;
+        flags = judgement.flags;
+    }
+    flags.extend(environment_flags(plan, entries));
+    flags.extend(served::page_cache(plan, trials, &blocks));
+    for comparison in &mut comparisons {
+        if let Some(flag) = evidence::no_flush(plan, comparison, trials, &blocks) {
+            withhold(comparison, &flag);
+            comparison.flags.push(flag);
+        }
+    }
+    if futile {
+        flags.push(Flag::new(
+            "futile",
+            "stopped early: at this spread the rest of the budget would most likely have been spent for nothing",
+        ));
+    }
+    let noise = noise(plan, &comparisons);
+    let mut verdicts = Verdicts {
+        schema: VERDICTS_SCHEMA.to_owned(),
+        source: format!("{} {}", plan.experiment.name, plan.run_id),
+        question: plan.experiment.question.clone(),
+        headline: String::new(),
+        metric: plan.experiment.decide.metric.clone(),
+        unit: plan.unit,
+        better: plan.better,
+        margin: plan.experiment.decide.margin.0,
+        confidence: plan.experiment.decide.confidence.0,
+        baseline: plan.experiment.baseline_level.clone(),
+        configurations: summaries(plan, trials, &blocks),
+        blocks: count(plan, &blocks),
+        flags,
+        evidence: evidence::sentences(plan, trials, &blocks),
+        permanent: permanent::lines(plan, &comparisons),
+        comparisons,
+        noise,
+        scope: "measured on this host".to_owned(),
+    };
+    verdicts.headline = if plan.quick {
+        "A rehearsal: every step worked once, in small; it claims no verdict.".to_owned()
+    } else {
+        headline(&verdicts)
+    };
+    Ok(verdicts)
+}
+
+/// A difference that the setting cannot have caused is not called one.
+fn withhold(comparison: &mut Comparison, because: &Flag) {
+    if matches!(comparison.verdict, Some(Verdict::Faster | Verdict::Slower)) {
+        comparison.verdict = Some(Verdict::Undecided);
+        let message = format!("the figures differ, but not by this setting: {}", because.message);
+        comparison.flags.push(Flag::new("withheld", message));
+    }
+}
+
+fn noise(plan: &Plan, comparisons: &[Comparison]) -> Option<NoiseFloor> {
+    let comparison = comparisons.first().filter(|_| plan.identical_levels)?;
+    // What this machine could show is a matter of the usual budget, not of how long the noise was measured.
+    const USUAL_BUDGET: u32 = 40;
+    noise_floor(&comparison.log_ratios, USUAL_BUDGET)
+}
+
+fn environment_flags(plan: &Plan, entries: &[Entry]) -> Vec<Flag> {
+    let mut flags = Vec::new();
+    let mut discarded: Vec<(String, u32)> =
+        plan.experiment.configurations.iter().map(|configuration| (configuration.name.clone(), 0)).collect();
+    for entry in entries {
+        match &entry.event {
+            JournalEvent::Unfit { failed, begun } => flags.push(Flag::new(
+                "environment-unfit",
+                format!("{failed} of the first {begun} blocks failed a gate, more than a fifth: all blocks are kept"),
+            )),
+            JournalEvent::BlockEnded { end: BlockEnd::Discarded { configurations, .. }, .. } => {
+                for (name, count) in &mut discarded {
+                    *count += u32::from(configurations.contains(name));
+                }
+            }
+            _ => {}
+        }
+    }
+    flags.extend(discard_imbalance(&discarded));
+    flags
+}
+
+fn count(plan: &Plan, blocks: &[BlockRecord]) -> BlockCount {
+    let counted = |counted: bool| {
+        u32::try_from(blocks.iter().filter(|block| block.counted == counted).count()).unwrap_or(u32::MAX)
+    };
+    BlockCount {
+        complete: counted(true),
+        discarded: counted(false),
+        maximum: plan.experiment.decide.blocks.max,
+    }
+}
+
+fn summaries(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Vec<ConfigurationSummary> {
+    let metric = &plan.experiment.decide.metric;
+    plan.experiment
+        .configurations
+        .iter()
+        .map(|configuration| {
+            let own: Vec<&TrialRecord> =
+                trials.iter().filter(|trial| trial.configuration == configuration.name).collect();
+            let figures: Vec<f64> = own
+                .iter()
+                .filter(|trial| blocks.iter().any(|block| block.counted && block.number == trial.block))
+                .filter_map(|trial| trial.metrics.get(metric).copied())
+                .collect();
+            let summary = summarize(&figures, plan.experiment.decide.confidence.0);
+            ConfigurationSummary {
+                name: configuration.name.clone(),
+                levels: configuration.levels.clone(),
+                trials: u32::try_from(figures.len()).unwrap_or(u32::MAX),
+                invalid_trials: u32::try_from(own.len() - figures.len()).unwrap_or(u32::MAX),
+                median: summary.median,
+                median_interval: summary.median_interval,
+                minimum: summary.minimum,
+                maximum: summary.maximum,
+                cv: summary.cv,
+            }
+        })
+        .collect()
+}

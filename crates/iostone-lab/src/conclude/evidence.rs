@@ -1,0 +1,197 @@
+//! What was verified: how each varied setting read back, and what the device saw of it.
+
+use iostone_model::experiment::{Configuration, Stack};
+use iostone_model::run::{BlockRecord, Plan};
+use iostone_model::trial::{Check, TrialRecord};
+use iostone_model::verdict::{Comparison, Evidence, Flag};
+
+use crate::gates::stack_device;
+
+/// Trials of a configuration that count.
+fn counted<'a>(
+    configuration: &'a str,
+    trials: &'a [TrialRecord],
+    blocks: &'a [BlockRecord],
+) -> impl Iterator<Item = &'a TrialRecord> {
+    trials.iter().filter(move |trial| {
+        trial.configuration == configuration
+            && blocks.iter().any(|block| block.counted && block.number == trial.block)
+    })
+}
+
+/// Median number of flushes a trial that the device under the workload completed.
+fn flushes(configuration: &str, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Option<u64> {
+    let mut counts: Vec<u64> = counted(configuration, trials, blocks)
+        .filter_map(|trial| stack_device(&trial.signals).map(|(_, served)| served.flushes))
+        .collect();
+    counts.sort_unstable();
+    counts.get(counts.len() / 2).copied()
+}
+
+/// 18342 as "18 342", with no-break spaces.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push('\u{a0}');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// One sentence for each configuration, and one for what all have in common.
+pub(super) fn sentences(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Vec<Evidence> {
+    let configurations = &plan.experiment.configurations;
+    let checks: Vec<(&Configuration, Vec<&Check>)> = configurations
+        .iter()
+        .filter_map(|configuration| {
+            let trial = counted(&configuration.name, trials, blocks).last()?;
+            Some((configuration, trial.checks.iter().filter(|check| is_setting(check)).collect()))
+        })
+        .collect();
+    let everywhere = |check: &Check| {
+        checks.iter().all(|(_, others)| others.iter().any(|other| same_setting(other, check)))
+    };
+    let mut sentences = Vec::new();
+    for (configuration, own) in &checks {
+        let varied: Vec<String> = own
+            .iter()
+            .filter(|check| !everywhere(check))
+            .map(|check| format!("{}: read back as {}", check.asked, check.read_back))
+            .collect();
+        let served = flushes(&configuration.name, trials, blocks).map(|own_flushes| {
+            let others: Vec<String> = configurations
+                .iter()
+                .filter(|other| other.name != configuration.name)
+                .filter_map(|other| flushes(&other.name, trials, blocks).map(grouped))
+                .collect();
+            let against =
+                if others.is_empty() { String::new() } else { format!(" against {}", others.join(" and ")) };
+            format!("{} flushes a trial{against}", grouped(own_flushes))
+        });
+        let parts: Vec<String> = varied.into_iter().chain(served).collect();
+        if !parts.is_empty() {
+            sentences
+                .push(Evidence { configuration: configuration.name.clone(), sentence: parts.join(", ") });
+        }
+    }
+    if let Some((_, first)) = checks.first() {
+        let common: Vec<String> = first
+            .iter()
+            .filter(|check| everywhere(check))
+            .map(|check| {
+                if check.asked == check.read_back {
+                    check.asked.clone()
+                } else {
+                    format!("{} (read back as {})", check.asked, check.read_back)
+                }
+            })
+            .collect();
+        if !common.is_empty() {
+            sentences.push(Evidence {
+                configuration: "all".to_owned(),
+                sentence: format!("read back in every trial: {}", common.join("; ")),
+            });
+        }
+    }
+    sentences
+}
+
+/// Whether a check is of something that the experiment set. The others prove which device, image and filesystem a
+/// trial had, differ from trial to trial, and stay in its record.
+fn is_setting(check: &Check) -> bool {
+    match check.layer.as_str() {
+        "queue" => true,
+        "mount" => !check.asked.contains('/'),
+        _ => false,
+    }
+}
+
+/// The same setting on the same layer.
+fn same_setting(left: &Check, right: &Check) -> bool {
+    left.layer == right.layer && left.asked == right.asked
+}
+
+/// Whether two stacks differ in nothing but whether ext4 sends flushes.
+fn differ_in_barriers_alone(left: &Stack, right: &Stack) -> bool {
+    let without = |stack: &Stack| {
+        let mut stack = stack.clone();
+        stack.mount.options.retain(|option| !is_barrier(option));
+        stack
+    };
+    left != right && without(left) == without(right)
+}
+
+fn is_barrier(option: &str) -> bool {
+    matches!(option, "barrier" | "nobarrier" | "barrier=0" | "barrier=1")
+}
+
+/// A flag where barriers are all that differs and the kernel sent no flush under either level: whatever the figures
+/// say, the setting had nothing to act on.
+pub(super) fn no_flush(
+    plan: &Plan,
+    comparison: &Comparison,
+    trials: &[TrialRecord],
+    blocks: &[BlockRecord],
+) -> Option<Flag> {
+    let planned = plan.comparisons();
+    let pair = planned
+        .iter()
+        .find(|candidate| candidate.level == comparison.level && candidate.stratum == comparison.stratum)?;
+    let configurations = &plan.experiment.configurations;
+    let (level, baseline) = (configurations.get(pair.configuration)?, configurations.get(pair.baseline)?);
+    if level.workload != baseline.workload || !differ_in_barriers_alone(&level.stack, &baseline.stack) {
+        return None;
+    }
+    let mut device = None;
+    for name in [&level.name, &baseline.name] {
+        for trial in counted(name, trials, blocks) {
+            let activity = trial
+                .signals
+                .devices
+                .iter()
+                .find(|device| device.role == "stack")
+                .filter(|device| device.flushes_counted)?;
+            if activity.served.flushes > 0 {
+                return None;
+            }
+            device = Some(activity.name.clone());
+        }
+    }
+    let cache = level.stack.queue.write_cache.map_or_else(
+        || "its write cache does not need flushing".to_owned(),
+        |cache| format!("its write_cache is \"{}\"", cache.as_sysfs()),
+    );
+    let device = device?;
+    Some(Flag::new(
+        "no-flush",
+        format!(
+            "the kernel sent no flush to {device} under either level, because {cache}, so barriers do nothing here"
+        ),
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_grouped_by_thousands() {
+        assert_eq!(grouped(0), "0");
+        assert_eq!(grouped(18342), "18\u{a0}342");
+        assert_eq!(grouped(1_000_000), "1\u{a0}000\u{a0}000");
+    }
+
+    #[test]
+    fn only_barriers_may_differ() {
+        let text = include_str!("../../../../experiments/barrier.toml");
+        let experiment = iostone_model::experiment::read(text, &[]).unwrap();
+        let [on, off] = experiment.configurations.as_slice() else { panic!("two configurations") };
+        assert!(differ_in_barriers_alone(&on.stack, &off.stack));
+        let mut other = off.stack.clone();
+        other.mount.options.push("commit=1".to_owned());
+        assert!(!differ_in_barriers_alone(&on.stack, &other));
+    }
+}

@@ -1,0 +1,162 @@
+//! The answer in a sentence or two.
+
+use iostone_model::verdict::{Comparison, Verdict, Verdicts};
+
+/// From this ratio on people say "4.3 times", below they say "12 %".
+const FACTOR_FROM: f64 = 1.5;
+
+/// Says what the comparisons came to, in plain words, the firm ones first.
+pub fn headline(verdicts: &Verdicts) -> String {
+    if let Some(noise) = &verdicts.noise {
+        let difference = match verdicts.comparisons.first().and_then(|comparison| comparison.verdict) {
+            Some(Verdict::Faster | Verdict::Slower) => {
+                "Identical trials came out different, so this machine is not fit for comparisons now."
+            }
+            Some(Verdict::Unstable) => {
+                "Identical trials drifted apart and back: this machine is not steady now."
+            }
+            _ => "Identical trials were not told apart, as it should be.",
+        };
+        return format!(
+            "{difference} Here {} blocks would show a difference of {}, and {} blocks one of {}.",
+            verdicts.blocks.complete,
+            percent(noise.detectable_at_run),
+            noise.budget,
+            percent(noise.detectable)
+        );
+    }
+    match verdicts.comparisons.as_slice() {
+        [] => "No block is complete yet, so nothing can be said.".to_owned(),
+        [one] => sentence(one, verdicts),
+        several => {
+            let sentences: Vec<String> =
+                several.iter().map(|comparison| sentence(comparison, verdicts)).collect();
+            if sentences.len() <= 3 {
+                return sentences.join(" ");
+            }
+            let count = |verdict: Verdict| several.iter().filter(|c| c.verdict == Some(verdict)).count();
+            let words = [
+                Verdict::Faster,
+                Verdict::Slower,
+                Verdict::Equivalent,
+                Verdict::Undecided,
+                Verdict::Unstable,
+            ];
+            let counts: Vec<String> = words
+                .iter()
+                .filter(|verdict| count(**verdict) > 0)
+                .map(|verdict| format!("{} {}", count(*verdict), verdict.word()))
+                .collect();
+            let best = several
+                .iter()
+                .filter(|comparison| comparison.verdict == Some(Verdict::Faster))
+                .max_by(|left, right| left.ratio.unwrap_or(0.0).total_cmp(&right.ratio.unwrap_or(0.0)));
+            let against = format!(
+                "Of {} comparisons with {}: {}.",
+                several.len(),
+                verdicts.baseline,
+                counts.join(", ")
+            );
+            match best {
+                Some(best) => format!("{against} The largest: {}", sentence(best, verdicts)),
+                None => against,
+            }
+        }
+    }
+}
+
+fn percent(ratio: f64) -> String {
+    let value = ratio * 100.0;
+    if value < 0.095 { format!("{value:.2} %") } else { format!("{value:.1} %") }
+}
+
+fn name(comparison: &Comparison) -> String {
+    if comparison.stratum.is_empty() {
+        comparison.level.clone()
+    } else {
+        format!("{} (at {})", comparison.level, comparison.stratum)
+    }
+}
+
+/// "3.2 to 4.8 times", or "-1.6 to +0.4 %".
+fn interval([low, high]: [Option<f64>; 2], as_factor: bool) -> Option<String> {
+    match (low, high) {
+        (Some(low), Some(high)) if as_factor => Some(format!("{low:.2} to {high:.2}")),
+        (Some(low), Some(high)) => {
+            Some(format!("{:+.1} to {:+.1} %", (low - 1.0) * 100.0, (high - 1.0) * 100.0))
+        }
+        (Some(low), None) => Some(format!("at least {:+.1} %", (low - 1.0) * 100.0)),
+        (None, Some(high)) => Some(format!("at most {:+.1} %", (high - 1.0) * 100.0)),
+        (None, None) => None,
+    }
+}
+
+fn confidence(verdicts: &Verdicts) -> String {
+    format!("{} %", iostone_model::units::Fraction(verdicts.confidence).to_string().trim_end_matches('%'))
+}
+
+fn margin(verdicts: &Verdicts) -> String {
+    format!("{} %", iostone_model::units::Fraction(verdicts.margin).to_string().trim_end_matches('%'))
+}
+
+fn sentence(comparison: &Comparison, verdicts: &Verdicts) -> String {
+    let level = name(comparison);
+    let baseline = &comparison.baseline;
+    let blocks = match comparison.blocks {
+        1 => "1 block".to_owned(),
+        count => format!("{count} blocks"),
+    };
+    let ratio = comparison.ratio.unwrap_or(1.0);
+    let as_factor = ratio >= FACTOR_FROM || ratio <= 1.0 / FACTOR_FROM;
+    let within = |interval: Option<String>| {
+        interval.map(|interval| format!(", {} interval {interval}", confidence(verdicts))).unwrap_or_default()
+    };
+    let interval_text = interval(comparison.ratio_interval, as_factor);
+    match comparison.verdict {
+        Some(Verdict::Faster) if as_factor => {
+            format!("{level} is {ratio:.1} times as fast as {baseline} ({blocks}{}).", within(interval_text))
+        }
+        Some(Verdict::Faster) => {
+            let gain = (ratio - 1.0) * 100.0;
+            format!("{level} is {gain:.1} % faster than {baseline} ({blocks}{}).", within(interval_text))
+        }
+        Some(Verdict::Slower) if as_factor => {
+            let share = 1.0 / ratio;
+            format!("{level} is {share:.1} times as slow as {baseline} ({blocks}{}).", within(interval_text))
+        }
+        Some(Verdict::Slower) => {
+            let loss = (1.0 - ratio) * 100.0;
+            format!("{level} is {loss:.1} % slower than {baseline} ({blocks}{}).", within(interval_text))
+        }
+        Some(Verdict::Equivalent) => {
+            let range = interval(comparison.equivalence_interval, false);
+            let range = range.map(|range| format!(", {range}")).unwrap_or_default();
+            format!("{level} and {baseline} are equivalent within {} ({blocks}{range}).", margin(verdicts))
+        }
+        Some(Verdict::Unstable) => format!(
+            "The effect of {level} against {baseline} changed during the run ({blocks}), so no one ratio describes it."
+        ),
+        Some(Verdict::Undecided) => undecided(comparison, &level, &blocks, interval_text.as_deref()),
+        None => format!("{level} against {baseline}: the figures were not blocked, so there is no verdict."),
+    }
+}
+
+fn undecided(comparison: &Comparison, level: &str, blocks: &str, interval: Option<&str>) -> String {
+    let baseline = &comparison.baseline;
+    if let Some(flag) = comparison.flags.iter().find(|flag| flag.name == "no-flush") {
+        return format!(
+            "No difference can be claimed between {level} and {baseline} ({blocks}): {}.",
+            flag.message
+        );
+    }
+    if let Some(flag) = comparison.flags.iter().find(|flag| flag.name == "withheld") {
+        return format!("{level} against {baseline} stays undecided ({blocks}): {}.", flag.message);
+    }
+    let known =
+        interval.map(|interval| format!("; the difference lies within {interval}")).unwrap_or_default();
+    let more = comparison.forecast.and_then(|forecast| {
+        let at = [forecast.difference_at, forecast.equivalence_at].into_iter().flatten().min()?;
+        Some(format!(" About {at} blocks would decide it."))
+    });
+    format!("{level} against {baseline} is undecided after {blocks}{known}.{}", more.unwrap_or_default())
+}

@@ -1,0 +1,77 @@
+//! The lines that would make the winner permanent.
+
+use iostone_model::experiment::{Configuration, Filesystem, Volume};
+use iostone_model::run::Plan;
+use iostone_model::verdict::{Comparison, Verdict};
+
+/// For the fastest level that is faster than the baseline: what to write where. Otherwise why to leave things alone.
+pub(super) fn lines(plan: &Plan, comparisons: &[Comparison]) -> Vec<String> {
+    if plan.identical_levels || plan.quick {
+        return Vec::new();
+    }
+    let planned = plan.comparisons();
+    let best = comparisons
+        .iter()
+        .filter(|comparison| comparison.verdict == Some(Verdict::Faster))
+        .max_by(|left, right| left.ratio.unwrap_or(0.0).total_cmp(&right.ratio.unwrap_or(0.0)));
+    let Some(best) = best else {
+        let settled = comparisons
+            .iter()
+            .all(|comparison| matches!(comparison.verdict, Some(Verdict::Slower | Verdict::Equivalent)));
+        return if settled && !comparisons.is_empty() {
+            vec![format!("# nothing to change: no level is faster than {}", plan.experiment.baseline_level)]
+        } else {
+            Vec::new()
+        };
+    };
+    let find = |index: usize| plan.experiment.configurations.get(index);
+    let pair = planned
+        .iter()
+        .find(|candidate| candidate.level == best.level && candidate.stratum == best.stratum)
+        .and_then(|candidate| Some((find(candidate.configuration)?, find(candidate.baseline)?)));
+    pair.map(|(winner, baseline)| changes(winner, baseline)).unwrap_or_default()
+}
+
+fn changes(winner: &Configuration, baseline: &Configuration) -> Vec<String> {
+    let mut lines = Vec::new();
+    let options = &winner.stack.mount.options;
+    if *options != baseline.stack.mount.options {
+        let kind = match winner.stack.filesystem {
+            Filesystem::Ext4(_) => "ext4",
+            Filesystem::None => "auto",
+        };
+        if options.iter().any(|option| option == "nobarrier" || option == "barrier=0") {
+            lines.push(
+                "# Without barriers a power cut can lose writes that were acknowledged, or the filesystem itself, \
+                 unless the device's cache survives it."
+                    .to_owned(),
+            );
+        }
+        lines.push("# /etc/fstab, with your volume's UUID (blkid) and mount point".to_owned());
+        lines.push(format!("UUID=<uuid>  <mount point>  {kind}  {}  0  2", options.join(",")));
+    }
+    if winner.stack.queue != baseline.stack.queue
+        && let Some(cache) = winner.stack.queue.write_cache
+    {
+        lines.push("# /etc/udev/rules.d/60-write-cache.rules, with your device's name".to_owned());
+        lines.push(format!(
+            "ACTION==\"add|change\", KERNEL==\"<device>\", ATTR{{queue/write_cache}}=\"{}\"",
+            cache.as_sysfs()
+        ));
+    }
+    if winner.stack.filesystem != baseline.stack.filesystem
+        && let Filesystem::Ext4(ext4) = &winner.stack.filesystem
+    {
+        lines.push("# only for a new filesystem: this erases the volume".to_owned());
+        lines.push(format!("mkfs.ext4 {} <device>", ext4.mkfs.join(" ")).replace("  ", " "));
+    }
+    if lines.is_empty() && winner.workload != baseline.workload {
+        let place = match &winner.stack.volume {
+            Volume::Directory(_) => "in this directory",
+            _ => "on this volume",
+        };
+        lines
+            .push(format!("# nothing to set on the machine: {} is how a program works {place}", winner.name));
+    }
+    lines
+}

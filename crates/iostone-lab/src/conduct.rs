@@ -1,0 +1,448 @@
+//! Conducts a run: warm-ups, then randomised blocks of trials until the answer is certain or a budget is spent.
+
+mod trial;
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use iostone_machine::{Begin, Failure, FailureKind, Machine, StopFlag};
+use iostone_model::experiment::Configuration;
+use iostone_model::run::Plan;
+use iostone_model::trial::TrialRecord;
+use iostone_model::units::Span;
+use iostone_model::verdict::Verdicts;
+use iostone_stats::judge::{Next, next_step};
+use iostone_stats::schedule::block_order;
+
+use crate::conclude;
+use crate::directory::{RunDirectory, block_records};
+use crate::error::LabError;
+use crate::journal::{BlockEnd, JournalEvent};
+use crate::link::Link;
+
+/// Above this share of failed blocks the environment is unfit, and repeating would only hide it.
+const UNFIT_SHARE: f64 = 0.20;
+/// The share is not judged on fewer blocks than these.
+const UNFIT_FROM_BLOCKS: u32 = 5;
+/// Blocks in a row whose workload failed: it will not work the next time either.
+const FAILURES_IN_A_ROW: u32 = 3;
+
+/// What is told while a run goes on.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Progress<'a> {
+    /// The stacks were checked; these are the remarks on them.
+    Checked {
+        /// Remarks, each once.
+        notes: &'a [String],
+    },
+    /// A warm-up begins.
+    WarmUp {
+        /// The configuration.
+        configuration: &'a str,
+    },
+    /// A trial begins.
+    TrialBegun {
+        /// Its block, counted from 1 over the blocks begun in this run.
+        block: u32,
+        /// The configuration.
+        configuration: &'a str,
+    },
+    /// A trial was recorded.
+    TrialRecorded {
+        /// The record.
+        record: &'a TrialRecord,
+        /// Blocks that count so far, without this one.
+        blocks: u32,
+        /// The most blocks.
+        budget: u32,
+        /// How long the rest takes at most, at the pace so far.
+        at_most: Option<Duration>,
+    },
+    /// A block was discarded.
+    BlockDiscarded {
+        /// Why.
+        reason: &'a str,
+    },
+    /// Too many blocks failed a gate; from now on all are kept.
+    Unfit {
+        /// Blocks that failed.
+        failed: u32,
+        /// Blocks begun.
+        begun: u32,
+    },
+    /// What the blocks so far say.
+    Looked {
+        /// The verdicts.
+        verdicts: &'a Verdicts,
+    },
+}
+
+/// Who is told.
+pub trait Observer {
+    /// Takes note.
+    fn observe(&mut self, progress: Progress<'_>);
+}
+
+/// Why a run came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// Every comparison has its verdict.
+    Decided,
+    /// The most blocks have been run.
+    BlocksSpent,
+    /// The time is up.
+    TimeSpent,
+    /// More blocks would hardly bring a verdict.
+    Futile,
+    /// A rehearsal is over.
+    Rehearsed,
+}
+
+impl Ending {
+    fn reason(self) -> &'static str {
+        match self {
+            Self::Decided => "decided",
+            Self::BlocksSpent => "budget of blocks spent",
+            Self::TimeSpent => "budget of time spent",
+            Self::Futile => "futile",
+            Self::Rehearsed => "rehearsed",
+        }
+    }
+}
+
+/// Everything that a run needs while it goes on.
+pub struct Conductor<'a> {
+    plan: &'a Plan,
+    directory: &'a mut RunDirectory,
+    link: Link<'a>,
+    observer: &'a mut dyn Observer,
+    stop: StopFlag,
+    session: u32,
+    session_started: Instant,
+    /// Time that earlier sessions spent on trials.
+    earlier: Duration,
+    next_trial: u32,
+    blocks_this_session: u32,
+    failures_in_a_row: u32,
+}
+
+impl<'a> Conductor<'a> {
+    /// Prepares to conduct, or to go on conducting, the run of a directory.
+    ///
+    /// # Errors
+    /// A damaged directory.
+    pub fn new(
+        plan: &'a Plan,
+        directory: &'a mut RunDirectory,
+        machine: &'a mut dyn Machine,
+        observer: &'a mut dyn Observer,
+        stop: StopFlag,
+    ) -> Result<Self, LabError> {
+        let trials = directory.trials()?;
+        let sessions = directory
+            .entries()
+            .iter()
+            .filter(|entry| matches!(entry.event, JournalEvent::SessionBegun { .. }));
+        let session = u32::try_from(sessions.count()).unwrap_or(u32::MAX);
+        Ok(Self {
+            plan,
+            link: Link(machine),
+            observer,
+            stop,
+            session,
+            session_started: Instant::now(),
+            earlier: Duration::from_secs_f64(trials.iter().map(|trial| trial.total_seconds.max(0.0)).sum()),
+            next_trial: trials.last().map_or(1, |trial| trial.number + 1),
+            blocks_this_session: 0,
+            failures_in_a_row: 0,
+            directory,
+        })
+    }
+
+    /// Runs to an end, or until something stops it; then nothing of it is left on the machine, and what was
+    /// recorded is kept.
+    ///
+    /// # Errors
+    /// What stopped it; the run can be resumed.
+    pub fn run(&mut self) -> Result<(Ending, Verdicts), LabError> {
+        self.mend_trials()?;
+        self.directory.log(JournalEvent::SessionBegun {
+            session: self.session,
+            pid: std::process::id(),
+            iostone_version: env!("CARGO_PKG_VERSION").to_owned(),
+        })?;
+        let ended = self.run_session();
+        // The stack goes first: whatever happened, the machine is left as it was found.
+        let finished = self.link.finish();
+        let result = ended.and_then(|ending| finished.map(|()| ending));
+        match result {
+            Ok(ending) => {
+                let verdicts = self.conclude(Some(ending))?;
+                self.directory.log(JournalEvent::Finished { reason: ending.reason().to_owned() })?;
+                Ok((ending, verdicts))
+            }
+            Err(error) => {
+                let reason = if error.is_interrupt() { "interrupted".to_owned() } else { error.to_string() };
+                // The directory itself may be what failed; the first error is the one to report.
+                let _ = self.directory.log(JournalEvent::SessionEnded { reason });
+                let _ = self.conclude(None);
+                Err(error)
+            }
+        }
+    }
+
+    /// A crash between a trial's record and the journal's line for it leaves the line missing.
+    fn mend_trials(&mut self) -> Result<(), LabError> {
+        let known: Vec<u32> = self
+            .directory
+            .entries()
+            .iter()
+            .filter_map(|entry| match entry.event {
+                JournalEvent::TrialRecorded { trial, .. } => Some(trial),
+                _ => None,
+            })
+            .collect();
+        for trial in self.directory.trials()?.iter().filter(|trial| !known.contains(&trial.number)) {
+            self.directory.log(recorded(trial))?;
+        }
+        Ok(())
+    }
+
+    fn run_session(&mut self) -> Result<Ending, LabError> {
+        let plan = self.plan;
+        let environment = self.link.describe()?;
+        self.directory.write_environment(self.session, &environment)?;
+        let stacks = plan.experiment.configurations.iter().map(|c| c.stack.clone()).collect();
+        let work_directory = self.directory.path().to_owned();
+        let checked =
+            self.link.preflight(stacks, plan.experiment.flushes_matter(), work_directory.clone())?;
+        let mut notes: Vec<String> = Vec::new();
+        for note in checked.into_iter().flat_map(|preflight| preflight.notes) {
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+        self.observer.observe(Progress::Checked { notes: &notes });
+        self.link.begin(Begin {
+            run_token: plan.run_id.clone(),
+            run_directory: work_directory.clone(),
+            work_directory,
+        })?;
+        self.warm_up()?;
+        loop {
+            let (ending, active) = self.decide()?;
+            if let Some(ending) = ending {
+                return Ok(ending);
+            }
+            self.run_block(&active)?;
+        }
+    }
+
+    fn warm_up(&mut self) -> Result<(), LabError> {
+        let plan = self.plan;
+        for _ in 0..plan.experiment.trials.warmups {
+            for configuration in &plan.experiment.configurations {
+                self.check_stop()?;
+                self.observer.observe(Progress::WarmUp { configuration: &configuration.name });
+                let outcome = trial::carry_out(&mut self.link, plan, configuration, trial::WARM_UP)?;
+                if let Some(reason) = outcome.measured.report.error {
+                    return Err(LabError::Workload { configuration: configuration.name.clone(), reason });
+                }
+                self.directory.log(JournalEvent::WarmedUp { configuration: configuration.name.clone() })?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_stop(&self) -> Result<(), LabError> {
+        if self.stop.load(Ordering::Relaxed) {
+            return Err(Failure::new(FailureKind::Interrupted, "interrupted").into());
+        }
+        Ok(())
+    }
+
+    /// Whether to stop, or which configurations the next block holds.
+    fn decide(&mut self) -> Result<(Option<Ending>, Vec<usize>), LabError> {
+        let plan = self.plan;
+        let blocks = block_records(self.directory.entries());
+        let everything: Vec<usize> = (0..plan.experiment.configurations.len()).collect();
+        if !blocks.iter().any(|block| block.counted) {
+            return Ok((None, everything));
+        }
+        if plan.quick {
+            return Ok((Some(Ending::Rehearsed), everything));
+        }
+        let trials = self.directory.trials()?;
+        let figures = conclude::figures(plan, &trials, &blocks);
+        match next_step(&figures, &conclude::rules(plan), true)? {
+            Next::Decided => Ok((Some(Ending::Decided), everything)),
+            Next::BudgetSpent => Ok((Some(Ending::BlocksSpent), everything)),
+            Next::Futile => Ok((Some(Ending::Futile), everything)),
+            Next::Continue { open, .. } => {
+                if self.time_is_up(&blocks) {
+                    return Ok((Some(Ending::TimeSpent), everything));
+                }
+                let mut active: Vec<usize> = plan
+                    .comparisons()
+                    .into_iter()
+                    .filter(|comparison| {
+                        open.iter().any(|(stratum, level)| {
+                            *stratum == comparison.stratum && *level == comparison.level
+                        })
+                    })
+                    .flat_map(|comparison| [comparison.configuration, comparison.baseline])
+                    .collect();
+                active.sort_unstable();
+                active.dedup();
+                Ok((None, active))
+            }
+        }
+    }
+
+    /// Whether another block would, at the pace of this session, end after the time that the run may take.
+    fn time_is_up(&self, blocks: &[iostone_model::run::BlockRecord]) -> bool {
+        let Some(Span(limit)) = self.plan.experiment.decide.time else { return false };
+        let spent = self.earlier + self.session_started.elapsed();
+        let a_block = match self.blocks_this_session {
+            0 => self.earlier / u32::try_from(blocks.len().max(1)).unwrap_or(u32::MAX),
+            count => self.session_started.elapsed() / count,
+        };
+        spent + a_block > limit
+    }
+
+    fn run_block(&mut self, active: &[usize]) -> Result<(), LabError> {
+        let plan = self.plan;
+        let configurations = &plan.experiment.configurations;
+        let begun = block_records(self.directory.entries());
+        let number = begun.last().map_or(0, |block| block.number + 1);
+        // The order is drawn for all configurations, so that it is the same function of seed and number whatever
+        // has been decided; those that are decided are passed over.
+        let order: Vec<&Configuration> = block_order(plan.seed, u64::from(number), configurations.len())
+            .into_iter()
+            .filter(|index| active.contains(index))
+            .filter_map(|index| configurations.get(index))
+            .collect();
+        let names = order.iter().map(|configuration| configuration.name.clone()).collect();
+        self.directory.log(JournalEvent::BlockBegun { block: number, order: names })?;
+        let mut failures: Vec<(String, String)> = Vec::new();
+        let mut workload_failed = false;
+        for (position, configuration) in order.into_iter().enumerate() {
+            self.check_stop()?;
+            self.observer
+                .observe(Progress::TrialBegun { block: number + 1, configuration: &configuration.name });
+            let record =
+                self.run_trial(configuration, number, u32::try_from(position).unwrap_or(u32::MAX))?;
+            for gate in record.gates.iter().filter(|gate| !gate.passed) {
+                failures.push((configuration.name.clone(), gate.message.clone()));
+                workload_failed |= gate.gate == "workload";
+            }
+        }
+        self.blocks_this_session += 1;
+        self.end_block(number, &failures, workload_failed)
+    }
+
+    fn run_trial(
+        &mut self,
+        configuration: &Configuration,
+        block: u32,
+        position: u32,
+    ) -> Result<TrialRecord, LabError> {
+        let number = self.next_trial;
+        let outcome = trial::carry_out(&mut self.link, self.plan, configuration, number)?;
+        let (record, samples, raw) = outcome.into_record(
+            self.plan,
+            configuration,
+            trial::Place { number, block, position, session: self.session },
+        );
+        self.directory.write_trial(&record, &samples, &raw)?;
+        self.directory.log(recorded(&record))?;
+        self.next_trial += 1;
+        let counted = block_records(self.directory.entries()).iter().filter(|block| block.counted).count();
+        let budget = self.plan.experiment.decide.blocks.max;
+        let counted = u32::try_from(counted).unwrap_or(u32::MAX);
+        let left = budget.saturating_sub(counted).saturating_sub(1);
+        let at_most = (self.blocks_this_session > 0)
+            .then(|| self.session_started.elapsed() / self.blocks_this_session * left)
+            .map(|by_blocks| match self.plan.experiment.decide.time {
+                Some(Span(limit)) => {
+                    by_blocks.min(limit.saturating_sub(self.earlier + self.session_started.elapsed()))
+                }
+                None => by_blocks,
+            });
+        self.observer.observe(Progress::TrialRecorded { record: &record, blocks: counted, budget, at_most });
+        Ok(record)
+    }
+
+    fn end_block(
+        &mut self,
+        number: u32,
+        failures: &[(String, String)],
+        workload_failed: bool,
+    ) -> Result<(), LabError> {
+        let end = match failures.first() {
+            None => BlockEnd::Counted,
+            Some((configuration, message)) => BlockEnd::Discarded {
+                reason: format!("{configuration}: {message}"),
+                configurations: failures.iter().map(|(configuration, _)| configuration.clone()).collect(),
+            },
+        };
+        self.directory.log(JournalEvent::BlockEnded { block: number, end })?;
+        self.failures_in_a_row = if workload_failed { self.failures_in_a_row + 1 } else { 0 };
+        if let Some((configuration, message)) = failures.first() {
+            self.observer.observe(Progress::BlockDiscarded { reason: message });
+            if self.failures_in_a_row >= FAILURES_IN_A_ROW {
+                return Err(LabError::Workload {
+                    configuration: configuration.clone(),
+                    reason: message.clone(),
+                });
+            }
+            self.watch_fitness()?;
+        }
+        if block_records(self.directory.entries()).iter().any(|block| block.counted) {
+            let verdicts = self.conclude(None)?;
+            self.observer.observe(Progress::Looked { verdicts: &verdicts });
+        }
+        Ok(())
+    }
+
+    /// Once too many blocks have failed a gate, repeating stops and all of them are kept.
+    fn watch_fitness(&mut self) -> Result<(), LabError> {
+        let ends = self.directory.entries().iter().filter_map(|entry| match &entry.event {
+            JournalEvent::BlockEnded { end, .. } => Some(matches!(end, BlockEnd::Discarded { .. })),
+            _ => None,
+        });
+        let (mut begun, mut failed) = (0u32, 0u32);
+        for discarded in ends {
+            begun += 1;
+            failed += u32::from(discarded);
+        }
+        let already =
+            self.directory.entries().iter().any(|entry| matches!(entry.event, JournalEvent::Unfit { .. }));
+        if !already && begun >= UNFIT_FROM_BLOCKS && f64::from(failed) > UNFIT_SHARE * f64::from(begun) {
+            self.directory.log(JournalEvent::Unfit { failed, begun })?;
+            self.observer.observe(Progress::Unfit { failed, begun });
+        }
+        Ok(())
+    }
+
+    /// Writes what the trials so far say.
+    fn conclude(&mut self, ending: Option<Ending>) -> Result<Verdicts, LabError> {
+        let verdicts = conclude::conclude(
+            self.plan,
+            &self.directory.trials()?,
+            self.directory.entries(),
+            ending == Some(Ending::Futile),
+        )?;
+        self.directory.write_verdicts(&verdicts)?;
+        Ok(verdicts)
+    }
+}
+
+fn recorded(trial: &TrialRecord) -> JournalEvent {
+    JournalEvent::TrialRecorded {
+        trial: trial.number,
+        block: trial.block,
+        configuration: trial.configuration.clone(),
+        valid: trial.valid,
+    }
+}

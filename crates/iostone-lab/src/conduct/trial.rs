@@ -1,0 +1,125 @@
+//! One trial: build, verify, lay out, settle, run under the probe, verify again, undo.
+
+use std::time::{Duration, Instant};
+
+use iostone_machine::{Measured, Prepare, RunTrial, Settle, Settled};
+use iostone_model::experiment::{Configuration, Gate};
+use iostone_model::run::Plan;
+use iostone_model::sample::Sample;
+use iostone_model::trial::{Check, TRIAL_SCHEMA, TrialRecord};
+use iostone_model::units::Span;
+use iostone_stats::schedule::SplitMix64;
+use iostone_workload::RawOutput;
+
+use crate::error::LabError;
+use crate::gates;
+use crate::link::Link;
+
+/// The number of a trial that is not recorded.
+pub(super) const WARM_UP: u32 = 0;
+/// Ten samples a second.
+const SAMPLE_EVERY: Span = Span(Duration::from_millis(100));
+/// How many times the settle time is waited for devices that do not come to rest.
+const PATIENCE: u32 = 10;
+
+/// What a trial yielded, before it is held against the gates.
+pub(super) struct Outcome {
+    pub(super) measured: Measured,
+    samples: Vec<Sample>,
+    settled: Settled,
+    checks: Vec<Check>,
+    notes: Vec<String>,
+    total: Duration,
+}
+
+/// Where a trial stands in its run.
+pub(super) struct Place {
+    pub(super) number: u32,
+    pub(super) block: u32,
+    pub(super) position: u32,
+    pub(super) session: u32,
+}
+
+/// Carries a trial out and undoes its stack, also when it fails.
+pub(super) fn carry_out(
+    link: &mut Link<'_>,
+    plan: &Plan,
+    configuration: &Configuration,
+    number: u32,
+) -> Result<Outcome, LabError> {
+    let started = Instant::now();
+    // Each trial has data and offsets of its own, but the same again when the run is repeated with its seed.
+    let seed = SplitMix64::new(plan.seed ^ (u64::from(number) << 32)).next_u64();
+    let applied = link.apply(&configuration.stack, number, seed)?;
+    let measured = measure(link, plan, configuration, number, seed);
+    let undone = link.undo();
+    let (measured, samples, settled, after) = measured?;
+    undone?;
+    let mut notes = applied.notes;
+    notes.extend(measured.losses.iter().cloned());
+    Ok(Outcome { measured, samples, settled, checks: after, notes, total: started.elapsed() })
+}
+
+fn measure(
+    link: &mut Link<'_>,
+    plan: &Plan,
+    configuration: &Configuration,
+    number: u32,
+    seed: u64,
+) -> Result<(Measured, Vec<Sample>, Settled, Vec<Check>), LabError> {
+    link.prepare(Prepare {
+        workload: configuration.workload.clone(),
+        trial: number,
+        configuration: configuration.name.clone(),
+        seed,
+    })?;
+    let settle = plan.experiment.trials.settle;
+    let settled = link.settle(Settle {
+        window: settle,
+        patience: Span(settle.0 * PATIENCE),
+        limit_bytes_per_second: match plan.experiment.gates.idle {
+            Gate::Off => None,
+            Gate::Limit(limit) => Some(limit.0),
+        },
+    })?;
+    let (measured, samples) = link.run(RunTrial { sample_every: SAMPLE_EVERY })?;
+    if measured.interrupted {
+        let interrupted =
+            iostone_machine::Failure::new(iostone_machine::FailureKind::Interrupted, "interrupted");
+        return Err(interrupted.into());
+    }
+    // Once more after the load: a setting that did not last would make the figure another's.
+    let checks = link.verify()?;
+    Ok((measured, samples, settled, checks))
+}
+
+impl Outcome {
+    /// The durable form of it.
+    pub(super) fn into_record(
+        self,
+        plan: &Plan,
+        configuration: &Configuration,
+        place: Place,
+    ) -> (TrialRecord, Vec<Sample>, Vec<RawOutput>) {
+        let gates =
+            gates::evaluate(&plan.experiment.gates, &configuration.workload, &self.settled, &self.measured);
+        let record = TrialRecord {
+            schema: TRIAL_SCHEMA.to_owned(),
+            number: place.number,
+            block: place.block,
+            position: place.position,
+            configuration: configuration.name.clone(),
+            session: place.session,
+            started_at: self.measured.started_at,
+            total_seconds: self.total.as_secs_f64(),
+            metrics: self.measured.metrics,
+            workload: self.measured.report,
+            checks: self.checks,
+            notes: self.notes,
+            signals: self.measured.signals,
+            valid: gates.iter().all(|gate| gate.passed),
+            gates,
+        };
+        (record, self.samples, self.measured.raw)
+    }
+}

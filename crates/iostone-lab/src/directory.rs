@@ -1,0 +1,384 @@
+//! The run directory: everything of a run, durable piece by piece, readable by anybody with a text editor.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::{Path, PathBuf};
+
+use iostone_model::environment::Environment;
+use iostone_model::run::{BlockRecord, Plan, RunRecord};
+use iostone_model::sample::Sample;
+use iostone_model::trial::TrialRecord;
+use iostone_model::verdict::Verdicts;
+use iostone_workload::RawOutput;
+use rustix::fs::{FlockOperation, flock};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::LabError;
+use crate::journal::{BlockEnd, Entry, JournalEvent};
+
+/// A run directory that this process writes.
+pub struct RunDirectory {
+    path: PathBuf,
+    journal: File,
+    entries: Vec<Entry>,
+}
+
+/// One line of `iostone list`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RunListing {
+    /// The directory's name.
+    pub directory: String,
+    /// The experiment's name.
+    pub experiment: String,
+    /// When the plan was made.
+    pub created_at: String,
+    /// Trials recorded.
+    pub trials: u32,
+    /// Whether the run has ended; otherwise it can be resumed.
+    pub finished: bool,
+    /// The answer, once there is one.
+    pub headline: Option<String>,
+}
+
+impl RunDirectory {
+    /// Makes a new run directory below `parent`: `2026-11-21-name-id`.
+    ///
+    /// # Errors
+    /// The file system's.
+    pub fn create(parent: &Path, plan: &Plan, experiment_text: &str) -> Result<Self, LabError> {
+        let date = plan.created_at.get(..10).unwrap_or("undated");
+        let path = parent.join(format!("{date}-{}-{}", plan.experiment.name, plan.run_id));
+        fs::create_dir_all(path.join("trials")).map_err(|error| LabError::file("making", &path, error))?;
+        // Absolute, so that the undo journal finds it from anywhere.
+        let path = fs::canonicalize(&path).map_err(|error| LabError::file("making", &path, error))?;
+        write_durably(&path.join("experiment.toml"), experiment_text.as_bytes())?;
+        write_json(&path.join("plan.json"), plan)?;
+        Self::lock(path)
+    }
+
+    /// Takes an unfinished run up again.
+    ///
+    /// # Errors
+    /// Not a run, damaged, finished, or in use by another process.
+    pub fn resume(path: &Path) -> Result<(Self, Plan, String), LabError> {
+        let path = fs::canonicalize(path).map_err(|_| LabError::NotARun { path: path.to_owned() })?;
+        let plan = read_plan(&path)?;
+        let text_path = path.join("experiment.toml");
+        let text =
+            fs::read_to_string(&text_path).map_err(|error| LabError::file("reading", &text_path, error))?;
+        let directory = Self::lock(path)?;
+        if directory.is_finished() {
+            return Err(LabError::Finished { path: directory.path });
+        }
+        Ok((directory, plan, text))
+    }
+
+    fn lock(path: PathBuf) -> Result<Self, LabError> {
+        let journal_path = path.join("journal.jsonl");
+        let mut journal = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .read(true)
+            .open(&journal_path)
+            .map_err(|error| LabError::file("opening", &journal_path, error))?;
+        match flock(&journal, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => return Err(LabError::Busy { path }),
+            Err(error) => return Err(LabError::file("locking", &journal_path, error)),
+        }
+        let entries = read_journal(&journal_path)?;
+        // A line that a crash cut short would run into the next one.
+        let length = journal
+            .seek(SeekFrom::End(0))
+            .map_err(|error| LabError::file("reading", &journal_path, error))?;
+        let whole = whole_lines(&journal_path)?;
+        if whole < length {
+            journal.set_len(whole).map_err(|error| LabError::file("mending", &journal_path, error))?;
+        }
+        Ok(Self { path, journal, entries })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Appends to the journal, durably.
+    pub(crate) fn log(&mut self, event: JournalEvent) -> Result<(), LabError> {
+        let entry = Entry { at: jiff::Timestamp::now().to_string(), event };
+        let mut line = serde_json::to_vec(&entry).map_err(|error| self.damaged_journal(&error))?;
+        line.push(b'\n');
+        self.journal
+            .write_all(&line)
+            .and_then(|()| self.journal.sync_data())
+            .map_err(|error| LabError::file("writing", &self.path.join("journal.jsonl"), error))?;
+        self.entries.push(entry);
+        Ok(())
+    }
+
+    fn damaged_journal(&self, error: &serde_json::Error) -> LabError {
+        LabError::Damaged { path: self.path.join("journal.jsonl"), reason: error.to_string() }
+    }
+
+    /// Everything that has happened.
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    fn is_finished(&self) -> bool {
+        is_finished(&self.entries)
+    }
+
+    /// Writes the environment of a session.
+    pub(crate) fn write_environment(&self, session: u32, environment: &Environment) -> Result<(), LabError> {
+        let name =
+            if session == 0 { "environment.json".to_owned() } else { format!("environment-{session}.json") };
+        write_json(&self.path.join(name), environment)
+    }
+
+    /// Writes a trial with its samples and raw output. The record comes last: where it is, all of it is.
+    pub(crate) fn write_trial(
+        &self,
+        record: &TrialRecord,
+        samples: &[Sample],
+        raw: &[RawOutput],
+    ) -> Result<(), LabError> {
+        let directory = self.path.join("trials").join(format!("{:06}", record.number));
+        // A trial that a crash cut short left no record; its number is used again.
+        if directory.exists() {
+            fs::remove_dir_all(&directory).map_err(|error| LabError::file("clearing", &directory, error))?;
+        }
+        fs::create_dir_all(&directory).map_err(|error| LabError::file("making", &directory, error))?;
+        let mut lines = Vec::new();
+        for sample in samples {
+            serde_json::to_writer(&mut lines, sample)
+                .map_err(|error| LabError::file("writing", &directory, error))?;
+            lines.push(b'\n');
+        }
+        write_durably(&directory.join("samples.jsonl"), &lines)?;
+        if !raw.is_empty() {
+            let raw_directory = directory.join("raw");
+            fs::create_dir_all(&raw_directory)
+                .map_err(|error| LabError::file("making", &raw_directory, error))?;
+            for output in raw {
+                // The name is ours, but it may have come over the wire.
+                let name = Path::new(&output.name).file_name().unwrap_or("raw".as_ref());
+                write_durably(&raw_directory.join(name), output.text.as_bytes())?;
+            }
+        }
+        write_json(&directory.join("trial.json"), record)?;
+        sync_directory(&directory)?;
+        sync_directory(&self.path.join("trials"))
+    }
+
+    /// Writes what was concluded so far.
+    pub fn write_verdicts(&self, verdicts: &Verdicts) -> Result<(), LabError> {
+        write_json(&self.path.join("verdicts.json"), verdicts)
+    }
+
+    /// Writes a report beside the records.
+    pub fn write_report(&self, name: &str, content: &str) -> Result<PathBuf, LabError> {
+        let path = self.path.join(name);
+        write_durably(&path, content.as_bytes())?;
+        Ok(path)
+    }
+
+    /// Reads the records back.
+    pub fn record(&self) -> Result<RunRecord, LabError> {
+        read_run(&self.path)
+    }
+
+    /// Every trial recorded so far, in order.
+    pub(crate) fn trials(&self) -> Result<Vec<TrialRecord>, LabError> {
+        read_trials(&self.path)
+    }
+}
+
+/// Reads a run, its own or another machine's.
+///
+/// # Errors
+/// Not a run, or damaged.
+pub fn read_run(path: &Path) -> Result<RunRecord, LabError> {
+    let path = &fs::canonicalize(path).map_err(|_| LabError::NotARun { path: path.to_owned() })?;
+    let plan = read_plan(path)?;
+    let entries = read_journal(&path.join("journal.jsonl"))?;
+    let trials = read_trials(path)?;
+    let environment_path = path.join("environment.json");
+    let environment =
+        if environment_path.exists() { read_json(&environment_path)? } else { Environment::default() };
+    let verdicts_path = path.join("verdicts.json");
+    let verdicts = if verdicts_path.exists() { Some(read_json(&verdicts_path)?) } else { None };
+    let text_path = path.join("experiment.toml");
+    Ok(RunRecord {
+        directory: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+        plan,
+        experiment_text: fs::read_to_string(&text_path)
+            .map_err(|error| LabError::file("reading", &text_path, error))?,
+        environment,
+        blocks: block_records(&entries),
+        finished: is_finished(&entries),
+        trials,
+        verdicts,
+    })
+}
+
+/// The runs below a directory, newest last. Directories that are no runs are passed over; damaged ones are named.
+///
+/// # Errors
+/// The directory itself cannot be read.
+pub fn list_runs(parent: &Path) -> Result<(Vec<RunListing>, Vec<LabError>), LabError> {
+    let mut runs = Vec::new();
+    let mut damaged = Vec::new();
+    let directories = match fs::read_dir(parent) {
+        Ok(directories) => directories,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok((runs, damaged)),
+        Err(error) => return Err(LabError::file("reading", parent, error)),
+    };
+    for directory in directories.filter_map(Result::ok) {
+        let path = directory.path();
+        if !path.join("plan.json").exists() {
+            continue;
+        }
+        match list_run(&path) {
+            Ok(listing) => runs.push(listing),
+            Err(error) => damaged.push(error),
+        }
+    }
+    runs.sort_by(|left, right| left.created_at.cmp(&right.created_at));
+    Ok((runs, damaged))
+}
+
+fn list_run(path: &Path) -> Result<RunListing, LabError> {
+    let plan = read_plan(path)?;
+    let entries = read_journal(&path.join("journal.jsonl"))?;
+    let verdicts_path = path.join("verdicts.json");
+    let verdicts: Option<Verdicts> =
+        if verdicts_path.exists() { Some(read_json(&verdicts_path)?) } else { None };
+    let trials =
+        entries.iter().filter(|entry| matches!(entry.event, JournalEvent::TrialRecorded { .. })).count();
+    Ok(RunListing {
+        directory: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+        experiment: plan.experiment.name,
+        created_at: plan.created_at,
+        trials: u32::try_from(trials).unwrap_or(u32::MAX),
+        finished: is_finished(&entries),
+        headline: verdicts.map(|verdicts| verdicts.headline),
+    })
+}
+
+fn is_finished(entries: &[Entry]) -> bool {
+    entries.iter().any(|entry| matches!(entry.event, JournalEvent::Finished { .. }))
+}
+
+/// Every block begun, and whether its trials count. From the moment the environment was found unfit all complete
+/// blocks count, the earlier ones included.
+pub(crate) fn block_records(entries: &[Entry]) -> Vec<BlockRecord> {
+    let unfit = entries.iter().any(|entry| matches!(entry.event, JournalEvent::Unfit { .. }));
+    let mut blocks: Vec<BlockRecord> = Vec::new();
+    for entry in entries {
+        match &entry.event {
+            JournalEvent::BlockBegun { block, order } => blocks.push(BlockRecord {
+                number: *block,
+                order: order.clone(),
+                counted: false,
+                reason: Some("interrupted".to_owned()),
+            }),
+            JournalEvent::BlockEnded { block, end } => {
+                if let Some(record) = blocks.iter_mut().find(|record| record.number == *block) {
+                    (record.counted, record.reason) = match end {
+                        BlockEnd::Counted => (true, None),
+                        BlockEnd::Discarded { reason, .. } => (unfit, Some(reason.clone())),
+                    };
+                }
+            }
+            _ => {}
+        }
+    }
+    blocks
+}
+
+fn read_plan(path: &Path) -> Result<Plan, LabError> {
+    let plan_path = path.join("plan.json");
+    if !plan_path.exists() {
+        return Err(LabError::NotARun { path: path.to_owned() });
+    }
+    read_json(&plan_path)
+}
+
+fn read_trials(path: &Path) -> Result<Vec<TrialRecord>, LabError> {
+    let directory = path.join("trials");
+    let mut trials: Vec<TrialRecord> = Vec::new();
+    let entries = fs::read_dir(&directory).map_err(|error| LabError::file("reading", &directory, error))?;
+    for entry in entries.filter_map(Result::ok) {
+        let record = entry.path().join("trial.json");
+        if record.exists() {
+            trials.push(read_json(&record)?);
+        }
+    }
+    trials.sort_by_key(|trial| trial.number);
+    Ok(trials)
+}
+
+fn read_journal(path: &Path) -> Result<Vec<Entry>, LabError> {
+    let text = match fs::read_to_string(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(LabError::file("reading", path, error)),
+    };
+    // What follows the last line feed was cut short by a crash: the event was never promised to anybody.
+    let whole = text.rfind('\n').map_or("", |end| text.get(..end).unwrap_or_default());
+    whole
+        .lines()
+        .enumerate()
+        .map(|(index, line)| {
+            serde_json::from_str(line).map_err(|error| LabError::Damaged {
+                path: path.to_owned(),
+                reason: format!("line {}: {error}", index + 1),
+            })
+        })
+        .collect()
+}
+
+/// The length of the journal up to and with its last line feed.
+fn whole_lines(path: &Path) -> Result<u64, LabError> {
+    let bytes = fs::read(path).map_err(|error| LabError::file("reading", path, error))?;
+    Ok(bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end as u64 + 1))
+}
+
+fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, LabError> {
+    let text = fs::read(path).map_err(|error| LabError::file("reading", path, error))?;
+    serde_json::from_slice(&text)
+        .map_err(|error| LabError::Damaged { path: path.to_owned(), reason: error.to_string() })
+}
+
+fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), LabError> {
+    let mut text = serde_json::to_vec_pretty(value)
+        .map_err(|error| LabError::Damaged { path: path.to_owned(), reason: error.to_string() })?;
+    text.push(b'\n');
+    write_durably(path, &text)
+}
+
+/// Writes a file so that after a crash it is there whole, or not at all: a new file, synced, then renamed.
+fn write_durably(path: &Path, content: &[u8]) -> Result<(), LabError> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let new = path.with_file_name(name);
+    let write = || {
+        let mut file = File::create(&new)?;
+        file.write_all(content)?;
+        file.sync_all()?;
+        fs::rename(&new, path)
+    };
+    write().map_err(|error| LabError::file("writing", path, error))?;
+    match path.parent() {
+        Some(parent) => sync_directory(parent),
+        None => Ok(()),
+    }
+}
+
+fn sync_directory(path: &Path) -> Result<(), LabError> {
+    File::open(path)
+        .and_then(|directory| directory.sync_all())
+        .map_err(|error| LabError::file("syncing", path, error))
+}

@@ -1,0 +1,95 @@
+//! How long a plan will take and how much room it needs, before anything is done.
+
+use std::time::Duration;
+
+use iostone_model::experiment::{Stack, Volume, Workload};
+use iostone_model::run::Plan;
+use iostone_model::units::Bytes;
+
+/// What to expect of a plan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Estimate {
+    /// A trial of the longest configuration; none where only the workload knows.
+    pub a_trial: Option<Duration>,
+    /// With the fewest blocks that can decide.
+    pub least: Option<Duration>,
+    /// With the whole budget.
+    pub most: Option<Duration>,
+    /// Room needed on the file system of the images, at the same time.
+    pub disk: Bytes,
+    /// Trials with the fewest blocks and with the whole budget, warm-ups included.
+    pub trials: (u32, u32),
+}
+
+/// A disk of a rented machine; a guess that errs on the slow side.
+const FILL_BYTES_PER_SECOND: f64 = 300e6;
+/// Attaching, mkfs, mounting, undoing and the records.
+const HANDLING: Duration = Duration::from_millis(700);
+
+/// Estimates a plan.
+pub fn estimate(plan: &Plan) -> Estimate {
+    let experiment = &plan.experiment;
+    let a_trial: Option<Vec<Duration>> = experiment
+        .configurations
+        .iter()
+        .map(|configuration| {
+            Some(
+                building(&configuration.stack, &configuration.workload)
+                    + experiment.trials.settle.0
+                    + working(&configuration.workload)?,
+            )
+        })
+        .collect();
+    let count = |blocks: u32| {
+        u32::try_from(experiment.configurations.len())
+            .unwrap_or(u32::MAX)
+            .saturating_mul(blocks.saturating_add(experiment.trials.warmups))
+    };
+    let blocks = experiment.decide.blocks;
+    let a_block: Option<Duration> = a_trial.as_ref().map(|trials| trials.iter().sum());
+    let whole = |blocks: u32| a_block.map(|block| block * (blocks + experiment.trials.warmups));
+    let limit = experiment.decide.time.map(|limit| limit.0);
+    let bounded = |time: Option<Duration>| match (time, limit) {
+        (Some(time), Some(limit)) => Some(time.min(limit)),
+        (time, limit) => time.or(limit),
+    };
+    Estimate {
+        a_trial: a_trial.and_then(|trials| trials.into_iter().max()),
+        least: bounded(whole(blocks.min)),
+        most: bounded(whole(blocks.max)),
+        disk: experiment.configurations.iter().map(|c| room(&c.stack, &c.workload)).max().unwrap_or_default(),
+        trials: (count(blocks.min), count(blocks.max)),
+    }
+}
+
+fn room(stack: &Stack, workload: &Workload) -> Bytes {
+    match &stack.volume {
+        Volume::Loop(volume) => volume.size,
+        Volume::Directory(_) => file_size(workload),
+        Volume::Block(_) => Bytes(0),
+    }
+}
+
+fn file_size(workload: &Workload) -> Bytes {
+    match workload {
+        Workload::Io(io) => io.size.unwrap_or_default(),
+        Workload::Command(_) => Bytes(0),
+    }
+}
+
+fn building(stack: &Stack, workload: &Workload) -> Duration {
+    let filled = match &stack.volume {
+        Volume::Loop(volume) if volume.fill => volume.size.0,
+        _ => 0,
+    };
+    let bytes = filled + file_size(workload).0;
+    HANDLING + Duration::from_secs_f64(bytes as f64 / FILL_BYTES_PER_SECOND)
+}
+
+/// How long the workload works; unknown for a program, and for a job that is bounded by bytes alone.
+fn working(workload: &Workload) -> Option<Duration> {
+    match workload {
+        Workload::Io(io) => io.runtime.map(|runtime| runtime.0 + io.ramp_time.0),
+        Workload::Command(command) => command.timeout.map(|timeout| timeout.0),
+    }
+}

@@ -1,0 +1,155 @@
+//! The gates: whether a trial counts, by rules that were settled before the run and never look at its figure.
+
+use iostone_machine::{Measured, Settled};
+use iostone_model::experiment::{Gate, Gates, IoWorkload, SyncMode, Workload};
+use iostone_model::sample::DiskCounters;
+use iostone_model::trial::{GateOutcome, SignalSummary};
+use iostone_model::units::Bytes;
+
+/// Holds a trial against every gate.
+pub(crate) fn evaluate(
+    gates: &Gates,
+    workload: &Workload,
+    settled: &Settled,
+    measured: &Measured,
+) -> Vec<GateOutcome> {
+    let signals = &measured.signals;
+    let mut outcomes = vec![match &measured.report.error {
+        None => outcome("workload", true, "the workload ended without an error"),
+        Some(error) => outcome("workload", false, error.clone()),
+    }];
+    if let Gate::Limit(limit) = gates.steal {
+        let message = format!("steal {} of CPU time, limit {limit}", percent(signals.steal));
+        outcomes.push(outcome("steal", signals.steal <= limit.0, message));
+    }
+    if let Gate::Limit(limit) = gates.throttling {
+        outcomes.push(match signals.throttled {
+            None => outcome("throttling", true, "no CPU quota on this control group"),
+            Some(share) => {
+                let message = format!("throttled in {} of its periods, limit {limit}", percent(share));
+                outcome("throttling", share <= limit.0, message)
+            }
+        });
+    }
+    if let Gate::Limit(limit) = gates.served {
+        outcomes.push(served(workload, measured, limit.0));
+    }
+    if let Gate::Limit(limit) = gates.idle {
+        let device = settled.busiest.as_deref().unwrap_or("no device");
+        let rate = Bytes(settled.bytes_per_second as u64).approximate();
+        let message = format!("{device} served {rate}/s just before the start, limit {limit}");
+        outcomes.push(outcome("idle", settled.at_rest, message));
+    }
+    if let Gate::Limit(limit) = gates.clock {
+        let jump = signals.clock_jump_seconds.abs();
+        let message =
+            format!("the wall clock moved by {:.1} ms against the monotonic one, limit {limit}", jump * 1e3);
+        outcomes.push(outcome("clock", jump <= limit.0.as_secs_f64(), message));
+    }
+    outcomes
+}
+
+fn outcome(gate: &str, passed: bool, message: impl Into<String>) -> GateOutcome {
+    GateOutcome { gate: gate.to_owned(), passed, message: message.into() }
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+/// What the device under the workload served. With several devices of the stack the topmost is the one that the
+/// workload's bytes must pass.
+pub(crate) fn stack_device(signals: &SignalSummary) -> Option<(&str, &DiskCounters)> {
+    signals
+        .devices
+        .iter()
+        .find(|device| device.role == "stack")
+        .or(signals.devices.first())
+        .map(|device| (device.name.as_str(), &device.served))
+}
+
+/// Whether all that is read, and all that is written, must reach the device within the trial.
+fn bypasses_cache(io: &IoWorkload) -> bool {
+    io.direct || (io.rw.writes() && (io.fsync > 0 || io.fdatasync > 0 || io.sync != SyncMode::None))
+}
+
+fn served(workload: &Workload, measured: &Measured, tolerance: f64) -> GateOutcome {
+    let must_reach = matches!(workload, Workload::Io(io) if bypasses_cache(io));
+    let Some((name, served)) = stack_device(&measured.signals).filter(|_| must_reach) else {
+        return outcome("served", true, "not asked: the workload may use the page cache");
+    };
+    let claimed = measured.report.claimed_read_bytes + measured.report.claimed_written_bytes;
+    let reached = served.read_bytes + served.written_bytes;
+    // What the device serves beyond the claim is metadata, the ramp and the journal; only less is wrong.
+    let passed = claimed as f64 <= reached as f64 * (1.0 + tolerance);
+    let message = format!(
+        "{} claimed, {name} served {}; the difference would be page cache",
+        Bytes(claimed).approximate(),
+        Bytes(reached).approximate()
+    );
+    outcome("served", passed, message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iostone_model::trial::{DeviceActivity, WorkloadReport};
+
+    fn settled() -> Settled {
+        Settled {
+            at_rest: true,
+            waited_seconds: 0.1,
+            bytes_per_second: 0.0,
+            busiest: Some("loop0".to_owned()),
+        }
+    }
+
+    fn synced(text: &str) -> Workload {
+        let experiment = include_str!("../../../experiments/barrier.toml").replace("fdatasync = 1", text);
+        iostone_model::experiment::read(&experiment, &[]).unwrap().configurations[0].workload.clone()
+    }
+
+    fn measured(claimed: u64, written_bytes: u64) -> Measured {
+        let served = DiskCounters { written_bytes, ..DiskCounters::default() };
+        let device = DeviceActivity {
+            name: "loop0".to_owned(),
+            role: "stack".to_owned(),
+            served,
+            ..Default::default()
+        };
+        Measured {
+            report: WorkloadReport { claimed_written_bytes: claimed, ..WorkloadReport::default() },
+            signals: SignalSummary { devices: vec![device], ..SignalSummary::default() },
+            ..Measured::default()
+        }
+    }
+
+    fn failed(workload: &Workload, settled: &Settled, measured: &Measured) -> Vec<String> {
+        let outcomes = evaluate(&Gates::default(), workload, settled, measured);
+        outcomes.into_iter().filter(|outcome| !outcome.passed).map(|outcome| outcome.gate).collect()
+    }
+
+    #[test]
+    fn bytes_that_never_reached_the_device_fail_a_trial_that_syncs() {
+        let workload = synced("fdatasync = 1");
+        assert_eq!(failed(&workload, &settled(), &measured(1000, 1000)), Vec::<String>::new());
+        assert_eq!(failed(&workload, &settled(), &measured(1000, 500)), ["served"]);
+    }
+
+    #[test]
+    fn a_workload_that_may_use_the_cache_is_not_held_to_it() {
+        assert_eq!(failed(&synced("fdatasync = 0"), &settled(), &measured(1000, 0)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn steal_throttling_clock_unrest_and_errors_fail_a_trial() {
+        let mut trial = measured(1, 1);
+        trial.signals.steal = 0.07;
+        trial.signals.throttled = Some(0.5);
+        trial.signals.clock_jump_seconds = -3600.0;
+        trial.report.error = Some("`sh` ended with status 1".to_owned());
+        let unrest = Settled { at_rest: false, ..settled() };
+        let gates = failed(&synced("fdatasync = 1"), &unrest, &trial);
+        assert_eq!(gates, ["workload", "steal", "throttling", "idle", "clock"]);
+    }
+}

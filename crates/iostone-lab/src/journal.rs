@@ -1,0 +1,91 @@
+//! The run's journal: what happened, in order, one line of JSON an event, each durable before the next begins.
+
+use serde::{Deserialize, Serialize};
+
+/// One line of `journal.jsonl`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Entry {
+    /// When, RFC 3339 in UTC.
+    pub at: String,
+    /// What.
+    #[serde(flatten)]
+    pub event: JournalEvent,
+}
+
+/// What can happen in a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub enum JournalEvent {
+    /// A process took the run up.
+    SessionBegun {
+        /// Counted from 0.
+        session: u32,
+        /// Its process id.
+        pid: u32,
+        /// The version of iostone.
+        iostone_version: String,
+    },
+    /// An unrecorded trial was made.
+    WarmedUp {
+        /// The configuration.
+        configuration: String,
+    },
+    /// A block was begun.
+    BlockBegun {
+        /// Its number in the seed's stream of orders.
+        block: u32,
+        /// The configurations in the order in which they are to run.
+        order: Vec<String>,
+    },
+    /// A trial was recorded: its `trial.json` is durable.
+    TrialRecorded {
+        /// Its number.
+        trial: u32,
+        /// Its block.
+        block: u32,
+        /// The configuration.
+        configuration: String,
+        /// Whether every gate passed.
+        valid: bool,
+    },
+    /// A block has ended.
+    BlockEnded {
+        /// Its number.
+        block: u32,
+        /// What becomes of it.
+        #[serde(flatten)]
+        end: BlockEnd,
+    },
+    /// Too many blocks failed a gate: from now on they are all kept, and the environment is flagged.
+    Unfit {
+        /// Blocks that failed.
+        failed: u32,
+        /// Blocks begun.
+        begun: u32,
+    },
+    /// The session ended before the run did.
+    SessionEnded {
+        /// Why: "interrupted", or the error.
+        reason: String,
+    },
+    /// The run has ended.
+    Finished {
+        /// Why: "decided", "budget of blocks spent", "budget of time spent", "futile".
+        reason: String,
+    },
+}
+
+/// What becomes of a block.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "end", rename_all = "snake_case")]
+pub enum BlockEnd {
+    /// Its trials count.
+    Counted,
+    /// Its trials are kept but do not count; another block takes its place.
+    Discarded {
+        /// The gate that failed, with the configuration.
+        reason: String,
+        /// The configurations whose trials failed a gate.
+        configurations: Vec<String>,
+    },
+}

@@ -1,0 +1,22 @@
+//! From a plan to trials to a run directory, and from what was recorded to verdicts.
+//!
+//! Recording ([`conduct`]), judging ([`conclude`]) and reporting are separate: a directory written by one version
+//! can be concluded anew by another.
+
+pub mod conclude;
+mod conduct;
+mod directory;
+mod error;
+mod estimate;
+mod gates;
+mod journal;
+mod link;
+mod plan;
+
+pub use conduct::{Conductor, Ending, Observer, Progress};
+pub use directory::{RunDirectory, RunListing, list_runs, read_run};
+pub use error::LabError;
+pub use estimate::{Estimate, estimate};
+pub use journal::{BlockEnd, Entry, JournalEvent};
+pub use link::Link;
+pub use plan::{PlanOptions, make_plan};

@@ -1,0 +1,103 @@
+//! Typed questions to a machine: each sends one request and takes the one reply that belongs to it.
+
+use std::path::PathBuf;
+
+use iostone_machine::{
+    Begin, Event, Machine, Measured, Prepare, Prepared, Reply, Request, RunTrial, Settle, Settled, Toolbox,
+};
+use iostone_model::environment::Environment;
+use iostone_model::experiment::Stack;
+use iostone_model::sample::Sample;
+use iostone_model::trial::Check;
+use iostone_stack::{Applied, CleanupReport, Preflight};
+
+use crate::error::LabError;
+
+/// A machine that is asked in Rust's types.
+pub struct Link<'a>(pub &'a mut dyn Machine);
+
+/// Sends a request and unpacks the reply of that kind.
+macro_rules! ask {
+    ($link:expr, $name:literal, $request:expr, $pattern:pat => $value:expr) => {
+        match $link.0.call($request, &mut |_| {})? {
+            $pattern => Ok($value),
+            _ => Err(LabError::Protocol { request: $name }),
+        }
+    };
+}
+
+impl Link<'_> {
+    /// The environment snapshot.
+    pub fn describe(&mut self) -> Result<Environment, LabError> {
+        ask!(self, "describe", Request::Describe, Reply::Environment(environment) => *environment)
+    }
+
+    /// The versions of the tools.
+    pub fn toolbox(&mut self) -> Result<Toolbox, LabError> {
+        ask!(self, "toolbox", Request::Toolbox, Reply::Toolbox(toolbox) => toolbox)
+    }
+
+    /// Whether the stacks can be built, touching nothing.
+    pub fn preflight(
+        &mut self,
+        stacks: Vec<Stack>,
+        flushes_matter: bool,
+        work_directory: PathBuf,
+    ) -> Result<Vec<Preflight>, LabError> {
+        let request = Request::Preflight { stacks, flushes_matter, work_directory };
+        ask!(self, "preflight", request, Reply::Preflight(preflight) => preflight)
+    }
+
+    /// Opens a session.
+    pub fn begin(&mut self, begin: Begin) -> Result<(), LabError> {
+        ask!(self, "begin", Request::Begin(begin), Reply::Done => ())
+    }
+
+    /// Builds a stack.
+    pub fn apply(&mut self, stack: &Stack, trial: u32, seed: u64) -> Result<Applied, LabError> {
+        let request = Request::Apply { stack: Box::new(stack.clone()), trial, seed };
+        ask!(self, "apply", request, Reply::Applied(applied) => applied)
+    }
+
+    /// Reads every setting back.
+    pub fn verify(&mut self) -> Result<Vec<Check>, LabError> {
+        ask!(self, "verify", Request::Verify, Reply::Verified { checks } => checks)
+    }
+
+    /// Lays out what the workload needs.
+    pub fn prepare(&mut self, prepare: Prepare) -> Result<Prepared, LabError> {
+        ask!(self, "prepare", Request::Prepare(prepare), Reply::Prepared(prepared) => prepared)
+    }
+
+    /// Waits for rest.
+    pub fn settle(&mut self, settle: Settle) -> Result<Settled, LabError> {
+        ask!(self, "settle", Request::Settle(settle), Reply::Settled(settled) => settled)
+    }
+
+    /// Runs the workload under the probe.
+    pub fn run(&mut self, run: RunTrial) -> Result<(Measured, Vec<Sample>), LabError> {
+        let mut all = Vec::new();
+        let mut collect = |event: Event| match event {
+            Event::Samples { samples } => all.extend(samples),
+        };
+        match self.0.call(Request::Run(run), &mut collect)? {
+            Reply::Measured(measured) => Ok((*measured, all)),
+            _ => Err(LabError::Protocol { request: "run" }),
+        }
+    }
+
+    /// Takes the stack down.
+    pub fn undo(&mut self) -> Result<(), LabError> {
+        ask!(self, "undo", Request::Undo, Reply::Done => ())
+    }
+
+    /// Ends the session.
+    pub fn finish(&mut self) -> Result<(), LabError> {
+        ask!(self, "finish", Request::Finish, Reply::Done => ())
+    }
+
+    /// Undoes what dead sessions left.
+    pub fn cleanup(&mut self) -> Result<CleanupReport, LabError> {
+        ask!(self, "cleanup", Request::Cleanup, Reply::Cleanup(report) => report)
+    }
+}

@@ -1,0 +1,134 @@
+//! Makes the plan of an experiment: its seed and id settled, shrunk for a rehearsal, doubled for a noise run.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use iostone_model::experiment::{Configuration, Experiment, Factor, Filesystem, Volume, Workload};
+use iostone_model::metric;
+use iostone_model::run::{PLAN_SCHEMA, Plan};
+use iostone_model::units::{Bytes, Span};
+
+use crate::error::LabError;
+
+/// How a plan is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct PlanOptions {
+    /// A rehearsal: one block, small sizes, no verdict.
+    pub quick: bool,
+    /// Two identical levels instead of the experiment's own.
+    pub identical_levels: bool,
+}
+
+/// A noise run takes at least so many blocks: below, the spread is hardly known.
+const NOISE_BLOCKS: u32 = 12;
+
+/// Settles everything that is open in an experiment.
+///
+/// # Errors
+/// Nothing to compare, or a metric that nobody knows.
+pub fn make_plan(experiment: Experiment, options: PlanOptions) -> Result<Plan, LabError> {
+    let mut experiment = experiment;
+    if options.identical_levels {
+        double(&mut experiment)?;
+    } else if experiment.factors.is_empty() {
+        return Err(LabError::Plan(
+            "the experiment has no `[[factor]]`, so there is nothing to compare; add one, or measure the machine's \
+             noise with `iostone run --aa`"
+                .to_owned(),
+        ));
+    }
+    if options.quick {
+        shrink(&mut experiment);
+    }
+    let metric = metric::find(&experiment.decide.metric)
+        .ok_or_else(|| LabError::Plan(format!("nobody knows the metric `{}`", experiment.decide.metric)))?;
+    let seed = experiment.trials.seed.unwrap_or_else(random);
+    Ok(Plan {
+        schema: PLAN_SCHEMA.to_owned(),
+        run_id: run_id(random()),
+        created_at: jiff::Timestamp::now().to_string(),
+        iostone_version: env!("CARGO_PKG_VERSION").to_owned(),
+        unit: metric.unit,
+        better: metric.direction,
+        seed,
+        quick: options.quick,
+        identical_levels: options.identical_levels,
+        experiment,
+    })
+}
+
+/// Replaces the factors by one whose two levels are both the baseline configuration.
+fn double(experiment: &mut Experiment) -> Result<(), LabError> {
+    let baseline = experiment
+        .configurations
+        .iter()
+        .find(|configuration| experiment.compared_level(configuration) == experiment.baseline_level)
+        .or(experiment.configurations.first())
+        .cloned()
+        .ok_or_else(|| LabError::Plan("the experiment has no configuration".to_owned()))?;
+    let factor = "identical".to_owned();
+    experiment.configurations = ["A", "B"]
+        .map(|level| Configuration {
+            name: level.to_owned(),
+            levels: BTreeMap::from([(factor.clone(), level.to_owned())]),
+            ..baseline.clone()
+        })
+        .to_vec();
+    experiment.factors = vec![Factor { name: factor.clone(), levels: vec!["A".to_owned(), "B".to_owned()] }];
+    experiment.baseline_factor = factor;
+    "A".clone_into(&mut experiment.baseline_level);
+    "A".clone_into(&mut experiment.decide.baseline);
+    let what = format!("Do two identical trials of `{}` measure the same here?", baseline.name);
+    experiment.question = Some(what);
+    let blocks = &mut experiment.decide.blocks;
+    blocks.min = blocks.min.max(NOISE_BLOCKS.min(blocks.max));
+    Ok(())
+}
+
+/// A rehearsal: every step once, in seconds.
+fn shrink(experiment: &mut Experiment) {
+    const VOLUME: Bytes = Bytes(96 << 20);
+    const FILE: Bytes = Bytes(16 << 20);
+    experiment.decide.blocks.min = 1;
+    experiment.decide.blocks.max = 1;
+    experiment.trials.warmups = 0;
+    experiment.trials.settle = experiment.trials.settle.min(Span(Duration::from_millis(100)));
+    for configuration in &mut experiment.configurations {
+        if let Volume::Loop(volume) = &mut configuration.stack.volume {
+            volume.size = volume.size.min(VOLUME);
+        }
+        if let Workload::Io(io) = &mut configuration.workload {
+            let bare = configuration.stack.filesystem == Filesystem::None
+                && matches!(configuration.stack.volume, Volume::Block(_));
+            let least = FILE.max(Bytes(io.bs.0.saturating_mul(u64::from(io.iodepth))));
+            if !bare || io.size.is_some() {
+                io.size = io.size.map(|size| size.min(least));
+            }
+            io.io_size = io.io_size.map(|size| size.min(least));
+            io.runtime = io.runtime.map(|runtime| runtime.min(Span(Duration::from_secs(1))));
+            io.ramp_time = io.ramp_time.min(Span(Duration::from_millis(200)));
+        }
+    }
+}
+
+/// Eight letters and digits without those that look alike.
+fn run_id(random: u64) -> String {
+    const ALPHABET: &[u8] = b"23456789abcdefghjkmnpqrstuvwxyz";
+    let mut rest = random;
+    (0..8)
+        .map(|_| {
+            let letter = ALPHABET.get((rest % ALPHABET.len() as u64) as usize).copied().unwrap_or(b'x');
+            rest /= ALPHABET.len() as u64;
+            char::from(letter)
+        })
+        .collect()
+}
+
+/// Eight random bytes of the kernel's. Without its random numbers (a kernel before 3.17) the clock must do.
+fn random() -> u64 {
+    let mut bytes = [0u8; 8];
+    match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()) {
+        Ok(8) => u64::from_ne_bytes(bytes),
+        _ => jiff::Timestamp::now().as_nanosecond().unsigned_abs() as u64,
+    }
+}

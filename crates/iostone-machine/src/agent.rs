@@ -1,0 +1,209 @@
+//! The agent: builds stacks, runs workloads and samples signals on the host that it stands on.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use iostone_model::environment::Environment;
+use iostone_model::experiment::Stack;
+use iostone_probe::{Probe, WatchedDevice, watch_idle};
+use iostone_stack::{Applied, Preflight, Registry, Session, SessionOptions, StackError};
+use iostone_workload::{Place, TrialContext};
+
+use crate::StopFlag;
+use crate::failure::{Failure, FailureKind};
+use crate::protocol::{
+    Begin, Event, Measured, PROTOCOL_VERSION, Prepare, Prepared, Reply, Request, RunTrial, Settle, Settled,
+    Toolbox,
+};
+use crate::toolbox::TOOLS;
+
+/// So many samples travel in one event: a frame stays small, and a long trial still takes few of them.
+const SAMPLES_AN_EVENT: usize = 600;
+
+/// Carries out requests on this host.
+pub struct Agent {
+    stop: StopFlag,
+    session: Option<Session>,
+    applied: Option<Applied>,
+    workload: Option<Box<dyn iostone_workload::Prepared>>,
+}
+
+impl Agent {
+    /// An agent without a session; `stop` ends what it is doing, but never an undo.
+    pub fn new(stop: StopFlag) -> Self {
+        Self { stop, session: None, applied: None, workload: None }
+    }
+
+    /// Carries out one request. Whatever fails comes back as [`Reply::Failed`].
+    pub fn handle(&mut self, request: Request, events: &mut dyn FnMut(Event)) -> Reply {
+        self.try_handle(request, events).unwrap_or_else(Reply::Failed)
+    }
+
+    fn try_handle(&mut self, request: Request, events: &mut dyn FnMut(Event)) -> Result<Reply, Failure> {
+        match request {
+            Request::Hello { version } => greet(version),
+            Request::Describe => Ok(Reply::Environment(Box::new(describe()))),
+            Request::Toolbox => {
+                Ok(Reply::Toolbox(Toolbox { versions: iostone_probe::tool_versions(&queries()) }))
+            }
+            Request::Preflight { stacks, flushes_matter, work_directory } => {
+                let checked: Result<Vec<Preflight>, StackError> = stacks
+                    .iter()
+                    .map(|stack| Session::preflight(stack, flushes_matter, &work_directory))
+                    .collect();
+                Ok(Reply::Preflight(checked?))
+            }
+            Request::Begin(begin) => self.begin(begin),
+            Request::Apply { stack, trial, seed } => self.apply(&stack, trial, seed),
+            Request::Verify => Ok(Reply::Verified { checks: self.open_session()?.verify()? }),
+            Request::Prepare(prepare) => self.prepare(&prepare),
+            Request::Settle(settle) => self.settle(&settle),
+            Request::Run(run) => self.run(run, events),
+            Request::Undo => {
+                self.workload = None;
+                self.applied = None;
+                self.open_session()?.undo()?;
+                Ok(Reply::Done)
+            }
+            Request::Finish => {
+                self.workload = None;
+                self.applied = None;
+                if let Some(session) = self.session.take() {
+                    session.finish()?;
+                }
+                Ok(Reply::Done)
+            }
+            Request::Cleanup => Ok(Reply::Cleanup(Registry::open()?.cleanup()?)),
+            Request::Interrupt => {
+                self.stop.store(true, Ordering::Relaxed);
+                Ok(Reply::Done)
+            }
+        }
+    }
+
+    fn open_session(&mut self) -> Result<&mut Session, Failure> {
+        self.session.as_mut().ok_or_else(|| Failure::new(FailureKind::Usage, "no session was begun"))
+    }
+
+    fn begin(&mut self, begin: Begin) -> Result<Reply, Failure> {
+        if self.session.is_some() {
+            return Err(Failure::new(FailureKind::Usage, "a session is already open"));
+        }
+        let options = SessionOptions {
+            run_token: begin.run_token,
+            run_directory: begin.run_directory,
+            work_directory: begin.work_directory,
+            destroy: Vec::new(),
+            interrupt: Some(StopFlag::clone(&self.stop)),
+        };
+        self.session = Some(Session::begin(&Registry::open()?, options)?);
+        Ok(Reply::Done)
+    }
+
+    fn apply(&mut self, stack: &Stack, trial: u32, seed: u64) -> Result<Reply, Failure> {
+        let applied = self.open_session()?.apply(stack, trial, seed)?;
+        self.applied = Some(applied.clone());
+        Ok(Reply::Applied(applied))
+    }
+
+    fn built(&self) -> Result<&Applied, Failure> {
+        self.applied.as_ref().ok_or_else(|| Failure::new(FailureKind::Usage, "no stack was applied"))
+    }
+
+    fn prepare(&mut self, prepare: &Prepare) -> Result<Reply, Failure> {
+        let started = Instant::now();
+        let target = &self.built()?.target;
+        let place = Place { directory: target.directory.clone(), device: target.device.clone() };
+        let context = TrialContext {
+            number: prepare.trial,
+            configuration: prepare.configuration.clone(),
+            seed: prepare.seed,
+            marker: self.open_session()?.processes_marker(),
+        };
+        self.workload = Some(iostone_workload::prepare(&prepare.workload, &place, &context)?);
+        Ok(Reply::Prepared(Prepared { seconds: started.elapsed().as_secs_f64() }))
+    }
+
+    fn watched(&self) -> Result<Vec<WatchedDevice>, Failure> {
+        let watch = |device: &iostone_stack::StackDevice| WatchedDevice {
+            name: device.name.clone(),
+            role: match device.role {
+                iostone_stack::Role::Stack => iostone_probe::Role::Stack,
+                iostone_stack::Role::Below => iostone_probe::Role::Below,
+            },
+        };
+        Ok(self.built()?.devices.iter().map(watch).collect())
+    }
+
+    /// Waits until the devices were at rest for a whole window, or patience is at its end.
+    fn settle(&mut self, settle: &Settle) -> Result<Reply, Failure> {
+        let devices = self.watched()?;
+        let started = Instant::now();
+        loop {
+            let idleness =
+                watch_idle(&devices, settle.window.0, &self.stop).map_err(|error| probe_failure(&error))?;
+            if self.stop.load(Ordering::Relaxed) {
+                return Err(Failure::new(FailureKind::Interrupted, "interrupted"));
+            }
+            let busiest = idleness.devices.iter().max_by_key(|device| device.bytes());
+            let rate = busiest.map_or(0.0, |device| device.bytes() as f64 / idleness.seconds.max(1e-9));
+            let at_rest = settle.limit_bytes_per_second.is_none_or(|limit| rate <= limit);
+            if at_rest || started.elapsed() >= settle.patience.0 {
+                return Ok(Reply::Settled(Settled {
+                    at_rest,
+                    waited_seconds: started.elapsed().as_secs_f64(),
+                    bytes_per_second: rate,
+                    busiest: busiest.map(|device| device.name.clone()),
+                }));
+            }
+        }
+    }
+
+    fn run(&mut self, run: RunTrial, events: &mut dyn FnMut(Event)) -> Result<Reply, Failure> {
+        let workload = self
+            .workload
+            .take()
+            .ok_or_else(|| Failure::new(FailureKind::Usage, "no workload was prepared"))?;
+        let every =
+            if run.sample_every.0.is_zero() { Duration::from_millis(100) } else { run.sample_every.0 };
+        let probe = Probe::start(&self.watched()?, every).map_err(|error| probe_failure(&error))?;
+        let started_at = jiff::Timestamp::now().to_string();
+        probe.mark_start();
+        let result = workload.run(&self.stop);
+        probe.mark_end();
+        let recording = probe.stop();
+        let measurement = result?;
+        for samples in recording.samples.chunks(SAMPLES_AN_EVENT) {
+            events(Event::Samples { samples: samples.to_vec() });
+        }
+        Ok(Reply::Measured(Box::new(Measured {
+            started_at,
+            metrics: measurement.metrics,
+            report: measurement.report,
+            raw: measurement.raw,
+            signals: recording.summary,
+            losses: recording.losses,
+            interrupted: measurement.interrupted,
+        })))
+    }
+}
+
+fn greet(version: u32) -> Result<Reply, Failure> {
+    if version != PROTOCOL_VERSION {
+        let message = format!("this agent speaks version {PROTOCOL_VERSION} of the protocol, not {version}");
+        return Err(Failure::new(FailureKind::Usage, message));
+    }
+    Ok(Reply::Hello { version: PROTOCOL_VERSION, iostone_version: env!("CARGO_PKG_VERSION").to_owned() })
+}
+
+fn queries() -> Vec<iostone_probe::ToolQuery> {
+    TOOLS.iter().map(crate::toolbox::Tool::query).collect()
+}
+
+fn describe() -> Environment {
+    iostone_probe::snapshot(&queries())
+}
+
+fn probe_failure(error: &iostone_probe::ProbeError) -> Failure {
+    Failure::new(FailureKind::Failed, format!("the probe: {error}"))
+}

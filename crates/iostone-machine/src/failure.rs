@@ -1,0 +1,69 @@
+//! Why a request failed, in a form that survives the way over the wire.
+
+use iostone_stack::StackError;
+use iostone_workload::WorkloadError;
+use serde::{Deserialize, Serialize};
+
+/// A failure: its kind decides what the caller does, its message is for people.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{message}")]
+pub struct Failure {
+    /// What sort of failure.
+    pub kind: FailureKind,
+    /// What is wrong, with the object, the reason and the next command.
+    pub message: String,
+}
+
+/// What the caller can do about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureKind {
+    /// The guard refused; exit code 3.
+    Refused,
+    /// The experiment asks for something that cannot be here; exit code 2.
+    Usage,
+    /// Something that needs root or a tool is missing; exit code 2.
+    Missing,
+    /// The kernel did not do what was asked, or the workload failed; exit code 1.
+    Failed,
+    /// The user asked to stop; exit code 130.
+    Interrupted,
+    /// The agent does not answer any more, or answers what it should not.
+    Lost,
+}
+
+impl Failure {
+    /// A failure of that kind.
+    pub fn new(kind: FailureKind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into() }
+    }
+
+    /// The agent answered something that does not belong to the request.
+    pub(crate) fn lost(message: impl Into<String>) -> Self {
+        Self::new(FailureKind::Lost, message)
+    }
+}
+
+impl From<StackError> for Failure {
+    fn from(error: StackError) -> Self {
+        let kind = match &error {
+            StackError::Refused(_) => FailureKind::Refused,
+            StackError::Usage { .. } | StackError::NoSpace { .. } => FailureKind::Usage,
+            StackError::NeedsRoot { .. } | StackError::MissingTool { .. } => FailureKind::Missing,
+            StackError::Interrupted => FailureKind::Interrupted,
+            _ => FailureKind::Failed,
+        };
+        Self::new(kind, error.to_string())
+    }
+}
+
+impl From<WorkloadError> for Failure {
+    fn from(error: WorkloadError) -> Self {
+        let kind = match &error {
+            WorkloadError::NoDirectory { .. } => FailureKind::Usage,
+            WorkloadError::Spawn { .. } => FailureKind::Missing,
+            _ => FailureKind::Failed,
+        };
+        Self::new(kind, error.to_string())
+    }
+}

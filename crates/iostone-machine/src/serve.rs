@@ -1,0 +1,94 @@
+//! The far end: an agent driven by frames, which is `iostone agent`.
+
+use std::io::{Read, Write};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc;
+use std::thread;
+
+use serde::{Deserialize, Serialize};
+
+use crate::failure::{Failure, FailureKind};
+use crate::protocol::{Event, Reply, Request};
+use crate::{Agent, StopFlag, frame};
+
+/// A request on the wire.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Asked {
+    pub(crate) id: u64,
+    #[serde(flatten)]
+    pub(crate) request: Request,
+}
+
+/// An answer on the wire: events, then the reply, all with the id of the request.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Answered {
+    pub(crate) id: u64,
+    #[serde(flatten)]
+    pub(crate) answer: Answer,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Answer {
+    Reply(Reply),
+    Event(Event),
+}
+
+/// Answers requests until the stream ends, then undoes whatever is still built.
+///
+/// When the other end goes away in the middle of a trial, the workload is stopped and everything is taken down.
+///
+/// # Errors
+/// A broken stream, or a frame that is no request, as a sentence; everything was undone by then.
+pub fn serve(
+    requests: impl Read + Send + 'static,
+    answers: &mut impl Write,
+    stop: &StopFlag,
+) -> Result<(), Failure> {
+    let (sender, receiver) = mpsc::channel();
+    let reader_stop = StopFlag::clone(stop);
+    // Requests are read on a thread of their own, so that an interrupt, or the end of the stream, is seen while a
+    // workload runs.
+    thread::spawn(move || {
+        let mut requests = requests;
+        loop {
+            let asked = frame::read::<Asked>(&mut requests);
+            let last = !matches!(asked, Ok(Some(_)));
+            if last || matches!(&asked, Ok(Some(asked)) if asked.request == Request::Interrupt) {
+                reader_stop.store(true, Ordering::Relaxed);
+            }
+            if sender.send(asked).is_err() || last {
+                return;
+            }
+        }
+    });
+
+    let mut agent = Agent::new(StopFlag::clone(stop));
+    let mut greeted = false;
+    for asked in receiver {
+        let Asked { id, request } = match asked {
+            Ok(Some(asked)) => asked,
+            Ok(None) => break,
+            Err(error) => return Err(Failure::lost(format!("the request could not be read: {error}"))),
+        };
+        if request == Request::Interrupt {
+            continue;
+        }
+        let hello = matches!(request, Request::Hello { .. });
+        let mut written = Ok(());
+        let reply = if greeted || hello {
+            agent.handle(request, &mut |event| {
+                if written.is_ok() {
+                    written = frame::write(answers, &Answered { id, answer: Answer::Event(event) });
+                }
+            })
+        } else {
+            Reply::Failed(Failure::new(FailureKind::Usage, "the first request must be `hello`"))
+        };
+        greeted |= hello && !matches!(reply, Reply::Failed(_));
+        written
+            .and_then(|()| frame::write(answers, &Answered { id, answer: Answer::Reply(reply) }))
+            .map_err(|error| Failure::lost(format!("the answer could not be written: {error}")))?;
+    }
+    Ok(())
+}

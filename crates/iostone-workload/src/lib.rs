@@ -1,0 +1,112 @@
+//! What is measured: one file per workload, each prepared on a place of the stack and then run once.
+//!
+//! Preparing (laying out files) and running (what is timed) are apart, because the machine settles and the probe
+//! starts between the two.
+
+#![cfg_attr(test, expect(clippy::float_cmp, reason = "tests compare exact figures"))]
+
+mod capture;
+mod command;
+pub mod io;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+
+use iostone_model::experiment::Workload;
+use iostone_model::trial::WorkloadReport;
+use serde::{Deserialize, Serialize};
+
+/// Where a workload works: what the stack offers it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Place {
+    /// The directory to work in: the mounted filesystem, or a directory of iostone's own.
+    pub directory: Option<PathBuf>,
+    /// The bare device, where no filesystem was asked for.
+    pub device: Option<PathBuf>,
+}
+
+/// Which trial this is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrialContext {
+    /// The trial's number, from 1; 0 for a warm-up.
+    pub number: u32,
+    /// The configuration's name.
+    pub configuration: String,
+    /// The seed of offsets and data.
+    pub seed: u64,
+    /// An environment variable for every process, by which an undo finds what a crash left running.
+    pub marker: (String, String),
+}
+
+/// What a trial's workload yielded.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Measurement {
+    /// The figures, by metric name, in SI units.
+    pub metrics: BTreeMap<String, f64>,
+    /// Everything else that it reported.
+    pub report: WorkloadReport,
+    /// Raw output to be kept as it came.
+    pub raw: Vec<RawOutput>,
+    /// Whether it was stopped before its end.
+    pub interrupted: bool,
+}
+
+/// A piece of raw output.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RawOutput {
+    /// The file's name below `raw/`.
+    pub name: String,
+    /// Its content, as text where it is UTF-8 and with replacement characters where it is not.
+    pub text: String,
+}
+
+/// Why a workload could not be prepared or run. A program that fails is not an error here but a report of one.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkloadError {
+    /// The load engine refused the job, or could not prepare it.
+    #[error("the load engine: {0}")]
+    Engine(#[from] iostone_engine::EngineError),
+    /// The program could not be started.
+    #[error("`{program}` could not be started: {source}")]
+    Spawn {
+        /// The program.
+        program: String,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// The stack offers no directory, but the workload works in one.
+    #[error(
+        "a `{kind}` workload works in a directory, but the stack ends in a bare device; add a filesystem"
+    )]
+    NoDirectory {
+        /// The workload's kind.
+        kind: &'static str,
+    },
+    /// A thread or a wait failed.
+    #[error("waiting for `{program}` failed: {source}")]
+    Wait {
+        /// The program.
+        program: String,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+}
+
+/// A workload that is ready to run.
+pub trait Prepared {
+    /// Runs it once, until its own end or until `stop` is set.
+    fn run(self: Box<Self>, stop: &AtomicBool) -> Result<Measurement, WorkloadError>;
+}
+
+/// Prepares a workload on a place.
+pub fn prepare(
+    workload: &Workload,
+    place: &Place,
+    context: &TrialContext,
+) -> Result<Box<dyn Prepared>, WorkloadError> {
+    match workload {
+        Workload::Io(io) => io::prepare(io, place, context),
+        Workload::Command(command) => command::prepare(command, place, context),
+    }
+}
