@@ -1,0 +1,177 @@
+//! The machine and the stack in a few lines, the same in every format.
+
+use std::collections::BTreeSet;
+
+use iostone_model::experiment::{Filesystem, IoWorkload, Stack, SyncMode, Volume, Workload};
+use iostone_model::run::RunRecord;
+use iostone_model::units::Bytes;
+
+/// How many different stacks or workloads are described before only their number is given.
+const DESCRIBED: usize = 2;
+
+/// Label and value, in the order in which they are read.
+pub(crate) fn lines(run: &RunRecord) -> Vec<(&'static str, String)> {
+    let lines = [
+        ("host", host(run)),
+        ("processor", processor(run)),
+        ("kernel", kernel(run)),
+        ("storage", storage(run)),
+        ("workload", workloads(run)),
+        ("device", devices(run)),
+        ("iostone", engine(run)),
+    ];
+    lines.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+}
+
+fn join(parts: impl IntoIterator<Item = Option<String>>) -> String {
+    let parts: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
+    parts.join(" · ")
+}
+
+fn host(run: &RunRecord) -> String {
+    let environment = &run.environment;
+    let dmi = |key: &str| environment.dmi.get(key).cloned();
+    let model = dmi("product_name").or_else(|| dmi("product")).or_else(|| dmi("sys_vendor"));
+    let hypervisor = environment.virtualisation.hypervisor.as_str();
+    join([
+        Some(environment.host.clone()),
+        model,
+        (!hypervisor.is_empty() && hypervisor != "none").then(|| format!("virtual: {hypervisor}")),
+        environment.virtualisation.container.as_ref().map(|kind| format!("in a container: {kind}")),
+        environment.os.clone(),
+    ])
+}
+
+fn processor(run: &RunRecord) -> String {
+    let (cpu, memory) = (&run.environment.cpu, &run.environment.memory);
+    let cores = cpu.cores.map(|cores| format!("{cores} c / {} t", cpu.logical));
+    let logical = (cpu.logical > 0).then(|| format!("{} logical", cpu.logical));
+    join([
+        Some(cpu.model.clone()),
+        cores.or(logical),
+        cpu.numa_nodes.filter(|nodes| *nodes > 1).map(|nodes| format!("{nodes} NUMA nodes")),
+        cpu.governor.as_ref().map(|governor| format!("governor {governor}")),
+        cpu.mitigations.as_ref().map(|value| format!("mitigations={value}")),
+        (memory.total_bytes > 0).then(|| format!("{} memory", Bytes(memory.total_bytes).approximate())),
+    ])
+}
+
+fn kernel(run: &RunRecord) -> String {
+    let environment = &run.environment;
+    let limits: Vec<String> =
+        environment.cgroup.limits.iter().map(|(file, value)| format!("{file} {value}")).collect();
+    join([
+        Some(environment.kernel.release.clone()),
+        environment.clocksource.as_ref().map(|source| format!("clocksource {source}")),
+        (!environment.cgroup.mode.is_empty()).then(|| format!("cgroup {}", environment.cgroup.mode)),
+        (!limits.is_empty()).then(|| limits.join(", ")),
+        environment
+            .kernel
+            .io_uring_disabled
+            .filter(|value| *value > 0)
+            .map(|value| format!("io_uring_disabled={value}")),
+    ])
+}
+
+/// What the configurations have in common, or how many different ones there are.
+fn describe_all(descriptions: impl Iterator<Item = String>, noun: &str) -> String {
+    let different: BTreeSet<String> = descriptions.collect();
+    if different.len() > DESCRIBED {
+        return format!("{} {noun}, one a configuration", different.len());
+    }
+    different.into_iter().collect::<Vec<_>>().join(" or ")
+}
+
+fn storage(run: &RunRecord) -> String {
+    let configurations = &run.plan.experiment.configurations;
+    describe_all(configurations.iter().map(|c| describe_stack(&c.stack)), "stacks")
+}
+
+fn workloads(run: &RunRecord) -> String {
+    let configurations = &run.plan.experiment.configurations;
+    describe_all(configurations.iter().map(|c| describe_workload(&c.workload)), "workloads")
+}
+
+fn describe_stack(stack: &Stack) -> String {
+    let volume = match &stack.volume {
+        Volume::Loop(volume) => format!("loop {}", volume.size),
+        Volume::Block(volume) => {
+            let devices: Vec<String> = volume.devices.iter().map(|path| path.display().to_string()).collect();
+            devices.join(" + ")
+        }
+        Volume::Directory(volume) => volume
+            .path
+            .as_ref()
+            .map_or_else(|| "run directory".to_owned(), |path| format!("directory {}", path.display())),
+    };
+    let filesystem = match &stack.filesystem {
+        Filesystem::None => None,
+        Filesystem::Ext4(ext4) if ext4.mkfs.is_empty() => Some("ext4".to_owned()),
+        Filesystem::Ext4(ext4) => Some(format!("ext4 ({})", ext4.mkfs.join(" "))),
+    };
+    join([
+        Some(volume),
+        stack.queue.write_cache.map(|cache| format!("write_cache {}", cache.as_sysfs())),
+        filesystem,
+        (!stack.mount.is_empty()).then(|| stack.mount.options.join(",")),
+    ])
+}
+
+fn describe_workload(workload: &Workload) -> String {
+    match workload {
+        Workload::Io(io) => describe_io(io),
+        Workload::Command(command) => format!("command: {}", command.argv.join(" ")),
+    }
+}
+
+fn describe_io(io: &IoWorkload) -> String {
+    let sync = match io.sync {
+        SyncMode::None => None,
+        SyncMode::Dsync => Some("O_DSYNC".to_owned()),
+        SyncMode::Sync => Some("O_SYNC".to_owned()),
+    };
+    join([
+        Some(format!("{} {}", io.rw.word(), io.bs)),
+        Some(format!("depth {}", io.iodepth)),
+        (io.numjobs > 1).then(|| format!("{} threads", io.numjobs)),
+        io.runtime.map(|span| span.to_string()),
+        io.io_size.map(|size| format!("{size} in all")),
+        io.size.map(|size| format!("file of {size}")),
+        Some(if io.direct { "O_DIRECT".to_owned() } else { "through the page cache".to_owned() }),
+        (io.fsync > 0).then(|| format!("fsync every {}", io.fsync)),
+        (io.fdatasync > 0).then(|| format!("fdatasync every {}", io.fdatasync)),
+        sync,
+    ])
+}
+
+/// The devices that the trials' workloads stood on, as the first trial names them.
+fn devices(run: &RunRecord) -> String {
+    let Some(trial) = run.trials.first() else { return String::new() };
+    let described = trial.signals.devices.iter().map(|activity| {
+        let device = run.environment.block_devices.iter().find(|device| device.name == activity.name);
+        let details = device.map(|device| {
+            join([
+                device.model.clone(),
+                device.firmware.as_ref().map(|firmware| format!("FW {firmware}")),
+                device.scheduler.as_ref().map(|scheduler| format!("scheduler {scheduler}")),
+                device.write_cache.clone(),
+                device.rotational.filter(|rotates| *rotates).map(|_| "rotating".to_owned()),
+            ])
+        });
+        let role = if activity.role == "below" { "below: " } else { "" };
+        let details =
+            details.filter(|text| !text.is_empty()).map(|text| format!(" ({text})")).unwrap_or_default();
+        Some(format!("{role}{}{details}", activity.name))
+    });
+    join(described)
+}
+
+fn engine(run: &RunRecord) -> String {
+    let facts = run.trials.first().map(|trial| &trial.workload.facts);
+    let engine = facts.and_then(|facts| facts.get("engine").cloned());
+    join([
+        Some(run.plan.iostone_version.clone()),
+        engine,
+        (!run.environment.root).then(|| "not as root".to_owned()),
+    ])
+}

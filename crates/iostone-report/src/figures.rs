@@ -1,0 +1,281 @@
+//! Figures in writing: numbers with their unit, ranges, ratios and spans, rounded for people.
+
+use iostone_model::metric::Unit;
+use iostone_model::units::three_digits;
+
+/// Between groups of three digits, and nowhere a line may break (U+202F, ISO 80000-1).
+const GROUP: char = '\u{202f}';
+
+/// What stands for a figure that is missing, infinite or not a number.
+pub(crate) const NO_FIGURE: &str = "no figure";
+
+/// A count with its digits in groups of three: `18 342`.
+pub(crate) fn count(value: u64) -> String {
+    group_digits(&value.to_string())
+}
+
+/// `1 block`, `11 blocks`.
+pub(crate) fn counted(value: u64, noun: &str) -> String {
+    let plural = if value == 1 { "" } else { "s" };
+    format!("{} {noun}{plural}", count(value))
+}
+
+/// Groups the whole digits of a number in writing; four digits stay together, as is usual.
+fn group_digits(number: &str) -> String {
+    let start = number.find(|c: char| c.is_ascii_digit()).unwrap_or(0);
+    let (sign, rest) = number.split_at(start);
+    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+    let (whole, tail) = rest.split_at(end);
+    if whole.len() < 5 {
+        return number.to_owned();
+    }
+    let mut grouped = String::with_capacity(number.len() + 8);
+    for (place, digit) in whole.chars().enumerate() {
+        if place > 0 && (whole.len() - place).is_multiple_of(3) {
+            grouped.push(GROUP);
+        }
+        grouped.push(digit);
+    }
+    format!("{sign}{grouped}{tail}")
+}
+
+/// A value with its unit: `61.7 MB/s`. Very small and very large values are written with an exponent.
+pub(crate) fn figure(unit: Unit, value: f64) -> String {
+    if !value.is_finite() {
+        return NO_FIGURE.to_owned();
+    }
+    let written = if value.abs() >= 1e15 || (value != 0.0 && value.abs() < smallest(unit)) {
+        format!("{value:.2e}{}", bare_suffix(unit))
+    } else {
+        unit.format(value)
+    };
+    typeset(&group_digits(&written))
+}
+
+/// A round value on an axis, without needless decimals: `100 µs`, `50 MB/s`.
+pub(crate) fn tick(unit: Unit, value: f64) -> String {
+    let written = figure(unit, value);
+    let (number, suffix) = match written.split_once('\u{a0}') {
+        Some((number, unit)) => (number, format!("\u{a0}{unit}")),
+        None => (written.as_str(), String::new()),
+    };
+    if value == 0.0 {
+        return "0".to_owned();
+    }
+    if !number.contains('.') || number.contains('e') {
+        return written;
+    }
+    format!("{}{suffix}", number.trim_end_matches('0').trim_end_matches('.'))
+}
+
+/// Below this a value would be rounded to nothing by the smallest prefix of its unit.
+fn smallest(unit: Unit) -> f64 {
+    match unit {
+        Unit::BytesPerSecond | Unit::PerSecond => 0.01,
+        Unit::Seconds => 1e-11,
+        Unit::Plain => 0.0,
+    }
+}
+
+/// The unit without any prefix, with the space before it.
+fn bare_suffix(unit: Unit) -> &'static str {
+    match unit {
+        Unit::BytesPerSecond => " B/s",
+        Unit::PerSecond => " /s",
+        Unit::Seconds => " s",
+        Unit::Plain => "",
+    }
+}
+
+/// A true minus sign and no-break spaces.
+fn typeset(number: &str) -> String {
+    number.replace('-', "\u{2212}").replace("e\u{2212}", "e-").replace(' ', "\u{a0}")
+}
+
+/// Two values with their unit written once where it is the same: `61.0–62.4 MB/s`.
+pub(crate) fn range(unit: Unit, low: f64, high: f64) -> String {
+    let (low, high) = (figure(unit, low), figure(unit, high));
+    let suffix_of = |text: &str| text.split_once('\u{a0}').map(|(_, suffix)| suffix.to_owned());
+    match (low.split_once('\u{a0}'), suffix_of(&high)) {
+        (Some((number, suffix)), Some(other)) if suffix == other => format!("{number}\u{2013}{high}"),
+        _ => format!("{low}\u{2013}{high}"),
+    }
+}
+
+/// A share as a percentage with one decimal, two below a tenth of a percent: `1.2 %`.
+pub(crate) fn percent(share: f64) -> String {
+    if !share.is_finite() {
+        return NO_FIGURE.to_owned();
+    }
+    format!("{}\u{a0}%", percent_number(share, false))
+}
+
+/// The same with its sign always written: `+1.2 %`.
+pub(crate) fn signed_percent(share: f64) -> String {
+    if !share.is_finite() {
+        return NO_FIGURE.to_owned();
+    }
+    format!("{}\u{a0}%", percent_number(share, true))
+}
+
+/// A declared share such as a margin, without needless decimals: `3 %`, `2.5 %`.
+pub(crate) fn declared_percent(share: f64) -> String {
+    let text = format!("{:.2}", share * 100.0);
+    format!("{}\u{a0}%", text.trim_end_matches('0').trim_end_matches('.'))
+}
+
+fn percent_number(share: f64, signed: bool) -> String {
+    let value = share * 100.0;
+    let digits = if value == 0.0 || value.abs() >= 0.095 { 1 } else { 2 };
+    let written =
+        if value.abs() >= 1e6 { format!("{value:.1e}") } else { group_digits(&format!("{value:.digits$}")) };
+    let written = if written.trim_start_matches('-').chars().all(|c| c == '0' || c == '.') {
+        written.trim_start_matches('-').to_owned()
+    } else if signed && value > 0.0 {
+        format!("+{written}")
+    } else {
+        written
+    };
+    typeset(&written)
+}
+
+/// A ratio to the baseline in writing, with its interval beside it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RatioText {
+    /// `−0.9 %`, or `×4.31` where the change is larger than half.
+    pub(crate) estimate: String,
+    /// `[−1.6, −0.2]` in the same terms; none where neither bound is known.
+    pub(crate) interval: Option<String>,
+    /// Whether the interval is in percent.
+    pub(crate) in_percent: bool,
+}
+
+impl RatioText {
+    /// The interval with its unit: `[−1.6, −0.2] %`, `×[3.90, 4.80]`.
+    pub(crate) fn interval_with_unit(&self) -> Option<String> {
+        let interval = self.interval.as_deref()?;
+        Some(if self.in_percent { format!("{interval}\u{a0}%") } else { format!("\u{d7}{interval}") })
+    }
+}
+
+/// Writes a ratio: as a change in percent within half of the baseline, as a factor beyond.
+///
+/// An unbounded end is written as what it is on the scale of ratios: nothing (−100 %, ×0) below, ∞ above.
+pub(crate) fn ratio(estimate: Option<f64>, interval: [Option<f64>; 2]) -> RatioText {
+    let usable = |value: Option<f64>| value.filter(|v| v.is_finite() && *v >= 0.0);
+    let (estimate, [low, high]) = (usable(estimate), interval.map(usable));
+    let in_percent = estimate.or(high).or(low).is_none_or(|ratio| (0.5..=1.5).contains(&ratio));
+    let write = |ratio: f64| {
+        if in_percent { percent_number(ratio - 1.0, true) } else { typeset(&factor_digits(ratio)) }
+    };
+    let written = match estimate {
+        Some(ratio) if in_percent => format!("{}\u{a0}%", write(ratio)),
+        Some(ratio) => format!("\u{d7}{}", write(ratio)),
+        None => NO_FIGURE.to_owned(),
+    };
+    let interval = (low.is_some() || high.is_some()).then(|| {
+        let high = high.map_or_else(|| "\u{221e}".to_owned(), write);
+        format!("[{},\u{a0}{high}]", write(low.unwrap_or(0.0)))
+    });
+    RatioText { estimate: written, interval, in_percent }
+}
+
+/// A factor: three digits, and an exponent where even those would be a row of zeros.
+pub(crate) fn factor_digits(ratio: f64) -> String {
+    if ratio >= 1e6 || (ratio > 0.0 && ratio < 0.005) {
+        format!("{ratio:.2e}")
+    } else {
+        group_digits(&three_digits(ratio))
+    }
+}
+
+/// Seconds for people: `45 s`, `12 min`, `2 h 11 min`.
+pub(crate) fn duration(seconds: f64) -> String {
+    if !seconds.is_finite() || seconds < 0.0 {
+        return NO_FIGURE.to_owned();
+    }
+    if seconds < 59.5 {
+        return if seconds < 9.95 { format!("{seconds:.1}\u{a0}s") } else { format!("{seconds:.0}\u{a0}s") };
+    }
+    let minutes = (seconds / 60.0).round();
+    if minutes < 60.0 {
+        format!("{minutes:.0}\u{a0}min")
+    } else {
+        let hours = (minutes / 60.0).floor();
+        let rest = minutes - hours * 60.0;
+        format!("{hours:.0}\u{a0}h\u{a0}{rest:.0}\u{a0}min")
+    }
+}
+
+/// A size in decimal units with three digits: `4.29 GB`.
+pub(crate) fn bytes(value: u64) -> String {
+    let written = match value {
+        0..1_000 => format!("{value} B"),
+        _ => Unit::BytesPerSecond.format(value as f64).trim_end_matches("/s").to_owned(),
+    };
+    typeset(&group_digits(&written))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_grouped_from_five_on() {
+        assert_eq!(count(1234), "1234");
+        assert_eq!(count(18_342), "18\u{202f}342");
+        assert_eq!(count(1_000_000), "1\u{202f}000\u{202f}000");
+    }
+
+    #[test]
+    fn extreme_figures_stay_short() {
+        assert_eq!(figure(Unit::BytesPerSecond, 1e-9), "1.00e-9\u{a0}B/s");
+        assert_eq!(figure(Unit::BytesPerSecond, 1e12), "1000\u{a0}GB/s");
+        assert_eq!(figure(Unit::Seconds, 1e-9), "1.00\u{a0}ns");
+        assert_eq!(figure(Unit::Seconds, 1e12), "1\u{202f}000\u{202f}000\u{202f}000\u{202f}000\u{a0}s");
+        assert_eq!(figure(Unit::Seconds, f64::NAN), NO_FIGURE);
+        assert_eq!(figure(Unit::PerSecond, f64::INFINITY), NO_FIGURE);
+        assert_eq!(figure(Unit::Plain, 1e18), "1.00e18");
+    }
+
+    #[test]
+    fn ticks_have_no_needless_decimals() {
+        assert_eq!(tick(Unit::Seconds, 1e-4), "100\u{a0}µs");
+        assert_eq!(tick(Unit::BytesPerSecond, 2e6), "2\u{a0}MB/s");
+        assert_eq!(tick(Unit::PerSecond, 50.0), "50\u{a0}/s");
+        assert_eq!(tick(Unit::Plain, 0.25), "0.25");
+    }
+
+    #[test]
+    fn a_range_names_its_unit_once() {
+        assert_eq!(range(Unit::BytesPerSecond, 61.0e6, 62.4e6), "61.0\u{2013}62.4\u{a0}MB/s");
+        assert_eq!(range(Unit::Seconds, 0.0009, 0.0011), "900\u{a0}µs\u{2013}1.10\u{a0}ms");
+    }
+
+    #[test]
+    fn small_changes_are_percentages_and_large_ones_factors() {
+        let small = ratio(Some(0.991), [Some(0.984), Some(0.998)]);
+        assert_eq!(small.estimate, "−0.9\u{a0}%");
+        assert_eq!(small.interval_with_unit().unwrap(), "[−1.6,\u{a0}−0.2]\u{a0}%");
+        let large = ratio(Some(4.31), [Some(3.9), Some(4.8)]);
+        assert_eq!(large.estimate, "×4.31");
+        assert_eq!(large.interval_with_unit().unwrap(), "×[3.90,\u{a0}4.80]");
+    }
+
+    #[test]
+    fn unbounded_and_missing_bounds_are_written_as_such() {
+        assert_eq!(ratio(Some(1.02), [None, Some(1.1)]).interval.unwrap(), "[−100.0,\u{a0}+10.0]");
+        assert_eq!(ratio(Some(2.5), [Some(1.1), None]).interval.unwrap(), "[1.10,\u{a0}∞]");
+        assert_eq!(ratio(Some(1.0), [None, None]).interval, None);
+        assert_eq!(ratio(Some(f64::NAN), [None, None]).estimate, NO_FIGURE);
+        assert_eq!(ratio(Some(1.0), [None, None]).estimate, "0.0\u{a0}%");
+    }
+
+    #[test]
+    fn spans_are_rounded_for_people() {
+        assert_eq!(duration(7860.0), "2\u{a0}h\u{a0}11\u{a0}min");
+        assert_eq!(duration(3.21), "3.2\u{a0}s");
+        assert_eq!(duration(59.9), "1\u{a0}min");
+        assert_eq!(duration(f64::NAN), NO_FIGURE);
+    }
+}

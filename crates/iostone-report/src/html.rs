@@ -1,0 +1,296 @@
+//! The report as one HTML page that loads nothing, runs no script but its own, and reads without that one too.
+
+mod digest;
+mod facts;
+
+use askama::Template;
+use iostone_model::run::RunRecord;
+use iostone_model::verdict::Verdict;
+
+use crate::figures::{NO_FIGURE, count, counted, declared_percent, duration, figure, percent, range};
+use crate::latency::Latencies;
+use crate::svg::forest::capitalised;
+use crate::svg::{Drawing, forest, latency, ratios, run_order, sparkline, timeline};
+use crate::view::{Row, View};
+use crate::{environment, wording};
+use facts::{Chip, DiscardLine, ServedLine};
+
+const STYLE: &str = include_str!("../templates/style.css");
+const SCRIPT: &str = include_str!("../templates/script.js");
+
+/// Widths in pixels of figures: across the page, half of it, and on a telephone.
+const FULL: f64 = 1100.0;
+const HALF: f64 = 538.0;
+const SLIM: f64 = 346.0;
+
+/// A figure in two widths; the style sheet shows one.
+struct Figure {
+    wide: String,
+    narrow: String,
+}
+
+/// A row of the table of configurations.
+struct TableRow {
+    mark: String,
+    name: String,
+    baseline: bool,
+    median: String,
+    interval: String,
+    ratio: String,
+    ratio_interval: String,
+    verdict: String,
+    verdict_class: &'static str,
+    trials: String,
+    cv: String,
+    sparkline: String,
+}
+
+struct FlagLine {
+    subject: Option<String>,
+    name: String,
+    message: String,
+}
+
+#[derive(Template)]
+#[template(path = "report.html")]
+struct ReportPage<'a> {
+    style: &'a str,
+    script: &'a str,
+    script_digest: String,
+    version: &'a str,
+    directory: &'a str,
+    identity: String,
+    eyebrow: String,
+    question: &'a str,
+    headline: String,
+    chips: Vec<Chip>,
+    metric_title: String,
+    direction: &'a str,
+    forest: Option<Figure>,
+    forest_start: &'static str,
+    rows: Vec<TableRow>,
+    flags: Vec<FlagLine>,
+    ratios: Option<Figure>,
+    remarks: Vec<(String, String)>,
+    margin: String,
+    confidence: String,
+    latency: Option<Figure>,
+    operations: String,
+    run_order: Option<Figure>,
+    timeline: Option<Figure>,
+    timeline_left_out: usize,
+    verified: Vec<(String, String)>,
+    served: Vec<ServedLine>,
+    discards: Vec<DiscardLine>,
+    permanent: String,
+    environment: Vec<(&'static str, String)>,
+    reproduce: String,
+    experiment_text: &'a str,
+    method: String,
+    amount: String,
+}
+
+/// See [`crate::html`].
+pub(crate) fn write(run: &RunRecord) -> Result<String, askama::Error> {
+    let view = View::of_run(run);
+    let verdicts = run.verdicts.as_ref();
+    let experiment = &run.plan.experiment;
+    let decide = &experiment.decide;
+    let (margin, confidence) = (decide.margin.0, decide.confidence.0);
+    let discards = wording::discards(run);
+    let both = |draw: &dyn Fn(f64, &str) -> Option<String>, wide: f64, id: &str| {
+        let wide = draw(wide, &format!("{id}-wide"))?;
+        Some(Figure { wide, narrow: draw(SLIM, &format!("{id}-narrow"))? })
+    };
+    let any_figure = view.rows.iter().any(|row| row.centre().is_some());
+    let latency = both(&|width, id| latency::draw(&view, width, id), HALF, "latency-figure");
+    let order_width = if latency.is_some() { HALF } else { FULL };
+    let page = ReportPage {
+        style: STYLE,
+        script: SCRIPT,
+        script_digest: digest::source_expression(SCRIPT),
+        version: &run.plan.iostone_version,
+        directory: &run.directory,
+        identity: format!("made by iostone {}", run.plan.iostone_version),
+        eyebrow: eyebrow(run),
+        question: experiment.question.as_deref().unwrap_or(&experiment.name),
+        headline: wording::headline(run),
+        chips: facts::chips(run, &view, &discards),
+        metric_title: capitalised(view.metric_title()),
+        direction: view.direction_words(),
+        forest: any_figure
+            .then(|| both(&|width, id| Some(forest::draw(&view, width, id).0), FULL, "forest-figure"))
+            .flatten(),
+        forest_start: forest::draw(&view, FULL, "forest").1.sentence(),
+        rows: view.rows.iter().enumerate().map(|(index, row)| table_row(&view, index, row, margin)).collect(),
+        flags: wording::flags(&view, verdicts)
+            .into_iter()
+            .map(|(subject, name, message)| FlagLine {
+                subject,
+                name: name.to_owned(),
+                message: message.to_owned(),
+            })
+            .collect(),
+        ratios: both(&|width, id| ratios::draw(&view, margin, width, id), FULL, "ratio-figure"),
+        remarks: remarks(run, &view),
+        margin: declared_percent(margin),
+        confidence: declared_percent(confidence),
+        operations: operations(&view),
+        run_order: both(
+            &|width, id| run_order::draw(&view, &discards, width, id),
+            order_width,
+            "order-figure",
+        ),
+        latency,
+        timeline: both(&|width, id| Some(timeline::draw(&view, width, id)?.0), FULL, "timeline-figure"),
+        timeline_left_out: timeline::draw(&view, FULL, "timeline").map_or(0, |(_, left_out)| left_out),
+        verified: verdicts
+            .map(|v| v.evidence.iter().map(|e| (e.configuration.clone(), e.sentence.clone())).collect())
+            .unwrap_or_default(),
+        served: facts::served(&view),
+        discards: facts::discard_lines(&discards),
+        permanent: verdicts.map(|v| v.permanent.join("\n")).unwrap_or_default(),
+        environment: environment::lines(run),
+        reproduce: reproduce(run),
+        experiment_text: &run.experiment_text,
+        method: method(run, &view),
+        amount: format!("{}.", wording::blocks_sentence(run)),
+    };
+    page.render()
+}
+
+/// "Experiment · ext4-barrier · 21 Nov 2026 19:40 UTC · 24 trials in 12 blocks · 6 min".
+fn eyebrow(run: &RunRecord) -> String {
+    let seconds: f64 = run.trials.iter().map(|trial| trial.total_seconds).filter(|s| s.is_finite()).sum();
+    let trials = counted(run.trials.len() as u64, "trial");
+    let blocks = counted(run.blocks.len() as u64, "block");
+    let mut parts = vec![
+        "Experiment".to_owned(),
+        run.plan.experiment.name.clone(),
+        date(&run.plan.created_at),
+        format!("{trials} in {blocks}, randomised"),
+    ];
+    if seconds > 0.0 {
+        parts.push(duration(seconds));
+    }
+    parts.join(" · ")
+}
+
+/// `2026-11-21T19:40:07Z` as `21 Nov 2026 19:40 UTC`; anything else as it is.
+fn date(rfc3339: &str) -> String {
+    const MONTHS: [&str; 12] =
+        ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let read = || {
+        let (year, rest) = rfc3339.split_once('-')?;
+        let (month, rest) = rest.split_once('-')?;
+        let (day, time) = rest.split_once('T')?;
+        let month = MONTHS.get(month.parse::<usize>().ok()?.checked_sub(1)?)?;
+        let day = day.parse::<u8>().ok()?;
+        let clock = time.ends_with('Z').then(|| time.get(..5)).flatten()?;
+        Some(format!("{day} {month} {year} {clock} UTC"))
+    };
+    read().unwrap_or_else(|| rfc3339.to_owned())
+}
+
+fn table_row(view: &View<'_>, index: usize, row: &Row<'_>, margin: f64) -> TableRow {
+    let mut mark = Drawing::new(14.0, 14.0);
+    mark.mark(index, "mark", (7.0, 7.0), 5.0, "");
+    let interval = match row.median_interval() {
+        Some((low, high)) => range(view.unit, low, high),
+        None if row.centre().is_none() => String::new(),
+        None if row.trial_counts().0 < 6 => "n<6: no interval".to_owned(),
+        None => "no interval".to_owned(),
+    };
+    let (ratio, ratio_interval) = match row.comparison {
+        Some(comparison) => ratios::written(comparison),
+        None if row.baseline => ("baseline".to_owned(), String::new()),
+        None => (String::new(), String::new()),
+    };
+    let (counting, invalid) = row.trial_counts();
+    let trials = if invalid > 0 { format!("{counting} + {invalid} invalid") } else { count(counting) };
+    TableRow {
+        mark: mark.finish_hidden(),
+        name: row.name.to_owned(),
+        baseline: row.baseline,
+        median: row.centre().map_or_else(|| NO_FIGURE.to_owned(), |centre| figure(view.unit, centre)),
+        interval,
+        ratio,
+        ratio_interval,
+        verdict: row
+            .comparison
+            .map(|c| wording::verdict_words(c, margin, view.rehearsal))
+            .unwrap_or_default(),
+        verdict_class: verdict_class(view, row),
+        trials,
+        cv: row.summary.and_then(|s| s.cv).filter(|cv| cv.is_finite()).map(percent).unwrap_or_default(),
+        sparkline: sparkline::draw(row, index).unwrap_or_default(),
+    }
+}
+
+fn verdict_class(view: &View<'_>, row: &Row<'_>) -> &'static str {
+    if view.rehearsal {
+        return "none";
+    }
+    row.comparison.and_then(|comparison| comparison.verdict).map_or("none", Verdict::word)
+}
+
+/// What is open, and what the typical ratio does not tell.
+fn remarks(run: &RunRecord, view: &View<'_>) -> Vec<(String, String)> {
+    let mut remarks = Vec::new();
+    for (name, comparison) in view.comparisons() {
+        let outlook = if view.rehearsal { None } else { wording::outlook(comparison) };
+        let said = [outlook, wording::unpaired(comparison), wording::mean_note(comparison)];
+        remarks.extend(said.into_iter().flatten().map(|remark| (format!("{name}:"), remark)));
+    }
+    if let Some((noise, blocks)) =
+        run.verdicts.as_ref().and_then(|v| Some((v.noise.as_ref()?, v.blocks.complete)))
+    {
+        remarks.push(("Noise:".to_owned(), wording::noise_sentence(noise, blocks)));
+    }
+    remarks
+}
+
+fn operations(view: &View<'_>) -> String {
+    let total: u64 = view.rows.iter().filter_map(Latencies::of).map(|latencies| latencies.operations()).sum();
+    counted(total, "operation")
+}
+
+fn reproduce(run: &RunRecord) -> String {
+    let quick = if run.plan.quick { " --quick" } else { "" };
+    format!(
+        "iostone run experiment.toml --set trials.seed={}{quick}\niostone report {}",
+        run.plan.seed, run.directory
+    )
+}
+
+/// What was done with the figures, in the words of somebody who has to rely on them.
+fn method(run: &RunRecord, view: &View<'_>) -> String {
+    let decide = &run.plan.experiment.decide;
+    let (confidence, margin) = (declared_percent(decide.confidence.0), declared_percent(decide.margin.0));
+    format!(
+        "Each block runs every configuration once, in an order drawn from the seed. If two configurations were equal, \
+         which of them wins a block would be a coin toss whatever else the machine was doing, so the logarithms of the \
+         ratios within blocks are ranked by size and their signs counted (Wilcoxon's signed-rank statistic, with limits \
+         computed for a look after every block from {minimum} up to {maximum}). The typical ratio is the Hodges-Lehmann \
+         estimate; its interval is the set of ratios that those limits do not reject, and it holds at {confidence} for \
+         all comparisons and looks together. Equivalent means that the interval of the equivalence test lies within the \
+         margin of {margin} declared beforehand. The metric is {metric}, {direction}; ratios are turned so that more \
+         than 1 is better.",
+        minimum = decide.blocks.min,
+        maximum = decide.blocks.max,
+        metric = view.metric_title(),
+        direction = view.direction_words(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_are_written_for_people_where_they_are_dates() {
+        assert_eq!(date("2026-11-21T19:40:07Z"), "21 Nov 2026 19:40 UTC");
+        assert_eq!(date("2026-11-21T19:40:07+09:00"), "2026-11-21T19:40:07+09:00");
+        assert_eq!(date("yesterday"), "yesterday");
+    }
+}

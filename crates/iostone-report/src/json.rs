@@ -1,0 +1,231 @@
+//! The report for machines: one versioned document, every number with its unit in its name.
+
+use std::collections::BTreeMap;
+
+use iostone_model::environment::Environment;
+use iostone_model::metric::{Direction, Unit};
+use iostone_model::run::RunRecord;
+use iostone_model::verdict::Verdicts;
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use crate::latency::{Latencies, NAMED};
+use crate::view::{Point, Row, View};
+use crate::wording;
+
+/// The version of the JSON report. Fields may be added within a version, never renamed or removed.
+pub const REPORT_SCHEMA: &str = "iostone/report/1";
+
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    run: RunPart<'a>,
+    metric: MetricPart<'a>,
+    headline: String,
+    configurations: Vec<ConfigurationPart<'a>>,
+    blocks: Vec<BlockPart<'a>>,
+    verdicts: Option<&'a Verdicts>,
+    environment: &'a Environment,
+    experiment_toml: &'a str,
+}
+
+#[derive(Serialize)]
+struct RunPart<'a> {
+    directory: &'a str,
+    id: &'a str,
+    experiment: &'a str,
+    question: Option<&'a str>,
+    created_at: &'a str,
+    iostone_version: &'a str,
+    /// As text: JSON numbers lose digits beyond 2^53 in many readers.
+    seed: String,
+    rehearsal: bool,
+    identical_levels: bool,
+    finished: bool,
+}
+
+#[derive(Serialize)]
+struct MetricPart<'a> {
+    name: &'a str,
+    title: &'a str,
+    unit: Unit,
+    better: Direction,
+    margin_fraction: f64,
+    confidence_fraction: f64,
+}
+
+#[derive(Serialize)]
+struct ConfigurationPart<'a> {
+    name: &'a str,
+    levels: BTreeMap<&'a str, &'a str>,
+    baseline: bool,
+    counted_trials: u64,
+    invalid_trials: u64,
+    cv_fraction: Option<f64>,
+    #[serde(flatten)]
+    figures: Map<String, Value>,
+    /// Seconds by percentile, over all counted trials; only those with an operation beyond them.
+    latency_seconds: BTreeMap<&'static str, f64>,
+    trials: Vec<TrialPart<'a>>,
+}
+
+#[derive(Serialize)]
+struct TrialPart<'a> {
+    number: u32,
+    block: u32,
+    position: u32,
+    session: u32,
+    started_at: &'a str,
+    counted: bool,
+    valid: bool,
+    total_seconds: f64,
+    #[serde(flatten)]
+    figure: Map<String, Value>,
+    claimed_read_bytes: u64,
+    claimed_written_bytes: u64,
+    devices: Vec<DevicePart<'a>>,
+    steal_fraction: f64,
+    failed_gates: Vec<&'a str>,
+    error: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct DevicePart<'a> {
+    name: &'a str,
+    role: &'a str,
+    read_bytes: u64,
+    written_bytes: u64,
+    /// Null where the kernel does not count them.
+    flushes: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct BlockPart<'a> {
+    number: u32,
+    order: &'a [String],
+    counted: bool,
+    reason: Option<String>,
+}
+
+/// See [`crate::json`]. Figures that are not finite become null.
+pub(crate) fn write(run: &RunRecord) -> Result<String, serde_json::Error> {
+    let view = View::of_run(run);
+    let plan = &run.plan;
+    let experiment = &plan.experiment;
+    let discards = wording::discards(run);
+    let document = Document {
+        schema: REPORT_SCHEMA,
+        run: RunPart {
+            directory: &run.directory,
+            id: &plan.run_id,
+            experiment: &experiment.name,
+            question: experiment.question.as_deref(),
+            created_at: &plan.created_at,
+            iostone_version: &plan.iostone_version,
+            seed: plan.seed.to_string(),
+            rehearsal: plan.quick,
+            identical_levels: plan.identical_levels,
+            finished: run.finished,
+        },
+        metric: MetricPart {
+            name: view.metric,
+            title: view.metric_title(),
+            unit: view.unit,
+            better: view.better,
+            margin_fraction: experiment.decide.margin.0,
+            confidence_fraction: experiment.decide.confidence.0,
+        },
+        headline: wording::headline(run),
+        configurations: view.rows.iter().map(|row| configuration(run, &view, row)).collect(),
+        blocks: run
+            .blocks
+            .iter()
+            .map(|block| BlockPart {
+                number: block.number,
+                order: &block.order,
+                counted: block.counted,
+                reason: discards
+                    .iter()
+                    .find(|d| d.block == block.number && !block.counted)
+                    .map(|d| d.reason.clone()),
+            })
+            .collect(),
+        verdicts: run.verdicts.as_ref(),
+        environment: &run.environment,
+        experiment_toml: &run.experiment_text,
+    };
+    let mut text = serde_json::to_string_pretty(&document)?;
+    text.push('\n');
+    Ok(text)
+}
+
+/// `median` under the metric's unit: `median_bytes_per_second`.
+fn named(name: &str, unit: Unit) -> String {
+    match unit {
+        Unit::BytesPerSecond => format!("{name}_bytes_per_second"),
+        Unit::PerSecond => format!("{name}_per_second"),
+        Unit::Seconds => format!("{name}_seconds"),
+        Unit::Plain => name.to_owned(),
+    }
+}
+
+fn configuration<'a>(run: &'a RunRecord, view: &View<'a>, row: &Row<'a>) -> ConfigurationPart<'a> {
+    let levels = run.plan.experiment.configurations.iter().find(|c| c.name == row.name).map(|c| &c.levels);
+    let levels = levels.into_iter().flatten().map(|(factor, level)| (factor.as_str(), level.as_str()));
+    let summary = row.summary;
+    let [low, high] = summary.map_or([None, None], |s| s.median_interval);
+    let figures = [
+        ("median", summary.and_then(|s| s.median)),
+        ("median_interval_low", low),
+        ("median_interval_high", high),
+        ("minimum", summary.and_then(|s| s.minimum)),
+        ("maximum", summary.and_then(|s| s.maximum)),
+    ];
+    let (counted_trials, invalid_trials) = row.trial_counts();
+    let latencies = Latencies::of(row);
+    let percentile = |(share, label): (f64, &'static str)| {
+        Some((label, latencies.as_ref()?.percentile_ns(share)? as f64 * 1e-9))
+    };
+    ConfigurationPart {
+        name: row.name,
+        levels: levels.collect(),
+        baseline: row.baseline,
+        counted_trials,
+        invalid_trials,
+        cv_fraction: summary.and_then(|s| s.cv),
+        figures: figures
+            .into_iter()
+            .map(|(name, value)| (named(name, view.unit), Value::from(value)))
+            .collect(),
+        latency_seconds: NAMED.into_iter().filter_map(percentile).collect(),
+        trials: row.trials.iter().map(|point| trial(view, point)).collect(),
+    }
+}
+
+fn trial<'a>(view: &View<'a>, point: &Point<'a>) -> TrialPart<'a> {
+    let record = point.record;
+    let devices = record.signals.devices.iter().map(|device| DevicePart {
+        name: &device.name,
+        role: &device.role,
+        read_bytes: device.served.read_bytes,
+        written_bytes: device.served.written_bytes,
+        flushes: device.flushes_counted.then_some(device.served.flushes),
+    });
+    TrialPart {
+        number: record.number,
+        block: record.block,
+        position: record.position,
+        session: record.session,
+        started_at: &record.started_at,
+        counted: point.counts,
+        valid: record.valid,
+        total_seconds: record.total_seconds,
+        figure: Map::from_iter([(named("value", view.unit), Value::from(point.value))]),
+        claimed_read_bytes: record.workload.claimed_read_bytes,
+        claimed_written_bytes: record.workload.claimed_written_bytes,
+        devices: devices.collect(),
+        steal_fraction: record.signals.steal,
+        failed_gates: record.gates.iter().filter(|g| !g.passed).map(|g| g.message.as_str()).collect(),
+        error: record.workload.error.as_deref(),
+    }
+}

@@ -1,0 +1,68 @@
+//! Reports of a run: for the terminal, as JSON for machines, and as one self-contained HTML page.
+//!
+//! Everything here draws and words what was recorded and concluded elsewhere. No verdict, interval or flag is
+//! computed in this crate: what it works out itself are positions on a page, and the percentiles that are read off
+//! the recorded latency histograms.
+//!
+//! Whatever came from outside (names, tool output, host names) is data: it is escaped in HTML and stripped of control
+//! characters on the terminal.
+
+mod environment;
+mod figures;
+mod html;
+mod json;
+mod latency;
+mod svg;
+mod text;
+mod view;
+mod wording;
+
+pub use json::REPORT_SCHEMA;
+pub use text::TextStyle;
+
+use iostone_model::run::RunRecord;
+use iostone_model::verdict::Verdicts;
+
+/// Why a report could not be written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReportError {
+    /// The record does not go into JSON.
+    #[error("cannot write the report of `{directory}` as JSON: {source}")]
+    Json {
+        /// The run directory's name.
+        directory: String,
+        /// What the serialiser said.
+        source: serde_json::Error,
+    },
+    /// The page's template failed.
+    #[error("cannot write the report of `{directory}` as HTML: {source}")]
+    Html {
+        /// The run directory's name.
+        directory: String,
+        /// What the template engine said.
+        source: askama::Error,
+    },
+}
+
+/// The report of a run for the terminal: the answer first, then the figures, then what speaks for and against them.
+///
+/// ANSI escapes occur only where `style.colour` asks for them. Ends with a line feed.
+pub fn text(run: &RunRecord, style: TextStyle) -> String {
+    text::write_run(run, style)
+}
+
+/// Verdicts without a run behind them, for the terminal: figures that were measured elsewhere and judged here.
+pub fn verdicts_text(verdicts: &Verdicts, style: TextStyle) -> String {
+    text::write_verdicts(verdicts, style)
+}
+
+/// The report of a run as JSON, [`REPORT_SCHEMA`]; `docs/reference/report-json.md` describes every field.
+pub fn json(run: &RunRecord) -> Result<String, ReportError> {
+    json::write(run).map_err(|source| ReportError::Json { directory: run.directory.clone(), source })
+}
+
+/// The report of a run as one HTML page that loads nothing from anywhere.
+pub fn html(run: &RunRecord) -> Result<String, ReportError> {
+    html::write(run).map_err(|source| ReportError::Html { directory: run.directory.clone(), source })
+}

@@ -1,0 +1,181 @@
+//! The report for the terminal: the answer, the figures, what speaks for and against them, and what to do.
+
+mod ink;
+mod sparkline;
+mod table;
+mod wrap;
+
+use iostone_model::run::RunRecord;
+use iostone_model::verdict::Verdicts;
+
+use crate::view::View;
+use crate::{environment, wording};
+use ink::{Ink, clean, dye};
+use wrap::{hang, wrap};
+
+/// How text is laid out on a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TextStyle {
+    /// Columns to fit into; fewer than 40 are taken for 40.
+    pub width: usize,
+    /// Whether ANSI escapes may be used. They never carry meaning that the words do not.
+    pub colour: bool,
+}
+
+impl Default for TextStyle {
+    /// 80 columns without colour.
+    fn default() -> Self {
+        Self { width: 80, colour: false }
+    }
+}
+
+/// Below this nothing can be laid out.
+const NARROWEST: usize = 40;
+
+/// Paragraphs of a report, collected in order.
+struct Page {
+    width: usize,
+    paragraphs: Vec<String>,
+}
+
+impl Page {
+    fn new(style: TextStyle) -> Self {
+        Self { width: style.width.max(NARROWEST), paragraphs: Vec::new() }
+    }
+
+    fn add(&mut self, paragraph: String) {
+        if !paragraph.trim().is_empty() {
+            self.paragraphs.push(paragraph);
+        }
+    }
+
+    /// A titled list of label and value, the values aligned.
+    fn add_list(&mut self, title: &str, entries: &[(String, String)]) {
+        if entries.is_empty() {
+            return;
+        }
+        let mut lines = vec![dye(Ink::Bold, title)];
+        // A label longer than a fifth of the line gets one of its own, so that one long name squeezes nobody.
+        let longest = self.width / 5;
+        let widths = entries.iter().map(|(label, _)| wrap::columns(label)).filter(|width| *width <= longest);
+        let column = widths.max().unwrap_or(0);
+        for (label, value) in entries {
+            let width = wrap::columns(label);
+            if width > column {
+                lines.push(hang(label, self.width, "  ", "  "));
+                lines.push(hang(value, self.width, "    ", "    "));
+            } else {
+                let first = format!("  {label}{}  ", " ".repeat(column - width));
+                let rest = " ".repeat(column + 4);
+                lines.push(hang(value, self.width, &first, &rest));
+            }
+        }
+        self.add(lines.join("\n"));
+    }
+
+    fn finish(self, style: TextStyle) -> String {
+        ink::render(&format!("{}\n", self.paragraphs.join("\n\n")), style.colour)
+    }
+}
+
+/// See [`crate::text`].
+pub(crate) fn write_run(run: &RunRecord, style: TextStyle) -> String {
+    let view = View::of_run(run);
+    let experiment = &run.plan.experiment;
+    let mut page = Page::new(style);
+    page.add(dye(Ink::Bold, &wrap(&clean(&wording::headline(run)), page.width)));
+    let decide = &experiment.decide;
+    let terms = wording::terms(&view, decide.margin.0, decide.confidence.0);
+    let subject = format!("{}: {terms}", clean(&experiment.name));
+    page.add(dye(Ink::Dim, &wrap(&clean(&subject), page.width)));
+    add_conclusions(&mut page, &view, run.verdicts.as_ref(), decide.margin.0);
+    let environment: Vec<(String, String)> =
+        environment::lines(run).into_iter().map(|(label, value)| (label.to_owned(), clean(&value))).collect();
+    page.add_list("Measured on", &environment);
+    page.add(wrap(&clean(&scope(run)), page.width));
+    add_ending(&mut page, run.verdicts.as_ref());
+    page.finish(style)
+}
+
+/// See [`crate::verdicts_text`].
+pub(crate) fn write_verdicts(verdicts: &Verdicts, style: TextStyle) -> String {
+    let view = View::of_verdicts(verdicts);
+    let mut page = Page::new(style);
+    page.add(dye(Ink::Bold, &wrap(&clean(&verdicts.headline), page.width)));
+    let terms = wording::terms(&view, verdicts.margin, verdicts.confidence);
+    page.add(dye(Ink::Dim, &wrap(&clean(&format!("{}: {terms}", verdicts.source)), page.width)));
+    add_conclusions(&mut page, &view, Some(verdicts), verdicts.margin);
+    let blocks = wording::block_count_sentence(verdicts);
+    let scope =
+        if verdicts.scope.is_empty() { blocks } else { format!("{blocks}, {}", clean(&verdicts.scope)) };
+    page.add(wrap(&format!("{scope}."), page.width));
+    add_ending(&mut page, Some(verdicts));
+    page.finish(style)
+}
+
+/// The table and everything that qualifies it.
+fn add_conclusions(page: &mut Page, view: &View<'_>, verdicts: Option<&Verdicts>, margin: f64) {
+    page.add(table::draw(view, margin, page.width));
+    if let Some(legend) = legend(view) {
+        page.add(dye(Ink::Dim, &wrap(&legend, page.width)));
+    }
+    let flags: Vec<String> = wording::flags(view, verdicts)
+        .into_iter()
+        .map(|(subject, name, message)| {
+            let subject = subject.map(|name| format!("{name}: ")).unwrap_or_default();
+            let mark = dye(Ink::Caution, "!");
+            hang(&clean(&format!("{subject}{name}: {message}")), page.width, &format!("{mark} "), "  ")
+        })
+        .collect();
+    page.add(flags.join("\n"));
+    let mut remarks: Vec<(String, String)> = Vec::new();
+    for (name, comparison) in view.comparisons() {
+        let outlook = if view.rehearsal { None } else { wording::outlook(comparison) };
+        for remark in [outlook, wording::unpaired(comparison), wording::mean_note(comparison)] {
+            remarks.extend(remark.map(|remark| (clean(&name), clean(&remark))));
+        }
+    }
+    page.add_list("What is open", &remarks);
+    if let Some(verdicts) = verdicts {
+        if let Some(noise) = &verdicts.noise {
+            page.add(wrap(&wording::noise_sentence(noise, verdicts.blocks.complete), page.width));
+        }
+        let verified: Vec<(String, String)> = verdicts
+            .evidence
+            .iter()
+            .map(|evidence| (clean(&evidence.configuration), clean(&evidence.sentence)))
+            .collect();
+        page.add_list("Verified", &verified);
+    }
+}
+
+/// How the columns are to be read, as far as it is not plain.
+fn legend(view: &View<'_>) -> Option<String> {
+    let compared = view.rows.iter().any(|row| row.comparison.is_some());
+    let better = "Ratios are of performance: above 0\u{a0}% (\u{d7}1) is better. Their intervals hold for all \
+                  comparisons and looks together; those of medians are context.";
+    let invalid = view.rows.iter().any(|row| row.trial_counts().1 > 0);
+    let invalid = invalid.then_some("inv.: not counted, because of a gate or in a discarded block.");
+    let sentences: Vec<&str> = compared.then_some(better).into_iter().chain(invalid).collect();
+    (!sentences.is_empty()).then(|| sentences.join(" "))
+}
+
+/// The lines for permanence. They are to be copied, so they are neither indented nor wrapped.
+fn add_ending(page: &mut Page, verdicts: Option<&Verdicts>) {
+    let lines = verdicts.map(|v| v.permanent.as_slice()).unwrap_or_default();
+    if lines.is_empty() {
+        return;
+    }
+    let lines: Vec<String> = lines.iter().map(|line| clean(line)).collect();
+    page.add(dye(Ink::Bold, "To make it permanent"));
+    page.add(lines.join("\n"));
+}
+
+/// How much was measured, on what, and whether more can follow.
+fn scope(run: &RunRecord) -> String {
+    let blocks = wording::blocks_sentence(run);
+    let scope = run.verdicts.as_ref().map(|v| v.scope.as_str()).unwrap_or_default();
+    let scope = if scope.is_empty() { String::new() } else { format!("; {scope}") };
+    let open = if run.finished { "" } else { " The run has not ended and can be resumed." };
+    format!("{blocks}{scope}.{open}")
+}

@@ -1,0 +1,165 @@
+//! The table of configurations on the terminal: two lines a row, so that it fits 80 columns.
+
+use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
+
+use iostone_model::verdict::{Comparison, Verdict};
+
+use super::ink::{Ink, clean, dye};
+use super::sparkline;
+use crate::figures::{NO_FIGURE, figure, percent, range, ratio};
+use crate::view::{Row, View};
+use crate::wording::verdict_words;
+
+/// Columns of the sparkline.
+const SPARK_COLUMNS: usize = 8;
+
+/// Space to the left of each column: little before figures, which are flushed right, more before words.
+const GAPS: [u16; 7] = [0, 1, 2, 2, 1, 1, 2];
+
+/// From this width on the interval stands beside its figure, not below.
+const WIDE: usize = 112;
+
+/// Draws every configuration, and the comparisons that belong to none.
+pub(super) fn draw(view: &View<'_>, margin: f64, width: usize) -> String {
+    if view.rows.is_empty() && view.unplaced.is_empty() {
+        return String::new();
+    }
+    let sparks = view.rows.iter().any(|row| row.values().count() > 1);
+    let between = if width >= WIDE { " " } else { "\n" };
+    let mut table = Table::new();
+    table
+        .load_style(presets::UTF8_HORIZONTAL_ONLY)
+        .set_content_arrangement(ContentArrangement::Dynamic)
+        .set_width(u16::try_from(width).unwrap_or(u16::MAX));
+    let mut header = vec![
+        // What stands in the first column says itself what it is, and a long title would squeeze the others.
+        String::new(),
+        format!("median{between}interval"),
+        format!("vs baseline{between}interval"),
+        "verdict".to_owned(),
+        "trials".to_owned(),
+        "cv".to_owned(),
+    ];
+    if sparks {
+        header.push("in order".to_owned());
+    }
+    table.set_header(header.into_iter().map(|title| Cell::new(dye(Ink::Dim, &title))));
+    for row in &view.rows {
+        table.add_row(cells(view, row, margin, sparks, between));
+    }
+    for comparison in &view.unplaced {
+        let [against, verdict] = compared(Some(comparison), false, margin, view.rehearsal, between);
+        let name = clean(&format!("{} {}", comparison.level, comparison.stratum));
+        table.add_row([name.trim().to_owned(), String::new(), against, verdict].map(Cell::new));
+    }
+    arrange(&mut table);
+    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    // Between rows white space parts better than rules do.
+    let is_rule = |line: &str| line.chars().all(|c| c == '\u{2500}');
+    let last = lines.len().saturating_sub(1);
+    let inner = |at: usize| at > 0 && at < last;
+    let lines: Vec<&str> = lines
+        .iter()
+        .enumerate()
+        .map(|(at, line)| if inner(at) && is_rule(line) { "" } else { line.as_str() })
+        .collect();
+    lines.join("\n").replace('\u{2550}', "\u{2500}")
+}
+
+/// Only the name's column gives way when the table is wider than the terminal.
+fn arrange(table: &mut Table) {
+    for (index, gap) in GAPS.into_iter().enumerate() {
+        let Some(column) = table.column_mut(index) else { continue };
+        column.set_padding((gap, 0));
+        if index > 0 {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+        if [1, 2, 4, 5].contains(&index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+}
+
+fn cells(view: &View<'_>, row: &Row<'_>, margin: f64, sparks: bool, between: &str) -> Vec<Cell> {
+    let mut name = dye(Ink::Bold, &clean(row.name));
+    if row.baseline {
+        name = format!("{name}\n(baseline)");
+    }
+    let [against, verdict] = compared(row.comparison, row.baseline, margin, view.rehearsal, between);
+    let (counting, invalid) = row.trial_counts();
+    let trials = if invalid > 0 { format!("{counting}\n+{invalid}\u{a0}inv.") } else { counting.to_string() };
+    let cv = row.summary.and_then(|summary| summary.cv).filter(|cv| cv.is_finite()).map(percent);
+    let mut texts = vec![name, median(view, row, between), against, verdict, trials, cv.unwrap_or_default()];
+    if sparks {
+        texts.push(spark(row));
+    }
+    texts.into_iter().map(Cell::new).collect()
+}
+
+/// The median over its interval, or why there is none.
+fn median(view: &View<'_>, row: &Row<'_>, between: &str) -> String {
+    let Some(median) = row.centre() else { return dye(Ink::Dim, NO_FIGURE) };
+    let interval = match row.median_interval() {
+        Some((low, high)) => dye(Ink::Dim, &bare(&range(view.unit, low, high), &figure(view.unit, median))),
+        None if row.trial_counts().0 < 6 => dye(Ink::Dim, "n<6: none"),
+        None => dye(Ink::Dim, "no interval"),
+    };
+    format!("{}{between}{interval}", figure(view.unit, median))
+}
+
+/// Drops the unit of a range that is that of the figure above it.
+fn bare(range: &str, figure: &str) -> String {
+    let unit = figure.split_once('\u{a0}').map(|(_, unit)| format!("\u{a0}{unit}")).unwrap_or_default();
+    match range.strip_suffix(unit.as_str()) {
+        Some(rest) if !rest.contains('\u{a0}') => rest.to_owned(),
+        _ => range.to_owned(),
+    }
+}
+
+/// The ratio over its interval, and the verdict.
+fn compared(
+    comparison: Option<&Comparison>,
+    baseline: bool,
+    margin: f64,
+    rehearsal: bool,
+    between: &str,
+) -> [String; 2] {
+    let Some(comparison) = comparison else {
+        let none = if baseline { dye(Ink::Dim, "\u{2014}") } else { String::new() };
+        return [none, String::new()];
+    };
+    let unpaired = comparison.unpaired.as_ref();
+    let ratio = ratio(
+        comparison.ratio.or(unpaired.map(|test| test.ratio)),
+        if comparison.ratio.is_some() {
+            comparison.ratio_interval
+        } else {
+            unpaired.map_or([None, None], |test| test.ratio_interval)
+        },
+    );
+    let interval = ratio.interval_with_unit().unwrap_or_else(|| "no interval".to_owned());
+    let against = format!("{}{between}{}", ratio.estimate, dye(Ink::Dim, &interval));
+    let words = verdict_words(comparison, margin, rehearsal);
+    let ink = match comparison.verdict {
+        _ if rehearsal => Ink::Dim,
+        Some(Verdict::Faster) => Ink::Good,
+        Some(Verdict::Slower) => Ink::Bad,
+        Some(Verdict::Equivalent) => Ink::Bold,
+        Some(Verdict::Undecided | Verdict::Unstable) => Ink::Caution,
+        None => Ink::Dim,
+    };
+    // The margin goes on a second line of its own.
+    let verdict = match words.split_once(" within ") {
+        Some((word, rest)) => format!("{}\nwithin\u{a0}{rest}", dye(ink, word)),
+        None => dye(ink, &words),
+    };
+    [against, verdict]
+}
+
+/// The configuration's own scale: the row shows drift within it, the columns beside show its size.
+fn spark(row: &Row<'_>) -> String {
+    let values: Vec<f64> = row.values().filter(|(_, counts)| *counts).map(|(value, _)| value).collect();
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    sparkline::draw(&values, (low, high), SPARK_COLUMNS)
+}

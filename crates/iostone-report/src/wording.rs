@@ -1,0 +1,248 @@
+//! Sentences that several formats share: what was decided, what is open, how the blocks went.
+
+use iostone_model::run::RunRecord;
+use iostone_model::verdict::{BlockCount, Comparison, NoiseFloor, Verdict, Verdicts};
+
+use crate::figures::{counted, declared_percent, percent, ratio, signed_percent};
+use crate::view::View;
+
+/// Why blocks were not counted, beyond so many reasons only their number is given.
+const REASONS_NAMED: usize = 3;
+
+/// The answer in one or two sentences, or why there is none yet.
+pub(crate) fn headline(run: &RunRecord) -> String {
+    if run.plan.quick {
+        let went = if run.trials.is_empty() {
+            "nothing has run yet"
+        } else if run.trials.iter().all(|trial| trial.valid) {
+            "every step ran, and every trial passed its gates"
+        } else {
+            "every step ran, but some trials failed their gates"
+        };
+        return format!("A rehearsal with shrunken sizes: {went}. It claims no verdict.");
+    }
+    match &run.verdicts {
+        Some(verdicts) if !verdicts.headline.is_empty() => verdicts.headline.clone(),
+        _ if run.trials.is_empty() => "No verdict: no trial has run yet.".to_owned(),
+        _ => {
+            let complete = run.blocks.iter().filter(|block| block.counted).count() as u64;
+            let minimum = run.plan.experiment.decide.blocks.min;
+            let done = counted(complete, "block");
+            format!("No verdict yet: {done} complete, and none is given before {minimum}.")
+        }
+    }
+}
+
+/// The verdict's word with what it needs to be understood: "equivalent within 3 %".
+pub(crate) fn verdict_words(comparison: &Comparison, margin: f64, rehearsal: bool) -> String {
+    match comparison.verdict {
+        _ if rehearsal => "none claimed".to_owned(),
+        Some(Verdict::Equivalent) => format!("equivalent within {}", declared_percent(margin)),
+        Some(verdict) => verdict.word().to_owned(),
+        None if comparison.unpaired.is_some() => "not blocked".to_owned(),
+        None => "no verdict".to_owned(),
+    }
+}
+
+/// A comparison in one sentence, for readers who do not see the figure.
+pub(crate) fn comparison_sentence(
+    name: &str,
+    comparison: &Comparison,
+    margin: f64,
+    rehearsal: bool,
+) -> String {
+    let ratio = ratio(comparison.ratio, comparison.ratio_interval);
+    let interval = ratio.interval_with_unit().map(|text| format!(", interval {text}")).unwrap_or_default();
+    let verdict = verdict_words(comparison, margin, rehearsal);
+    format!("{name} against {}: {verdict}, typical ratio {}{interval}", comparison.baseline, ratio.estimate)
+}
+
+/// With an undecided comparison: what is ruled out, and what more blocks would bring.
+pub(crate) fn outlook(comparison: &Comparison) -> Option<String> {
+    if comparison.verdict != Some(Verdict::Undecided) {
+        return None;
+    }
+    let sentences: Vec<String> =
+        [ruled_out(comparison.ratio_interval), forecast(comparison)].into_iter().flatten().collect();
+    Some(sentences.join(" "))
+}
+
+/// "More than 2.1 % slower and more than 5.0 % faster are ruled out."
+fn ruled_out([low, high]: [Option<f64>; 2]) -> Option<String> {
+    let usable = |value: Option<f64>| value.filter(|v| v.is_finite() && *v > 0.0);
+    let as_change = |ratio: f64| {
+        if (0.5..=1.5).contains(&ratio) {
+            percent((ratio - 1.0).abs())
+        } else {
+            format!(
+                "a factor of {}",
+                crate::figures::factor_digits(if ratio < 1.0 { 1.0 / ratio } else { ratio })
+            )
+        }
+    };
+    let slower =
+        usable(low).filter(|low| *low < 1.0).map(|low| format!("more than {} slower", as_change(low)));
+    let faster =
+        usable(high).filter(|high| *high > 1.0).map(|high| format!("more than {} faster", as_change(high)));
+    match (slower, faster) {
+        (Some(slower), Some(faster)) => Some(format!("Ruled out: {slower}, {faster}.")),
+        (Some(one), None) | (None, Some(one)) => Some(format!("Ruled out: {one}.")),
+        (None, None) => Some("Nothing is ruled out yet.".to_owned()),
+    }
+}
+
+fn forecast(comparison: &Comparison) -> Option<String> {
+    let forecast = comparison.forecast?;
+    let sentence = match (forecast.difference_at, forecast.equivalence_at) {
+        (Some(d), Some(e)) if d == e => format!("About {d} blocks would settle it."),
+        (Some(d), Some(e)) => {
+            format!(
+                "About {d} blocks would show a difference of the size seen, about {e} that there is none that matters."
+            )
+        }
+        (Some(d), None) => format!("About {d} blocks would show a difference of the size seen."),
+        (None, Some(e)) => format!("About {e} blocks would show that there is no difference that matters."),
+        (None, None) => format!(
+            "At this spread not even the budget of {} would settle it.",
+            counted(forecast.budget.into(), "block")
+        ),
+    };
+    Some(sentence)
+}
+
+/// With an unblocked comparison: what the exact unpaired test says.
+pub(crate) fn unpaired(comparison: &Comparison) -> Option<String> {
+    let test = comparison.unpaired.as_ref()?;
+    let kind = if test.exact { "exact" } else { "approximate" };
+    let ratio = ratio(Some(test.ratio), test.ratio_interval);
+    let interval =
+        ratio.interval_with_unit().map_or_else(|| ", no interval".to_owned(), |text| format!(" {text}"));
+    Some(format!(
+        "Not blocked, so no verdict: {} + {} figures, typical ratio {}{interval}, {kind} Wilcoxon-Mann-Whitney p = {}.",
+        test.sizes[0],
+        test.sizes[1],
+        ratio.estimate,
+        p_value(test.p_value)
+    ))
+}
+
+fn p_value(p: f64) -> String {
+    if p < 0.001 { format!("{p:.1e}") } else { format!("{p:.3}") }
+}
+
+/// "11 blocks (22 trials), 1 discarded: steal 7.1 % of CPU time, limit 5 %".
+pub(crate) fn blocks_sentence(run: &RunRecord) -> String {
+    let complete = run.blocks.iter().filter(|block| block.counted).count() as u64;
+    let discarded: Vec<String> = discards(run).into_iter().map(|discard| discard.reason).collect();
+    let trials = run.trials.len() as u64;
+    let mut sentence = format!("{} ({})", counted(complete, "block"), counted(trials, "trial"));
+    if !discarded.is_empty() {
+        let mut reasons = discarded.clone();
+        reasons.sort();
+        reasons.dedup();
+        let more = reasons.len().saturating_sub(REASONS_NAMED);
+        let named: Vec<String> = reasons.into_iter().take(REASONS_NAMED).collect();
+        let rest = if more > 0 { format!("; and {more} more reasons") } else { String::new() };
+        sentence = format!("{sentence}, {} discarded: {}{rest}", discarded.len(), named.join("; "));
+    }
+    sentence
+}
+
+/// The same from verdicts alone.
+pub(crate) fn block_count_sentence(verdicts: &Verdicts) -> String {
+    let BlockCount { complete, discarded, maximum } = verdicts.blocks;
+    let trials: u64 =
+        verdicts.configurations.iter().map(|c| u64::from(c.trials) + u64::from(c.invalid_trials)).sum();
+    if complete == 0 && discarded == 0 {
+        return format!("{}, not in blocks", counted(trials, "figure"));
+    }
+    let mut sentence = format!("{} ({})", counted(complete.into(), "block"), counted(trials, "figure"));
+    if discarded > 0 {
+        sentence = format!("{sentence}, {discarded} discarded");
+    }
+    if maximum > 0 { format!("{sentence}, budget {maximum}") } else { sentence }
+}
+
+/// A block that was not counted, and the trials that were lost with it.
+#[derive(Debug)]
+pub(crate) struct Discard {
+    /// The block's number in the seed's stream of orders, from 0.
+    pub(crate) block: u32,
+    /// What the gate said, or "interrupted".
+    pub(crate) reason: String,
+    /// The trials that failed a gate themselves: number and configuration.
+    pub(crate) failed: Vec<(u32, String)>,
+}
+
+/// Every block that was not counted, with the gates' own messages.
+pub(crate) fn discards(run: &RunRecord) -> Vec<Discard> {
+    let not_counted = run.blocks.iter().filter(|block| !block.counted);
+    not_counted
+        .map(|block| {
+            let failed = run.trials.iter().filter(|trial| trial.block == block.number && !trial.valid);
+            let mut messages: Vec<&str> = failed
+                .clone()
+                .flat_map(|trial| trial.gates.iter().filter(|gate| !gate.passed))
+                .map(|gate| gate.message.as_str())
+                .collect();
+            messages.dedup();
+            let own = block.reason.as_deref().unwrap_or("not complete");
+            let reason = if messages.is_empty() { own.to_owned() } else { messages.join("; ") };
+            let failed = failed.map(|trial| (trial.number, trial.configuration.clone())).collect();
+            Discard { block: block.number, reason, failed }
+        })
+        .collect()
+}
+
+/// With identical levels: what this machine's noise hides.
+pub(crate) fn noise_sentence(noise: &NoiseFloor, blocks: u32) -> String {
+    format!(
+        "Noise of this machine, from identical levels: ratios within a block spread by {} (robust standard deviation). \
+         The {} measured would show a difference of {} or more, {} one of {} or more (80 % power).",
+        percent(noise.sigma),
+        counted(blocks.into(), "block"),
+        percent(noise.detectable_at_run),
+        counted(noise.budget.into(), "block"),
+        percent(noise.detectable)
+    )
+}
+
+/// The metric and the terms of the decision: "throughput, higher is better; margin 3 %, confidence 95 %".
+pub(crate) fn terms(view: &View<'_>, margin: f64, confidence: f64) -> String {
+    format!(
+        "{}, {}; margin {}, confidence {}",
+        view.metric_title(),
+        view.direction_words(),
+        declared_percent(margin),
+        declared_percent(confidence)
+    )
+}
+
+/// Where the mean of the blocks tells another story than the typical block: a few very bad trials.
+pub(crate) fn mean_note(comparison: &Comparison) -> Option<String> {
+    let (typical, mean) = (comparison.ratio?, comparison.mean_ratio?);
+    let apart = (mean / typical).ln().abs();
+    let told = apart.is_finite() && apart > 0.01;
+    told.then(|| {
+        format!(
+            "mean of the blocks {}, typical block {}",
+            signed_percent(mean - 1.0),
+            signed_percent(typical - 1.0)
+        )
+    })
+}
+
+/// Every flag with where it belongs: the run (none), or a comparison's name.
+pub(crate) fn flags<'a>(
+    view: &View<'a>,
+    verdicts: Option<&'a Verdicts>,
+) -> Vec<(Option<String>, &'a str, &'a str)> {
+    let of_run = verdicts.map(|v| v.flags.as_slice()).unwrap_or_default();
+    let of_run = of_run.iter().map(|flag| (None, flag.name.as_str(), flag.message.as_str()));
+    let several = view.comparisons().len() > 1;
+    let of_comparisons = view.comparisons().into_iter().flat_map(move |(name, comparison)| {
+        let name = several.then_some(name);
+        comparison.flags.iter().map(move |flag| (name.clone(), flag.name.as_str(), flag.message.as_str()))
+    });
+    of_run.chain(of_comparisons).collect()
+}

@@ -1,0 +1,14 @@
+//! The commands, one file a verb.
+
+pub(crate) mod agent;
+pub(crate) mod cleanup;
+pub(crate) mod demo;
+pub(crate) mod doctor;
+mod dry_run;
+pub(crate) mod io;
+pub(crate) mod judge;
+pub(crate) mod list;
+pub(crate) mod report;
+pub(crate) mod run;
+pub(crate) mod schema;
+pub(crate) mod show;

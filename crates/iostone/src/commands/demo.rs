@@ -1,0 +1,64 @@
+//! `iostone demo`: the main job on an embedded experiment, sized for three minutes.
+
+use anyhow::Result;
+use iostone_lab::PlanOptions;
+
+use crate::cli::{DemoArguments, RunArguments};
+use crate::exit_code::ExitCode;
+use crate::printer::Printer;
+use crate::{commands, interrupt};
+
+const BARRIER: &str = include_str!("../../../../experiments/barrier.toml");
+const FLUSH_PRICE: &str = include_str!("../../../../experiments/flush-price.toml");
+
+/// Short trials on a small disk, ten blocks at most, and an end after three minutes whatever has been found.
+const SHORT: &[&str] = &[
+    "decide.blocks={ min = 6, max = 10 }",
+    "decide.time=165s",
+    "trials.settle=200ms",
+    "workload.ramp_time=500ms",
+    "workload.runtime=4s",
+    "workload.size=64MiB",
+];
+const SMALL_VOLUME: &str = "stack.volume.size=256MiB";
+
+pub(crate) fn demo(arguments: &DemoArguments, printer: &mut Printer) -> Result<ExitCode> {
+    let root = rustix::process::geteuid().is_root();
+    let (name, text) = if root { ("barrier.toml", BARRIER) } else { ("flush-price.toml", FLUSH_PRICE) };
+    let mut set: Vec<String> = SHORT.iter().map(|&setting| setting.to_owned()).collect();
+    if root {
+        set.push(SMALL_VOLUME.to_owned());
+    } else {
+        printer.note(
+            "Without root no disk can be made for the barrier question; this measures what a flush costs in this \
+             directory instead.",
+        );
+    }
+    set.extend(arguments.set.iter().cloned());
+    let experiment = commands::run::parse(name, text, &set, printer)?;
+    let run = RunArguments {
+        file: None,
+        dry_run: false,
+        set: Vec::new(),
+        resume: None,
+        aa: false,
+        quick: false,
+        json: arguments.json,
+        runs: arguments.runs.clone(),
+    };
+    let code = commands::run::start(
+        experiment,
+        text,
+        PlanOptions::default(),
+        &run,
+        interrupt::stop_flag(),
+        printer,
+    )?;
+    if !root {
+        let program = std::env::args().next().unwrap_or_else(|| "iostone".to_owned());
+        printer.note(format_args!(
+            "\nFor the barrier question itself, on a disk made for it: sudo {program} demo"
+        ));
+    }
+    Ok(code)
+}

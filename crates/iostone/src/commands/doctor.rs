@@ -1,0 +1,205 @@
+//! `iostone doctor`: what this machine can do, what is missing, the command that helps, and what it blocks.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use anyhow::Result;
+use iostone_engine::uring_available;
+use iostone_lab::Link;
+use iostone_machine::toolbox::TOOLS;
+use iostone_machine::{InProcess, StopFlag};
+use iostone_model::environment::Environment;
+use serde::Serialize;
+
+use crate::cli::DoctorArguments;
+use crate::exit_code::ExitCode;
+use crate::printer::{Printer, bold};
+
+/// How it stands with one thing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum State {
+    Ready,
+    /// iostone works without it, but knows or does less.
+    Limited,
+    Missing,
+}
+
+#[derive(Debug, Serialize)]
+struct Finding {
+    name: String,
+    state: State,
+    /// What was found.
+    found: String,
+    /// The command that helps.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    help: Option<String>,
+    /// The experiments that cannot run without it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    blocks: Vec<&'static str>,
+}
+
+#[derive(Debug, Serialize)]
+struct Diagnosis {
+    schema: &'static str,
+    machine: Vec<(String, String)>,
+    findings: Vec<Finding>,
+}
+
+const LOOP_EXPERIMENTS: &str = "every experiment on a `loop` volume, such as experiments/barrier.toml";
+const BLOCK_EXPERIMENTS: &str = "every experiment on a `block` volume";
+
+pub(crate) fn doctor(arguments: &DoctorArguments, printer: &mut Printer) -> Result<ExitCode> {
+    let mut machine = InProcess::new(StopFlag::default());
+    let environment = Link(&mut machine).describe()?;
+    let mut findings = vec![root(&environment), loop_devices(), ext4()];
+    findings.extend(tools(&environment));
+    findings.extend([io_uring(), pressure(&environment), cgroups(&environment)]);
+    let diagnosis = Diagnosis {
+        schema: "iostone/doctor/1",
+        machine: iostone_probe::describe(&environment)
+            .into_iter()
+            .map(|(label, value)| (label.to_owned(), value))
+            .collect(),
+        findings,
+    };
+    if arguments.json {
+        printer.data(&format!("{}\n", serde_json::to_string_pretty(&diagnosis)?));
+    } else {
+        printer.data(&in_text(&diagnosis)?);
+    }
+    Ok(ExitCode::Success)
+}
+
+fn finding(name: &str, state: State, found: impl Into<String>) -> Finding {
+    Finding { name: name.to_owned(), state, found: found.into(), help: None, blocks: Vec::new() }
+}
+
+fn root(environment: &Environment) -> Finding {
+    if environment.root {
+        return finding("root", State::Ready, "running as root");
+    }
+    Finding {
+        help: Some("sudo iostone ...".to_owned()),
+        blocks: vec![LOOP_EXPERIMENTS, BLOCK_EXPERIMENTS],
+        ..finding("root", State::Missing, "not root; only `directory` volumes can be used")
+    }
+}
+
+fn loop_devices() -> Finding {
+    if Path::new("/dev/loop-control").exists() {
+        return finding("loop devices", State::Ready, "/dev/loop-control is there");
+    }
+    Finding {
+        help: Some("modprobe loop".to_owned()),
+        blocks: vec![LOOP_EXPERIMENTS],
+        ..finding(
+            "loop devices",
+            State::Missing,
+            "no /dev/loop-control; inside a container it must be handed in",
+        )
+    }
+}
+
+fn ext4() -> Finding {
+    let known = std::fs::read_to_string("/proc/filesystems")
+        .is_ok_and(|filesystems| filesystems.lines().any(|line| line.trim() == "ext4"));
+    if known {
+        return finding("ext4", State::Ready, "the kernel knows it");
+    }
+    // A module is loaded upon the first mount, so absence from the list is no proof.
+    Finding {
+        help: Some("modprobe ext4".to_owned()),
+        ..finding(
+            "ext4",
+            State::Limited,
+            "the kernel does not list it; it may be a module that mount(2) loads",
+        )
+    }
+}
+
+fn tools(environment: &Environment) -> Vec<Finding> {
+    TOOLS
+        .iter()
+        .map(|tool| match environment.tools.get(tool.name) {
+            Some(Some(version)) => finding(tool.name, State::Ready, version.clone()),
+            _ => Finding {
+                help: Some(tool.install_command()),
+                blocks: if tool.needed_for_ext4 {
+                    vec!["every experiment with an ext4 filesystem, such as experiments/barrier.toml"]
+                } else {
+                    Vec::new()
+                },
+                ..finding(
+                    tool.name,
+                    if tool.needed_for_ext4 { State::Missing } else { State::Limited },
+                    format!("not installed; it {}", tool.purpose),
+                )
+            },
+        })
+        .collect()
+}
+
+fn io_uring() -> Finding {
+    match uring_available() {
+        Ok(()) => finding("io_uring", State::Ready, "the kernel grants rings"),
+        Err(reason) => Finding {
+            help: reason
+                .contains("io_uring_disabled")
+                .then(|| "sysctl kernel.io_uring_disabled=0".to_owned()),
+            blocks: vec!["every `io` workload with an iodepth above 1"],
+            ..finding("io_uring", State::Limited, format!("{reason}; synchronous calls are used instead"))
+        },
+    }
+}
+
+fn pressure(environment: &Environment) -> Finding {
+    if environment.pressure_stall_information {
+        return finding("pressure stalls", State::Ready, "the kernel accounts for them");
+    }
+    Finding {
+        help: Some("boot with psi=1".to_owned()),
+        ..finding(
+            "pressure stalls",
+            State::Limited,
+            "the kernel does not account for them; trials lack that signal",
+        )
+    }
+}
+
+fn cgroups(environment: &Environment) -> Finding {
+    let mode = environment.cgroup.mode.as_str();
+    let state = if mode == "none" { State::Limited } else { State::Ready };
+    finding("control groups", state, format!("{mode}; throttling by a CPU quota is watched"))
+}
+
+fn in_text(diagnosis: &Diagnosis) -> Result<String, std::fmt::Error> {
+    let mut text = String::new();
+    for (label, value) in &diagnosis.machine {
+        writeln!(text, "{label:<16} {value}")?;
+    }
+    text.push('\n');
+    for finding in &diagnosis.findings {
+        let mark = match finding.state {
+            State::Ready => "✓",
+            State::Limited => "-",
+            State::Missing => "!",
+        };
+        writeln!(text, "{mark} {:<16} {}", finding.name, finding.found)?;
+        for blocked in &finding.blocks {
+            writeln!(text, "  {:<16} blocks {blocked}", "")?;
+        }
+        if let Some(help) = &finding.help {
+            writeln!(text, "  {:<16} {}", "", bold(help))?;
+        }
+    }
+    let count = |state: State| diagnosis.findings.iter().filter(|finding| finding.state == state).count();
+    let verdict = match (count(State::Missing), count(State::Limited)) {
+        (0, 0) => "Everything is there.".to_owned(),
+        (0, limited) => format!("Everything needed is there; {limited} of the rest would tell more."),
+        (1, _) => "One thing is missing.".to_owned(),
+        (missing, _) => format!("{missing} things are missing."),
+    };
+    writeln!(text, "\n{verdict}")?;
+    Ok(text)
+}

@@ -1,0 +1,176 @@
+//! `iostone run --dry-run`: every step of every configuration, and what it will take. Touches nothing.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use anyhow::Result;
+use iostone_lab::{Estimate, estimate};
+use iostone_model::experiment::{Configuration, Workload};
+use iostone_model::run::Plan;
+use iostone_model::units::Bytes;
+use iostone_stack::{PlannedStep, plan_steps};
+use serde::Serialize;
+
+use crate::printer::{Printer, bold};
+use crate::progress::in_words;
+
+#[derive(Serialize)]
+struct DryRun<'a> {
+    schema: &'static str,
+    plan: &'a Plan,
+    configurations: Vec<ConfigurationSteps<'a>>,
+    trials_at_least: u32,
+    trials_at_most: u32,
+    seconds_at_least: Option<f64>,
+    seconds_at_most: Option<f64>,
+    disk_bytes: u64,
+}
+
+#[derive(Serialize)]
+struct ConfigurationSteps<'a> {
+    name: &'a str,
+    steps: Vec<PlannedStep>,
+}
+
+pub(crate) fn print(plan: &Plan, runs: &Path, json: bool, printer: &mut Printer) -> Result<()> {
+    let estimate = estimate(plan);
+    let date = plan.created_at.get(..10).unwrap_or_default();
+    let directory = runs.join(format!("{date}-{}-{}", plan.experiment.name, plan.run_id));
+    let configurations: Vec<ConfigurationSteps<'_>> = plan
+        .experiment
+        .configurations
+        .iter()
+        .map(|configuration| ConfigurationSteps {
+            name: &configuration.name,
+            steps: steps(configuration, plan, &directory),
+        })
+        .collect();
+    if json {
+        let document = DryRun {
+            schema: "iostone/dry-run/1",
+            plan,
+            configurations,
+            trials_at_least: estimate.trials.0,
+            trials_at_most: estimate.trials.1,
+            seconds_at_least: estimate.least.map(|time| time.as_secs_f64()),
+            seconds_at_most: estimate.most.map(|time| time.as_secs_f64()),
+            disk_bytes: estimate.disk.0,
+        };
+        printer.data(&format!("{}\n", serde_json::to_string_pretty(&document)?));
+    } else {
+        printer.data(&in_text(plan, &directory, &configurations, &estimate)?);
+    }
+    Ok(())
+}
+
+/// The stack's steps with the workload's between building and undoing.
+fn steps(configuration: &Configuration, plan: &Plan, directory: &Path) -> Vec<PlannedStep> {
+    let mut steps = plan_steps(&configuration.stack, directory);
+    let undoing = steps.iter().position(|step| step.layer == "undo").unwrap_or(steps.len());
+    let settle = plan.experiment.trials.settle;
+    let own = [
+        workload_preparation(&configuration.workload),
+        Some((format!("rest until the devices are idle over {settle}"), 0)),
+        Some((workload_text(&configuration.workload), 0)),
+        Some(("read every setting back once more".to_owned(), 0)),
+    ];
+    let own = own.into_iter().flatten().map(|(text, bytes)| PlannedStep {
+        layer: "workload".to_owned(),
+        text,
+        creates: None,
+        bytes,
+    });
+    steps.splice(undoing..undoing, own);
+    steps
+}
+
+fn workload_preparation(workload: &Workload) -> Option<(String, u64)> {
+    match workload {
+        Workload::Io(io) => io.size.map(|size| {
+            (format!("lay out a file of {size} with random data, sync it, drop it from the cache"), size.0)
+        }),
+        Workload::Command(_) => None,
+    }
+}
+
+fn workload_text(workload: &Workload) -> String {
+    match workload {
+        Workload::Io(io) => {
+            let mut text = format!("io {} bs={} iodepth={}", io.rw.word(), io.bs, io.iodepth);
+            if io.numjobs > 1 {
+                let _ = write!(text, " numjobs={}", io.numjobs);
+            }
+            for (name, every) in [("fsync", io.fsync), ("fdatasync", io.fdatasync)] {
+                if every > 0 {
+                    let _ = write!(text, " {name}={every}");
+                }
+            }
+            if io.direct {
+                text.push_str(" direct");
+            }
+            if !io.ramp_time.0.is_zero() {
+                let _ = write!(text, ", {} not counted", io.ramp_time);
+            }
+            if let Some(runtime) = io.runtime {
+                let _ = write!(text, ", {runtime} counted");
+            }
+            if let Some(size) = io.io_size {
+                let _ = write!(text, ", at most {size}");
+            }
+            text
+        }
+        Workload::Command(command) => format!("run {}", command.argv.join(" ")),
+    }
+}
+
+fn in_text(
+    plan: &Plan,
+    directory: &Path,
+    configurations: &[ConfigurationSteps<'_>],
+    estimate: &Estimate,
+) -> Result<String, std::fmt::Error> {
+    let experiment = &plan.experiment;
+    let mut text = String::new();
+    writeln!(text, "{}", bold(experiment.question.as_deref().unwrap_or(&experiment.name)))?;
+    writeln!(text, "would run in {}, seed {}\n", directory.display(), plan.seed)?;
+    for ConfigurationSteps { name, steps } in configurations {
+        let baseline = plan.experiment.configurations.iter().any(|configuration| {
+            configuration.name == **name
+                && experiment.compared_level(configuration) == experiment.baseline_level
+        });
+        writeln!(text, "{}{}", bold(name), if baseline { " (baseline)" } else { "" })?;
+        for step in steps {
+            writeln!(text, "  {:<10} {}", step.layer, step.text)?;
+        }
+        text.push('\n');
+    }
+    let range = |(least, most): (u32, u32)| {
+        if least == most { least.to_string() } else { format!("{least} to {most}") }
+    };
+    let blocks = experiment.decide.blocks;
+    writeln!(
+        text,
+        "{} trials in {} blocks of {}, with {} unrecorded of each configuration first",
+        range(estimate.trials),
+        range((blocks.min, blocks.max)),
+        configurations.len(),
+        experiment.trials.warmups
+    )?;
+    writeln!(text, "time    {}", time(estimate))?;
+    let disk =
+        if estimate.disk == Bytes(0) { "next to nothing".to_owned() } else { estimate.disk.approximate() };
+    writeln!(text, "disk    {disk} at a time, removed afterwards; some MiB of records stay")?;
+    writeln!(text, "nothing was touched")?;
+    Ok(text)
+}
+
+fn time(estimate: &Estimate) -> String {
+    match (estimate.least, estimate.most, estimate.a_trial) {
+        (Some(least), Some(most), Some(trial)) if least < most => {
+            format!("about {} to {}, {} a trial", in_words(least), in_words(most), in_words(trial))
+        }
+        (_, Some(most), Some(trial)) => format!("about {}, {} a trial", in_words(most), in_words(trial)),
+        (_, Some(most), None) => format!("only the workload knows; at most {}", in_words(most)),
+        _ => "only the workload knows; `decide.time` bounds the run, `workload.timeout` a trial".to_owned(),
+    }
+}

@@ -1,0 +1,211 @@
+//! `iostone io`: the load engine by itself.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use anyhow::{Result, anyhow};
+use iostone_engine::{EngineChoice, EngineKind, Job, LatencyHistogram, Outcome, Rw, Stamp, WriteSync};
+use iostone_machine::Failure;
+use iostone_model::experiment::{BlockVolume, Filesystem, Mount, Queue, Stack, Volume};
+use iostone_model::metric::Unit;
+use iostone_stack::Session;
+
+use crate::cli::IoArguments;
+use crate::exit_code::ExitCode;
+use crate::interrupt;
+use crate::printer::{Printer, bold};
+
+/// The job ended early; its figures were printed.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}")]
+pub(crate) struct IoFailed {
+    pub(crate) reason: String,
+    pub(crate) interrupted: bool,
+}
+
+pub(crate) fn io(arguments: &IoArguments, printer: &mut Printer) -> Result<ExitCode> {
+    let stop = interrupt::stop_flag();
+    let job = job(arguments)?;
+    refuse_devices(&job)?;
+    let outcome = iostone_engine::run(&job, &stop, &mut |_| {}).map_err(anyhow::Error::new)?;
+    if arguments.json {
+        printer.data(&format!("{}\n", serde_json::to_string_pretty(&document(&job, &outcome))?));
+    } else {
+        printer.data(&in_text(&job, &outcome)?);
+    }
+    if let Some(fault) = &outcome.error {
+        return Err(IoFailed { reason: fault.to_string(), interrupted: false }.into());
+    }
+    if outcome.interrupted {
+        return Err(IoFailed {
+            reason: "interrupted; the figures cover the time before".to_owned(),
+            interrupted: true,
+        }
+        .into());
+    }
+    Ok(ExitCode::Success)
+}
+
+fn job(arguments: &IoArguments) -> Result<Job> {
+    let rw = match arguments.rw.as_str() {
+        "read" => Rw::Read,
+        "write" => Rw::Write,
+        "randread" => Rw::RandRead,
+        "randwrite" => Rw::RandWrite,
+        other => return Err(anyhow!("`{other}` is not a value of `--rw`")),
+    };
+    let seed = match arguments.seed {
+        Some(seed) => seed,
+        None => {
+            let mut bytes = [0u8; 8];
+            rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+            u64::from_ne_bytes(bytes)
+        }
+    };
+    Ok(Job {
+        target: arguments.filename.clone(),
+        rw,
+        bs: arguments.bs,
+        iodepth: arguments.iodepth,
+        size: arguments.size,
+        direct: arguments.direct,
+        fsync: arguments.fsync,
+        fdatasync: arguments.fdatasync,
+        sync: match arguments.sync.as_str() {
+            "dsync" => WriteSync::Dsync,
+            "sync" => WriteSync::Sync,
+            _ => WriteSync::None,
+        },
+        runtime: arguments.runtime,
+        io_size: arguments.io_size,
+        ramp_time: arguments.ramp_time,
+        engine: match arguments.engine.as_str() {
+            "io_uring" => EngineChoice::IoUring,
+            "sync" => EngineChoice::Sync,
+            _ => EngineChoice::Auto,
+        },
+        stamp: Stamp::PerBatch,
+        seed,
+        numjobs: arguments.numjobs,
+        layout: true,
+        invalidate: true,
+    })
+}
+
+/// Writing to a block device destroys what is on it, so it passes the guard first.
+fn refuse_devices(job: &Job) -> Result<()> {
+    use std::os::unix::fs::FileTypeExt;
+    let device = std::fs::metadata(&job.target).is_ok_and(|metadata| metadata.file_type().is_block_device());
+    if device && job.rw.writes() {
+        let stack = Stack {
+            volume: Volume::Block(BlockVolume { devices: vec![std::path::absolute(&job.target)?] }),
+            queue: Queue::default(),
+            filesystem: Filesystem::None,
+            mount: Mount::default(),
+        };
+        Session::preflight(&stack, false, Path::new("/")).map_err(Failure::from)?;
+    }
+    Ok(())
+}
+
+fn percentiles(histogram: &LatencyHistogram) -> serde_json::Value {
+    let at = |share: f64| histogram.percentile_ns(share);
+    serde_json::json!({
+        "count": histogram.count(),
+        "mean_ns": histogram.mean_ns(),
+        "min_ns": histogram.min_ns(),
+        "p50_ns": at(0.5),
+        "p90_ns": at(0.9),
+        "p99_ns": at(0.99),
+        "p99_9_ns": at(0.999),
+        "p99_99_ns": at(0.9999),
+        "max_ns": histogram.max_ns(),
+    })
+}
+
+fn document(job: &Job, outcome: &Outcome) -> serde_json::Value {
+    serde_json::json!({
+        "schema": "iostone/io/1",
+        "job": job,
+        "engine": outcome.engine,
+        "open_flags": outcome.open_flags,
+        "elapsed_seconds": outcome.elapsed.0.as_secs_f64(),
+        "iops": outcome.iops(),
+        "throughput_bytes_per_second": outcome.throughput_bytes_per_second(),
+        "reads": { "ios": outcome.reads.ios, "bytes": outcome.reads.bytes.0, "latency": percentiles(&outcome.reads.latency) },
+        "writes": { "ios": outcome.writes.ios, "bytes": outcome.writes.bytes.0, "latency": percentiles(&outcome.writes.latency) },
+        "syncs": { "count": outcome.syncs.count, "latency": percentiles(&outcome.syncs.latency) },
+        "durable_write_latency": percentiles(&outcome.syncs.durable_write),
+        "ramp_ios": outcome.ramp_ios,
+        "ios_per_100ms": outcome.series.ios,
+        "cpu_user_seconds": outcome.cpu.process.user.0.as_secs_f64(),
+        "cpu_system_seconds": outcome.cpu.process.system.0.as_secs_f64(),
+        "punted": outcome.punted(),
+        "stamp": outcome.stamp,
+        "clock": outcome.clock,
+        "interrupted": outcome.interrupted,
+        "error": outcome.error,
+        "layout": outcome.layout,
+    })
+}
+
+fn in_text(job: &Job, outcome: &Outcome) -> Result<String, std::fmt::Error> {
+    let mut text = String::new();
+    let rate = Unit::PerSecond.format(outcome.iops());
+    let throughput = Unit::BytesPerSecond.format(outcome.throughput_bytes_per_second());
+    writeln!(text, "{}", bold(&format!("{rate}, {throughput}")))?;
+    let engine = match outcome.engine.kind {
+        EngineKind::IoUring => "io_uring",
+        EngineKind::Sync => "synchronous calls",
+    };
+    writeln!(
+        text,
+        "{} of {} in {:.2} s, {} bytes each, by {engine} ({})",
+        outcome.ios(),
+        if job.rw.writes() { "writes" } else { "reads" },
+        outcome.elapsed.0.as_secs_f64(),
+        outcome.bs.0,
+        outcome.engine.reason
+    )?;
+    if outcome.layout.written.0 > 0 {
+        writeln!(text, "laid out {} with random data first", outcome.layout.written.approximate())?;
+    }
+    writeln!(
+        text,
+        "\n{:<16}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}",
+        "latency", "mean", "p50", "p90", "p99", "p99.9", "p99.99", "max"
+    )?;
+    for (name, histogram) in [
+        ("reads", &outcome.reads.latency),
+        ("writes", &outcome.writes.latency),
+        ("syncs", &outcome.syncs.latency),
+        ("write + sync", &outcome.syncs.durable_write),
+    ] {
+        if histogram.is_empty() {
+            continue;
+        }
+        write!(text, "{name:<16}")?;
+        let mean = histogram.mean_ns().map(|ns| ns / 1e9);
+        let share = |share: f64| histogram.percentile_ns(share).map(|ns| ns as f64 / 1e9);
+        let max = histogram.max_ns().map(|ns| ns as f64 / 1e9);
+        for value in [mean, share(0.5), share(0.9), share(0.99), share(0.999), share(0.9999), max] {
+            write!(text, "{:>10}", value.map(|seconds| Unit::Seconds.format(seconds)).unwrap_or_default())?;
+        }
+        text.push('\n');
+    }
+    let cpu = outcome.cpu.process.total_seconds() / outcome.ios().max(1) as f64;
+    writeln!(
+        text,
+        "\n{} of CPU time an operation, kernel workers included; seed {}",
+        Unit::Seconds.format(cpu),
+        outcome.seed
+    )?;
+    if outcome.punted() {
+        writeln!(
+            text,
+            "! the kernel handed requests to {} worker threads: `--engine sync` may be faster here",
+            outcome.io_workers
+        )?;
+    }
+    Ok(text)
+}

@@ -1,0 +1,171 @@
+//! `iostone run`: runs an experiment, or goes on with one.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use iostone_lab::{Conductor, LabError, Link, PlanOptions, RunDirectory, make_plan};
+use iostone_machine::{InProcess, Machine, Remote, StopFlag};
+use iostone_model::experiment::{Experiment, MachineSpec, Override, read};
+use iostone_model::run::Plan;
+use iostone_stack::{CleanupReport, JournalOutcome};
+
+use crate::cli::RunArguments;
+use crate::exit_code::{ExitCode, FileErrors, Resumable};
+use crate::printer::Printer;
+use crate::progress::RunProgress;
+use crate::{commands, interrupt, runs};
+
+/// An experiment file is a page of text; what is larger is another file.
+const LARGEST_FILE_BYTES: u64 = 1 << 20;
+
+pub(crate) fn run(arguments: &RunArguments, printer: &mut Printer) -> Result<ExitCode> {
+    let stop = interrupt::stop_flag();
+    if let Some(named) = &arguments.resume {
+        let path = runs::find(&arguments.runs.runs, named)?;
+        let (mut directory, plan, _) = RunDirectory::resume(&path)?;
+        let mut machine = connect(&plan.experiment.machine, &stop)?;
+        clean_first(machine.as_mut(), printer)?;
+        return conduct(&plan, &mut directory, machine.as_mut(), stop, arguments.json, printer);
+    }
+    let file = arguments.file.as_deref().ok_or_else(|| anyhow!("name an experiment file"))?;
+    let text = read_file(file)?;
+    let name = file.display().to_string();
+    let experiment = parse(&name, &text, &arguments.set, printer)?;
+    let options = PlanOptions { quick: arguments.quick, identical_levels: arguments.aa };
+    start(experiment, &text, options, arguments, stop, printer)
+}
+
+/// Runs a new experiment, or prints what it would do.
+pub(crate) fn start(
+    experiment: Experiment,
+    text: &str,
+    options: PlanOptions,
+    arguments: &RunArguments,
+    stop: StopFlag,
+    printer: &mut Printer,
+) -> Result<ExitCode> {
+    let plan = make_plan(experiment, options)?;
+    let parent = std::path::absolute(&arguments.runs.runs).context("the current directory")?;
+    if arguments.dry_run {
+        commands::dry_run::print(&plan, &parent, arguments.json, printer)?;
+        return Ok(ExitCode::Success);
+    }
+    let mut machine = connect(&plan.experiment.machine, &stop)?;
+    clean_first(machine.as_mut(), printer)?;
+    // Refusals come before anything is written, the run directory included.
+    fs::create_dir_all(&parent).with_context(|| format!("making `{}`", parent.display()))?;
+    let stacks =
+        plan.experiment.configurations.iter().map(|configuration| configuration.stack.clone()).collect();
+    Link(machine.as_mut()).preflight(stacks, plan.experiment.flushes_matter(), parent.clone())?;
+    let mut directory = RunDirectory::create(&parent, &plan, text)?;
+    conduct(&plan, &mut directory, machine.as_mut(), stop, arguments.json, printer)
+}
+
+/// Reads a file that should be an experiment.
+pub(crate) fn read_file(path: &Path) -> Result<String> {
+    let mut text = String::new();
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path).with_context(|| format!("reading `{}`", path.display()))?;
+    file.take(LARGEST_FILE_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .with_context(|| format!("reading `{}`", path.display()))?;
+    if bytes.len() as u64 > LARGEST_FILE_BYTES {
+        bail!("`{}` is larger than 1 MiB; an experiment file is a page of TOML", path.display());
+    }
+    match String::from_utf8(bytes) {
+        Ok(read) => text.push_str(&read),
+        Err(error) => bail!(
+            "`{}` is not UTF-8 text (byte {}); an experiment file is a page of TOML",
+            path.display(),
+            error.utf8_error().valid_up_to()
+        ),
+    }
+    Ok(text)
+}
+
+/// Reads an experiment's text, showing what is wrong with it.
+pub(crate) fn parse(name: &str, text: &str, set: &[String], printer: &mut Printer) -> Result<Experiment> {
+    let overrides: Vec<Override> = set
+        .iter()
+        .map(|setting| match setting.split_once('=') {
+            Some((path, value)) => {
+                Ok(Override { path: path.trim().to_owned(), value: value.trim().to_owned() })
+            }
+            None => Err(anyhow!("`--set {setting}` has no `=`; write it like `--set workload.bs=8KiB`")),
+        })
+        .collect::<Result<_>>()?;
+    read(text, &overrides).map_err(|diagnostics| {
+        printer.diagnostics(name, text, &diagnostics);
+        FileErrors { file: name.to_owned(), count: diagnostics.len() }.into()
+    })
+}
+
+/// The machine that the trials run on.
+pub(crate) fn connect(spec: &MachineSpec, stop: &StopFlag) -> Result<Box<dyn Machine>> {
+    Ok(match spec {
+        MachineSpec::Local => Box::new(InProcess::new(StopFlag::clone(stop))),
+        MachineSpec::Agent(agent) => Box::new(Remote::start(&agent.argv, StopFlag::clone(stop))?),
+    })
+}
+
+/// A start after a crash first takes away what the crash left.
+fn clean_first(machine: &mut dyn Machine, printer: &mut Printer) -> Result<(), LabError> {
+    let report: CleanupReport = Link(machine).cleanup()?;
+    for (journal, outcome) in &report.journals {
+        match outcome {
+            JournalOutcome::Undone { owner, undone } if !undone.is_empty() => {
+                printer.note(format_args!("undid what process {} had left: {}", owner.pid, undone.join(", ")))
+            }
+            JournalOutcome::Failed { failure, .. } => {
+                printer.warning(format_args!("an earlier run could not be undone: {failure}"));
+            }
+            JournalOutcome::Unreadable { reason } => {
+                printer.warning(format_args!("`{}` is left alone: {reason}", journal.display()));
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn conduct(
+    plan: &Plan,
+    directory: &mut RunDirectory,
+    machine: &mut dyn Machine,
+    stop: StopFlag,
+    json: bool,
+    printer: &mut Printer,
+) -> Result<ExitCode> {
+    let path = shorten(directory.path());
+    printer.note(format_args!("{} in {}", plan.experiment.name, path.display()));
+    let ended = {
+        let mut progress = RunProgress::new(printer, &plan.experiment, plan.unit);
+        Conductor::new(plan, directory, machine, &mut progress, stop)?.run()
+    };
+    let record = directory.record()?;
+    let report = directory.write_report("report.html", &iostone_report::html(&record)?)?;
+    let verdicts = match ended {
+        Ok((_, verdicts)) => verdicts,
+        Err(source) if record.trials.is_empty() => return Err(source.into()),
+        Err(source) => return Err(Resumable { source, run: path.display().to_string() }.into()),
+    };
+    if json {
+        printer.data(&format!("{}\n", serde_json::to_string_pretty(&verdicts)?));
+    } else {
+        let style = printer.text_style();
+        printer.data(&iostone_report::text(&record, style));
+    }
+    printer.note(format_args!("\nreport: {}", shorten(&report).display()));
+    Ok(ExitCode::Success)
+}
+
+/// A path relative to the current directory where that is shorter.
+pub(crate) fn shorten(path: &Path) -> PathBuf {
+    std::env::current_dir()
+        .ok()
+        .and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned))
+        .filter(|short| !short.as_os_str().is_empty())
+        .unwrap_or_else(|| path.to_owned())
+}

@@ -1,0 +1,125 @@
+//! `iostone show`: one run trial by trial, or one trial in full.
+
+use std::fmt::Write;
+
+use anyhow::{Result, bail};
+use iostone_lab::read_run;
+use iostone_model::metric;
+use iostone_model::run::RunRecord;
+use iostone_model::trial::TrialRecord;
+use iostone_model::units::Bytes;
+
+use crate::cli::ShowArguments;
+use crate::exit_code::ExitCode;
+use crate::printer::{Printer, bold};
+use crate::runs;
+
+pub(crate) fn show(arguments: &ShowArguments, printer: &mut Printer) -> Result<ExitCode> {
+    let run = read_run(&runs::find(&arguments.runs.runs, &arguments.run)?)?;
+    match arguments.trial {
+        Some(number) => {
+            let Some(trial) = run.trials.iter().find(|trial| trial.number == number) else {
+                bail!("run {} has no trial {number}; it has {}", run.directory, run.trials.len());
+            };
+            if arguments.json {
+                printer.data(&format!("{}\n", serde_json::to_string_pretty(trial)?));
+            } else {
+                printer.data(&one_trial(trial)?);
+            }
+        }
+        None if arguments.json => printer.data(&format!("{}\n", serde_json::to_string_pretty(&run)?)),
+        None => printer.data(&all_trials(&run)?),
+    }
+    Ok(ExitCode::Success)
+}
+
+fn all_trials(run: &RunRecord) -> Result<String, std::fmt::Error> {
+    let mut text = String::new();
+    let decide = &run.plan.experiment.decide;
+    writeln!(text, "{}", bold(&run.directory))?;
+    if let Some(question) = &run.plan.experiment.question {
+        writeln!(text, "{question}")?;
+    }
+    let state = if run.finished { "finished" } else { "unfinished" };
+    writeln!(text, "{state}, seed {}, metric {}\n", run.plan.seed, decide.metric)?;
+    let width = run.trials.iter().map(|trial| trial.configuration.chars().count()).max().unwrap_or(0).max(13);
+    writeln!(text, "trial  block  {:<width$}  {:>12}  steal  remarks", "configuration", decide.metric)?;
+    for trial in &run.trials {
+        let figure = trial
+            .metrics
+            .get(&decide.metric)
+            .map_or_else(|| "none".to_owned(), |value| run.plan.unit.format(*value));
+        let block = run.blocks.iter().find(|block| block.number == trial.block);
+        let mut remarks: Vec<String> =
+            trial.gates.iter().filter(|gate| !gate.passed).map(|gate| gate.message.clone()).collect();
+        if remarks.is_empty()
+            && let Some(block) = block.filter(|block| !block.counted)
+        {
+            remarks.push(format!(
+                "not counted: {}",
+                block.reason.as_deref().unwrap_or("its block is incomplete")
+            ));
+        }
+        let line = format!(
+            "{:>5}  {:>5}  {:<width$}  {figure:>12}  {:>4.1}%  {}",
+            trial.number,
+            trial.block + 1,
+            trial.configuration,
+            trial.signals.steal * 100.0,
+            remarks.join("; ")
+        );
+        writeln!(text, "{}", line.trim_end())?;
+    }
+    Ok(text)
+}
+
+fn one_trial(trial: &TrialRecord) -> Result<String, std::fmt::Error> {
+    let mut text = String::new();
+    writeln!(text, "{}", bold(&format!("trial {}: {}", trial.number, trial.configuration)))?;
+    writeln!(
+        text,
+        "block {}, position {}, started {}\n",
+        trial.block + 1,
+        trial.position + 1,
+        trial.started_at
+    )?;
+    for (name, value) in &trial.metrics {
+        let value = metric::find(name).map_or_else(|| value.to_string(), |metric| metric.unit.format(*value));
+        writeln!(text, "  {name:<16} {value}")?;
+    }
+    if let Some(error) = &trial.workload.error {
+        writeln!(text, "  failed: {error}")?;
+    }
+    writeln!(text, "\nread back")?;
+    for check in &trial.checks {
+        writeln!(text, "  {:<10} {} -> {} ({})", check.layer, check.asked, check.read_back, check.from)?;
+    }
+    writeln!(text, "\nserved")?;
+    for device in &trial.signals.devices {
+        let served = &device.served;
+        writeln!(
+            text,
+            "  {:<10} {} read, {} written, {} flushes ({})",
+            device.name,
+            Bytes(served.read_bytes).approximate(),
+            Bytes(served.written_bytes).approximate(),
+            served.flushes,
+            device.role
+        )?;
+    }
+    writeln!(text, "\ngates")?;
+    for gate in &trial.gates {
+        writeln!(text, "  {} {:<10} {}", if gate.passed { "✓" } else { "!" }, gate.gate, gate.message)?;
+    }
+    writeln!(text, "\nfacts")?;
+    for (name, value) in &trial.workload.facts {
+        writeln!(text, "  {name:<16} {value}")?;
+    }
+    for note in &trial.notes {
+        writeln!(text, "  note             {note}")?;
+    }
+    if let Some(tail) = &trial.workload.stderr_tail {
+        writeln!(text, "\nend of standard error\n{tail}")?;
+    }
+    Ok(text)
+}

@@ -1,0 +1,92 @@
+//! How iostone ends, as a number for scripts.
+
+use iostone_lab::LabError;
+use iostone_machine::{Failure, FailureKind};
+
+/// The exit codes; `iostone --help` lists them too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ExitCode {
+    /// It ran, whatever the verdict.
+    Success,
+    /// The workload failed, or the machine did not do what was asked.
+    Failure,
+    /// The command line, a file, or something missing.
+    Usage,
+    /// Refused for the safety of what is on a device.
+    Refused,
+    /// Some of it is done and kept; it can be resumed.
+    Partial,
+    /// Interrupted, after everything was undone.
+    Interrupted,
+}
+
+impl From<ExitCode> for std::process::ExitCode {
+    fn from(code: ExitCode) -> Self {
+        Self::from(match code {
+            ExitCode::Success => 0,
+            ExitCode::Failure => 1,
+            ExitCode::Usage => 2,
+            ExitCode::Refused => 3,
+            ExitCode::Partial => 4,
+            ExitCode::Interrupted => 130,
+        })
+    }
+}
+
+/// An error in a file of the user's that was already shown, with its place, by whoever found it.
+#[derive(Debug, thiserror::Error)]
+#[error("{count} {} in `{file}`", if *count == 1 { "error" } else { "errors" })]
+pub(crate) struct FileErrors {
+    pub(crate) file: String,
+    pub(crate) count: usize,
+}
+
+/// A run that stopped with trials recorded.
+#[derive(Debug, thiserror::Error)]
+#[error("{source}; the trials so far are kept: go on with `iostone run --resume {run}`")]
+pub(crate) struct Resumable {
+    pub(crate) source: LabError,
+    pub(crate) run: String,
+}
+
+/// The code that an error ends with.
+pub(crate) fn of_error(error: &anyhow::Error) -> ExitCode {
+    for cause in error.chain() {
+        if let Some(resumable) = cause.downcast_ref::<Resumable>() {
+            return match of_lab(&resumable.source) {
+                code @ (ExitCode::Interrupted | ExitCode::Refused) => code,
+                ExitCode::Failure if matches!(resumable.source, LabError::Workload { .. }) => {
+                    ExitCode::Failure
+                }
+                _ => ExitCode::Partial,
+            };
+        }
+        if let Some(lab) = cause.downcast_ref::<LabError>() {
+            return of_lab(lab);
+        }
+        if let Some(failure) = cause.downcast_ref::<Failure>() {
+            return of_failure(failure);
+        }
+        if let Some(engine) = cause.downcast_ref::<crate::commands::io::IoFailed>() {
+            return if engine.interrupted { ExitCode::Interrupted } else { ExitCode::Failure };
+        }
+    }
+    ExitCode::Usage
+}
+
+fn of_lab(error: &LabError) -> ExitCode {
+    match error {
+        LabError::Machine(failure) => of_failure(failure),
+        LabError::Workload { .. } | LabError::Protocol { .. } => ExitCode::Failure,
+        _ => ExitCode::Usage,
+    }
+}
+
+fn of_failure(failure: &Failure) -> ExitCode {
+    match failure.kind {
+        FailureKind::Refused => ExitCode::Refused,
+        FailureKind::Usage | FailureKind::Missing => ExitCode::Usage,
+        FailureKind::Failed | FailureKind::Lost => ExitCode::Failure,
+        FailureKind::Interrupted => ExitCode::Interrupted,
+    }
+}

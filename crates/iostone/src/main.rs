@@ -1,0 +1,50 @@
+//! iostone: measures what a change to a machine's storage is worth, and leaves the machine as it found it.
+//!
+//! This crate orchestrates and never computes: each command is a file in `commands`, everything printed goes through
+//! [`printer`], and every way to end has its code in [`exit_code`].
+
+mod cli;
+mod commands;
+mod exit_code;
+mod interrupt;
+mod printer;
+mod progress;
+mod runs;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+use crate::exit_code::ExitCode;
+use crate::printer::Printer;
+
+fn main() -> std::process::ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // clap prints help and version to stdout, usage errors to stderr.
+            let _ = error.print();
+            return if error.use_stderr() { ExitCode::Usage } else { ExitCode::Success }.into();
+        }
+    };
+    let mut printer = Printer::new(cli.quiet);
+    let result = match cli.command {
+        Command::Run(arguments) => commands::run::run(&arguments, &mut printer),
+        Command::Demo(arguments) => commands::demo::demo(&arguments, &mut printer),
+        Command::Report(arguments) => commands::report::report(&arguments, &mut printer),
+        Command::List(arguments) => commands::list::list(&arguments, &mut printer),
+        Command::Show(arguments) => commands::show::show(&arguments, &mut printer),
+        Command::Judge(arguments) => commands::judge::judge(&arguments, &mut printer),
+        Command::Io(arguments) => commands::io::io(&arguments, &mut printer),
+        Command::Doctor(arguments) => commands::doctor::doctor(&arguments, &mut printer),
+        Command::Cleanup(arguments) => commands::cleanup::cleanup(&arguments, &mut printer),
+        Command::Schema => commands::schema::schema(&mut printer),
+        Command::Agent => commands::agent::agent(),
+    };
+    match result {
+        Ok(code) => code.into(),
+        Err(error) => {
+            printer.error(&error);
+            exit_code::of_error(&error).into()
+        }
+    }
+}

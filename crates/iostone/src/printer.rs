@@ -1,0 +1,113 @@
+//! The one output door: data on stdout, everything else on stderr.
+
+use std::fmt::Display;
+use std::io::{IsTerminal, Write};
+
+use annotate_snippets::{AnnotationKind, Group, Level, Patch, Renderer, Snippet};
+use anstyle::{AnsiColor, Style};
+use iostone_model::diagnostic::Diagnostic;
+use iostone_report::TextStyle;
+
+use crate::exit_code::FileErrors;
+
+/// Where everything that people or programs read goes through.
+pub(crate) struct Printer {
+    quiet: bool,
+}
+
+/// The width of text where the terminal's is not known.
+const USUAL_WIDTH: u16 = 80;
+
+impl Printer {
+    pub(crate) fn new(quiet: bool) -> Self {
+        Self { quiet }
+    }
+
+    /// Data: what the command was asked for. A reader that has gone away (`| head`) is no error.
+    #[expect(clippy::unused_self, reason = "every output goes through the printer, however little it needs")]
+    pub(crate) fn data(&mut self, text: &str) {
+        let mut stdout = anstream::stdout();
+        let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+    }
+
+    /// A line about what is going on; silent with `--quiet`.
+    pub(crate) fn note(&mut self, text: impl Display) {
+        if !self.quiet {
+            let _ = writeln!(anstream::stderr(), "{text}");
+        }
+    }
+
+    /// A warning: something to be done about.
+    #[expect(clippy::unused_self, reason = "every output goes through the printer, however little it needs")]
+    pub(crate) fn warning(&mut self, text: impl Display) {
+        let style = AnsiColor::Yellow.on_default().bold();
+        let _ = writeln!(anstream::stderr(), "{style}warning{style:#}: {text}");
+    }
+
+    /// What ended the command. Errors in a file were shown when they were found.
+    #[expect(clippy::unused_self, reason = "every output goes through the printer, however little it needs")]
+    pub(crate) fn error(&mut self, error: &anyhow::Error) {
+        if error.downcast_ref::<FileErrors>().is_some() {
+            return;
+        }
+        let style = AnsiColor::Red.on_default().bold();
+        let _ = writeln!(anstream::stderr(), "{style}error{style:#}: {error:#}");
+    }
+
+    /// Errors in a file, each with its place underlined.
+    #[expect(clippy::unused_self, reason = "every output goes through the printer, however little it needs")]
+    pub(crate) fn diagnostics(&mut self, file: &str, source: &str, diagnostics: &[Diagnostic]) {
+        let mut stderr = anstream::stderr();
+        for diagnostic in diagnostics {
+            let _ = writeln!(stderr, "{}\n", render(file, source, diagnostic));
+        }
+    }
+
+    /// How a report for this stdout looks.
+    #[expect(clippy::unused_self, reason = "every output goes through the printer, however little it needs")]
+    pub(crate) fn text_style(&self) -> TextStyle {
+        let colour = anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
+        TextStyle { width: terminal_width().unwrap_or(USUAL_WIDTH).into(), colour }
+    }
+
+    /// Whether a bar that redraws itself makes sense.
+    pub(crate) fn shows_bars(&self) -> bool {
+        !self.quiet && std::io::stderr().is_terminal()
+    }
+}
+
+fn terminal_width() -> Option<u16> {
+    let stdout = std::io::stdout();
+    let size = stdout.is_terminal().then(|| rustix::termios::tcgetwinsize(&stdout).ok()).flatten()?;
+    (size.ws_col > 0).then_some(size.ws_col)
+}
+
+/// A heading for people.
+pub(crate) fn bold(text: &str) -> String {
+    let style = Style::new().bold();
+    format!("{style}{text}{style:#}")
+}
+
+fn render(file: &str, source: &str, diagnostic: &Diagnostic) -> String {
+    let mut group = Group::with_title(Level::ERROR.primary_title(&diagnostic.message).id(&diagnostic.code));
+    if diagnostic.labels.is_empty() {
+        group = group.element(annotate_snippets::Origin::path(file));
+    } else {
+        let mut snippet = Snippet::source(source).path(file);
+        for label in &diagnostic.labels {
+            let end = label.span.end.min(source.len());
+            let span = label.span.start.min(end)..end;
+            snippet = snippet.annotation(AnnotationKind::Primary.span(span).label(&label.text));
+        }
+        group = group.element(snippet);
+    }
+    for note in &diagnostic.notes {
+        group = group.element(Level::NOTE.message(note));
+    }
+    let mut report = vec![group];
+    if let (Some(fix), Some(label)) = (&diagnostic.fix, diagnostic.labels.first()) {
+        let patch = Snippet::source(source).path(file).patch(Patch::new(label.span.clone(), fix.as_str()));
+        report.push(Group::with_title(Level::HELP.secondary_title("did you mean")).element(patch));
+    }
+    Renderer::styled().render(&report)
+}

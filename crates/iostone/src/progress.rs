@@ -1,0 +1,142 @@
+//! What is shown while a run goes on: a bar with the time left on a terminal, one durable line a trial otherwise.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use iostone_lab::{Observer, Progress};
+use iostone_model::experiment::Experiment;
+use iostone_model::metric::Unit;
+
+use crate::printer::Printer;
+
+/// Tells people how a run goes on.
+pub(crate) struct RunProgress<'a> {
+    printer: &'a mut Printer,
+    bar: Option<ProgressBar>,
+    metric: String,
+    unit: Unit,
+    /// The longest name of a configuration, for columns that stay in line.
+    width: usize,
+    block: u32,
+}
+
+impl<'a> RunProgress<'a> {
+    pub(crate) fn new(printer: &'a mut Printer, experiment: &Experiment, unit: Unit) -> Self {
+        let bar = printer.shows_bars().then(|| {
+            let bar = ProgressBar::with_draw_target(
+                Some(u64::from(experiment.decide.blocks.max)),
+                ProgressDrawTarget::stderr(),
+            );
+            if let Ok(style) = ProgressStyle::with_template("{spinner} {bar:24} {pos}/{len} blocks  {msg}") {
+                bar.set_style(style);
+            }
+            bar.enable_steady_tick(Duration::from_millis(200));
+            bar
+        });
+        let width = experiment.configurations.iter().map(|c| c.name.chars().count()).max().unwrap_or(0);
+        Self { printer, bar, metric: experiment.decide.metric.clone(), unit, width, block: 0 }
+    }
+
+    /// A line that stays, above the bar where there is one.
+    fn line(&mut self, text: &str) {
+        match &self.bar {
+            Some(bar) => bar.suspend(|| self.printer.note(text)),
+            None => self.printer.note(text),
+        }
+    }
+
+    fn doing(&self, text: String) {
+        if let Some(bar) = &self.bar {
+            bar.set_message(text);
+        }
+    }
+}
+
+impl Drop for RunProgress<'_> {
+    fn drop(&mut self) {
+        if let Some(bar) = &self.bar {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// "2 min 40 s".
+pub(crate) fn in_words(duration: Duration) -> String {
+    let seconds = duration.as_secs_f64().round() as u64;
+    match (seconds / 3600, seconds % 3600 / 60, seconds % 60) {
+        (0, 0, seconds) => format!("{seconds} s"),
+        (0, minutes, 0) => format!("{minutes} min"),
+        (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
+        (hours, 0, _) => format!("{hours} h"),
+        (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}
+
+impl Observer for RunProgress<'_> {
+    fn observe(&mut self, progress: Progress<'_>) {
+        match progress {
+            Progress::Checked { notes } => {
+                for note in notes {
+                    self.line(&format!("  {note}"));
+                }
+            }
+            Progress::WarmUp { configuration } => {
+                self.doing(format!("warming up: {configuration}"));
+                if self.bar.is_none() {
+                    self.line(&format!("warm-up   {configuration}"));
+                }
+            }
+            Progress::TrialBegun { block, configuration } => {
+                self.block = block;
+                self.doing(format!("block {block}: {configuration}"));
+            }
+            Progress::TrialRecorded { record, blocks, at_most, .. } => {
+                let figure = record
+                    .metrics
+                    .get(&self.metric)
+                    .map_or_else(|| "no figure".to_owned(), |value| self.unit.format(*value));
+                let left = at_most
+                    .map(|time| format!("  at most {} left", in_words(time)))
+                    .unwrap_or_default();
+                let failed: Vec<&str> =
+                    record.gates.iter().filter(|gate| !gate.passed).map(|gate| gate.message.as_str()).collect();
+                let doubt = if failed.is_empty() { String::new() } else { format!("  ! {}", failed.join("; ")) };
+                let width = self.width;
+                self.line(&format!(
+                    "block {:<3} {:<width$}  {:>12}{doubt}{}",
+                    self.block,
+                    record.configuration,
+                    figure,
+                    if doubt.is_empty() { left.as_str() } else { "" }
+                ));
+                if let Some(bar) = &self.bar {
+                    bar.set_position(u64::from(blocks));
+                    bar.set_message(left.trim().to_owned());
+                }
+            }
+            Progress::BlockDiscarded { reason } => {
+                self.line(&format!("          block discarded, another takes its place: {reason}"));
+            }
+            Progress::Unfit { failed, begun } => self.line(&format!(
+                "          {failed} of {begun} blocks failed a gate: this environment is unfit; all blocks are kept"
+            )),
+            Progress::Looked { verdicts } => {
+                if let Some(bar) = &self.bar {
+                    bar.set_position(u64::from(verdicts.blocks.complete));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_written_in_words() {
+        assert_eq!(in_words(Duration::from_secs(40)), "40 s");
+        assert_eq!(in_words(Duration::from_secs(160)), "2 min 40 s");
+        assert_eq!(in_words(Duration::from_secs(7260)), "2 h 1 min");
+    }
+}
