@@ -129,10 +129,11 @@ fn withhold(comparison: &mut Comparison, because: &Flag) {
     }
 }
 
+/// What a machine could show is a matter of the usual budget, not of how long its noise was measured.
+const USUAL_BUDGET: u32 = 40;
+
 fn noise(plan: &Plan, comparisons: &[Comparison]) -> Option<NoiseFloor> {
     let comparison = comparisons.first().filter(|_| plan.identical_levels)?;
-    // What this machine could show is a matter of the usual budget, not of how long the noise was measured.
-    const USUAL_BUDGET: u32 = 40;
     noise_floor(&comparison.log_ratios, USUAL_BUDGET)
 }
 

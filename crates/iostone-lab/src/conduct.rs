@@ -348,12 +348,9 @@ impl<'a> Conductor<'a> {
         position: u32,
     ) -> Result<TrialRecord, LabError> {
         let number = self.next_trial;
+        let place = trial::Place { number, block, position, session: self.session };
         let outcome = trial::carry_out(&mut self.link, self.plan, configuration, number)?;
-        let (record, samples, raw) = outcome.into_record(
-            self.plan,
-            configuration,
-            trial::Place { number, block, position, session: self.session },
-        );
+        let (record, samples, raw) = outcome.into_record(self.plan, configuration, &place);
         self.directory.write_trial(&record, &samples, &raw)?;
         self.directory.log(recorded(&record))?;
         self.next_trial += 1;

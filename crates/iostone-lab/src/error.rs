@@ -8,7 +8,7 @@ use iostone_machine::{Failure, FailureKind};
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// The machine refused or failed.
-    #[error("{0}")]
+    #[error(transparent)]
     Machine(#[from] Failure),
     /// The workload failed, so that there is nothing to measure.
     #[error("the workload failed under `{configuration}`: {reason}")]
@@ -58,7 +58,7 @@ pub enum LabError {
     #[error("{0}")]
     Plan(String),
     /// The figures could not be judged.
-    #[error("the figures cannot be judged: {0}")]
+    #[error("the figures cannot be judged")]
     Judge(#[from] iostone_stats::judge::JudgeError),
     /// The agent answered something else than was asked.
     #[error("the agent's answer does not belong to the request `{request}`")]

@@ -2,6 +2,7 @@
 
 use iostone_machine::{Measured, Settled};
 use iostone_model::experiment::{Gate, Gates, IoWorkload, SyncMode, Workload};
+use iostone_model::metric::Unit;
 use iostone_model::sample::DiskCounters;
 use iostone_model::trial::{GateOutcome, SignalSummary};
 use iostone_model::units::Bytes;
@@ -36,8 +37,8 @@ pub(crate) fn evaluate(
     }
     if let Gate::Limit(limit) = gates.idle {
         let device = settled.busiest.as_deref().unwrap_or("no device");
-        let rate = Bytes(settled.bytes_per_second as u64).approximate();
-        let message = format!("{device} served {rate}/s just before the start, limit {limit}");
+        let rate = Unit::BytesPerSecond.format(settled.bytes_per_second);
+        let message = format!("{device} served {rate} just before the start, limit {limit}");
         outcomes.push(outcome("idle", settled.at_rest, message));
     }
     if let Gate::Limit(limit) = gates.clock {

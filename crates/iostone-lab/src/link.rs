@@ -45,7 +45,7 @@ impl Link<'_> {
         work_directory: PathBuf,
     ) -> Result<Vec<Preflight>, LabError> {
         let request = Request::Preflight { stacks, flushes_matter, work_directory };
-        ask!(self, "preflight", request, Reply::Preflight(preflight) => preflight)
+        ask!(self, "preflight", request, Reply::Preflight { stacks } => stacks)
     }
 
     /// Opens a session.

@@ -7,6 +7,7 @@ use iostone_model::experiment::{Configuration, Experiment, Factor, Filesystem, V
 use iostone_model::metric;
 use iostone_model::run::{PLAN_SCHEMA, Plan};
 use iostone_model::units::{Bytes, Span};
+use iostone_stats::fewest_blocks;
 
 use crate::error::LabError;
 
@@ -42,19 +43,37 @@ pub fn make_plan(experiment: Experiment, options: PlanOptions) -> Result<Plan, L
     }
     let metric = metric::find(&experiment.decide.metric)
         .ok_or_else(|| LabError::Plan(format!("nobody knows the metric `{}`", experiment.decide.metric)))?;
-    let seed = experiment.trials.seed.unwrap_or_else(random);
-    Ok(Plan {
+    let plan = Plan {
         schema: PLAN_SCHEMA.to_owned(),
         run_id: run_id(random()),
         created_at: jiff::Timestamp::now().to_string(),
         iostone_version: env!("CARGO_PKG_VERSION").to_owned(),
         unit: metric.unit,
         better: metric.direction,
-        seed,
+        seed: experiment.trials.seed.unwrap_or_else(random),
         quick: options.quick,
         identical_levels: options.identical_levels,
         experiment,
-    })
+    };
+    check_budget(&plan)?;
+    Ok(plan)
+}
+
+/// A budget below the first look would spend all its blocks for nothing.
+fn check_budget(plan: &Plan) -> Result<(), LabError> {
+    let decide = &plan.experiment.decide;
+    let comparisons = plan.comparisons().len();
+    let fewest = fewest_blocks(comparisons, decide.confidence.0);
+    if decide.blocks.max >= fewest || plan.quick {
+        return Ok(());
+    }
+    Err(LabError::Plan(format!(
+        "`decide.blocks.max` is {}, but {comparisons} {} at {} confidence cannot be decided before {fewest} blocks; \
+         raise it with `--set decide.blocks.max={fewest}`, or rehearse with `--quick`",
+        decide.blocks.max,
+        if comparisons == 1 { "comparison" } else { "comparisons" },
+        decide.confidence
+    )))
 }
 
 /// Replaces the factors by one whose two levels are both the baseline configuration.
@@ -117,9 +136,10 @@ fn run_id(random: u64) -> String {
     let mut rest = random;
     (0..8)
         .map(|_| {
-            let letter = ALPHABET.get((rest % ALPHABET.len() as u64) as usize).copied().unwrap_or(b'x');
+            let letter =
+                usize::try_from(rest % ALPHABET.len() as u64).ok().and_then(|index| ALPHABET.get(index));
             rest /= ALPHABET.len() as u64;
-            char::from(letter)
+            char::from(*letter.unwrap_or(&b'x'))
         })
         .collect()
 }
@@ -129,6 +149,6 @@ fn random() -> u64 {
     let mut bytes = [0u8; 8];
     match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()) {
         Ok(8) => u64::from_ne_bytes(bytes),
-        _ => jiff::Timestamp::now().as_nanosecond().unsigned_abs() as u64,
+        _ => jiff::Timestamp::now().as_microsecond().unsigned_abs(),
     }
 }

@@ -51,7 +51,7 @@ impl Agent {
                     .iter()
                     .map(|stack| Session::preflight(stack, flushes_matter, &work_directory))
                     .collect();
-                Ok(Reply::Preflight(checked?))
+                Ok(Reply::Preflight { stacks: checked? })
             }
             Request::Begin(begin) => self.begin(begin),
             Request::Apply { stack, trial, seed } => self.apply(&stack, trial, seed),

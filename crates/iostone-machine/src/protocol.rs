@@ -127,7 +127,10 @@ pub enum Reply {
     /// To [`Request::Toolbox`].
     Toolbox(Toolbox),
     /// To [`Request::Preflight`].
-    Preflight(Vec<Preflight>),
+    Preflight {
+        /// What is worth saying of each stack, in the order in which they were given.
+        stacks: Vec<Preflight>,
+    },
     /// To [`Request::Apply`].
     Applied(Applied),
     /// To [`Request::Verify`].

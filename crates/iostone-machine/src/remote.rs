@@ -105,14 +105,14 @@ impl Machine for Remote {
                     Answer::Reply(Reply::Failed(failure)) => return Err(failure),
                     Answer::Reply(reply) => return Ok(reply),
                 },
-                Ok(Ok(Some(_))) => {}
                 Ok(Ok(None)) | Err(mpsc::RecvTimeoutError::Disconnected) => {
                     return Err(Failure::lost(format!("the agent behind `{}` ended", self.command)));
                 }
                 Ok(Err(error)) => {
                     return Err(Failure::lost(format!("the agent behind `{}`: {error}", self.command)));
                 }
-                Err(mpsc::RecvTimeoutError::Timeout) => {}
+                // An answer to an earlier request, or none yet.
+                Ok(Ok(Some(_))) | Err(mpsc::RecvTimeoutError::Timeout) => {}
             }
             if !passed_on && self.stop.load(Ordering::Relaxed) {
                 passed_on = true;

@@ -90,14 +90,14 @@ pub struct Memory {
     pub available_bytes: u64,
     /// Swap bytes.
     pub swap_bytes: u64,
-    /// vm.dirty_ratio, percent of available memory that may be dirty before writers must write back.
+    /// `vm.dirty_ratio`, percent of available memory that may be dirty before writers must write back.
     pub dirty_ratio_percent: Option<u32>,
-    /// vm.dirty_background_ratio.
+    /// `vm.dirty_background_ratio`.
     pub dirty_background_ratio_percent: Option<u32>,
-    /// vm.dirty_bytes where it is in force; the ratio is null then.
+    /// `vm.dirty_bytes` where it is in force; the ratio is null then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dirty_limit_bytes: Option<u64>,
-    /// vm.dirty_background_bytes where it is in force; its ratio is null then.
+    /// `vm.dirty_background_bytes` where it is in force; its ratio is null then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dirty_background_limit_bytes: Option<u64>,
     /// Transparent huge pages setting.
@@ -113,7 +113,7 @@ pub struct Kernel {
     pub version: String,
     /// The command line it was started with.
     pub command_line: Option<String>,
-    /// kernel.io_uring_disabled, where the kernel has it.
+    /// `kernel.io_uring_disabled`, where the kernel has it.
     pub io_uring_disabled: Option<u32>,
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// One sample of all signals.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Sample {
-    /// Nanoseconds of CLOCK_MONOTONIC since the probe started.
+    /// Nanoseconds of `CLOCK_MONOTONIC` since the probe started.
     pub at_ns: u64,
     /// CPU time of the whole machine.
     pub cpu: CpuTimes,
@@ -26,7 +26,7 @@ pub struct Sample {
     pub throttling: Option<Throttling>,
 }
 
-/// Cumulative CPU times in nanoseconds, summed over all processors (proc_stat(5)).
+/// Cumulative CPU times in nanoseconds, summed over all processors (`proc_stat(5)`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CpuTimes {
     /// User and nice.

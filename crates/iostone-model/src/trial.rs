@@ -103,7 +103,7 @@ pub struct SignalSummary {
     pub devices: Vec<DeviceActivity>,
     /// CPU seconds that the probe itself used.
     pub probe_cpu_seconds: f64,
-    /// How far CLOCK_REALTIME moved against CLOCK_MONOTONIC, seconds; a jump means that somebody set the clock.
+    /// How far `CLOCK_REALTIME` moved against `CLOCK_MONOTONIC`, seconds; a jump means that somebody set the clock.
     pub clock_jump_seconds: f64,
 }
 

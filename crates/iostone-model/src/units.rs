@@ -120,7 +120,8 @@ fn scale_exactly(text: &str, value: f64, factor: u64) -> Option<Scaled> {
     }
     let exact = value * factor as f64;
     // Above 2^53 an f64 no longer holds every integer, so the fraction would be a guess.
-    (exact < 9_007_199_254_740_992.0).then_some(Scaled { whole: exact as u64, fract: exact.fract() })
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded and never negative")]
+    (exact < 9_007_199_254_740_992.0).then(|| Scaled { whole: exact as u64, fract: exact.fract() })
 }
 
 fn unit_error(text: &str, kind: &'static str, unit: &str, expected: &str) -> UnitError {

@@ -23,6 +23,28 @@ pub(crate) fn lines(run: &RunRecord) -> Vec<(&'static str, String)> {
     lines.into_iter().filter(|(_, value)| !value.is_empty()).collect()
 }
 
+/// The same in four lines, for the terminal.
+pub(crate) fn brief(run: &RunRecord) -> Vec<(&'static str, String)> {
+    let cpu = &run.environment.cpu;
+    let threads = (cpu.logical > 0).then(|| format!("{} logical", cpu.logical));
+    let lines = [
+        ("machine", join([Some(host(run)), Some(cpu.model.clone()), threads, memory(run)])),
+        ("kernel", kernel(run)),
+        ("storage", join([Some(storage(run)), Some(devices(run))])),
+        ("workload", join([Some(workloads(run)), engine_used(run)])),
+    ];
+    lines.into_iter().filter(|(_, value)| !value.is_empty()).collect()
+}
+
+fn memory(run: &RunRecord) -> Option<String> {
+    let total_bytes = run.environment.memory.total_bytes;
+    (total_bytes > 0).then(|| format!("{} memory", Bytes(total_bytes).approximate()))
+}
+
+fn engine_used(run: &RunRecord) -> Option<String> {
+    run.trials.first()?.workload.facts.get("engine").cloned()
+}
+
 fn join(parts: impl IntoIterator<Item = Option<String>>) -> String {
     let parts: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
     parts.join(" · ")
@@ -43,7 +65,7 @@ fn host(run: &RunRecord) -> String {
 }
 
 fn processor(run: &RunRecord) -> String {
-    let (cpu, memory) = (&run.environment.cpu, &run.environment.memory);
+    let cpu = &run.environment.cpu;
     let cores = cpu.cores.map(|cores| format!("{cores} c / {} t", cpu.logical));
     let logical = (cpu.logical > 0).then(|| format!("{} logical", cpu.logical));
     join([
@@ -52,7 +74,7 @@ fn processor(run: &RunRecord) -> String {
         cpu.numa_nodes.filter(|nodes| *nodes > 1).map(|nodes| format!("{nodes} NUMA nodes")),
         cpu.governor.as_ref().map(|governor| format!("governor {governor}")),
         cpu.mitigations.as_ref().map(|value| format!("mitigations={value}")),
-        (memory.total_bytes > 0).then(|| format!("{} memory", Bytes(memory.total_bytes).approximate())),
+        memory(run),
     ])
 }
 
@@ -167,11 +189,6 @@ fn devices(run: &RunRecord) -> String {
 }
 
 fn engine(run: &RunRecord) -> String {
-    let facts = run.trials.first().map(|trial| &trial.workload.facts);
-    let engine = facts.and_then(|facts| facts.get("engine").cloned());
-    join([
-        Some(run.plan.iostone_version.clone()),
-        engine,
-        (!run.environment.root).then(|| "not as root".to_owned()),
-    ])
+    let unprivileged = (!run.environment.root).then(|| "not as root".to_owned());
+    join([Some(run.plan.iostone_version.clone()), engine_used(run), unprivileged])
 }

@@ -68,6 +68,16 @@ pub(crate) fn tick(unit: Unit, value: f64) -> String {
     format!("{}{suffix}", number.trim_end_matches('0').trim_end_matches('.'))
 }
 
+/// A round change on an axis: `+5 %`, `−0.05 %`.
+pub(crate) fn tick_percent(share: f64) -> String {
+    let value = share * 100.0;
+    let text = format!("{value:.4}");
+    let text = text.trim_end_matches('0').trim_end_matches('.');
+    let sign = if value > 0.0 && text != "0" { "+" } else { "" };
+    let text = if text == "-0" { "0" } else { text };
+    format!("{sign}{}\u{a0}%", typeset(text))
+}
+
 /// Below this a value would be rounded to nothing by the smallest prefix of its unit.
 fn smallest(unit: Unit) -> f64 {
     match unit {
@@ -244,6 +254,13 @@ mod tests {
         assert_eq!(tick(Unit::BytesPerSecond, 2e6), "2\u{a0}MB/s");
         assert_eq!(tick(Unit::PerSecond, 50.0), "50\u{a0}/s");
         assert_eq!(tick(Unit::Plain, 0.25), "0.25");
+    }
+
+    #[test]
+    fn percent_ticks_keep_the_decimals_they_need() {
+        assert_eq!(tick_percent(0.0005), "+0.05\u{a0}%");
+        assert_eq!(tick_percent(-0.4), "−40\u{a0}%");
+        assert_eq!(tick_percent(-1e-17), "0\u{a0}%");
     }
 
     #[test]

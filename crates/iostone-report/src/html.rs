@@ -2,6 +2,7 @@
 
 mod digest;
 mod facts;
+mod prose;
 
 use askama::Template;
 use iostone_model::run::RunRecord;
@@ -14,6 +15,7 @@ use crate::svg::{Drawing, forest, latency, ratios, run_order, sparkline, timelin
 use crate::view::{Row, View};
 use crate::{environment, wording};
 use facts::{Chip, DiscardLine, ServedLine};
+use prose::Prose;
 
 const STYLE: &str = include_str!("../templates/style.css");
 const SCRIPT: &str = include_str!("../templates/script.js");
@@ -48,7 +50,7 @@ struct TableRow {
 struct FlagLine {
     subject: Option<String>,
     name: String,
-    message: String,
+    message: Prose,
 }
 
 #[derive(Template)]
@@ -62,7 +64,7 @@ struct ReportPage<'a> {
     identity: String,
     eyebrow: String,
     question: &'a str,
-    headline: String,
+    headline: Prose,
     chips: Vec<Chip>,
     metric_title: String,
     direction: &'a str,
@@ -71,7 +73,7 @@ struct ReportPage<'a> {
     rows: Vec<TableRow>,
     flags: Vec<FlagLine>,
     ratios: Option<Figure>,
-    remarks: Vec<(String, String)>,
+    remarks: Vec<(String, Prose)>,
     margin: String,
     confidence: String,
     latency: Option<Figure>,
@@ -79,7 +81,7 @@ struct ReportPage<'a> {
     run_order: Option<Figure>,
     timeline: Option<Figure>,
     timeline_left_out: usize,
-    verified: Vec<(String, String)>,
+    verified: Vec<(String, Prose)>,
     served: Vec<ServedLine>,
     discards: Vec<DiscardLine>,
     permanent: String,
@@ -90,7 +92,7 @@ struct ReportPage<'a> {
     amount: String,
 }
 
-/// See [`crate::html`].
+/// See [`crate::html()`].
 pub(crate) fn write(run: &RunRecord) -> Result<String, askama::Error> {
     let view = View::of_run(run);
     let verdicts = run.verdicts.as_ref();
@@ -114,7 +116,7 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, askama::Error> {
         identity: format!("made by iostone {}", run.plan.iostone_version),
         eyebrow: eyebrow(run),
         question: experiment.question.as_deref().unwrap_or(&experiment.name),
-        headline: wording::headline(run),
+        headline: Prose::of(&wording::headline(run)),
         chips: facts::chips(run, &view, &discards),
         metric_title: capitalised(view.metric_title()),
         direction: view.direction_words(),
@@ -128,7 +130,7 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, askama::Error> {
             .map(|(subject, name, message)| FlagLine {
                 subject,
                 name: name.to_owned(),
-                message: message.to_owned(),
+                message: Prose::of(message),
             })
             .collect(),
         ratios: both(&|width, id| ratios::draw(&view, margin, width, id), FULL, "ratio-figure"),
@@ -145,7 +147,7 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, askama::Error> {
         timeline: both(&|width, id| Some(timeline::draw(&view, width, id)?.0), FULL, "timeline-figure"),
         timeline_left_out: timeline::draw(&view, FULL, "timeline").map_or(0, |(_, left_out)| left_out),
         verified: verdicts
-            .map(|v| v.evidence.iter().map(|e| (e.configuration.clone(), e.sentence.clone())).collect())
+            .map(|v| v.evidence.iter().map(|e| (e.configuration.clone(), Prose::of(&e.sentence))).collect())
             .unwrap_or_default(),
         served: facts::served(&view),
         discards: facts::discard_lines(&discards),
@@ -156,7 +158,7 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, askama::Error> {
         method: method(run, &view),
         amount: format!("{}.", wording::blocks_sentence(run)),
     };
-    page.render()
+    Ok(prose::without_controls(&page.render()?))
 }
 
 /// "Experiment · ext4-barrier · 21 Nov 2026 19:40 UTC · 24 trials in 12 blocks · 6 min".
@@ -212,7 +214,7 @@ fn table_row(view: &View<'_>, index: usize, row: &Row<'_>, margin: f64) -> Table
         mark: mark.finish_hidden(),
         name: row.name.to_owned(),
         baseline: row.baseline,
-        median: row.centre().map_or_else(|| NO_FIGURE.to_owned(), |centre| figure(view.unit, centre)),
+        median: median(view, row),
         interval,
         ratio,
         ratio_interval,
@@ -222,8 +224,18 @@ fn table_row(view: &View<'_>, index: usize, row: &Row<'_>, margin: f64) -> Table
             .unwrap_or_default(),
         verdict_class: verdict_class(view, row),
         trials,
-        cv: row.summary.and_then(|s| s.cv).filter(|cv| cv.is_finite()).map(percent).unwrap_or_default(),
+        cv: row.cv().map(percent).unwrap_or_default(),
         sparkline: sparkline::draw(row, index).unwrap_or_default(),
+    }
+}
+
+/// In brackets where it is that of trials that do not count.
+fn median(view: &View<'_>, row: &Row<'_>) -> String {
+    let written = row.centre().map(|centre| figure(view.unit, centre));
+    match written {
+        Some(median) if row.is_uncounted() => format!("({median})"),
+        Some(median) => median,
+        None => NO_FIGURE.to_owned(),
     }
 }
 
@@ -235,17 +247,17 @@ fn verdict_class(view: &View<'_>, row: &Row<'_>) -> &'static str {
 }
 
 /// What is open, and what the typical ratio does not tell.
-fn remarks(run: &RunRecord, view: &View<'_>) -> Vec<(String, String)> {
+fn remarks(run: &RunRecord, view: &View<'_>) -> Vec<(String, Prose)> {
     let mut remarks = Vec::new();
     for (name, comparison) in view.comparisons() {
         let outlook = if view.rehearsal { None } else { wording::outlook(comparison) };
         let said = [outlook, wording::unpaired(comparison), wording::mean_note(comparison)];
-        remarks.extend(said.into_iter().flatten().map(|remark| (format!("{name}:"), remark)));
+        remarks.extend(said.into_iter().flatten().map(|remark| (format!("{name}:"), Prose::of(&remark))));
     }
     if let Some((noise, blocks)) =
         run.verdicts.as_ref().and_then(|v| Some((v.noise.as_ref()?, v.blocks.complete)))
     {
-        remarks.push(("Noise:".to_owned(), wording::noise_sentence(noise, blocks)));
+        remarks.push(("Noise:".to_owned(), Prose::of(&wording::noise_sentence(noise, blocks))));
     }
     remarks
 }

@@ -107,7 +107,7 @@ struct BlockPart<'a> {
     reason: Option<String>,
 }
 
-/// See [`crate::json`]. Figures that are not finite become null.
+/// See [`crate::json()`]. Figures that are not finite become null.
 pub(crate) fn write(run: &RunRecord) -> Result<String, serde_json::Error> {
     let view = View::of_run(run);
     let plan = &run.plan;

@@ -78,7 +78,7 @@ impl Page {
     }
 }
 
-/// See [`crate::text`].
+/// See [`crate::text()`].
 pub(crate) fn write_run(run: &RunRecord, style: TextStyle) -> String {
     let view = View::of_run(run);
     let experiment = &run.plan.experiment;
@@ -90,14 +90,14 @@ pub(crate) fn write_run(run: &RunRecord, style: TextStyle) -> String {
     page.add(dye(Ink::Dim, &wrap(&clean(&subject), page.width)));
     add_conclusions(&mut page, &view, run.verdicts.as_ref(), decide.margin.0);
     let environment: Vec<(String, String)> =
-        environment::lines(run).into_iter().map(|(label, value)| (label.to_owned(), clean(&value))).collect();
+        environment::brief(run).into_iter().map(|(label, value)| (label.to_owned(), clean(&value))).collect();
     page.add_list("Measured on", &environment);
     page.add(wrap(&clean(&scope(run)), page.width));
     add_ending(&mut page, run.verdicts.as_ref());
     page.finish(style)
 }
 
-/// See [`crate::verdicts_text`].
+/// See [`crate::verdicts_text()`].
 pub(crate) fn write_verdicts(verdicts: &Verdicts, style: TextStyle) -> String {
     let view = View::of_verdicts(verdicts);
     let mut page = Page::new(style);
@@ -151,11 +151,11 @@ fn add_conclusions(page: &mut Page, view: &View<'_>, verdicts: Option<&Verdicts>
 
 /// How the columns are to be read, as far as it is not plain.
 fn legend(view: &View<'_>) -> Option<String> {
-    let compared = view.rows.iter().any(|row| row.comparison.is_some());
+    let compared = view.rows.iter().any(|row| row.comparison.is_some_and(|c| c.ratio.is_some()));
     let better = "Ratios are of performance: above 0\u{a0}% (\u{d7}1) is better. Their intervals hold for all \
                   comparisons and looks together; those of medians are context.";
     let invalid = view.rows.iter().any(|row| row.trial_counts().1 > 0);
-    let invalid = invalid.then_some("inv.: not counted, because of a gate or in a discarded block.");
+    let invalid = invalid.then_some("inv.: trials that failed a gate or stand in a discarded block.");
     let sentences: Vec<&str> = compared.then_some(better).into_iter().chain(invalid).collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }

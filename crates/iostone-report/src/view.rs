@@ -157,10 +157,23 @@ impl Row<'_> {
         })
     }
 
+    /// Whether [`Row::centre`] is only that of trials that do not count.
+    pub(crate) fn is_uncounted(&self) -> bool {
+        self.summary.is_none_or(|summary| summary.median.is_none())
+            && !self.values().any(|(_, counts)| counts)
+            && self.values().next().is_some()
+    }
+
     /// The interval of the median where both ends are known.
     pub(crate) fn median_interval(&self) -> Option<(f64, f64)> {
         let [low, high] = self.summary?.median_interval;
         Some((low.filter(|v| v.is_finite())?, high.filter(|v| v.is_finite())?))
+    }
+
+    /// The spread of its figures as a share, where there is more than one.
+    pub(crate) fn cv(&self) -> Option<f64> {
+        let summary = self.summary.filter(|summary| summary.trials > 1)?;
+        summary.cv.filter(|cv| cv.is_finite())
     }
 
     /// Trials that count and trials that do not.

@@ -62,13 +62,15 @@ pub(crate) fn outlook(comparison: &Comparison) -> Option<String> {
     if comparison.verdict != Some(Verdict::Undecided) {
         return None;
     }
-    let sentences: Vec<String> =
-        [ruled_out(comparison.ratio_interval), forecast(comparison)].into_iter().flatten().collect();
-    Some(sentences.join(" "))
+    let excluded = ruled_out(comparison.ratio_interval);
+    Some(match forecast(comparison) {
+        Some(forecast) => format!("{excluded} {forecast}"),
+        None => excluded,
+    })
 }
 
 /// "More than 2.1 % slower and more than 5.0 % faster are ruled out."
-fn ruled_out([low, high]: [Option<f64>; 2]) -> Option<String> {
+fn ruled_out([low, high]: [Option<f64>; 2]) -> String {
     let usable = |value: Option<f64>| value.filter(|v| v.is_finite() && *v > 0.0);
     let as_change = |ratio: f64| {
         if (0.5..=1.5).contains(&ratio) {
@@ -85,9 +87,9 @@ fn ruled_out([low, high]: [Option<f64>; 2]) -> Option<String> {
     let faster =
         usable(high).filter(|high| *high > 1.0).map(|high| format!("more than {} faster", as_change(high)));
     match (slower, faster) {
-        (Some(slower), Some(faster)) => Some(format!("Ruled out: {slower}, {faster}.")),
-        (Some(one), None) | (None, Some(one)) => Some(format!("Ruled out: {one}.")),
-        (None, None) => Some("Nothing is ruled out yet.".to_owned()),
+        (Some(slower), Some(faster)) => format!("Ruled out: {slower}, {faster}."),
+        (Some(one), None) | (None, Some(one)) => format!("Ruled out: {one}."),
+        (None, None) => "Nothing is ruled out yet.".to_owned(),
     }
 }
 
@@ -134,7 +136,8 @@ fn p_value(p: f64) -> String {
 pub(crate) fn blocks_sentence(run: &RunRecord) -> String {
     let complete = run.blocks.iter().filter(|block| block.counted).count() as u64;
     let discarded: Vec<String> = discards(run).into_iter().map(|discard| discard.reason).collect();
-    let trials = run.trials.len() as u64;
+    let is_counted = |number: u32| run.blocks.iter().any(|block| block.number == number && block.counted);
+    let trials = run.trials.iter().filter(|trial| is_counted(trial.block)).count() as u64;
     let mut sentence = format!("{} ({})", counted(complete, "block"), counted(trials, "trial"));
     if !discarded.is_empty() {
         let mut reasons = discarded.clone();
@@ -151,8 +154,7 @@ pub(crate) fn blocks_sentence(run: &RunRecord) -> String {
 /// The same from verdicts alone.
 pub(crate) fn block_count_sentence(verdicts: &Verdicts) -> String {
     let BlockCount { complete, discarded, maximum } = verdicts.blocks;
-    let trials: u64 =
-        verdicts.configurations.iter().map(|c| u64::from(c.trials) + u64::from(c.invalid_trials)).sum();
+    let trials: u64 = verdicts.configurations.iter().map(|c| u64::from(c.trials)).sum();
     if complete == 0 && discarded == 0 {
         return format!("{}, not in blocks", counted(trials, "figure"));
     }

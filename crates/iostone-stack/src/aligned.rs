@@ -1,9 +1,9 @@
 //! Memory for I/O past the page cache.
 
-/// O_DIRECT wants memory, offset and length aligned; no block device asks for more than a page.
+/// `O_DIRECT` wants memory, offset and length aligned; no block device asks for more than a page.
 pub(crate) const ALIGNMENT: usize = 4096;
 
-/// Memory at an address that O_DIRECT takes.
+/// Memory at an address that `O_DIRECT` takes.
 pub(crate) struct AlignedBuffer {
     memory: Vec<u8>,
     start: usize,

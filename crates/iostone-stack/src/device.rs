@@ -171,7 +171,7 @@ pub(crate) fn size_in_words(bytes: u64) -> String {
     for (name, unit) in UNITS {
         if bytes >= unit {
             let tenths = bytes / (unit / 10);
-            return if bytes % unit == 0 || tenths % 10 == 0 {
+            return if bytes.is_multiple_of(unit) || tenths.is_multiple_of(10) {
                 format!("{} {name}", bytes / unit)
             } else {
                 format!("{}.{} {name}", bytes / unit, (bytes % unit) * 10 / unit)

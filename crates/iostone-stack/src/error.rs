@@ -190,7 +190,7 @@ pub struct Refusal {
     pub because: String,
     /// What would be lost, one item each.
     pub loses: Vec<String>,
-    /// The exact next commands, best first.
+    /// What to do, best first, with the exact commands in backticks.
     pub next: Vec<String>,
     /// What has to be typed in full to destroy the content nevertheless; none while anything on it is alive.
     pub destroy: Option<String>,

@@ -14,7 +14,7 @@ use crate::error::StackError;
 
 /// Bytes in one write: large enough that the disk and not the system call sets the pace.
 const CHUNK_BYTES: usize = 4 << 20;
-/// Without O_DIRECT the page cache is emptied behind the writer at this distance.
+/// Without `O_DIRECT` the page cache is emptied behind the writer at this distance.
 const CACHE_WINDOW_BYTES: u64 = 64 << 20;
 /// Left free on the filesystem for everybody else: the smaller one of this and 5 %.
 const RESERVE_BYTES: u64 = 256 << 20;
@@ -89,7 +89,7 @@ pub(crate) fn make_sparse(file: &File, path: &Path, size_bytes: u64) -> Result<(
         .map_err(|source| StackError::io("truncate", path, source))
 }
 
-/// Takes the file's clean pages out of the page cache (posix_fadvise(2)).
+/// Takes the file's clean pages out of the page cache (`posix_fadvise(2)`).
 pub(crate) fn forget_cache(file: &File, path: &Path) -> Result<(), StackError> {
     rustix::fs::fadvise(file, 0, None, rustix::fs::Advice::DontNeed)
         .map_err(|source| StackError::io("fadvise", path, source))
@@ -97,8 +97,11 @@ pub(crate) fn forget_cache(file: &File, path: &Path) -> Result<(), StackError> {
 
 /// The first hole as lseek(2) finds it; filesystems that keep no account of holes report none.
 fn check_no_holes(file: &File, path: &Path, size_bytes: u64) -> Result<(), StackError> {
-    let hole = rustix::fs::seek(file, rustix::fs::SeekFrom::Hole(0))
-        .map_err(|source| StackError::io("lseek SEEK_HOLE", path, source))?;
+    let hole = match rustix::fs::seek(file, rustix::fs::SeekFrom::Hole(0)) {
+        Ok(hole) => hole,
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::OPNOTSUPP) => return Ok(()),
+        Err(source) => return Err(StackError::io("lseek SEEK_HOLE", path, source)),
+    };
     if hole < size_bytes {
         return Err(StackError::NotApplied {
             layer: "volume",

@@ -88,7 +88,7 @@ pub(crate) fn inspect(path: &Path, allowance: &Allowance<'_>) -> Result<Guarded,
             reason: RefusalReason::NotABlockDevice,
             because: "it is not a block device".to_owned(),
             loses: Vec::new(),
-            next: vec!["lsblk --paths --output NAME,SIZE,TYPE,MOUNTPOINTS".to_owned()],
+            next: vec!["`lsblk --paths --output NAME,SIZE,TYPE,MOUNTPOINTS` lists those that are".to_owned()],
             destroy: None,
         })));
     };
@@ -162,7 +162,7 @@ fn alive(device: &BlockDevice) -> Result<Option<Objection>, StackError> {
         return Ok(Some(objection));
     }
     if read_attribute(&device.sysfs().join("ro"))? != "0" {
-        let next = format!("blockdev --setrw {}", device.path.display());
+        let next = format!("`blockdev --setrw {}`", device.path.display());
         return Ok(Some(Objection::alive(RefusalReason::ReadOnly, "it is read-only", vec![next])));
     }
     if device.size_bytes < SIZE_MIN_BYTES {

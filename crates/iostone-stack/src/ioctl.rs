@@ -9,12 +9,13 @@ const LOOP_CLR_FD: libc::c_ulong = 0x4C01;
 const LOOP_GET_STATUS64: libc::c_ulong = 0x4C05;
 const LOOP_CONFIGURE: libc::c_ulong = 0x4C0A;
 const LOOP_CTL_GET_FREE: libc::c_ulong = 0x4C82;
+const BLKROSET: libc::c_ulong = 0x125D;
 
-/// The driver is at work with direct I/O on the file (LO_FLAGS_DIRECT_IO).
+/// The driver is at work with direct I/O on the file (`LO_FLAGS_DIRECT_IO`).
 pub(crate) const LOOP_DIRECT_IO: u32 = 16;
-/// The driver frees the device by itself on the last close (LO_FLAGS_AUTOCLEAR).
+/// The driver frees the device by itself on the last close (`LO_FLAGS_AUTOCLEAR`).
 pub(crate) const LOOP_AUTOCLEAR: u32 = 4;
-/// The device takes no writes (LO_FLAGS_READ_ONLY).
+/// The device takes no writes (`LO_FLAGS_READ_ONLY`).
 pub(crate) const LOOP_READ_ONLY: u32 = 1;
 
 /// `struct loop_info64`.
@@ -84,7 +85,7 @@ pub(crate) fn free_loop_number(control: &File) -> io::Result<u32> {
     call(control.as_raw_fd(), LOOP_CTL_GET_FREE, 0).map(i32::cast_unsigned)
 }
 
-/// Attaches `backing` to the loop device in one step (LOOP_CONFIGURE, Linux 5.8): direct I/O or not, no autoclear, a
+/// Attaches `backing` to the loop device in one step (`LOOP_CONFIGURE`, Linux 5.8): direct I/O or not, no autoclear, a
 /// name of ours. EBUSY if another process took the device meanwhile.
 pub(crate) fn configure_loop(device: &File, backing: &File, direct_io: bool, name: &str) -> io::Result<()> {
     let mut config = LoopConfig {
@@ -110,4 +111,11 @@ pub(crate) fn loop_status(device: &File) -> io::Result<LoopStatus> {
 /// Detaches a loop device, at the latest when its last opener closes it.
 pub(crate) fn detach_loop(device: &File) -> io::Result<()> {
     call(device.as_raw_fd(), LOOP_CLR_FD, 0).map(drop)
+}
+
+/// Makes a block device writable (BLKROSET, linux/fs.h). The read-only mark of `blockdev --setro` stays with a loop
+/// device's number when the file is detached, so a fresh attachment may find it set.
+pub(crate) fn make_writable(device: &File) -> io::Result<()> {
+    let read_only: libc::c_int = 0;
+    call(device.as_raw_fd(), BLKROSET, (&raw const read_only) as libc::c_ulong).map(drop)
 }

@@ -70,7 +70,7 @@ impl Journal {
     ///
     /// # Errors
     /// [`StackError::Io`] when the directory cannot be written.
-    pub(crate) fn create(directory: &Path, owner: Owner) -> Result<Self, StackError> {
+    pub(crate) fn create(directory: &Path, owner: &Owner) -> Result<Self, StackError> {
         let path = directory.join(format!("{}.jsonl", owner.token));
         loop {
             let temporary = directory.join(format!(".new-{}", random_hex()?));
@@ -217,7 +217,7 @@ fn parse(bytes: &[u8]) -> Result<Parsed, String> {
                 entries.push(Entry { scope, step, made: None, undone: false });
             }
             Line::Made { number, identity } if number < entries.len() => {
-                entries[number].made = Some(identity)
+                entries[number].made = Some(identity);
             }
             Line::Undone { number } if number < entries.len() => entries[number].undone = true,
             Line::Released => released = true,
@@ -267,7 +267,7 @@ pub(crate) fn peek_owner(path: &Path) -> Option<Owner> {
 /// 64 random bits in hexadecimal.
 pub(crate) fn random_hex() -> Result<String, StackError> {
     let bytes = random_bytes::<8>()?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(format!("{:016x}", u64::from_be_bytes(bytes)))
 }
 
 /// Random bytes of the kernel (getrandom(2)).

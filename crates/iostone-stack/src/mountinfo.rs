@@ -1,4 +1,4 @@
-//! What is mounted where, from `/proc/PID/mountinfo` (proc_pid_mountinfo(5)).
+//! What is mounted where, from `/proc/PID/mountinfo` (`proc_pid_mountinfo(5)`).
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -90,15 +90,12 @@ pub(crate) fn unescape(field: &[u8]) -> PathBuf {
                 matches!(digit, b'0'..=b'7').then(|| value * 8 + u32::from(digit - b'0'))
             })
         });
-        match code.and_then(|code| u8::try_from(code).ok()) {
-            Some(code) => {
-                bytes.push(code);
-                rest = &tail[3..];
-            }
-            None => {
-                bytes.push(byte);
-                rest = tail;
-            }
+        if let Some(code) = code.and_then(|code| u8::try_from(code).ok()) {
+            bytes.push(code);
+            rest = &tail[3..];
+        } else {
+            bytes.push(byte);
+            rest = tail;
         }
     }
     PathBuf::from(OsString::from_vec(bytes))
@@ -130,5 +127,25 @@ mod tests {
     fn a_backslash_at_the_end_stays() {
         assert_eq!(unescape(b"a\\04"), Path::new("a\\04"));
         assert_eq!(unescape(b"a\\777"), Path::new("a\\777"));
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn whatever_the_kernel_escapes_comes_back(bytes in proptest::collection::vec(1u8.., 0..40)) {
+            // mangle_path of the kernel (fs/seq_file.c) escapes these.
+            let escaped: String = bytes.iter().fold(String::new(), |text, byte| {
+                if b" \t\n\\#".contains(byte) || !byte.is_ascii() {
+                    format!("{text}\\{byte:03o}")
+                } else {
+                    format!("{text}{}", char::from(*byte))
+                }
+            });
+            proptest::prop_assert_eq!(unescape(escaped.as_bytes()), PathBuf::from(OsString::from_vec(bytes)));
+        }
+
+        #[test]
+        fn no_table_makes_the_reader_panic(bytes in proptest::collection::vec(proptest::num::u8::ANY, 0..200)) {
+            parse(&bytes);
+        }
     }
 }

@@ -68,7 +68,7 @@ pub(crate) fn in_words(occupants: &[Occupant]) -> String {
     words.join(", ")
 }
 
-/// The access mode in a descriptor's `flags:` line, which is octal (proc_pid_fdinfo(5)).
+/// The access mode in a descriptor's `flags:` line, which is octal (`proc_pid_fdinfo(5)`).
 fn may_write(fdinfo: &Path) -> bool {
     let Ok(text) = fs::read_to_string(fdinfo) else { return true };
     text.lines()

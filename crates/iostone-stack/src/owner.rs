@@ -11,7 +11,7 @@ use crate::error::StackError;
 pub struct Owner {
     /// Process id.
     pub pid: u32,
-    /// Start of the process in clock ticks since boot: field 22 of `/proc/PID/stat` (proc_pid_stat(5)).
+    /// Start of the process in clock ticks since boot: field 22 of `/proc/PID/stat` (`proc_pid_stat(5)`).
     pub start_time: u64,
     /// `/proc/sys/kernel/random/boot_id` (random(4)): a new one for each boot.
     pub boot_id: String,

@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +14,11 @@ use crate::undo;
 
 /// Names another place of the registry; for tests and for machines whose `/var/lib` cannot be written.
 const STATE_DIRECTORY_VARIABLE: &str = "IOSTONE_STATE_DIR";
+
+/// Looks at a locked journal whose owner lives, and whose owner is dead, [`PAUSE`] apart.
+const ATTEMPTS_ALIVE: u32 = 3;
+const ATTEMPTS_DEAD: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(20);
 
 /// The registry: one directory for each user of the machine, `/var/lib/iostone` for root.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,7 +109,7 @@ impl Registry {
 
     /// Starts the journal of a session of this process.
     pub(crate) fn begin(&self, run_directory: &Path, token: &str) -> Result<Journal, StackError> {
-        Journal::create(&self.journals, Owner::current(run_directory, token)?)
+        Journal::create(&self.journals, &Owner::current(run_directory, token)?)
     }
 
     /// Replays the journals of dead owners; to be called by `iostone cleanup` and before any run.
@@ -133,8 +139,25 @@ impl Registry {
     }
 }
 
+/// Opens a journal; gives a lock that is about to go a moment. A process that was just forked holds a copy of its
+/// parent's until its exec, and one that was just killed until the kernel has taken it apart.
+fn open_patiently(path: &Path) -> Result<Opened, StackError> {
+    let mut attempts = 0;
+    loop {
+        let opened = Journal::open(path)?;
+        let dead = || journal::peek_owner(path).is_some_and(|owner| !owner.is_alive().unwrap_or(true));
+        let patience =
+            if matches!(opened, Opened::Locked) && dead() { ATTEMPTS_DEAD } else { ATTEMPTS_ALIVE };
+        if !matches!(opened, Opened::Locked) || attempts >= patience {
+            return Ok(opened);
+        }
+        attempts += 1;
+        std::thread::sleep(PAUSE);
+    }
+}
+
 fn replay(path: &Path) -> Result<Option<JournalOutcome>, StackError> {
-    let mut journal = match Journal::open(path) {
+    let mut journal = match open_patiently(path) {
         Ok(Opened::Journal(journal)) => *journal,
         Ok(Opened::Locked) => return Ok(Some(JournalOutcome::Alive { owner: journal::peek_owner(path) })),
         Ok(Opened::Gone) => return Ok(None),
@@ -215,7 +238,7 @@ mod tests {
         let registry = Registry::at(directory.path()).unwrap();
         let mut owner = Owner::current(Path::new("/run-directory"), "token-foreign").unwrap();
         owner.host = "elsewhere".to_owned();
-        drop(Journal::create(registry.directory(), owner).unwrap());
+        drop(Journal::create(registry.directory(), &owner).unwrap());
         let report = registry.cleanup().unwrap();
         assert!(matches!(&report.journals[0].1, JournalOutcome::Foreign { .. }));
         assert!(report.is_clean());

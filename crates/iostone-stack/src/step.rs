@@ -19,7 +19,7 @@ pub(crate) struct FileIdentity {
 pub(crate) enum Step {
     /// A directory. Its path holds the session's token if and only if what is in it is ours too.
     Directory { path: PathBuf, content_is_ours: bool },
-    /// The image file under a loop device; created with O_EXCL at a path that holds the token.
+    /// The image file under a loop device; created with `O_EXCL` at a path that holds the token.
     Image { path: PathBuf },
     /// A loop device over a file; the device number is not ours to choose and not an identity.
     Loop { backing: PathBuf, identity: FileIdentity },

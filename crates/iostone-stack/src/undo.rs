@@ -228,13 +228,12 @@ fn wipe(path: &Path, size_bytes: u64, uuid: &str) -> Result<bool, UndoFailure> {
     for candidate in candidates(path, size_bytes) {
         match filesystem::wipe(&candidate, uuid) {
             Ok(true) => return Ok(true),
-            Ok(false) => {}
             Err(reason) if candidate == path => {
                 let next = format!("wipefs --all {}", path.display());
                 return Err(failure(path, reason, next));
             }
             // Some other device of the same size that cannot be read is none of ours to speak about.
-            Err(_) => {}
+            Ok(false) | Err(_) => {}
         }
     }
     Ok(false)

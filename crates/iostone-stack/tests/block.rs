@@ -41,6 +41,7 @@ fn an_empty_device_is_used_and_left_without_our_filesystem() {
         std::fs::read_to_string(format!("/sys/block/{}/queue/write_cache", disk.name())).unwrap();
     assert_eq!(write_cache.trim(), "write back");
     Session::preflight(&stack, true, &machine.work()).unwrap();
+    drop(disk);
     machine.assert_clean();
 }
 
@@ -67,6 +68,7 @@ fn a_device_with_content_is_refused_until_it_is_named() {
         session.apply(&stack, trial, 7).unwrap();
     }
     session.finish().unwrap();
+    drop(disk);
     machine.assert_clean();
 }
 
@@ -85,5 +87,6 @@ fn a_filesystem_that_somebody_else_made_meanwhile_is_not_wiped() {
     machine::run("mkfs.ext4", &["-F", "-q", "-L", "theirs", node]);
     session.finish().unwrap();
     assert!(machine::run("blkid", &["-p", "-o", "export", node]).contains("LABEL=theirs"));
+    drop(disk);
     machine.assert_clean();
 }

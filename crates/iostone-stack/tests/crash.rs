@@ -54,13 +54,13 @@ impl Drop for KilledOnDrop {
 }
 
 fn start_child(machine: &Machine) -> KilledOnDrop {
-    let child = Command::new(std::env::current_exe().unwrap())
+    let child = Command::new(std::env::current_exe().expect("this program has a path"))
         .args(["--exact", "child_session", "--ignored"])
         .env(CHILD_VARIABLE, machine.path())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
         .spawn()
-        .unwrap();
+        .expect("this program can be started");
     KilledOnDrop(child)
 }
 
@@ -77,6 +77,7 @@ fn kill_at_any_moment_leaves_nothing_after_cleanup() {
         return;
     }
     // Spread over more than one round of the child, by steps that are no divisor of it.
+    let mut undone_at_all = Vec::new();
     for round in 0..16u64 {
         let machine = Machine::new();
         let mut child = start_child(&machine);
@@ -86,8 +87,16 @@ fn kill_at_any_moment_leaves_nothing_after_cleanup() {
         child.0.wait().unwrap();
         let report = machine.registry.cleanup().unwrap();
         assert!(report.is_clean(), "round {round}: {report:?}");
+        for (_, outcome) in &report.journals {
+            if let JournalOutcome::Undone { undone, .. } = outcome {
+                undone_at_all.extend(undone.clone());
+            }
+        }
         machine.assert_clean();
         assert!(machine.registry.cleanup().unwrap().journals.is_empty());
+    }
+    for kind in ["directory", "image"] {
+        assert!(undone_at_all.iter().any(|word| word.starts_with(kind)), "{undone_at_all:?}");
     }
 }
 

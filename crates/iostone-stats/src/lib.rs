@@ -58,7 +58,7 @@ mod unpaired;
 mod vectors;
 mod walsh;
 
-pub use boundary::{FEWEST_BLOCKS, LARGEST_BUDGET, looks};
+pub use boundary::{FEWEST_BLOCKS, LARGEST_BUDGET, fewest_blocks, looks};
 
 /// A length as the counts of the model's types.
 fn count(length: usize) -> u32 {

@@ -53,6 +53,7 @@ pub(crate) struct RunsDirectory {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct RunArguments {
     /// The experiment file
     #[arg(required_unless_present = "resume", conflicts_with = "resume")]
@@ -221,7 +222,7 @@ pub(crate) struct IoArguments {
     /// Load before figures are taken
     #[arg(long, default_value = "0s")]
     pub(crate) ramp_time: iostone_model::units::Span,
-    /// Past the page cache (O_DIRECT)
+    /// Past the page cache (`O_DIRECT`)
     #[arg(long)]
     pub(crate) direct: bool,
     /// fsync after every so many writes
@@ -230,7 +231,7 @@ pub(crate) struct IoArguments {
     /// fdatasync after every so many writes
     #[arg(long, default_value_t = 0)]
     pub(crate) fdatasync: u32,
-    /// Open with O_DSYNC or O_SYNC
+    /// Open with `O_DSYNC` or `O_SYNC`
     #[arg(long, value_parser = ["none", "dsync", "sync"], default_value = "none")]
     pub(crate) sync: String,
     /// Which way requests reach the kernel

@@ -43,9 +43,9 @@ pub(crate) struct FileErrors {
 
 /// A run that stopped with trials recorded.
 #[derive(Debug, thiserror::Error)]
-#[error("{source}; the trials so far are kept: go on with `iostone run --resume {run}`")]
+#[error("{error}; the trials so far are kept: go on with `iostone run --resume {run}`")]
 pub(crate) struct Resumable {
-    pub(crate) source: LabError,
+    pub(crate) error: LabError,
     pub(crate) run: String,
 }
 
@@ -53,9 +53,9 @@ pub(crate) struct Resumable {
 pub(crate) fn of_error(error: &anyhow::Error) -> ExitCode {
     for cause in error.chain() {
         if let Some(resumable) = cause.downcast_ref::<Resumable>() {
-            return match of_lab(&resumable.source) {
+            return match of_lab(&resumable.error) {
                 code @ (ExitCode::Interrupted | ExitCode::Refused) => code,
-                ExitCode::Failure if matches!(resumable.source, LabError::Workload { .. }) => {
+                ExitCode::Failure if matches!(resumable.error, LabError::Workload { .. }) => {
                     ExitCode::Failure
                 }
                 _ => ExitCode::Partial,

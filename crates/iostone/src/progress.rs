@@ -62,7 +62,7 @@ impl Drop for RunProgress<'_> {
 
 /// "2 min 40 s".
 pub(crate) fn in_words(duration: Duration) -> String {
-    let seconds = duration.as_secs_f64().round() as u64;
+    let seconds = (duration + Duration::from_millis(500)).as_secs();
     match (seconds / 3600, seconds % 3600 / 60, seconds % 60) {
         (0, 0, seconds) => format!("{seconds} s"),
         (0, minutes, 0) => format!("{minutes} min"),

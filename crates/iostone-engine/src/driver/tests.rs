@@ -28,6 +28,7 @@ struct Script {
     completed: Vec<Completion>,
     events: Vec<Event>,
     entered: u64,
+    done: usize,
     /// Results of the nth completion, where they are not success.
     results: HashMap<usize, i32>,
     /// What writing the rest of a short write gives.
@@ -44,6 +45,7 @@ impl Script {
             completed: Vec::new(),
             events: Vec::new(),
             entered: 0,
+            done: 0,
             results: HashMap::new(),
             rest: None,
             stop_after: None,
@@ -94,10 +96,10 @@ impl Engine for Script {
         }
         for _ in 0..self.per_enter {
             let Some(tag) = self.queued.pop_front() else { break };
-            let number = self.events.iter().filter(|event| **event == Event::Completed).count();
             self.events.push(Event::Completed);
             let success = if tag == SYNC_TAG { 0 } else { BLOCK.cast_signed() };
-            let result = self.results.get(&number).copied().unwrap_or(success);
+            let result = self.results.get(&self.done).copied().unwrap_or(success);
+            self.done += 1;
             self.completed.push(Completion { tag, result });
         }
         Ok(())

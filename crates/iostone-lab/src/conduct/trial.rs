@@ -19,8 +19,10 @@ use crate::link::Link;
 pub(super) const WARM_UP: u32 = 0;
 /// Ten samples a second.
 const SAMPLE_EVERY: Span = Span(Duration::from_millis(100));
-/// How many times the settle time is waited for devices that do not come to rest.
+/// How many times the settle time is waited for devices that do not come to rest, ...
 const PATIENCE: u32 = 10;
+/// ... and how long at least: writeback of what others have written takes some seconds.
+const LEAST_PATIENCE: Duration = Duration::from_secs(5);
 
 /// What a trial yielded, before it is held against the gates.
 pub(super) struct Outcome {
@@ -76,7 +78,7 @@ fn measure(
     let settle = plan.experiment.trials.settle;
     let settled = link.settle(Settle {
         window: settle,
-        patience: Span(settle.0 * PATIENCE),
+        patience: Span((settle.0 * PATIENCE).max(LEAST_PATIENCE)),
         limit_bytes_per_second: match plan.experiment.gates.idle {
             Gate::Off => None,
             Gate::Limit(limit) => Some(limit.0),
@@ -99,7 +101,7 @@ impl Outcome {
         self,
         plan: &Plan,
         configuration: &Configuration,
-        place: Place,
+        place: &Place,
     ) -> (TrialRecord, Vec<Sample>, Vec<RawOutput>) {
         let gates =
             gates::evaluate(&plan.experiment.gates, &configuration.workload, &self.settled, &self.measured);

@@ -14,6 +14,8 @@ const SMALLEST_LOOP: Bytes = Bytes(16 << 20);
 const LARGEST_BLOCK: Bytes = Bytes(64 << 20);
 const LARGEST_DEPTH: u32 = 4096;
 const MOST_JOBS: u32 = 256;
+/// The boundaries of sequential verdicts are computed for no more; a run this long needs another experiment.
+const MOST_BLOCKS: u32 = 400;
 
 struct Findings<'a> {
     places: &'a Places<'a>,
@@ -53,7 +55,11 @@ pub(super) fn configuration(configuration: &Configuration, places: &Places<'_>) 
                 }
             }
         }
-        Volume::Directory(_) => {
+        Volume::Directory(volume) => {
+            if volume.path.as_ref().is_some_and(|path| !path.is_absolute()) {
+                let message = "the directory is not an absolute path";
+                findings.value("stack.volume.path", message, "start it with /");
+            }
             if stack.filesystem != Filesystem::None {
                 let message = "a directory already lies on a filesystem; none can be made in it";
                 findings.key("stack.filesystem", message, "leave this out, or use a `loop` volume");
@@ -183,6 +189,9 @@ fn check_command(command: &CommandWorkload, findings: &mut Findings<'_>) {
     }
     if command.argv.iter().any(|argument| argument.contains('\0')) {
         findings.value("workload.argv", "an argument holds a NUL byte", "no program can receive it");
+    }
+    if command.timeout.is_some_and(|timeout| timeout.0.is_zero()) {
+        findings.value("workload.timeout", "no program ends in no time", "longer than the program takes");
     }
     for name in command.env.keys() {
         if name.is_empty() || name.contains(['=', '\0']) {
@@ -319,7 +328,13 @@ fn check_decide(experiment: &Experiment, findings: &mut Findings<'_>) {
             format!("the least number of blocks, {}, is above the most, {}", blocks.min, blocks.max);
         findings.value("decide.blocks", message, "min is at most max");
     }
-    if blocks.max == 0 || blocks.max > 400 {
-        findings.value("decide.blocks", "the number of blocks is out of range", "1 to 400");
+    for (key, count) in [("min", blocks.min), ("max", blocks.max)] {
+        if count == 0 || count > MOST_BLOCKS {
+            let message = format!("{count} is no possible number of blocks");
+            findings.value(&format!("decide.blocks.{key}"), message, &format!("1 to {MOST_BLOCKS}"));
+        }
+    }
+    if decide.time.is_some_and(|time| time.0.is_zero()) {
+        findings.value("decide.time", "nothing can be decided in no time", "longer than a block takes");
     }
 }

@@ -11,6 +11,11 @@ use crate::diagnostic::{Diagnostic, nearest};
 /// The layers a level's settings may start with; each stands for itself below `stack`.
 pub(super) const LAYERS: &[&str] = &["volume", "array", "queue", "filesystem", "mount", "container", "limit"];
 
+/// What a level's settings may start with, and so may the path of a factor.
+pub(super) fn varied() -> Vec<&'static str> {
+    LAYERS.iter().copied().chain(["workload"]).collect()
+}
+
 /// Where a setting came from, so that an error in it points there.
 #[derive(Debug, Clone)]
 pub(super) enum Origin {
@@ -26,26 +31,26 @@ pub(super) struct Places<'a> {
     pub(super) origins: BTreeMap<String, Origin>,
 }
 
-impl Places<'_> {
-    /// The origin of a path: of its longest leading part that was laid over, else the file's own.
-    fn origin(&self, path: &str) -> Origin {
-        let mut end = path.len();
-        loop {
-            let part = path.get(..end).unwrap_or_default();
-            match self.origins.get(part) {
-                Some(Origin::File(from)) => {
-                    return Origin::File(format!("{from}{}", path.get(end..).unwrap_or_default()));
-                }
-                Some(origin @ Origin::CommandLine(_)) => return origin.clone(),
-                None => {}
+/// The origin of a path: of its longest leading part that was laid over, else the file's own.
+fn origin(origins: &BTreeMap<String, Origin>, path: &str) -> Origin {
+    let mut end = path.len();
+    loop {
+        let part = path.get(..end).unwrap_or_default();
+        match origins.get(part) {
+            Some(Origin::File(from)) => {
+                return Origin::File(format!("{from}{}", path.get(end..).unwrap_or_default()));
             }
-            match part.rfind(['.', '[']) {
-                Some(shorter) => end = shorter,
-                None => return Origin::File(path.to_owned()),
-            }
+            Some(origin @ Origin::CommandLine(_)) => return origin.clone(),
+            None => {}
+        }
+        match part.rfind(['.', '[']) {
+            Some(shorter) => end = shorter,
+            None => return Origin::File(path.to_owned()),
         }
     }
+}
 
+impl Places<'_> {
     /// Points a diagnostic at the value of a path.
     pub(super) fn at_value(&self, diagnostic: Diagnostic, path: &str, text: &str) -> Diagnostic {
         self.at(diagnostic, path, text, |source, path| source.value(path).or_else(|| source.nearest(path)))
@@ -63,7 +68,7 @@ impl Places<'_> {
         text: &str,
         find: impl Fn(&Source, &str) -> Option<Range<usize>>,
     ) -> Diagnostic {
-        match self.origin(path) {
+        match origin(&self.origins, path) {
             Origin::File(from) => diagnostic.at(find(self.source, &from), text),
             Origin::CommandLine(typed) => diagnostic.note(format!("this came from `--set {typed}`")),
         }
@@ -155,8 +160,18 @@ fn lay_over(
             }
         }
         (Some(Value::Array(below)), Value::Array(above)) if path == "stack.mount.options" => {
-            *below = add_options(below, above);
+            // An entry keeps its origin wherever the merged list has it.
+            let entry = |path: &str, index: usize| origin(origins, &format!("{path}[{index}]"));
+            let kept = below.iter().enumerate().filter(|(_, old)| !is_replaced(old, above));
+            let kept = kept.map(|(index, old)| (old.clone(), entry(path, index)));
+            let added = above.iter().enumerate();
+            let added = added.map(|(index, new)| (new.clone(), Origin::File(format!("{from}[{index}]"))));
+            let (merged, places): (Vec<Value>, Vec<Origin>) = kept.chain(added).unzip();
+            *below = merged;
             origins.insert(path.to_owned(), Origin::File(from.to_owned()));
+            for (index, place) in places.into_iter().enumerate() {
+                origins.insert(format!("{path}[{index}]"), place);
+            }
         }
         _ => {
             table.insert(key.to_owned(), value.clone());
@@ -165,12 +180,10 @@ fn lay_over(
     }
 }
 
-/// Mount options of the stack with a level's added; one of the same name takes the other's place.
-fn add_options(below: &[Value], above: &[Value]) -> Vec<Value> {
+/// Whether a level has a mount option of the same name, which then takes the other's place.
+fn is_replaced(old: &Value, above: &[Value]) -> bool {
     let name = |option: &Value| option.as_str().map(option_name);
-    let kept =
-        below.iter().filter(|old| !above.iter().any(|new| name(new).is_some() && name(new) == name(old)));
-    kept.chain(above).cloned().collect()
+    above.iter().any(|new| name(new).is_some() && name(new) == name(old))
 }
 
 /// What a mount option is about: `barrier` for `barrier=0` and `nobarrier`, `atime` for `noatime` and `relatime`.
@@ -209,8 +222,8 @@ pub(super) fn level_settings(
             _ => {
                 let mut error = Diagnostic::new("io0007", format!("`{key}` is nothing that a level can set"))
                     .at(source.key(&join(path, key)), "not a layer of the stack, nor `workload`")
-                    .note(format!("a level sets something below {}, or `workload`", list(LAYERS)));
-                if let Some(near) = nearest(key, LAYERS.iter().copied().chain(["workload"])) {
+                    .note(format!("a level sets something below {}", list(&varied())));
+                if let Some(near) = nearest(key, varied()) {
                     error = error.fix(near);
                 }
                 errors.push(error);
@@ -236,13 +249,30 @@ pub(super) fn list<S: AsRef<str>>(words: &[S]) -> String {
 mod tests {
     use super::*;
 
+    fn merged(below: &[&str], above: &[&str]) -> (Value, BTreeMap<String, Origin>) {
+        let list =
+            |options: &[&str]| Value::Array(options.iter().map(|o| Value::String((*o).to_owned())).collect());
+        let mut table = Table::from_iter([("options".to_owned(), list(below))]);
+        let mut origins = BTreeMap::new();
+        lay_over(&mut table, "options", &list(above), "stack.mount.options", "level", &mut origins);
+        (table["options"].clone(), origins)
+    }
+
     #[test]
     fn a_levels_option_takes_the_place_of_one_of_the_same_name() {
-        let values =
-            |options: &[&str]| options.iter().map(|o| Value::String((*o).to_owned())).collect::<Vec<_>>();
-        let added = add_options(&values(&["noatime", "barrier=1"]), &values(&["nobarrier"]));
-        assert_eq!(added, values(&["noatime", "nobarrier"]));
-        let added = add_options(&values(&["noatime"]), &values(&["relatime", "commit=1"]));
-        assert_eq!(added, values(&["relatime", "commit=1"]));
+        let added = merged(&["noatime", "barrier=1"], &["nobarrier"]).0;
+        assert_eq!(added, Value::try_from(["noatime", "nobarrier"]).unwrap());
+        let added = merged(&["noatime"], &["relatime", "commit=1"]).0;
+        assert_eq!(added, Value::try_from(["relatime", "commit=1"]).unwrap());
+    }
+
+    #[test]
+    fn each_option_of_a_merged_list_knows_where_it_was_written() {
+        let (_, origins) = merged(&["barrier=1", "noatime"], &["nobarrier"]);
+        let place = |index: usize| match &origins[&format!("stack.mount.options[{index}]")] {
+            Origin::File(place) => place.clone(),
+            Origin::CommandLine(_) => panic!("nothing came from the command line"),
+        };
+        assert_eq!((place(0), place(1)), ("stack.mount.options[1]".to_owned(), "level[0]".to_owned()));
     }
 }

@@ -7,18 +7,60 @@ use super::combine::{Places, list};
 use super::source::join;
 use crate::diagnostic::{Diagnostic, nearest};
 
+/// A table without a key that it needs.
 pub(super) fn missing(places: &Places<'_>, path: &str, key: &str) -> Diagnostic {
-    let holder = if path.is_empty() { "the experiment".to_owned() } else { format!("`{path}`") };
-    let error = Diagnostic::new("io0003", format!("{holder} has no `{key}`"));
-    if path.is_empty() { error } else { places.at_key(error, path, &format!("`{key}` is missing here")) }
+    let error = Diagnostic::new("io0003", format!("{} has no `{key}`", holder(path)));
+    places.at_key(error, path, &format!("add `{}`", example(key)))
+}
+
+/// What an experiment file lacks, said at once; None if it lacks nothing.
+pub(super) fn missing_sections(absent: &[&str]) -> Option<Diagnostic> {
+    let (last, rest) = absent.split_last()?;
+    let names = if rest.is_empty() {
+        format!("`{last}`")
+    } else {
+        let rest: Vec<String> = rest.iter().map(|key| format!("`{key}`")).collect();
+        format!("{} and no `{last}`", rest.join(", no "))
+    };
+    let examples: Vec<String> = absent.iter().map(|key| format!("`{}`", example(key))).collect();
+    let error = Diagnostic::new("io0003", format!("the experiment has no {names}"));
+    Some(error.note(format!("add {}", examples.join(", "))))
+}
+
+/// A table's name for people: `stack.volume`, or "factor 1" for what has no name yet.
+fn holder(path: &str) -> String {
+    match path.strip_prefix("factor[").and_then(|rest| rest.strip_suffix(']')?.parse::<usize>().ok()) {
+        Some(index) => format!("factor {}", index + 1),
+        None => format!("`{path}`"),
+    }
+}
+
+/// How a key that must be there is written.
+fn example(key: &str) -> String {
+    match key {
+        "name" => "name = \"barrier\"",
+        "stack" => "[stack]",
+        "workload" => "[workload]",
+        "decide" => "[decide]",
+        "volume" => "volume = { kind = \"loop\", size = \"1GiB\" }",
+        "size" => "size = \"1GiB\"",
+        "devices" => "devices = [\"/dev/disk/by-id/...\"]",
+        "rw" => "rw = \"randwrite\"",
+        "argv" => "argv = [\"program\", \"argument\"]",
+        "metric" => "metric = \"iops\"",
+        "baseline" => "baseline = \"level\"",
+        _ => return format!("{key} = ..."),
+    }
+    .to_owned()
 }
 
 pub(super) fn unknown_key(places: &Places<'_>, path: &str, key: &str, known: &[&str]) -> Diagnostic {
-    let mut error = places.at_key(
-        Diagnostic::new("io0002", format!("`{key}` is not a known key here")),
-        path,
-        "unknown key",
-    );
+    let of = match path.strip_suffix(&join("", key)).map(|before| before.trim_end_matches('.')) {
+        None | Some("") => "an experiment".to_owned(),
+        Some(table) => holder(table),
+    };
+    let error = Diagnostic::new("io0002", format!("`{key}` is not a key of {of}"));
+    let mut error = places.at_key(error, path, "unknown key");
     match nearest(key, known.iter().copied()).or_else(|| synonym(key).filter(|word| known.contains(word))) {
         Some(near) => error = error.fix(near),
         None if known.is_empty() => {}
@@ -111,13 +153,35 @@ fn explain(message: &str, full: &str, section: &str, places: &Places<'_>) -> Dia
         }
         _ if message.starts_with("invalid type") || message.starts_with("invalid value") => {
             let expected = message.split_once("expected ").map_or(message, |(_, expected)| expected);
+            let message = match last_key(full).split_once('[') {
+                Some((list, _)) => format!("`{list}` has an entry of the wrong kind"),
+                None => format!("`{}` has a value of the wrong kind", last_key(full)),
+            };
             places.at_value(
-                Diagnostic::new("io0004", format!("`{}` has a value of the wrong kind", last_key(full))),
+                Diagnostic::new("io0004", message),
                 if full.is_empty() { section } else { full },
-                &format!("expected {expected}"),
+                &format!("expected {}", in_toml(expected)),
             )
         }
-        _ => places.at_value(Diagnostic::new("io0005", message), full, "here"),
+        _ => {
+            // A quantity's complaint: "`4` is not a size: it needs a unit".
+            let (what, reason) = message.rsplit_once(": ").unwrap_or((message, "not possible here"));
+            places.at_value(Diagnostic::new("io0005", what), full, reason)
+        }
+    }
+}
+
+/// serde's words for what it expected, in those of an experiment file.
+fn in_toml(expected: &str) -> &str {
+    match expected {
+        "a string" => "text in quotes",
+        "a sequence" => "a list in brackets, as in [\"...\"]",
+        "a boolean" => "true or false",
+        "u32" => "a whole number from 0 to 4294967295",
+        "u64" => "a whole number, 0 or more",
+        "a map" => "a table",
+        _ if expected.starts_with("struct ") => "a table, as in { key = value }",
+        _ => expected,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 
-use super::combine::{LAYERS, Places, RawFactor, level_settings, list};
+use super::combine::{Places, RawFactor, level_settings, list, varied};
 use super::decode::{decode, missing, unknown_key};
 use super::read::set;
 use super::source::join;
@@ -54,6 +54,10 @@ fn read_factor(
     }
     let Some(name) = table.get("name") else { return Err(missing(places, path, "name")) };
     let name: String = decode(name.clone(), &join(path, "name"), places)?;
+    if name.is_empty() || name.contains(['=', ',']) {
+        let error = Diagnostic::new("io0007", format!("`{name}` cannot name a factor"));
+        return Err(places.at_value(error, &join(path, "name"), "not empty, without `=` and `,`"));
+    }
     let levels = match (table.get("levels"), table.get("path"), table.get("values")) {
         (Some(Value::Table(levels)), None, None) => named_levels(levels, path, places, errors)?,
         (Some(_), None, None) => {
@@ -100,11 +104,7 @@ fn named_levels(
         let level_path = join(&join(path, "levels"), level);
         if level.is_empty() || level.contains(['=', ',']) {
             let error = Diagnostic::new("io0007", format!("`{level}` cannot name a level"));
-            return Err(places.at_key(
-                error,
-                &level_path,
-                "a level's name is not empty and holds no `=` and no `,`",
-            ));
+            return Err(places.at_key(error, &level_path, "not empty, without `=` and `,`"));
         }
         let Value::Table(settings) = settings else {
             let error = Diagnostic::new("io0004", format!("level `{level}` is not a table of settings"));
@@ -127,12 +127,12 @@ fn listed_levels(
     places: &Places<'_>,
 ) -> Result<Vec<(String, Table, String)>, Diagnostic> {
     let first = setting.split('.').next().unwrap_or_default();
-    if first != "workload" && !LAYERS.contains(&first) {
+    if !varied().contains(&first) {
         let error =
             Diagnostic::new("io0007", format!("`{setting}` is no setting of the stack or the workload"));
         return Err(places
             .at_value(error, &join(path, "path"), "not a path that can be varied")
-            .note(format!("a path starts with {}, or `workload`", list(LAYERS))));
+            .note(format!("a path starts with {}", list(&varied()))));
     }
     let full = if first == "workload" { setting.to_owned() } else { format!("stack.{setting}") };
     let mut read: Vec<(String, Table, String)> = Vec::new();

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::combine::{Places, list};
-use super::decode::{decode, missing};
+use super::decode::decode;
 use super::source::join;
 use super::{Filesystem, MachineSpec, Volume, Workload};
 use crate::diagnostic::{Diagnostic, nearest};
@@ -33,7 +33,11 @@ fn kind<'a>(
     };
     let kind_path = join(path, "kind");
     let kind = match table.get("kind") {
-        None => return Err(missing(places, path, "kind").note(format!("expected {}", list(kinds)))),
+        None => {
+            let error = Diagnostic::new("io0003", format!("`{path}` has no `kind`"));
+            let label = format!("add `kind = \"{}\"`", kinds.first().unwrap_or(&"none"));
+            return Err(places.at_key(error, path, &label).note(format!("expected {}", list(kinds))));
+        }
         Some(Value::String(kind)) => kind.as_str(),
         Some(_) => {
             let error = Diagnostic::new("io0004", format!("the kind of {noun} is not text"));
@@ -45,12 +49,12 @@ fn kind<'a>(
         rest.remove("kind");
         return Ok((kind, Value::Table(rest)));
     }
-    let error = if planned.contains(&kind) {
-        Diagnostic::new("io0005", format!("this version of iostone has no {noun} of kind `{kind}`"))
+    let (message, label) = if planned.contains(&kind) {
+        (format!("this version of iostone has no {noun} of kind `{kind}`"), "not in this version")
     } else {
-        Diagnostic::new("io0005", format!("`{kind}` is not a kind of {noun}"))
+        (format!("`{kind}` is not a kind of {noun}"), "unknown kind")
     };
-    let error = places.at_value(error, &kind_path, "not a kind that is known here");
+    let error = places.at_value(Diagnostic::new("io0005", message), &kind_path, label);
     Err(match nearest(kind, kinds.iter().copied()) {
         Some(near) if !planned.contains(&kind) => error.fix(format!("\"{near}\"")),
         _ => error.note(format!("expected {}", list(kinds))),

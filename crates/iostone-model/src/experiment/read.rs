@@ -6,14 +6,14 @@ use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
 use super::combine::{Combination, LAYERS, Origin, Places, combine};
-use super::decode::{Absent, decode, missing, unknown_key};
+use super::decode::{Absent, decode, missing, missing_sections, unknown_key};
 use super::factors::read_factors;
 use super::source::{Source, join};
 use super::{
     Configuration, Decide, Experiment, Factor, Filesystem, Gates, MachineSpec, Mount, Queue, Stack, Trials,
     check, kinds,
 };
-use crate::diagnostic::Diagnostic;
+use crate::diagnostic::{Diagnostic, nearest};
 
 /// A setting given on the command line: `--set stack.volume.size=1GiB`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,6 +24,7 @@ pub struct Override {
     pub value: String,
 }
 
+const REQUIRED: &[&str] = &["name", "stack", "workload", "decide"];
 const SECTIONS: &[&str] =
     &["name", "question", "stack", "factor", "workload", "decide", "trials", "gates", "machine"];
 
@@ -41,6 +42,7 @@ pub fn read(text: &str, overrides: &[Override]) -> Result<Experiment, Vec<Diagno
     for key in table.keys().filter(|key| !SECTIONS.contains(&key.as_str())) {
         errors.push(unknown_key(&places, key, key, SECTIONS));
     }
+    errors.extend(missing_sections(&absent(&table, REQUIRED, SECTIONS)));
     let name = required_text(&table, "name", &places, &mut errors);
     let question = section::<Option<String>>(&table, "question", &places, &mut errors).flatten();
     let decide = section::<Decide>(&table, "decide", &places, &mut errors);
@@ -63,13 +65,16 @@ pub fn read(text: &str, overrides: &[Override]) -> Result<Experiment, Vec<Diagno
             Some(_) => errors.push(places.at_value(
                 Diagnostic::new("io0004", format!("`{part}` is not a table")),
                 part,
-                "a table is expected here",
+                &format!("write `[{part}]`, with its settings below"),
             )),
-            None => errors.push(missing(&places, "", part)),
+            None => {}
         }
     }
     if base.len() < 2 {
-        return Err(errors);
+        return Err(distinct(errors));
+    }
+    if !factors.is_empty() {
+        errors.extend(check_base(&base, &places, &source));
     }
 
     let mut configurations = Vec::new();
@@ -109,6 +114,27 @@ pub fn read(text: &str, overrides: &[Override]) -> Result<Experiment, Vec<Diagno
     };
     errors.extend(check::experiment(&experiment, &places));
     if errors.is_empty() { Ok(experiment) } else { Err(distinct(errors)) }
+}
+
+/// What is wrong in the experiment's own settings even where every level replaces them. What they lack, the levels
+/// may bring.
+fn check_base(base: &Table, places: &Places<'_>, source: &Source) -> Vec<Diagnostic> {
+    combine(base, &places.origins, &[], source)
+        .iter()
+        .filter_map(|combination| read_configuration(combination).err())
+        .flatten()
+        .filter(|error| error.code != "io0003")
+        .collect()
+}
+
+/// The required keys that a table lacks, without those that were meant by a mistyped one, of which is spoken already.
+fn absent<'a>(table: &Table, required: &[&'a str], known: &[&str]) -> Vec<&'a str> {
+    let meant: Vec<&str> = table
+        .keys()
+        .filter(|key| !known.contains(&key.as_str()))
+        .filter_map(|key| nearest(key, known.iter().copied()))
+        .collect();
+    required.iter().copied().filter(|key| !table.contains_key(*key) && !meant.contains(key)).collect()
 }
 
 /// Errors in the base stack come up once for every configuration; each is said once.
@@ -169,13 +195,7 @@ fn required_text(
     places: &Places<'_>,
     errors: &mut Vec<Diagnostic>,
 ) -> Option<String> {
-    match table.get(key) {
-        None => {
-            errors.push(missing(places, "", key));
-            None
-        }
-        Some(value) => keep(decode(value.clone(), key, places), errors),
-    }
+    keep(decode(table.get(key)?.clone(), key, places), errors)
 }
 
 /// Decodes a top-level section. An `Option` type makes it optional.
@@ -187,13 +207,7 @@ fn section<T: DeserializeOwned>(
 ) -> Option<T> {
     match table.get(key) {
         Some(value) => keep(decode(value.clone(), key, places), errors),
-        None => match T::deserialize(Absent) {
-            Ok(absent) => Some(absent),
-            Err(_) => {
-                errors.push(missing(places, "", key));
-                None
-            }
-        },
+        None => T::deserialize(Absent).ok(),
     }
 }
 
@@ -224,12 +238,12 @@ fn read_stack(table: &Table, places: &Places<'_>, errors: &mut Vec<Diagnostic>) 
             errors.extend(kinds::absent_layer(value, layer, places));
         }
     }
-    let volume = match table.get("volume") {
-        Some(value) => keep(kinds::volume(value, "stack.volume", places), errors),
-        None => {
-            errors.push(missing(places, "stack", "volume"));
-            None
-        }
+    let volume = if let Some(value) = table.get("volume") {
+        keep(kinds::volume(value, "stack.volume", places), errors)
+    } else {
+        let lacking = absent(table, &["volume"], LAYERS);
+        errors.extend(lacking.iter().map(|key| missing(places, "stack", key)));
+        None
     };
     let filesystem = match table.get("filesystem") {
         Some(value) => keep(kinds::filesystem(value, "stack.filesystem", places), errors),

@@ -7,6 +7,9 @@ use toml::de::{DeTable, DeValue};
 
 use crate::diagnostic::Diagnostic;
 
+/// What is no experiment file at all is wrong in every line; nobody needs to be told so often.
+const MOST_SYNTAX_ERRORS: usize = 10;
+
 /// Where a key and its value stand.
 #[derive(Debug, Clone)]
 struct Place {
@@ -25,18 +28,13 @@ impl Source {
     pub(super) fn parse(text: &str) -> Result<Self, Vec<Diagnostic>> {
         let (table, errors) = DeTable::parse_recoverable(text);
         if !errors.is_empty() {
-            return Err(errors
-                .into_iter()
-                .map(|error| {
-                    Diagnostic::new("io0001", "this is not TOML")
-                        .at(error.span(), error.message().replace('\n', ", "))
-                })
-                .collect());
+            let errors = errors.into_iter().map(|error| (error.span(), error.message().to_owned())).collect();
+            return Err(syntax_errors(text, errors));
         }
         let mut places = BTreeMap::new();
         index_table(table.get_ref(), "", &mut places);
         let table = toml::from_str(text).map_err(|error: toml::de::Error| {
-            vec![Diagnostic::new("io0001", "this is not TOML").at(error.span(), error.message().to_owned())]
+            syntax_errors(text, vec![(error.span(), error.message().to_owned())])
         })?;
         Ok(Self { table, places })
     }
@@ -62,6 +60,57 @@ impl Source {
             }
             end = part.rfind(['.', '['])?;
         }
+    }
+}
+
+/// What the parser found, in the order of the file and without what only follows from an earlier error: one error a
+/// line, and none after a list or inline table went wrong, because from there on the parser reads the rest of the file
+/// as its content.
+fn syntax_errors(text: &str, mut errors: Vec<(Option<Range<usize>>, String)>) -> Vec<Diagnostic> {
+    errors.sort_by_key(|(span, _)| span.as_ref().map_or(0, |span| span.start));
+    let line = |at: usize| text.bytes().take(at).filter(|byte| *byte == b'\n').count();
+    let mut last_line = None;
+    let mut diagnostics = Vec::new();
+    for (span, message) in errors {
+        let this_line = span.as_ref().map(|span| line(span.start));
+        if this_line.is_some() && this_line == last_line {
+            continue;
+        }
+        last_line = this_line;
+        let nested = ["array", "inline table"].iter().any(|word| message.contains(word));
+        diagnostics.push(syntax_error(text, span, &message, nested));
+        if nested || diagnostics.len() == MOST_SYNTAX_ERRORS {
+            break;
+        }
+    }
+    if let (true, Some(first)) = (text.trim_start().starts_with('{'), diagnostics.first_mut()) {
+        first.notes.push("it looks like JSON; an experiment file is written in TOML".to_owned());
+        diagnostics.truncate(1);
+    }
+    diagnostics
+}
+
+fn syntax_error(text: &str, span: Option<Range<usize>>, message: &str, nested: bool) -> Diagnostic {
+    let marked = span.clone().and_then(|span| text.get(span)).unwrap_or_default();
+    if message == "duplicate key" {
+        return Diagnostic::new("io0001", format!("`{marked}` is given twice"))
+            .at(span, "the second of them");
+    }
+    let label = match message {
+        // The parser takes whatever is no value for text without quotes, even where nothing stands.
+        _ if message.starts_with("string values must be quoted") && marked.trim().is_empty() => {
+            "a value is missing here".to_owned()
+        }
+        _ if message.starts_with("string values must be quoted") => "text stands in quotes".to_owned(),
+        _ => message.replace('\n', ", "),
+    };
+    let error = Diagnostic::new("io0001", "this is not TOML").at(span, label);
+    if nested {
+        error.note(
+            "a list ends with `]` and an inline table with `}`; one of them may be missing before this place",
+        )
+    } else {
+        error
     }
 }
 

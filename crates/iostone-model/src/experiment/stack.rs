@@ -59,7 +59,7 @@ pub enum BackingIo {
     /// Through the page cache of the host; a flush of the device syncs the file.
     #[default]
     Buffered,
-    /// With O_DIRECT.
+    /// With `O_DIRECT`.
     Direct,
 }
 

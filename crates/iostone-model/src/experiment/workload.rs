@@ -71,7 +71,7 @@ pub struct IoWorkload {
     /// Load before figures are taken.
     #[serde(default)]
     pub ramp_time: Span,
-    /// Past the page cache (O_DIRECT).
+    /// Past the page cache (`O_DIRECT`).
     #[serde(default)]
     pub direct: bool,
     /// fsync(2) after every so many writes; 0 for never.
@@ -80,7 +80,7 @@ pub struct IoWorkload {
     /// fdatasync(2) after every so many writes; 0 for never.
     #[serde(default)]
     pub fdatasync: u32,
-    /// Open with O_DSYNC or O_SYNC.
+    /// Open with `O_DSYNC` or `O_SYNC`.
     #[serde(default)]
     pub sync: SyncMode,
     /// Which way requests reach the kernel.
@@ -126,9 +126,9 @@ pub enum SyncMode {
     /// Neither.
     #[default]
     None,
-    /// O_DSYNC: each write returns when its data is durable.
+    /// `O_DSYNC`: each write returns when its data is durable.
     Dsync,
-    /// O_SYNC: data and all metadata.
+    /// `O_SYNC`: data and all metadata.
     Sync,
 }
 
@@ -153,7 +153,7 @@ pub enum IoEngine {
 pub struct CommandWorkload {
     /// The program and its arguments; never a shell's line. It starts in the mounted filesystem or the directory.
     pub argv: Vec<String>,
-    /// Further environment variables. IOSTONE_TRIAL, IOSTONE_CONFIGURATION and IOSTONE_MOUNT are always set.
+    /// Further environment variables. `IOSTONE_TRIAL`, `IOSTONE_CONFIGURATION` and `IOSTONE_MOUNT` are always set.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
     /// A trial that takes longer is ended and counts as failed.

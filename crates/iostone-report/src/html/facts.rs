@@ -2,6 +2,7 @@
 
 use iostone_model::run::RunRecord;
 
+use super::prose::Prose;
 use crate::figures::{bytes, count, counted, percent};
 use crate::view::{Row, View, middle};
 use crate::wording::Discard;
@@ -45,7 +46,7 @@ pub(super) fn chips(run: &RunRecord, view: &View<'_>, discards: &[Discard]) -> V
     if !run.blocks.is_empty() {
         let all = counted(run.blocks.len() as u64, "block");
         chips.push(match discards.len() {
-            0 => good(format!("none of {all} discarded")),
+            0 => good("no block discarded"),
             some => heed(format!("{some} of {all} discarded")),
         });
     }
@@ -94,7 +95,7 @@ fn gates(run: &RunRecord) -> Vec<Chip> {
 
 /// "cv 1.0 % to 4.3 %".
 fn spread(view: &View<'_>) -> Option<String> {
-    let cvs = view.rows.iter().filter_map(|row| row.summary?.cv).filter(|cv| cv.is_finite());
+    let cvs = view.rows.iter().filter_map(Row::cv);
     let (low, high) = crate::svg::scale::extent(cvs)?;
     let (low, high) = (percent(low), percent(high));
     Some(if low == high { format!("cv {low}") } else { format!("cv {low} to {high}") })
@@ -164,7 +165,7 @@ fn whole(value: f64) -> u64 {
 /// A discarded block as a line of the table.
 pub(super) struct DiscardLine {
     pub(super) block: String,
-    pub(super) reason: String,
+    pub(super) reason: Prose,
     pub(super) failed: String,
 }
 
@@ -178,7 +179,7 @@ pub(super) fn discard_lines(discards: &[Discard]) -> Vec<DiscardLine> {
             .collect();
         DiscardLine {
             block: count(u64::from(discard.block) + 1),
-            reason: discard.reason.clone(),
+            reason: Prose::of(&discard.reason),
             failed: failed.join(", "),
         }
     };

@@ -33,7 +33,11 @@ pub(crate) fn draw(view: &View<'_>, width: f64, id: &str) -> (String, Start) {
         let x = scale.at(tick);
         drawing.line("grid", (x, TOP), (x, bottom));
         // A label at the edge must not be cut off.
-        let anchor = if x > width - 40.0 { Anchor::End } else { Anchor::Middle };
+        let anchor = match x {
+            _ if x > width - 40.0 => Anchor::End,
+            _ if x < 30.0 => Anchor::Start,
+            _ => Anchor::Middle,
+        };
         drawing.text("tick", (x, bottom + 19.0), anchor, &figures::tick(view.unit, tick));
     }
     mark_baseline(&mut drawing, view, &scale, bottom);
@@ -67,7 +71,8 @@ fn draw_row(drawing: &mut Drawing, view: &View<'_>, index: usize, row: &Row<'_>,
     match row.centre() {
         Some(centre) => {
             let tip = format!("{}: median {}", row.name, figure(view.unit, centre));
-            drawing.mark(index, "mark", (scale.at(centre), middle), 6.5, &tip);
+            let class = if row.is_uncounted() { "mark hollow" } else { "mark" };
+            drawing.mark(index, class, (scale.at(centre), middle), 6.5, &tip);
         }
         None => drawing.text("note", (scale.at_most(0.0).max(20.0), middle + 4.5), Anchor::Start, NO_FIGURE),
     }

@@ -4,7 +4,7 @@ use iostone_model::verdict::Comparison;
 
 use super::scale::Scale;
 use super::{Anchor, Drawing, NARROW, fit};
-use crate::figures::{declared_percent, factor_digits, ratio, signed_percent};
+use crate::figures::{declared_percent, factor_digits, ratio, tick_percent};
 use crate::view::View;
 use crate::wording::{comparison_sentence, verdict_words};
 
@@ -89,11 +89,7 @@ fn ticks(scale: &Scale, wanted: u32) -> Vec<(f64, String)> {
     let ticks = scale.ticks(wanted);
     let near = ticks.iter().all(|tick| (0.5..=1.5).contains(tick));
     let label = |tick: f64| {
-        if near {
-            signed_percent(tick - 1.0).replace(".0", "")
-        } else {
-            format!("\u{d7}{}", short_factor(tick))
-        }
+        if near { tick_percent(tick - 1.0) } else { format!("\u{d7}{}", short_factor(tick)) }
     };
     ticks.into_iter().map(|tick| (tick, label(tick))).collect()
 }

@@ -3,12 +3,14 @@
 use super::forest::tip;
 use super::scale::{Scale, extent};
 use super::{Anchor, Drawing, NARROW};
-use crate::figures::signed_percent;
+use crate::figures::{signed_percent, tick_percent};
 use crate::view::View;
 use crate::wording::Discard;
 
 const TOP: f64 = 12.0;
 const AXIS_HEIGHT: f64 = 34.0;
+/// Room for the labels of the vertical axis.
+const LEFT: f64 = 66.0;
 /// Beyond this deviation a trial is drawn at the edge: one wild figure must not flatten all others.
 const FURTHEST: f64 = 10.0;
 
@@ -36,20 +38,20 @@ pub(crate) fn draw(view: &View<'_>, discards: &[Discard], width: f64, id: &str) 
     let reach = f64::max(-lowest, highest).max(0.001) * 1.12;
     let vertical = Scale::linear((-reach, reach), (bottom, TOP));
     let half = 0.5;
-    let horizontal = Scale::linear((first - half, last + half), (58.0, width - 12.0));
+    let horizontal = Scale::linear((first - half, last + half), (LEFT, width - 12.0));
     let step = horizontal.at(1.0) - horizontal.at(0.0);
     let mut drawing = Drawing::new(width, height);
     for discard in discards {
         let x = horizontal.at(f64::from(discard.block) - half);
         let tip = format!("block {} discarded: {}", u64::from(discard.block) + 1, discard.reason);
-        drawing.rect("discarded", (x, TOP), (step, bottom - TOP), &tip);
+        drawing.rect("discarded", (x + 1.0, TOP), (step - 2.0, bottom - TOP), &tip);
     }
     for tick in vertical.ticks(5) {
-        drawing.line("grid", (58.0, vertical.at(tick)), (width - 12.0, vertical.at(tick)));
-        let label = if tick == 0.0 { "median".to_owned() } else { signed_percent(tick).replace(".0", "") };
-        drawing.text("tick", (50.0, vertical.at(tick) + 4.0), Anchor::End, &label);
+        drawing.line("grid", (LEFT, vertical.at(tick)), (width - 12.0, vertical.at(tick)));
+        let label = if tick == 0.0 { "median".to_owned() } else { tick_percent(tick) };
+        drawing.text("tick", (LEFT - 8.0, vertical.at(tick) + 4.0), Anchor::End, &label);
     }
-    drawing.line("baseline", (58.0, vertical.at(0.0)), (width - 12.0, vertical.at(0.0)));
+    drawing.line("baseline", (LEFT, vertical.at(0.0)), (width - 12.0, vertical.at(0.0)));
     label_blocks(&mut drawing, &horizontal, (first, last), bottom);
     // Beside each other within a block, in the experiment's order, so that marks do not cover one another.
     let lanes = series.len() as f64;

@@ -139,7 +139,7 @@ mod tests {
     #[test]
     fn ticks_are_round_and_within_the_axis() {
         assert_eq!(Scale::linear((0.0, 63.0), (0.0, 1.0)).ticks(6), [0.0, 20.0, 40.0, 60.0]);
-        assert_eq!(Scale::logarithmic((0.9, 120.0), (0.0, 1.0)).ticks(6), [1.0, 10.0, 100.0]);
+        assert_eq!(Scale::logarithmic((0.9, 1200.0), (0.0, 1.0)).ticks(4), [1.0, 10.0, 100.0, 1000.0]);
         assert_eq!(Scale::logarithmic((0.9, 12.0), (0.0, 1.0)).ticks(6), [1.0, 2.0, 5.0, 10.0]);
     }
 

@@ -8,8 +8,8 @@ use crate::figures;
 use crate::view::{Point, Row, View};
 
 const PANEL_HEIGHT: f64 = 74.0;
-const PANEL_GAP: f64 = 30.0;
-const TOP: f64 = 22.0;
+const PANEL_GAP: f64 = 40.0;
+const TOP: f64 = 30.0;
 const AXIS_HEIGHT: f64 = 26.0;
 /// More panels than this would not be looked at.
 const PANELS: usize = 6;
@@ -74,11 +74,11 @@ fn draw_panel(
     let rates = || slots.iter().map(|operations| *operations as f64 * 10.0);
     let highest = extent(rates()).map_or(1.0, |(_, high)| high.max(1.0));
     let vertical = Scale::linear((0.0, highest * 1.08), (bottom, top));
-    drawing.mark(index, "mark", (10.0, top - 10.0), 4.5, "");
+    drawing.mark(index, "mark", (10.0, top - 16.0), 4.5, "");
     let caption = format!("{} · trial {}", fit(row.name, width * 0.6), point.record.number);
-    drawing.text("caption", (20.0, top - 6.0), Anchor::Start, &caption);
+    drawing.text("caption", (20.0, top - 12.0), Anchor::Start, &caption);
     let left = horizontal.at(0.0);
-    for tick in vertical.ticks(2) {
+    for tick in vertical.ticks(3) {
         let y = vertical.at(tick);
         drawing.line("grid", (left, y), (width - 20.0, y));
         drawing.text("tick", (left - 7.0, y + 4.0), Anchor::End, &figures::tick(Unit::PerSecond, tick));

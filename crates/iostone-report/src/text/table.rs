@@ -88,7 +88,7 @@ fn cells(view: &View<'_>, row: &Row<'_>, margin: f64, sparks: bool, between: &st
     let [against, verdict] = compared(row.comparison, row.baseline, margin, view.rehearsal, between);
     let (counting, invalid) = row.trial_counts();
     let trials = if invalid > 0 { format!("{counting}\n+{invalid}\u{a0}inv.") } else { counting.to_string() };
-    let cv = row.summary.and_then(|summary| summary.cv).filter(|cv| cv.is_finite()).map(percent);
+    let cv = row.cv().map(percent);
     let mut texts = vec![name, median(view, row, between), against, verdict, trials, cv.unwrap_or_default()];
     if sparks {
         texts.push(spark(row));
@@ -104,7 +104,10 @@ fn median(view: &View<'_>, row: &Row<'_>, between: &str) -> String {
         None if row.trial_counts().0 < 6 => dye(Ink::Dim, "n<6: none"),
         None => dye(Ink::Dim, "no interval"),
     };
-    format!("{}{between}{interval}", figure(view.unit, median))
+    let written = figure(view.unit, median);
+    // In brackets where it is that of trials that do not count.
+    let written = if row.is_uncounted() { format!("({written})") } else { written };
+    format!("{written}{between}{interval}")
 }
 
 /// Drops the unit of a range that is that of the figure above it.

@@ -39,8 +39,8 @@ fn summary(run: &RunRecord, name: &str) -> ConfigurationSummary {
     ConfigurationSummary {
         name: name.to_owned(),
         levels: BTreeMap::from([("barrier".to_owned(), name.to_owned())]),
-        trials: u32::try_from(values.len()).unwrap(),
-        invalid_trials: u32::try_from(all - values.len()).unwrap(),
+        trials: u32::try_from(values.len()).unwrap_or(u32::MAX),
+        invalid_trials: u32::try_from(all - values.len()).unwrap_or(u32::MAX),
         median,
         median_interval: [outer(false), outer(true)],
         minimum: values.first().copied(),
@@ -236,9 +236,9 @@ pub(crate) fn hostile() -> RunRecord {
     let levels = vec![("on".to_owned(), 1e-9), (name.to_owned(), 1e12)];
     let scene = Scene { levels, blocks: 7, discarded: vec![0], latency: false, ..Scene::barrier() };
     let mut run = judged(&scene, 1.5, "</p><script>alert('headline')</script>");
-    run.environment.host = "</dd><img src=x onerror=alert(2)>\u{1b}]0;title\u{7}".to_owned();
-    run.experiment_text = "# </pre></details><script>alert(3)</script>".to_owned();
-    run.plan.experiment.name = "</title><script>alert(4)</script>".to_owned();
+    run.environment.host = String::from("</dd><img src=x onerror=alert(2)>\u{1b}]0;title\u{7}");
+    run.experiment_text = String::from("# </pre></details><script>alert(3)</script>");
+    run.plan.experiment.name = String::from("</title><script>alert(4)</script>");
     run.plan.experiment.question = Some("</h1><svg onload=alert(5)>?".to_owned());
     for (trial, figure) in run.trials.iter_mut().zip([f64::NAN, f64::INFINITY, 0.0, -1.0]) {
         trial.metrics.insert("throughput".to_owned(), figure);
@@ -282,11 +282,54 @@ pub(crate) fn identical() -> RunRecord {
     run
 }
 
+/// Two factors: a baseline in each stratum.
+pub(crate) fn strata() -> RunRecord {
+    let named = |name: &str, figure: f64| (name.to_owned(), figure);
+    let levels = vec![
+        named("on, 4KiB", 14e6),
+        named("off, 4KiB", 60e6),
+        named("on, 1MiB", 210e6),
+        named("off, 1MiB", 212e6),
+    ];
+    let scene = Scene { levels, latency: false, ..Scene::barrier() };
+    let mut run =
+        judged(&scene, 1.015, "Without barriers small writes are 4.3 times as fast, large ones are not.");
+    let split = |name: &str| {
+        let (barrier, size) = name.split_once(", ").unwrap_or((name, ""));
+        BTreeMap::from([("barrier".to_owned(), barrier.to_owned()), ("bs".to_owned(), size.to_owned())])
+    };
+    let experiment = &mut run.plan.experiment;
+    let factor = |name: &str, levels: [&str; 2]| iostone_model::experiment::Factor {
+        name: name.to_owned(),
+        levels: levels.map(str::to_owned).to_vec(),
+    };
+    experiment.factors = vec![factor("barrier", ["on", "off"]), factor("bs", ["4KiB", "1MiB"])];
+    experiment.baseline_level = String::from("on");
+    for configuration in &mut experiment.configurations {
+        configuration.levels = split(&configuration.name);
+    }
+    let compared = |size: &str| {
+        let (level, baseline) = (format!("off, {size}"), format!("on, {size}"));
+        let found = comparison(&run, &level, &baseline, 1.015);
+        let (level, baseline) = ("off".to_owned(), "on".to_owned());
+        Comparison { level, baseline, stratum: format!("bs={size}"), ..found }
+    };
+    let comparisons = vec![compared("4KiB"), compared("1MiB")];
+    if let Some(verdicts) = &mut run.verdicts {
+        verdicts.baseline = String::from("on");
+        verdicts.comparisons = comparisons;
+        for summary in &mut verdicts.configurations {
+            summary.levels = split(&summary.name);
+        }
+    }
+    run
+}
+
 /// A scene and the name it is called by.
 pub(crate) type NamedScene = (&'static str, fn() -> RunRecord);
 
 /// Every scene.
-pub(crate) const ALL: [NamedScene; 11] = [
+pub(crate) const ALL: [NamedScene; 12] = [
     ("barrier", barrier),
     ("five", five),
     ("undecided", undecided),
@@ -298,4 +341,5 @@ pub(crate) const ALL: [NamedScene; 11] = [
     ("hostile", hostile),
     ("all_invalid", all_invalid),
     ("identical", identical),
+    ("strata", strata),
 ];

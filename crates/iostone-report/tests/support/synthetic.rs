@@ -232,7 +232,7 @@ fn trial(
     (index, level): (usize, &str),
     (figure, steal): (f64, f64),
 ) -> TrialRecord {
-    let number = u32::try_from(done + 1).unwrap();
+    let number = u32::try_from(done + 1).unwrap_or(u32::MAX);
     let valid = steal <= 0.05;
     let seconds = 10.0;
     let written = if scene.metric == "throughput" { whole(figure * seconds) } else { 320_000_000 };
@@ -284,7 +284,7 @@ fn trial(
         schema: TRIAL_SCHEMA.to_owned(),
         number,
         block,
-        position: u32::try_from(position).unwrap(),
+        position: u32::try_from(position).unwrap_or(u32::MAX),
         configuration: level.to_owned(),
         session: 0,
         started_at: format!("2026-11-21T19:{:02}:{:02}Z", 40 + number / 3, number % 60),
@@ -325,7 +325,7 @@ fn trial(
 
 /// Latencies about log-normal with a rare slow mode, in buckets of a sixteenth of an octave.
 fn histogram(random: &mut Random, index: usize) -> Vec<(u64, u64)> {
-    let typical = 120e3 * f64::from(u32::try_from(index + 1).unwrap()).powf(0.7);
+    let typical = 120e3 * f64::from(u32::try_from(index + 1).unwrap_or(u32::MAX)).powf(0.7);
     let mut buckets: BTreeMap<u64, u64> = BTreeMap::new();
     for drawn in 0..3_000 {
         let slow = if drawn % 700 == 3 { 18.0 } else { 1.0 };

@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
 
 use iostone_model::experiment::Ext4;
@@ -10,6 +10,7 @@ use iostone_model::trial::Check;
 
 use crate::device::{BlockDevice, number_of};
 use crate::error::StackError;
+use crate::fill::forget_cache;
 use crate::guard::{self, Allowance};
 use crate::journal::random_bytes;
 use crate::layer::Layer;
@@ -147,16 +148,23 @@ impl Layer for Ext4Layer {
             // The user's own device: looked at again at the last moment, and the filesystem is taken off afterwards.
             let allowance = Allowance { destroy: &site.destroy, claims: &site.claims };
             guard::inspect(&device.path, &allowance)?;
-            site.journal.begin(
-                Scope::Trial,
-                Step::Mkfs { device: device.path.clone(), size_bytes: device.size_bytes, uuid: uuid.clone() },
-            )?;
+            // Its stable name, by which it is found again even after a reboot.
+            let node = device.stable_path().unwrap_or_else(|| device.path.clone());
+            let step = Step::Mkfs { device: node, size_bytes: device.size_bytes, uuid: uuid.clone() };
+            site.journal.begin(Scope::Trial, step)?;
         } else {
             check_own_loop(site, &device)?;
         }
         let mut arguments: Vec<OsString> = self.arguments.iter().map(OsString::from).collect();
         arguments.extend(["-U".into(), uuid.clone().into(), device.path.clone().into_os_string()]);
         tool::run_successfully(&mkfs, &arguments, site.interrupt())?;
+        if let Some(image) = site.image.as_ref().filter(|_| !site.claims.contains_key(&device.number)) {
+            // What mkfs wrote went through the page cache of the host under a buffered loop device.
+            let file =
+                File::open(&image.path).map_err(|source| StackError::io("open", &image.path, source))?;
+            file.sync_data().map_err(|source| StackError::io("fsync", &image.path, source))?;
+            forget_cache(&file, &image.path)?;
+        }
         site.filesystem_uuid = Some(uuid);
         site.filesystem_kind = Some("ext4");
         Ok(())
@@ -301,8 +309,6 @@ pub(crate) fn wipe(path: &Path, uuid: &str) -> Result<bool, String> {
         })?;
     Ok(true)
 }
-
-use std::os::unix::fs::MetadataExt;
 
 #[cfg(test)]
 mod tests {

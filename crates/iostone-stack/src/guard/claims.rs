@@ -2,13 +2,13 @@
 
 use std::fs::File;
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::time::Duration;
 
 use rustix::fs::FlockOperation;
 
 use super::{Guarded, Objection, refusal};
-use crate::device::BlockDevice;
+use crate::device::{BlockDevice, number_of};
 use crate::error::{RefusalReason, StackError};
 use crate::occupants;
 
@@ -49,7 +49,7 @@ pub(super) fn locked_by_others(device: &BlockDevice) -> Result<Option<Objection>
 }
 
 /// Locks a device for the session: flock(2) on its node, which udev and other tools respect
-/// (systemd's BLOCK_DEVICE_LOCKING). The lock lasts as long as the descriptor.
+/// (systemd's `BLOCK_DEVICE_LOCKING`). The lock lasts as long as the descriptor.
 ///
 /// # Errors
 /// [`StackError::Refused`] while another iostone, or another program that follows the convention, has it.
@@ -68,6 +68,10 @@ fn claimed(device: &BlockDevice) -> Objection {
 
 fn lock(device: &BlockDevice) -> Result<Option<OwnedFd>, StackError> {
     let file = File::open(&device.path).map_err(|source| StackError::io("open", &device.path, source))?;
+    let metadata = file.metadata().map_err(|source| StackError::io("stat", &device.path, source))?;
+    if number_of(metadata.rdev()) != device.number {
+        return Err(StackError::unexpected(&device.path, "it became another device meanwhile"));
+    }
     let locked = try_often(|| match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),
         Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),

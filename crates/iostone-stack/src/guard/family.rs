@@ -70,8 +70,12 @@ pub(super) fn held(device: &BlockDevice, family: &[Member]) -> Result<Option<Obj
     let name = &member.device.name;
     let (what, next) = release_command(&member.device);
     Ok(Some(
-        Objection::alive(RefusalReason::Held, format!("it is held by {what} ({})", member.chain), vec![next])
-            .losing(format!("what is on {}", node_of(name).display())),
+        Objection::alive(
+            RefusalReason::Held,
+            format!("it is held by {what} ({})", member.chain),
+            vec![format!("`{next}`")],
+        )
+        .losing(format!("what is on {}", node_of(name).display())),
     ))
 }
 

@@ -93,7 +93,9 @@ fn in_words(kind: &str, label: Option<&str>, uuid: Option<&str>) -> String {
     let mut words = kind.to_owned();
     for (name, value) in [("label", label), ("UUID", uuid)] {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
-            words.push_str(&format!(", {name} `{}`", value.escape_debug()));
+            words.extend([", ", name, " `"]);
+            words.extend(value.escape_debug());
+            words.push('`');
         }
     }
     words

@@ -40,10 +40,10 @@ pub(super) fn objection(device: &BlockDevice, family: &[Member]) -> Result<Optio
         btrfs_filesystems().into_iter().find(|members| members.iter().any(|number| numbers.contains(number)))
     {
         let because = format!("it is one of {} devices of a mounted btrfs", members.len());
-        let next = "btrfs filesystem show --mounted".to_owned();
+        let next = "`btrfs filesystem show --mounted`, then `umount` it".to_owned();
         return Ok(Some(Objection::alive(RefusalReason::Mounted, because, vec![next]).losing("that btrfs")));
     }
-    swap_objection(family)
+    Ok(swap_objection(family))
 }
 
 fn mounted_objection(pid: u32, mounted: &Mounted, chain: &str, under_root: bool) -> Objection {
@@ -77,8 +77,8 @@ fn stands_on(mounted: &Mounted, numbers: &BTreeSet<DeviceNumber>) -> bool {
             .is_some_and(|source| numbers.contains(&source.number))
 }
 
-/// `/proc/swaps` (proc_swaps(5)) and the place of a hibernation image (`/sys/power/resume`).
-fn swap_objection(family: &[Member]) -> Result<Option<Objection>, StackError> {
+/// `/proc/swaps` (`proc_swaps(5)`) and the place of a hibernation image (`/sys/power/resume`).
+fn swap_objection(family: &[Member]) -> Option<Objection> {
     // A kernel without swap has no such file.
     let swaps = fs::read("/proc/swaps").unwrap_or_default();
     for path in swap_paths(&swaps) {
@@ -86,10 +86,8 @@ fn swap_objection(family: &[Member]) -> Result<Option<Objection>, StackError> {
         if let Some(member) = family.iter().find(|member| member.device.number == swap.number) {
             let because = format!("it serves as swap ({})", member.chain);
             let next = format!("`swapoff {}`", quote(path.as_os_str()));
-            return Ok(Some(
-                Objection::alive(RefusalReason::Swap, because, vec![next])
-                    .losing("memory of running processes"),
-            ));
+            let objection = Objection::alive(RefusalReason::Swap, because, vec![next]);
+            return Some(objection.losing("memory of running processes"));
         }
     }
     if let Ok(resume) = read_attribute(Path::new("/sys/power/resume"))
@@ -98,16 +96,16 @@ fn swap_objection(family: &[Member]) -> Result<Option<Objection>, StackError> {
     {
         let because = format!("the machine hibernates to it ({})", member.chain);
         let next = "`echo 0:0 > /sys/power/resume`".to_owned();
-        return Ok(Some(Objection::alive(RefusalReason::Swap, because, vec![next])));
+        return Some(Objection::alive(RefusalReason::Swap, because, vec![next]));
     }
-    Ok(None)
+    None
 }
 
 fn swap_paths(swaps: &[u8]) -> Vec<std::path::PathBuf> {
     swaps
         .split(|&byte| byte == b'\n')
         .skip(1)
-        .filter_map(|line| line.split(|byte| byte.is_ascii_whitespace()).next())
+        .filter_map(|line| line.split(u8::is_ascii_whitespace).next())
         .filter(|field| !field.is_empty())
         .map(unescape)
         .collect()

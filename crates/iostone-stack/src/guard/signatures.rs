@@ -47,10 +47,12 @@ impl Window {
     /// A window on a device that lies in memory as a whole.
     #[cfg(test)]
     pub(super) fn of(bytes: &[u8]) -> Self {
-        let size_bytes = bytes.len() as u64;
-        let head = bytes[..HEAD_BYTES.min(size_bytes) as usize].to_vec();
-        let tail = bytes[size_bytes.saturating_sub(TAIL_BYTES) as usize..].to_vec();
-        Self { head, tail, size_bytes }
+        let (head, tail) = (HEAD_BYTES.try_into().unwrap(), TAIL_BYTES.try_into().unwrap());
+        Self {
+            head: bytes[..bytes.len().min(head)].to_vec(),
+            tail: bytes[bytes.len().saturating_sub(tail)..].to_vec(),
+            size_bytes: bytes.len() as u64,
+        }
     }
 
     /// Bytes at an offset from the beginning; none where the window does not reach, or the device ends.

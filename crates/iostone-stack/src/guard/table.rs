@@ -18,7 +18,7 @@ pub(super) enum Place {
 }
 
 /// One kind of thing that a device may carry.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Signature {
     /// In words, with its article.
     pub(super) name: &'static str,

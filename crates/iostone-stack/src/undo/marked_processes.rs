@@ -20,7 +20,7 @@ const GRACE: Duration = Duration::from_secs(3);
 struct Marked {
     pid: u32,
     command: String,
-    /// Refers to this very process, also once its number is used again (pidfd_open(2)).
+    /// Refers to this very process, also once its number is used again (`pidfd_open(2)`).
     handle: OwnedFd,
 }
 

@@ -45,9 +45,8 @@ impl Layer for BlockLayer {
     fn apply(&mut self, site: &mut Site) -> Result<(), StackError> {
         let allowance = Allowance { destroy: &site.destroy, claims: &site.claims };
         let guarded = guard::inspect(&self.device, &allowance)?;
-        if !site.claims.contains_key(&guarded.device.number) {
-            let claim = guard::claim(&guarded)?;
-            site.claims.insert(guarded.device.number, claim);
+        if let std::collections::btree_map::Entry::Vacant(place) = site.claims.entry(guarded.device.number) {
+            place.insert(guard::claim(&guarded)?);
             // Looked at once more under the lock: the first look and the lock are two moments.
             guard::inspect(&self.device, &Allowance { destroy: &site.destroy, claims: &site.claims })?;
         }
@@ -55,14 +54,17 @@ impl Layer for BlockLayer {
         site.notes.push(
             "a block volume is not filled before a trial: blocks never written may read fast".to_owned(),
         );
-        site.device = Some(guarded.device);
+        // By the kernel's own node from here on: while the claim is held its number belongs to no other device,
+        // whereas a link of udev's may be turned to one.
+        site.device = Some(BlockDevice::numbered(guarded.device.number)?);
         Ok(())
     }
 
     fn verify(&self, site: &Site) -> Result<Vec<Check>, StackError> {
         let asked = site.require_device("volume")?;
         let now = BlockDevice::at(&self.device)?;
-        if now.as_ref() != Some(asked) {
+        let same = |now: &BlockDevice| now.number == asked.number && now.size_bytes == asked.size_bytes;
+        if !now.as_ref().is_some_and(same) {
             return Err(StackError::NotApplied {
                 layer: "volume",
                 asked: format!("{} ({}:{})", asked.name, asked.number.0, asked.number.1),

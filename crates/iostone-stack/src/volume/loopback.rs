@@ -21,7 +21,7 @@ use crate::step::{FileIdentity, Scope, Step};
 
 /// Other processes may take the number that the kernel just offered; so often in a row they will not.
 const ATTEMPTS: u32 = 64;
-/// O_DIRECT, the loop driver and mkfs all work in blocks of at most this many bytes.
+/// `O_DIRECT`, the loop driver and mkfs all work in blocks of at most this many bytes.
 const BLOCK_BYTES: u64 = 4096;
 
 /// The layer of a `loop` volume.
@@ -122,6 +122,7 @@ impl Layer for LoopLayer {
         let yes_no = |yes: bool, what: &str| if yes { what.to_owned() } else { format!("no {what}") };
         let direct = self.volume.backing_io == BackingIo::Direct;
         let dio = device.sysfs().join("loop/dio");
+        let read_only = read_attribute(&device.sysfs().join("ro"))? != "0";
         Ok(vec![
             expect(
                 format!("backing inode {}", attached.identity.ino),
@@ -145,7 +146,11 @@ impl Layer for LoopLayer {
                 "writable, no autoclear".to_owned(),
                 format!(
                     "{}, {}",
-                    if status.flags & ioctl::LOOP_READ_ONLY == 0 { "writable" } else { "read-only" },
+                    if status.flags & ioctl::LOOP_READ_ONLY == 0 && !read_only {
+                        "writable"
+                    } else {
+                        "read-only"
+                    },
                     yes_no(status.flags & ioctl::LOOP_AUTOCLEAR != 0, "autoclear"),
                 ),
                 ioctl_name(),
@@ -198,7 +203,7 @@ fn create_image(site: &mut Site, path: PathBuf, size_bytes: u64) -> Result<Image
     Ok(Image { path, size_bytes, identity, entry })
 }
 
-/// Opens the image, with O_DIRECT if the filesystem takes it and `direct` asks for it, and makes sure that it is ours.
+/// Opens the image, with `O_DIRECT` if the filesystem takes it and `direct` asks for it, and makes sure that it is ours.
 fn open_image(image: &Image, direct: bool) -> Result<File, StackError> {
     let open = |flags| {
         OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOFOLLOW | flags).open(&image.path)
@@ -235,6 +240,7 @@ fn attach(backing: &File, direct: bool, name: &str) -> Result<(File, DeviceNumbe
             Err(error) if matches!(error.raw_os_error(), Some(libc::EBUSY | libc::ENXIO)) => continue,
             Err(source) => return Err(StackError::io("ioctl LOOP_CONFIGURE", &path, source)),
         }
+        ioctl::make_writable(&device).map_err(|source| StackError::io("ioctl BLKROSET", &path, source))?;
         let hold = File::open(&path).map_err(|source| StackError::io("open", &path, source))?;
         // udev's convention: who holds this lock is left alone. If udev is just looking, it will be done soon.
         let _ = rustix::fs::flock(&hold, FlockOperation::NonBlockingLockExclusive);
@@ -267,7 +273,6 @@ fn open_new_device(path: &Path) -> Result<File, StackError> {
 #[derive(Debug)]
 pub(crate) struct AttachedLoop {
     pub(crate) path: PathBuf,
-    pub(crate) name: String,
     /// The backing file as the kernel names it; ` (deleted)` behind it once it is removed.
     pub(crate) backing_file: String,
 }
@@ -277,11 +282,11 @@ pub(crate) fn is_of_file(status: &LoopStatus, identity: FileIdentity) -> bool {
     decode_device(status.device) == number_of(identity.dev) && status.inode == identity.ino
 }
 
-/// The kernel's `huge_encode_dev` (linux/kdev_t.h).
+/// The kernel's `huge_encode_dev` (`linux/kdev_t.h`).
 pub(crate) fn decode_device(encoded: u64) -> DeviceNumber {
     let major = (encoded & 0xf_ff00) >> 8;
     let minor = (encoded & 0xff) | ((encoded >> 12) & 0xf_ff00);
-    (major as u32, minor as u32)
+    (u32::try_from(major).unwrap_or(u32::MAX), u32::try_from(minor).unwrap_or(u32::MAX))
 }
 
 /// All loop devices that have a file.
@@ -295,8 +300,7 @@ pub(crate) fn attached_loops() -> Result<Vec<AttachedLoop>, StackError> {
         .flatten()
         .filter_map(|entry| {
             let backing_file = read_attribute(&entry.path().join("loop/backing_file")).ok()?;
-            let name = entry.file_name().to_string_lossy().into_owned();
-            Some(AttachedLoop { path: Path::new("/dev").join(&name), name, backing_file })
+            Some(AttachedLoop { path: Path::new("/dev").join(entry.file_name()), backing_file })
         })
         .collect())
 }

@@ -1,5 +1,6 @@
 //! What the tests need of the machine: a registry and a work directory of their own, small filesystems, loop devices.
 #![allow(dead_code, reason = "each test file uses a part of it")]
+#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "this is test code, and skipped tests say so")]
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -131,6 +132,15 @@ impl TestLoop {
 impl Drop for TestLoop {
     fn drop(&mut self) {
         let _ = Command::new("losetup").arg("--detach").arg(&self.path).status();
+        // A process that another test just forked may hold a copy of a descriptor until its exec; the kernel detaches
+        // on the last close.
+        let directory = self.image.parent().unwrap();
+        for _ in 0..500 {
+            if !loop_paths_under(directory).contains(&self.path) {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
     }
 }
 

@@ -54,13 +54,12 @@ fn job(arguments: &IoArguments) -> Result<Job> {
         "randwrite" => Rw::RandWrite,
         other => return Err(anyhow!("`{other}` is not a value of `--rw`")),
     };
-    let seed = match arguments.seed {
-        Some(seed) => seed,
-        None => {
-            let mut bytes = [0u8; 8];
-            rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
-            u64::from_ne_bytes(bytes)
-        }
+    let seed = if let Some(seed) = arguments.seed {
+        seed
+    } else {
+        let mut bytes = [0u8; 8];
+        rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())?;
+        u64::from_ne_bytes(bytes)
     };
     Ok(Job {
         target: arguments.filename.clone(),

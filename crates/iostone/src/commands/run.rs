@@ -116,7 +116,11 @@ fn clean_first(machine: &mut dyn Machine, printer: &mut Printer) -> Result<(), L
     for (journal, outcome) in &report.journals {
         match outcome {
             JournalOutcome::Undone { owner, undone } if !undone.is_empty() => {
-                printer.note(format_args!("undid what process {} had left: {}", owner.pid, undone.join(", ")))
+                printer.note(format_args!(
+                    "undid what process {} had left: {}",
+                    owner.pid,
+                    undone.join(", ")
+                ));
             }
             JournalOutcome::Failed { failure, .. } => {
                 printer.warning(format_args!("an earlier run could not be undone: {failure}"));
@@ -148,8 +152,8 @@ fn conduct(
     let report = directory.write_report("report.html", &iostone_report::html(&record)?)?;
     let verdicts = match ended {
         Ok((_, verdicts)) => verdicts,
-        Err(source) if record.trials.is_empty() => return Err(source.into()),
-        Err(source) => return Err(Resumable { source, run: path.display().to_string() }.into()),
+        Err(error) if record.trials.is_empty() => return Err(error.into()),
+        Err(error) => return Err(Resumable { error, run: path.display().to_string() }.into()),
     };
     if json {
         printer.data(&format!("{}\n", serde_json::to_string_pretty(&verdicts)?));

@@ -1,0 +1,156 @@
+//! The HTML page of made-up runs: escaping, self-containment, well-formed figures, size.
+
+#[path = "support/scenes.rs"]
+mod scenes;
+#[path = "support/synthetic.rs"]
+mod synthetic;
+
+use iostone_report::html;
+
+/// Elements that HTML closes by itself.
+const VOID: [&str; 4] = ["meta", "!doctype", "br", "img"];
+
+/// Checks that tags are balanced, and gives the names of all elements.
+fn balanced(markup: &str) -> Vec<String> {
+    let mut open: Vec<String> = Vec::new();
+    let mut seen = Vec::new();
+    let mut rest = markup;
+    while let Some((_, after)) = rest.split_once('<') {
+        let (tag, tail) = after.split_once('>').expect("every tag is closed");
+        rest = tail;
+        let name: String = tag.chars().take_while(|c| !c.is_whitespace() && *c != '>').collect();
+        let name = name.trim_end_matches('/').to_lowercase();
+        if let Some(closed) = name.strip_prefix('/') {
+            assert_eq!(
+                open.pop().as_deref(),
+                Some(closed),
+                "before {:?}",
+                rest.chars().take(60).collect::<String>()
+            );
+        } else {
+            seen.push(name.clone());
+            if name == "script" || name == "style" {
+                let end = format!("</{name}>");
+                rest = rest.split_once(&end).expect("it ends").1;
+            } else if !tag.ends_with('/') && !VOID.contains(&name.as_str()) {
+                open.push(name);
+            }
+        }
+    }
+    assert!(open.is_empty(), "left open: {open:?}");
+    seen
+}
+
+#[test]
+fn every_page_is_well_formed_and_has_no_figure_of_nonsense() {
+    for (name, make) in scenes::ALL {
+        let page = html(&make()).unwrap();
+        balanced(&page);
+        for nonsense in ["NaN", "Infinity", "=\"inf", "=\"-inf"] {
+            let drawn = page.split("<svg").skip(1).filter_map(|svg| svg.split_once("</svg>"));
+            assert!(drawn.map(|(svg, _)| svg).all(|svg| !svg.contains(nonsense)), "{name}: {nonsense}");
+        }
+    }
+}
+
+#[test]
+fn every_figure_says_what_it_is_to_those_who_do_not_see_it() {
+    for (name, make) in scenes::ALL {
+        let page = html(&make()).unwrap();
+        let mut ids = std::collections::BTreeSet::new();
+        for svg in page.split("<svg").skip(1).filter_map(|svg| svg.split_once("</svg>")).map(|(svg, _)| svg) {
+            let labelled =
+                svg.contains("role=\"img\"") && svg.contains("<title id=") && svg.contains("<desc id=");
+            assert!(labelled || svg.contains("aria-hidden=\"true\""), "{name}");
+        }
+        for id in page.split(" id=\"").skip(1).filter_map(|rest| rest.split_once('"')) {
+            assert!(ids.insert(id.0.to_owned()), "{name}: the id {} occurs twice", id.0);
+        }
+    }
+}
+
+#[test]
+fn hostile_names_stay_text() {
+    let page = html(&scenes::hostile()).unwrap();
+    let elements = balanced(&page);
+    assert_eq!(elements.iter().filter(|element| *element == "script").count(), 1);
+    assert!(!elements.iter().any(|element| element == "img"));
+    assert!(!page.contains("<script>alert") && !page.contains("<svg onload"));
+    assert!(
+        page.contains("&lt;script&gt;alert(1)") || page.contains("&#60;script&#62;alert(1)"),
+        "shown as text"
+    );
+    assert!(page.chars().all(|c| c == '\n' || c == '\t' || !c.is_control()));
+    assert!(!page.contains('\u{202e}'));
+}
+
+#[test]
+fn a_page_loads_nothing() {
+    for (name, make) in scenes::ALL {
+        let page = html(&make()).unwrap();
+        // The namespace of SVG is a name, not an address that anything is fetched from.
+        let page = page.replace("http://www.w3.org/2000/svg", "");
+        assert!(!page.contains("http:") && !page.contains("https:"), "{name}");
+        let attributes = [" src=\"", "url(", "@import", "<link", "<iframe", "fetch(", "XMLHttpRequest"];
+        for attribute in attributes {
+            assert!(!page.contains(attribute), "{name}: {attribute}");
+        }
+        for href in page.split("href=\"").skip(1) {
+            assert!(href.starts_with('#'), "{name}");
+        }
+        assert!(page.contains("default-src 'none'") && page.contains("script-src 'sha256-"), "{name}");
+        assert!(!page.contains(" onclick=") && !page.contains("javascript:"), "{name}");
+    }
+}
+
+#[test]
+fn links_within_the_page_lead_somewhere() {
+    for (name, make) in scenes::ALL {
+        let page = html(&make()).unwrap();
+        for target in page.split("href=\"#").skip(1).filter_map(|rest| rest.split_once('"')) {
+            assert!(page.contains(&format!("id=\"{}\"", target.0)), "{name}: #{}", target.0);
+        }
+    }
+}
+
+#[test]
+fn a_page_of_eighty_trials_is_small() {
+    let run = scenes::five();
+    assert_eq!(run.trials.len(), 80);
+    let page = html(&run).unwrap();
+    assert!(page.len() < 300_000, "{} bytes", page.len());
+}
+
+#[test]
+fn a_rehearsal_shows_no_verdict() {
+    let page = html(&scenes::quick()).unwrap();
+    assert!(page.contains("It claims no verdict."));
+    assert!(!page.contains("Faster than light") && !page.contains(">faster<"));
+}
+
+#[test]
+fn the_script_is_small() {
+    let page = html(&scenes::empty()).unwrap();
+    let script = page.split_once("<script>").unwrap().1.split_once("</script>").unwrap().0;
+    assert!(script.len() < 5_000, "{} bytes", script.len());
+}
+
+/// The wide drawing of a figure.
+fn drawing(page: &str, id: &str) -> String {
+    let marked = format!("aria-labelledby=\"{id}-wide-t");
+    let at = page.find(&marked).expect("the figure is there");
+    let start = page[..at].rfind("<svg").expect("it begins");
+    let end = at + page[at..].find("</svg>").expect("it ends");
+    format!("{}</svg>", &page[start..end])
+}
+
+#[test]
+fn figures_are_drawn_as_before() {
+    let page = html(&scenes::undecided()).unwrap();
+    insta::assert_snapshot!("forest", drawing(&page, "forest-figure"));
+    insta::assert_snapshot!("ratios", drawing(&page, "ratio-figure"));
+    insta::assert_snapshot!("run_order", drawing(&page, "order-figure"));
+    insta::assert_snapshot!("latency", drawing(&page, "latency-figure"));
+    let timeline = drawing(&page, "timeline-figure");
+    assert_eq!(timeline.matches("<polyline").count(), 2, "one line a configuration");
+}

@@ -1,0 +1,125 @@
+//! The terminal report of made-up runs.
+
+#[path = "support/scenes.rs"]
+mod scenes;
+#[path = "support/synthetic.rs"]
+mod synthetic;
+
+use iostone_report::{TextStyle, text, verdicts_text};
+
+/// Figures from elsewhere, measured without blocks.
+fn unblocked() -> iostone_model::verdict::Verdicts {
+    let mut verdicts = scenes::undecided().verdicts.expect("it was judged");
+    verdicts.source = String::from("barrier-dbench.csv");
+    verdicts.headline = String::from("The figures were not measured in blocks, so there is no verdict.");
+    verdicts.blocks = iostone_model::verdict::BlockCount::default();
+    verdicts.scope = String::new();
+    for comparison in &mut verdicts.comparisons {
+        comparison.verdict = None;
+        comparison.ratio = None;
+        comparison.ratio_interval = [None, None];
+        comparison.forecast = None;
+        comparison.unpaired = Some(iostone_model::verdict::UnpairedTest {
+            p_value: 0.0317,
+            exact: true,
+            sizes: [5, 4],
+            ratio: 1.21,
+            ratio_interval: [None, None],
+        });
+        comparison.flags = vec![iostone_model::verdict::Flag::new(
+            "unblocked",
+            "the order of the figures is unknown, so drift cannot be told from the effect",
+        )];
+    }
+    verdicts
+}
+
+#[test]
+fn the_answer_comes_first_and_the_lines_to_copy_last() {
+    insta::assert_snapshot!(text(&scenes::barrier(), TextStyle::default()));
+}
+
+#[test]
+fn five_configurations_share_a_table() {
+    insta::assert_snapshot!(text(&scenes::five(), TextStyle { width: 120, colour: false }));
+}
+
+#[test]
+fn an_undecided_run_says_what_is_ruled_out_and_what_more_would_bring() {
+    insta::assert_snapshot!(text(&scenes::undecided(), TextStyle::default()));
+}
+
+#[test]
+fn a_rehearsal_claims_no_verdict() {
+    let written = text(&scenes::quick(), TextStyle::default());
+    assert!(!written.contains("faster") && !written.contains("Faster"), "{written}");
+    insta::assert_snapshot!(written);
+}
+
+#[test]
+fn a_run_without_verdicts_says_why() {
+    insta::assert_snapshot!(text(&scenes::no_verdict(), TextStyle::default()));
+    insta::assert_snapshot!(text(&scenes::empty(), TextStyle::default()));
+}
+
+#[test]
+fn identical_levels_tell_the_noise_of_the_machine() {
+    insta::assert_snapshot!(text(&scenes::identical(), TextStyle::default()));
+}
+
+#[test]
+fn figures_from_elsewhere_are_judged_without_a_run() {
+    insta::assert_snapshot!(verdicts_text(&unblocked(), TextStyle::default()));
+}
+
+#[test]
+fn each_stratum_has_its_own_baseline() {
+    let run = scenes::strata();
+    insta::assert_snapshot!(text(&run, TextStyle::default()));
+    let alone = verdicts_text(&run.verdicts.unwrap(), TextStyle::default());
+    assert_eq!(alone.matches("(baseline)").count(), 2, "{alone}");
+    assert!(alone.contains("×4.26") && alone.contains("+4.0\u{a0}%"), "each with its own: {alone}");
+}
+
+#[test]
+fn hostile_text_cannot_steer_the_terminal() {
+    let written = text(&scenes::hostile(), TextStyle::default());
+    assert!(written.chars().all(|c| c == '\n' || !c.is_control()), "{written:?}");
+    assert!(!written.contains('\u{202e}'));
+    insta::assert_snapshot!(written);
+}
+
+#[test]
+fn every_report_fits_its_width() {
+    for (name, make) in scenes::ALL {
+        for width in [60, 80, 100, 132] {
+            // Lines to be copied are exempt: they must not be broken.
+            let mut run = make();
+            if let Some(verdicts) = &mut run.verdicts {
+                verdicts.permanent.clear();
+            }
+            let written = text(&run, TextStyle { width, colour: false });
+            // With seven columns of figures a table cannot shrink below what they take.
+            let room = width.max(if name == "hostile" { 92 } else { 80 });
+            let widest = written.lines().map(unicode_width::UnicodeWidthStr::width).max().unwrap_or(0);
+            assert!(widest <= room, "{name} at {width}: {widest}\n{written}");
+        }
+    }
+}
+
+#[test]
+fn colour_adds_escapes_and_nothing_else() {
+    for (name, make) in scenes::ALL {
+        let run = make();
+        let plain = text(&run, TextStyle { width: 80, colour: false });
+        let coloured = text(&run, TextStyle { width: 80, colour: true });
+        let mut stripped = String::new();
+        let mut pieces = coloured.split('\u{1b}');
+        stripped.push_str(pieces.next().unwrap());
+        for piece in pieces {
+            stripped.push_str(piece.split_once('m').unwrap().1);
+        }
+        assert_eq!(stripped, plain, "{name}");
+        assert!(!plain.contains('\u{1b}'));
+    }
+}

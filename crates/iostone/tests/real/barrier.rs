@@ -1,0 +1,136 @@
+//! The first question, end to end: with a volatile cache barriers cost, without one they cannot.
+
+use crate::lab::{Lab, needs_root, small_barrier, words};
+use serde_json::Value;
+
+fn judged(lab: &Lab, text: &str) -> Value {
+    let file = lab.write("experiment.toml", text);
+    let output = lab.iostone(&["run", &file, "--json"]).output().unwrap();
+    assert!(output.status.success(), "{}", words(&output));
+    lab.assert_nothing_left();
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+/// Flushes that the loop device completed, by configuration.
+fn flushes(record: &Value, configuration: &str) -> Vec<u64> {
+    record["trials"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|trial| trial["configuration"] == configuration)
+        .map(|trial| trial["signals"]["devices"][0]["served"]["flushes"].as_u64().unwrap())
+        .collect()
+}
+
+#[test]
+fn without_barriers_a_disk_with_a_volatile_cache_is_faster_and_the_flushes_say_why() {
+    needs_root!();
+    let lab = Lab::new();
+    let verdicts = judged(&lab, &small_barrier("write back", 12));
+    assert_eq!(verdicts["comparisons"][0]["verdict"], "faster", "{verdicts:#}");
+    assert!(verdicts["comparisons"][0]["ratio"].as_f64().unwrap() > 1.5);
+    let record = lab.record();
+    assert!(flushes(&record, "on").iter().all(|count| *count > 10), "{:?}", flushes(&record, "on"));
+    assert!(flushes(&record, "off").iter().all(|count| *count == 0), "{:?}", flushes(&record, "off"));
+    let off = verdicts["evidence"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|evidence| evidence["configuration"] == "off")
+        .unwrap();
+    assert!(
+        off["sentence"].as_str().unwrap().contains("barrier=0: read back as nobarrier, 0 flushes"),
+        "{off}"
+    );
+    assert!(verdicts["permanent"].to_string().contains("noatime,barrier=0"));
+    assert!(lab.the_run().join("report.html").exists());
+}
+
+#[test]
+fn without_a_volatile_cache_no_difference_is_claimed_and_the_reason_is_given() {
+    needs_root!();
+    let lab = Lab::new();
+    let verdicts = judged(&lab, &small_barrier("write through", 8));
+    let verdict = verdicts["comparisons"][0]["verdict"].as_str().unwrap();
+    assert!(!["faster", "slower"].contains(&verdict), "{verdicts:#}");
+    let text = verdicts.to_string();
+    assert!(text.contains("no-flush") && text.contains("the kernel sent no flush"), "{verdicts:#}");
+    let record = lab.record();
+    for configuration in ["on", "off"] {
+        assert!(flushes(&record, configuration).iter().all(|count| *count == 0));
+    }
+}
+
+#[test]
+fn a_mount_option_that_does_not_stick_is_an_error_that_says_so() {
+    needs_root!();
+    let lab = Lab::new();
+    let file =
+        lab.write("experiment.toml", &small_barrier("write back", 8).replace("barrier=0", "nosuchoption"));
+    let output = lab.iostone(&["run", &file]).output().unwrap();
+    assert!(!output.status.success());
+    assert!(words(&output).contains("nosuchoption"), "{}", words(&output));
+    lab.assert_nothing_left();
+}
+
+#[test]
+fn identical_levels_are_not_told_apart_and_the_noise_is_named() {
+    needs_root!();
+    let lab = Lab::new();
+    let file = lab.write("experiment.toml", &small_barrier("write through", 8));
+    let output = lab.iostone(&["run", &file, "--aa", "--json"]).output().unwrap();
+    assert!(output.status.success(), "{}", words(&output));
+    let verdicts: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert!(verdicts["noise"]["sigma"].as_f64().unwrap() > 0.0);
+    assert!(verdicts["noise"]["detectable"].as_f64().unwrap() > 0.0);
+    assert_eq!(verdicts["comparisons"][0]["level"], "B");
+    lab.assert_nothing_left();
+}
+
+#[test]
+fn the_demo_leaves_the_machine_as_it_was_and_a_report() {
+    needs_root!();
+    let lab = Lab::new();
+    let short =
+        ["workload.runtime=300ms", "workload.size=8MiB", "stack.volume.size=48MiB", "decide.blocks.max=6"];
+    let mut arguments = vec!["demo"];
+    for setting in &short {
+        arguments.extend(["--set", setting]);
+    }
+    let output = lab.iostone(&arguments).output().unwrap();
+    assert!(output.status.success(), "{}", words(&output));
+    let first = String::from_utf8_lossy(&output.stdout).lines().next().unwrap().to_owned();
+    assert!(first.contains("off") && first.contains("on"), "the first line answers: {first}");
+    assert!(lab.the_run().join("report.html").exists());
+    lab.assert_nothing_left();
+}
+
+#[test]
+fn without_root_the_demo_prices_a_flush_and_names_the_way_to_the_rest() {
+    needs_root!();
+    let lab = Lab::new();
+    // The user nobody must be able to reach the directory and the binary.
+    let directory = tempfile::tempdir_in("/var/tmp").unwrap();
+    let binary = directory.path().join("iostone");
+    std::fs::copy(env!("CARGO_BIN_EXE_iostone"), &binary).unwrap();
+    std::os::unix::fs::chown(directory.path(), Some(65534), Some(65534)).unwrap();
+    let output = {
+        use std::os::unix::process::CommandExt;
+        let mut command = std::process::Command::new(&binary);
+        command
+            .args(["demo", "--set", "workload.runtime=300ms", "--set", "workload.size=8MiB"])
+            .args(["--set", "decide.blocks.max=6"])
+            .current_dir(directory.path())
+            .env_clear()
+            .env("HOME", directory.path())
+            .env("PATH", "/usr/bin:/bin")
+            .uid(65534)
+            .gid(65534);
+        command.output().unwrap()
+    };
+    assert!(output.status.success(), "{}", words(&output));
+    let text = words(&output);
+    assert!(text.contains("cached") && text.contains("synced"), "{text}");
+    assert!(text.contains("sudo"), "{text}");
+    lab.assert_nothing_left();
+}

@@ -1,0 +1,11 @@
+//! Whole runs through the binary on real loop devices and filesystems. They need root, and are skipped by name
+//! without it. What they leave behind is counted, not assumed.
+
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop, and say where")]
+
+mod barrier;
+mod crash;
+mod guard;
+mod lab;
+mod remote;
+mod volume;

@@ -1,0 +1,92 @@
+//! The agent boundary: the same run through `iostone agent`, and frames by hand.
+
+use std::io::Write;
+use std::process::Stdio;
+
+use crate::lab::{Lab, needs_root, small_barrier, words};
+
+#[test]
+fn a_run_through_an_agent_finds_the_same() {
+    needs_root!();
+    let lab = Lab::new();
+    let binary = env!("CARGO_BIN_EXE_iostone");
+    let text = format!(
+        "{}\n[machine]\nkind = \"agent\"\nargv = [\"{binary}\", \"agent\"]\n",
+        small_barrier("write back", 8)
+    );
+    let file = lab.write("experiment.toml", &text);
+    let output = lab.iostone(&["run", &file, "--json"]).output().unwrap();
+    assert!(output.status.success(), "{}", words(&output));
+    let verdicts: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(verdicts["comparisons"][0]["verdict"], "faster", "{verdicts:#}");
+    lab.assert_nothing_left();
+}
+
+#[test]
+fn an_agent_whose_asker_dies_undoes_everything() {
+    needs_root!();
+    let lab = Lab::new();
+    let binary = env!("CARGO_BIN_EXE_iostone");
+    let text = format!(
+        "{}\n[machine]\nkind = \"agent\"\nargv = [\"{binary}\", \"agent\"]\n",
+        small_barrier("write back", 6).replace("400ms", "20s")
+    );
+    let file = lab.write("experiment.toml", &text);
+    let mut child = lab.iostone(&["run", &file]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+    while lab.attached_loops().is_empty() && std::time::Instant::now() < deadline {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    assert!(!lab.attached_loops().is_empty());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let journals = lab.path().join("state/journals");
+    let left = || std::fs::read_dir(&journals).map_or(0, |entries| entries.flatten().count());
+    while left() > 0 && std::time::Instant::now() < deadline {
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    lab.assert_nothing_left();
+}
+
+#[test]
+fn a_stream_that_is_no_protocol_ends_the_agent_with_a_reason() {
+    let lab = Lab::new();
+    let mut child = lab
+        .iostone(&["agent"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child.stdin.take().unwrap().write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(!output.status.success());
+    assert!(words(&output).contains("not an iostone agent"), "{}", words(&output));
+}
+
+#[test]
+fn an_agent_answers_frames_and_greets_first() {
+    let lab = Lab::new();
+    let frame = |text: &str| {
+        let mut bytes = u32::try_from(text.len()).unwrap().to_be_bytes().to_vec();
+        bytes.extend_from_slice(text.as_bytes());
+        bytes
+    };
+    let mut child = lab.iostone(&["agent"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    for request in [
+        r#"{"id":1,"request":"toolbox"}"#,
+        r#"{"id":2,"request":"hello","version":1}"#,
+        r#"{"id":3,"request":"toolbox"}"#,
+        r#"{"id":4,"request":"verify"}"#,
+    ] {
+        stdin.write_all(&frame(request)).unwrap();
+    }
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("the first request must be `hello`"), "{text}");
+    assert!(text.contains(r#""reply":"hello","version":1"#), "{text}");
+    assert!(text.contains("mkfs.ext4"), "{text}");
+    assert!(text.contains("no session was begun"), "{text}");
+}
