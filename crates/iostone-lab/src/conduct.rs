@@ -245,7 +245,9 @@ impl<'a> Conductor<'a> {
                 self.check_stop()?;
                 self.observer.observe(Progress::WarmUp { configuration: &configuration.name });
                 let outcome = trial::carry_out(&mut self.link, plan, configuration, trial::WARM_UP)?;
-                if let Some(reason) = outcome.measured.report.error {
+                let report = outcome.measured.report;
+                if let Some(reason) = report.error {
+                    let reason = with_last_words(reason, report.stderr_tail.as_deref());
                     return Err(LabError::Workload { configuration: configuration.name.clone(), reason });
                 }
                 self.directory.log(JournalEvent::WarmedUp { configuration: configuration.name.clone() })?;
@@ -274,6 +276,10 @@ impl<'a> Conductor<'a> {
         }
         let trials = self.directory.trials()?;
         let figures = conclude::figures(plan, &trials, &blocks);
+        // In an unfit environment blocks count whatever became of them.
+        if figures.is_empty() {
+            return Ok((None, everything));
+        }
         match next_step(&figures, &conclude::rules(plan), true)? {
             Next::Decided => Ok((Some(Ending::Decided), everything)),
             Next::BudgetSpent => Ok((Some(Ending::BlocksSpent), everything)),
@@ -388,12 +394,17 @@ impl<'a> Conductor<'a> {
         if let Some((configuration, message)) = failures.first() {
             self.observer.observe(Progress::BlockDiscarded { reason: message });
             if self.failures_in_a_row >= FAILURES_IN_A_ROW {
+                let trials = self.directory.trials()?;
+                let said = trials.iter().rev().find_map(|trial| trial.workload.stderr_tail.as_deref());
                 return Err(LabError::Workload {
                     configuration: configuration.clone(),
-                    reason: message.clone(),
+                    reason: with_last_words(message.clone(), said),
                 });
             }
-            self.watch_fitness()?;
+            // A workload that fails says nothing about the environment.
+            if !workload_failed {
+                self.watch_fitness()?;
+            }
         }
         if block_records(self.directory.entries()).iter().any(|block| block.counted) {
             let verdicts = self.conclude(None)?;
@@ -432,6 +443,14 @@ impl<'a> Conductor<'a> {
         )?;
         self.directory.write_verdicts(&verdicts)?;
         Ok(verdicts)
+    }
+}
+
+/// A failure's reason with the last line that the program wrote to its standard error.
+fn with_last_words(reason: String, stderr_tail: Option<&str>) -> String {
+    match stderr_tail.and_then(|tail| tail.lines().rev().map(str::trim).find(|line| !line.is_empty())) {
+        Some(line) => format!("{reason}, saying: {line}"),
+        None => reason,
     }
 }
 

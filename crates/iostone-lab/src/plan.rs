@@ -12,12 +12,14 @@ use iostone_stats::fewest_blocks;
 use crate::error::LabError;
 
 /// How a plan is made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PlanOptions {
     /// A rehearsal: one block, small sizes, no verdict.
     pub quick: bool,
     /// Two identical levels instead of the experiment's own.
     pub identical_levels: bool,
+    /// What was laid over the file, as it was typed; only recorded here.
+    pub overrides: Vec<String>,
 }
 
 /// A noise run takes at least so many blocks: below, the spread is hardly known.
@@ -53,6 +55,7 @@ pub fn make_plan(experiment: Experiment, options: PlanOptions) -> Result<Plan, L
         seed: experiment.trials.seed.unwrap_or_else(random),
         quick: options.quick,
         identical_levels: options.identical_levels,
+        overrides: options.overrides,
         experiment,
     };
     check_budget(&plan)?;

@@ -34,6 +34,9 @@ pub struct Plan {
     pub quick: bool,
     /// Identical levels: what differs is the machine's noise.
     pub identical_levels: bool,
+    /// What `--set` laid over the file, as it was typed: without it the file alone is another experiment.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub overrides: Vec<String>,
 }
 
 /// One comparison that the plan will decide, as indices into the experiment's configurations.

@@ -268,11 +268,25 @@ fn operations(view: &View<'_>) -> String {
 }
 
 fn reproduce(run: &RunRecord) -> String {
-    let quick = if run.plan.quick { " --quick" } else { "" };
-    format!(
-        "iostone run experiment.toml --set trials.seed={}{quick}\niostone report {}",
-        run.plan.seed, run.directory
-    )
+    let mut command = "iostone run experiment.toml".to_owned();
+    if run.plan.quick {
+        command.push_str(" --quick");
+    }
+    if run.plan.identical_levels {
+        command.push_str(" --aa");
+    }
+    let seed = format!("trials.seed={}", run.plan.seed);
+    for setting in run.plan.overrides.iter().chain([&seed]) {
+        command.push_str(" \\\n  --set ");
+        command.push_str(&quote(setting));
+    }
+    format!("{command}\niostone report {}", run.directory)
+}
+
+/// A word as a shell takes it: in quotes unless it is plain.
+fn quote(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-=/:%+,".contains(c);
+    if word.chars().all(plain) { word.to_owned() } else { format!("'{}'", word.replace('\'', r"'\''")) }
 }
 
 /// What was done with the figures, in the words of somebody who has to rely on them.

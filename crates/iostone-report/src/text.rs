@@ -135,7 +135,7 @@ fn add_conclusions(page: &mut Page, view: &View<'_>, verdicts: Option<&Verdicts>
             remarks.extend(remark.map(|remark| (clean(&name), clean(&remark))));
         }
     }
-    page.add_list("What is open", &remarks);
+    page.add_list("Beside the verdict", &remarks);
     if let Some(verdicts) = verdicts {
         if let Some(noise) = &verdicts.noise {
             page.add(wrap(&wording::noise_sentence(noise, verdicts.blocks.complete), page.width));

@@ -7,7 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 /// Measures what a change to a machine's storage is worth, and leaves the machine as it found it.
 #[derive(Debug, Parser)]
 #[command(version, about, long_about = None, propagate_version = true, after_help = "\
-Exit codes: 0 it ran, whatever the verdict; 1 the workload failed; 2 usage or file error; 3 refused for safety;
+Exit codes: 0 it ran, whatever the verdict; 1 the workload failed; 2 usage or file error; 3 refused for safety; \
 4 partial and resumable; 130 interrupted, after undoing.")]
 pub(crate) struct Cli {
     /// Say less: no progress, no remarks

@@ -51,7 +51,7 @@ impl Printer {
             return;
         }
         let style = AnsiColor::Red.on_default().bold();
-        let _ = writeln!(anstream::stderr(), "{style}error{style:#}: {error:#}");
+        let _ = writeln!(anstream::stderr(), "{style}error{style:#}: {}", chain(error));
     }
 
     /// Errors in a file, each with its place underlined.
@@ -74,6 +74,18 @@ impl Printer {
     pub(crate) fn shows_bars(&self) -> bool {
         !self.quiet && std::io::stderr().is_terminal()
     }
+}
+
+/// An error with its causes, each said once: many messages hold their cause's already.
+fn chain(error: &anyhow::Error) -> String {
+    let mut text = error.to_string();
+    for cause in error.chain().skip(1).map(ToString::to_string) {
+        if !text.contains(&cause) {
+            text.push_str(": ");
+            text.push_str(&cause);
+        }
+    }
+    text
 }
 
 fn terminal_width() -> Option<u16> {
@@ -103,6 +115,10 @@ fn render(file: &str, source: &str, diagnostic: &Diagnostic) -> String {
     }
     for note in &diagnostic.notes {
         group = group.element(Level::NOTE.message(note));
+    }
+    // A setting of the command line has no place in the file that could be patched.
+    if let (Some(fix), None) = (&diagnostic.fix, diagnostic.labels.first()) {
+        group = group.element(Level::HELP.message(format!("did you mean `{}`?", fix.trim_matches('"'))));
     }
     let mut report = vec![group];
     if let (Some(fix), Some(label)) = (&diagnostic.fix, diagnostic.labels.first()) {

@@ -114,7 +114,7 @@ fn check_io(io: &IoWorkload, configuration: &Configuration, findings: &mut Findi
         return;
     }
     if io.direct && !io.bs.0.is_multiple_of(512) {
-        let message = format!("{} cannot be read or written with `direct`", io.bs);
+        let message = format!("blocks of {} cannot be read or written with `direct`", io.bs);
         findings.value("workload.bs", message, "a multiple of 512B, the smallest sector");
     }
     if io.iodepth == 0 || io.iodepth > LARGEST_DEPTH {
@@ -170,11 +170,15 @@ fn check_io(io: &IoWorkload, configuration: &Configuration, findings: &mut Findi
             );
         }
         if let (Volume::Loop(volume), true) = (&configuration.stack.volume, size.0 > 0)
+            && volume.size >= SMALLEST_LOOP
             && size.0 > volume.size.0 / 10 * 9
             && configuration.stack.filesystem != Filesystem::None
         {
             let message = format!("a file of {size} does not fit on a volume of {}", volume.size);
-            findings.value("workload.size", message, "a filesystem keeps about a tenth for itself");
+            let error = Diagnostic::new("io0006", message);
+            let error = findings.places.at_value(error, "workload.size", "this file");
+            let error = findings.places.at_value(error, "stack.volume.size", "this volume");
+            findings.found.push(error.note("a filesystem keeps about a tenth of its volume for itself"));
         }
     } else if configuration.stack.filesystem != Filesystem::None
         || matches!(configuration.stack.volume, Volume::Directory(_))
@@ -195,7 +199,11 @@ fn check_command(command: &CommandWorkload, findings: &mut Findings<'_>) {
     }
     for name in command.env.keys() {
         if name.is_empty() || name.contains(['=', '\0']) {
-            findings.key(&format!("workload.env.{name}"), format!("`{name}` cannot name a variable"), "here");
+            findings.key(
+                &format!("workload.env.{name}"),
+                format!("`{name}` cannot name a variable"),
+                "not empty, without `=`",
+            );
         } else if name.starts_with("IOSTONE_") {
             findings.key(
                 &format!("workload.env.{name}"),
@@ -269,25 +277,20 @@ pub(super) fn experiment(experiment: &Experiment, places: &Places<'_>) -> Vec<Di
     if experiment.trials.warmups > 10 {
         findings.value("trials.warmups", "more than ten warm-ups are no warm-up", "0 to 10");
     }
-    let first = experiment.configurations.first();
     for (index, configuration) in experiment.configurations.iter().enumerate() {
         let twin = experiment.configurations.iter().take(index).find(|earlier| {
             earlier.stack == configuration.stack && earlier.workload == configuration.workload
         });
         if let Some(twin) = twin {
             let message = format!("`{}` and `{}` are the same configuration", twin.name, configuration.name);
-            findings.key("factor", message, "levels that set nothing different");
+            let differs =
+                |factor: &Factor| twin.levels.get(&factor.name) != configuration.levels.get(&factor.name);
+            let guilty = experiment.factors.iter().position(differs).unwrap_or(0);
+            let label = "its levels set nothing different";
+            findings.value(&format!("factor[{guilty}].name"), message, label);
             if let Some(found) = findings.found.last_mut() {
                 found.notes.push("to measure the machine's noise, use `iostone run --aa`".to_owned());
             }
-            break;
-        }
-        if first.is_some_and(|first| first.workload.kind() != configuration.workload.kind()) {
-            findings.key(
-                "workload",
-                "the kind of workload cannot be varied",
-                "figures of two kinds cannot be compared",
-            );
             break;
         }
     }

@@ -58,7 +58,18 @@ impl Places<'_> {
 
     /// Points a diagnostic at the key of a path.
     pub(super) fn at_key(&self, diagnostic: Diagnostic, path: &str, text: &str) -> Diagnostic {
+        if let Some(written) = self.varied_path(path) {
+            return diagnostic.at(self.source.value(&written), text);
+        }
         self.at(diagnostic, path, text, |source, path| source.key(path).or_else(|| source.nearest(path)))
+    }
+
+    /// Where the name of a setting stands that a factor varies by `path` and `values`: `factor[1].path`.
+    pub(super) fn varied_path(&self, path: &str) -> Option<String> {
+        let Origin::File(from) = origin(&self.origins, path) else { return None };
+        let (factor, _) = from.split_once(".values[")?;
+        let index = factor.strip_prefix("factor[")?.strip_suffix(']')?;
+        index.parse::<usize>().is_ok().then(|| format!("{factor}.path"))
     }
 
     fn at(
@@ -68,10 +79,28 @@ impl Places<'_> {
         text: &str,
         find: impl Fn(&Source, &str) -> Option<Range<usize>>,
     ) -> Diagnostic {
-        match origin(&self.origins, path) {
+        match self.origin(path) {
             Origin::File(from) => diagnostic.at(find(self.source, &from), text),
-            Origin::CommandLine(typed) => diagnostic.note(format!("this came from `--set {typed}`")),
+            // There is nothing to underline, so that what would stand there is said as well.
+            Origin::CommandLine(typed) => diagnostic.note(format!("{text}; this came from `--set {typed}`")),
         }
+    }
+
+    /// The origin of a path. A table that the file does not have came with whatever was set below it.
+    fn origin(&self, path: &str) -> Origin {
+        let from = origin(&self.origins, path);
+        if let Origin::File(place) = &from
+            && self.source.key(place).is_none()
+        {
+            let below = format!("{path}.");
+            let set = self.origins.iter().find(|(known, origin)| {
+                known.starts_with(&below) && matches!(origin, Origin::CommandLine(_))
+            });
+            if let Some((_, typed)) = set {
+                return typed.clone();
+            }
+        }
+        from
     }
 }
 
@@ -198,6 +227,12 @@ pub(super) fn option_name(option: &str) -> String {
     }
 }
 
+/// Figures of two workloads cannot be compared.
+pub(super) fn kind_varied() -> Diagnostic {
+    Diagnostic::new("io0007", "the kind of workload cannot be varied")
+        .note("figures of two kinds of workload cannot be compared; write two experiments")
+}
+
 /// Reads a level's table: its first keys are layers of the stack, `stack` itself, or `workload`.
 pub(super) fn level_settings(
     table: &Table,
@@ -209,6 +244,10 @@ pub(super) fn level_settings(
     let mut settings = Table::new();
     for (key, value) in table {
         match (key.as_str(), value) {
+            ("workload", Value::Table(workload)) if workload.contains_key("kind") => {
+                let place = source.key(&join(&join(path, key), "kind"));
+                errors.push(kind_varied().at(place, "leave it out"));
+            }
             ("workload", Value::Table(_)) => {
                 settings.insert(key.clone(), value.clone());
             }

@@ -62,6 +62,10 @@ pub(super) fn unknown_key(places: &Places<'_>, path: &str, key: &str, known: &[&
     let error = Diagnostic::new("io0002", format!("`{key}` is not a key of {of}"));
     let mut error = places.at_key(error, path, "unknown key");
     match nearest(key, known.iter().copied()).or_else(|| synonym(key).filter(|word| known.contains(word))) {
+        // The underlined text is then a whole path, of which the key is but the end.
+        Some(near) if places.varied_path(path).is_some() => {
+            error = error.note(format!("did you mean `{near}`?"));
+        }
         Some(near) => error = error.fix(near),
         None if known.is_empty() => {}
         None => error = error.note(format!("expected {}", list(known))),

@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 
-use super::combine::{Places, RawFactor, level_settings, list, varied};
+use super::combine::{Places, RawFactor, kind_varied, level_settings, list, varied};
 use super::decode::{decode, missing, unknown_key};
 use super::read::set;
 use super::source::join;
@@ -73,14 +73,18 @@ fn read_factor(
             let error = Diagnostic::new("io0004", format!("the values of `{name}` are not a list"));
             return Err(places.at_value(error, &join(path, "values"), "expected [\"4KiB\", \"64KiB\"]"));
         }
-        _ => {
-            let error = Diagnostic::new(
-                "io0007",
-                format!("factor `{name}` has neither levels nor a path with values"),
-            );
-            return Err(places
-                .at_key(error, path, "this factor")
-                .note("give it `levels = { a = { ... }, b = { ... } }`, or `path = \"workload.bs\"` and `values = [...]`"));
+        (levels, setting, values) => {
+            let what = match (levels, setting, values) {
+                (Some(_), _, _) => "has levels and also a path or values; one of the two is enough",
+                (None, Some(_), None) => "has a path but no values",
+                (None, None, Some(_)) => "has values but no path that they are for",
+                _ => "has neither levels nor a path with values",
+            };
+            let error = Diagnostic::new("io0007", format!("factor `{name}` {what}"));
+            let error = places.at_key(error, path, "this factor");
+            return Err(error.note(
+                "give it `levels = { a = { ... }, b = { ... } }`, or `path = \"workload.bs\"` and `values = [...]`",
+            ));
         }
     };
     if levels.len() < 2 {
@@ -133,6 +137,9 @@ fn listed_levels(
         return Err(places
             .at_value(error, &join(path, "path"), "not a path that can be varied")
             .note(format!("a path starts with {}", list(&varied()))));
+    }
+    if setting == "workload.kind" {
+        return Err(places.at_value(kind_varied(), &join(path, "path"), "not a path that can be varied"));
     }
     let full = if first == "workload" { setting.to_owned() } else { format!("stack.{setting}") };
     let mut read: Vec<(String, Table, String)> = Vec::new();

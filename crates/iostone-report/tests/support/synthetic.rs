@@ -125,6 +125,7 @@ pub(crate) fn run(scene: &Scene) -> RunRecord {
         seed: 0x5eed,
         quick: false,
         identical_levels: false,
+        overrides: Vec::new(),
     };
     let (trials, blocks) = trials(scene);
     RunRecord {

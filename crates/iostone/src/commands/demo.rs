@@ -49,7 +49,7 @@ pub(crate) fn demo(arguments: &DemoArguments, printer: &mut Printer) -> Result<E
     let code = commands::run::start(
         experiment,
         text,
-        PlanOptions::default(),
+        PlanOptions { overrides: set, ..PlanOptions::default() },
         &run,
         interrupt::stop_flag(),
         printer,

@@ -159,7 +159,7 @@ fn in_text(job: &Job, outcome: &Outcome) -> Result<String, std::fmt::Error> {
     };
     writeln!(
         text,
-        "{} of {} in {:.2} s, {} bytes each, by {engine} ({})",
+        "{} {} in {:.2} s, {} bytes each, by {engine} ({})",
         outcome.ios(),
         if job.rw.writes() { "writes" } else { "reads" },
         outcome.elapsed.0.as_secs_f64(),

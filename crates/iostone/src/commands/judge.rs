@@ -122,14 +122,17 @@ impl Table {
         // Spreadsheets put a byte order mark before the first column's name.
         let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
         let mut csv = csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(text);
-        let header = csv.headers().with_context(|| format!("`{file}`"))?.clone();
+        let header = csv.headers().map_err(|error| unreadable(&file, error))?.clone();
+        if header.is_empty() {
+            bail!("`{file}` is empty; its first line should name the columns");
+        }
         let column = |name: &str| {
             header.iter().position(|candidate| candidate == name).ok_or_else(|| {
                 let known: Vec<&str> = header.iter().collect();
-                let near = iostone_model::diagnostic::nearest(name, known.iter().copied())
-                    .map(|near| format!("; did you mean `{near}`?"))
-                    .unwrap_or_default();
-                anyhow!("`{file}` has no column `{name}`{near} It has: {}", known.join(", "))
+                match iostone_model::diagnostic::nearest(name, known.iter().copied()) {
+                    Some(near) => anyhow!("`{file}` has no column `{name}`; did you mean `{near}`?"),
+                    None => anyhow!("`{file}` has no column `{name}`; it has `{}`", known.join("`, `")),
+                }
             })
         };
         let metric = column(&arguments.metric)?;
@@ -141,8 +144,10 @@ impl Table {
 
         let mut figures = Vec::new();
         let mut blocks = Numbering::default();
+        // The line of each block's figure of each level.
+        let mut lines: BTreeMap<(String, String, String), u64> = BTreeMap::new();
         for record in csv.records() {
-            let record = record.with_context(|| format!("`{file}`"))?;
+            let record = record.map_err(|error| unreadable(&file, error))?;
             let line = record.position().map_or(0, csv::Position::line);
             let cell = |index: usize| record.get(index).unwrap_or_default();
             let number = |index: usize, what: &str| -> Result<f64> {
@@ -155,23 +160,42 @@ impl Table {
             if level.is_empty() {
                 bail!("`{file}`, line {line}: column `{}` is empty", arguments.by);
             }
+            let value = number(metric, &arguments.metric)?;
+            if value <= 0.0 {
+                bail!(
+                    "`{file}`, line {line}: {value} in column `{}` is not above zero, but ratios need that",
+                    arguments.metric
+                );
+            }
+            let stratum = match (&arguments.within, within) {
+                (Some(name), Some(index)) => format!("{name}={}", cell(index)),
+                _ => String::new(),
+            };
+            let block = match block {
+                Some(index) if cell(index).is_empty() => {
+                    bail!(
+                        "`{file}`, line {line}: column `{}` is empty",
+                        header.get(index).unwrap_or_default()
+                    )
+                }
+                Some(index) => {
+                    let key = (cell(index).to_owned(), stratum.clone(), level.to_owned());
+                    if let Some(first) = lines.insert(key, line) {
+                        bail!(
+                            "`{file}`, line {line}: block `{}` has a second figure of `{level}`; the first is on line \
+                             {first}",
+                            cell(index)
+                        );
+                    }
+                    Some(blocks.number(cell(index)))
+                }
+                None => None,
+            };
             figures.push(Figure {
                 level: level.to_owned(),
-                stratum: match (&arguments.within, within) {
-                    (Some(name), Some(index)) => format!("{name}={}", cell(index)),
-                    _ => String::new(),
-                },
-                value: number(metric, &arguments.metric)?,
-                block: match block {
-                    Some(index) if cell(index).is_empty() => {
-                        bail!(
-                            "`{file}`, line {line}: column `{}` is empty",
-                            header.get(index).unwrap_or_default()
-                        )
-                    }
-                    Some(index) => Some(blocks.number(cell(index))),
-                    None => None,
-                },
+                stratum,
+                value,
+                block,
                 order: match (order, &arguments.order) {
                     (Some(index), Some(name)) => Some(number(index, name)?),
                     _ => None,
@@ -180,6 +204,18 @@ impl Table {
         }
         blocks.settle(&mut figures);
         Ok(Self { figures })
+    }
+}
+
+/// What is wrong with the form of a table, in the words of a table.
+fn unreadable(file: &str, error: csv::Error) -> anyhow::Error {
+    let line = error.position().map_or(0, csv::Position::line);
+    match error.kind() {
+        csv::ErrorKind::UnequalLengths { expected_len, len, .. } => anyhow!(
+            "`{file}`, line {line}: {len} cells where the header has {expected_len}; a cell with a comma stands in quotes"
+        ),
+        csv::ErrorKind::Utf8 { .. } => anyhow!("`{file}`, line {line}: this is not UTF-8 text"),
+        _ => anyhow::Error::new(error).context(format!("`{file}`")),
     }
 }
 

@@ -33,7 +33,11 @@ pub(crate) fn run(arguments: &RunArguments, printer: &mut Printer) -> Result<Exi
     let text = read_file(file)?;
     let name = file.display().to_string();
     let experiment = parse(&name, &text, &arguments.set, printer)?;
-    let options = PlanOptions { quick: arguments.quick, identical_levels: arguments.aa };
+    let options = PlanOptions {
+        quick: arguments.quick,
+        identical_levels: arguments.aa,
+        overrides: arguments.set.clone(),
+    };
     start(experiment, &text, options, arguments, stop, printer)
 }
 
