@@ -8,6 +8,8 @@ mod error;
 mod fields;
 #[cfg(test)]
 mod fixture;
+#[doc(hidden)]
+pub mod fuzzing;
 mod hierarchy;
 mod idle;
 mod kernel_file;

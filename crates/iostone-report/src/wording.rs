@@ -3,7 +3,7 @@
 use iostone_model::run::RunRecord;
 use iostone_model::verdict::{BlockCount, Comparison, NoiseFloor, Verdict, Verdicts};
 
-use crate::figures::{counted, declared_percent, percent, ratio, signed_percent};
+use crate::figures::{counted, declared_percent, percent, ratio};
 use crate::view::View;
 
 /// Why blocks were not counted, beyond so many reasons only their number is given.
@@ -227,9 +227,9 @@ pub(crate) fn mean_note(comparison: &Comparison) -> Option<String> {
     let told = apart.is_finite() && apart > 0.01;
     told.then(|| {
         format!(
-            "mean of the blocks {}, typical block {}",
-            signed_percent(mean - 1.0),
-            signed_percent(typical - 1.0)
+            "the mean of the blocks is {}, the typical block {}",
+            ratio(Some(mean), [None, None]).estimate,
+            ratio(Some(typical), [None, None]).estimate
         )
     })
 }

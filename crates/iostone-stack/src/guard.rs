@@ -238,3 +238,29 @@ fn contents(device: &BlockDevice, notes: &mut Vec<String>) -> Result<Option<Obje
 fn node_of(name: &str) -> PathBuf {
     Path::new("/dev").join(name.replace('!', "/"))
 }
+
+/// The first signature that a device of these bytes carries, in words.
+pub(crate) fn name_content(device: &[u8]) -> Option<String> {
+    signatures::find(&Window::of(device)).map(|found| found.in_words())
+}
+
+/// Every magic of the table with each offset at which it may stand on a device of that size, in bytes.
+pub(crate) fn magic_places(size_bytes: u64) -> Vec<(u64, &'static [u8])> {
+    let places = |signature: &table::Signature| {
+        let magics = signature.magics;
+        signatures::offsets(signature, size_bytes)
+            .into_iter()
+            .flat_map(move |offset| magics.iter().map(move |magic| (offset, *magic)))
+    };
+    table::SIGNATURES.iter().flat_map(places).collect()
+}
+
+/// What wipefs(8) and blkid(8) are understood to say, one item for each thing found.
+pub(crate) fn read_foreign(text: &str) -> Vec<String> {
+    foreign::parse_wipefs(text).into_iter().flatten().chain(foreign::parse_blkid(text)).collect()
+}
+
+/// The areas in the text of `/proc/swaps` (`proc_swaps(5)`).
+pub(crate) fn read_swaps(text: &[u8]) -> Vec<PathBuf> {
+    mounts::swap_paths(text)
+}

@@ -197,10 +197,10 @@ impl Journal {
     }
 }
 
-type Parsed = (Owner, Vec<Entry>, bool, usize);
+pub(crate) type Parsed = (Owner, Vec<Entry>, bool, usize);
 
 /// Reads a journal's bytes; gives the length of its whole lines too, or the reason why it is none.
-fn parse(bytes: &[u8]) -> Result<Parsed, String> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<Parsed, String> {
     let whole_bytes = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
     let mut lines = bytes[..whole_bytes].split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
     let first = lines.next().ok_or("it has no first line")?;

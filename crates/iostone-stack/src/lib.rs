@@ -11,6 +11,8 @@ mod device;
 mod error;
 mod filesystem;
 mod fill;
+#[doc(hidden)]
+pub mod fuzzing;
 mod guard;
 mod ioctl;
 mod journal;

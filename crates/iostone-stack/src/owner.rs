@@ -83,7 +83,7 @@ pub(crate) fn start_time_of(pid: u32) -> Option<u64> {
 }
 
 /// Field 22 of a line of `/proc/PID/stat`; the command in parentheses may itself hold blanks and parentheses.
-fn parse_start_time(stat: &str) -> Option<u64> {
+pub(crate) fn parse_start_time(stat: &str) -> Option<u64> {
     let after_command = &stat[stat.rfind(')')? + 1..];
     let mut fields = after_command.split_ascii_whitespace();
     if matches!(fields.next()?, "Z" | "X") {

@@ -169,8 +169,9 @@ fn write_block(block: Option<u64>) -> String {
 
 /// Judges all levels against the baseline.
 ///
-/// Blocked figures are taken in ascending order of block, by the sequential signed-rank procedure; a block without
-/// either side of a comparison does not count for it. The budget is raised to the number of blocks where there are
+/// Blocked figures are taken in ascending order of block, by the sequential signed-rank procedure, which ends with
+/// its verdict: where more blocks are given (flag `decided-early`) they speak through the other flags alone. A block
+/// without either side of a comparison does not count for it. The budget is raised to the number of blocks where there are
 /// more (flag `budget-exceeded`). Verdicts are Holm's over all comparisons, printed intervals Bonferroni's; a verdict
 /// that only the step-down bears out carries the flag `step-down`. A verdict is withheld (undecided, flags
 /// `withheld` and `carry-over` or `fixed-order`) where the order of trials could have made it. Unblocked figures get

@@ -229,7 +229,7 @@ pub(crate) struct IoArguments {
     #[arg(long, default_value_t = 0)]
     pub(crate) fsync: u32,
     /// fdatasync after every so many writes
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, default_value_t = 0, conflicts_with = "fsync")]
     pub(crate) fdatasync: u32,
     /// Open with `O_DSYNC` or `O_SYNC`
     #[arg(long, value_parser = ["none", "dsync", "sync"], default_value = "none")]

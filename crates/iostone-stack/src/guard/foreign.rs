@@ -53,7 +53,7 @@ fn ask_wipefs(device: &Path) -> Option<Vec<String>> {
     parse_wipefs(&output.stdout)
 }
 
-fn parse_wipefs(text: &str) -> Option<Vec<String>> {
+pub(super) fn parse_wipefs(text: &str) -> Option<Vec<String>> {
     // It prints nothing at all where it finds nothing.
     if text.trim().is_empty() {
         return Some(Vec::new());
@@ -80,7 +80,7 @@ fn ask_blkid(device: &Path) -> Option<Vec<String>> {
     }
 }
 
-fn parse_blkid(text: &str) -> Vec<String> {
+pub(super) fn parse_blkid(text: &str) -> Vec<String> {
     let value = |key: &str| text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix('='));
     value("TYPE")
         .or_else(|| value("PTTYPE"))

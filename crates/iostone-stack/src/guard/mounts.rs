@@ -101,7 +101,7 @@ fn swap_objection(family: &[Member]) -> Option<Objection> {
     None
 }
 
-fn swap_paths(swaps: &[u8]) -> Vec<std::path::PathBuf> {
+pub(super) fn swap_paths(swaps: &[u8]) -> Vec<std::path::PathBuf> {
     swaps
         .split(|&byte| byte == b'\n')
         .skip(1)

@@ -45,12 +45,12 @@ impl Window {
     }
 
     /// A window on a device that lies in memory as a whole.
-    #[cfg(test)]
     pub(super) fn of(bytes: &[u8]) -> Self {
-        let (head, tail) = (HEAD_BYTES.try_into().unwrap(), TAIL_BYTES.try_into().unwrap());
+        let within =
+            |length: u64| usize::try_from(length).map_or(bytes.len(), |length| length.min(bytes.len()));
         Self {
-            head: bytes[..bytes.len().min(head)].to_vec(),
-            tail: bytes[bytes.len().saturating_sub(tail)..].to_vec(),
+            head: bytes[..within(HEAD_BYTES)].to_vec(),
+            tail: bytes[bytes.len() - within(TAIL_BYTES)..].to_vec(),
             size_bytes: bytes.len() as u64,
         }
     }

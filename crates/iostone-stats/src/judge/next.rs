@@ -42,13 +42,13 @@ pub fn next_step(figures: &[Figure], rules: &Rules, futility: bool) -> Result<Ne
         if pair.verdict(family.open_for(index)) != Verdict::Undecided {
             continue;
         }
-        if pair.ssr.blocks() >= family.budget {
+        if pair.whole.blocks() >= family.budget {
             spent = true;
-        } else if futility && pair.ssr.is_futile() {
+        } else if futility && pair.whole.is_futile() {
             futile = true;
         } else {
             open.push((pair.stratum.to_owned(), pair.level.to_owned()));
-            next_look_at = next_look_at.min(pair.ssr.next_look().unwrap_or(family.budget));
+            next_look_at = next_look_at.min(pair.whole.next_look().unwrap_or(family.budget));
         }
     }
     Ok(if !open.is_empty() {

@@ -26,7 +26,10 @@ pub(super) struct Pair<'a> {
     rounding: f64,
     /// Blocks in which the baseline's run, the level's, or both never ended.
     censored: [usize; 3],
+    /// The procedure up to its verdict.
     pub(super) ssr: Ssr,
+    /// The same procedure taken through all blocks, for the flags and for a run that goes on.
+    pub(super) whole: Ssr,
     /// What forbids a verdict: carry-over, or an order that never changed.
     obstacles: Vec<Flag>,
 }
@@ -48,7 +51,7 @@ impl<'a> Pair<'a> {
         let rounding = rules.resolution / 2.0 * (baseline_median.recip() + level_median.recip());
         let log_ratios: Vec<f64> = meetings.iter().map(Meeting::log_ratio).collect();
         let orders: Vec<RunOrder> = meetings.iter().map(Meeting::order).collect();
-        let mut ssr = Ssr::new(Design {
+        let design = Design {
             alpha: alpha(rules),
             margin: rules.margin,
             budget,
@@ -56,9 +59,15 @@ impl<'a> Pair<'a> {
             rounding: if rounding.is_finite() { rounding } else { 0.0 },
             adjust_order: rules.adjust_order,
             family,
-        });
+        };
+        let mut ssr = Ssr::new(design);
+        let mut whole = Ssr::new(design);
         for (ratio, order) in log_ratios.iter().zip(&orders) {
-            ssr.push(*ratio, *order);
+            // The procedure ends with its verdict; what was measured beyond it still speaks through the flags.
+            if ssr.last_look().and_then(|look| look.verdict).is_none() {
+                ssr.push(*ratio, *order);
+            }
+            whole.push(*ratio, *order);
         }
         let exposed: Vec<Option<bool>> = meetings
             .iter()
@@ -66,7 +75,7 @@ impl<'a> Pair<'a> {
             .collect();
         let name = |index: usize| table.levels.get(index).copied().unwrap_or_default();
         let (baseline, level) = (name(table.baseline), name(level));
-        let obstacles = carry_over::flag(ssr.adjusted(), &exposed, baseline, level)
+        let obstacles = carry_over::flag(whole.adjusted(), &exposed, baseline, level)
             .into_iter()
             .chain(shape::fixed_order(&orders, baseline, level))
             .collect();
@@ -85,6 +94,7 @@ impl<'a> Pair<'a> {
             log_ratios,
             orders,
             ssr,
+            whole,
             obstacles,
         }
     }
@@ -138,21 +148,14 @@ impl<'a> Pair<'a> {
             equivalence_interval: [equivalence.lower, equivalence.upper].map(as_ratio),
             mean_ratio: Some(mean).filter(|_| whole).and_then(as_ratio),
             blocks: self.ssr.blocks(),
-            flags: self.flags(rules, verdict, estimate, family, budget),
+            flags: self.flags(rules, verdict, family, budget),
             forecast,
             unpaired: None,
             log_ratios: self.log_ratios.clone(),
         }
     }
 
-    fn flags(
-        &self,
-        rules: &Rules,
-        verdict: Verdict,
-        estimate: Option<f64>,
-        family: u32,
-        budget: u32,
-    ) -> Vec<Flag> {
+    fn flags(&self, rules: &Rules, verdict: Verdict, family: u32, budget: u32) -> Vec<Flag> {
         let mut flags = self.obstacles.clone();
         if !self.obstacles.is_empty() {
             let causes: Vec<&str> = self.obstacles.iter().map(|flag| flag.name.as_str()).collect();
@@ -174,8 +177,10 @@ impl<'a> Pair<'a> {
             );
             flags.push(Flag::new("step-down", message));
         }
+        flags.extend(self.decided_early());
         flags.extend(self.censored_runs());
-        let adjusted = self.ssr.adjusted();
+        let adjusted = self.whole.adjusted();
+        let estimate = WalshAverages::of(adjusted).estimate();
         flags.extend(shape::alternating_order(&self.orders));
         flags.extend(shape::order_effect(&self.log_ratios, adjusted, &self.orders));
         flags
@@ -196,6 +201,17 @@ impl<'a> Pair<'a> {
                 if needed > budget { format!(", more than the budget of {budget}") } else { String::new() };
             let message = format!("{} blocks; a verdict needs at least {needed}{beyond}", self.ssr.blocks());
             Flag::new("too-few-blocks", message)
+        })
+    }
+
+    fn decided_early(&self) -> Option<Flag> {
+        let (used, given) = (self.ssr.blocks(), crate::count(self.blocks()));
+        (used < given).then(|| {
+            let message = format!(
+                "decided after {used} of {given} blocks; ratio and interval are those of that look, the other flags of \
+                 all blocks"
+            );
+            Flag::new("decided-early", message)
         })
     }
 

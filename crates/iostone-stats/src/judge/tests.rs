@@ -5,6 +5,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::schedule::{BlockOrders, SplitMix64};
+use crate::vectors;
 
 fn rules() -> Rules {
     Rules {
@@ -125,8 +126,64 @@ fn several_levels_are_judged_together_and_decided_ones_may_leave() {
     figures.retain(|f| f.block < Some(9) || f.level != "off");
     let judgement = judge(&figures, &strict).unwrap();
     let of = |level: &str| judgement.comparisons.iter().find(|c| c.level == level).unwrap();
-    assert_eq!((of("off").verdict, of("off").blocks), (Some(Verdict::Faster), 9));
+    assert_eq!((of("off").verdict, of("off").blocks), (Some(Verdict::Faster), 7));
     assert_eq!((of("same").verdict, of("same").blocks), (Some(Verdict::Undecided), 30));
+}
+
+#[test]
+fn a_table_with_blocks_to_spare_is_judged_as_the_run_would_have_been() {
+    for case in vectors::list("cases") {
+        let input = &case["input"];
+        let (Some(last), Some(1), Some(0.0)) =
+            (case["final"].as_object(), input["m"].as_u64(), input["h"].as_f64())
+        else {
+            continue;
+        };
+        let numbers = |key: &str| -> Vec<f64> { serde_json::from_value(input[key].clone()).unwrap() };
+        let mut figures = Vec::new();
+        // A case without an order of its own is one where it does not matter; a coin stands in.
+        let orders = if input["s"].is_null() { vec![1.0, -1.0, -1.0, 1.0].repeat(10) } else { numbers("s") };
+        for (block, (d, s)) in numbers("d").into_iter().zip(orders).enumerate() {
+            for (level, value, second) in [("A", 100.0, s < 0.0), ("B", 100.0 * d.exp(), s > 0.0)] {
+                figures.push(Figure {
+                    level: level.to_owned(),
+                    stratum: String::new(),
+                    value,
+                    block: Some(block as u64),
+                    order: Some(f64::from(u8::from(second))),
+                });
+            }
+        }
+        let rules = Rules {
+            baseline: "A".to_owned(),
+            margin: input["delta"].as_f64().unwrap(),
+            budget: u32::try_from(input["N"].as_u64().unwrap()).unwrap(),
+            ..rules()
+        };
+        let judgement = judge(&figures, &rules).unwrap();
+        let comparison = only(&judgement);
+        let name = case["name"].as_str().unwrap();
+        if comparison.flags.iter().any(|flag| flag.name == "withheld") {
+            continue;
+        }
+        assert_eq!(u64::from(comparison.blocks), last["n"].as_u64().unwrap(), "{name}");
+        assert_eq!(comparison.verdict.unwrap().word(), last["verdict"].as_str().unwrap(), "{name}");
+        for (bound, expected) in comparison.ratio_interval.iter().zip(last["ci95"].as_array().unwrap()) {
+            let difference = bound.unwrap().ln() - expected.as_f64().unwrap();
+            assert!(difference.abs() < 1e-9, "{name}: off by {difference}");
+        }
+    }
+}
+
+#[test]
+fn a_run_whose_verdict_is_withheld_ends_with_its_budget() {
+    let short = Rules { budget: 12, ..rules() };
+    let mut fixed = run(&["on", "off"], 12, 9, |level, _, _| [100.0, 150.0][level]);
+    for figure in &mut fixed {
+        figure.order = Some(if figure.level == "on" { 0.0 } else { 1.0 });
+    }
+    assert_eq!(only(&judge(&fixed, &short).unwrap()).verdict, Some(Verdict::Undecided));
+    assert_eq!(next_step(&fixed, &short, false), Ok(Next::BudgetSpent));
 }
 
 #[test]

@@ -19,6 +19,9 @@ const LARGEST_FILE_BYTES: u64 = 256 << 20;
 
 pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result<ExitCode> {
     let name = arguments.file.display().to_string();
+    if arguments.margin.0 >= 1.0 {
+        bail!("`--margin {}` would let nothing matter; the margin must be below 100%", arguments.margin);
+    }
     let table = Table::read(arguments)?;
     let rules = Rules {
         baseline: arguments.baseline.clone(),

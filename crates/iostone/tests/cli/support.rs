@@ -123,3 +123,43 @@ impl Said {
         self
     }
 }
+
+/// Compares text with the snapshot of that name.
+#[track_caller]
+pub(crate) fn assert_text(name: &str, text: &str) {
+    let mut settings = insta::Settings::new();
+    settings.set_snapshot_path("snapshots");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    settings.bind(|| insta::assert_snapshot!(name, text));
+}
+
+/// Puts words of equal meaning for what differs from run to run: the directory, and the date and id of runs of an
+/// experiment.
+pub(crate) fn masked(text: &str, bench: &Bench, experiment: &str) -> String {
+    let here = fs::canonicalize(bench.path("")).unwrap();
+    let text = text.replace(&here.display().to_string(), "[here]");
+    let middle = format!("-{experiment}-");
+    let mut pieces = text.split(&middle);
+    let mut whole = pieces.next().unwrap_or_default().to_owned();
+    for piece in pieces {
+        let end = whole.len();
+        let date =
+            end.checked_sub("2026-11-21".len()).and_then(|start| whole.get(start..)).unwrap_or_default();
+        let id = piece.get(..8).filter(|id| id.chars().all(|c| c.is_ascii_alphanumeric()));
+        match id {
+            Some(_) if date.starts_with("20") => {
+                whole.truncate(end - date.len());
+                whole.push_str("[date]");
+                whole.push_str(&middle);
+                whole.push_str("[id]");
+                whole.push_str(piece.get(8..).unwrap_or_default());
+            }
+            _ => {
+                whole.push_str(&middle);
+                whole.push_str(piece);
+            }
+        }
+    }
+    whole
+}

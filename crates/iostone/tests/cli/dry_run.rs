@@ -1,0 +1,44 @@
+//! `run --dry-run`: every step is told and nothing is done.
+
+use crate::support::{BARRIER, Bench, FLUSH_PRICE, assert_text, masked};
+
+#[test]
+fn the_barrier_experiment_is_told_step_by_step() {
+    let bench = Bench::new();
+    bench.write("barrier.toml", BARRIER);
+    let said = bench.iostone(&["run", "barrier.toml", "--dry-run", "--set", "trials.seed=1"]).ended_with(0);
+    assert_text("dry_run_barrier", &masked(&said.stdout, &bench, "ext4-barrier"));
+    assert_eq!(said.stderr, "");
+    assert_eq!(bench.names(), ["barrier.toml"], "something was touched");
+}
+
+#[test]
+fn a_rehearsal_a_noise_run_and_a_program_are_told_too() {
+    let bench = Bench::new();
+    bench.write("flush-price.toml", FLUSH_PRICE);
+    bench.write("program.toml", crate::runs::PROGRAM);
+    let mut all = String::new();
+    for arguments in [&["flush-price.toml", "--quick"][..], &["flush-price.toml", "--aa"], &["program.toml"]]
+    {
+        let said = bench.iostone(&[&["run", "--dry-run", "--set", "trials.seed=1"], arguments].concat());
+        all += &format!("── {}\n{}\n", arguments.join(" "), said.ended_with(0).stdout);
+    }
+    let all = masked(&masked(&all, &bench, "flush-price"), &bench, "program");
+    assert_text("dry_run_others", &all);
+    assert_eq!(bench.names(), ["flush-price.toml", "program.toml"], "something was touched");
+}
+
+#[test]
+fn programs_read_the_plan_the_steps_and_the_costs() {
+    let bench = Bench::new();
+    bench.write("barrier.toml", BARRIER);
+    let said = bench.iostone(&["run", "barrier.toml", "--dry-run", "--json"]).ended_with(0);
+    let mut document = said.json();
+    assert_eq!(document["schema"], "iostone/dry-run/1");
+    assert_eq!(document["plan"]["experiment"]["configurations"].as_array().unwrap().len(), 2);
+    // The plan is what `show --json` gives as well; its id, seed and time differ from run to run.
+    document["plan"] = serde_json::Value::Null;
+    let text = serde_json::to_string_pretty(&document).unwrap();
+    assert_text("dry_run_json", &masked(&text, &bench, "ext4-barrier"));
+    assert_eq!(bench.names(), ["barrier.toml"], "something was touched");
+}
