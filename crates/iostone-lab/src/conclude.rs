@@ -183,18 +183,12 @@ fn summaries(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Vec
                 .filter(|trial| blocks.iter().any(|block| block.counted && block.number == trial.block))
                 .filter_map(|trial| trial.metrics.get(metric).copied())
                 .collect();
-            let summary = summarize(&figures, plan.experiment.decide.confidence.0);
-            ConfigurationSummary {
-                name: configuration.name.clone(),
-                levels: configuration.levels.clone(),
-                trials: u32::try_from(figures.len()).unwrap_or(u32::MAX),
-                invalid_trials: u32::try_from(own.len() - figures.len()).unwrap_or(u32::MAX),
-                median: summary.median,
-                median_interval: summary.median_interval,
-                minimum: summary.minimum,
-                maximum: summary.maximum,
-                cv: summary.cv,
-            }
+            let invalid = u32::try_from(own.len() - figures.len()).unwrap_or(u32::MAX);
+            summarize(&figures, plan.experiment.decide.confidence.0).of_configuration(
+                configuration.name.clone(),
+                configuration.levels.clone(),
+                invalid,
+            )
         })
         .collect()
 }

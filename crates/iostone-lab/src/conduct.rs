@@ -1,5 +1,6 @@
 //! Conducts a run: warm-ups, then randomised blocks of trials until the answer is certain or a budget is spent.
 
+mod observer;
 mod trial;
 
 use std::sync::atomic::Ordering;
@@ -20,68 +21,14 @@ use crate::error::LabError;
 use crate::journal::{BlockEnd, JournalEvent};
 use crate::link::Link;
 
+pub use observer::{Observer, Progress};
+
 /// Above this share of failed blocks the environment is unfit, and repeating would only hide it.
 const UNFIT_SHARE: f64 = 0.20;
 /// The share is not judged on fewer blocks than these.
 const UNFIT_FROM_BLOCKS: u32 = 5;
 /// Blocks in a row whose workload failed: it will not work the next time either.
 const FAILURES_IN_A_ROW: u32 = 3;
-
-/// What is told while a run goes on.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Progress<'a> {
-    /// The stacks were checked; these are the remarks on them.
-    Checked {
-        /// Remarks, each once.
-        notes: &'a [String],
-    },
-    /// A warm-up begins.
-    WarmUp {
-        /// The configuration.
-        configuration: &'a str,
-    },
-    /// A trial begins.
-    TrialBegun {
-        /// Its block, counted from 1 over the blocks begun in this run.
-        block: u32,
-        /// The configuration.
-        configuration: &'a str,
-    },
-    /// A trial was recorded.
-    TrialRecorded {
-        /// The record.
-        record: &'a TrialRecord,
-        /// Blocks that count so far, without this one.
-        blocks: u32,
-        /// The most blocks.
-        budget: u32,
-        /// How long the rest takes at most, at the pace so far.
-        at_most: Option<Duration>,
-    },
-    /// A block was discarded.
-    BlockDiscarded {
-        /// Why.
-        reason: &'a str,
-    },
-    /// Too many blocks failed a gate; from now on all are kept.
-    Unfit {
-        /// Blocks that failed.
-        failed: u32,
-        /// Blocks begun.
-        begun: u32,
-    },
-    /// What the blocks so far say.
-    Looked {
-        /// The verdicts.
-        verdicts: &'a Verdicts,
-    },
-}
-
-/// Who is told.
-pub trait Observer {
-    /// Takes note.
-    fn observe(&mut self, progress: Progress<'_>);
-}
 
 /// Why a run came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -173,6 +173,8 @@ pub enum RefusalReason {
     TooSmall,
     /// It, or a part of it, could not be read, so nothing proves it empty.
     Unreadable,
+    /// It is a file that iostone did not make.
+    ForeignFile,
     /// Another iostone, or another program that follows udev's locking convention, has claimed it.
     Claimed,
 }

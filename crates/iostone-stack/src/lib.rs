@@ -17,6 +17,7 @@ mod guard;
 mod ioctl;
 mod journal;
 mod layer;
+mod load_file;
 mod mount;
 mod mountinfo;
 mod occupants;
@@ -34,6 +35,7 @@ mod volume;
 
 pub use below::{Role, StackDevice};
 pub use error::{Refusal, RefusalReason, StackError, UndoFailure};
+pub use load_file::{FileOwner, create_own_file, file_owner, guard_file};
 pub use owner::Owner;
 pub use plan::{PlannedStep, plan_steps};
 pub use preflight::Preflight;

@@ -3,6 +3,10 @@
 //! They are context for the reader, never the comparison: trials of one configuration depend on each other over
 //! time, and an interval from them is then too narrow. Comparisons are made within blocks.
 
+use std::collections::BTreeMap;
+
+use iostone_model::verdict::ConfigurationSummary;
+
 use crate::special::binomial_cdf;
 
 /// What turns a median absolute deviation into a standard deviation for normal numbers: 1 / 0.6745.
@@ -23,6 +27,28 @@ pub struct Summary {
     pub maximum: Option<f64>,
     /// Robust coefficient of variation as a fraction: 1.4826 times the median absolute deviation, over the median.
     pub cv: Option<f64>,
+}
+
+impl Summary {
+    /// The summary of a configuration with that name and those levels, `invalid_trials` of it not counted.
+    pub fn of_configuration(
+        self,
+        name: String,
+        levels: BTreeMap<String, String>,
+        invalid_trials: u32,
+    ) -> ConfigurationSummary {
+        ConfigurationSummary {
+            name,
+            levels,
+            trials: self.trials,
+            invalid_trials,
+            median: self.median,
+            median_interval: self.median_interval,
+            minimum: self.minimum,
+            maximum: self.maximum,
+            cv: self.cv,
+        }
+    }
 }
 
 /// Summarises the figures of one level; `confidence` (0.95, say) is that of the median's interval.

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Measures what a change to a machine's storage is worth, and leaves the machine as it found it.
@@ -11,7 +12,7 @@ Exit codes: 0 it ran, whatever the verdict; 1 the workload failed; 2 usage or fi
 4 partial and resumable; 130 interrupted, after undoing.")]
 pub(crate) struct Cli {
     /// Say less: no progress, no remarks
-    #[arg(long, short, global = true, env = "IOSTONE_QUIET")]
+    #[arg(long, short, global = true, env = "IOSTONE_QUIET", value_parser = FalseyValueParser::new())]
     pub(crate) quiet: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -237,6 +238,9 @@ pub(crate) struct IoArguments {
     /// Which way requests reach the kernel
     #[arg(long, alias = "ioengine", value_parser = ["auto", "io_uring", "sync"], default_value = "auto")]
     pub(crate) engine: String,
+    /// Type the file's name again to write over one that iostone did not make
+    #[arg(long, value_name = "PATH")]
+    pub(crate) destroy: Option<PathBuf>,
     /// Seed of offsets and data; drawn and printed if left out
     #[arg(long)]
     pub(crate) seed: Option<u64>,

@@ -1,5 +1,6 @@
 //! How iostone ends, as a number for scripts.
 
+use iostone_engine::EngineError;
 use iostone_lab::LabError;
 use iostone_machine::{Failure, FailureKind};
 
@@ -49,6 +50,14 @@ pub(crate) struct Resumable {
     pub(crate) run: String,
 }
 
+/// A job of the load engine ended early; its figures were printed.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}")]
+pub(crate) struct IoFailed {
+    pub(crate) reason: String,
+    pub(crate) interrupted: bool,
+}
+
 /// The code that an error ends with.
 pub(crate) fn of_error(error: &anyhow::Error) -> ExitCode {
     for cause in error.chain() {
@@ -67,7 +76,10 @@ pub(crate) fn of_error(error: &anyhow::Error) -> ExitCode {
         if let Some(failure) = cause.downcast_ref::<Failure>() {
             return of_failure(failure);
         }
-        if let Some(engine) = cause.downcast_ref::<crate::commands::io::IoFailed>() {
+        if let Some(EngineError::Interrupted) = cause.downcast_ref::<EngineError>() {
+            return ExitCode::Interrupted;
+        }
+        if let Some(engine) = cause.downcast_ref::<IoFailed>() {
             return if engine.interrupted { ExitCode::Interrupted } else { ExitCode::Failure };
         }
     }

@@ -4,8 +4,7 @@ use toml::{Table, Value};
 
 use super::combine::{Places, RawFactor, kind_varied, level_settings, list, varied};
 use super::decode::{decode, missing, unknown_key};
-use super::read::set;
-use super::source::join;
+use super::source::{join, set};
 use crate::diagnostic::Diagnostic;
 
 /// The factors, each with its levels' settings sorted by section.

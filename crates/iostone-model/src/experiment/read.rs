@@ -8,7 +8,7 @@ use toml::{Table, Value};
 use super::combine::{Combination, LAYERS, Origin, Places, combine};
 use super::decode::{Absent, decode, missing, missing_sections, unknown_key};
 use super::factors::read_factors;
-use super::source::{Source, join};
+use super::source::{Source, join, set};
 use super::{
     Configuration, Decide, Experiment, Factor, Filesystem, Gates, MachineSpec, Mount, Queue, Stack, Trials,
     check, kinds,
@@ -172,21 +172,6 @@ fn apply_overrides(
         origins.insert(path.clone(), Origin::CommandLine(typed));
     }
     origins
-}
-
-pub(super) fn set(table: &mut Table, path: &str, value: Value) -> Result<(), String> {
-    let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
-    if first.is_empty() {
-        return Err("a path is `key.key`, as in `stack.volume.size`".to_owned());
-    }
-    let Some(rest) = rest else {
-        table.insert(first.to_owned(), value);
-        return Ok(());
-    };
-    match table.entry(first).or_insert_with(|| Value::Table(Table::new())) {
-        Value::Table(inner) => set(inner, rest, value),
-        _ => Err(format!("`{first}` is not a table")),
-    }
 }
 
 fn required_text(

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
+use toml::{Table, Value};
 
 use crate::diagnostic::Diagnostic;
 
@@ -19,7 +20,7 @@ struct Place {
 
 /// A parsed file: its values, and where each path (`stack.volume.size`, `factor[0].name`) stands.
 pub(super) struct Source {
-    pub(super) table: toml::Table,
+    pub(super) table: Table,
     places: BTreeMap<String, Place>,
 }
 
@@ -118,6 +119,22 @@ fn syntax_error(text: &str, span: Option<Range<usize>>, message: &str, nested: b
 pub(super) fn join(path: &str, key: &str) -> String {
     let key = if key.contains(['.', '[', ']', '"']) { format!("\"{key}\"") } else { key.to_owned() };
     if path.is_empty() { key } else { format!("{path}.{key}") }
+}
+
+/// Puts a value at a path of keys, making the tables on the way.
+pub(super) fn set(table: &mut Table, path: &str, value: Value) -> Result<(), String> {
+    let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
+    if first.is_empty() {
+        return Err("a path is `key.key`, as in `stack.volume.size`".to_owned());
+    }
+    let Some(rest) = rest else {
+        table.insert(first.to_owned(), value);
+        return Ok(());
+    };
+    match table.entry(first).or_insert_with(|| Value::Table(Table::new())) {
+        Value::Table(inner) => set(inner, rest, value),
+        _ => Err(format!("`{first}` is not a table")),
+    }
 }
 
 fn index_table(table: &DeTable<'_>, path: &str, places: &mut BTreeMap<String, Place>) {

@@ -119,7 +119,20 @@ fn workload_text(workload: &Workload) -> String {
             }
             text
         }
-        Workload::Command(command) => format!("run {}", command.argv.join(" ")),
+        Workload::Command(command) => {
+            let words: Vec<String> = command.argv.iter().map(|word| quoted(word)).collect();
+            format!("run {}", words.join(" "))
+        }
+    }
+}
+
+/// A word of a program's arguments as a shell would need it; none is involved, but people read it so.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 
@@ -148,13 +161,17 @@ fn in_text(
         if least == most { least.to_string() } else { format!("{least} to {most}") }
     };
     let blocks = experiment.decide.blocks;
+    let warmups = match experiment.trials.warmups {
+        0 => String::new(),
+        count => format!(", with {count} unrecorded of each configuration first"),
+    };
     writeln!(
         text,
-        "{} trials in {} blocks of {}, with {} unrecorded of each configuration first",
+        "{} trials in {} {} of {}{warmups}",
         range(estimate.trials),
         range((blocks.min, blocks.max)),
+        if blocks.max == 1 { "block" } else { "blocks" },
         configurations.len(),
-        experiment.trials.warmups
     )?;
     writeln!(text, "time    {}", time(estimate))?;
     let disk =

@@ -3,31 +3,30 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use iostone_engine::{EngineChoice, EngineKind, Job, LatencyHistogram, Outcome, Rw, Stamp, WriteSync};
 use iostone_machine::Failure;
 use iostone_model::experiment::{BlockVolume, Filesystem, Mount, Queue, Stack, Volume};
 use iostone_model::metric::Unit;
-use iostone_stack::Session;
+use iostone_stack::{FileOwner, Session, create_own_file, file_owner, guard_file};
 
 use crate::cli::IoArguments;
-use crate::exit_code::ExitCode;
+use crate::exit_code::{ExitCode, IoFailed};
 use crate::interrupt;
 use crate::printer::{Printer, bold};
 
-/// The job ended early; its figures were printed.
-#[derive(Debug, thiserror::Error)]
-#[error("{reason}")]
-pub(crate) struct IoFailed {
-    pub(crate) reason: String,
-    pub(crate) interrupted: bool,
-}
-
 pub(crate) fn io(arguments: &IoArguments, printer: &mut Printer) -> Result<ExitCode> {
     let stop = interrupt::stop_flag();
-    let job = job(arguments)?;
-    refuse_devices(&job)?;
-    let outcome = iostone_engine::run(&job, &stop, &mut |_| {}).map_err(anyhow::Error::new)?;
+    let mut job = job(arguments)?;
+    let created = take_target(&mut job, arguments.destroy.as_deref())?;
+    let outcome = iostone_engine::prepare_watched(&job, &stop, &mut |_| {})
+        .inspect_err(|_| {
+            // Nothing was measured, so the file that was made for it goes again.
+            if created {
+                let _ = std::fs::remove_file(&job.target);
+            }
+        })?
+        .run(&stop, &mut |_| {})?;
     if arguments.json {
         printer.data(&format!("{}\n", serde_json::to_string_pretty(&document(&job, &outcome))?));
     } else {
@@ -91,8 +90,8 @@ fn job(arguments: &IoArguments) -> Result<Job> {
     })
 }
 
-/// Writing to a block device destroys what is on it, so it passes the guard first.
-fn refuse_devices(job: &Job) -> Result<()> {
+/// Writing destroys what is there, so the target passes the guard first. Says whether a file was made.
+fn take_target(job: &mut Job, destroy: Option<&Path>) -> Result<bool> {
     use std::os::unix::fs::FileTypeExt;
     let device = std::fs::metadata(&job.target).is_ok_and(|metadata| metadata.file_type().is_block_device());
     if device && job.rw.writes() {
@@ -104,7 +103,28 @@ fn refuse_devices(job: &Job) -> Result<()> {
         };
         Session::preflight(&stack, false, Path::new("/")).map_err(Failure::from)?;
     }
-    Ok(())
+    if job.rw.writes() {
+        guard_file(&job.target, destroy).map_err(Failure::from)?;
+    }
+    match file_owner(&job.target).map_err(Failure::from)? {
+        FileOwner::Nobody if !job.target.exists() => {
+            // A directory that is not there is the command line's fault, not the machine's.
+            create_own_file(&job.target).map_err(anyhow::Error::new)?;
+            Ok(true)
+        }
+        // Holes of somebody's file are data too: reading must not fill them.
+        FileOwner::Foreign { bytes } if !job.rw.writes() => {
+            if job.size.is_some_and(|size| size.0 > bytes) {
+                let name = job.target.display();
+                bail!(
+                    "`{name}` has {bytes} bytes, fewer than `--size`, and is not iostone's to prolong; leave `--size` out"
+                );
+            }
+            job.layout = false;
+            Ok(false)
+        }
+        _ => Ok(false),
+    }
 }
 
 fn percentiles(histogram: &LatencyHistogram) -> serde_json::Value {

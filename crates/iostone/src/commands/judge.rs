@@ -86,17 +86,8 @@ fn summaries(figures: &[Figure], arguments: &JudgeArguments) -> Vec<Configuratio
                 let value = stratum.strip_prefix(&format!("{column}=")).unwrap_or(stratum);
                 levels.insert(column.clone(), value.to_owned());
             }
-            ConfigurationSummary {
-                name: if stratum.is_empty() { level.to_owned() } else { format!("{level} ({stratum})") },
-                levels,
-                trials: summary.trials,
-                invalid_trials: 0,
-                median: summary.median,
-                median_interval: summary.median_interval,
-                minimum: summary.minimum,
-                maximum: summary.maximum,
-                cv: summary.cv,
-            }
+            let name = if stratum.is_empty() { level.to_owned() } else { format!("{level} ({stratum})") };
+            summary.of_configuration(name, levels, 0)
         })
         .collect()
 }

@@ -12,14 +12,14 @@ use crate::printer::{Printer, bold};
 pub(crate) fn list(arguments: &ListArguments, printer: &mut Printer) -> Result<ExitCode> {
     let parent = &arguments.runs.runs;
     let (runs, damaged) = list_runs(parent)?;
-    for error in damaged {
+    for error in &damaged {
         printer.warning(error);
     }
     if arguments.json {
         printer.data(&format!("{}\n", serde_json::to_string_pretty(&runs)?));
         return Ok(ExitCode::Success);
     }
-    if runs.is_empty() {
+    if runs.is_empty() && damaged.is_empty() {
         printer.note(format_args!("no run in `{}` yet; make one with `iostone demo`", parent.display()));
     }
     let mut text = String::new();

@@ -11,7 +11,7 @@ use crate::printer::Printer;
 use crate::runs;
 
 pub(crate) fn report(arguments: &ReportArguments, printer: &mut Printer) -> Result<ExitCode> {
-    let record = read_run(&runs::find(&arguments.runs.runs, &arguments.run)?)?;
+    let record = read_run(&runs::find(&arguments.runs.runs, &arguments.run, printer)?)?;
     let text = match arguments.format {
         ReportFormat::Text => {
             let mut style = printer.text_style();

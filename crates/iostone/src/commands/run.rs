@@ -23,7 +23,7 @@ const LARGEST_FILE_BYTES: u64 = 1 << 20;
 pub(crate) fn run(arguments: &RunArguments, printer: &mut Printer) -> Result<ExitCode> {
     let stop = interrupt::stop_flag();
     if let Some(named) = &arguments.resume {
-        let path = runs::find(&arguments.runs.runs, named)?;
+        let path = runs::find(&arguments.runs.runs, named, printer)?;
         let (mut directory, plan, _) = RunDirectory::resume(&path)?;
         let mut machine = connect(&plan.experiment.machine, &stop)?;
         clean_first(machine.as_mut(), printer)?;

@@ -15,7 +15,7 @@ use crate::printer::{Printer, bold};
 use crate::runs;
 
 pub(crate) fn show(arguments: &ShowArguments, printer: &mut Printer) -> Result<ExitCode> {
-    let run = read_run(&runs::find(&arguments.runs.runs, &arguments.run)?)?;
+    let run = read_run(&runs::find(&arguments.runs.runs, &arguments.run, printer)?)?;
     match arguments.trial {
         Some(number) => {
             let Some(trial) = run.trials.iter().find(|trial| trial.number == number) else {

@@ -1,0 +1,62 @@
+//! What is told while a run goes on, and to whom.
+
+use std::time::Duration;
+
+use iostone_model::trial::TrialRecord;
+use iostone_model::verdict::Verdicts;
+
+/// What is told while a run goes on.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Progress<'a> {
+    /// The stacks were checked; these are the remarks on them.
+    Checked {
+        /// Remarks, each once.
+        notes: &'a [String],
+    },
+    /// A warm-up begins.
+    WarmUp {
+        /// The configuration.
+        configuration: &'a str,
+    },
+    /// A trial begins.
+    TrialBegun {
+        /// Its block, counted from 1 over the blocks begun in this run.
+        block: u32,
+        /// The configuration.
+        configuration: &'a str,
+    },
+    /// A trial was recorded.
+    TrialRecorded {
+        /// The record.
+        record: &'a TrialRecord,
+        /// Blocks that count so far, without this one.
+        blocks: u32,
+        /// The most blocks.
+        budget: u32,
+        /// How long the rest takes at most, at the pace so far.
+        at_most: Option<Duration>,
+    },
+    /// A block was discarded.
+    BlockDiscarded {
+        /// Why.
+        reason: &'a str,
+    },
+    /// Too many blocks failed a gate; from now on all are kept.
+    Unfit {
+        /// Blocks that failed.
+        failed: u32,
+        /// Blocks begun.
+        begun: u32,
+    },
+    /// What the blocks so far say.
+    Looked {
+        /// The verdicts.
+        verdicts: &'a Verdicts,
+    },
+}
+
+/// Who is told.
+pub trait Observer {
+    /// Takes note.
+    fn observe(&mut self, progress: Progress<'_>);
+}
