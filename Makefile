@@ -35,5 +35,20 @@ static:
 bench:
 	$(CARGO) bench --locked -p iostone-engine -p iostone-probe
 
+# Every reader of text or bytes from outside, fed with made-up input. Needs a nightly compiler and cargo-fuzz; see
+# fuzz/README.md.
+FUZZ_SECONDS ?= 60
+FUZZ_TARGETS ?= $(notdir $(basename $(wildcard fuzz/targets/*.rs)))
+.PHONY: fuzz
+fuzz:
+	@set -e; for target in $(FUZZ_TARGETS); do \
+		mkdir -p fuzz/corpus/$$target; \
+		words=fuzz/dictionaries/$$target.dict; \
+		if [ -e $$words ]; then words=-dict=$$words; else words=; fi; \
+		echo "fuzz: $$target"; \
+		$(CARGO) +nightly fuzz run --fuzz-dir fuzz $$target fuzz/corpus/$$target fuzz/corpus-seeds/$$target -- \
+			-max_total_time=$(FUZZ_SECONDS) -timeout=20 -print_final_stats=1 $$words; \
+	done
+
 clean:
 	$(CARGO) clean

@@ -3,8 +3,6 @@
 //! Preparing (laying out files) and running (what is timed) are apart, because the machine settles and the probe
 //! starts between the two.
 
-#![cfg_attr(test, expect(clippy::float_cmp, reason = "tests compare exact figures"))]
-
 mod capture;
 mod command;
 pub mod io;

@@ -108,6 +108,12 @@ fn take_target(job: &mut Job, destroy: Option<&Path>) -> Result<bool> {
     }
     match file_owner(&job.target).map_err(Failure::from)? {
         FileOwner::Nobody if !job.target.exists() => {
+            if job.size.is_none() {
+                bail!(
+                    "`{}` does not exist; say how large it should be, as in `--size 1GiB`",
+                    job.target.display()
+                );
+            }
             // A directory that is not there is the command line's fault, not the machine's.
             create_own_file(&job.target).map_err(anyhow::Error::new)?;
             Ok(true)

@@ -24,7 +24,11 @@ pub(crate) fn list(arguments: &ListArguments, printer: &mut Printer) -> Result<E
     }
     let mut text = String::new();
     for run in &runs {
-        let state = if run.finished { "" } else { "  (unfinished: `iostone run --resume` goes on with it)" };
+        let state = if run.finished {
+            String::new()
+        } else {
+            format!("  (unfinished: `iostone run --resume {}` goes on with it)", run.directory)
+        };
         let plural = if run.trials == 1 { "trial" } else { "trials" };
         writeln!(text, "{}  {} {plural}{state}", bold(&run.directory), run.trials)?;
         if let Some(headline) = &run.headline {

@@ -101,9 +101,10 @@ fn fit(value: &Value, schema: &Value, root: &Value, path: &str, found: &mut Vec<
         for (key, member) in members {
             let path = format!("{path}.{key}");
             match (schema["properties"].get(key), schema.get("additionalProperties")) {
-                (Some(inner), _) => fit(member, inner, root, &path, found),
                 (None, Some(Value::Bool(false))) => found.push(format!("{path} is unknown")),
-                (None, Some(inner @ Value::Object(_))) => fit(member, inner, root, &path, found),
+                (Some(inner), _) | (None, Some(inner @ Value::Object(_))) => {
+                    fit(member, inner, root, &path, found);
+                }
                 (None, _) => {}
             }
         }

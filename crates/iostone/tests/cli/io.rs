@@ -1,8 +1,11 @@
 //! `io`: the load engine by itself, on files of a temporary directory.
 
 use std::fs;
+use std::process::{Child, Stdio};
 
-use crate::support::{Bench, assert_text, masked};
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::{Bench, Said, assert_text, masked};
 
 #[test]
 fn every_request_is_counted_in_json() {
@@ -56,6 +59,56 @@ fn a_device_that_fails_ends_the_job_with_its_figures_and_code_1() {
     let said = said.ended_with(1);
     said.complains_of("ENOSPC when writing 4096 bytes at offset 0");
     assert_eq!(said.json()["writes"]["ios"], 0);
+}
+
+#[test]
+fn a_file_of_somebody_elses_is_not_written_over() {
+    let bench = Bench::new();
+    bench.write("thesis", "years of work");
+    let write = ["io", "--filename", "thesis", "--rw", "write", "--size", "64KiB"];
+    bench.iostone(&write).ended_with(3).complains_of("--destroy thesis");
+    assert_eq!(fs::read_to_string(bench.path("thesis")).unwrap(), "years of work");
+    bench.iostone(&["io", "--filename", "thesis", "--rw", "read", "--size", "64KiB"]).ended_with(2);
+    assert_eq!(fs::read_to_string(bench.path("thesis")).unwrap(), "years of work");
+    bench.iostone(&[&write[..], &["--destroy", "thesis"]].concat()).ended_with(0);
+    assert_eq!(fs::metadata(bench.path("thesis")).unwrap().len(), 64 << 10);
+}
+
+/// Whether a process has a handler for SIGINT by now: the second bit of its caught signals, `proc_pid_status(5)`.
+fn catches_interrupts(child: &Child) -> bool {
+    let status = fs::read_to_string(format!("/proc/{}/status", child.id())).unwrap();
+    let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:")).unwrap();
+    u64::from_str_radix(caught.trim(), 16).unwrap() & 0b10 != 0
+}
+
+#[test]
+fn an_interrupted_job_gives_the_figures_so_far() {
+    let bench = Bench::new();
+    bench.write("data", vec![0u8; 1 << 20]);
+    let job = ["--rw", "randread", "--runtime", "10min", "--json"];
+    let mut command = bench.command(&[&["io", "--filename", "data"], &job[..]].concat());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while !catches_interrupts(&child) {
+        std::thread::yield_now();
+    }
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let said = Said::from(child.wait_with_output().unwrap()).ended_with(130);
+    assert_eq!(said.json()["interrupted"], true);
+    assert_eq!(said.stderr, "error: interrupted; the figures cover the time before\n");
+}
+
+#[test]
+fn an_interrupted_layout_has_no_figures() {
+    let bench = Bench::new();
+    let job = ["--rw", "randread", "--size", "1TiB"];
+    let mut command = bench.command(&[&["io", "--filename", "data"], &job[..]].concat());
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while !catches_interrupts(&child) || !bench.path("data").exists() {
+        std::thread::yield_now();
+    }
+    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    let said = Said::from(child.wait_with_output().unwrap()).ended_with(130);
+    assert_eq!((said.stdout.as_str(), said.stderr.contains("interrupted")), ("", true), "{}", said.stderr);
 }
 
 #[test]

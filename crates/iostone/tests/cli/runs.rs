@@ -7,7 +7,7 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::support::{Bench, FLUSH_PRICE, masked};
+use crate::support::{Bench, FLUSH_PRICE, Said, masked};
 
 /// An experiment on a program that is over at once.
 pub(crate) const PROGRAM: &str = r#"name = "program"
@@ -58,7 +58,7 @@ pub(crate) fn finished(text: &str) -> Bench {
     let bench = Bench::new();
     bench.write("experiment.toml", text);
     bench.iostone(&["run", "experiment.toml"]).ended_with(0);
-    assert_eq!(bench.journals(), Vec::<String>::new(), "an undo journal is left");
+    bench.assert_undone();
     bench
 }
 
@@ -154,6 +154,15 @@ fn quiet_leaves_the_findings_alone() {
 }
 
 #[test]
+fn the_variable_for_quiet_takes_what_people_write() {
+    let bench = Bench::new();
+    for (value, quiet) in [("1", true), ("true", true), ("0", false), ("false", false), ("", false)] {
+        let said = Said::from(bench.command(&["list"]).env("IOSTONE_QUIET", value).output().unwrap());
+        assert_eq!(said.ended_with(0).stderr.is_empty(), quiet, "{value}");
+    }
+}
+
+#[test]
 fn json_on_stdout_is_one_document() {
     let bench = Bench::new();
     bench.write("experiment.toml", PROGRAM);
@@ -209,7 +218,7 @@ fn two_runs_at_once_do_not_disturb_each_other() {
     let codes: Vec<Option<i32>> = children.iter_mut().map(|child| child.wait().unwrap().code()).collect();
     assert_eq!(codes, [Some(0), Some(0)]);
     assert_eq!(bench.run_directories().len(), 2);
-    assert_eq!(bench.journals(), Vec::<String>::new());
+    bench.assert_undone();
     let listed = bench.iostone(&["list", "--json"]).ended_with(0).json();
     assert!(listed.as_array().unwrap().iter().all(|run| run["trials"] == 12 && run["finished"] == true));
 }

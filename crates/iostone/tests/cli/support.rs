@@ -76,10 +76,18 @@ impl Bench {
         runs[0].clone()
     }
 
-    /// Undo journals that are still there; none may be after any command.
-    pub(crate) fn journals(&self) -> Vec<String> {
+    /// Fails if a command left an undo journal, or a work directory of a trial.
+    #[track_caller]
+    pub(crate) fn assert_undone(&self) {
         let journals = self.path("state/journals");
-        if journals.exists() { names(&journals) } else { Vec::new() }
+        if journals.exists() {
+            assert_eq!(names(&journals), Vec::<String>::new(), "an undo journal is left");
+        }
+        for run in self.run_directories() {
+            let left: Vec<String> =
+                names(&run).into_iter().filter(|name| name.starts_with("iostone-")).collect();
+            assert_eq!(left, Vec::<String>::new(), "a work directory is left in `{}`", run.display());
+        }
     }
 }
 

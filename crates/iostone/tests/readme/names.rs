@@ -1,0 +1,125 @@
+//! What pages name exists: commands, options, links, images, make targets.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::process::Command;
+
+use crate::pages::{Page, page, pages, root};
+
+/// The options of each command, asked from the binary as they come up.
+#[derive(Default)]
+struct Help {
+    options: BTreeMap<String, Option<BTreeSet<String>>>,
+}
+
+impl Help {
+    /// The options of a command; none if there is no such command.
+    fn of(&mut self, command: &str) -> Option<&BTreeSet<String>> {
+        let asked = self.options.entry(command.to_owned()).or_insert_with(|| {
+            let output = Command::new(assert_cmd::cargo::cargo_bin!("iostone")).args([command, "--help"]).output().unwrap();
+            let help = String::from_utf8(output.stdout).unwrap();
+            output.status.success().then(|| options_in(&help))
+        });
+        asked.as_ref()
+    }
+
+    /// Whether any command has the option.
+    fn knows(&mut self, option: &str) -> bool {
+        let commands = ["run", "demo", "report", "list", "show", "judge", "io", "doctor", "cleanup", "schema", "agent"];
+        commands.iter().any(|command| self.of(command).is_some_and(|options| options.contains(option)))
+    }
+}
+
+/// Every long option in a text.
+fn options_in(text: &str) -> BTreeSet<String> {
+    let named = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    text.split(|c: char| !named(c))
+        .filter(|word| word.len() > 2 && word.starts_with("--") && !word[2..].starts_with('-'))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The part of a command line that is iostone's own: behind its name, before a pipe.
+fn own_part(line: &str) -> Option<&str> {
+    let line = line.split(" | ").next()?;
+    let line = line.strip_prefix("sudo ").unwrap_or(line);
+    line.strip_prefix("iostone ")
+}
+
+fn wrong_names(page: &Page, help: &mut Help) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for line in page.spans().iter().chain(&page.typed()) {
+        if let Some(own) = own_part(line) {
+            let command = own.split_whitespace().next().unwrap_or_default();
+            match help.of(command).filter(|_| !command.starts_with('-')) {
+                Some(known) => {
+                    let unknown = options_in(own).into_iter().filter(|option| !known.contains(option));
+                    wrong.extend(unknown.map(|option| format!("`{option}` of `iostone {command}`")));
+                }
+                None if command == "--help" => {}
+                None => wrong.push(format!("`iostone {command}`")),
+            }
+        } else if line.starts_with("--") {
+            let option = line.split([' ', '=']).next().unwrap_or_default();
+            if !matches!(option, "--help" | "--version") && !help.knows(option) {
+                wrong.push(format!("`{option}`"));
+            }
+        }
+    }
+    wrong
+}
+
+#[test]
+fn every_command_and_option_that_is_named_exists() {
+    let mut help = Help::default();
+    for page in pages() {
+        let wrong = wrong_names(&page, &mut help);
+        assert!(wrong.is_empty(), "{} names what is not there: {}", page.name(), wrong.join(", "));
+    }
+}
+
+#[test]
+fn every_command_is_named_in_the_readme() {
+    let output = Command::new(assert_cmd::cargo::cargo_bin!("iostone")).arg("--help").output().unwrap();
+    let help = String::from_utf8(output.stdout).unwrap();
+    let list = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let readme = page("README.md").text;
+    for line in list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
+        let command = line.split_whitespace().next().unwrap();
+        assert!(command == "help" || readme.contains(&format!("iostone {command}")), "`{command}` is not there");
+    }
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    for page in pages() {
+        let links = page.links().into_iter().filter(|link| !link.starts_with("http"));
+        for link in links {
+            let (path, anchor) = link.split_once('#').map_or((link.as_str(), None), |(path, anchor)| (path, Some(anchor)));
+            let target = if path.is_empty() { page.path.clone() } else { page.path.parent().unwrap().join(path) };
+            assert!(target.exists(), "{}: `{link}` leads nowhere", page.name());
+            if let Some(anchor) = anchor {
+                let linked = Page { text: fs::read_to_string(&target).unwrap(), path: target };
+                assert!(linked.anchors().iter().any(|known| known == anchor), "{}: no heading for `{link}`", page.name());
+            }
+        }
+    }
+}
+
+fn make_targets(lines: impl IntoIterator<Item = String>) -> BTreeSet<String> {
+    lines.into_iter().filter_map(|line| line.strip_prefix("make ").map(str::to_owned)).collect()
+}
+
+#[test]
+fn set_up_is_two_commands_and_every_make_target_that_is_named_exists() {
+    let makefile = fs::read_to_string(root().join("Makefile")).unwrap();
+    let targets: BTreeSet<&str> =
+        makefile.lines().filter_map(|line| line.split_once(':')).map(|(target, _)| target.trim()).collect();
+    for page in pages() {
+        for target in make_targets(page.spans().into_iter().chain(page.typed())) {
+            assert!(targets.contains(target.as_str()), "{} names `make {target}`", page.name());
+        }
+    }
+    let typed = make_targets(page("README.md").typed());
+    assert_eq!(typed.iter().map(String::as_str).collect::<Vec<_>>(), ["demo", "test"]);
+}

@@ -1,0 +1,108 @@
+//! Tables and drawings of the pages against what they are of: the schema, the metrics, the codes, the crates.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+
+use iostone_model::experiment::json_schema;
+use iostone_model::metric::{COMMAND_METRICS, IO_METRICS};
+use serde_json::Value;
+
+use crate::pages::{Page, page, root};
+
+/// First cells, without backticks, of the tables whose first heading is one of these.
+fn first_cells(page: &Page, headings: &[&str]) -> BTreeSet<String> {
+    let mut cells = BTreeSet::new();
+    let mut wanted = false;
+    let mut inside = false;
+    for line in page.text.lines() {
+        let Some(cell) = line.strip_prefix("| ").and_then(|rest| rest.split(" |").next()) else {
+            inside &= line.starts_with('|');
+            continue;
+        };
+        if !inside {
+            (inside, wanted) = (true, headings.contains(&cell));
+        } else if wanted {
+            cells.insert(cell.trim_matches('`').to_owned());
+        }
+    }
+    cells
+}
+
+/// Every key of a schema as a path: `stack.volume.size`, `factor[].name`.
+fn keys(schema: &Value, definitions: &Value, path: &str, found: &mut BTreeSet<String>) {
+    if let Some(name) = schema["$ref"].as_str().and_then(|reference| reference.rsplit('/').next()) {
+        keys(&definitions[name], definitions, path, found);
+    }
+    for choice in ["oneOf", "anyOf"].iter().filter_map(|word| schema[*word].as_array()).flatten() {
+        keys(choice, definitions, path, found);
+    }
+    for (key, value) in schema["properties"].as_object().into_iter().flatten() {
+        let inner = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+        keys(value, definitions, &inner, found);
+        found.insert(inner);
+    }
+    if let Some(items) = schema.get("items") {
+        keys(items, definitions, &format!("{path}[]"), found);
+    }
+}
+
+#[test]
+fn the_reference_has_every_key_of_the_experiment_file_and_no_other() {
+    let schema = serde_json::to_value(json_schema()).unwrap();
+    let mut expected = BTreeSet::new();
+    keys(&schema, &schema["$defs"], "", &mut expected);
+    assert_eq!(first_cells(&page("docs/reference/experiment-file.md"), &["key"]), expected);
+}
+
+#[test]
+fn the_reference_has_every_metric() {
+    let expected = IO_METRICS.iter().chain(COMMAND_METRICS).map(|metric| metric.name.to_owned()).collect();
+    assert_eq!(first_cells(&page("docs/reference/metrics.md"), &["metric"]), expected);
+}
+
+#[test]
+fn the_reference_has_every_code_of_a_diagnostic() {
+    let mut expected = BTreeSet::new();
+    let directory = root().join("crates/iostone-model/src/experiment");
+    for entry in fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file()) {
+        let text = fs::read_to_string(entry).unwrap();
+        let codes = text.split("\"io0").skip(1).filter_map(|rest| rest.split_once('"'));
+        expected.extend(codes.map(|(digits, _)| format!("io0{digits}")));
+    }
+    assert_eq!(first_cells(&page("docs/reference/experiment-file.md"), &["code"]), expected);
+}
+
+/// The arrows drawn, in order: crate and what it depends on.
+fn drawn_arrows() -> Vec<(String, BTreeSet<String>)> {
+    let page = page("docs/architecture.md");
+    let blocks = page.blocks();
+    let drawing = blocks.iter().find(|block| block.language == "arrows").unwrap();
+    let full = |name: &str| if name == "iostone" { name.to_owned() } else { format!("iostone-{name}") };
+    let arrow = |line: &&str| {
+        let (name, targets) = line.split_once("──▶").unwrap();
+        let name = name.trim_matches(|c: char| !c.is_ascii_lowercase());
+        let targets = targets.trim().split(", ").filter(|target| *target != "nothing");
+        (full(name), targets.map(full).collect())
+    };
+    drawing.lines.iter().map(arrow).collect()
+}
+
+#[test]
+fn the_arrows_drawn_are_the_dependencies_and_point_downward() {
+    let drawn = drawn_arrows();
+    let mut real = BTreeMap::new();
+    for entry in fs::read_dir(root().join("crates")).unwrap().map(|entry| entry.unwrap()) {
+        let manifest = fs::read_to_string(entry.path().join("Cargo.toml")).unwrap();
+        let section = manifest.split("\n[dependencies]\n").nth(1).unwrap_or_default();
+        let lines = section.lines().take_while(|line| !line.starts_with('['));
+        let of_ours = lines.filter(|line| line.starts_with("iostone-"));
+        let names: BTreeSet<String> =
+            of_ours.map(|line| line.split(['.', ' ', '=']).next().unwrap().to_owned()).collect();
+        real.insert(entry.file_name().to_string_lossy().into_owned(), names);
+    }
+    assert_eq!(drawn.iter().cloned().collect::<BTreeMap<_, _>>(), real);
+    for (index, (name, targets)) in drawn.iter().enumerate() {
+        let above: Vec<&String> = drawn[..=index].iter().map(|(name, _)| name).collect();
+        assert!(targets.iter().all(|target| !above.contains(&target)), "{name} points upward");
+    }
+}
