@@ -21,7 +21,7 @@ use serde_json::Value;
 static RUNS: LazyLock<Vec<Value>> = LazyLock::new(|| {
     let shorten = |mut run: RunRecord| {
         // A few blocks show everything and are drawn ten times as fast.
-        run.trials.truncate(24);
+        run.trials.truncate(16);
         for trial in &mut run.trials {
             trial.workload.latency_histogram.truncate(12);
             trial.workload.sync_latency_histogram.truncate(12);
@@ -43,12 +43,12 @@ fuzz_target!(|bytes: &[u8]| {
         }
     }
     let Ok(mut run) = serde_json::from_value::<RunRecord>(document) else { return };
-    report(&run);
-    let entries = journal(&run);
-    if let Ok(verdicts) = conclude(&run.plan, &run.trials, &entries, false) {
+    // What was concluded elsewhere, or what would be concluded here.
+    if bytes.len().is_multiple_of(2) {
+        let Ok(verdicts) = conclude(&run.plan, &run.trials, &journal(&run), false) else { return };
         run.verdicts = Some(verdicts);
-        report(&run);
     }
+    report(&run);
 });
 
 fn report(run: &RunRecord) {

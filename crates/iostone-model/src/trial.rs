@@ -131,3 +131,20 @@ pub struct GateOutcome {
     /// The figure and the limit in words: "steal 7.1 % of CPU time, limit 5 %".
     pub message: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Ranks and ties decide verdicts: a figure that comes back one bit apart may judge a run otherwise.
+        #[test]
+        fn a_figure_read_back_is_the_one_that_was_recorded(figure in any::<f64>().prop_filter("finite", |f| f.is_finite())) {
+            let recorded = WorkloadReport { measured_seconds: figure, ..WorkloadReport::default() };
+            let text = serde_json::to_string(&recorded).unwrap();
+            let read: WorkloadReport = serde_json::from_str(&text).unwrap();
+            prop_assert_eq!(read.measured_seconds.to_bits(), figure.to_bits());
+        }
+    }
+}

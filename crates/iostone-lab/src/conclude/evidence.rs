@@ -54,6 +54,9 @@ pub(super) fn sentences(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockReco
     let everywhere = |check: &Check| {
         checks.iter().all(|(_, others)| others.iter().any(|other| same_setting(other, check)))
     };
+    // Zero against zero is worth a line only where flushes are the question.
+    let flushes_say_something = plan.experiment.flushes_matter()
+        || configurations.iter().any(|c| flushes(&c.name, trials, blocks).is_some_and(|count| count > 0));
     let mut sentences = Vec::new();
     for (configuration, own) in &checks {
         let varied: Vec<String> = own
@@ -61,16 +64,21 @@ pub(super) fn sentences(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockReco
             .filter(|check| !everywhere(check))
             .map(|check| format!("{}: read back as {}", check.asked, check.read_back))
             .collect();
-        let served = flushes(&configuration.name, trials, blocks).map(|own_flushes| {
-            let others: Vec<String> = configurations
-                .iter()
-                .filter(|other| other.name != configuration.name)
-                .filter_map(|other| flushes(&other.name, trials, blocks).map(grouped))
-                .collect();
-            let against =
-                if others.is_empty() { String::new() } else { format!(" against {}", others.join(" and ")) };
-            format!("{} flushes a trial{against}", grouped(own_flushes))
-        });
+        let served = flushes(&configuration.name, trials, blocks).filter(|_| flushes_say_something).map(
+            |own_flushes| {
+                let others: Vec<String> = configurations
+                    .iter()
+                    .filter(|other| other.name != configuration.name)
+                    .filter_map(|other| flushes(&other.name, trials, blocks).map(grouped))
+                    .collect();
+                let against = if others.is_empty() {
+                    String::new()
+                } else {
+                    format!(" against {}", others.join(" and "))
+                };
+                format!("{} flushes a trial{against}", grouped(own_flushes))
+            },
+        );
         let parts: Vec<String> = varied.into_iter().chain(served).collect();
         if !parts.is_empty() {
             sentences

@@ -183,7 +183,10 @@ fn lay_over(
     origins: &mut BTreeMap<String, Origin>,
 ) {
     match (table.get_mut(key), value) {
-        (Some(Value::Table(below)), Value::Table(above)) => {
+        // Another kind of layer has other settings: those of the base do not go into it.
+        (Some(Value::Table(below)), Value::Table(above))
+            if above.get("kind").is_none_or(|kind| below.get("kind").is_none_or(|old| old == kind)) =>
+        {
             for (inner, value) in above {
                 lay_over(below, inner, value, &join(path, inner), &join(from, inner), origins);
             }

@@ -49,8 +49,11 @@ pub(crate) fn trend(ratios: &[f64]) -> Option<Flag> {
 
 /// `drifted-levels`: the ratio of the levels' medians lies outside the interval of the block ratios.
 pub(crate) fn drifted_levels(log_ratio_of_medians: f64, interval: Interval) -> Option<Flag> {
+    // Where every block has the same ratio the interval has no width, and rounding alone would step out of it.
+    const ROUNDING: f64 = 1e-9;
     let judged = log_ratio_of_medians.is_finite() && !interval.is_empty();
-    (judged && !interval.contains(log_ratio_of_medians)).then(|| {
+    let within = (interval.lower - ROUNDING..=interval.upper + ROUNDING).contains(&log_ratio_of_medians);
+    (judged && !within).then(|| {
         let message = format!(
             "the ratio of the medians is {:.3}, outside the interval: the levels drifted between blocks, so trust the \
              ratio within blocks",
@@ -185,6 +188,7 @@ mod tests {
         let interval = Interval { lower: -0.01, upper: 0.01 };
         assert!(drifted_levels(0.02, interval).is_some());
         assert_eq!(drifted_levels(0.0, interval), None);
+        assert_eq!(drifted_levels(0.1 + 0.2, Interval { lower: 0.3, upper: 0.3 }), None);
         assert_eq!(drifted_levels(0.02, Interval::ALL), None);
     }
 

@@ -12,7 +12,11 @@ pub(crate) fn assert_same(place: &str, shown: &[&str], said: &str) {
             continue;
         }
         let rest = masked.get(place_in_said..).unwrap_or_default();
-        let found = if free { rest.iter().position(|other| other == line) } else { (rest.first() == Some(line)).then_some(0) };
+        let found = if free {
+            rest.iter().position(|other| other == line)
+        } else {
+            (rest.first() == Some(line)).then_some(0)
+        };
         let Some(found) = found else {
             panic!("{place}: line {} of the output, `{line}`, was not said; said was\n{said}", index + 1);
         };
@@ -34,7 +38,8 @@ fn mask_ids(line: &str) -> String {
     let mut masked = String::new();
     for piece in line.split_inclusive(|c| !of_name(c)) {
         let name = piece.trim_end_matches(|c| !of_name(c));
-        let dated = name.len() > 20 && name.as_bytes()[..10].iter().filter(|byte| byte.is_ascii_digit()).count() == 8;
+        let dated =
+            name.len() > 20 && name.as_bytes()[..10].iter().filter(|byte| byte.is_ascii_digit()).count() == 8;
         match name.rsplit_once('-') {
             Some((before, id)) if dated && id.len() == 8 => {
                 masked.push_str(before);
@@ -57,7 +62,10 @@ fn mask_numbers(line: &str) -> String {
             && !before.is_alphanumeric()
             && characters.peek().is_some_and(char::is_ascii_digit);
         if (c.is_ascii_digit() || signed) && !before.is_alphabetic() {
-            while characters.peek().is_some_and(|c| c.is_ascii_digit() || matches!(c, '.' | '\u{a0}' | '\u{202f}')) {
+            while characters
+                .peek()
+                .is_some_and(|c| c.is_ascii_digit() || matches!(c, '.' | '\u{a0}' | '\u{202f}'))
+            {
                 before = characters.next().unwrap_or_default();
             }
             masked.push('#');
@@ -129,15 +137,23 @@ fn measurements_are_equal_and_words_are_not() {
         ("a file of 16MiB, 2s counted", "a file of 1GiB, 500ms counted"),
         ("19\u{a0}727 flushes a trial", "3 flushes a trial"),
         ("interval −1.2 to +3.4 %).", "interval 0.1 to 2 %)."),
-        ("report: runs/2026-11-21-a-b-vpa7xbaj/report.html", "report: runs/2027-01-02-a-b-23456789/report.html"),
+        (
+            "report: runs/2026-11-21-a-b-vpa7xbaj/report.html",
+            "report: runs/2027-01-02-a-b-23456789/report.html",
+        ),
         ("──────", "────"),
         ("cv  ▄▂▃▁", "cv ▇▇▁"),
     ];
     for (left, right) in same {
         assert_eq!(mask(left), mask(right));
     }
-    let different =
-        [("barrier on", "barrier off"), ("io0002", "io0003"), ("ext4", "ext3"), ("6 blocks", "blocks"), ("1 s", "1 B")];
+    let different = [
+        ("barrier on", "barrier off"),
+        ("io0002", "io0003"),
+        ("ext4", "ext3"),
+        ("6 blocks", "blocks"),
+        ("1 s", "1 B"),
+    ];
     for (left, right) in different {
         assert_ne!(mask(left), mask(right));
     }

@@ -72,7 +72,11 @@ fn words(typed: &str) -> Vec<String> {
     let quoted = typed.split('\'').enumerate();
     quoted
         .flat_map(|(index, part)| {
-            if index % 2 == 1 { vec![part.to_owned()] } else { part.split_whitespace().map(str::to_owned).collect() }
+            if index % 2 == 1 {
+                vec![part.to_owned()]
+            } else {
+                part.split_whitespace().map(str::to_owned).collect()
+            }
         })
         .collect()
 }

@@ -16,7 +16,10 @@ impl Help {
     /// The options of a command; none if there is no such command.
     fn of(&mut self, command: &str) -> Option<&BTreeSet<String>> {
         let asked = self.options.entry(command.to_owned()).or_insert_with(|| {
-            let output = Command::new(assert_cmd::cargo::cargo_bin!("iostone")).args([command, "--help"]).output().unwrap();
+            let output = Command::new(assert_cmd::cargo::cargo_bin!("iostone"))
+                .args([command, "--help"])
+                .output()
+                .unwrap();
             let help = String::from_utf8(output.stdout).unwrap();
             output.status.success().then(|| options_in(&help))
         });
@@ -25,7 +28,8 @@ impl Help {
 
     /// Whether any command has the option.
     fn knows(&mut self, option: &str) -> bool {
-        let commands = ["run", "demo", "report", "list", "show", "judge", "io", "doctor", "cleanup", "schema", "agent"];
+        let commands =
+            ["run", "demo", "report", "list", "show", "judge", "io", "doctor", "cleanup", "schema", "agent"];
         commands.iter().any(|command| self.of(command).is_some_and(|options| options.contains(option)))
     }
 }
@@ -86,7 +90,10 @@ fn every_command_is_named_in_the_readme() {
     let readme = page("README.md").text;
     for line in list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
         let command = line.split_whitespace().next().unwrap();
-        assert!(command == "help" || readme.contains(&format!("iostone {command}")), "`{command}` is not there");
+        assert!(
+            command == "help" || readme.contains(&format!("iostone {command}")),
+            "`{command}` is not there"
+        );
     }
 }
 
@@ -95,12 +102,18 @@ fn every_link_leads_somewhere() {
     for page in pages() {
         let links = page.links().into_iter().filter(|link| !link.starts_with("http"));
         for link in links {
-            let (path, anchor) = link.split_once('#').map_or((link.as_str(), None), |(path, anchor)| (path, Some(anchor)));
-            let target = if path.is_empty() { page.path.clone() } else { page.path.parent().unwrap().join(path) };
+            let (path, anchor) =
+                link.split_once('#').map_or((link.as_str(), None), |(path, anchor)| (path, Some(anchor)));
+            let target =
+                if path.is_empty() { page.path.clone() } else { page.path.parent().unwrap().join(path) };
             assert!(target.exists(), "{}: `{link}` leads nowhere", page.name());
             if let Some(anchor) = anchor {
                 let linked = Page { text: fs::read_to_string(&target).unwrap(), path: target };
-                assert!(linked.anchors().iter().any(|known| known == anchor), "{}: no heading for `{link}`", page.name());
+                assert!(
+                    linked.anchors().iter().any(|known| known == anchor),
+                    "{}: no heading for `{link}`",
+                    page.name()
+                );
             }
         }
     }

@@ -111,7 +111,10 @@ impl Page {
     pub(crate) fn typed(&self) -> Vec<String> {
         let blocks = self.blocks();
         let consoles = blocks.iter().filter(|block| block.language == "console");
-        consoles.flat_map(|block| &block.lines).filter_map(|line| line.strip_prefix("$ ").map(str::to_owned)).collect()
+        consoles
+            .flat_map(|block| &block.lines)
+            .filter_map(|line| line.strip_prefix("$ ").map(str::to_owned))
+            .collect()
     }
 
     /// Targets of links and images.

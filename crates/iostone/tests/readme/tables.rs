@@ -64,7 +64,9 @@ fn the_reference_has_every_metric() {
 fn the_reference_has_every_code_of_a_diagnostic() {
     let mut expected = BTreeSet::new();
     let directory = root().join("crates/iostone-model/src/experiment");
-    for entry in fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file()) {
+    for entry in
+        fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_file())
+    {
         let text = fs::read_to_string(entry).unwrap();
         let codes = text.split("\"io0").skip(1).filter_map(|rest| rest.split_once('"'));
         expected.extend(codes.map(|(digits, _)| format!("io0{digits}")));

@@ -104,3 +104,17 @@ proptest! {
         let _ = read(BARRIER, &[over(&path, &value)]);
     }
 }
+
+#[test]
+fn a_level_of_another_kind_takes_the_place_of_the_bases_layer() {
+    let text = BARRIER
+        .replace("filesystem = { kind = \"ext4\" }\nmount = { options = [\"noatime\"] }\n", "")
+        .replace("queue = { write_cache = \"write back\" }\n", "");
+    let start = text.find("levels = ").unwrap();
+    let end = text[start..].find('\n').unwrap() + start;
+    let levels = "levels = { on = {}, off = { volume = { kind = \"directory\", path = \"/var/tmp\" } } }";
+    let text = format!("{}{levels}{}", &text[..start], &text[end..]);
+    let experiment = read(&text, &[]).unwrap();
+    assert!(matches!(experiment.configurations[0].stack.volume, Volume::Loop(_)));
+    assert!(matches!(experiment.configurations[1].stack.volume, Volume::Directory(_)));
+}
