@@ -124,6 +124,15 @@ fn scale_exactly(text: &str, value: f64, factor: u64) -> Option<Scaled> {
     (exact < 9_007_199_254_740_992.0).then(|| Scaled { whole: exact as u64, fract: exact.fract() })
 }
 
+/// Hundreds of digits are read as infinity, which is printed as no quantity at all.
+fn finite(text: &str, kind: &'static str, value: f64) -> Result<f64, UnitError> {
+    Some(value).filter(|value| value.is_finite()).ok_or_else(|| UnitError {
+        text: text.to_owned(),
+        kind,
+        reason: "it is too large for a number".to_owned(),
+    })
+}
+
 fn unit_error(text: &str, kind: &'static str, unit: &str, expected: &str) -> UnitError {
     let reason = if unit.is_empty() {
         format!("it needs a unit ({expected})")
@@ -163,8 +172,8 @@ impl FromStr for BytesPerSecond {
         RATE_UNITS
             .iter()
             .find(|(name, _)| *name == unit)
-            .map(|(_, factor)| Self(value * factor))
             .ok_or_else(|| unit_error(text, KIND, unit, "MiB/s, MB/s, Mbps, ..."))
+            .and_then(|(_, factor)| finite(text, KIND, value * factor).map(Self))
     }
 }
 
@@ -174,7 +183,11 @@ impl FromStr for Fraction {
     fn from_str(text: &str) -> Result<Self, UnitError> {
         const KIND: &str = "a share";
         let (value, unit) = split_quantity(text, KIND)?;
-        if unit == "%" { Ok(Self(value / 100.0)) } else { Err(unit_error(text, KIND, unit, "%, as in 3%")) }
+        if unit == "%" {
+            finite(text, KIND, value / 100.0).map(Self)
+        } else {
+            Err(unit_error(text, KIND, unit, "%, as in 3%"))
+        }
     }
 }
 
@@ -367,6 +380,14 @@ mod tests {
         assert!("99999999999TiB".parse::<Bytes>().is_err());
         assert!("0.3B".parse::<Bytes>().is_err());
         assert!("1e400h".parse::<Span>().is_err());
+    }
+
+    #[test]
+    fn what_is_too_long_for_a_number_is_refused() {
+        let digits = "9".repeat(310);
+        assert!(format!("{digits}GB/s").parse::<BytesPerSecond>().is_err());
+        assert!(format!("{}GB/s", &digits[..305]).parse::<BytesPerSecond>().is_err());
+        assert!(format!("{digits}%").parse::<Fraction>().is_err());
     }
 
     proptest! {

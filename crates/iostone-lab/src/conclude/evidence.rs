@@ -1,6 +1,9 @@
 //! What was verified: how each varied setting read back, and what the device saw of it.
 
+use std::collections::BTreeMap;
+
 use iostone_model::experiment::{Configuration, Stack};
+use iostone_model::metric::Unit;
 use iostone_model::run::{BlockRecord, Plan};
 use iostone_model::trial::{Check, TrialRecord};
 use iostone_model::verdict::{Comparison, Evidence, Flag};
@@ -26,6 +29,25 @@ fn flushes(configuration: &str, trials: &[TrialRecord], blocks: &[BlockRecord]) 
         .collect();
     counts.sort_unstable();
     counts.get(counts.len() / 2).copied()
+}
+
+/// What one sync costs the program that waits for it, over all trials of a configuration that count.
+fn sync_price(configuration: &str, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Option<String> {
+    let mut histogram: BTreeMap<u64, u64> = BTreeMap::new();
+    for trial in counted(configuration, trials, blocks) {
+        for (latency_ns, count) in &trial.workload.sync_latency_histogram {
+            *histogram.entry(*latency_ns).or_default() += count;
+        }
+    }
+    let total: u64 = histogram.values().sum();
+    let at = |share: f64| {
+        let mut seen = 0u64;
+        histogram.iter().find_map(|(latency_ns, count)| {
+            seen += count;
+            (seen as f64 >= share * total as f64).then(|| Unit::Seconds.format(*latency_ns as f64 / 1e9))
+        })
+    };
+    Some(format!("a sync takes {} at the median, {} at p99 ({} of them)", at(0.5)?, at(0.99)?, grouped(total)))
 }
 
 /// 18342 as "18 342", with no-break spaces.
@@ -79,7 +101,8 @@ pub(super) fn sentences(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockReco
                 format!("{} flushes a trial{against}", grouped(own_flushes))
             },
         );
-        let parts: Vec<String> = varied.into_iter().chain(served).collect();
+        let price = sync_price(&configuration.name, trials, blocks);
+        let parts: Vec<String> = varied.into_iter().chain(served).chain(price).collect();
         if !parts.is_empty() {
             sentences
                 .push(Evidence { configuration: configuration.name.clone(), sentence: parts.join(", ") });

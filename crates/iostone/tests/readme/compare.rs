@@ -52,38 +52,33 @@ fn mask_ids(line: &str) -> String {
     masked
 }
 
-/// Numbers become `#`, their sign included; so do lines and sparklines. What follows a letter is part of a word.
+/// Numbers become `#`, their sign and spaces between thousands included; so do lines and sparklines. What follows a
+/// letter is part of a word.
 fn mask_numbers(line: &str) -> String {
+    let characters: Vec<char> = line.chars().collect();
+    let at = |index: usize| characters.get(index).copied().unwrap_or(' ');
+    let drawn = |c: char| matches!(c, '─' | '▁'..='█');
     let mut masked = String::new();
-    let mut characters = line.chars().peekable();
-    let mut before = ' ';
-    while let Some(c) = characters.next() {
-        let signed = matches!(c, '+' | '-' | '−')
-            && !before.is_alphanumeric()
-            && characters.peek().is_some_and(char::is_ascii_digit);
-        if (c.is_ascii_digit() || signed) && !before.is_alphabetic() {
-            while characters
-                .peek()
-                .is_some_and(|c| c.is_ascii_digit() || matches!(c, '.' | '\u{a0}' | '\u{202f}'))
-            {
-                before = characters.next().unwrap_or_default();
+    let mut index = 0;
+    while index < characters.len() {
+        let (c, before) = (at(index), if index == 0 { ' ' } else { at(index - 1) });
+        let signed =
+            matches!(c, '+' | '-' | '−') && !before.is_alphanumeric() && at(index + 1).is_ascii_digit();
+        index += 1;
+        if signed || (c.is_ascii_digit() && !before.is_alphabetic()) {
+            let separates = |c: char| matches!(c, '.' | '\u{a0}' | '\u{202f}');
+            while at(index).is_ascii_digit() || (separates(at(index)) && at(index + 1).is_ascii_digit()) {
+                index += 1;
             }
             masked.push('#');
-            // A full stop at the end of a sentence is no part of the number.
-            if before == '.' && characters.peek().is_none_or(|c| c.is_whitespace()) {
-                masked.push('.');
+        } else if drawn(c) {
+            while drawn(at(index)) {
+                index += 1;
             }
-            before = '0';
-            continue;
+            masked.push('─');
+        } else {
+            masked.push(c);
         }
-        let repeated = matches!(c, '─' | '▁'..='█');
-        if repeated {
-            while characters.peek().is_some_and(|c| matches!(c, '─' | '▁'..='█')) {
-                characters.next();
-            }
-        }
-        masked.push(if repeated { '─' } else { c });
-        before = c;
     }
     masked
 }
