@@ -71,6 +71,12 @@ fn mask_numbers(line: &str) -> String {
                 index += 1;
             }
             masked.push('#');
+        } else if c.is_ascii_digit() {
+            masked.push(c);
+            while at(index).is_ascii_digit() {
+                masked.push(at(index));
+                index += 1;
+            }
         } else if drawn(c) {
             while drawn(at(index)) {
                 index += 1;

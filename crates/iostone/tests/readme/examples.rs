@@ -10,6 +10,7 @@ use crate::pages::{Page, page, pages, root};
 const SHOWN_DIRECTORY: &str = "/home/me";
 
 /// Runs what is marked in a page; gives the number of commands.
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn run_examples(page: &Page) -> usize {
     // Not /tmp: it may be in memory, where a flush costs nothing and experiments about it are refused.
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
