@@ -31,5 +31,6 @@ fn check(histogram: &LatencyHistogram) {
     let mut twice = histogram.clone();
     twice.merge(histogram);
     assert_eq!((twice.min_ns(), twice.max_ns()), (histogram.min_ns(), histogram.max_ns()));
+    assert!(shares.iter().filter_map(|share| twice.percentile_ns(*share)).is_sorted());
     assert_eq!(histogram.occupied().map(|(.., count)| count).sum::<u64>(), histogram.count());
 }

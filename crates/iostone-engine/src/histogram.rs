@@ -98,14 +98,15 @@ impl LatencyHistogram {
 
     /// Adds everything that `other` has recorded: the same as having recorded it here.
     pub fn merge(&mut self, other: &Self) {
+        // A stored histogram may claim any counts, so sums of them stop at the top.
         for (mine, theirs) in self.buckets.iter_mut().zip(&other.buckets) {
-            *mine += theirs;
+            *mine = mine.saturating_add(*theirs);
         }
-        self.count += other.count;
+        self.count = self.count.saturating_add(other.count);
         self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
         self.min_ns = self.min_ns.min(other.min_ns);
         self.max_ns = self.max_ns.max(other.max_ns);
-        self.saturated += other.saturated;
+        self.saturated = self.saturated.saturating_add(other.saturated);
     }
 
     /// Number of latencies recorded.
@@ -159,9 +160,9 @@ impl LatencyHistogram {
         if rank == 1 {
             return Some(self.min_ns);
         }
-        let mut below = 0;
+        let mut below: u64 = 0;
         for (bucket, count) in self.buckets.iter().enumerate() {
-            below += count;
+            below = below.saturating_add(*count);
             if below >= rank {
                 let (first, width) = bucket_range(bucket);
                 // Saturated latencies share the last bucket, whose midpoint says nothing about them.
@@ -337,6 +338,18 @@ mod tests {
         assert_eq!(LatencyHistogram::try_from(sparse.clone()), Err(HistogramError::Bucket(u32::MAX)));
         sparse.buckets_per_octave = 64;
         assert_eq!(LatencyHistogram::try_from(sparse), Err(HistogramError::Scheme(64)));
+    }
+
+    #[test]
+    fn merging_stored_counts_stops_at_the_top() {
+        let share = u64::MAX / 10 * 4;
+        let recorded = SparseHistogram::from(recorded(&[5, 6]));
+        let stored = SparseHistogram { count: 2 * share, buckets: vec![(5, share), (6, share)], ..recorded };
+        let stored = LatencyHistogram::try_from(stored).unwrap();
+        let mut merged = stored.clone();
+        merged.merge(&stored);
+        assert_eq!(merged.count(), u64::MAX);
+        assert_eq!(merged.percentile_ns(0.9), Some(6));
     }
 
     proptest! {

@@ -114,11 +114,7 @@ pub(crate) fn inspect(path: &Path, allowance: &Allowance<'_>) -> Result<Guarded,
 
 fn refusal(path: &Path, device: &BlockDevice, objection: Objection) -> StackError {
     let mut next = objection.next;
-    let destroy = objection.content_only.then(|| destroy_word(device));
-    if let Some(word) = &destroy {
-        next.push(format!("`--destroy {}` to destroy it", crate::tool::quote(word.as_ref())));
-    }
-    next.push("another device".to_owned());
+    next.push("name another device".to_owned());
     StackError::Refused(Box::new(Refusal {
         device: path.to_owned(),
         identity: format!("{}, {}", device.identity(), size_in_words(device.size_bytes)),
@@ -126,7 +122,7 @@ fn refusal(path: &Path, device: &BlockDevice, objection: Objection) -> StackErro
         because: objection.because,
         loses: objection.loses,
         next,
-        destroy,
+        destroy: objection.content_only.then(|| destroy_word(device)),
     }))
 }
 
@@ -202,15 +198,21 @@ fn contents(device: &BlockDevice, notes: &mut Vec<String>) -> Result<Option<Obje
     };
     let known = foreign::identify(&device.path);
     if let Some(found) = signatures::find(&window) {
-        let mut loses = vec![found.in_words()];
-        loses.extend(known.found.iter().filter(|word| !word.contains(found.name)).cloned());
+        // Where libblkid knows the same thing, its name is the more exact one.
+        let is_same = |word: &String| {
+            word.contains(found.name) || found.uuid.as_ref().is_some_and(|uuid| word.contains(uuid.as_str()))
+        };
+        let words =
+            known.found.iter().find(|word| is_same(word)).cloned().unwrap_or_else(|| found.in_words());
+        let others = known.found.iter().filter(|word| !is_same(word)).cloned();
+        let loses = std::iter::once(words.clone()).chain(others).collect();
         return Ok(Some(Objection {
             reason: if found.is_partition_table {
                 RefusalReason::Partitioned
             } else {
                 RefusalReason::Signature
             },
-            because: format!("it carries {}", found.in_words()),
+            because: format!("it carries {words}"),
             loses,
             next: save(format!("`wipefs --all {node}`")),
             content_only: true,

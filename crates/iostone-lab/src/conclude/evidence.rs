@@ -47,7 +47,12 @@ fn sync_price(configuration: &str, trials: &[TrialRecord], blocks: &[BlockRecord
             (seen as f64 >= share * total as f64).then(|| Unit::Seconds.format(*latency_ns as f64 / 1e9))
         })
     };
-    Some(format!("a sync takes {} at the median, {} at p99 ({} of them)", at(0.5)?, at(0.99)?, grouped(total)))
+    Some(format!(
+        "a sync takes {} at the median, {} at p99 ({} of them)",
+        at(0.5)?,
+        at(0.99)?,
+        grouped(total)
+    ))
 }
 
 /// 18342 as "18 342", with no-break spaces.

@@ -1,5 +1,6 @@
 //! The answer in a sentence or two.
 
+use iostone_model::units::three_digits;
 use iostone_model::verdict::{Comparison, Verdict, Verdicts};
 
 /// From this ratio on people say "4.3 times", below they say "12 %".
@@ -70,6 +71,11 @@ fn percent(ratio: f64) -> String {
     if value < 0.095 { format!("{value:.2} %") } else { format!("{value:.1} %") }
 }
 
+/// "4.3", "24.4", "580": as many digits as people take in.
+fn factor(ratio: f64) -> String {
+    if ratio < 10.0 { format!("{ratio:.1}") } else { three_digits(ratio) }
+}
+
 fn name(comparison: &Comparison) -> String {
     if comparison.stratum.is_empty() {
         comparison.level.clone()
@@ -81,7 +87,9 @@ fn name(comparison: &Comparison) -> String {
 /// "3.2 to 4.8 times", or "-1.6 to +0.4 %".
 fn interval([low, high]: [Option<f64>; 2], as_factor: bool) -> Option<String> {
     match (low, high) {
-        (Some(low), Some(high)) if as_factor => Some(format!("{low:.2} to {high:.2}")),
+        (Some(low), Some(high)) if as_factor => {
+            Some(format!("{} to {}", three_digits(low), three_digits(high)))
+        }
         (Some(low), Some(high)) => {
             Some(format!("{:+.1} to {:+.1} %", (low - 1.0) * 100.0, (high - 1.0) * 100.0))
         }
@@ -107,6 +115,7 @@ fn sentence(comparison: &Comparison, verdicts: &Verdicts) -> String {
         count => format!("{count} blocks"),
     };
     let ratio = comparison.ratio.unwrap_or(1.0);
+    let times = factor(ratio);
     let as_factor = ratio >= FACTOR_FROM || ratio <= 1.0 / FACTOR_FROM;
     let within = |interval: Option<String>| {
         interval.map(|interval| format!(", {} interval {interval}", confidence(verdicts))).unwrap_or_default()
@@ -114,15 +123,15 @@ fn sentence(comparison: &Comparison, verdicts: &Verdicts) -> String {
     let interval_text = interval(comparison.ratio_interval, as_factor);
     match comparison.verdict {
         Some(Verdict::Faster) if as_factor => {
-            format!("{level} is {ratio:.1} times as fast as {baseline} ({blocks}{}).", within(interval_text))
+            format!("{level} is {times} times as fast as {baseline} ({blocks}{}).", within(interval_text))
         }
         Some(Verdict::Faster) => {
             let gain = (ratio - 1.0) * 100.0;
             format!("{level} is {gain:.1} % faster than {baseline} ({blocks}{}).", within(interval_text))
         }
         Some(Verdict::Slower) if as_factor => {
-            let share = 1.0 / ratio;
-            format!("{level} is {share:.1} times as slow as {baseline} ({blocks}{}).", within(interval_text))
+            let share = factor(1.0 / ratio);
+            format!("{level} is {share} times as slow as {baseline} ({blocks}{}).", within(interval_text))
         }
         Some(Verdict::Slower) => {
             let loss = (1.0 - ratio) * 100.0;

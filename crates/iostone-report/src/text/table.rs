@@ -81,10 +81,7 @@ fn arrange(table: &mut Table) {
 }
 
 fn cells(view: &View<'_>, row: &Row<'_>, margin: f64, sparks: bool, between: &str) -> Vec<Cell> {
-    let mut name = dye(Ink::Bold, &clean(row.name));
-    if row.baseline {
-        name = format!("{name}\n(baseline)");
-    }
+    let name = dye(Ink::Bold, &clean(row.name));
     let [against, verdict] = compared(row.comparison, row.baseline, margin, view.rehearsal, between);
     let (counting, invalid) = row.trial_counts();
     let trials = if invalid > 0 { format!("{counting}\n+{invalid}\u{a0}inv.") } else { counting.to_string() };
@@ -128,7 +125,7 @@ fn compared(
     between: &str,
 ) -> [String; 2] {
     let Some(comparison) = comparison else {
-        let none = if baseline { dye(Ink::Dim, "\u{2014}") } else { String::new() };
+        let none = if baseline { dye(Ink::Dim, "baseline") } else { String::new() };
         return [none, String::new()];
     };
     let unpaired = comparison.unpaired.as_ref();

@@ -95,7 +95,7 @@ pub(super) struct Found {
     pub(super) name: &'static str,
     pub(super) is_partition_table: bool,
     label: Option<String>,
-    uuid: Option<String>,
+    pub(super) uuid: Option<String>,
 }
 
 impl Found {
