@@ -1,6 +1,6 @@
 //! From a plan to trials to a run directory, and from what was recorded to verdicts.
 //!
-//! Recording ([`conduct`]), judging ([`conclude`]) and reporting are separate: a directory written by one version
+//! Recording ([`Conductor`]), judging ([`conclude`]) and reporting are separate: a directory written by one version
 //! can be concluded anew by another.
 
 pub mod conclude;

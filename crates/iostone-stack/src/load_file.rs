@@ -92,7 +92,7 @@ mod tests {
     fn a_file_of_somebody_elses_is_refused_until_its_name_is_typed_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("thesis");
-        std::fs::write(&path, "years of work").unwrap();
+        fs::write(&path, "years of work").unwrap();
         let refused = guard_file(&path, None).unwrap_err();
         assert!(
             matches!(&refused, StackError::Refused(refusal) if refusal.reason == RefusalReason::ForeignFile)
@@ -107,13 +107,13 @@ mod tests {
         let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let own = folder.path().join("own");
         create_own_file(&own).unwrap();
-        std::fs::write(&own, "load").unwrap();
+        fs::write(&own, "load").unwrap();
         if file_owner(&own).unwrap() != FileOwner::Ours {
             eprintln!("skipped: needs a filesystem with extended attributes");
             return;
         }
         let other = folder.path().join("other");
-        std::fs::write(&other, "data").unwrap();
+        fs::write(&other, "data").unwrap();
         create_own_file(&other).unwrap();
         assert_eq!(file_owner(&other).unwrap(), FileOwner::Foreign { bytes: 4 });
     }

@@ -142,7 +142,7 @@ fn a_table_with_blocks_to_spare_is_judged_as_the_run_would_have_been() {
         let numbers = |key: &str| -> Vec<f64> { serde_json::from_value(input[key].clone()).unwrap() };
         let mut figures = Vec::new();
         // A case without an order of its own is one where it does not matter; a coin stands in.
-        let orders = if input["s"].is_null() { vec![1.0, -1.0, -1.0, 1.0].repeat(10) } else { numbers("s") };
+        let orders = if input["s"].is_null() { [1.0, -1.0, -1.0, 1.0].repeat(10) } else { numbers("s") };
         for (block, (d, s)) in numbers("d").into_iter().zip(orders).enumerate() {
             for (level, value, second) in [("A", 100.0, s < 0.0), ("B", 100.0 * d.exp(), s > 0.0)] {
                 figures.push(Figure {
