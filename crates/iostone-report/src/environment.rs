@@ -160,8 +160,8 @@ fn describe_io(io: &IoWorkload) -> String {
         io.io_size.map(|size| format!("{size} in all")),
         io.size.map(|size| format!("file of {size}")),
         Some(if io.direct { "O_DIRECT".to_owned() } else { "through the page cache".to_owned() }),
-        (io.fsync > 0).then(|| format!("fsync every {}", io.fsync)),
-        (io.fdatasync > 0).then(|| format!("fdatasync every {}", io.fdatasync)),
+        (io.fsync > 0).then(|| after_writes("fsync", io.fsync)),
+        (io.fdatasync > 0).then(|| after_writes("fdatasync", io.fdatasync)),
         sync,
     ])
 }
@@ -191,4 +191,13 @@ fn devices(run: &RunRecord) -> String {
 fn engine(run: &RunRecord) -> String {
     let unprivileged = (!run.environment.root).then(|| "not as root".to_owned());
     join([Some(run.plan.iostone_version.clone()), engine_used(run), unprivileged])
+}
+
+/// "fdatasync after every write", "fsync after every 8 writes".
+fn after_writes(call: &str, every: u32) -> String {
+    if every == 1 {
+        format!("{call} after every write")
+    } else {
+        format!("{call} after every {every} writes")
+    }
 }
