@@ -101,6 +101,17 @@ pub enum EngineError {
         /// What the kernel said.
         source: io::Error,
     },
+    /// The buffers of all threads together would not fit in memory, and the kernel would end processes to make room.
+    #[error(
+        "`numjobs` times `iodepth` times `bs` is {needed} of I/O buffers, more than half of the {available} of memory \
+         that are available; lower one of them"
+    )]
+    TooMuchMemory {
+        /// What the job would take.
+        needed: Bytes,
+        /// What there is.
+        available: Bytes,
+    },
     /// Memory for the I/O buffers could not be had.
     #[error("cannot get {bytes} of I/O buffers per thread (`iodepth` times `bs`): {source}")]
     Buffers {

@@ -71,6 +71,25 @@ pub fn prepare(job: &Job) -> Result<Prepared, EngineError> {
     prepare_watched(job, &AtomicBool::new(false), &mut |_| ())
 }
 
+/// Buffers are written to before they are used, so what is asked for is taken; a job that takes most of the memory
+/// would push out the page cache, or other programs.
+fn check_memory(job: &Job) -> Result<(), EngineError> {
+    let needed = job.bs.0.saturating_mul(u64::from(job.iodepth)).saturating_mul(u64::from(job.numjobs));
+    let Some(available) = std::fs::read_to_string("/proc/meminfo").ok().as_deref().and_then(read_available) else {
+        return Ok(());
+    };
+    if needed <= available / 2 {
+        return Ok(());
+    }
+    Err(EngineError::TooMuchMemory { needed: Bytes(needed), available: Bytes(available) })
+}
+
+/// `MemAvailable` of `/proc/meminfo` in bytes (`proc_meminfo(5)`).
+fn read_available(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
 /// Prepares a job: checks it, chooses the engine, lays a file out, opens the target once per thread, and drops its
 /// pages from the page cache.
 ///
@@ -84,6 +103,7 @@ pub fn prepare_watched(
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Prepared, EngineError> {
     job.check()?;
+    check_memory(job)?;
     let selection = engine::select(job, uring::probe)?;
     let path = &job.target;
     let (kind, metadata) = target::inspect(path)?;

@@ -42,9 +42,13 @@ pub fn rules(plan: &Plan) -> Rules {
 /// The figures of all trials that count.
 pub fn figures(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Vec<Figure> {
     let experiment = &plan.experiment;
+    // When an environment turns out unfit, blocks that had been discarded count again; the budget stays what it was.
+    let budget = usize::try_from(experiment.decide.blocks.max).unwrap_or(usize::MAX);
+    let counted: Vec<u32> =
+        blocks.iter().filter(|block| block.counted).take(budget).map(|block| block.number).collect();
     trials
         .iter()
-        .filter(|trial| blocks.iter().any(|block| block.counted && block.number == trial.block))
+        .filter(|trial| counted.contains(&trial.block))
         .filter_map(|trial| {
             let configuration = experiment.configurations.iter().find(|c| c.name == trial.configuration)?;
             Some(Figure {
@@ -77,11 +81,21 @@ pub fn conclude(
         comparisons = judgement.comparisons;
         flags = judgement.flags;
     }
-    flags.extend(environment_flags(plan, entries));
+    let of_environment = environment_flags(plan, entries);
+    // Discarding that falls on one level more often is part of that level's effect (a level that crashes, say): what
+    // is left would make it look better than it is.
+    if let Some(flag) = of_environment.iter().find(|flag| flag.name == "discard-imbalance") {
+        for comparison in &mut comparisons {
+            withhold(comparison, flag, "trials were discarded unevenly");
+        }
+    }
+    flags.extend(of_environment);
     flags.extend(served::page_cache(plan, trials, &blocks));
     for comparison in &mut comparisons {
         if let Some(flag) = evidence::no_flush(plan, comparison, trials, &blocks) {
-            withhold(comparison, &flag);
+            if matches!(comparison.verdict, Some(Verdict::Faster | Verdict::Slower)) {
+                withhold(comparison, &flag, "the figures differ, but not by this setting");
+            }
             comparison.flags.push(flag);
         }
     }
@@ -120,12 +134,11 @@ pub fn conclude(
     Ok(verdicts)
 }
 
-/// A difference that the setting cannot have caused is not called one.
-fn withhold(comparison: &mut Comparison, because: &Flag) {
-    if matches!(comparison.verdict, Some(Verdict::Faster | Verdict::Slower)) {
+/// Takes a verdict back that the figures alone would give.
+fn withhold(comparison: &mut Comparison, because: &Flag, short: &str) {
+    if matches!(comparison.verdict, Some(Verdict::Faster | Verdict::Slower | Verdict::Equivalent)) {
         comparison.verdict = Some(Verdict::Undecided);
-        let message = format!("the figures differ, but not by this setting: {}", because.message);
-        comparison.flags.push(Flag::new("withheld", message));
+        comparison.flags.push(Flag::new("withheld", format!("{short}: {}", because.message)));
     }
 }
 
@@ -192,3 +205,6 @@ fn summaries(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Vec
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

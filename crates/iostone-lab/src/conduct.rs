@@ -1,5 +1,6 @@
 //! Conducts a run: warm-ups, then randomised blocks of trials until the answer is certain or a budget is spent.
 
+mod fitness;
 mod observer;
 mod trial;
 
@@ -7,6 +8,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use iostone_machine::{Begin, Failure, FailureKind, Machine, StopFlag};
+use iostone_model::environment::Environment;
 use iostone_model::experiment::Configuration;
 use iostone_model::run::Plan;
 use iostone_model::trial::TrialRecord;
@@ -18,17 +20,10 @@ use iostone_stats::schedule::block_order;
 use crate::conclude;
 use crate::directory::{RunDirectory, block_records};
 use crate::error::LabError;
-use crate::journal::{BlockEnd, JournalEvent};
+use crate::journal::JournalEvent;
 use crate::link::Link;
 
 pub use observer::{Observer, Progress};
-
-/// Above this share of failed blocks the environment is unfit, and repeating would only hide it.
-const UNFIT_SHARE: f64 = 0.20;
-/// The share is not judged on fewer blocks than these.
-const UNFIT_FROM_BLOCKS: u32 = 5;
-/// Blocks in a row whose workload failed: it will not work the next time either.
-const FAILURES_IN_A_ROW: u32 = 3;
 
 /// Why a run came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,7 +65,6 @@ pub struct Conductor<'a> {
     earlier: Duration,
     next_trial: u32,
     blocks_this_session: u32,
-    failures_in_a_row: u32,
 }
 
 impl<'a> Conductor<'a> {
@@ -101,7 +95,6 @@ impl<'a> Conductor<'a> {
             earlier: Duration::from_secs_f64(trials.iter().map(|trial| trial.total_seconds.max(0.0)).sum()),
             next_trial: trials.last().map_or(1, |trial| trial.number + 1),
             blocks_this_session: 0,
-            failures_in_a_row: 0,
             directory,
         })
     }
@@ -112,13 +105,16 @@ impl<'a> Conductor<'a> {
     /// # Errors
     /// What stopped it; the run can be resumed.
     pub fn run(&mut self) -> Result<(Ending, Verdicts), LabError> {
+        let environment = self.link.describe()?;
+        self.directory.check_same_machine(&environment)?;
         self.mend_trials()?;
         self.directory.log(JournalEvent::SessionBegun {
             session: self.session,
             pid: std::process::id(),
             iostone_version: env!("CARGO_PKG_VERSION").to_owned(),
+            plan_digest: self.directory.plan_digest()?,
         })?;
-        let ended = self.run_session();
+        let ended = self.run_session(&environment);
         // The stack goes first: whatever happened, the machine is left as it was found.
         let finished = self.link.finish();
         let result = ended.and_then(|ending| finished.map(|()| ending));
@@ -155,10 +151,9 @@ impl<'a> Conductor<'a> {
         Ok(())
     }
 
-    fn run_session(&mut self) -> Result<Ending, LabError> {
+    fn run_session(&mut self, environment: &Environment) -> Result<Ending, LabError> {
         let plan = self.plan;
-        let environment = self.link.describe()?;
-        self.directory.write_environment(self.session, &environment)?;
+        self.directory.write_environment(self.session, environment)?;
         let stacks = plan.experiment.configurations.iter().map(|c| c.stack.clone()).collect();
         let work_directory = self.directory.path().to_owned();
         let checked =
@@ -194,7 +189,7 @@ impl<'a> Conductor<'a> {
                 let outcome = trial::carry_out(&mut self.link, plan, configuration, trial::WARM_UP)?;
                 let report = outcome.measured.report;
                 if let Some(reason) = report.error {
-                    let reason = with_last_words(reason, report.stderr_tail.as_deref());
+                    let reason = fitness::with_last_words(reason, report.stderr_tail.as_deref());
                     return Err(LabError::Workload { configuration: configuration.name.clone(), reason });
                 }
                 self.directory.log(JournalEvent::WarmedUp { configuration: configuration.name.clone() })?;
@@ -323,63 +318,6 @@ impl<'a> Conductor<'a> {
         Ok(record)
     }
 
-    fn end_block(
-        &mut self,
-        number: u32,
-        failures: &[(String, String)],
-        workload_failed: bool,
-    ) -> Result<(), LabError> {
-        let end = match failures.first() {
-            None => BlockEnd::Counted,
-            Some((configuration, message)) => BlockEnd::Discarded {
-                reason: format!("{configuration}: {message}"),
-                configurations: failures.iter().map(|(configuration, _)| configuration.clone()).collect(),
-            },
-        };
-        self.directory.log(JournalEvent::BlockEnded { block: number, end })?;
-        self.failures_in_a_row = if workload_failed { self.failures_in_a_row + 1 } else { 0 };
-        if let Some((configuration, message)) = failures.first() {
-            self.observer.observe(Progress::BlockDiscarded { reason: message });
-            if self.failures_in_a_row >= FAILURES_IN_A_ROW {
-                let trials = self.directory.trials()?;
-                let said = trials.iter().rev().find_map(|trial| trial.workload.stderr_tail.as_deref());
-                return Err(LabError::Workload {
-                    configuration: configuration.clone(),
-                    reason: with_last_words(message.clone(), said),
-                });
-            }
-            // A workload that fails says nothing about the environment.
-            if !workload_failed {
-                self.watch_fitness()?;
-            }
-        }
-        if block_records(self.directory.entries()).iter().any(|block| block.counted) {
-            let verdicts = self.conclude(None)?;
-            self.observer.observe(Progress::Looked { verdicts: &verdicts });
-        }
-        Ok(())
-    }
-
-    /// Once too many blocks have failed a gate, repeating stops and all of them are kept.
-    fn watch_fitness(&mut self) -> Result<(), LabError> {
-        let ends = self.directory.entries().iter().filter_map(|entry| match &entry.event {
-            JournalEvent::BlockEnded { end, .. } => Some(matches!(end, BlockEnd::Discarded { .. })),
-            _ => None,
-        });
-        let (mut begun, mut failed) = (0u32, 0u32);
-        for discarded in ends {
-            begun += 1;
-            failed += u32::from(discarded);
-        }
-        let already =
-            self.directory.entries().iter().any(|entry| matches!(entry.event, JournalEvent::Unfit { .. }));
-        if !already && begun >= UNFIT_FROM_BLOCKS && f64::from(failed) > UNFIT_SHARE * f64::from(begun) {
-            self.directory.log(JournalEvent::Unfit { failed, begun })?;
-            self.observer.observe(Progress::Unfit { failed, begun });
-        }
-        Ok(())
-    }
-
     /// Writes what the trials so far say.
     fn conclude(&mut self, ending: Option<Ending>) -> Result<Verdicts, LabError> {
         let verdicts = conclude::conclude(
@@ -390,14 +328,6 @@ impl<'a> Conductor<'a> {
         )?;
         self.directory.write_verdicts(&verdicts)?;
         Ok(verdicts)
-    }
-}
-
-/// A failure's reason with the last line that the program wrote to its standard error.
-fn with_last_words(reason: String, stderr_tail: Option<&str>) -> String {
-    match stderr_tail.and_then(|tail| tail.lines().rev().map(str::trim).find(|line| !line.is_empty())) {
-        Some(line) => format!("{reason}, saying: {line}"),
-        None => reason,
     }
 }
 

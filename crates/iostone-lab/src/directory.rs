@@ -1,11 +1,13 @@
 //! The run directory: everything of a run, durable piece by piece, readable by anybody with a text editor.
 
+mod integrity;
+
 use std::fs::{self, File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use iostone_model::environment::Environment;
-use iostone_model::run::{BlockRecord, Plan, RunRecord};
+use iostone_model::run::{BlockRecord, PLAN_SCHEMA, Plan, RunRecord};
 use iostone_model::sample::Sample;
 use iostone_model::trial::TrialRecord;
 use iostone_model::verdict::Verdicts;
@@ -37,6 +39,8 @@ pub struct RunListing {
     pub trials: u32,
     /// Whether the run has ended; otherwise it can be resumed.
     pub finished: bool,
+    /// Why its last session ended: "decided", "interrupted", or the error.
+    pub ended: Option<String>,
     /// The answer, once there is one.
     pub headline: Option<String>,
 }
@@ -71,6 +75,7 @@ impl RunDirectory {
         if directory.is_finished() {
             return Err(LabError::Finished { path: directory.path });
         }
+        directory.check_resumable()?;
         Ok((directory, plan, text))
     }
 
@@ -189,6 +194,49 @@ impl RunDirectory {
         read_run(&self.path)
     }
 
+    /// SHA-256 of the plan as it stands on the disk, in hexadecimal.
+    pub(crate) fn plan_digest(&self) -> Result<String, LabError> {
+        integrity::digest_file(&self.path.join("plan.json"))
+    }
+
+    /// What is resumed must be what was begun: the same plan, with all that was recorded.
+    fn check_resumable(&self) -> Result<(), LabError> {
+        let plan = self.path.join("plan.json");
+        let declared = self.entries.iter().find_map(|entry| match &entry.event {
+            JournalEvent::SessionBegun { plan_digest, .. } => Some(plan_digest.as_str()),
+            _ => None,
+        });
+        let digest = self.plan_digest()?;
+        if declared.is_some_and(|declared| !declared.is_empty() && declared != digest) {
+            let reason = "it was changed after the first trial; what was declared before cannot be changed";
+            return Err(LabError::Damaged { path: plan, reason: reason.to_owned() });
+        }
+        let defects = integrity::find_defects(&self.entries, &read_trials(&self.path)?);
+        match defects.first() {
+            // A trial that is on the disk but not in the journal is what a crash leaves; the journal is mended.
+            Some(defect) if declared.is_none() || !defect.mendable => {
+                Err(LabError::Damaged { path: self.path.clone(), reason: defect.sentence.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A run goes on where it was begun: figures of two machines or kernels cannot be compared.
+    pub(crate) fn check_same_machine(&self, now: &Environment) -> Result<(), LabError> {
+        let path = self.path.join("environment.json");
+        if !path.exists() {
+            return Ok(());
+        }
+        let before: Environment = read_json(&path)?;
+        match integrity::describe_change(&before, now) {
+            None => Ok(()),
+            Some(change) => Err(LabError::Plan(format!(
+                "the run was begun on another machine or kernel ({change}); figures from here cannot be added to it, \
+                 so start a new run of its `experiment.toml`"
+            ))),
+        }
+    }
+
     /// Every trial recorded so far, in order.
     pub(crate) fn trials(&self) -> Result<Vec<TrialRecord>, LabError> {
         read_trials(&self.path)
@@ -208,7 +256,14 @@ pub fn read_run(path: &Path) -> Result<RunRecord, LabError> {
     let environment =
         if environment_path.exists() { read_json(&environment_path)? } else { Environment::default() };
     let verdicts_path = path.join("verdicts.json");
-    let verdicts = if verdicts_path.exists() { Some(read_json(&verdicts_path)?) } else { None };
+    let verdicts = if verdicts_path.exists() {
+        Some(read_json(&verdicts_path)?)
+    } else if trials.is_empty() {
+        None
+    } else {
+        // They follow from the records, so they can be had again.
+        Some(crate::conclude::conclude(&plan, &trials, &entries, false)?)
+    };
     let text_path = path.join("experiment.toml");
     Ok(RunRecord {
         directory: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
@@ -218,6 +273,12 @@ pub fn read_run(path: &Path) -> Result<RunRecord, LabError> {
         environment,
         blocks: block_records(&entries),
         finished: is_finished(&entries),
+        ended: ended(&entries),
+        defects: integrity::find_defects(&entries, &trials)
+            .into_iter()
+            .filter(|defect| !defect.mendable || is_finished(&entries))
+            .map(|defect| defect.sentence)
+            .collect(),
         trials,
         verdicts,
     })
@@ -263,8 +324,20 @@ fn list_run(path: &Path) -> Result<RunListing, LabError> {
         created_at: plan.created_at,
         trials: u32::try_from(trials).unwrap_or(u32::MAX),
         finished: is_finished(&entries),
+        ended: ended(&entries),
         headline: verdicts.map(|verdicts| verdicts.headline),
     })
+}
+
+/// Why the last session ended; none while one is going on, or after a crash.
+fn ended(entries: &[Entry]) -> Option<String> {
+    entries.iter().rev().find_map(|entry| match &entry.event {
+        JournalEvent::Finished { reason } | JournalEvent::SessionEnded { reason } => {
+            Some(Some(reason.clone()))
+        }
+        JournalEvent::SessionBegun { .. } => Some(None),
+        _ => None,
+    })?
 }
 
 fn is_finished(entries: &[Entry]) -> bool {
@@ -303,7 +376,12 @@ fn read_plan(path: &Path) -> Result<Plan, LabError> {
     if !plan_path.exists() {
         return Err(LabError::NotARun { path: path.to_owned() });
     }
-    read_json(&plan_path)
+    let plan: Plan = read_json(&plan_path)?;
+    if plan.schema != PLAN_SCHEMA {
+        let reason = format!("it is of version `{}`, and this iostone reads `{PLAN_SCHEMA}`", plan.schema);
+        return Err(LabError::Damaged { path: plan_path, reason });
+    }
+    Ok(plan)
 }
 
 fn read_trials(path: &Path) -> Result<Vec<TrialRecord>, LabError> {

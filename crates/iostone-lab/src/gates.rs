@@ -20,14 +20,15 @@ pub(crate) fn evaluate(
         Some(error) => outcome("workload", false, error.clone()),
     }];
     if let Gate::Limit(limit) = gates.steal {
-        let message = format!("steal {} of CPU time, limit {limit}", percent(signals.steal));
+        let message = format!("steal {} of CPU time, limit {}", percent(signals.steal), percent(limit.0));
         outcomes.push(outcome("steal", signals.steal <= limit.0, message));
     }
     if let Gate::Limit(limit) = gates.throttling {
         outcomes.push(match signals.throttled {
             None => outcome("throttling", true, "no CPU quota on this control group"),
             Some(share) => {
-                let message = format!("throttled in {} of its periods, limit {limit}", percent(share));
+                let message =
+                    format!("throttled in {} of its periods, limit {}", percent(share), percent(limit.0));
                 outcome("throttling", share <= limit.0, message)
             }
         });
@@ -38,13 +39,17 @@ pub(crate) fn evaluate(
     if let Gate::Limit(limit) = gates.idle {
         let device = settled.busiest.as_deref().unwrap_or("no device");
         let rate = Unit::BytesPerSecond.format(settled.bytes_per_second);
+        let limit = Unit::BytesPerSecond.format(limit.0);
         let message = format!("{device} served {rate} just before the start, limit {limit}");
         outcomes.push(outcome("idle", settled.at_rest, message));
     }
     if let Gate::Limit(limit) = gates.clock {
         let jump = signals.clock_jump_seconds.abs();
-        let message =
-            format!("the wall clock moved by {:.1} ms against the monotonic one, limit {limit}", jump * 1e3);
+        let message = format!(
+            "the wall clock moved by {} against the monotonic one, limit {}",
+            Unit::Seconds.format(jump),
+            Unit::Seconds.format(limit.0.as_secs_f64())
+        );
         outcomes.push(outcome("clock", jump <= limit.0.as_secs_f64(), message));
     }
     outcomes

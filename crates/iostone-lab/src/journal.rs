@@ -24,6 +24,9 @@ pub enum JournalEvent {
         pid: u32,
         /// The version of iostone.
         iostone_version: String,
+        /// SHA-256 of `plan.json`: what was declared before the first trial is what is judged by.
+        #[serde(default)]
+        plan_digest: String,
     },
     /// An unrecorded trial was made.
     WarmedUp {
@@ -87,5 +90,8 @@ pub enum BlockEnd {
         reason: String,
         /// The configurations whose trials failed a gate.
         configurations: Vec<String>,
+        /// Whether it was the workload itself that failed.
+        #[serde(default)]
+        workload_failed: bool,
     },
 }

@@ -23,9 +23,10 @@ const SAMPLES_AN_EVENT: usize = 600;
 /// Carries out requests on this host.
 pub struct Agent {
     stop: StopFlag,
-    session: Option<Session>,
-    applied: Option<Applied>,
+    /// Before the session, because fields are dropped in this order: its open file would keep the filesystem mounted.
     workload: Option<Box<dyn iostone_workload::Prepared>>,
+    applied: Option<Applied>,
+    session: Option<Session>,
 }
 
 impl Agent {

@@ -93,6 +93,12 @@ pub struct RunRecord {
     pub verdicts: Option<Verdicts>,
     /// Whether the run has ended, or could be resumed.
     pub finished: bool,
+    /// Why the last session ended: "decided", "budget of time spent", "interrupted", or the error that ended it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended: Option<String>,
+    /// What does not fit together in the directory, a sentence each: a trial that the journal has and the disk not.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub defects: Vec<String>,
 }
 
 /// One block and what became of it.

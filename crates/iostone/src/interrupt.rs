@@ -1,22 +1,45 @@
-//! Ctrl-C: the first one asks everything to stop and undo, the second one ends the process at once.
+//! Ctrl-C: the first asks everything to stop and undo, the second warns, the third ends the process at once.
+//!
+//! SIGTERM and SIGHUP only ever ask: service managers, `timeout` and a closing terminal send several signals in a row,
+//! and none of them means that the machine should be left as it is.
 
 #![expect(unsafe_code, reason = "installing a signal handler")]
 
 use std::sync::OnceLock;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use iostone_machine::StopFlag;
 
 static STOP: OnceLock<StopFlag> = OnceLock::new();
+static INTERRUPTS: AtomicU32 = AtomicU32::new(0);
 
-extern "C" fn on_signal(_: libc::c_int) {
-    // Only loads, stores and _exit(2) here: all that a signal handler may do.
-    if let Some(stop) = STOP.get()
-        && stop.swap(true, Ordering::Relaxed)
-    {
-        // SAFETY: _exit(2) is async-signal-safe and does not return.
-        unsafe { libc::_exit(130) };
+const WARNING: &[u8] = b"\niostone: undoing; press Ctrl-C once more to leave everything as it is\n";
+const FAREWELL: &[u8] = b"\niostone: not everything was undone; `iostone cleanup` does it\n";
+/// Partial: something is left, and `iostone cleanup` takes it up.
+const LEFT_BEHIND: libc::c_int = 4;
+
+extern "C" fn on_signal(signal: libc::c_int) {
+    // Only loads, stores, write(2) and _exit(2) here: all that a signal handler may do.
+    if let Some(stop) = STOP.get() {
+        stop.store(true, Ordering::Relaxed);
     }
+    if signal != libc::SIGINT {
+        return;
+    }
+    match INTERRUPTS.fetch_add(1, Ordering::Relaxed) {
+        0 => {}
+        1 => say(WARNING),
+        _ => {
+            say(FAREWELL);
+            // SAFETY: _exit(2) is async-signal-safe and does not return.
+            unsafe { libc::_exit(LEFT_BEHIND) };
+        }
+    }
+}
+
+fn say(text: &[u8]) {
+    // SAFETY: write(2) is async-signal-safe; pointer and length are of a static.
+    unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
 }
 
 /// The flag that SIGINT, SIGTERM and SIGHUP raise from now on.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use iostone_model::experiment::{Configuration, Stack};
+use iostone_model::experiment::{Configuration, Stack, WriteCache};
 use iostone_model::metric::Unit;
 use iostone_model::run::{BlockRecord, Plan};
 use iostone_model::trial::{Check, TrialRecord};
@@ -196,15 +196,18 @@ pub(super) fn no_flush(
             device = Some(activity.name.clone());
         }
     }
-    let cache = level.stack.queue.write_cache.map_or_else(
-        || "its write cache does not need flushing".to_owned(),
-        |cache| format!("its write_cache is \"{}\"", cache.as_sysfs()),
-    );
+    let cause = if level.stack.queue.write_cache == Some(WriteCache::WriteThrough) {
+        "because its write_cache is \"write through\""
+    } else if level.workload.syncs() {
+        "as it does for a device without a volatile cache"
+    } else {
+        "because the workload never asks for one"
+    };
     let device = device?;
     Some(Flag::new(
         "no-flush",
         format!(
-            "the kernel sent no flush to {device} under either level, because {cache}, so barriers do nothing here"
+            "the kernel sent no flush to {device} under either level, {cause}, so barriers do nothing here"
         ),
     ))
 }

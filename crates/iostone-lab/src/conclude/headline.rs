@@ -93,8 +93,8 @@ fn interval([low, high]: [Option<f64>; 2], as_factor: bool) -> Option<String> {
         (Some(low), Some(high)) => {
             Some(format!("{:+.1} to {:+.1} %", (low - 1.0) * 100.0, (high - 1.0) * 100.0))
         }
-        (Some(low), None) => Some(format!("at least {:+.1} %", (low - 1.0) * 100.0)),
-        (None, Some(high)) => Some(format!("at most {:+.1} %", (high - 1.0) * 100.0)),
+        (Some(low), None) => Some(format!("{:+.1} % or more", (low - 1.0) * 100.0)),
+        (None, Some(high)) => Some(format!("{:+.1} % or less", (high - 1.0) * 100.0)),
         (None, None) => None,
     }
 }
@@ -114,7 +114,7 @@ fn sentence(comparison: &Comparison, verdicts: &Verdicts) -> String {
         1 => "1 block".to_owned(),
         count => format!("{count} blocks"),
     };
-    let ratio = comparison.ratio.unwrap_or(1.0);
+    let Some(ratio) = comparison.ratio else { return without_ratio(comparison, &level, &blocks) };
     let times = factor(ratio);
     let as_factor = ratio >= FACTOR_FROM || ratio <= 1.0 / FACTOR_FROM;
     let within = |interval: Option<String>| {
@@ -131,7 +131,9 @@ fn sentence(comparison: &Comparison, verdicts: &Verdicts) -> String {
         }
         Some(Verdict::Slower) if as_factor => {
             let share = factor(1.0 / ratio);
-            format!("{level} is {share} times as slow as {baseline} ({blocks}{}).", within(interval_text))
+            let [low, high] = comparison.ratio_interval;
+            let turned = interval([high.map(f64::recip), low.map(f64::recip)], true);
+            format!("{level} is {share} times as slow as {baseline} ({blocks}{}).", within(turned))
         }
         Some(Verdict::Slower) => {
             let loss = (1.0 - ratio) * 100.0;
@@ -150,6 +152,27 @@ fn sentence(comparison: &Comparison, verdicts: &Verdicts) -> String {
     }
 }
 
+/// Runs that never ended have no ratio, but may well have a verdict.
+fn without_ratio(comparison: &Comparison, level: &str, blocks: &str) -> String {
+    let baseline = &comparison.baseline;
+    match comparison.verdict {
+        Some(Verdict::Faster) => {
+            format!(
+                "{level} is faster than {baseline}, whose runs never ended ({blocks}); no ratio can be given."
+            )
+        }
+        Some(Verdict::Slower) => {
+            format!(
+                "{level} is slower than {baseline}: its runs never ended ({blocks}); no ratio can be given."
+            )
+        }
+        Some(verdict) => {
+            format!("{level} against {baseline} is {} ({blocks}); no ratio can be given.", verdict.word())
+        }
+        None => format!("{level} against {baseline}: the figures were not blocked, so there is no verdict."),
+    }
+}
+
 fn undecided(comparison: &Comparison, level: &str, blocks: &str, interval: Option<&str>) -> String {
     let baseline = &comparison.baseline;
     if let Some(flag) = comparison.flags.iter().find(|flag| flag.name == "no-flush") {
@@ -161,8 +184,7 @@ fn undecided(comparison: &Comparison, level: &str, blocks: &str, interval: Optio
     if let Some(flag) = comparison.flags.iter().find(|flag| flag.name == "withheld") {
         return format!("{level} against {baseline} stays undecided ({blocks}): {}.", flag.message);
     }
-    let known =
-        interval.map(|interval| format!("; the difference lies within {interval}")).unwrap_or_default();
+    let known = interval.map(|interval| format!("; the difference is {interval}")).unwrap_or_default();
     let more = comparison.forecast.and_then(|forecast| {
         let at = [forecast.difference_at, forecast.equivalence_at].into_iter().flatten().min()?;
         Some(format!(" About {at} blocks would decide it."))

@@ -13,6 +13,8 @@ const SMALLEST_LOOP: Bytes = Bytes(16 << 20);
 /// A larger block than this is no single request anywhere.
 const LARGEST_BLOCK: Bytes = Bytes(64 << 20);
 const LARGEST_DEPTH: u32 = 4096;
+/// More memory than this for buffers is a mistake in one of the factors; the machine's own memory is looked at later.
+const LARGEST_BUFFERS: Bytes = Bytes(16 << 30);
 const MOST_JOBS: u32 = 256;
 /// The boundaries of sequential verdicts are computed for no more; a run this long needs another experiment.
 const MOST_BLOCKS: u32 = 400;
@@ -122,6 +124,11 @@ fn check_io(io: &IoWorkload, configuration: &Configuration, findings: &mut Findi
     }
     if io.numjobs == 0 || io.numjobs > MOST_JOBS {
         findings.value("workload.numjobs", "the number of jobs is out of range", "1 to 256");
+    }
+    let buffers = io.bs.0.saturating_mul(u64::from(io.iodepth)).saturating_mul(u64::from(io.numjobs));
+    if buffers > LARGEST_BUFFERS.0 {
+        let message = format!("`numjobs` times `iodepth` times `bs` is {} of buffers", Bytes(buffers).approximate());
+        findings.key("workload", message, "at most 16GiB");
     }
     if io.engine == IoEngine::Sync && io.iodepth > 1 {
         let message = format!("synchronous calls cannot keep {} requests in flight", io.iodepth);

@@ -137,6 +137,8 @@ pub(crate) fn run(scene: &Scene) -> RunRecord {
         blocks,
         verdicts: None,
         finished: true,
+        ended: Some("decided".to_owned()),
+        defects: Vec::new(),
     }
 }
 

@@ -124,7 +124,7 @@ pub(crate) fn order_effect(raw: &[f64], adjusted: &[f64], orders: &[RunOrder]) -
     let way = if *last > 0.0 { "better" } else { "worse" };
     let message = format!(
         "the second trial of a block is about {:.1} % {way} whichever level it runs; removed from {} of {} blocks",
-        100.0 * last.abs().exp_m1(),
+        100.0 * last.exp_m1().abs(),
         removed.len(),
         raw.len()
     );

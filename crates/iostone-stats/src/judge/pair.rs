@@ -109,12 +109,22 @@ impl<'a> Pair<'a> {
 
     /// The family size up to which its claim holds; a withheld verdict decides nothing for the others either.
     pub(super) fn strength(&self) -> u32 {
-        if self.obstacles.is_empty() { self.ssr.strength() } else { 0 }
+        if self.obstacles.is_empty() && !self.nothing_ended() { self.ssr.strength() } else { 0 }
     }
 
     /// The verdict with `open` comparisons open at its decision.
     pub(super) fn verdict(&self, open: u32) -> Verdict {
-        if self.obstacles.is_empty() { self.ssr.verdict_within(open) } else { Verdict::Undecided }
+        if self.obstacles.is_empty() && !self.nothing_ended() {
+            self.ssr.verdict_within(open)
+        } else {
+            Verdict::Undecided
+        }
+    }
+
+    /// Whether neither side ever ended in any block: ties in rank, but of nothing that was measured.
+    fn nothing_ended(&self) -> bool {
+        let [_, _, both] = self.censored;
+        both == self.blocks() && both > 0
     }
 
     /// Everything said of it, with `open` comparisons open at its decision out of `family`.
@@ -199,7 +209,11 @@ impl<'a> Pair<'a> {
         (self.ssr.blocks() < needed).then(|| {
             let beyond =
                 if needed > budget { format!(", more than the budget of {budget}") } else { String::new() };
-            let message = format!("{} blocks; a verdict needs at least {needed}{beyond}", self.ssr.blocks());
+            let blocks = match self.ssr.blocks() {
+                1 => "1 block".to_owned(),
+                blocks => format!("{blocks} blocks"),
+            };
+            let message = format!("{blocks}; a verdict needs at least {needed}{beyond}");
             Flag::new("too-few-blocks", message)
         })
     }

@@ -1,14 +1,12 @@
 //! `iostone io`: the load engine by itself.
 
-use std::fmt::Write;
-use std::path::Path;
+mod target;
 
-use anyhow::{Result, anyhow, bail};
+use std::fmt::Write;
+
+use anyhow::{Result, anyhow};
 use iostone_engine::{EngineChoice, EngineKind, Job, LatencyHistogram, Outcome, Rw, Stamp, WriteSync};
-use iostone_machine::Failure;
-use iostone_model::experiment::{BlockVolume, Filesystem, Mount, Queue, Stack, Volume};
 use iostone_model::metric::Unit;
-use iostone_stack::{FileOwner, Session, create_own_file, file_owner, guard_file};
 
 use crate::cli::IoArguments;
 use crate::exit_code::{ExitCode, IoFailed};
@@ -18,7 +16,7 @@ use crate::printer::{Printer, bold};
 pub(crate) fn io(arguments: &IoArguments, printer: &mut Printer) -> Result<ExitCode> {
     let stop = interrupt::stop_flag();
     let mut job = job(arguments)?;
-    let created = take_target(&mut job, arguments.destroy.as_deref())?;
+    let created = target::take(&mut job, arguments.destroy.as_deref())?;
     let outcome = iostone_engine::prepare_watched(&job, &stop, &mut |_| {})
         .inspect_err(|_| {
             // Nothing was measured, so the file that was made for it goes again.
@@ -88,49 +86,6 @@ fn job(arguments: &IoArguments) -> Result<Job> {
         layout: true,
         invalidate: true,
     })
-}
-
-/// Writing destroys what is there, so the target passes the guard first. Says whether a file was made.
-fn take_target(job: &mut Job, destroy: Option<&Path>) -> Result<bool> {
-    use std::os::unix::fs::FileTypeExt;
-    let device = std::fs::metadata(&job.target).is_ok_and(|metadata| metadata.file_type().is_block_device());
-    if device && job.rw.writes() {
-        let stack = Stack {
-            volume: Volume::Block(BlockVolume { devices: vec![std::path::absolute(&job.target)?] }),
-            queue: Queue::default(),
-            filesystem: Filesystem::None,
-            mount: Mount::default(),
-        };
-        Session::preflight(&stack, false, Path::new("/")).map_err(Failure::from)?;
-    }
-    if job.rw.writes() {
-        guard_file(&job.target, destroy).map_err(Failure::from)?;
-    }
-    match file_owner(&job.target).map_err(Failure::from)? {
-        FileOwner::Nobody if !job.target.exists() => {
-            if job.size.is_none() {
-                bail!(
-                    "`{}` does not exist; say how large it should be, as in `--size 1GiB`",
-                    job.target.display()
-                );
-            }
-            // A directory that is not there is the command line's fault, not the machine's.
-            create_own_file(&job.target).map_err(anyhow::Error::new)?;
-            Ok(true)
-        }
-        // Holes of somebody's file are data too: reading must not fill them.
-        FileOwner::Foreign { bytes } if !job.rw.writes() => {
-            if job.size.is_some_and(|size| size.0 > bytes) {
-                let name = job.target.display();
-                bail!(
-                    "`{name}` has {bytes} bytes, fewer than `--size`, and is not iostone's to prolong; leave `--size` out"
-                );
-            }
-            job.layout = false;
-            Ok(false)
-        }
-        _ => Ok(false),
-    }
 }
 
 fn percentiles(histogram: &LatencyHistogram) -> serde_json::Value {
@@ -217,6 +172,9 @@ fn in_text(job: &Job, outcome: &Outcome) -> Result<String, std::fmt::Error> {
             write!(text, "{:>10}", value.map(|seconds| Unit::Seconds.format(seconds)).unwrap_or_default())?;
         }
         text.push('\n');
+    }
+    if outcome.ios() == 0 {
+        return Ok(text);
     }
     let cpu = outcome.cpu.process.total_seconds() / outcome.ios().max(1) as f64;
     writeln!(

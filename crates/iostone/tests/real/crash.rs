@@ -5,6 +5,8 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use rustix::process::Signal;
+
 use crate::lab::{Lab, needs_root, small_barrier, words};
 
 /// Numbers of the trials whose record is on disk.
@@ -124,13 +126,74 @@ fn an_interrupt_undoes_everything_exits_130_and_the_run_can_go_on() {
         sleep(Duration::from_millis(5));
     }
     let pid = rustix::process::Pid::from_raw(child.id().cast_signed()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    rustix::process::kill_process(pid, Signal::INT).unwrap();
     let status = child.wait().unwrap();
     assert_eq!(status.code(), Some(130));
     lab.assert_nothing_left();
     let output = lab.iostone(&["run", "--resume", "latest"]).output().unwrap();
     assert!(output.status.success(), "{}", words(&output));
     assert_eq!(lab.record()["finished"], true);
+}
+
+#[test]
+fn signals_in_a_row_still_undo_everything() {
+    needs_root!();
+    let lab = Lab::new();
+    let file = lab.write("experiment.toml", &small_barrier("write back", 6).replace("400ms", "20s"));
+    let mut child = lab.iostone(&["run", &file]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while lab.attached_loops().is_empty() && Instant::now() < deadline {
+        sleep(Duration::from_millis(5));
+    }
+    let pid = rustix::process::Pid::from_raw(child.id().cast_signed()).unwrap();
+    // What a closing terminal and `timeout` send, all at once.
+    for signal in [Signal::TERM, Signal::HUP, Signal::TERM, Signal::INT, Signal::HUP, Signal::INT] {
+        rustix::process::kill_process(pid, signal).unwrap();
+    }
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    lab.assert_nothing_left();
+}
+
+#[test]
+fn a_run_is_not_resumed_with_another_plan_or_without_a_trial_it_had() {
+    needs_root!();
+    let lab = Lab::new();
+    let file = lab.write("experiment.toml", &small_barrier("write back", 6));
+    let mut child = lab.iostone(&["run", &file]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while recorded(&lab).len() < 3 && Instant::now() < deadline {
+        sleep(Duration::from_millis(5));
+    }
+    let pid = rustix::process::Pid::from_raw(child.id().cast_signed()).unwrap();
+    rustix::process::kill_process(pid, Signal::INT).unwrap();
+    child.wait().unwrap();
+    let refused = |why: &str| {
+        let output = lab.iostone(&["run", "--resume", "latest"]).output().unwrap();
+        assert_eq!(output.status.code(), Some(2), "{}", words(&output));
+        assert!(words(&output).contains(why), "{}", words(&output));
+    };
+
+    let plan = lab.the_run().join("plan.json");
+    let declared = std::fs::read_to_string(&plan).unwrap();
+    std::fs::write(&plan, declared.replace("\"margin\": \"3%\"", "\"margin\": \"30%\"")).unwrap();
+    refused("what was declared before cannot be changed");
+    std::fs::write(&plan, &declared).unwrap();
+
+    let trial = lab.the_run().join("trials/000001");
+    let aside = lab.path().join("aside");
+    std::fs::rename(&trial, &aside).unwrap();
+    refused("trial 1 is in the journal, but its record is gone");
+    std::fs::rename(&aside, &trial).unwrap();
+
+    let environment = lab.the_run().join("environment.json");
+    let before = std::fs::read_to_string(&environment).unwrap();
+    std::fs::write(&environment, before.replace("\"release\": \"", "\"release\": \"another-")).unwrap();
+    refused("another machine or kernel");
+    std::fs::write(&environment, before).unwrap();
+
+    let output = lab.iostone(&["run", "--resume", "latest"]).output().unwrap();
+    assert!(output.status.success(), "{}", words(&output));
+    lab.assert_nothing_left();
 }
 
 #[test]
@@ -151,7 +214,7 @@ fn a_run_that_is_being_written_is_not_resumed_and_cleanup_leaves_it_alone() {
     assert!(child.try_wait().unwrap().is_none(), "the run goes on");
     assert!(!lab.attached_loops().is_empty());
     let pid = rustix::process::Pid::from_raw(child.id().cast_signed()).unwrap();
-    rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+    rustix::process::kill_process(pid, Signal::INT).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130));
     lab.assert_nothing_left();
 }

@@ -2,6 +2,8 @@
 
 use std::io::Write;
 use std::process::Stdio;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use crate::lab::{Lab, needs_root, small_barrier, words};
 
@@ -22,30 +24,42 @@ fn a_run_through_an_agent_finds_the_same() {
     lab.assert_nothing_left();
 }
 
-#[test]
-fn an_agent_whose_asker_dies_undoes_everything() {
-    needs_root!();
+/// Kills the asker `after` its agent has attached a loop device, and waits until the agent has undone it.
+fn kill_the_asker(runtime: &str, settle: &str, after: Duration) {
     let lab = Lab::new();
     let binary = env!("CARGO_BIN_EXE_iostone");
     let text = format!(
         "{}\n[machine]\nkind = \"agent\"\nargv = [\"{binary}\", \"agent\"]\n",
-        small_barrier("write back", 6).replace("400ms", "20s")
+        small_barrier("write back", 6).replace("400ms", runtime).replace("20ms", settle)
     );
     let file = lab.write("experiment.toml", &text);
     let mut child = lab.iostone(&["run", &file]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
-    while lab.attached_loops().is_empty() && std::time::Instant::now() < deadline {
-        std::thread::sleep(std::time::Duration::from_millis(5));
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while lab.attached_loops().is_empty() && Instant::now() < deadline {
+        sleep(Duration::from_millis(5));
     }
     assert!(!lab.attached_loops().is_empty());
+    sleep(after);
     child.kill().unwrap();
     child.wait().unwrap();
     let journals = lab.path().join("state/journals");
     let left = || std::fs::read_dir(&journals).map_or(0, |entries| entries.flatten().count());
-    while left() > 0 && std::time::Instant::now() < deadline {
-        std::thread::sleep(std::time::Duration::from_millis(20));
+    while left() > 0 && Instant::now() < deadline {
+        sleep(Duration::from_millis(20));
     }
     lab.assert_nothing_left();
+}
+
+#[test]
+fn an_agent_whose_asker_dies_while_the_workload_runs_undoes_everything() {
+    needs_root!();
+    kill_the_asker("20s", "20ms", Duration::from_millis(1000));
+}
+
+#[test]
+fn an_agent_whose_asker_dies_while_it_settles_undoes_everything() {
+    needs_root!();
+    kill_the_asker("400ms", "10s", Duration::from_millis(1500));
 }
 
 #[test]

@@ -1,0 +1,171 @@
+//! Conclusions from made-up records: what is claimed, what is withheld, and in which words.
+
+use std::collections::BTreeMap;
+
+use iostone_model::experiment::read;
+use iostone_model::sample::DiskCounters;
+use iostone_model::trial::{DeviceActivity, SignalSummary, TrialRecord, WorkloadReport};
+use iostone_model::verdict::{Verdict, Verdicts};
+
+use super::*;
+use crate::journal::{BlockEnd, Entry, JournalEvent};
+use crate::plan::{PlanOptions, make_plan};
+
+const BARRIER: &str = include_str!("../../../../experiments/barrier.toml");
+
+/// The barrier experiment with a fixed seed, its text changed at one place.
+fn plan(from: &str, to: &str) -> Plan {
+    let text = BARRIER.replace(from, to).replace("max = 40", "max = 12");
+    assert!(from.is_empty() || text != BARRIER, "`{from}` stands in the experiment");
+    make_plan(read(&text, &[]).unwrap(), PlanOptions::default()).unwrap()
+}
+
+fn trial(
+    number: u32,
+    block: u32,
+    position: u32,
+    configuration: &str,
+    iops: f64,
+    flushes: u64,
+) -> TrialRecord {
+    let served = DiskCounters { flushes, written_bytes: 1 << 30, ..DiskCounters::default() };
+    let device =
+        DeviceActivity { name: "loop0".to_owned(), role: "stack".to_owned(), served, flushes_counted: true };
+    TrialRecord {
+        schema: String::new(),
+        number,
+        block,
+        position,
+        configuration: configuration.to_owned(),
+        session: 0,
+        started_at: String::new(),
+        total_seconds: 1.0,
+        metrics: BTreeMap::from([("iops".to_owned(), iops)]),
+        workload: WorkloadReport { kind: "io".to_owned(), ..WorkloadReport::default() },
+        checks: Vec::new(),
+        notes: Vec::new(),
+        signals: SignalSummary { devices: vec![device], ..SignalSummary::default() },
+        gates: Vec::new(),
+        valid: true,
+    }
+}
+
+fn entry(event: JournalEvent) -> Entry {
+    Entry { at: String::new(), event }
+}
+
+/// `blocks` counted blocks, then blocks discarded because of a level, in a random order of levels.
+fn records(
+    blocks: u32,
+    on: (f64, u64),
+    off: (f64, u64),
+    discarded: &[&str],
+) -> (Vec<TrialRecord>, Vec<Entry>) {
+    let (mut trials, mut entries) = (Vec::new(), Vec::new());
+    let all = blocks + u32::try_from(discarded.len()).unwrap();
+    for block in 0..all {
+        let order = iostone_stats::schedule::block_order(7, u64::from(block), 2);
+        entries.push(entry(JournalEvent::BlockBegun { block, order: Vec::new() }));
+        for (position, level) in order.into_iter().enumerate() {
+            let (name, (iops, flushes)) = [("on", on), ("off", off)][level];
+            let noise = 1.0 + 0.002 * f64::from((block * 7 + u32::try_from(level).unwrap() * 3) % 5);
+            let number = u32::try_from(trials.len()).unwrap() + 1;
+            let position = u32::try_from(position).unwrap();
+            trials.push(trial(number, block, position, name, iops * noise, flushes));
+        }
+        let end = match block.checked_sub(blocks).and_then(|index| discarded.get(index as usize)) {
+            None => BlockEnd::Counted,
+            Some(level) => BlockEnd::Discarded {
+                reason: format!("{level}: steal"),
+                configurations: vec![(*level).to_owned()],
+                workload_failed: false,
+            },
+        };
+        entries.push(entry(JournalEvent::BlockEnded { block, end }));
+    }
+    (trials, entries)
+}
+
+fn concluded(plan: &Plan, (trials, entries): &(Vec<TrialRecord>, Vec<Entry>)) -> Verdicts {
+    conclude(plan, trials, entries, false).unwrap()
+}
+
+fn has(verdicts: &Verdicts, name: &str) -> Option<String> {
+    let of_comparisons = verdicts.comparisons.iter().flat_map(|comparison| &comparison.flags);
+    verdicts
+        .flags
+        .iter()
+        .chain(of_comparisons)
+        .find(|flag| flag.name == name)
+        .map(|flag| flag.message.clone())
+}
+
+#[test]
+fn a_difference_that_flushes_explain_is_claimed_and_made_permanent() {
+    let verdicts = concluded(&plan("", ""), &records(6, (1000.0, 500), (4000.0, 0), &[]));
+    assert_eq!(verdicts.comparisons[0].verdict, Some(Verdict::Faster));
+    assert!(
+        verdicts.headline.starts_with("off is 4.0 times as fast as on (6 blocks"),
+        "{}",
+        verdicts.headline
+    );
+    assert!(
+        verdicts.permanent.iter().any(|line| line.contains("noatime,barrier=0")),
+        "{:?}",
+        verdicts.permanent
+    );
+    assert!(
+        verdicts.evidence[1].sentence.contains("0 flushes a trial against 500"),
+        "{:?}",
+        verdicts.evidence
+    );
+}
+
+#[test]
+fn a_slower_level_is_told_with_its_interval_the_right_way_round() {
+    let verdicts = concluded(&plan("", ""), &records(6, (4000.0, 500), (1000.0, 1), &[]));
+    assert!(
+        verdicts.headline.starts_with("off is 4.0 times as slow as on (6 blocks, 95 % interval 3.9"),
+        "{}",
+        verdicts.headline
+    );
+    assert_eq!(verdicts.permanent, ["# nothing to change: no level is faster than on"]);
+}
+
+#[test]
+fn without_a_flush_no_difference_is_claimed_whatever_the_figures_say() {
+    let through = plan("write back", "write through");
+    let verdicts = concluded(&through, &records(8, (1000.0, 0), (1500.0, 0), &[]));
+    assert_eq!(verdicts.comparisons[0].verdict, Some(Verdict::Undecided));
+    assert!(has(&verdicts, "no-flush").unwrap().contains("write_cache is \"write through\""));
+    assert!(has(&verdicts, "withheld").is_some());
+    assert!(verdicts.headline.contains("the kernel sent no flush"), "{}", verdicts.headline);
+    assert!(verdicts.permanent.is_empty());
+
+    let unsynced = plan("fdatasync = 1", "fdatasync = 0");
+    let verdicts = concluded(&unsynced, &records(8, (1000.0, 0), (1000.0, 0), &[]));
+    assert!(has(&verdicts, "no-flush").unwrap().contains("because the workload never asks for one"));
+    assert_eq!(verdicts.comparisons[0].verdict, Some(Verdict::Equivalent));
+}
+
+#[test]
+fn discards_that_fall_on_one_level_withhold_the_verdict() {
+    let uneven = records(8, (1000.0, 500), (1000.0, 1), &["off"; 7]);
+    let verdicts = concluded(&plan("", ""), &uneven);
+    assert_eq!(verdicts.comparisons[0].verdict, Some(Verdict::Undecided));
+    assert!(has(&verdicts, "discard-imbalance").is_some() && has(&verdicts, "withheld").is_some());
+    assert!(verdicts.headline.contains("stays undecided"), "{}", verdicts.headline);
+
+    let even = records(8, (1000.0, 500), (1000.0, 1), &["on", "off", "on", "off"]);
+    assert_eq!(concluded(&plan("", ""), &even).comparisons[0].verdict, Some(Verdict::Equivalent));
+}
+
+#[test]
+fn in_an_unfit_environment_all_blocks_count_up_to_the_budget() {
+    let (trials, mut entries) = records(11, (1000.0, 500), (1010.0, 1), &["on", "off", "on"]);
+    entries.push(entry(JournalEvent::Unfit { failed: 3, begun: 14 }));
+    let verdicts = concluded(&plan("", ""), &(trials, entries));
+    assert!(has(&verdicts, "environment-unfit").is_some());
+    assert_eq!(has(&verdicts, "budget-exceeded"), None);
+    assert_eq!(verdicts.comparisons[0].log_ratios.len(), 12);
+}

@@ -1,0 +1,105 @@
+//! Ends a block: counted, or discarded for a gate; and watches whether too many are.
+
+use iostone_stats::flags::environment_unfit;
+
+use super::{Conductor, Progress};
+use crate::directory::block_records;
+use crate::error::LabError;
+use crate::journal::{BlockEnd, JournalEvent};
+
+/// The share of failed blocks is not judged on fewer blocks than these.
+const UNFIT_FROM_BLOCKS: u32 = 5;
+/// Blocks in a row whose workload failed: it will not work the next time either.
+const FAILURES_IN_A_ROW: u32 = 3;
+
+/// How the blocks of a run went, its earlier sessions included.
+#[derive(Default)]
+struct Fitness {
+    begun: u32,
+    failed: u32,
+    workload_failed: u32,
+    workload_failed_in_a_row: u32,
+    already_unfit: bool,
+}
+
+impl Conductor<'_> {
+    /// Writes down what becomes of a block, and ends the run if its workload fails too often.
+    pub(super) fn end_block(
+        &mut self,
+        number: u32,
+        failures: &[(String, String)],
+        workload_failed: bool,
+    ) -> Result<(), LabError> {
+        let end = match failures.first() {
+            None => BlockEnd::Counted,
+            Some((configuration, message)) => BlockEnd::Discarded {
+                reason: format!("{configuration}: {message}"),
+                configurations: failures.iter().map(|(configuration, _)| configuration.clone()).collect(),
+                workload_failed,
+            },
+        };
+        self.directory.log(JournalEvent::BlockEnded { block: number, end })?;
+        if let Some((configuration, message)) = failures.first() {
+            self.observer.observe(Progress::BlockDiscarded { reason: message });
+            self.watch_fitness(configuration, message)?;
+        }
+        if block_records(self.directory.entries()).iter().any(|block| block.counted) {
+            let verdicts = self.conclude(None)?;
+            self.observer.observe(Progress::Looked { verdicts: &verdicts });
+        }
+        Ok(())
+    }
+
+    /// Once too many blocks have failed a gate, repeating stops and all of them are kept. A workload that fails has no
+    /// figure to keep, so there the run itself ends.
+    fn watch_fitness(&mut self, configuration: &str, message: &str) -> Result<(), LabError> {
+        let Fitness { begun, failed, workload_failed, workload_failed_in_a_row, already_unfit } =
+            self.fitness();
+        let too_many =
+            |failed: u32| begun >= UNFIT_FROM_BLOCKS && environment_unfit(begun - failed, failed).is_some();
+        if workload_failed_in_a_row >= FAILURES_IN_A_ROW || too_many(workload_failed) {
+            let trials = self.directory.trials()?;
+            let said = trials.iter().rev().find_map(|trial| trial.workload.stderr_tail.as_deref());
+            let count = format!("{message} (it failed in {workload_failed} of {begun} blocks)");
+            return Err(LabError::Workload {
+                configuration: configuration.to_owned(),
+                reason: with_last_words(count, said),
+            });
+        }
+        let by_environment = failed - workload_failed;
+        if !already_unfit && too_many(by_environment) {
+            self.directory.log(JournalEvent::Unfit { failed: by_environment, begun })?;
+            self.observer.observe(Progress::Unfit { failed: by_environment, begun });
+        }
+        Ok(())
+    }
+
+    fn fitness(&self) -> Fitness {
+        let mut fitness = Fitness::default();
+        for entry in self.directory.entries() {
+            match &entry.event {
+                // A new session is a new attempt: what made the workload fail may have been mended.
+                JournalEvent::SessionBegun { .. } => fitness.workload_failed_in_a_row = 0,
+                JournalEvent::Unfit { .. } => fitness.already_unfit = true,
+                JournalEvent::BlockEnded { end, .. } => {
+                    fitness.begun += 1;
+                    let workload = matches!(end, BlockEnd::Discarded { workload_failed: true, .. });
+                    fitness.failed += u32::from(matches!(end, BlockEnd::Discarded { .. }));
+                    fitness.workload_failed += u32::from(workload);
+                    fitness.workload_failed_in_a_row =
+                        if workload { fitness.workload_failed_in_a_row + 1 } else { 0 };
+                }
+                _ => {}
+            }
+        }
+        fitness
+    }
+}
+
+/// A failure's reason with the last line that the program wrote to its standard error.
+pub(super) fn with_last_words(reason: String, stderr_tail: Option<&str>) -> String {
+    match stderr_tail.and_then(|tail| tail.lines().rev().map(str::trim).find(|line| !line.is_empty())) {
+        Some(line) => format!("{reason}, saying: {line}"),
+        None => reason,
+    }
+}
