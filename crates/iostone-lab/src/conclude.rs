@@ -127,7 +127,7 @@ pub fn conclude(
         scope: "measured on this host".to_owned(),
     };
     verdicts.headline = if plan.quick {
-        "A rehearsal: every step worked once, in small; it claims no verdict.".to_owned()
+        "A rehearsal in small: it claims no verdict.".to_owned()
     } else {
         headline(&verdicts)
     };

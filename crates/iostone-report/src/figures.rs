@@ -52,30 +52,53 @@ pub(crate) fn figure(unit: Unit, value: f64) -> String {
     typeset(&group_digits(&written))
 }
 
-/// A round value on an axis, without needless decimals: `100 µs`, `50 MB/s`.
+/// A round value on an axis with all its digits and no more: `100 µs`, `50 MB/s`, `100.2 MB/s`.
 pub(crate) fn tick(unit: Unit, value: f64) -> String {
     let written = figure(unit, value);
+    if value == 0.0 {
+        return "0".to_owned();
+    }
     let (number, suffix) = match written.split_once('\u{a0}') {
         Some((number, unit)) => (number, format!("\u{a0}{unit}")),
         None => (written.as_str(), String::new()),
     };
-    if value == 0.0 {
-        return "0".to_owned();
-    }
-    if !number.contains('.') || number.contains('e') {
+    if number.contains('e') {
         return written;
     }
-    format!("{}{suffix}", number.trim_end_matches('0').trim_end_matches('.'))
+    format!("{}{suffix}", round_number(value / prefix_factor(&suffix)))
+}
+
+/// What the prefix of a unit in writing multiplies by.
+fn prefix_factor(suffix: &str) -> f64 {
+    match suffix.trim_start_matches('\u{a0}').chars().next() {
+        Some('G') => 1e9,
+        Some('M') => 1e6,
+        Some('k') => 1e3,
+        Some('m') => 1e-3,
+        Some('µ') => 1e-6,
+        Some('n') => 1e-9,
+        _ => 1.0,
+    }
+}
+
+/// A multiple of a round step, without the noise of binary fractions: `0.15`, never `0.15000000000000002`.
+pub(crate) fn round_number(value: f64) -> String {
+    typeset(&group_digits(&without_zeros(&format!("{value:.6}"))))
+}
+
+/// Drops the zeros that end a decimal fraction.
+fn without_zeros(number: &str) -> String {
+    let short =
+        if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
+    if short == "-0" { "0".to_owned() } else { short.to_owned() }
 }
 
 /// A round change on an axis: `+5 %`, `−0.05 %`.
 pub(crate) fn tick_percent(share: f64) -> String {
     let value = share * 100.0;
-    let text = format!("{value:.4}");
-    let text = text.trim_end_matches('0').trim_end_matches('.');
+    let text = without_zeros(&format!("{value:.4}"));
     let sign = if value > 0.0 && text != "0" { "+" } else { "" };
-    let text = if text == "-0" { "0" } else { text };
-    format!("{sign}{}\u{a0}%", typeset(text))
+    format!("{sign}{}\u{a0}%", typeset(&text))
 }
 
 /// Below this a value would be rounded to nothing by the smallest prefix of its unit.
@@ -128,10 +151,10 @@ pub(crate) fn signed_percent(share: f64) -> String {
     format!("{}\u{a0}%", percent_number(share, true))
 }
 
-/// A declared share such as a margin, without needless decimals: `3 %`, `2.5 %`.
+/// A declared share such as a margin, exactly and without needless decimals: `3 %`, `2.5 %`, `0.001 %`.
 pub(crate) fn declared_percent(share: f64) -> String {
-    let text = format!("{:.2}", share * 100.0);
-    format!("{}\u{a0}%", text.trim_end_matches('0').trim_end_matches('.'))
+    // Nine decimals are more than anybody declares and fewer than the noise of binary fractions.
+    format!("{}\u{a0}%", without_zeros(&format!("{:.9}", share * 100.0)))
 }
 
 fn percent_number(share: f64, signed: bool) -> String {
@@ -254,6 +277,25 @@ mod tests {
         assert_eq!(tick(Unit::BytesPerSecond, 2e6), "2\u{a0}MB/s");
         assert_eq!(tick(Unit::PerSecond, 50.0), "50\u{a0}/s");
         assert_eq!(tick(Unit::Plain, 0.25), "0.25");
+        assert_eq!(round_number(3.0 * 0.05), "0.15");
+        assert_eq!(round_number(-0.0), "0");
+    }
+
+    #[test]
+    fn neighbouring_ticks_are_told_apart() {
+        assert_eq!(tick(Unit::BytesPerSecond, 100.2e6), "100.2\u{a0}MB/s");
+        assert_eq!(tick(Unit::Seconds, 3.0 * 0.05), "150\u{a0}ms");
+        assert_eq!(tick(Unit::Seconds, 1.0005), "1.0005\u{a0}s");
+        assert_eq!(tick(Unit::PerSecond, 123_450.0), "123.45\u{a0}k/s");
+    }
+
+    #[test]
+    fn declared_shares_are_written_as_they_were_declared() {
+        for (share, written) in
+            [(0.03, "3"), (0.025, "2.5"), (0.000_01, "0.001"), (0.999_999, "99.9999"), (0.07, "7")]
+        {
+            assert_eq!(declared_percent(share), format!("{written}\u{a0}%"));
+        }
     }
 
     #[test]

@@ -65,6 +65,7 @@ struct ReportPage<'a> {
     eyebrow: String,
     question: &'a str,
     headline: Prose,
+    ended: Option<Prose>,
     chips: Vec<Chip>,
     metric_title: String,
     direction: &'a str,
@@ -89,7 +90,7 @@ struct ReportPage<'a> {
     reproduce: String,
     experiment_text: &'a str,
     method: String,
-    amount: String,
+    amount: Prose,
 }
 
 /// See [`crate::html()`].
@@ -117,6 +118,7 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, askama::Error> {
         eyebrow: eyebrow(run),
         question: experiment.question.as_deref().unwrap_or(&experiment.name),
         headline: Prose::of(&wording::headline(run)),
+        ended: wording::premature_end(run).map(|sentence| Prose::of(&sentence)),
         chips: facts::chips(run, &view, &discards),
         metric_title: capitalised(view.metric_title()),
         direction: view.direction_words(),
@@ -125,14 +127,7 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, askama::Error> {
             .flatten(),
         forest_start: forest::draw(&view, FULL, "forest").1.sentence(),
         rows: view.rows.iter().enumerate().map(|(index, row)| table_row(&view, index, row, margin)).collect(),
-        flags: wording::flags(&view, verdicts)
-            .into_iter()
-            .map(|(subject, name, message)| FlagLine {
-                subject,
-                name: name.to_owned(),
-                message: Prose::of(message),
-            })
-            .collect(),
+        flags: flags(run, &view),
         ratios: both(&|width, id| ratios::draw(&view, margin, width, id), FULL, "ratio-figure"),
         remarks: remarks(run, &view),
         margin: declared_percent(margin),
@@ -156,7 +151,7 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, askama::Error> {
         reproduce: reproduce(run),
         experiment_text: &run.experiment_text,
         method: method(run, &view),
-        amount: format!("{}.", wording::blocks_sentence(run)),
+        amount: Prose::of(&format!("{}.", wording::blocks_sentence(run))),
     };
     Ok(prose::without_controls(&page.render()?))
 }
@@ -244,6 +239,18 @@ fn verdict_class(view: &View<'_>, row: &Row<'_>) -> &'static str {
         return "none";
     }
     row.comparison.and_then(|comparison| comparison.verdict).map_or("none", Verdict::word)
+}
+
+/// What is damaged first, then the flags.
+fn flags(run: &RunRecord, view: &View<'_>) -> Vec<FlagLine> {
+    let line = |subject: Option<String>, name: &str, message: &str| FlagLine {
+        subject,
+        name: name.to_owned(),
+        message: Prose::of(message),
+    };
+    let defects = run.defects.iter().map(|defect| line(None, "damaged", defect));
+    let flags = wording::flags(view, run.verdicts.as_ref()).into_iter();
+    defects.chain(flags.map(|(subject, name, message)| line(subject, name, message))).collect()
 }
 
 /// What is open, and what the typical ratio does not tell.

@@ -42,6 +42,8 @@ struct RunPart<'a> {
     rehearsal: bool,
     identical_levels: bool,
     finished: bool,
+    ended: Option<&'a str>,
+    defects: &'a [String],
 }
 
 #[derive(Serialize)]
@@ -126,6 +128,8 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, serde_json::Error> {
             rehearsal: plan.quick,
             identical_levels: plan.identical_levels,
             finished: run.finished,
+            ended: run.ended.as_deref(),
+            defects: &run.defects,
         },
         metric: MetricPart {
             name: view.metric,

@@ -4,12 +4,13 @@
 //! computed in this crate: what it works out itself are positions on a page, and the percentiles that are read off
 //! the recorded latency histograms.
 //!
-//! Whatever came from outside (names, tool output, host names) is data: it is escaped in HTML and stripped of control
-//! characters on the terminal.
+//! Whatever came from outside (names, tool output, host names) is data: it is escaped in HTML, and what a terminal would
+//! act upon is shown instead.
 
 mod environment;
 mod figures;
 mod html;
+mod ink;
 mod json;
 mod latency;
 mod svg;
@@ -17,6 +18,7 @@ mod text;
 mod view;
 mod wording;
 
+pub use ink::{clean, clean_lines, harmless, steers};
 pub use json::REPORT_SCHEMA;
 pub use text::TextStyle;
 

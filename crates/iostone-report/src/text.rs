@@ -1,6 +1,5 @@
 //! The report for the terminal: the answer, the figures, what speaks for and against them, and what to do.
 
-mod ink;
 mod sparkline;
 mod table;
 mod wrap;
@@ -8,9 +7,9 @@ mod wrap;
 use iostone_model::run::RunRecord;
 use iostone_model::verdict::Verdicts;
 
+use crate::ink::{Ink, clean, dye};
 use crate::view::View;
-use crate::{environment, wording};
-use ink::{Ink, clean, dye};
+use crate::{environment, ink, wording};
 use wrap::{hang, wrap};
 
 /// How text is laid out on a terminal.
@@ -73,6 +72,11 @@ impl Page {
         self.add(lines.join("\n"));
     }
 
+    /// A sentence that must not be passed over.
+    fn heed(&self, sentence: &str) -> String {
+        hang(&clean(sentence), self.width, &format!("{} ", dye(Ink::Caution, "!")), "  ")
+    }
+
     fn finish(self, style: TextStyle) -> String {
         ink::render(&format!("{}\n", self.paragraphs.join("\n\n")), style.colour)
     }
@@ -83,7 +87,14 @@ pub(crate) fn write_run(run: &RunRecord, style: TextStyle) -> String {
     let view = View::of_run(run);
     let experiment = &run.plan.experiment;
     let mut page = Page::new(style);
-    page.add(dye(Ink::Bold, &wrap(&clean(&wording::headline(run)), page.width)));
+    let mut answer = dye(Ink::Bold, &wrap(&clean(&wording::headline(run)), page.width));
+    if let Some(ended) = wording::premature_end(run) {
+        answer = format!("{answer}\n{}", dye(Ink::Caution, &wrap(&clean(&ended), page.width)));
+    }
+    page.add(answer);
+    let defects: Vec<String> =
+        run.defects.iter().map(|defect| page.heed(&format!("damaged: {defect}"))).collect();
+    page.add(defects.join("\n"));
     let decide = &experiment.decide;
     let terms = wording::terms(&view, decide.margin.0, decide.confidence.0);
     let subject = format!("{}: {terms}", clean(&experiment.name));
@@ -123,8 +134,7 @@ fn add_conclusions(page: &mut Page, view: &View<'_>, verdicts: Option<&Verdicts>
         .into_iter()
         .map(|(subject, name, message)| {
             let subject = subject.map(|name| format!("{name}: ")).unwrap_or_default();
-            let mark = dye(Ink::Caution, "!");
-            hang(&clean(&format!("{subject}{name}: {message}")), page.width, &format!("{mark} "), "  ")
+            page.heed(&format!("{subject}{name}: {message}"))
         })
         .collect();
     page.add(flags.join("\n"));
@@ -176,6 +186,6 @@ fn scope(run: &RunRecord) -> String {
     let blocks = wording::blocks_sentence(run);
     let scope = run.verdicts.as_ref().map(|v| v.scope.as_str()).unwrap_or_default();
     let scope = if scope.is_empty() { String::new() } else { format!("; {scope}") };
-    let open = if run.finished { "" } else { " The run has not ended and can be resumed." };
+    let open = if run.finished { "" } else { " The run is unfinished and can be resumed." };
     format!("{blocks}{scope}.{open}")
 }

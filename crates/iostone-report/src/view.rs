@@ -44,7 +44,7 @@ pub(crate) struct Point<'a> {
     pub(crate) record: &'a TrialRecord,
     /// The metric, where the trial has a finite figure for it.
     pub(crate) value: Option<f64>,
-    /// Whether it passed its gates and stands in a block that counts.
+    /// Whether it stands in a block that counts. In an unfit environment those are the blocks with failed gates too.
     pub(crate) counts: bool,
 }
 
@@ -206,7 +206,7 @@ fn points<'a>(run: &'a RunRecord, metric: &str, configuration: &str) -> Vec<Poin
             Point {
                 record,
                 value: record.metrics.get(metric).copied().filter(|value| value.is_finite()),
-                counts: record.valid && block.is_none_or(|block| block.counted),
+                counts: block.is_some_and(|block| block.counted),
             }
         })
         .collect();

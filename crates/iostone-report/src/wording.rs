@@ -13,7 +13,9 @@ const REASONS_NAMED: usize = 3;
 pub(crate) fn headline(run: &RunRecord) -> String {
     if run.plan.quick {
         let went = if run.trials.is_empty() {
-            "nothing has run yet"
+            if run.ended.is_some() { "it ended before its first trial" } else { "nothing has run yet" }
+        } else if !run.finished {
+            "it has not come to its end"
         } else if run.trials.iter().all(|trial| trial.valid) {
             "every step ran, and every trial passed its gates"
         } else {
@@ -22,6 +24,10 @@ pub(crate) fn headline(run: &RunRecord) -> String {
         return format!("A rehearsal with shrunken sizes: {went}. It claims no verdict.");
     }
     match &run.verdicts {
+        // Whatever was concluded from nothing, it is not that more will come by itself.
+        _ if run.trials.is_empty() && run.ended.is_some() => {
+            "No verdict: the run ended before its first trial.".to_owned()
+        }
         Some(verdicts) if !verdicts.headline.is_empty() => verdicts.headline.clone(),
         _ if run.trials.is_empty() => "No verdict: no trial has run yet.".to_owned(),
         _ => {
@@ -30,6 +36,23 @@ pub(crate) fn headline(run: &RunRecord) -> String {
             let done = counted(complete, "block");
             format!("No verdict yet: {done} complete, and none is given before {minimum}.")
         }
+    }
+}
+
+/// Why an unfinished run stopped, where its last session told: "Ended before its time: interrupted."
+pub(crate) fn premature_end(run: &RunRecord) -> Option<String> {
+    let reason = run.ended.as_deref().filter(|_| !run.finished)?;
+    Some(format!("Ended before its time: {}.", reason.trim_end().trim_end_matches('.')))
+}
+
+/// What stopped a finished run before every comparison had its verdict, as a clause. The reasons are those of the
+/// run's journal.
+fn stopped_by(run: &RunRecord) -> Option<&'static str> {
+    match run.ended.as_deref().filter(|_| run.finished)? {
+        "budget of time spent" => Some("stopped by `decide.time`"),
+        "budget of blocks spent" => Some("stopped by `decide.blocks.max`"),
+        "futile" => Some("stopped because more would hardly have brought a verdict"),
+        _ => None,
     }
 }
 
@@ -132,13 +155,16 @@ fn p_value(p: f64) -> String {
     if p < 0.001 { format!("{p:.1e}") } else { format!("{p:.3}") }
 }
 
-/// "11 blocks (22 trials), 1 discarded: steal 7.1 % of CPU time, limit 5 %".
+/// "11 blocks (22 trials), stopped by `decide.time`, 1 discarded: steal 7.1 % of CPU time, limit 5 %".
 pub(crate) fn blocks_sentence(run: &RunRecord) -> String {
     let complete = run.blocks.iter().filter(|block| block.counted).count() as u64;
     let discarded: Vec<String> = discards(run).into_iter().map(|discard| discard.reason).collect();
     let is_counted = |number: u32| run.blocks.iter().any(|block| block.number == number && block.counted);
     let trials = run.trials.iter().filter(|trial| is_counted(trial.block)).count() as u64;
     let mut sentence = format!("{} ({})", counted(complete, "block"), counted(trials, "trial"));
+    if let Some(clause) = stopped_by(run) {
+        sentence = format!("{sentence}, {clause}");
+    }
     if !discarded.is_empty() {
         let mut reasons = discarded.clone();
         reasons.sort();

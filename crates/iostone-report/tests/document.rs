@@ -46,6 +46,24 @@ fn a_discarded_block_says_why() {
 }
 
 #[test]
+fn how_a_run_ended_and_what_is_damaged_are_told() {
+    let document = read(&scenes::unfit());
+    assert_eq!(document["run"]["ended"], "budget of time spent");
+    assert_eq!(
+        document["run"]["defects"],
+        serde_json::json!(["trial 17 is missing though the journal has it"])
+    );
+    let trials = document["configurations"][0]["trials"].as_array().unwrap();
+    assert!(trials.iter().all(|trial| trial["counted"] == true));
+    assert!(trials.iter().any(|trial| trial["valid"] == false));
+    let document = read(&scenes::empty());
+    assert_eq!(
+        (&document["run"]["ended"], &document["run"]["defects"]),
+        (&Value::Null, &serde_json::json!([]))
+    );
+}
+
+#[test]
 fn figures_that_are_none_become_null() {
     let document = read(&scenes::hostile());
     let trials =

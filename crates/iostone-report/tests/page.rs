@@ -129,6 +129,30 @@ fn a_rehearsal_shows_no_verdict() {
 }
 
 #[test]
+fn a_page_tells_of_a_failed_and_of_a_damaged_run() {
+    let page = html(&scenes::failed()).unwrap();
+    balanced(&page);
+    assert!(page.contains("Ended before its time: the workload failed under <code>on</code>"));
+    assert!(page.contains("it has not come to its end") && !page.contains("every step"));
+    let page = html(&scenes::unfit()).unwrap();
+    assert!(page.contains("trial 17 is missing though the journal has it"));
+    assert!(page.contains("stopped by <code>decide.time</code>"));
+    let sparkline = page.split("class=\"series").nth(1).unwrap().split("points=\"").nth(1).unwrap();
+    assert_eq!(sparkline.split('"').next().unwrap().split(' ').count(), 8, "one point a counted trial");
+}
+
+#[test]
+fn ticks_are_free_of_the_noise_of_binary_fractions() {
+    for (name, make) in scenes::ALL {
+        let page = html(&make()).unwrap();
+        for label in page.split("<text class=\"tick\"").skip(1).filter_map(|rest| rest.split_once("</text>"))
+        {
+            assert!(!label.0.contains("00000") && !label.0.contains("99999"), "{name}: {}", label.0);
+        }
+    }
+}
+
+#[test]
 fn the_script_is_small() {
     let page = html(&scenes::empty()).unwrap();
     let script = page.split_once("<script>").unwrap().1.split_once("</script>").unwrap().0;

@@ -63,6 +63,51 @@ fn a_run_without_verdicts_says_why() {
 }
 
 #[test]
+fn a_run_that_failed_says_so_below_its_headline() {
+    insta::assert_snapshot!(text(&scenes::failed(), TextStyle::default()));
+    let mut unbegun = scenes::empty();
+    unbegun.ended = Some("the workload failed under `on`: `sh` ended with status 3".to_owned());
+    for quick in [false, true] {
+        unbegun.plan.quick = quick;
+        let written = text(&unbegun, TextStyle::default());
+        assert!(written.contains("ended before its first trial"), "{written}");
+        assert!(written.contains("Ended before its time: the workload failed under `on`"), "{written}");
+        assert!(!written.contains("has run yet"), "{written}");
+    }
+}
+
+#[test]
+fn what_is_damaged_what_stopped_it_and_every_trial_kept_are_shown() {
+    let written = text(&scenes::unfit(), TextStyle::default());
+    let bars = |line: &str| line.chars().filter(|c| ('▁'..='▇').contains(c)).count();
+    assert_eq!(written.lines().map(bars).filter(|bars| *bars > 0).collect::<Vec<_>>(), [8, 8], "{written}");
+    insta::assert_snapshot!(written);
+}
+
+#[test]
+fn what_stopped_a_run_is_said_with_its_blocks() {
+    let mut run = scenes::undecided();
+    for (reason, clause) in [
+        ("budget of time spent", "8 blocks (16 trials), stopped by `decide.time`;"),
+        ("budget of blocks spent", "8 blocks (16 trials), stopped by `decide.blocks.max`;"),
+        ("futile", "8 blocks (16 trials), stopped because more would"),
+        ("decided", "8 blocks (16 trials);"),
+    ] {
+        run.ended = Some(reason.to_owned());
+        let written = text(&run, TextStyle { width: 200, colour: false });
+        assert!(written.contains(clause), "{reason}:\n{written}");
+    }
+}
+
+#[test]
+fn a_small_margin_is_written_exactly() {
+    let mut run = scenes::undecided();
+    run.plan.experiment.decide.margin.0 = 0.000_01;
+    let written = text(&run, TextStyle::default());
+    assert!(written.contains("margin 0.001\u{a0}%"), "{written}");
+}
+
+#[test]
 fn identical_levels_tell_the_noise_of_the_machine() {
     insta::assert_snapshot!(text(&scenes::identical(), TextStyle::default()));
 }

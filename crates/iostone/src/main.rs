@@ -22,8 +22,15 @@ fn main() -> std::process::ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             // clap prints help and version to stdout, usage errors to stderr.
-            let _ = error.print();
-            return if error.use_stderr() { ExitCode::Usage } else { ExitCode::Success }.into();
+            let printed = error.print();
+            return match printed {
+                _ if error.use_stderr() => ExitCode::Usage,
+                Err(unwritten) if unwritten.kind() != std::io::ErrorKind::BrokenPipe => {
+                    printed_in_vain(&mut Printer::new(false), unwritten)
+                }
+                _ => ExitCode::Success,
+            }
+            .into();
         }
     };
     let mut printer = Printer::new(cli.quiet);
@@ -40,11 +47,21 @@ fn main() -> std::process::ExitCode {
         Command::Schema => commands::schema::schema(&mut printer),
         Command::Agent => commands::agent::agent(),
     };
-    match result {
-        Ok(code) => code.into(),
-        Err(error) => {
-            printer.error(&error);
-            exit_code::of_error(&error).into()
+    let code = result.unwrap_or_else(|error| {
+        printer.error(&error);
+        exit_code::of_error(&error)
+    });
+    match printer.unwritten() {
+        Some(unwritten) => {
+            let failure = printed_in_vain(&mut printer, unwritten);
+            if code == ExitCode::Success { failure } else { code }.into()
         }
+        None => code.into(),
     }
+}
+
+/// Says that what was asked for did not all arrive on standard output.
+fn printed_in_vain(printer: &mut Printer, unwritten: std::io::Error) -> ExitCode {
+    printer.error(&anyhow::Error::new(unwritten).context("writing to standard output"));
+    ExitCode::Failure
 }

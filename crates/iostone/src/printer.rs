@@ -6,13 +6,15 @@ use std::io::{IsTerminal, Write};
 use annotate_snippets::{AnnotationKind, Group, Level, Patch, Renderer, Snippet};
 use anstyle::{AnsiColor, Style};
 use iostone_model::diagnostic::Diagnostic;
-use iostone_report::TextStyle;
+use iostone_report::{TextStyle, clean, clean_lines, harmless, steers};
 
 use crate::exit_code::FileErrors;
 
-/// Where everything that people or programs read goes through.
+/// Where everything that people or programs read goes through. Text from outside (names in a file, the output of
+/// programs, paths) cannot steer the terminal: what would is shown instead.
 pub(crate) struct Printer {
     quiet: bool,
+    unwritten: Option<std::io::Error>,
 }
 
 /// The width of text where the terminal's is not known.
@@ -20,20 +22,33 @@ const USUAL_WIDTH: u16 = 80;
 
 impl Printer {
     pub(crate) fn new(quiet: bool) -> Self {
-        Self { quiet }
+        Self { quiet, unwritten: None }
     }
 
-    /// Data: what the command was asked for. A reader that has gone away (`| head`) is no error.
-    #[expect(clippy::unused_self, reason = "every output goes through the printer, however little it needs")]
+    /// Data: what the command was asked for. A reader that has gone away (`| head`) is no error; any other failure to
+    /// write is kept for [`Self::unwritten`].
+    ///
+    /// Only the styles of [`bold`] and of reports pass as such. Text from outside within it should have been through
+    /// [`clean`], which also keeps it on its line.
     pub(crate) fn data(&mut self, text: &str) {
         let mut stdout = anstream::stdout();
-        let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+        let written = stdout.write_all(harmless(text).as_bytes()).and_then(|()| stdout.flush());
+        if let Err(error) = written
+            && error.kind() != std::io::ErrorKind::BrokenPipe
+        {
+            self.unwritten.get_or_insert(error);
+        }
+    }
+
+    /// Why some of the data could not be written, if that is so.
+    pub(crate) fn unwritten(&mut self) -> Option<std::io::Error> {
+        self.unwritten.take()
     }
 
     /// A line about what is going on; silent with `--quiet`.
     pub(crate) fn note(&mut self, text: impl Display) {
         if !self.quiet {
-            let _ = writeln!(anstream::stderr(), "{text}");
+            let _ = writeln!(anstream::stderr(), "{}", clean_lines(&text.to_string()));
         }
     }
 
@@ -41,7 +56,7 @@ impl Printer {
     #[expect(clippy::unused_self, reason = "every output goes through the printer, however little it needs")]
     pub(crate) fn warning(&mut self, text: impl Display) {
         let style = AnsiColor::Yellow.on_default().bold();
-        let _ = writeln!(anstream::stderr(), "{style}warning{style:#}: {text}");
+        let _ = writeln!(anstream::stderr(), "{style}warning{style:#}: {}", clean_lines(&text.to_string()));
     }
 
     /// What ended the command. Errors in a file were shown when they were found.
@@ -51,15 +66,16 @@ impl Printer {
             return;
         }
         let style = AnsiColor::Red.on_default().bold();
-        let _ = writeln!(anstream::stderr(), "{style}error{style:#}: {}", chain(error));
+        let _ = writeln!(anstream::stderr(), "{style}error{style:#}: {}", clean_lines(&chain(error)));
     }
 
     /// Errors in a file, each with its place underlined.
     #[expect(clippy::unused_self, reason = "every output goes through the printer, however little it needs")]
     pub(crate) fn diagnostics(&mut self, file: &str, source: &str, diagnostics: &[Diagnostic]) {
         let mut stderr = anstream::stderr();
+        let (file, source) = (clean(file), without_controls(source));
         for diagnostic in diagnostics {
-            let _ = writeln!(stderr, "{}\n", render(file, source, diagnostic));
+            let _ = writeln!(stderr, "{}\n", render(&file, &source, &cleaned(diagnostic)));
         }
     }
 
@@ -100,6 +116,31 @@ pub(crate) fn bold(text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
+/// A file's text with nothing that steers a terminal, and every other character at the same byte: places stay right.
+fn without_controls(source: &str) -> String {
+    let substitute = |character: char| match (character, character.len_utf8()) {
+        ('\n' | '\r' | '\t', _) => character,
+        _ if !steers(character) => character,
+        (_, 1) => '?',
+        (_, 2) => '\u{bf}',
+        _ => '\u{fffd}',
+    };
+    source.chars().map(substitute).collect()
+}
+
+/// A diagnostic whose words, which quote the file, are safe to show.
+fn cleaned(diagnostic: &Diagnostic) -> Diagnostic {
+    let mut cleaned = diagnostic.clone();
+    cleaned.message = clean(&cleaned.message);
+    for label in &mut cleaned.labels {
+        label.text = clean(&label.text);
+    }
+    for text in cleaned.notes.iter_mut().chain(&mut cleaned.fix) {
+        *text = clean_lines(text);
+    }
+    cleaned
+}
+
 fn render(file: &str, source: &str, diagnostic: &Diagnostic) -> String {
     let mut group = Group::with_title(Level::ERROR.primary_title(&diagnostic.message).id(&diagnostic.code));
     if diagnostic.labels.is_empty() {
@@ -126,4 +167,17 @@ fn render(file: &str, source: &str, diagnostic: &Diagnostic) -> String {
         report.push(Group::with_title(Level::HELP.secondary_title("did you mean")).element(patch));
     }
     Renderer::styled().render(&report)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_in_a_file_stay_right_whatever_it_holds() {
+        let source = "a = \"\u{1b}\u{9b}\u{202e}\u{7f}ü日\"\r\n\tb = 1\n";
+        let safe = without_controls(source);
+        assert_eq!(safe, "a = \"?\u{bf}\u{fffd}?ü日\"\r\n\tb = 1\n");
+        assert_eq!(safe.len(), source.len());
+    }
 }

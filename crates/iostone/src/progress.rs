@@ -6,6 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use iostone_lab::{Observer, Progress};
 use iostone_model::experiment::Experiment;
 use iostone_model::metric::Unit;
+use iostone_report::clean;
 
 use crate::printer::Printer;
 
@@ -33,7 +34,8 @@ impl<'a> RunProgress<'a> {
             bar.enable_steady_tick(Duration::from_millis(200));
             bar
         });
-        let width = experiment.configurations.iter().map(|c| c.name.chars().count()).max().unwrap_or(0);
+        let width =
+            experiment.configurations.iter().map(|c| clean(&c.name).chars().count()).max().unwrap_or(0);
         Self { printer, bar, metric: experiment.decide.metric.clone(), unit, width, block: 0 }
     }
 
@@ -77,10 +79,11 @@ impl Observer for RunProgress<'_> {
         match progress {
             Progress::Checked { notes } => {
                 for note in notes {
-                    self.line(&format!("  {note}"));
+                    self.line(&format!("  {}", clean(note)));
                 }
             }
             Progress::WarmUp { configuration } => {
+                let configuration = clean(configuration);
                 self.doing(format!("warming up: {configuration}"));
                 if self.bar.is_none() {
                     self.line(&format!("warm-up   {configuration}"));
@@ -88,7 +91,7 @@ impl Observer for RunProgress<'_> {
             }
             Progress::TrialBegun { block, configuration } => {
                 self.block = block;
-                self.doing(format!("block {block}: {configuration}"));
+                self.doing(format!("block {block}: {}", clean(configuration)));
             }
             Progress::TrialRecorded { record, blocks, at_most, .. } => {
                 let figure = record
@@ -98,14 +101,14 @@ impl Observer for RunProgress<'_> {
                 let left = at_most
                     .map(|time| format!("  at most {} left", in_words(time)))
                     .unwrap_or_default();
-                let failed: Vec<&str> =
-                    record.gates.iter().filter(|gate| !gate.passed).map(|gate| gate.message.as_str()).collect();
+                let failed: Vec<String> =
+                    record.gates.iter().filter(|gate| !gate.passed).map(|gate| clean(&gate.message)).collect();
                 let doubt = if failed.is_empty() { String::new() } else { format!("  ! {}", failed.join("; ")) };
                 let width = self.width;
                 self.line(&format!(
                     "block {:<3} {:<width$}  {:>12}{doubt}{}",
                     self.block,
-                    record.configuration,
+                    clean(&record.configuration),
                     figure,
                     if doubt.is_empty() { left.as_str() } else { "" }
                 ));
@@ -115,7 +118,10 @@ impl Observer for RunProgress<'_> {
                 }
             }
             Progress::BlockDiscarded { reason } => {
-                self.line(&format!("          block discarded, another takes its place: {reason}"));
+                self.line(&format!(
+                    "          block discarded, another takes its place: {}",
+                    clean(reason)
+                ));
             }
             Progress::Unfit { failed, begun } => self.line(&format!(
                 "          {failed} of {begun} blocks failed a gate: this environment is unfit; all blocks are kept"

@@ -1,28 +1,64 @@
-//! Finds the run that somebody means: by path, by name, by id, or the latest.
+//! Finds the runs there are, and the one that somebody means: by path, by name, by id, or the latest.
 
+use std::fs;
+use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use iostone_lab::list_runs;
+use iostone_lab::{RunListing, list_runs};
 
 use crate::printer::Printer;
 
-/// Finds a run. `named` is a path, a directory's name below `parent`, a part of one that fits one run only, or
-/// `latest`. Damaged runs are warned of, because one of them may be meant.
-pub(crate) fn find(parent: &Path, named: &str, printer: &mut Printer) -> Result<PathBuf> {
-    for direct in [PathBuf::from(named), parent.join(named)] {
-        if direct.join("plan.json").exists() {
-            return Ok(direct);
-        }
-    }
+/// The runs below a directory, newest last, and whether there are more that cannot be read. Those are warned of, each
+/// with the reason, because one of them may be meant.
+pub(crate) fn all(parent: &Path, printer: &mut Printer) -> Result<(Vec<RunListing>, bool)> {
     let (runs, damaged) = list_runs(parent)?;
     for error in &damaged {
         printer.warning(error);
     }
+    let unreadable = unreadable(parent);
+    for (path, error) in &unreadable {
+        printer.warning(format_args!("`{}` cannot be read: {error}", path.display()));
+    }
+    Ok((runs, !(damaged.is_empty() && unreadable.is_empty())))
+}
+
+/// Directories that may hold a run, but do not let themselves be looked into: somebody else's, mostly.
+fn unreadable(parent: &Path) -> Vec<(PathBuf, Error)> {
+    let Ok(entries) = fs::read_dir(parent) else { return Vec::new() };
+    let mut unreadable: Vec<(PathBuf, Error)> = entries
+        .filter_map(Result::ok)
+        .filter_map(|entry| Some((entry.path(), is_run(&entry.path()).err()?)))
+        .collect();
+    unreadable.sort_by(|(left, _), (right, _)| left.cmp(right));
+    unreadable
+}
+
+/// Whether a path is that of a run. Files beside the runs are none.
+fn is_run(path: &Path) -> Result<bool, Error> {
+    match path.join("plan.json").try_exists() {
+        Err(error) if error.kind() == ErrorKind::NotADirectory => Ok(false),
+        found => found,
+    }
+}
+
+/// Finds a run. `named` is a path, a directory's name below `parent`, a part of one that fits one run only, or
+/// `latest`.
+pub(crate) fn find(parent: &Path, named: &str, printer: &mut Printer) -> Result<PathBuf> {
+    for direct in [PathBuf::from(named), parent.join(named)] {
+        match is_run(&direct) {
+            Ok(true) => return Ok(direct),
+            Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+                bail!("`{}` cannot be read: {error}", direct.display())
+            }
+            _ => {}
+        }
+    }
+    let (runs, more) = all(parent, printer)?;
     if named == "latest" {
         return match runs.last() {
             Some(run) => Ok(parent.join(&run.directory)),
-            None if !damaged.is_empty() => bail!("no run in `{}` can be read", parent.display()),
+            None if more => bail!("no run in `{}` can be read", parent.display()),
             None => bail!("there is no run in `{}` yet; make one with `iostone demo`", parent.display()),
         };
     }

@@ -33,7 +33,7 @@ pub(super) fn chips(run: &RunRecord, view: &View<'_>, discards: &[Discard]) -> V
         chips.push(heed("rehearsal: no verdict"));
     }
     if !run.finished {
-        chips.push(heed("not ended, can be resumed"));
+        chips.push(heed("unfinished, can be resumed"));
     }
     if run.plan.identical_levels {
         chips.push(plain("identical levels: measures noise".to_owned()));

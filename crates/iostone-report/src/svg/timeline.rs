@@ -41,7 +41,7 @@ pub(crate) fn draw(view: &View<'_>, width: f64, id: &str) -> Option<(String, usi
     }
     let bottom = height - AXIS_HEIGHT;
     for tick in horizontal.ticks(if width < NARROW { 4 } else { 10 }) {
-        let label = format!("{tick}\u{a0}s");
+        let label = format!("{}\u{a0}s", figures::round_number(tick));
         drawing.text("tick", (horizontal.at(tick).min(width - 18.0), bottom + 18.0), Anchor::Middle, &label);
     }
     let names: Vec<&str> = panels.iter().map(|(_, row, _)| row.name).collect();

@@ -4,9 +4,9 @@ use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Tab
 
 use iostone_model::verdict::{Comparison, Verdict};
 
-use super::ink::{Ink, clean, dye};
 use super::sparkline;
 use crate::figures::{NO_FIGURE, figure, percent, range, ratio};
+use crate::ink::{Ink, clean, dye};
 use crate::view::{Row, View};
 use crate::wording::verdict_words;
 

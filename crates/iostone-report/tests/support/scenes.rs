@@ -177,15 +177,41 @@ pub(crate) fn undecided() -> RunRecord {
 /// Begun, not judged yet.
 pub(crate) fn no_verdict() -> RunRecord {
     let mut run = run(&Scene { blocks: 2, discarded: Vec::new(), ..Scene::barrier() });
-    run.finished = false;
+    (run.finished, run.ended) = (false, None);
     run
 }
 
 /// Nothing has run.
 pub(crate) fn empty() -> RunRecord {
     let mut run = run(&Scene { blocks: 0, discarded: Vec::new(), question: None, ..Scene::barrier() });
-    run.finished = false;
+    (run.finished, run.ended) = (false, None);
     run
+}
+
+/// A rehearsal whose first trial failed.
+pub(crate) fn failed() -> RunRecord {
+    let scene = Scene { blocks: 1, discarded: vec![0], ..Scene::barrier() };
+    let mut run = judged(&scene, 1.2, "A rehearsal: every step worked once, in small; it claims no verdict.");
+    run.plan.quick = true;
+    run.trials.truncate(1);
+    let reason =
+        "the workload failed under `on`: `sh` ended with status 3, saying: \u{1b}[2Jno <b>frobnicator";
+    (run.finished, run.ended) = (false, Some(reason.to_owned()));
+    run
+}
+
+/// Half of the blocks failed a gate, so all are kept; the time was up, and a trial has been lost since.
+pub(crate) fn unfit() -> RunRecord {
+    let scene = Scene { blocks: 8, discarded: vec![0, 2, 4, 6], ..Scene::barrier() };
+    let mut raw = run(&scene);
+    for block in &mut raw.blocks {
+        block.counted = true;
+    }
+    raw.ended = Some("budget of time spent".to_owned());
+    raw.defects = vec!["trial 17 is missing though the journal has it".to_owned()];
+    let verdicts =
+        judged(&Scene { discarded: Vec::new(), ..scene }, 1.2, "off is 4.3 times as fast as on.").verdicts;
+    RunRecord { verdicts, ..raw }
 }
 
 /// One block of a rehearsal; its verdict must not be shown.
@@ -329,12 +355,14 @@ pub(crate) fn strata() -> RunRecord {
 pub(crate) type NamedScene = (&'static str, fn() -> RunRecord);
 
 /// Every scene.
-pub(crate) const ALL: [NamedScene; 12] = [
+pub(crate) const ALL: [NamedScene; 14] = [
     ("barrier", barrier),
     ("five", five),
     ("undecided", undecided),
     ("no_verdict", no_verdict),
     ("empty", empty),
+    ("failed", failed),
+    ("unfit", unfit),
     ("quick", quick),
     ("command", command),
     ("twelve", twelve),

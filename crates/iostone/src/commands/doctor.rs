@@ -9,6 +9,7 @@ use iostone_lab::Link;
 use iostone_machine::toolbox::TOOLS;
 use iostone_machine::{InProcess, StopFlag};
 use iostone_model::environment::Environment;
+use iostone_report::clean;
 use serde::Serialize;
 
 use crate::cli::DoctorArguments;
@@ -133,7 +134,7 @@ fn tools(environment: &Environment) -> Vec<Finding> {
                 ..finding(
                     tool.name,
                     if tool.needed_for_ext4 { State::Missing } else { State::Limited },
-                    format!("not installed; it {}", tool.purpose),
+                    format!("not installed ({})", tool.purpose),
                 )
             },
         })
@@ -176,7 +177,7 @@ fn cgroups(environment: &Environment) -> Finding {
 fn in_text(diagnosis: &Diagnosis) -> Result<String, std::fmt::Error> {
     let mut text = String::new();
     for (label, value) in &diagnosis.machine {
-        writeln!(text, "{label:<16} {value}")?;
+        writeln!(text, "{label:<16} {}", clean(value))?;
     }
     text.push('\n');
     for finding in &diagnosis.findings {
@@ -185,7 +186,7 @@ fn in_text(diagnosis: &Diagnosis) -> Result<String, std::fmt::Error> {
             State::Limited => "-",
             State::Missing => "!",
         };
-        writeln!(text, "{mark} {:<16} {}", finding.name, finding.found)?;
+        writeln!(text, "{mark} {:<16} {}", finding.name, clean(&finding.found))?;
         for blocked in &finding.blocks {
             writeln!(text, "  {:<16} blocks {blocked}", "")?;
         }
@@ -194,12 +195,35 @@ fn in_text(diagnosis: &Diagnosis) -> Result<String, std::fmt::Error> {
         }
     }
     let count = |state: State| diagnosis.findings.iter().filter(|finding| finding.state == state).count();
-    let verdict = match (count(State::Missing), count(State::Limited)) {
-        (0, 0) => "Everything is there.".to_owned(),
-        (0, limited) => format!("Everything needed is there; {limited} of the rest would tell more."),
-        (1, _) => "One thing is missing.".to_owned(),
-        (missing, _) => format!("{missing} things are missing."),
-    };
-    writeln!(text, "\n{verdict}")?;
+    writeln!(text, "\n{}", verdict(count(State::Missing), count(State::Limited)))?;
     Ok(text)
+}
+
+/// How it stands in a sentence or two: what is marked `!` counts as missing, what is marked `-` is counted apart.
+fn verdict(missing: usize, limited: usize) -> String {
+    let needed = match missing {
+        0 if limited == 0 => return "Everything is there.".to_owned(),
+        0 => "Everything needed is there.".to_owned(),
+        1 => "One thing is missing.".to_owned(),
+        several => format!("{several} things are missing."),
+    };
+    match limited {
+        0 => needed,
+        1 => format!("{needed} One more would help."),
+        several => format!("{needed} {several} more would help."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_sentence_agrees_with_the_marks() {
+        assert_eq!(verdict(0, 0), "Everything is there.");
+        assert_eq!(verdict(0, 1), "Everything needed is there. One more would help.");
+        assert_eq!(verdict(1, 0), "One thing is missing.");
+        assert_eq!(verdict(1, 2), "One thing is missing. 2 more would help.");
+        assert_eq!(verdict(3, 1), "3 things are missing. One more would help.");
+    }
 }

@@ -8,6 +8,7 @@ use iostone_lab::{Estimate, estimate};
 use iostone_model::experiment::{Configuration, Workload};
 use iostone_model::run::Plan;
 use iostone_model::units::Bytes;
+use iostone_report::clean;
 use iostone_stack::{PlannedStep, plan_steps};
 use serde::Serialize;
 
@@ -144,16 +145,16 @@ fn in_text(
 ) -> Result<String, std::fmt::Error> {
     let experiment = &plan.experiment;
     let mut text = String::new();
-    writeln!(text, "{}", bold(experiment.question.as_deref().unwrap_or(&experiment.name)))?;
-    writeln!(text, "would run in {}, seed {}\n", directory.display(), plan.seed)?;
+    writeln!(text, "{}", bold(&clean(experiment.question.as_deref().unwrap_or(&experiment.name))))?;
+    writeln!(text, "would run in {}, seed {}\n", clean(&directory.display().to_string()), plan.seed)?;
     for ConfigurationSteps { name, steps } in configurations {
         let baseline = plan.experiment.configurations.iter().any(|configuration| {
             configuration.name == **name
                 && experiment.compared_level(configuration) == experiment.baseline_level
         });
-        writeln!(text, "{}{}", bold(name), if baseline { " (baseline)" } else { "" })?;
+        writeln!(text, "{}{}", bold(&clean(name)), if baseline { " (baseline)" } else { "" })?;
         for step in steps {
-            writeln!(text, "  {:<10} {}", step.layer, step.text)?;
+            writeln!(text, "  {:<10} {}", clean(&step.layer), clean(&step.text))?;
         }
         text.push('\n');
     }

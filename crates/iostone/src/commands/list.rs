@@ -1,40 +1,56 @@
 //! `iostone list`: the runs there are.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use anyhow::Result;
-use iostone_lab::list_runs;
+use iostone_lab::{RunListing, read_run};
+use iostone_report::clean;
 
 use crate::cli::ListArguments;
 use crate::exit_code::ExitCode;
 use crate::printer::{Printer, bold};
+use crate::runs;
 
 pub(crate) fn list(arguments: &ListArguments, printer: &mut Printer) -> Result<ExitCode> {
     let parent = &arguments.runs.runs;
-    let (runs, damaged) = list_runs(parent)?;
-    for error in &damaged {
-        printer.warning(error);
-    }
+    let (runs, more) = runs::all(parent, printer)?;
     if arguments.json {
         printer.data(&format!("{}\n", serde_json::to_string_pretty(&runs)?));
         return Ok(ExitCode::Success);
     }
-    if runs.is_empty() && damaged.is_empty() {
+    if runs.is_empty() && !more {
         printer.note(format_args!("no run in `{}` yet; make one with `iostone demo`", parent.display()));
     }
     let mut text = String::new();
     for run in &runs {
+        let directory = clean(&run.directory);
         let state = if run.finished {
             String::new()
         } else {
-            format!("  (unfinished: `iostone run --resume {}` goes on with it)", run.directory)
+            format!("  (unfinished: `iostone run --resume {directory}` goes on with it)")
         };
         let plural = if run.trials == 1 { "trial" } else { "trials" };
-        writeln!(text, "{}  {} {plural}{state}", bold(&run.directory), run.trials)?;
-        if let Some(headline) = &run.headline {
-            writeln!(text, "  {headline}")?;
+        writeln!(text, "{}  {} {plural}{state}", bold(&directory), run.trials)?;
+        let mut lines: Vec<String> = ending(run).into_iter().collect();
+        if run.finished || lines.is_empty() || has_complete_block(parent, run) {
+            lines.extend(run.headline.clone());
+        }
+        for line in lines {
+            writeln!(text, "  {}", clean(&line))?;
         }
     }
     printer.data(&text);
     Ok(ExitCode::Success)
+}
+
+/// Why an unfinished run is not at work any more, where its last session told.
+fn ending(run: &RunListing) -> Option<String> {
+    let reason = run.ended.as_deref().filter(|_| !run.finished)?;
+    Some(if reason == "interrupted" { reason.to_owned() } else { format!("failed: {reason}") })
+}
+
+/// Without one, what was concluded says nothing that the reason of the end does not.
+fn has_complete_block(parent: &Path, run: &RunListing) -> bool {
+    read_run(&parent.join(&run.directory)).is_ok_and(|record| record.blocks.iter().any(|block| block.counted))
 }

@@ -8,6 +8,7 @@ use iostone_model::metric;
 use iostone_model::run::RunRecord;
 use iostone_model::trial::TrialRecord;
 use iostone_model::units::Bytes;
+use iostone_report::{clean, clean_lines};
 
 use crate::cli::ShowArguments;
 use crate::exit_code::ExitCode;
@@ -19,7 +20,7 @@ pub(crate) fn show(arguments: &ShowArguments, printer: &mut Printer) -> Result<E
     match arguments.trial {
         Some(number) => {
             let Some(trial) = run.trials.iter().find(|trial| trial.number == number) else {
-                bail!("run {} has no trial {number}; it has {}", run.directory, run.trials.len());
+                bail!("run {} has no trial {number}; it has {}", clean(&run.directory), run.trials.len());
             };
             if arguments.json {
                 printer.data(&format!("{}\n", serde_json::to_string_pretty(trial)?));
@@ -36,15 +37,29 @@ pub(crate) fn show(arguments: &ShowArguments, printer: &mut Printer) -> Result<E
 fn all_trials(run: &RunRecord) -> Result<String, std::fmt::Error> {
     let mut text = String::new();
     let decide = &run.plan.experiment.decide;
-    writeln!(text, "{}", bold(&run.directory))?;
+    writeln!(text, "{}", bold(&clean(&run.directory)))?;
     if let Some(question) = &run.plan.experiment.question {
-        writeln!(text, "{question}")?;
+        writeln!(text, "{}", clean(question))?;
     }
     let state = if run.finished { "finished" } else { "unfinished" };
-    writeln!(text, "{state}, seed {}, metric {}\n", run.plan.seed, decide.metric)?;
-    let width = run.trials.iter().map(|trial| trial.configuration.chars().count()).max().unwrap_or(0).max(13);
-    writeln!(text, "trial  block  {:<width$}  {:>12}  steal  remarks", "configuration", decide.metric)?;
-    for trial in &run.trials {
+    writeln!(text, "{state}, seed {}, metric {}", run.plan.seed, clean(&decide.metric))?;
+    if let Some(reason) = &run.ended {
+        let ended = if run.finished { "ended" } else { "ended before its time" };
+        writeln!(text, "{ended}: {}", clean(reason))?;
+    }
+    for defect in &run.defects {
+        writeln!(text, "! damaged: {}", clean(defect))?;
+    }
+    text.push('\n');
+    let names: Vec<String> = run.trials.iter().map(|trial| clean(&trial.configuration)).collect();
+    let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(13);
+    writeln!(
+        text,
+        "trial  block  {:<width$}  {:>12}   steal  remarks",
+        "configuration",
+        clean(&decide.metric)
+    )?;
+    for (trial, name) in run.trials.iter().zip(&names) {
         let figure = trial
             .metrics
             .get(&decide.metric)
@@ -61,12 +76,11 @@ fn all_trials(run: &RunRecord) -> Result<String, std::fmt::Error> {
             ));
         }
         let line = format!(
-            "{:>5}  {:>5}  {:<width$}  {figure:>12}  {:>4.1}%  {}",
+            "{:>5}  {:>5}  {name:<width$}  {figure:>12}  {:>4.1}\u{a0}%  {}",
             trial.number,
             trial.block + 1,
-            trial.configuration,
             trial.signals.steal * 100.0,
-            remarks.join("; ")
+            clean(&remarks.join("; "))
         );
         writeln!(text, "{}", line.trim_end())?;
     }
@@ -75,24 +89,26 @@ fn all_trials(run: &RunRecord) -> Result<String, std::fmt::Error> {
 
 fn one_trial(trial: &TrialRecord) -> Result<String, std::fmt::Error> {
     let mut text = String::new();
-    writeln!(text, "{}", bold(&format!("trial {}: {}", trial.number, trial.configuration)))?;
+    writeln!(text, "{}", bold(&format!("trial {}: {}", trial.number, clean(&trial.configuration))))?;
     writeln!(
         text,
         "block {}, position {}, started {}\n",
         trial.block + 1,
         trial.position + 1,
-        trial.started_at
+        clean(&trial.started_at)
     )?;
     for (name, value) in &trial.metrics {
         let value = metric::find(name).map_or_else(|| value.to_string(), |metric| metric.unit.format(*value));
-        writeln!(text, "  {name:<16} {value}")?;
+        writeln!(text, "  {:<16} {value}", clean(name))?;
     }
     if let Some(error) = &trial.workload.error {
-        writeln!(text, "  failed: {error}")?;
+        writeln!(text, "  failed: {}", clean(error))?;
     }
     writeln!(text, "\nread back")?;
     for check in &trial.checks {
-        writeln!(text, "  {:<10} {} -> {} ({})", check.layer, check.asked, check.read_back, check.from)?;
+        let [layer, asked, found, from] =
+            [&check.layer, &check.asked, &check.read_back, &check.from].map(|piece| clean(piece));
+        writeln!(text, "  {layer:<10} {asked} -> {found} ({from})")?;
     }
     writeln!(text, "\nserved")?;
     for device in &trial.signals.devices {
@@ -100,26 +116,32 @@ fn one_trial(trial: &TrialRecord) -> Result<String, std::fmt::Error> {
         writeln!(
             text,
             "  {:<10} {} read, {} written, {} flushes ({})",
-            device.name,
+            clean(&device.name),
             Bytes(served.read_bytes).approximate(),
             Bytes(served.written_bytes).approximate(),
             served.flushes,
-            device.role
+            clean(&device.role)
         )?;
     }
     writeln!(text, "\ngates")?;
     for gate in &trial.gates {
-        writeln!(text, "  {} {:<10} {}", if gate.passed { "✓" } else { "!" }, gate.gate, gate.message)?;
+        writeln!(
+            text,
+            "  {} {:<10} {}",
+            if gate.passed { "✓" } else { "!" },
+            clean(&gate.gate),
+            clean(&gate.message)
+        )?;
     }
     writeln!(text, "\nfacts")?;
     for (name, value) in &trial.workload.facts {
-        writeln!(text, "  {name:<16} {value}")?;
+        writeln!(text, "  {:<16} {}", clean(name), clean(value))?;
     }
     for note in &trial.notes {
-        writeln!(text, "  note             {note}")?;
+        writeln!(text, "  note             {}", clean(note))?;
     }
     if let Some(tail) = &trial.workload.stderr_tail {
-        writeln!(text, "\nend of standard error\n{tail}")?;
+        writeln!(text, "\nend of standard error\n{}", clean_lines(tail))?;
     }
     Ok(text)
 }

@@ -174,6 +174,25 @@ fn pipes_get_no_escapes() {
 }
 
 #[test]
+fn output_that_cannot_be_written_is_an_error() {
+    let bench = Bench::new();
+    bench.write("experiment.toml", crate::runs::PROGRAM);
+    let written = [vec!["run", "experiment.toml"], vec!["run", "experiment.toml", "--json"], vec!["list"]];
+    for arguments in written.into_iter().chain(outputs(&bench)).chain([vec!["run", "--help"]]) {
+        let expected = bench.iostone(&arguments);
+        let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+        let said = Said::from(bench.command(&arguments).stdout(full).output().unwrap());
+        if expected.stdout.is_empty() {
+            assert_eq!(said.code, expected.code, "{arguments:?}");
+        } else {
+            assert_eq!((expected.code, said.code), (Some(0), Some(1)), "{arguments:?}");
+            let last = said.stderr.lines().last().unwrap();
+            assert_eq!(last, "error: writing to standard output: No space left on device (os error 28)");
+        }
+    }
+}
+
+#[test]
 fn a_reader_that_has_gone_away_is_no_error() {
     let bench = Bench::new();
     for arguments in outputs(&bench) {

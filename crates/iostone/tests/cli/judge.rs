@@ -145,6 +145,35 @@ fn lower_figures_are_better_where_that_is_said() {
 }
 
 #[test]
+fn times_order_the_trials_as_positions_do() {
+    let with = |write: &dyn Fn(u32, u32) -> String| -> String {
+        let row = |line: &str| {
+            let cells: Vec<&str> = line.split(',').collect();
+            let [block, position] = [cells[0], cells[2]].map(str::parse::<u32>);
+            let (Ok(block), Ok(position)) = (block, position) else { return format!("{line}\n") };
+            [cells[0], cells[1], &write(block, position), cells[3], cells[4]].join(",") + "\n"
+        };
+        blocked().lines().map(row).collect()
+    };
+    let of = |table: String| {
+        judge(table, &[BLOCKED, &["--json"]].concat()).ended_with(0).json()["comparisons"].clone()
+    };
+    let expected = of(blocked());
+    // Across midnight, and in the second form across a change of the offset.
+    let moments = with(&|block, position| format!("2026-10-{:02}T23:5{position}:07.25Z", 10 + block));
+    assert_eq!(of(moments), expected);
+    let shifted = with(&|block, position| match position {
+        0 => format!("2026-10-{:02}T23:59:00+02:00", 10 + block),
+        _ => format!("2026-10-{:02}T23:01:00+01:00", 10 + block),
+    });
+    assert_eq!(of(shifted), expected);
+    let civil = with(&|block, position| format!("2026-10-{:02} 23:5{position}:07", 10 + block));
+    assert_eq!(of(civil), expected);
+    let seconds = with(&|block, position| format!("{}", 1_792_000_000 + 60 * block + position));
+    assert_eq!(of(seconds), expected);
+}
+
+#[test]
 fn tables_of_spreadsheets_are_read() {
     let marked = [b"\xef\xbb\xbf".as_slice(), blocked().as_bytes()].concat();
     assert_eq!(verdict(marked, BLOCKED), "faster");
@@ -247,6 +276,12 @@ fn tables_that_cannot_be_judged_say_where() {
                 .into(),
             plain.to_vec(),
         ),
+        (
+            "a time among positions",
+            line(4, "1,on,2026-11-21T19:40:07Z,1000,1").into(),
+            [plain, &["--order", "order"]].concat(),
+        ),
+        ("a margin of nothing", blocked().into(), [plain, &["--margin", "0%"]].concat()),
         ("a margin without a unit", blocked().into(), [plain, &["--margin", "3"]].concat()),
         ("a margin of everything", blocked().into(), [plain, &["--margin", "100%"]].concat()),
         ("a confidence of nothing", blocked().into(), [plain, &["--confidence", "0%"]].concat()),

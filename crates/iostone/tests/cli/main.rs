@@ -9,6 +9,7 @@
 
 mod dry_run;
 mod everything;
+mod hostile;
 mod io;
 mod judge;
 mod runs;

@@ -53,7 +53,7 @@ fn kill_the_asker(runtime: &str, settle: &str, after: Duration) {
 #[test]
 fn an_agent_whose_asker_dies_while_the_workload_runs_undoes_everything() {
     needs_root!();
-    kill_the_asker("20s", "20ms", Duration::from_millis(1000));
+    kill_the_asker("20s", "20ms", Duration::from_secs(1));
 }
 
 #[test]

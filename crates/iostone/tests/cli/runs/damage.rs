@@ -1,9 +1,11 @@
 //! Runs that are not there, not whole, or nowhere to be put.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
 
 use super::{PROGRAM, finished};
-use crate::support::{Bench, assert_text, masked};
+use crate::support::{Bench, Said, assert_text, masked};
 
 #[test]
 fn a_damaged_run_is_named_and_the_others_are_shown() {
@@ -53,6 +55,53 @@ fn a_damaged_run_is_named_and_the_others_are_shown() {
     fs::write(run.join("trials/000002/trial.json"), "").unwrap();
     say("an empty trial", &["report"], 2);
     assert_text("damaged_runs", &masked(&all, &bench, "program"));
+}
+
+#[test]
+fn a_run_that_may_not_be_read_is_named_with_the_reason() {
+    let bench = finished(PROGRAM);
+    let run = bench.only_run();
+    let root = rustix::process::geteuid().is_root();
+    fs::set_permissions(&run, fs::Permissions::from_mode(if root { 0o700 } else { 0 })).unwrap();
+    fs::set_permissions(bench.path(""), fs::Permissions::from_mode(0o755)).unwrap();
+    let say = |arguments: &[&str]| {
+        let mut command = bench.command(arguments);
+        if root {
+            // Root may read everything, so it asks as nobody.
+            command.uid(65534).gid(65534);
+        }
+        command.output().map(Said::from)
+    };
+    let Ok(said) = say(&["list"]) else {
+        eprintln!("skipped: `nobody` may not start the binary where it is");
+        return;
+    };
+    let name = run.file_name().unwrap().to_str().unwrap();
+    let reason = "cannot be read: Permission denied (os error 13)";
+    let warning = format!("warning: `{}` {reason}\n", run.display());
+    assert_eq!((said.code, said.stdout.as_str(), said.stderr.as_str()), (Some(0), "", warning.as_str()));
+    let named = say(&["report", name]).unwrap().ended_with(2);
+    assert_eq!(named.stderr, format!("error: `{}` {reason}\n", run.display()));
+    let latest = say(&["report", "latest"]).unwrap().ended_with(2);
+    assert_eq!(
+        latest.stderr,
+        format!("{warning}error: no run in `{}` can be read\n", bench.runs().display())
+    );
+    fs::set_permissions(&run, fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn a_trial_that_is_missing_is_told_of_everywhere() {
+    let bench = finished(PROGRAM);
+    fs::remove_dir_all(bench.only_run().join("trials/000003")).unwrap();
+    let text = bench.iostone(&["report"]).ended_with(0).stdout;
+    assert!(text.lines().any(|line| line.starts_with("! damaged: ") && line.contains('3')), "{text}");
+    let shown = bench.iostone(&["show"]).ended_with(0).stdout;
+    assert!(shown.lines().any(|line| line.starts_with("! damaged: ")), "{shown}");
+    let page = bench.iostone(&["report", "--format", "html"]).ended_with(0).stdout;
+    assert!(page.contains("<span class=\"tag\">damaged</span>"));
+    let document = bench.iostone(&["report", "--format", "json"]).ended_with(0).json();
+    assert_eq!(document["run"]["defects"].as_array().map(Vec::len), Some(1), "{}", document["run"]);
 }
 
 #[test]

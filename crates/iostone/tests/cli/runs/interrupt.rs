@@ -40,7 +40,10 @@ fn an_interrupted_run_is_undone_kept_and_resumed() {
     assert_eq!(before[0]["finished"], false);
     let kept = before[0]["trials"].as_u64().unwrap();
     assert!((1..12).contains(&kept), "{before:#}");
-    bench.iostone(&["report"]).ended_with(0);
+    let listed = bench.iostone(&["list"]).ended_with(0).stdout;
+    assert!(listed.contains("goes on with it)\n  interrupted\n"), "{listed}");
+    let report = bench.iostone(&["report"]).ended_with(0).stdout;
+    assert!(report.contains("Ended before its time: interrupted.\n"), "{report}");
 
     let resumed = bench.iostone(&["run", "--resume", "latest", "--json"]).ended_with(0);
     assert_eq!(resumed.json()["blocks"]["complete"], 6);
@@ -67,11 +70,19 @@ fn a_failing_program_ends_the_run_with_its_reason() {
     bench.write("experiment.toml", failing);
     let said = bench.iostone(&["run", "experiment.toml", "--json"]).ended_with(1);
     said.complains_of("the workload failed under `");
-    said.complains_of("`sh` ended with status 3, saying: no frobnicator; the trials so far are kept");
+    said.complains_of("`sh` ended with status 3 (it failed in 3 of 3 blocks), saying: no frobnicator; the trials so far are kept");
     assert_eq!(said.stdout, "");
     let trial = bench.iostone(&["show", "--trial", "1"]).ended_with(0).stdout;
     assert!(trial.contains("  failed: `sh` ended with status 3\n"), "{trial}");
     assert!(trial.ends_with("end of standard error\nno frobnicator\n\n"), "{trial}");
+    let listed = bench.iostone(&["list"]).ended_with(0).stdout;
+    let lines: Vec<&str> = listed.lines().collect();
+    assert_eq!(lines.len(), 2, "the reason stands for the headline: {listed}");
+    assert!(lines[1].starts_with("  failed: the workload failed under `"), "{listed}");
+    let report = bench.iostone(&["report"]).ended_with(0).stdout;
+    assert!(report.contains("Ended before its time: the workload failed under `"), "{report}");
+    let page = bench.iostone(&["report", "--format", "html"]).ended_with(0).stdout;
+    assert!(page.contains("Ended before its time: the workload failed under <code>"));
     // It fails the next time as well, and for the same reason.
     bench.iostone(&["run", "--resume", "latest"]).ended_with(1).complains_of("saying: no frobnicator");
     bench.assert_undone();
@@ -86,6 +97,19 @@ fn a_failing_program_ends_the_run_with_its_reason() {
         last,
         "error: the workload failed under `a`: `sh` ended with status 3, saying: no frobnicator"
     );
+    let listed = warm.iostone(&["list"]).ended_with(0).stdout;
+    assert!(listed.contains("  failed: the workload failed under `a`"), "{listed}");
+    let report = warm.iostone(&["report"]).ended_with(0).stdout;
+    assert!(!report.contains("yet") && report.contains("Ended before its time: "), "{report}");
+
+    // Nor does a rehearsal claim that it worked.
+    let rehearsal = Bench::new();
+    rehearsal.write("experiment.toml", std::fs::read_to_string(bench.path("experiment.toml")).unwrap());
+    rehearsal.iostone(&["run", "experiment.toml", "--quick"]).ended_with(1);
+    for command in ["list", "report"] {
+        let said = rehearsal.iostone(&[command]).ended_with(0).stdout;
+        assert!(!said.contains("every step"), "{said}");
+    }
 }
 
 #[test]
