@@ -75,7 +75,8 @@ pub fn prepare(job: &Job) -> Result<Prepared, EngineError> {
 /// would push out the page cache, or other programs.
 fn check_memory(job: &Job) -> Result<(), EngineError> {
     let needed = job.bs.0.saturating_mul(u64::from(job.iodepth)).saturating_mul(u64::from(job.numjobs));
-    let Some(available) = std::fs::read_to_string("/proc/meminfo").ok().as_deref().and_then(read_available) else {
+    let Some(available) = std::fs::read_to_string("/proc/meminfo").ok().as_deref().and_then(read_available)
+    else {
         return Ok(());
     };
     if needed <= available / 2 {

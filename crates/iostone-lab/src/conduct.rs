@@ -154,10 +154,8 @@ impl<'a> Conductor<'a> {
     fn run_session(&mut self, environment: &Environment) -> Result<Ending, LabError> {
         let plan = self.plan;
         self.directory.write_environment(self.session, environment)?;
-        let stacks = plan.experiment.configurations.iter().map(|c| c.stack.clone()).collect();
         let work_directory = self.directory.path().to_owned();
-        let checked =
-            self.link.preflight(stacks, plan.experiment.flushes_matter(), work_directory.clone())?;
+        let checked = self.link.preflight(&plan.experiment, work_directory.clone())?;
         let mut notes: Vec<String> = Vec::new();
         for note in checked.into_iter().flat_map(|preflight| preflight.notes) {
             if !notes.contains(&note) {

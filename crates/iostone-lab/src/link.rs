@@ -6,12 +6,13 @@ use iostone_machine::{
     Begin, Event, Machine, Measured, Prepare, Prepared, Reply, Request, RunTrial, Settle, Settled, Toolbox,
 };
 use iostone_model::environment::Environment;
-use iostone_model::experiment::Stack;
+use iostone_model::experiment::{Experiment, Stack};
 use iostone_model::sample::Sample;
 use iostone_model::trial::Check;
 use iostone_stack::{Applied, CleanupReport, Preflight};
 
 use crate::error::LabError;
+use crate::estimate::file_size;
 
 /// A machine that is asked in Rust's types.
 pub struct Link<'a>(pub &'a mut dyn Machine);
@@ -40,11 +41,16 @@ impl Link<'_> {
     /// Whether the stacks can be built, touching nothing.
     pub fn preflight(
         &mut self,
-        stacks: Vec<Stack>,
-        flushes_matter: bool,
+        experiment: &Experiment,
         work_directory: PathBuf,
     ) -> Result<Vec<Preflight>, LabError> {
-        let request = Request::Preflight { stacks, flushes_matter, work_directory };
+        let configurations = &experiment.configurations;
+        let request = Request::Preflight {
+            stacks: configurations.iter().map(|configuration| configuration.stack.clone()).collect(),
+            flushes_matter: experiment.flushes_matter(),
+            work_directory,
+            file_bytes: configurations.iter().map(|c| file_size(&c.workload).0).max().unwrap_or(0),
+        };
         ask!(self, "preflight", request, Reply::Preflight { stacks } => stacks)
     }
 

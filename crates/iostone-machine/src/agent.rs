@@ -4,9 +4,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use iostone_model::environment::Environment;
-use iostone_model::experiment::Stack;
+use iostone_model::experiment::{Stack, Volume};
 use iostone_probe::{Probe, WatchedDevice, watch_idle};
-use iostone_stack::{Applied, Preflight, Registry, Session, SessionOptions, StackError};
+use iostone_stack::{Applied, Preflight, Registry, Session, SessionOptions, StackError, check_room};
 use iostone_workload::{Place, TrialContext};
 
 use crate::StopFlag;
@@ -47,10 +47,15 @@ impl Agent {
             Request::Toolbox => {
                 Ok(Reply::Toolbox(Toolbox { versions: iostone_probe::tool_versions(&queries()) }))
             }
-            Request::Preflight { stacks, flushes_matter, work_directory } => {
+            Request::Preflight { stacks, flushes_matter, work_directory, file_bytes } => {
                 let checked: Result<Vec<Preflight>, StackError> = stacks
                     .iter()
-                    .map(|stack| Session::preflight(stack, flushes_matter, &work_directory))
+                    .map(|stack| {
+                        if let Volume::Directory(volume) = &stack.volume {
+                            check_room(volume.path.as_deref().unwrap_or(&work_directory), file_bytes)?;
+                        }
+                        Session::preflight(stack, flushes_matter, &work_directory)
+                    })
                     .collect();
                 Ok(Reply::Preflight { stacks: checked? })
             }

@@ -38,6 +38,9 @@ pub enum Request {
         flushes_matter: bool,
         /// Where images go if the stack does not say.
         work_directory: PathBuf,
+        /// What the workload lays out in a directory, at most.
+        #[serde(default)]
+        file_bytes: u64,
     },
     /// Open a session: from here on every change is journalled. Answered by [`Reply::Done`].
     Begin(Begin),

@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::device::size_in_words;
+
 /// Why a stack could not be built, verified or undone.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -13,11 +15,12 @@ pub enum StackError {
     /// The guard refused a device for the safety of what is on it; nothing was changed. Exit code 3.
     #[error("{0}")]
     Refused(Box<Refusal>),
-    /// The stack as described cannot be built; the experiment file has to change. Exit code 2.
-    #[error("`stack.{key}`: {reason}")]
+    /// The stack as described cannot be built, or not at that place: what the user set has to change. Exit code 2.
+    #[error("`{object}`: {reason}")]
     Usage {
-        /// The key within `[stack]`: `volume.size`.
-        key: &'static str,
+        /// What has to change: the key (`stack.volume.size`), a variable of the environment or, where no key was set,
+        /// the directory that was taken instead.
+        object: String,
         /// What is wrong and what would be right.
         reason: String,
     },
@@ -53,18 +56,22 @@ pub enum StackError {
     },
     /// Too little room; nothing was written if this was found before, everything was removed if after.
     #[error(
-        "`{directory}` has {free_bytes} bytes to spare, {needed_bytes} are needed: {missing_bytes} bytes are missing; \
-             free them, make `volume.size` smaller or set `volume.directory` elsewhere"
+        "`{directory}` has {} to spare, but {} is needed: {} short; free some, {instead}",
+        size_in_words(*.free_bytes),
+        size_in_words(*.needed_bytes),
+        size_in_words(*.missing_bytes)
     )]
     NoSpace {
         /// The directory on the filesystem that is too full.
         directory: String,
-        /// Bytes that the image needs.
+        /// Bytes that the image, or the workload's files, need.
         needed_bytes: u64,
         /// Bytes that may be used, the reserve for others taken off.
         free_bytes: u64,
         /// The difference.
         missing_bytes: u64,
+        /// What else helps: "make `volume.size` smaller".
+        instead: String,
     },
     /// A foreign program failed.
     #[error("`{command}` {outcome}: {output}")]
@@ -121,7 +128,12 @@ impl StackError {
 
     /// An error in the description of the stack.
     pub(crate) fn usage(key: &'static str, reason: impl Into<String>) -> Self {
-        Self::Usage { key, reason: reason.into() }
+        Self::Usage { object: format!("stack.{key}"), reason: reason.into() }
+    }
+
+    /// An error in something that the user set, or left unset, outside the description of the stack.
+    pub(crate) fn setting(object: impl AsRef<Path>, reason: impl Into<String>) -> Self {
+        Self::Usage { object: object.as_ref().display().to_string(), reason: reason.into() }
     }
 
     /// Something that the kernel or a file reported and that makes no sense.

@@ -18,6 +18,9 @@ const CHUNK_BYTES: usize = 4 << 20;
 const CACHE_WINDOW_BYTES: u64 = 64 << 20;
 /// Left free on the filesystem for everybody else: the smaller one of this and 5 %.
 const RESERVE_BYTES: u64 = 256 << 20;
+/// What else helps where an image finds no room.
+const INSTEAD_OF_IMAGE: &str =
+    "make `volume.size` smaller, set `volume.directory` elsewhere, or keep the runs elsewhere with `--runs`";
 
 /// Writes `size_bytes` of xoshiro256++ output from `seed` over the whole file and flushes it to the disk; afterwards
 /// nothing of it is in the page cache and the file has no holes.
@@ -113,36 +116,49 @@ fn check_no_holes(file: &File, path: &Path, size_bytes: u64) -> Result<(), Stack
     Ok(())
 }
 
-/// Bytes that an image may take where `path` lies or will lie: what statvfs(3) says plain users may take, less the
-/// reserve for others.
+/// Makes sure that files of so many bytes in all find room in `directory`, or in what there is above it: what statvfs(3)
+/// says plain users may take, less a reserve for everybody else, 5 % of the filesystem or 256 MiB, whichever is less.
+///
+/// For callers whose workload writes files of its own: into a `directory` volume, or without any stack.
 ///
 /// # Errors
-/// [`StackError::NoSpace`] with what is missing.
-pub(crate) fn check_room(path: &Path, needed_bytes: u64) -> Result<(), StackError> {
-    let directory = path.ancestors().skip(1).find(|directory| directory.exists()).unwrap_or(Path::new("/"));
+/// [`StackError::NoSpace`] with what is missing, [`StackError::Io`] when the filesystem does not tell.
+pub fn check_room(directory: &Path, bytes: u64) -> Result<(), StackError> {
+    room_for(directory, bytes, "use smaller files, or another directory")
+}
+
+/// [`check_room`] for the image of a loop device.
+pub(crate) fn check_room_for_image(directory: &Path, size_bytes: u64) -> Result<(), StackError> {
+    room_for(directory, size_bytes, INSTEAD_OF_IMAGE)
+}
+
+fn room_for(directory: &Path, needed_bytes: u64, instead: &str) -> Result<(), StackError> {
+    // A relative path ends in the empty one, which is the working directory.
+    let directory = directory.ancestors().find(|directory| directory.exists()).unwrap_or(Path::new("."));
     let room =
         rustix::fs::statvfs(directory).map_err(|source| StackError::io("statvfs", directory, source))?;
     let total_bytes = room.f_blocks.saturating_mul(room.f_frsize);
     let reserve_bytes = (total_bytes / 20).min(RESERVE_BYTES);
     let free_bytes = room.f_bavail.saturating_mul(room.f_frsize).saturating_sub(reserve_bytes);
     if needed_bytes > free_bytes {
-        return Err(no_space(directory, needed_bytes, free_bytes));
+        return Err(no_space(directory, needed_bytes, free_bytes, instead));
     }
     Ok(())
 }
 
-fn no_space(directory: &Path, needed_bytes: u64, free_bytes: u64) -> StackError {
+fn no_space(directory: &Path, needed_bytes: u64, free_bytes: u64, instead: &str) -> StackError {
     StackError::NoSpace {
         directory: directory.display().to_string(),
         needed_bytes,
         free_bytes,
         missing_bytes: needed_bytes.saturating_sub(free_bytes),
+        instead: instead.to_owned(),
     }
 }
 
 fn write_error(path: &Path, size_bytes: u64, offset: u64, source: std::io::Error) -> StackError {
     if matches!(source.raw_os_error(), Some(libc::ENOSPC | libc::EDQUOT)) {
-        return no_space(path.parent().unwrap_or(path), size_bytes, offset);
+        return no_space(path.parent().unwrap_or(path), size_bytes, offset, INSTEAD_OF_IMAGE);
     }
     StackError::io("write", path, source)
 }
@@ -197,10 +213,21 @@ mod tests {
 
     #[test]
     fn missing_room_is_counted() {
-        let error = check_room(Path::new("/tmp/x"), u64::MAX).unwrap_err();
+        check_room(Path::new("/tmp/not/there"), 0).unwrap();
+        check_room(Path::new("not-there"), 0).unwrap();
+        let error = check_room_for_image(Path::new("/tmp/x"), u64::MAX).unwrap_err();
         let StackError::NoSpace { needed_bytes, free_bytes, missing_bytes, .. } = error else {
             panic!("{error}")
         };
         assert_eq!(missing_bytes, needed_bytes - free_bytes);
+    }
+
+    #[test]
+    fn missing_room_is_told_in_sizes_for_people() {
+        let error = no_space(Path::new("/small"), 60 << 20, 29_622_272, "use smaller files");
+        assert_eq!(
+            error.to_string(),
+            "`/small` has 28.2 MiB to spare, but 60 MiB is needed: 31.7 MiB short; free some, use smaller files"
+        );
     }
 }

@@ -26,6 +26,10 @@ enum Line {
     Do { number: usize, scope: Scope, step: Step },
     /// Done, and this is the object that came of it.
     Made { number: usize, identity: FileIdentity },
+    /// Done, but others have used what came of it, so it is left alone.
+    Shared { number: usize, because: String },
+    /// Whatever lay below the one directory lies below the other now.
+    Moved { from: PathBuf, to: PathBuf },
     /// Undone, or never done.
     Undone { number: usize },
     /// The owner gave up: whoever obtains the lock may replay, even while the owner's process goes on.
@@ -39,7 +43,15 @@ pub(crate) struct Entry {
     pub(crate) step: Step,
     /// The object made, once that is known.
     pub(crate) made: Option<FileIdentity>,
+    /// Why what was made may hold somebody else's data by now.
+    pub(crate) shared: Option<String>,
     pub(crate) undone: bool,
+}
+
+impl Entry {
+    fn new(scope: Scope, step: Step) -> Self {
+        Self { scope, step, made: None, shared: None, undone: false }
+    }
 }
 
 /// A journal, locked for as long as this value lives.
@@ -148,7 +160,7 @@ impl Journal {
     pub(crate) fn begin(&mut self, scope: Scope, step: Step) -> Result<usize, StackError> {
         let number = self.entries.len();
         self.write(&Line::Do { number, scope, step: step.clone() })?;
-        self.entries.push(Entry { scope, step, made: None, undone: false });
+        self.entries.push(Entry::new(scope, step));
         Ok(number)
     }
 
@@ -159,6 +171,25 @@ impl Journal {
             entry.made = Some(identity);
         }
         Ok(())
+    }
+
+    /// Writes down that somebody else has used what a step made, and how that was seen; the first sight counts.
+    pub(crate) fn mark_shared(&mut self, number: usize, because: String) {
+        if let Some(entry) = self.entries.get_mut(number)
+            && entry.shared.is_none()
+        {
+            entry.shared = Some(because.clone());
+            // A lost line costs the knowledge; the disk that cannot take it will hardly take anything else either.
+            let _ = self.write(&Line::Shared { number, because });
+        }
+    }
+
+    /// Writes down that the session's things were found elsewhere: the evidence may be gone at the next replay.
+    pub(crate) fn relocate(&mut self, from: &Path, to: &Path) {
+        for entry in &mut self.entries {
+            entry.step.relocate(from, to);
+        }
+        let _ = self.write(&Line::Moved { from: from.to_owned(), to: to.to_owned() });
     }
 
     /// Writes down that a step's effect is gone, or never came to be.
@@ -214,10 +245,18 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Parsed, String> {
             |reason: String| format!("line {} of iostone {}: {reason}", index + 2, owner.version);
         match serde_json::from_slice(line).map_err(|error| unreadable(error.to_string()))? {
             Line::Do { number, scope, step } if number == entries.len() => {
-                entries.push(Entry { scope, step, made: None, undone: false });
+                entries.push(Entry::new(scope, step));
             }
             Line::Made { number, identity } if number < entries.len() => {
                 entries[number].made = Some(identity);
+            }
+            Line::Shared { number, because } if number < entries.len() => {
+                entries[number].shared = Some(because);
+            }
+            Line::Moved { from, to } => {
+                for entry in &mut entries {
+                    entry.step.relocate(&from, &to);
+                }
             }
             Line::Undone { number } if number < entries.len() => entries[number].undone = true,
             Line::Released => released = true,

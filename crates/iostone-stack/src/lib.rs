@@ -35,7 +35,8 @@ mod volume;
 
 pub use below::{Role, StackDevice};
 pub use error::{Refusal, RefusalReason, StackError, UndoFailure};
-pub use load_file::{FileOwner, create_own_file, file_owner, guard_file};
+pub use fill::check_room;
+pub use load_file::{FileOwner, create_own_file, file_owner, guard_file, mark_own_file};
 pub use owner::Owner;
 pub use plan::{PlannedStep, plan_steps};
 pub use preflight::Preflight;

@@ -1,12 +1,15 @@
 //! Files that a load is put on: those that iostone made may be written over, all others hold somebody's data.
 //!
-//! A file of ours carries the extended attribute `user.iostone` (xattr(7)). On a filesystem without such attributes
-//! nothing can be told apart, so there every file that exists is somebody else's.
+//! A file of ours carries the extended attribute `user.iostone` (xattr(7)) with the length and the modification time
+//! that the file had when iostone was done with it. Whoever writes to it afterwards changes one of them, and the file
+//! is theirs from then on: the mark lasts no longer than the content that it vouches for. On a filesystem without such
+//! attributes nothing can be told apart, so there every file that exists is somebody else's.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use rustix::fs::{XattrFlags, getxattr, setxattr};
+use rustix::fs::{XattrFlags, fsetxattr, getxattr};
 
 use crate::device::size_in_words;
 use crate::error::{Refusal, RefusalReason, StackError};
@@ -18,9 +21,9 @@ const MARK: &str = "user.iostone";
 pub enum FileOwner {
     /// There is none yet.
     Nobody,
-    /// Made by iostone, or empty: it may be laid out and written over.
+    /// Made by iostone, and not written by anybody else since: it may be laid out and written over.
     Ours,
-    /// Anybody else's, with so many bytes.
+    /// Anybody else's, with so many bytes; an empty one too, for somebody made it for a purpose.
     Foreign {
         /// Its length.
         bytes: u64,
@@ -40,9 +43,35 @@ pub fn file_owner(path: &Path) -> Result<FileOwner, StackError> {
     if !metadata.is_file() {
         return Ok(FileOwner::Nobody);
     }
-    let mut value = [0u8; 8];
-    let ours = metadata.len() == 0 || getxattr(path, MARK, &mut value).is_ok();
+    let mut value = [0u8; 64];
+    let marked = getxattr(path, MARK, &mut value).ok().and_then(|length| value.get(..length));
+    let ours = marked.is_some_and(|marked| marked == mark_of(&metadata).as_bytes());
     Ok(if ours { FileOwner::Ours } else { FileOwner::Foreign { bytes: metadata.len() } })
+}
+
+/// Length in bytes and modification time in seconds and nanoseconds.
+fn mark_of(metadata: &Metadata) -> String {
+    format!("{} {}.{:09}", metadata.len(), metadata.mtime(), metadata.mtime_nsec())
+}
+
+/// Marks a file as ours with the content that it has now. To be called after each load that wrote to a file which was
+/// ours before ([`create_own_file`], [`FileOwner::Ours`]) or whose content the user let go; without it, the file counts
+/// as somebody else's.
+///
+/// # Errors
+/// [`StackError::Io`] when it cannot be opened or synced. A filesystem without extended attributes is no error.
+pub fn mark_own_file(path: &Path) -> Result<(), StackError> {
+    let file = File::open(path).map_err(|error| StackError::io("open", path, error))?;
+    // On a network filesystem the time may still change when what is cached is written.
+    file.sync_all().map_err(|error| StackError::io("fsync", path, error))?;
+    mark(&file, path)
+}
+
+fn mark(file: &File, path: &Path) -> Result<(), StackError> {
+    let metadata = file.metadata().map_err(|error| StackError::io("looking at", path, error))?;
+    // Without attributes the file counts as somebody else's next time, which harms nobody.
+    let _ = fsetxattr(file, MARK, mark_of(&metadata).as_bytes(), XattrFlags::empty());
+    Ok(())
 }
 
 /// Makes an empty file and marks it as ours. Nothing happens to one that exists.
@@ -51,10 +80,7 @@ pub fn file_owner(path: &Path) -> Result<FileOwner, StackError> {
 /// [`StackError::Io`] when it cannot be made. A filesystem without extended attributes is no error.
 pub fn create_own_file(path: &Path) -> Result<(), StackError> {
     match OpenOptions::new().write(true).create_new(true).open(path) {
-        Ok(_) => {
-            let _ = setxattr(path, MARK, b"1", XattrFlags::empty());
-            Ok(())
-        }
+        Ok(file) => mark(&file, path),
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
         Err(error) => Err(StackError::io("making", path, error)),
     }
@@ -70,12 +96,16 @@ pub fn guard_file(path: &Path, destroy: Option<&Path>) -> Result<(), StackError>
         return Ok(());
     }
     let name = path.display();
+    let loses = if bytes == 0 { Vec::new() } else { vec![format!("all {} of it", size_in_words(bytes))] };
+    let identity =
+        if bytes == 0 { "an empty file".to_owned() } else { format!("a file of {}", size_in_words(bytes)) };
     Err(StackError::Refused(Box::new(Refusal {
         device: path.to_owned(),
-        identity: format!("a file of {}", size_in_words(bytes)),
+        identity,
         reason: RefusalReason::ForeignFile,
-        because: "it was not made by iostone, and writing would replace its content".to_owned(),
-        loses: vec![format!("all {} of it", size_in_words(bytes))],
+        because: "it was not made by iostone, or somebody wrote to it since, and the load would replace its content"
+            .to_owned(),
+        loses,
         next: vec![
             "name a file that does not exist yet".to_owned(),
             format!("`--destroy {name}` if its content may go"),
@@ -107,14 +137,49 @@ mod tests {
         let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let own = folder.path().join("own");
         create_own_file(&own).unwrap();
-        fs::write(&own, "load").unwrap();
         if file_owner(&own).unwrap() != FileOwner::Ours {
             eprintln!("skipped: needs a filesystem with extended attributes");
             return;
         }
+        fs::write(&own, "load").unwrap();
+        mark_own_file(&own).unwrap();
+        assert_eq!(file_owner(&own).unwrap(), FileOwner::Ours);
         let other = folder.path().join("other");
         fs::write(&other, "data").unwrap();
         create_own_file(&other).unwrap();
         assert_eq!(file_owner(&other).unwrap(), FileOwner::Foreign { bytes: 4 });
+    }
+
+    #[test]
+    fn a_file_of_ours_that_somebody_wrote_to_is_theirs() {
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let own = folder.path().join("own");
+        for precious in ["precious", "load"] {
+            let _ = fs::remove_file(&own);
+            create_own_file(&own).unwrap();
+            fs::write(&own, "load").unwrap();
+            mark_own_file(&own).unwrap();
+            // The kernel's clock for files may stand still for a few milliseconds.
+            let marked = fs::metadata(&own).unwrap().modified().unwrap();
+            while fs::metadata(&own).unwrap().modified().unwrap() == marked {
+                fs::write(&own, precious).unwrap();
+            }
+            assert_eq!(
+                file_owner(&own).unwrap(),
+                FileOwner::Foreign { bytes: precious.len() as u64 },
+                "{precious}"
+            );
+            assert!(guard_file(&own, None).is_err());
+        }
+    }
+
+    #[test]
+    fn an_empty_file_of_somebody_elses_is_refused_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        fs::write(&path, "").unwrap();
+        assert_eq!(file_owner(&path).unwrap(), FileOwner::Foreign { bytes: 0 });
+        let refused = guard_file(&path, None).unwrap_err().to_string();
+        assert!(refused.contains("an empty file") && !refused.contains("0 bytes"), "{refused}");
     }
 }

@@ -41,7 +41,9 @@ impl Layer for MountLayer {
         let work_directory = site.work_directory.clone();
         let target = site.own_directory(&work_directory)?.join("mount");
         site.make_directory(&target, Scope::Trial, true)?;
-        site.journal.begin(Scope::Trial, Step::Mount { target: target.clone(), number: device.number })?;
+        let entry = site
+            .journal
+            .begin(Scope::Trial, Step::Mount { target: target.clone(), number: device.number })?;
         self.target.clone_from(&target);
         let data = std::ffi::CString::new(self.options.data())
             .map_err(|_| StackError::usage("mount.options", "an option holds a zero byte"))?;
@@ -56,7 +58,8 @@ impl Layer for MountLayer {
                     from: "mount(2)".to_owned(),
                 },
                 other => StackError::io("mount", &target, other),
-            })?;
+            })
+            .inspect_err(|_| site.journal.mark_undone(entry))?;
         site.directory = Some(target.clone());
         site.mount = Some(target);
         Ok(())

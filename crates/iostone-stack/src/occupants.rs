@@ -19,22 +19,49 @@ pub(crate) struct Occupant {
     pub(crate) writes: bool,
 }
 
+impl Occupant {
+    /// The command that ends it: one that ignores or blocks SIGTERM takes only SIGKILL.
+    pub(crate) fn end_command(&self) -> String {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap_or_default();
+        let option = if is_deaf_to_term(&status) { " -KILL" } else { "" };
+        format!("kill{option} {}", self.pid)
+    }
+}
+
+/// Whether SIGTERM is in the mask of ignored or of blocked signals (`proc_pid_status(5)`: `SigIgn`, `SigBlk`). One that
+/// is caught is left to the program: that is how most of them end in good order.
+fn is_deaf_to_term(status: &str) -> bool {
+    const SIGTERM_BIT: u64 = 1 << (libc::SIGTERM - 1);
+    let mask = |line: &str| {
+        let digits = line.strip_prefix("SigIgn:").or_else(|| line.strip_prefix("SigBlk:"))?;
+        u64::from_str_radix(digits.trim(), 16).ok()
+    };
+    status.lines().filter_map(mask).any(|mask| mask & SIGTERM_BIT != 0)
+}
+
 /// The processes that use files of the filesystem on a device.
 pub(crate) fn occupants_of_filesystem(number: DeviceNumber) -> Vec<Occupant> {
+    find(|process| Some((use_of_filesystem(process, number)?, false)))
+}
+
+/// Whether a process uses files of the filesystem on a device.
+pub(crate) fn occupies(pid: u32, number: DeviceNumber) -> bool {
+    use_of_filesystem(Path::new(&format!("/proc/{pid}")), number).is_some()
+}
+
+fn use_of_filesystem(process: &Path, number: DeviceNumber) -> Option<&'static str> {
     let on_it = |path: &Path| fs::metadata(path).is_ok_and(|metadata| number_of(metadata.dev()) == number);
+    for (name, by) in [("cwd", "working directory"), ("root", "root directory"), ("exe", "program")] {
+        if on_it(&process.join(name)) {
+            return Some(by);
+        }
+    }
+    if descriptors(process).iter().any(|path| on_it(path)) {
+        return Some("open file");
+    }
     let mapping = format!(" {:02x}:{:02x} ", number.0, number.1);
-    find(|process| {
-        for (name, by) in [("cwd", "working directory"), ("root", "root directory"), ("exe", "program")] {
-            if on_it(&process.join(name)) {
-                return Some((by, false));
-            }
-        }
-        if descriptors(process).iter().any(|path| on_it(path)) {
-            return Some(("open file", false));
-        }
-        let maps = fs::read_to_string(process.join("maps")).unwrap_or_default();
-        maps.contains(&mapping).then_some(("mapped file", false))
-    })
+    let maps = fs::read_to_string(process.join("maps")).unwrap_or_default();
+    maps.contains(&mapping).then_some("mapped file")
 }
 
 /// The processes that have a block device itself open; this one left out.
@@ -94,4 +121,21 @@ fn find(examine: impl Fn(&Path) -> Option<(&'static str, bool)>) -> Vec<Occupant
             Some(Occupant { pid, command, by, writes })
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_that_is_deaf_to_term_is_told_by_its_masks() {
+        let status = |blocked, ignored, caught| {
+            format!("Name:\tx\nSigBlk:\t{blocked}\nSigIgn:\t{ignored}\nSigCgt:\t{caught}\n")
+        };
+        let (none, term, other) = ("0000000000000000", "0000000000004000", "0000000000010000");
+        assert!(is_deaf_to_term(&status(term, none, none)));
+        assert!(is_deaf_to_term(&status(none, term, none)));
+        assert!(!is_deaf_to_term(&status(other, other, term)));
+        assert!(!is_deaf_to_term(""));
+    }
 }

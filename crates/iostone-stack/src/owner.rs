@@ -41,6 +41,11 @@ impl Owner {
         })
     }
 
+    /// Whether it is the process that asks.
+    pub(crate) fn is_this_process(&self) -> bool {
+        self.pid == std::process::id() && self.is_alive().unwrap_or(false)
+    }
+
     /// Whether the owner ran on this very boot of the machine.
     pub(crate) fn is_of_this_boot(&self) -> Result<bool, StackError> {
         Ok(self.boot_id == boot_id()?)

@@ -45,9 +45,10 @@ pub(crate) fn examine(
                     "the kernel has no loop devices; load them with `modprobe loop`",
                 ));
             }
-            let place = existing(volume.directory.as_deref(), work_directory, "volume.directory")?;
-            refuse_memory(place, flush_matters, "volume.directory")?;
-            fill::check_room(&place.join("image"), volume.size.0)?;
+            let place = Place::find(volume.directory.as_deref(), work_directory, "volume.directory")?;
+            place.refuse_memory(flush_matters)?;
+            let place = place.path;
+            fill::check_room_for_image(place, volume.size.0)?;
             found.disk_bytes = volume.size.0;
             let io = match volume.backing_io {
                 BackingIo::Buffered => "buffered I/O",
@@ -67,16 +68,13 @@ pub(crate) fn examine(
             found.notes.extend(guarded.notes);
         }
         Volume::Directory(volume) => {
-            let place = existing(volume.path.as_deref(), work_directory, "volume.path")?;
-            refuse_memory(place, flush_matters, "volume.path")?;
-            if rustix::fs::access(place, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK).is_err()
-            {
-                return Err(StackError::usage(
-                    "volume.path",
-                    format!("`{}` cannot be written", place.display()),
-                ));
+            let place = Place::find(volume.path.as_deref(), work_directory, "volume.path")?;
+            place.refuse_memory(flush_matters)?;
+            let access = rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK;
+            if rustix::fs::access(place.path, access).is_err() {
+                return Err(place.wrong("cannot be written"));
             }
-            found.notes.push(format!("directory on {}", describe_filesystem(place)?));
+            found.notes.push(format!("directory on {}", describe_filesystem(place.path)?));
         }
     }
     if let Filesystem::Ext4(_) = stack.filesystem {
@@ -85,30 +83,58 @@ pub(crate) fn examine(
     Ok(found)
 }
 
-/// The directory that is asked for, which has to exist, or the nearest one above the work directory that does.
-fn existing<'a>(
-    asked: Option<&'a Path>,
-    work_directory: &'a Path,
+/// The directory that a volume is made in.
+#[derive(Debug)]
+struct Place<'a> {
+    path: &'a Path,
     key: &'static str,
-) -> Result<&'a Path, StackError> {
-    match asked {
-        Some(path) if path.is_dir() => Ok(path),
-        Some(path) => Err(StackError::usage(key, format!("`{}` is no directory", path.display()))),
-        None => Ok(work_directory.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("/"))),
-    }
+    /// Whether the stack names it; else it is where the run is kept.
+    asked: bool,
 }
 
-/// A flush of what lies in memory costs nothing, so an experiment about flushes would find nothing there.
-fn refuse_memory(place: &Path, flush_matters: bool, key: &'static str) -> Result<(), StackError> {
-    let kind = filesystem_kind(place)?;
-    if flush_matters && matches!(kind.as_str(), "tmpfs" | "ramfs" | "devtmpfs" | "rootfs") {
-        return Err(StackError::usage(
-            key,
-            format!(
-                "`{}` is {kind}, in memory, where a flush costs nothing; set it to a directory on a disk",
-                place.display()
-            ),
-        ));
+impl<'a> Place<'a> {
+    /// The directory that is asked for, which has to exist, or the nearest one above the work directory that does.
+    fn find(
+        asked: Option<&'a Path>,
+        work_directory: &'a Path,
+        key: &'static str,
+    ) -> Result<Self, StackError> {
+        match asked {
+            Some(path) if path.is_dir() => Ok(Self { path, key, asked: true }),
+            Some(path) => Err(StackError::usage(key, format!("`{}` is no directory", path.display()))),
+            None => {
+                let path = work_directory.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("/"));
+                Ok(Self { path, key, asked: false })
+            }
+        }
     }
-    Ok(())
+
+    /// What is wrong with it, said of the key if that was set, else of the directory itself.
+    fn wrong(&self, what: &str) -> StackError {
+        if self.asked {
+            return StackError::usage(
+                self.key,
+                format!(
+                    "`{}` {what}; set it to a directory on a disk that can be written",
+                    self.path.display()
+                ),
+            );
+        }
+        StackError::setting(
+            self.path,
+            format!(
+                "it {what}; runs are kept there: keep them on a disk elsewhere with `--runs`, or set `{}`",
+                self.key
+            ),
+        )
+    }
+
+    /// A flush of what lies in memory costs nothing, so an experiment about flushes would find nothing there.
+    fn refuse_memory(&self, flush_matters: bool) -> Result<(), StackError> {
+        let kind = filesystem_kind(self.path)?;
+        if flush_matters && matches!(kind.as_str(), "tmpfs" | "ramfs" | "devtmpfs" | "rootfs") {
+            return Err(self.wrong(&format!("is {kind}, in memory, where a flush costs nothing")));
+        }
+        Ok(())
+    }
 }

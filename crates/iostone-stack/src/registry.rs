@@ -39,7 +39,8 @@ pub enum JournalOutcome {
     Undone {
         /// Whose it was.
         owner: Owner,
-        /// What was there to undo, in the order in which it was.
+        /// What was there to undo, in the order in which it was; then what was not found, and what was left alone
+        /// because others have used it since ("left alone: ..."), each with what to do.
         undone: Vec<String>,
     },
     /// Something in it could not be undone; it is kept.
@@ -82,7 +83,8 @@ impl Registry {
     /// `$XDG_STATE_HOME/iostone` or `~/.local/state/iostone` (XDG base directory specification).
     ///
     /// # Errors
-    /// [`StackError::Io`] when it cannot be made, [`StackError::Unexpected`] without a home directory.
+    /// [`StackError::Usage`] when `IOSTONE_STATE_DIR` is relative, when there is no home directory and when the place
+    /// cannot be made; the message names the variable.
     pub fn open() -> Result<Self, StackError> {
         Self::at(&state_directory(|name| std::env::var_os(name).map(PathBuf::from))?)
     }
@@ -90,14 +92,14 @@ impl Registry {
     /// A registry at a place of the caller's; made if it is missing.
     ///
     /// # Errors
-    /// [`StackError::Io`] when it cannot be made.
+    /// [`StackError::Usage`] when it cannot be made.
     pub fn at(state_directory: &Path) -> Result<Self, StackError> {
         let journals = state_directory.join("journals");
         fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
             .create(&journals)
-            .map_err(|source| StackError::io("mkdir", &journals, source))?;
+            .map_err(|source| unusable(&journals, &source.to_string()))?;
         sync_directory(state_directory)?;
         Ok(Self { journals })
     }
@@ -109,7 +111,12 @@ impl Registry {
 
     /// Starts the journal of a session of this process.
     pub(crate) fn begin(&self, run_directory: &Path, token: &str) -> Result<Journal, StackError> {
-        Journal::create(&self.journals, &Owner::current(run_directory, token)?)
+        Journal::create(&self.journals, &Owner::current(run_directory, token)?).map_err(|error| match error {
+            StackError::Io { source, .. } if source.kind() != std::io::ErrorKind::AlreadyExists => {
+                unusable(&self.journals, &source.to_string())
+            }
+            other => other,
+        })
     }
 
     /// Replays the journals of dead owners; to be called by `iostone cleanup` and before any run.
@@ -174,26 +181,47 @@ fn replay(path: &Path) -> Result<Option<JournalOutcome>, StackError> {
     Ok(Some(match undo::undo_steps(&mut journal, None) {
         Ok(undone) => {
             journal.remove()?;
-            JournalOutcome::Undone { owner, undone }
+            JournalOutcome::Undone { owner, undone: undone.into_words() }
         }
         Err(failure) => JournalOutcome::Failed { owner, failure },
     }))
 }
 
+fn unusable(journals: &Path, reason: &str) -> StackError {
+    StackError::setting(
+        journals,
+        format!(
+            "undo journals cannot be written there ({reason}); \
+             set `{STATE_DIRECTORY_VARIABLE}` to the absolute path of a directory that can be written"
+        ),
+    )
+}
+
 fn state_directory(variable: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf, StackError> {
-    // An empty or relative value would depend on where the program was started.
-    let absolute = |name| variable(name).filter(|path| path.is_absolute());
-    if let Some(path) = absolute(STATE_DIRECTORY_VARIABLE) {
-        return Ok(path);
+    // An empty variable counts as not set.
+    if let Some(path) = variable(STATE_DIRECTORY_VARIABLE).filter(|path| !path.as_os_str().is_empty()) {
+        if path.is_absolute() {
+            return Ok(path);
+        }
+        // It would be another registry for each working directory, so that no cleanup found the journals again.
+        return Err(StackError::setting(
+            STATE_DIRECTORY_VARIABLE,
+            format!("it must be an absolute path, but is `{}`", path.display()),
+        ));
     }
     if rustix::process::geteuid().is_root() {
         return Ok(PathBuf::from("/var/lib/iostone"));
     }
+    // The specification has relative values ignored.
+    let absolute = |name| variable(name).filter(|path| path.is_absolute());
     absolute("XDG_STATE_HOME")
         .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
         .map(|state| state.join("iostone"))
         .ok_or_else(|| {
-            StackError::unexpected("HOME", format!("it is not set; set it or {STATE_DIRECTORY_VARIABLE}"))
+            let reason = format!(
+                "it is no absolute path, so there is no place for undo journals; set it, or `{STATE_DIRECTORY_VARIABLE}`"
+            );
+            StackError::setting("HOME", reason)
         })
 }
 
@@ -206,7 +234,29 @@ mod tests {
         let set = |name: &str| (name == STATE_DIRECTORY_VARIABLE).then(|| PathBuf::from("/somewhere"));
         assert_eq!(state_directory(set).unwrap(), Path::new("/somewhere"));
         let relative = |name: &str| (name == STATE_DIRECTORY_VARIABLE).then(|| PathBuf::from("somewhere"));
-        assert_ne!(state_directory(relative).ok(), Some(PathBuf::from("somewhere")));
+        let error = state_directory(relative).unwrap_err();
+        assert!(matches!(error, StackError::Usage { .. }));
+        assert_eq!(error.to_string(), "`IOSTONE_STATE_DIR`: it must be an absolute path, but is `somewhere`");
+        let empty = |name: &str| match name {
+            STATE_DIRECTORY_VARIABLE => Some(PathBuf::new()),
+            "HOME" => Some(PathBuf::from("/home/somebody")),
+            _ => None,
+        };
+        assert!(state_directory(empty).is_ok());
+    }
+
+    #[test]
+    fn a_place_that_cannot_be_written_is_told_with_the_variable() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("file");
+        fs::write(&file, "").unwrap();
+        let error = Registry::at(&file).unwrap_err();
+        assert!(matches!(error, StackError::Usage { .. }));
+        assert!(error.to_string().contains(STATE_DIRECTORY_VARIABLE), "{error}");
+        if !rustix::process::geteuid().is_root() {
+            let error = state_directory(|_| None).unwrap_err();
+            assert!(error.to_string().contains(STATE_DIRECTORY_VARIABLE), "{error}");
+        }
     }
 
     #[test]

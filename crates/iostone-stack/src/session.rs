@@ -85,15 +85,19 @@ impl std::fmt::Debug for Session {
 impl Session {
     /// Begins a session: its journal stands in the registry from now on. Nothing else is touched yet.
     ///
+    /// From now on this process is the parent of every orphan that descends from it (`PR_SET_CHILD_SUBREAPER`, prctl(2)):
+    /// a process that keeps our mount busy is ended when the stack is undone, if it is a descendant.
+    ///
     /// # Errors
     /// [`StackError::Io`] when the journal cannot be written, [`StackError::Usage`] for a relative work directory.
     pub fn begin(registry: &Registry, options: SessionOptions) -> Result<Self, StackError> {
         if !options.work_directory.is_absolute() {
-            return Err(StackError::usage(
-                "volume.directory",
-                format!("the work directory `{}` is not an absolute path", options.work_directory.display()),
+            return Err(StackError::setting(
+                &options.work_directory,
+                "the directory to work in is not an absolute path; runs are kept where `--runs` says",
             ));
         }
+        undo::adopt_orphans()?;
         let token = token_of(&options.run_token)?;
         let mut journal = registry.begin(&options.run_directory, &token)?;
         journal
@@ -224,10 +228,15 @@ impl Session {
         }
         let site = self.site.as_mut().ok_or_else(ended)?;
         match undo::undo_steps(&mut site.journal, scope) {
-            Ok(_) => {
+            Ok(undone) => {
                 self.layers.clear();
                 site.clear();
-                Ok(())
+                // Said once: the journal is done with it, but the caller has to know that something stays.
+                undone
+                    .left_alone
+                    .into_iter()
+                    .next()
+                    .map_or(Ok(()), |left| Err(undo_failed(left, &site.journal.path)))
             }
             Err(failure) => Err(undo_failed(failure, &site.journal.path)),
         }

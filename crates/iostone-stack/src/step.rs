@@ -1,6 +1,6 @@
 //! The steps that change the machine, one kind for each real effect, as they stand in a journal.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -44,6 +44,20 @@ pub(crate) enum Scope {
 }
 
 impl Step {
+    /// Turns a path below one directory into the same below another.
+    pub(crate) fn relocate(&mut self, from: &Path, to: &Path) {
+        let path = match self {
+            Self::Directory { path, .. } | Self::Image { path } => path,
+            Self::Loop { backing, .. } => backing,
+            Self::Mount { target, .. } => target,
+            Self::Queue { .. } | Self::Mkfs { .. } | Self::Processes { .. } => return,
+        };
+        if let Ok(rest) = path.strip_prefix(from) {
+            // Joining an empty rest would leave a slash at the end.
+            *path = if rest.as_os_str().is_empty() { to.to_owned() } else { to.join(rest) };
+        }
+    }
+
     /// The object in a few words, for reports: "mount `/x`".
     pub(crate) fn describe(&self) -> String {
         match self {

@@ -90,3 +90,23 @@ fn a_filesystem_that_somebody_else_made_meanwhile_is_not_wiped() {
     drop(disk);
     machine.assert_clean();
 }
+
+#[test]
+fn a_filesystem_that_the_user_took_over_during_a_trial_is_reported_once() {
+    if needs_root("a_filesystem_that_the_user_took_over_during_a_trial_is_reported_once") {
+        return;
+    }
+    let machine = Machine::new();
+    let disk = TestLoop::new(&machine.path().join("disk.img"), 32 * MIB);
+    let stack = ext4_on(Volume::Block(BlockVolume { devices: vec![disk.path.clone()] }), &[]);
+    let mut session = machine.session();
+    let mount = session.apply(&stack, 1, 7).unwrap().target.mount.unwrap();
+    machine::run("umount", &[mount.to_str().unwrap()]);
+    let error = session.undo().unwrap_err().to_string();
+    assert!(error.contains("left alone, because somebody else unmounted it"), "{error}");
+    // The guard keeps the session itself off it from now on.
+    assert_eq!(refusal(session.apply(&stack, 2, 7).unwrap_err()).reason, RefusalReason::Signature);
+    session.finish().unwrap();
+    drop(disk);
+    machine.assert_clean();
+}

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 
 use iostone_model::experiment::{BackingIo, BlockVolume, DirectoryVolume, Volume, WriteCache};
-use iostone_stack::{JournalOutcome, Role, Session, StackError, plan_steps};
+use iostone_stack::{Role, Session, StackError, plan_steps};
 use machine::{MIB, Machine, ext4_on, loop_stack, loops_under, mounts_under, needs_root};
 
 #[test]
@@ -265,31 +265,38 @@ fn a_dropped_session_undoes_everything() {
     machine.assert_clean();
 }
 
+/// A process by its id, which nobody else would end if the test failed.
+struct KilledOnFailure(String);
+
+impl Drop for KilledOnFailure {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            let _ = std::process::Command::new("kill").args(["-KILL", &self.0]).status();
+        }
+    }
+}
+
 #[test]
-fn a_busy_mount_is_reported_with_its_holder_and_undone_once_that_is_gone() {
-    if needs_root("a_busy_mount_is_reported_with_its_holder_and_undone_once_that_is_gone") {
+fn a_process_that_shed_its_marker_and_its_parent_is_ended_too() {
+    if needs_root("a_process_that_shed_its_marker_and_its_parent_is_ended_too") {
         return;
     }
     let machine = Machine::new();
     let mut session = machine.session();
     let mount = session.apply(&loop_stack(16 * MIB, &[]), 1, 7).unwrap().target.mount.unwrap();
-    let mut holder = std::process::Command::new("sleep").arg("1000").current_dir(&mount).spawn().unwrap();
-    let pid = holder.id().to_string();
-    let error = session.undo().unwrap_err();
-    let StackError::UndoFailed { failure, .. } = &error else { panic!("{error}") };
-    assert_eq!(failure.object, mount.display().to_string());
-    assert!(failure.reason.contains("`sleep`") && failure.reason.contains(&pid), "{failure}");
-    assert_eq!(failure.next, format!("kill {pid}"));
-    let error = session.finish().unwrap_err();
-    assert!(matches!(error, StackError::UndoFailed { .. }), "{error}");
-    holder.kill().unwrap();
-    holder.wait().unwrap();
-    // The session is gone but this process is not: it gave the journal free.
-    let report = machine.registry.cleanup().unwrap();
-    assert!(
-        matches!(&report.journals[0].1, JournalOutcome::Undone { undone, .. } if undone.len() >= 4),
-        "{report:?}"
-    );
+    // A daemon as they are: no environment, a session of its own, no parent, deaf to SIGTERM.
+    let daemon = "trap '' TERM; echo $$ > pid; while :; do sleep 0.1; done";
+    let status = std::process::Command::new("sh")
+        .args(["-c", "env -i setsid /bin/sh -c \"$0\" > /dev/null 2>&1 &", daemon])
+        .current_dir(&mount)
+        .status();
+    assert!(status.unwrap().success());
+    while fs::read_to_string(mount.join("pid")).unwrap_or_default().trim().is_empty() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let _guard = KilledOnFailure(fs::read_to_string(mount.join("pid")).unwrap().trim().to_owned());
+    session.undo().unwrap();
+    session.finish().unwrap();
     machine.assert_clean();
 }
 
@@ -403,6 +410,13 @@ fn memory_is_refused_where_flushes_are_the_question() {
     let error = Session::preflight(&stack, true, &machine.work()).unwrap_err().to_string();
     assert!(error.contains("`stack.volume.directory`: `/dev/shm` is tmpfs"), "{error}");
     assert!(Session::preflight(&stack, false, &machine.work()).unwrap().notes[0].contains("tmpfs"));
+    // Where no key was set, none is to blame.
+    let Volume::Loop(volume) = &mut stack.volume else { unreachable!() };
+    volume.directory = None;
+    let work = Path::new("/dev/shm/iostone-stack-test/none/work");
+    let error = Session::preflight(&stack, true, work).unwrap_err().to_string();
+    assert!(error.starts_with("`/dev/shm`: it is tmpfs") && error.contains("`--runs`"), "{error}");
+    assert!(!error.contains("stack."), "{error}");
     machine.assert_clean();
 }
 

@@ -127,7 +127,8 @@ fn check_io(io: &IoWorkload, configuration: &Configuration, findings: &mut Findi
     }
     let buffers = io.bs.0.saturating_mul(u64::from(io.iodepth)).saturating_mul(u64::from(io.numjobs));
     if buffers > LARGEST_BUFFERS.0 {
-        let message = format!("`numjobs` times `iodepth` times `bs` is {} of buffers", Bytes(buffers).approximate());
+        let message =
+            format!("`numjobs` times `iodepth` times `bs` is {} of buffers", Bytes(buffers).approximate());
         findings.key("workload", message, "at most 16GiB");
     }
     if io.engine == IoEngine::Sync && io.iodepth > 1 {

@@ -2,13 +2,11 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::unix::fs::{FileExt, MetadataExt};
-use std::path::Path;
 
 use iostone_model::experiment::Ext4;
 use iostone_model::trial::Check;
 
-use crate::device::{BlockDevice, number_of};
+use crate::device::BlockDevice;
 use crate::error::StackError;
 use crate::fill::forget_cache;
 use crate::guard::{self, Allowance};
@@ -18,6 +16,8 @@ use crate::mountinfo;
 use crate::site::Site;
 use crate::step::{Scope, Step};
 use crate::tool;
+
+use super::superblock::Superblock;
 
 /// What keeps the kernel from working on the filesystem in the background during a trial, and mkfs from punching the
 /// filled image full of holes (mke2fs(8)).
@@ -217,41 +217,6 @@ fn check_own_loop(site: &Site, device: &BlockDevice) -> Result<(), StackError> {
     Ok(())
 }
 
-/// What tells one ext4 from another.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Superblock {
-    pub(crate) uuid: String,
-}
-
-impl Superblock {
-    /// Offset of the superblock in bytes (Documentation/filesystems/ext4/globals).
-    pub(crate) const OFFSET: u64 = 1024;
-    /// Its length in bytes.
-    pub(crate) const LENGTH: usize = 1024;
-
-    /// Reads the superblock of a device; none if there is none of the ext family.
-    ///
-    /// # Errors
-    /// [`StackError::Io`] when the device cannot be read.
-    pub(crate) fn read(device: &Path) -> Result<Option<Self>, StackError> {
-        let file = File::open(device).map_err(|source| StackError::io("open", device, source))?;
-        let mut bytes = [0; Self::LENGTH];
-        file.read_exact_at(&mut bytes, Self::OFFSET)
-            .map_err(|source| StackError::io("read", device, source))?;
-        Ok(Self::parse(&bytes))
-    }
-
-    /// `s_magic` at 0x38 and `s_uuid` at 0x68.
-    pub(crate) fn parse(bytes: &[u8; Self::LENGTH]) -> Option<Self> {
-        if bytes[0x38..0x3a] != [0x53, 0xef] {
-            return None;
-        }
-        let mut uuid = [0; 16];
-        uuid.copy_from_slice(&bytes[0x68..0x78]);
-        Some(Self { uuid: format_uuid(uuid) })
-    }
-}
-
 /// A random UUID, version 4 (RFC 9562).
 fn new_uuid() -> Result<String, StackError> {
     let mut bytes = random_bytes::<16>()?;
@@ -271,43 +236,6 @@ pub(crate) fn format_uuid(bytes: [u8; 16]) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
-}
-
-/// Takes our filesystem off a device of the user's: only if the superblock there carries our UUID.
-///
-/// # Errors
-/// The reason in words.
-pub(crate) fn wipe(path: &Path, uuid: &str) -> Result<bool, String> {
-    use std::os::unix::fs::OpenOptionsExt;
-    let carries = |file: &File| {
-        let mut bytes = [0; Superblock::LENGTH];
-        file.read_exact_at(&mut bytes, Superblock::OFFSET)
-            .map(|()| Superblock::parse(&bytes).is_some_and(|superblock| superblock.uuid == uuid))
-            .map_err(|error| format!("it cannot be read: {error}"))
-    };
-    let looked_at = File::open(path).map_err(|error| format!("it cannot be opened: {error}"))?;
-    if !carries(&looked_at)? {
-        return Ok(false);
-    }
-    drop(looked_at);
-    // O_EXCL without O_CREAT on a block device: refused while it is mounted or held (open(2)).
-    let device = File::options()
-        .read(true)
-        .write(true)
-        .custom_flags(libc::O_EXCL)
-        .open(path)
-        .map_err(|error| format!("it cannot be opened for itself alone: {error}"))?;
-    let metadata = device.metadata().map_err(|error| error.to_string())?;
-    if !carries(&device)? {
-        return Ok(false);
-    }
-    device
-        .write_all_at(&[0; Superblock::LENGTH], Superblock::OFFSET)
-        .and_then(|()| device.sync_all())
-        .map_err(|error| {
-            format!("block device {:?} cannot be written: {error}", number_of(metadata.rdev()))
-        })?;
-    Ok(true)
 }
 
 #[cfg(test)]

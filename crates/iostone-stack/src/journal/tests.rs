@@ -39,6 +39,23 @@ fn what_is_written_is_read_again() {
 }
 
 #[test]
+fn what_was_moved_and_what_others_used_is_read_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut journal = Journal::create(directory.path(), &owner()).unwrap();
+    let image = journal.begin(Scope::Session, step("/runs/a/work/image")).unwrap();
+    let elsewhere = journal.begin(Scope::Session, step("/runs/ab/image")).unwrap();
+    journal.relocate(Path::new("/runs/a"), Path::new("/runs/b"));
+    journal.mark_shared(image, "first".to_owned());
+    journal.mark_shared(image, "second".to_owned());
+    let path = journal.path.clone();
+    drop(journal);
+    let journal = opened(&path);
+    assert_eq!(journal.entries[image].step, step("/runs/b/work/image"));
+    assert_eq!(journal.entries[image].shared.as_deref(), Some("first"));
+    assert_eq!(journal.entries[elsewhere].step, step("/runs/ab/image"));
+}
+
+#[test]
 fn a_torn_last_line_is_cut_off_at_every_length() {
     let directory = tempfile::tempdir().unwrap();
     let mut journal = Journal::create(directory.path(), &owner()).unwrap();

@@ -8,6 +8,7 @@ use std::path::Path;
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
 
+use super::mounted::obstacle_in;
 use super::{failure, is_absent, is_ours};
 use crate::error::UndoFailure;
 use crate::step::FileIdentity;
@@ -58,13 +59,18 @@ pub(super) fn remove_with_content(
     let directory = match open_within(parent.as_fd(), Path::new(name)) {
         Ok(directory) => directory,
         Err(Errno::NOENT) => return Ok(false),
-        Err(Errno::XDEV) => return Err(wrong("something is mounted on it".to_owned())),
+        Err(Errno::XDEV) => {
+            return Err(obstacle_in(path).unwrap_or_else(|| wrong("something is mounted on it".to_owned())));
+        }
         Err(errno) => return Err(wrong(errno.to_string())),
     };
     let stat = rustix::fs::fstat(&directory).map_err(|errno| wrong(errno.to_string()))?;
     // The device number of a filesystem may differ after a reboot, the inode does not.
     if made.is_some_and(|made| made.ino != stat.st_ino) {
         return Err(wrong("it is not the directory that iostone made, so it was left alone".to_owned()));
+    }
+    if let Some(obstacle) = obstacle_in(path) {
+        return Err(obstacle);
     }
     empty(&directory, 0).map_err(&wrong)?;
     match rustix::fs::unlinkat(&parent, name, AtFlags::REMOVEDIR) {

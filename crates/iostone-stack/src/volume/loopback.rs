@@ -179,7 +179,7 @@ pub(crate) fn loop_name(token: &str) -> String {
 }
 
 fn create_image(site: &mut Site, path: PathBuf, size_bytes: u64) -> Result<Image, StackError> {
-    fill::check_room(&path, size_bytes)?;
+    fill::check_room_for_image(path.parent().unwrap_or(&path), size_bytes)?;
     let entry = site.journal.begin(Scope::Session, Step::Image { path: path.clone() })?;
     let created = OpenOptions::new()
         .write(true)
@@ -305,11 +305,12 @@ pub(crate) fn attached_loops() -> Result<Vec<AttachedLoop>, StackError> {
         .collect())
 }
 
-/// The loop devices over one file of the session with that token, opened read-only.
+/// The loop devices that the session with that token attached over one file, opened read-only.
 ///
-/// Both have to agree, the file's identity and the token in the name (inode numbers are used again once a file is
-/// gone). Devices that by their file's path are not ours are only opened if none is: an open may delay the detaching
-/// that somebody else asked for.
+/// Both have to agree, the file's identity (inode numbers are used again once a file is gone) and the name that the
+/// session gave the device when it attached it: somebody else's device over the very same file carries another name.
+/// Devices that by their file's path are not ours are only opened if none is: an open may delay the detaching that
+/// somebody else asked for.
 ///
 /// # Errors
 /// [`StackError::Io`] when a device in use cannot be opened or asked.
@@ -324,8 +325,7 @@ pub(crate) fn loops_over(
         let mut found = Vec::new();
         for candidate in candidates {
             let Some((file, status)) = open_attached(&candidate.path)? else { continue };
-            let carries_token = status.file_name() == name || candidate.backing_file.contains(&name);
-            if is_of_file(&status, identity) && carries_token {
+            if is_of_file(&status, identity) && status.file_name() == name {
                 found.push((candidate, file));
             }
         }

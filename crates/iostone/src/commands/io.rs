@@ -7,6 +7,7 @@ use std::fmt::Write;
 use anyhow::{Result, anyhow};
 use iostone_engine::{EngineChoice, EngineKind, Job, LatencyHistogram, Outcome, Rw, Stamp, WriteSync};
 use iostone_model::metric::Unit;
+use iostone_stack::mark_own_file;
 
 use crate::cli::IoArguments;
 use crate::exit_code::{ExitCode, IoFailed};
@@ -25,6 +26,10 @@ pub(crate) fn io(arguments: &IoArguments, printer: &mut Printer) -> Result<ExitC
             }
         })?
         .run(&stop, &mut |_| {})?;
+    if job.layout && job.target.is_file() {
+        // From now on the file is known by the content that the load left in it.
+        mark_own_file(&job.target)?;
+    }
     if arguments.json {
         printer.data(&format!("{}\n", serde_json::to_string_pretty(&document(&job, &outcome))?));
     } else {

@@ -59,9 +59,7 @@ pub(crate) fn start(
     let mut machine = connect(&plan.experiment.machine, &stop)?;
     clean_first(machine.as_mut(), printer)?;
     // Refusals come before anything is written, the directory of runs included.
-    let stacks =
-        plan.experiment.configurations.iter().map(|configuration| configuration.stack.clone()).collect();
-    Link(machine.as_mut()).preflight(stacks, plan.experiment.flushes_matter(), parent.clone())?;
+    Link(machine.as_mut()).preflight(&plan.experiment, parent.clone())?;
     fs::create_dir_all(&parent).with_context(|| format!("making `{}`", parent.display()))?;
     let mut directory = RunDirectory::create(&parent, &plan, text)?;
     conduct(&plan, &mut directory, machine.as_mut(), stop, arguments.json, printer)

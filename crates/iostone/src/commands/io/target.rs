@@ -7,7 +7,7 @@ use anyhow::{Result, bail};
 use iostone_engine::Job;
 use iostone_machine::Failure;
 use iostone_model::experiment::{BlockVolume, Filesystem, Mount, Queue, Stack, Volume};
-use iostone_stack::{FileOwner, Session, create_own_file, file_owner, guard_file};
+use iostone_stack::{FileOwner, Session, check_room, create_own_file, file_owner, guard_file};
 
 /// Takes a job's target, or refuses it. Says whether a file was made.
 pub(super) fn take(job: &mut Job, destroy: Option<&Path>) -> Result<bool> {
@@ -26,10 +26,15 @@ pub(super) fn take(job: &mut Job, destroy: Option<&Path>) -> Result<bool> {
     }
     match file_owner(&job.target).map_err(Failure::from)? {
         FileOwner::Nobody if !job.target.exists() => {
-            let Some(_) = job.size else {
+            let Some(size) = job.size else {
                 let name = job.target.display();
                 bail!("`{name}` does not exist; say how large it should be, as in `--size 1GiB`");
             };
+            check_room(
+                job.target.parent().filter(|parent| parent.exists()).unwrap_or(Path::new(".")),
+                size.0,
+            )
+            .map_err(Failure::from)?;
             // A directory that is not there is the command line's fault, not the machine's.
             create_own_file(&job.target).map_err(anyhow::Error::new)?;
             Ok(true)

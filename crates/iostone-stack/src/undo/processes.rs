@@ -1,4 +1,5 @@
-//! Ending processes that carry a session's marker in their environment.
+//! Ending a session's processes: those that carry its marker in their environment, and those that descend from it and
+//! keep its mount busy.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,13 +12,15 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, Signal};
 
 use super::failure;
-use crate::error::UndoFailure;
+use crate::device::DeviceNumber;
+use crate::error::{StackError, UndoFailure};
 use crate::mountinfo;
+use crate::occupants;
 
 /// How long a process may take to end after each signal.
-const GRACE: Duration = Duration::from_secs(3);
+const GRACE: Duration = Duration::from_secs(2);
 
-struct Marked {
+struct Found {
     pid: u32,
     command: String,
     /// Refers to this very process, also once its number is used again (`pidfd_open(2)`).
@@ -33,24 +36,51 @@ pub(super) fn end(variable: &str, value: &str) -> Result<Option<String>, UndoFai
     if value.is_empty() {
         return Ok(None);
     }
+    end_all(&|| find(variable, value))
+}
+
+/// Ends the processes that descend from this one and use files of the filesystem on a device: SIGTERM, then SIGKILL.
+/// It does not matter what is in their environment. Gives in words what was ended.
+///
+/// # Errors
+/// A process that stays although it was killed.
+pub(super) fn end_descendants_on(number: DeviceNumber) -> Result<Option<String>, UndoFailure> {
+    end_all(&|| {
+        let found = occupants::occupants_of_filesystem(number);
+        handles(found.into_iter().map(|occupant| occupant.pid), &|pid| {
+            is_descendant(pid) && occupants::occupies(pid, number)
+        })
+    })
+}
+
+/// Makes this process the parent of all that descend from it once their own parents are gone (`PR_SET_CHILD_SUBREAPER`,
+/// prctl(2)), so that [`end_descendants_on`] finds them whatever they did to leave their session. It holds for the whole
+/// process, for as long as it lives; orphans that ended stay zombies until then, because whoever waited for children
+/// not its own would take their status from the code that started them.
+pub(crate) fn adopt_orphans() -> Result<(), StackError> {
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+        .map_err(|source| StackError::io("prctl PR_SET_CHILD_SUBREAPER", "/proc/self", source))
+}
+
+fn end_all(find: &dyn Fn() -> Vec<Found>) -> Result<Option<String>, UndoFailure> {
     let mut ended = BTreeSet::new();
     // A process may start others while it is ended: look again until there is none.
     for signal in [Signal::TERM, Signal::KILL, Signal::KILL] {
-        let marked = find(variable, value);
-        if marked.is_empty() {
+        let found = find();
+        if found.is_empty() {
             break;
         }
-        for process in &marked {
+        for process in &found {
             ended.insert(format!("process `{}` ({})", process.command, process.pid));
             // It may have ended by itself: then there is nobody to signal.
             let _ = rustix::process::pidfd_send_signal(&process.handle, signal);
         }
         let deadline = Instant::now() + GRACE;
-        for process in &marked {
+        for process in &found {
             wait_for_end(&process.handle, deadline);
         }
     }
-    if let Some(process) = find(variable, value).first() {
+    if let Some(process) = find().first() {
         return Err(failure(
             Path::new(&format!("/proc/{}", process.pid)),
             format!("process `{}` does not end, although it was killed", process.command),
@@ -60,26 +90,28 @@ pub(super) fn end(variable: &str, value: &str) -> Result<Option<String>, UndoFai
     Ok((!ended.is_empty()).then(|| ended.into_iter().collect::<Vec<_>>().join(", ")))
 }
 
-fn find(variable: &str, value: &str) -> Vec<Marked> {
+fn find(variable: &str, value: &str) -> Vec<Found> {
     let spared = own_line();
-    mountinfo::processes()
-        .into_iter()
-        .filter(|pid| !spared.contains(pid))
-        .filter_map(|pid| {
-            if !carries(pid, variable, value) {
-                return None;
-            }
-            let handle =
-                rustix::process::pidfd_open(Pid::from_raw(pid.cast_signed())?, PidfdFlags::empty()).ok()?;
-            // Between the look and the handle the number may have passed to another process.
-            if !carries(pid, variable, value) {
-                return None;
-            }
-            let command =
-                fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim().to_owned();
-            Some(Marked { pid, command, handle })
-        })
-        .collect()
+    let pids = mountinfo::processes().into_iter().filter(|pid| !spared.contains(pid));
+    handles(pids, &|pid| carries(pid, variable, value))
+}
+
+/// A handle on each process that is wanted.
+fn handles(pids: impl Iterator<Item = u32>, is_wanted: &dyn Fn(u32) -> bool) -> Vec<Found> {
+    pids.filter_map(|pid| {
+        if !is_wanted(pid) {
+            return None;
+        }
+        let handle =
+            rustix::process::pidfd_open(Pid::from_raw(pid.cast_signed())?, PidfdFlags::empty()).ok()?;
+        // Between the look and the handle the number may have passed to another process.
+        if !is_wanted(pid) {
+            return None;
+        }
+        let command = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default().trim().to_owned();
+        Some(Found { pid, command, handle })
+    })
+    .collect()
 }
 
 /// A zombie has no environment left, so it never carries the marker.
@@ -96,8 +128,19 @@ fn carries(pid: u32, variable: &str, value: &str) -> bool {
 
 /// This process and its ancestors.
 fn own_line() -> BTreeSet<u32> {
+    line_of(std::process::id())
+}
+
+/// Whether a process comes from this one.
+fn is_descendant(pid: u32) -> bool {
+    let own = std::process::id();
+    pid != own && line_of(pid).contains(&own)
+}
+
+/// A process and its ancestors.
+fn line_of(pid: u32) -> BTreeSet<u32> {
     let mut line = BTreeSet::new();
-    let mut pid = std::process::id();
+    let mut pid = pid;
     while pid > 0 && line.insert(pid) {
         let parent = fs::read_to_string(format!("/proc/{pid}/status")).ok().and_then(|status| {
             status.lines().find_map(|text| text.strip_prefix("PPid:")?.trim().parse().ok())
