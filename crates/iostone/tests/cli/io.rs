@@ -100,13 +100,17 @@ fn an_interrupted_job_gives_the_figures_so_far() {
 #[test]
 fn an_interrupted_layout_has_no_figures() {
     let bench = Bench::new();
-    let job = ["--rw", "randread", "--size", "1TiB"];
+    // Large enough to be interrupted, small enough to find room.
+    let job = ["--rw", "randread", "--size", "2GiB"];
     let mut command = bench.command(&[&["io", "--filename", "data"], &job[..]].concat());
-    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    while !catches_interrupts(&child) || !bench.path("data").exists() {
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    while child.try_wait().unwrap().is_none() && (!catches_interrupts(&child) || !bench.path("data").exists())
+    {
         std::thread::yield_now();
     }
-    kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    if child.try_wait().unwrap().is_none() {
+        kill_process(Pid::from_child(&child), Signal::INT).unwrap();
+    }
     let said = Said::from(child.wait_with_output().unwrap()).ended_with(130);
     assert_eq!((said.stdout.as_str(), said.stderr.contains("interrupted")), ("", true), "{}", said.stderr);
 }
