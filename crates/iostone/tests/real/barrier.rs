@@ -26,7 +26,7 @@ fn flushes(record: &Value, configuration: &str) -> Vec<u64> {
 fn without_barriers_a_disk_with_a_volatile_cache_is_faster_and_the_flushes_say_why() {
     needs_root!();
     let lab = Lab::new();
-    let verdicts = judged(&lab, &small_barrier("write back", 12));
+    let verdicts = judged(&lab, &small_barrier("write back", 24));
     assert_eq!(verdicts["comparisons"][0]["verdict"], "faster", "{verdicts:#}");
     assert!(verdicts["comparisons"][0]["ratio"].as_f64().unwrap() > 1.5);
     let record = lab.record();

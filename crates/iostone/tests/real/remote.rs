@@ -14,7 +14,7 @@ fn a_run_through_an_agent_finds_the_same() {
     let binary = env!("CARGO_BIN_EXE_iostone");
     let text = format!(
         "{}\n[machine]\nkind = \"agent\"\nargv = [\"{binary}\", \"agent\"]\n",
-        small_barrier("write back", 8)
+        small_barrier("write back", 24)
     );
     let file = lab.write("experiment.toml", &text);
     let output = lab.iostone(&["run", &file, "--json"]).output().unwrap();
