@@ -139,22 +139,22 @@ mod tests {
             filesystem: Filesystem::Ext4(Ext4::default()),
             mount: Mount { options: vec!["barrier=0".to_owned()] },
         };
-        let steps = plan_steps(&stack, Path::new("/work"));
+        let steps = plan_steps(&stack, Path::new("/srv"));
         let texts: Vec<&str> = steps.iter().map(|step| step.text.as_str()).collect();
         assert_eq!(
             texts,
             [
-                "mkdir /work/iostone-TOKEN",
-                "write 64 MiB of random data to /work/iostone-TOKEN/volume.img past the page cache, and sync it",
-                "losetup --find --show --direct-io=off /work/iostone-TOKEN/volume.img",
+                "mkdir /srv/iostone-TOKEN",
+                "write 64 MiB of random data to /srv/iostone-TOKEN/volume.img past the page cache, and sync it",
+                "losetup --find --show --direct-io=off /srv/iostone-TOKEN/volume.img",
                 "echo 'write through' > /sys/block/loopN/queue/write_cache",
                 "mkfs.ext4 -F -q -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 -U UUID /dev/loopN",
-                "mkdir --parents /work/iostone-TOKEN/mount",
-                "mount -t ext4 -o barrier=0 /dev/loopN /work/iostone-TOKEN/mount",
-                "umount /work/iostone-TOKEN/mount",
+                "mkdir --parents /srv/iostone-TOKEN/mount",
+                "mount -t ext4 -o barrier=0 /dev/loopN /srv/iostone-TOKEN/mount",
+                "umount /srv/iostone-TOKEN/mount",
                 "put /sys/block/loopN/queue/write_cache back as it was",
                 "losetup --detach /dev/loopN",
-                "rm -r /work/iostone-TOKEN",
+                "rm -r /srv/iostone-TOKEN",
             ]
         );
         assert_eq!(steps.iter().map(|step| step.bytes).sum::<u64>(), 64 << 20);

@@ -42,7 +42,7 @@ fn what_is_written_is_read_again() {
 fn what_was_moved_and_what_others_used_is_read_again() {
     let directory = tempfile::tempdir().unwrap();
     let mut journal = Journal::create(directory.path(), &owner()).unwrap();
-    let image = journal.begin(Scope::Session, step("/runs/a/work/image")).unwrap();
+    let image = journal.begin(Scope::Session, step("/runs/a/image")).unwrap();
     let elsewhere = journal.begin(Scope::Session, step("/runs/ab/image")).unwrap();
     journal.relocate(Path::new("/runs/a"), Path::new("/runs/b"));
     journal.mark_shared(image, "first".to_owned());
@@ -50,7 +50,7 @@ fn what_was_moved_and_what_others_used_is_read_again() {
     let path = journal.path.clone();
     drop(journal);
     let journal = opened(&path);
-    assert_eq!(journal.entries[image].step, step("/runs/b/work/image"));
+    assert_eq!(journal.entries[image].step, step("/runs/b/image"));
     assert_eq!(journal.entries[image].shared.as_deref(), Some("first"));
     assert_eq!(journal.entries[elsewhere].step, step("/runs/ab/image"));
 }
