@@ -69,7 +69,7 @@ mod tests {
             (from.display().to_string(), to.display().to_string())
         };
         let pair = |from: &str, to: &str| (from.to_owned(), to.to_owned());
-        assert_eq!(ends("/runs/a/work/own", "/runs/b/work/own"), pair("/runs/a", "/runs/b"));
+        assert_eq!(ends("/runs/a/images/own", "/runs/b/images/own"), pair("/runs/a", "/runs/b"));
         assert_eq!(ends("/runs/own", "/own"), pair("/runs", "/"));
         assert_eq!(ends("/runs/own", "/runs/other"), pair("/runs/own", "/runs/other"));
     }
