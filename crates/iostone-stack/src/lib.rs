@@ -42,4 +42,3 @@ pub use plan::{PlannedStep, plan_steps};
 pub use preflight::Preflight;
 pub use registry::{CleanupReport, JournalOutcome, Registry};
 pub use session::{Applied, Session, SessionOptions, Target};
-pub use tool::version_of;

@@ -156,20 +156,6 @@ pub(crate) fn run_successfully(
     Err(StackError::Tool { command: command_line(program, arguments), outcome, output: last_lines(said) })
 }
 
-/// The first line that a program prints about its version; none if the program is not there or says nothing.
-pub fn version_of(tool: &str) -> Option<String> {
-    let program = lookup(tool)?;
-    let flag = if tool.starts_with("mkfs.ext") || tool == "mke2fs" { "-V" } else { "--version" };
-    let output = run(&program, &[flag], None).ok()?;
-    output
-        .stdout
-        .lines()
-        .chain(output.stderr.lines())
-        .map(str::trim)
-        .find(|line| !line.is_empty())
-        .map(str::to_owned)
-}
-
 /// A command as it would be typed.
 pub(crate) fn command_line(program: &Path, arguments: &[OsString]) -> String {
     let name = program.file_name().unwrap_or(program.as_os_str());
