@@ -1,7 +1,7 @@
 //! Compares the engines on a cached file, where their own cost shows; or runs one job given as JSON.
 //!
 //! `cargo bench -p iostone-engine` prints medians of interleaved rounds. With a job as argument, as in
-//! `cargo bench -p iostone-engine -- '{"target": "/dev/zero", "rw": "randread", "size": "8MiB", "runtime": "4s"}'`,
+//! `cargo bench -p iostone-engine -- '{"targets": ["/dev/zero"], "rw": "randread", "size": "8MiB", "runtime": "4s"}'`,
 //! it prints that job's outcome, to be paired with another tool's.
 #![expect(clippy::print_stdout, reason = "a benchmark's output is for its reader")]
 

@@ -1,28 +1,36 @@
-//! The loop of one thread: choose blocks, hand them over, reap, record.
+//! The loop of one thread: take requests from the source, hand them over, reap, record.
 //!
 //! It mirrors the life of a job in fio. Until the *ramp* is over, I/O goes on and nothing is counted. Then the
-//! *window* opens, and closes when its time is up, when enough I/Os were counted, when the caller stops it, or
-//! when an I/O fails. A sync that falls due is a *barrier*: nothing more is submitted until all writes before it
-//! have completed, and then until the sync has.
+//! *window* opens, and closes when its time is up, when enough was counted, when the caller stops it, or when an I/O
+//! fails. A sync that falls due is a *barrier*: nothing more is submitted until all writes before it have completed,
+//! and then until the sync has. A *pause* likewise waits for what is in flight.
 
+mod cadence;
+mod pacer;
+pub(crate) mod recorder;
+mod settle;
+pub(crate) mod tally;
+
+use std::fs::File;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
-use rand_xoshiro::Xoshiro256PlusPlus;
+pub(crate) use cadence::Cadence;
+use cadence::{Barrier, Pause};
+pub(crate) use pacer::Pacer;
+pub(crate) use tally::{RawFault, Tally};
 
 use crate::clock::Clock;
-use crate::engine::uring::BATCH;
-use crate::engine::{Completion, Engine, SYNC_TAG, SyncKind, Transfer};
+use crate::engine::{Completion, Engine, SYNC_TAG, Transfer};
 use crate::fault::Operation;
-use crate::histogram::LatencyHistogram;
-use crate::job::Stamp;
-use crate::offsets::Offsets;
-use crate::outcome::SERIES_INTERVAL;
-use crate::payload;
-use crate::slots::Slots;
+use crate::job::{Direction, Stamp};
+use crate::payload::Payload;
+use crate::slots::{Flight, Slots};
+use crate::source::{Request, Source};
+use crate::verify::Verifier;
 
-/// Length of a bucket of the series, in nanoseconds.
-#[expect(clippy::cast_possible_truncation, reason = "a tenth of a second")]
-const INTERVAL_NS: u64 = SERIES_INTERVAL.as_nanos() as u64;
+/// A thread that waits for the clock looks at the stop flag this often.
+const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 
 /// The figures that a thread lets others see while it runs; on a cache line of its own.
 #[derive(Debug, Default)]
@@ -30,6 +38,8 @@ const INTERVAL_NS: u64 = SERIES_INTERVAL.as_nanos() as u64;
 pub(crate) struct Lane {
     /// I/Os counted in the window so far.
     pub(crate) counted: AtomicU64,
+    /// Their bytes.
+    pub(crate) bytes: AtomicU64,
     /// I/Os of the ramp so far.
     pub(crate) ramp: AtomicU64,
 }
@@ -39,59 +49,32 @@ pub(crate) struct Lane {
 pub(crate) struct Shift<'a> {
     pub(crate) clock: Clock,
     pub(crate) stamp: Stamp,
-    pub(crate) writes: bool,
-    pub(crate) block_bytes: u32,
     pub(crate) iodepth: u32,
-    /// Syncs after every this many writes; 0 is never.
-    pub(crate) fsync: u32,
-    pub(crate) fdatasync: u32,
+    /// I/Os handed over at once, at most.
+    pub(crate) batch: u32,
+    /// A full queue drains to this depth before it is filled again.
+    pub(crate) iodepth_low: u32,
+    pub(crate) cadence: Cadence,
     /// When the window opens, on the job's clock.
     pub(crate) opens_ns: u64,
     /// When it closes; `u64::MAX` if time does not bound it.
     pub(crate) closes_ns: u64,
     /// I/Os to count; `u64::MAX` if their number does not bound it.
-    pub(crate) limit: u64,
+    pub(crate) limit_ios: u64,
+    /// Bytes to count, likewise.
+    pub(crate) limit_bytes: u64,
+    /// An I/O that takes longer ends the job; `u64::MAX` for never.
+    pub(crate) max_latency_ns: u64,
+    pub(crate) continue_on_error: bool,
+    /// The targets, for reading back what is verified.
+    pub(crate) files: &'a [File],
     /// Raised by the caller.
     pub(crate) stop: &'a AtomicBool,
-    /// Raised by any thread that fails, so that all end.
+    /// Raised by any thread that fails, and by whoever finds that the job has done enough.
     pub(crate) halt: &'a AtomicBool,
+    /// Raised when a job ends that ends all those beside it.
+    pub(crate) exit_all: &'a AtomicBool,
     pub(crate) lane: &'a Lane,
-}
-
-/// An I/O that failed, before it is put into words.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct RawFault {
-    pub(crate) at_ns: u64,
-    pub(crate) operation: Operation,
-    /// 0 for a short transfer.
-    pub(crate) errno: i32,
-    pub(crate) offset_bytes: u64,
-    pub(crate) transferred_bytes: u32,
-}
-
-/// What one thread has counted.
-#[derive(Debug)]
-pub(crate) struct Tally {
-    pub(crate) latency: LatencyHistogram,
-    pub(crate) sync_latency: LatencyHistogram,
-    pub(crate) durable_latency: LatencyHistogram,
-    /// I/Os of each interval of the window.
-    pub(crate) series: Vec<u64>,
-    pub(crate) ramp_ios: u64,
-    pub(crate) ended_ns: u64,
-    pub(crate) interrupted: bool,
-    pub(crate) fault: Option<RawFault>,
-}
-
-/// Where a due sync stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Barrier {
-    /// None is due.
-    Clear,
-    /// Waits for the writes before it.
-    Draining(SyncKind),
-    /// Handed over at this time.
-    Syncing { since_ns: u64 },
 }
 
 /// Told when the window opens, and when it closes.
@@ -101,187 +84,308 @@ pub(crate) trait Watch {
 }
 
 /// The state of the loop.
-pub(crate) struct Driver<'a> {
+#[expect(clippy::struct_excessive_bools, reason = "independent facts, each looked at by itself")]
+pub(crate) struct Driver<'a, S> {
     shift: Shift<'a>,
-    offsets: Offsets,
-    data: Xoshiro256PlusPlus,
+    source: S,
+    payload: Payload,
+    pacer: Option<Pacer>,
+    verifier: Option<Verifier>,
     slots: Slots,
+    /// A request that was drawn and cannot be submitted yet.
+    held: Option<Request>,
     barrier: Barrier,
-    /// Writes submitted so far, for the cadence of syncs.
-    writes_submitted: u64,
-    /// When the last write was submitted.
-    last_submitted_ns: u64,
+    pause: Pause,
+    /// The source has no more.
+    exhausted: bool,
+    /// Something failed that ends the job.
+    failed: bool,
+    /// Writes submitted when the backlog was last read back.
+    read_back_at: u64,
+    /// Whether a full queue is draining to `iodepth_low`.
+    draining: bool,
     open: bool,
+    /// The window has closed; what is in flight still is only waited for.
+    closing: bool,
     counted: u64,
-    /// End of the interval that is being counted.
-    interval_ends_ns: u64,
+    counted_bytes: u64,
+    in_flight_bytes: u64,
     /// Completions to be looked at outside the fast path: slot and result.
     odd: Vec<(u32, i32)>,
     tally: Tally,
 }
 
-impl<'a> Driver<'a> {
-    pub(crate) fn new(shift: Shift<'a>, offsets: Offsets, data: Xoshiro256PlusPlus) -> Self {
-        let timed = shift.closes_ns.saturating_sub(shift.opens_ns) / INTERVAL_NS;
-        // Room for all intervals of a timed window of up to a day, else for ten minutes before it must grow.
-        let intervals = usize::try_from(timed.min(864_000)).unwrap_or(0).max(6_000);
-        let tally = Tally {
-            latency: LatencyHistogram::new(),
-            sync_latency: LatencyHistogram::new(),
-            durable_latency: LatencyHistogram::new(),
-            series: Vec::with_capacity(intervals),
-            ramp_ios: 0,
-            ended_ns: 0,
-            interrupted: false,
-            fault: None,
-        };
+/// What a thread needs besides its shift.
+pub(crate) struct Kit<S> {
+    pub(crate) source: S,
+    pub(crate) payload: Payload,
+    pub(crate) pacer: Option<Pacer>,
+    pub(crate) verifier: Option<Verifier>,
+}
+
+impl<'a, S: Source> Driver<'a, S> {
+    pub(crate) fn new(shift: Shift<'a>, kit: Kit<S>) -> Self {
+        let Kit { source, payload, pacer, verifier } = kit;
         Self {
             slots: Slots::new(shift.iodepth),
             odd: Vec::with_capacity(shift.iodepth as usize),
-            interval_ends_ns: 0,
+            tally: Tally::new(shift.closes_ns.saturating_sub(shift.opens_ns)),
+            pause: Pause::new(shift.cadence.think, shift.opens_ns),
             shift,
-            offsets,
-            data,
-            barrier: Barrier::Clear,
-            writes_submitted: 0,
-            last_submitted_ns: 0,
+            source,
+            payload,
+            pacer,
+            verifier,
+            held: None,
+            barrier: Barrier::new(),
+            exhausted: false,
+            failed: false,
+            read_back_at: 0,
+            draining: false,
             open: false,
+            closing: false,
             counted: 0,
-            tally,
+            counted_bytes: 0,
+            in_flight_bytes: 0,
         }
     }
 
     /// Runs until the window has closed. Requests may be in flight still: the engine waits for them when dropped.
-    pub(crate) fn run<E: Engine>(mut self, engine: &mut E, watch: &mut impl Watch) -> Tally {
+    /// Also gives back the verifier, for reading back what was written.
+    pub(crate) fn run<E: Engine>(
+        mut self,
+        engine: &mut E,
+        watch: &mut impl Watch,
+    ) -> (Tally, Option<Verifier>) {
         let mut now = self.shift.clock.now_ns();
         self.open_when_due(now, watch);
         while !self.is_finished(now) {
-            let want = self.submit(engine, now);
-            if let Err(error) = engine.enter(want) {
-                self.fail(Operation::Submit, error.raw_os_error().unwrap_or(libc::EIO), 0, 0);
-                now = self.shift.clock.now_ns();
-                continue;
-            }
-            let arrived = engine.arrived();
-            now = self.shift.clock.now_ns();
-            self.open_when_due(now, watch);
-            if arrived > 0 {
-                let before = self.counted;
-                engine.reap(|completion| self.complete(completion, now));
-                if !self.odd.is_empty() {
-                    self.settle_odd(engine);
-                }
-                self.add_to_series(now, self.counted - before);
-                self.shift.lane.counted.store(self.counted, Ordering::Relaxed);
-            }
+            let (want, at_most) = self.submit(engine, now);
+            now = self.turn(engine, want, at_most, watch);
         }
         // A window that never opened has no length, and one that time closed has exactly the length asked for.
         self.tally.ended_ns = now.clamp(self.shift.opens_ns, self.shift.closes_ns);
         if self.open {
+            self.tally.recorder.close(&self.tally.of, self.pacer.is_some());
             watch.closed();
         }
-        self.tally
+        self.finish(engine, watch);
+        (self.tally, self.verifier)
+    }
+
+    /// Hands over what is queued, and takes what has completed.
+    #[inline]
+    fn turn<E: Engine>(
+        &mut self,
+        engine: &mut E,
+        want: usize,
+        at_most: Option<Duration>,
+        watch: &mut impl Watch,
+    ) -> u64 {
+        if let Err(error) = engine.enter(want, at_most) {
+            self.fail(Operation::Submit, error.raw_os_error().unwrap_or(libc::EIO), None, 0);
+            return self.shift.clock.now_ns();
+        }
+        let arrived = engine.arrived();
+        let now = self.shift.clock.now_ns();
+        self.open_when_due(now, watch);
+        if self.tally.recorder.is_due(now) && !self.closing {
+            self.tally.recorder.close_until(now, &self.tally.of, self.pacer.is_some());
+        }
+        if arrived > 0 {
+            engine.reap(|completion| self.complete(completion, now));
+            if !self.odd.is_empty() {
+                self.settle_odd(engine, now);
+            }
+            self.shift.lane.counted.store(self.counted, Ordering::Relaxed);
+            self.shift.lane.bytes.store(self.counted_bytes, Ordering::Relaxed);
+        }
+        now
     }
 
     #[inline]
     fn open_when_due(&mut self, now: u64, watch: &mut impl Watch) {
-        if !self.open && now >= self.shift.opens_ns {
+        if !self.open && now >= self.shift.opens_ns && !self.closing {
             self.open = true;
-            self.interval_ends_ns = self.shift.opens_ns + INTERVAL_NS;
-            self.tally.series.push(0);
+            self.tally.recorder.open(self.shift.opens_ns);
             watch.opened();
         }
     }
 
     #[inline]
     fn is_finished(&mut self, now: u64) -> bool {
-        if self.tally.fault.is_some() || now >= self.shift.closes_ns {
+        if now >= self.shift.closes_ns || self.failed {
             return true;
         }
-        if self.counted >= self.shift.limit && self.barrier == Barrier::Clear {
+        let enough = self.counted >= self.shift.limit_ios || self.counted_bytes >= self.shift.limit_bytes;
+        let exhausted = self.exhausted && self.slots.in_flight() == 0;
+        if (enough || exhausted) && self.barrier.is_clear() {
             return true;
         }
         let stopped = self.shift.stop.load(Ordering::Relaxed);
         self.tally.interrupted = stopped;
-        stopped || self.shift.halt.load(Ordering::Relaxed)
+        stopped || self.shift.halt.load(Ordering::Relaxed) || self.shift.exit_all.load(Ordering::Relaxed)
     }
 
-    /// Queues what may be submitted now; says how many completions to wait for.
+    /// Queues what may be submitted now; says how many completions to wait for, and how long at most.
     #[inline]
-    fn submit<E: Engine>(&mut self, engine: &mut E, now: u64) -> usize {
-        if self.barrier != Barrier::Clear {
+    fn submit<E: Engine>(&mut self, engine: &mut E, now: u64) -> (usize, Option<Duration>) {
+        if !self.barrier.is_clear() {
             self.submit_sync(engine, now);
-            return 1;
+            return (1, None);
+        }
+        if self.pause.is_on() {
+            return self.wait_out_pause(now);
+        }
+        if self.backlog_is_due() {
+            if self.slots.in_flight() > 0 {
+                return (1, None);
+            }
+            self.read_back_backlog();
         }
         let ready = self.may_submit();
-        let batch = ready.min(u64::from(BATCH)).min(engine.room() as u64);
-        if batch > 0 {
-            self.submit_blocks(engine, batch, now);
+        let batch = ready.min(u64::from(self.shift.batch)).min(engine.room() as u64);
+        if batch == 0 {
+            return (1, None);
+        }
+        let (begun, later) = self.submit_blocks(engine, batch, now);
+        if let Some(due_ns) = later {
+            // The next one is not due yet: come back when it is, or when something completes.
+            let wait = Duration::from_nanos(due_ns.saturating_sub(now)).min(LONGEST_SLEEP);
+            return (usize::from(self.slots.in_flight() > 0), Some(wait));
         }
         // While there is more to submit, reap what is there and come back for it at once.
-        usize::from(batch == ready || batch == 0)
+        (usize::from(batch == ready || begun == 0), None)
     }
 
     /// How many blocks may be submitted before something must complete.
     #[inline]
-    fn may_submit(&self) -> u64 {
+    fn may_submit(&mut self) -> u64 {
         let free = self.slots.free();
+        if self.draining {
+            self.draining = self.slots.in_flight() > self.shift.iodepth_low.into();
+            if self.draining {
+                return 0;
+            }
+        }
         if self.open {
-            free.min((self.shift.limit - self.counted).saturating_sub(self.slots.in_flight()))
+            free.min((self.shift.limit_ios - self.counted).saturating_sub(self.slots.in_flight()))
         } else {
             free
         }
     }
 
+    /// Whether the bytes counted and in flight are all that the window may have.
     #[inline]
-    fn submit_blocks<E: Engine>(&mut self, engine: &mut E, batch: u64, now: u64) {
-        let writes = self.shift.writes;
-        let since = match self.shift.stamp {
-            Stamp::PerIo if !writes => self.shift.clock.now_ns(),
+    fn has_enough_bytes(&self) -> bool {
+        self.open && self.counted_bytes + self.in_flight_bytes >= self.shift.limit_bytes
+    }
+
+    /// Queues up to `batch` blocks; says how many, and when the next one is to begin if that is later.
+    #[inline]
+    fn submit_blocks<E: Engine>(&mut self, engine: &mut E, batch: u64, now: u64) -> (usize, Option<u64>) {
+        let mut since = match self.shift.stamp {
+            Stamp::PerIo => self.shift.clock.now_ns(),
             _ => now,
         };
-        let mut begun = 0;
-        for _ in 0..batch {
-            let offset_bytes = self.offsets.next_block() * u64::from(self.shift.block_bytes);
-            let place_of = |slot, turn| engine.place(slot, turn);
-            let Some((slot, place)) = self.slots.begin(offset_bytes, since, place_of) else { break };
-            begun += 1;
-            if writes {
-                payload::stamp(&mut self.data, engine.block_mut(place));
+        let (mut begun, mut writes, mut later) = (0usize, 0usize, None);
+        while (begun as u64) < batch && !self.has_enough_bytes() {
+            let Some(request) = self.draw() else {
+                self.exhausted = true;
+                break;
+            };
+            let mut intended = since;
+            if let Some(pacer) = &mut self.pacer
+                && let Some(due) = pacer.due_ns(request.direction)
+            {
+                if due > now {
+                    self.held = Some(request);
+                    later = Some(due);
+                    break;
+                }
+                intended = due;
+                pacer.advance(request.direction, request.length_bytes);
             }
-            engine.queue(Transfer { slot, place, offset_bytes });
-            if writes && self.note_write() {
+            if let Some(verifier) = &self.verifier
+                && verifier.is_busy(&request)
+            {
+                self.held = Some(request);
+                break;
+            }
+            let place_of = |slot, turn| engine.place(slot, turn);
+            let Some((slot, place)) = self.slots.begin(request, intended, since, place_of) else { break };
+            begun += 1;
+            self.in_flight_bytes += u64::from(request.length_bytes);
+            let is_write = request.direction == Direction::Write;
+            if is_write {
+                writes += 1;
+                self.fill(engine.block_mut(place), &request);
+            } else if let Some(verifier) = &mut self.verifier {
+                verifier.begin_read(&request);
+            }
+            engine.queue(Transfer { slot, place, request });
+            if is_write && self.barrier.note_write(&self.shift.cadence, &request) {
+                break;
+            }
+            if self.pause.note(self.shift.clock, now) {
                 break;
             }
         }
-        if writes {
+        if writes > 0 {
             // Making the data took time that is not the device's.
-            self.last_submitted_ns = self.shift.clock.now_ns();
-            self.slots.restamp_latest(begun, self.last_submitted_ns);
+            since = self.shift.clock.now_ns();
+            self.barrier.last_submitted_ns = since;
+            self.slots.restamp_latest(begun, since);
+        }
+        self.draining = self.shift.iodepth_low > 0 && self.slots.free() == 0;
+        self.count_depth(begun);
+        (begun, later)
+    }
+
+    /// The next request: the one held back, or a new one.
+    #[inline]
+    fn draw(&mut self) -> Option<Request> {
+        if let Some(held) = self.held.take() {
+            return Some(held);
+        }
+        let wanted = self.pacer.as_ref().and_then(Pacer::wanted);
+        self.source.next(wanted)
+    }
+
+    /// Makes what a write carries.
+    #[inline]
+    fn fill(&mut self, block: &mut [u8], request: &Request) {
+        let Some(block) = block.get_mut(..request.length_bytes as usize) else { return };
+        match &mut self.verifier {
+            Some(verifier) => verifier.seal(request, block, &mut self.payload),
+            None => self.payload.renew(block),
         }
     }
 
-    /// Counts a write for the cadence of syncs; true when one is due now.
     #[inline]
-    fn note_write(&mut self) -> bool {
-        self.writes_submitted += 1;
-        let due = |cadence: u32| cadence > 0 && self.writes_submitted.is_multiple_of(u64::from(cadence));
-        if due(self.shift.fsync) {
-            self.barrier = Barrier::Draining(SyncKind::All);
-        } else if due(self.shift.fdatasync) {
-            self.barrier = Barrier::Draining(SyncKind::Data);
+    fn count_depth(&mut self, begun: usize) {
+        let level = self.slots.in_flight().max(1).ilog2().min(6) as usize;
+        if let Some(count) = self.tally.depth_levels.get_mut(level) {
+            *count += begun as u64;
         }
-        self.barrier != Barrier::Clear
     }
 
     fn submit_sync<E: Engine>(&mut self, engine: &mut E, now: u64) {
-        if let Barrier::Draining(kind) = self.barrier
-            && self.slots.in_flight() == 0
+        if self.slots.in_flight() == 0
             && engine.room() > 0
+            && let Some((target, kind)) = self.barrier.begin_sync(now)
         {
-            engine.queue_sync(kind);
-            self.barrier = Barrier::Syncing { since_ns: now };
+            engine.queue_sync(target, kind);
         }
+    }
+
+    /// Sleeps, or spins, until the pause is over; first everything in flight must have completed.
+    fn wait_out_pause(&mut self, now: u64) -> (usize, Option<Duration>) {
+        if self.slots.in_flight() > 0 {
+            return (1, None);
+        }
+        let sleep = self.pause.wait(self.shift.clock, now, self.shift.stop);
+        (0, sleep.map(|sleep| sleep.min(LONGEST_SLEEP)))
     }
 
     #[inline]
@@ -290,7 +394,7 @@ impl<'a> Driver<'a> {
         let at = if self.shift.stamp == Stamp::PerIo { self.shift.clock.now_ns() } else { batch_ns };
         if tag == SYNC_TAG {
             self.complete_sync(result, at);
-        } else if result.cast_unsigned() == self.shift.block_bytes {
+        } else if result.cast_unsigned() == self.slots.length_bytes(tag) && self.verifier.is_none() {
             self.count(tag, at);
         } else {
             self.odd.push((tag, result));
@@ -300,88 +404,50 @@ impl<'a> Driver<'a> {
     /// Frees the slot of a block that was transferred whole, and records it if the window is open.
     #[inline]
     fn count(&mut self, slot: u32, at: u64) {
-        let since = self.slots.finish(slot);
-        if self.open && at <= self.shift.closes_ns && self.counted < self.shift.limit {
-            self.counted += 1;
-            self.tally.latency.record(at.saturating_sub(since));
-        } else if !self.open {
+        let Some(flight) = self.slots.finish(slot) else { return };
+        let Flight { request, submitted_ns, intended_ns, .. } = flight;
+        self.in_flight_bytes -= u64::from(request.length_bytes);
+        let Some(count) = self.tally.of.get_mut(request.direction as usize) else { return };
+        if !self.open {
             self.tally.ramp_ios += 1;
             self.shift.lane.ramp.store(self.tally.ramp_ios, Ordering::Relaxed);
-        }
-    }
-
-    fn complete_sync(&mut self, result: i32, at: u64) {
-        let Barrier::Syncing { since_ns } = self.barrier else { return };
-        self.barrier = Barrier::Clear;
-        if result < 0 {
-            self.fail(Operation::Sync, -result, 0, 0);
-        } else if self.open && at <= self.shift.closes_ns {
-            self.tally.sync_latency.record(at.saturating_sub(since_ns));
-            if self.shift.fsync == 1 || self.shift.fdatasync == 1 {
-                self.tally.durable_latency.record(at.saturating_sub(self.last_submitted_ns));
+        } else if at <= self.shift.closes_ns && self.counted < self.shift.limit_ios && !self.closing {
+            self.counted += 1;
+            self.counted_bytes += u64::from(request.length_bytes);
+            count.ios += 1;
+            count.bytes += u64::from(request.length_bytes);
+            if self.shift.stamp != Stamp::None {
+                let service = at.saturating_sub(submitted_ns);
+                count.service.record(service);
+                if self.pacer.is_some() {
+                    count.response.record(at.saturating_sub(intended_ns));
+                }
+                if service > self.shift.max_latency_ns {
+                    self.fail(Operation::TooSlow, libc::ETIMEDOUT, Some(request), request.length_bytes);
+                }
             }
+        } else if self.pacer.is_some() && intended_ns < self.shift.closes_ns {
+            // It began in time and took longer than the window: its wait belongs to the answer.
+            count.response.record(at.saturating_sub(intended_ns));
         }
     }
 
-    /// Deals with what did not simply succeed: tries again, completes a short write, or fails.
-    #[cold]
-    fn settle_odd<E: Engine>(&mut self, engine: &mut E) {
-        while let Some((slot, result)) = self.odd.pop() {
-            let Some((offset_bytes, place)) = self.slots.describe(slot) else { continue };
-            let operation = if self.shift.writes { Operation::Write } else { Operation::Read };
-            let errno = -result;
-            if matches!(errno, libc::EAGAIN | libc::EINTR) && engine.room() > 0 {
-                engine.queue(Transfer { slot, place, offset_bytes });
-            } else if errno > 0 {
-                self.slots.finish(slot);
-                self.fail(operation, errno, offset_bytes, 0);
-            } else {
-                self.settle_short(engine, Transfer { slot, place, offset_bytes }, result.unsigned_abs());
-            }
+    /// Ends the job, unless failures are only counted; of several the first is kept.
+    fn fail(&mut self, operation: Operation, errno: i32, request: Option<Request>, transferred_bytes: u32) {
+        self.tally.errors += 1;
+        if !self.shift.continue_on_error || operation == Operation::Submit {
+            self.failed = true;
+            self.shift.halt.store(true, Ordering::Relaxed);
         }
-    }
-
-    /// A transfer that stopped early. The rest of a write is written, as fio does, or else the attempt says what
-    /// is in the way: a full disk shows first as a short write. A read is short at the end of its target.
-    #[cold]
-    fn settle_short<E: Engine>(&mut self, engine: &mut E, transfer: Transfer, done_bytes: u32) {
-        let Transfer { slot, offset_bytes, .. } = transfer;
-        if !self.shift.writes {
-            self.slots.finish(slot);
-            return self.fail(Operation::Read, 0, offset_bytes, done_bytes);
-        }
-        match engine.write_rest(transfer, done_bytes as usize) {
-            Ok(()) => self.count(slot, self.shift.clock.now_ns()),
-            Err(error) => {
-                self.slots.finish(slot);
-                // With O_DIRECT the rest may be refused for its alignment, which is not what cut the write short.
-                let errno = error.raw_os_error().filter(|errno| *errno != libc::EINVAL).unwrap_or(0);
-                self.fail(Operation::Write, errno, offset_bytes, done_bytes);
-            }
-        }
-    }
-
-    /// Ends the job; of several failures the first is kept.
-    fn fail(&mut self, operation: Operation, errno: i32, offset_bytes: u64, transferred_bytes: u32) {
-        self.shift.halt.store(true, Ordering::Relaxed);
         let at_ns = self.shift.clock.now_ns();
-        let fault = RawFault { at_ns, operation, errno, offset_bytes, transferred_bytes };
+        let request = request.unwrap_or(Request {
+            direction: Direction::Read,
+            target: 0,
+            offset_bytes: 0,
+            length_bytes: 0,
+        });
+        let fault = RawFault { at_ns, operation, errno, request, transferred_bytes };
         self.tally.fault.get_or_insert(fault);
-    }
-
-    /// Adds to the interval that `now` lies in; intervals in which nothing completed stay 0, which shows stalls.
-    #[inline]
-    fn add_to_series(&mut self, now: u64, ios: u64) {
-        if !self.open || ios == 0 {
-            return;
-        }
-        while now >= self.interval_ends_ns {
-            self.interval_ends_ns += INTERVAL_NS;
-            self.tally.series.push(0);
-        }
-        if let Some(interval) = self.tally.series.last_mut() {
-            *interval += ios;
-        }
     }
 }
 

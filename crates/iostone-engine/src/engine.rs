@@ -3,28 +3,33 @@
 //! The loop in [`driver`](crate::driver) is written once against this trait and compiled once per engine, so
 //! nothing is dispatched at run time and nothing is allocated, locked or copied per I/O.
 
+pub(crate) mod mmap;
+pub(crate) mod null;
 pub(crate) mod sync;
+pub(crate) mod trim;
 pub(crate) mod uring;
 
 use std::io;
+use std::time::Duration;
 
 use crate::arena::Place;
 use crate::error::EngineError;
 use crate::job::{EngineChoice, Job};
 use crate::outcome::EngineKind;
+use crate::source::Request;
 
 /// The tag of a sync; slots of blocks are below it.
 pub(crate) const SYNC_TAG: u32 = u32::MAX;
 
-/// One block to read or to write, whichever the job does.
+/// One block to transfer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Transfer {
     /// Comes back with the completion.
     pub(crate) slot: u32,
     /// The memory it goes from or to.
     pub(crate) place: Place,
-    /// Where in the target, in bytes.
-    pub(crate) offset_bytes: u64,
+    /// What is to be done.
+    pub(crate) request: Request,
 }
 
 /// Which kind of sync.
@@ -34,6 +39,8 @@ pub(crate) enum SyncKind {
     All,
     /// fdatasync(2).
     Data,
+    /// `sync_file_range(2)` with these flags.
+    Range { flags: u32, offset_bytes: u64, length_bytes: u32 },
 }
 
 /// What the kernel said about one request.
@@ -59,14 +66,15 @@ pub(crate) trait Engine {
     /// Queues a block. There must be [room](Self::room).
     fn queue(&mut self, transfer: Transfer);
 
-    /// Queues a sync. There must be [room](Self::room).
-    fn queue_sync(&mut self, kind: SyncKind);
+    /// Queues a sync of a target. There must be [room](Self::room).
+    fn queue_sync(&mut self, target: u32, kind: SyncKind);
 
-    /// Hands what is queued to the kernel and waits until at least `want` requests have completed.
+    /// Hands what is queued to the kernel and waits until at least `want` requests have completed, or for as long as
+    /// `at_most` says. With nothing to wait for it returns at once, unless `at_most` is given.
     ///
     /// # Errors
     /// What the kernel said, unless trying again can help.
-    fn enter(&mut self, want: usize) -> io::Result<()>;
+    fn enter(&mut self, want: usize, at_most: Option<Duration>) -> io::Result<()>;
 
     /// Writes what a write left over after `done_bytes`, at once and synchronously.
     ///
@@ -99,7 +107,12 @@ pub(crate) fn select(
     let selected = |kind, reason: String| Ok(Selection { kind, reason });
     match job.engine {
         EngineChoice::Sync => selected(EngineKind::Sync, "asked for".into()),
-        EngineChoice::IoUring => match probe() {
+        EngineChoice::Mmap => selected(EngineKind::Mmap, "asked for".into()),
+        EngineChoice::Null => selected(EngineKind::Null, "asked for".into()),
+        EngineChoice::IoUring | EngineChoice::IoUringNop => match probe() {
+            Ok(()) if job.engine == EngineChoice::IoUringNop => {
+                selected(EngineKind::IoUringNop, "asked for".into())
+            }
             Ok(()) => selected(EngineKind::IoUring, "asked for".into()),
             Err(reason) => Err(EngineError::NoRing { reason }),
         },

@@ -19,6 +19,22 @@ pub enum EngineError {
         /// What is wrong with it and what would be right.
         reason: String,
     },
+    /// The kernel did not let a thread run where, or as urgently as, the job says.
+    #[error("a thread cannot {what}: {source}")]
+    Processors {
+        /// What it was to do.
+        what: &'static str,
+        /// What the kernel said.
+        source: io::Error,
+    },
+    /// The file that remembers the generations of verified blocks cannot be used.
+    #[error("the ledger `{}` cannot be used: {reason}", path.display())]
+    Ledger {
+        /// The file.
+        path: PathBuf,
+        /// Why, as a clause.
+        reason: String,
+    },
     /// More than one I/O in flight was asked for and no ring is at hand.
     #[error("`iodepth` of `{iodepth}` needs `io_uring`: {reason}")]
     DepthNeedsRing {

@@ -1,6 +1,7 @@
 //! What ended a running job: which operation failed, where, and by which errno.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use iostone_model::units::Bytes;
 use serde::{Deserialize, Serialize};
@@ -13,8 +14,16 @@ pub enum Operation {
     Read,
     /// Writing a block.
     Write,
-    /// fsync or fdatasync.
+    /// Discarding a block.
+    Trim,
+    /// fsync, fdatasync or `sync_file_range`.
     Sync,
+    /// Reading a block again to check it.
+    Verify,
+    /// Waiting for an I/O, longer than `max_latency` allows.
+    TooSlow,
+    /// Keeping up the rate that the job must not fall below.
+    KeepRate,
     /// Handing requests to the kernel (`io_uring_enter`).
     Submit,
 }
@@ -24,6 +33,8 @@ pub enum Operation {
 pub struct IoFault {
     /// What was being done.
     pub operation: Operation,
+    /// The target; None for operations that have none.
+    pub target: Option<PathBuf>,
     /// The errno; 0 when fewer bytes were transferred than asked for and the kernel gave no reason.
     pub errno: i32,
     /// The errno's name, `EIO`, or `short read`, `short write`.
@@ -44,11 +55,23 @@ impl fmt::Display for IoFault {
         match self.operation {
             Operation::Sync => write!(f, "{name} when making writes durable")?,
             Operation::Submit => write!(f, "{name} when handing I/O to the kernel")?,
-            Operation::Read | Operation::Write if self.errno == 0 => {
+            Operation::KeepRate => write!(f, "the rate fell below what was asked for: {name}")?,
+            Operation::TooSlow => {
+                write!(f, "{} bytes at offset {} took longer than `max_latency` allows", length.0, offset.0)?;
+            }
+            Operation::Verify if self.errno == libc::EILSEQ => {
+                write!(f, "a block does not hold what was written")?;
+            }
+            Operation::Verify => write!(f, "{name} when reading back what was written")?,
+            Operation::Read | Operation::Write | Operation::Trim if self.errno == 0 => {
                 write!(f, "{name} at offset {}: {} of {} bytes", offset.0, transferred.0, length.0)?;
             }
             Operation::Read => write!(f, "{name} when reading {} bytes at offset {}", length.0, offset.0)?,
             Operation::Write => write!(f, "{name} when writing {} bytes at offset {}", length.0, offset.0)?,
+            Operation::Trim => write!(f, "{name} when discarding {} bytes at offset {}", length.0, offset.0)?,
+        }
+        if let Some(target) = &self.target {
+            write!(f, " of `{}`", target.display())?;
         }
         write!(f, ", after {completed_ios} I/Os")
     }
@@ -98,6 +121,7 @@ mod tests {
     fn fault(operation: Operation, errno: i32, name: &str) -> IoFault {
         IoFault {
             operation,
+            target: None,
             errno,
             name: name.into(),
             offset: Bytes(8192),

@@ -109,6 +109,18 @@ impl LatencyHistogram {
         self.saturated = self.saturated.saturating_add(other.saturated);
     }
 
+    /// Counts of all buckets, empty ones as well.
+    pub(crate) fn buckets(&self) -> &[u64] {
+        &self.buckets
+    }
+
+    /// First latency of `buckets` buckets from `bucket` on, and the number of latencies in them, in nanoseconds.
+    pub(crate) fn range_of(bucket: usize, buckets: usize) -> (u64, u64) {
+        let (first, _) = bucket_range(bucket);
+        let (last, width) = bucket_range(bucket + buckets - 1);
+        (first, last + width - first)
+    }
+
     /// Number of latencies recorded.
     pub fn count(&self) -> u64 {
         self.count

@@ -6,12 +6,14 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use iostone_model::units::{Bytes, Span};
-use rustix::fs::{Advice, SeekFrom, fadvise, seek};
+use rustix::fs::{Advice, FallocateFlags, SeekFrom, fadvise, fallocate, seek};
 use rustix::io::Errno;
 
 use crate::error::EngineError;
+use crate::job::Preparation;
 use crate::outcome::Layout;
 use crate::payload;
+use crate::source::Part;
 use crate::target::fail;
 
 /// Written at a time; large enough for the cost per call not to matter.
@@ -120,6 +122,56 @@ pub(crate) fn fill_gaps(
     }
     let took = if written > 0 { Span(begun.elapsed()) } else { Span::default() };
     Ok(Layout { created: false, written: Bytes(written), took, sparse: false })
+}
+
+/// Makes a file as long as it is to be, without writing to it.
+///
+/// `fallocate(2)` where blocks are to be allocated; a filesystem that cannot gets its length only, as in fio.
+///
+/// # Errors
+/// What `fallocate(2)` or ftruncate(2) said.
+pub(crate) fn reserve(
+    path: &Path,
+    file: &File,
+    size_bytes: u64,
+    preparation: Preparation,
+) -> Result<(), EngineError> {
+    let flags = match preparation {
+        Preparation::Fill | Preparation::Leave => return Ok(()),
+        Preparation::Allocate => Some(FallocateFlags::empty()),
+        Preparation::Reserve => Some(FallocateFlags::KEEP_SIZE),
+        Preparation::Extend => None,
+    };
+    if let Some(flags) = flags {
+        match fallocate(file, flags, 0, size_bytes) {
+            Err(Errno::OPNOTSUPP | Errno::NOSYS) => {}
+            Err(errno) => return Err(fail(path, "allocate")(errno.into())),
+            Ok(()) if preparation == Preparation::Reserve => return Ok(()),
+            Ok(()) => {}
+        }
+    }
+    let length = file.metadata().map_err(fail(path, "look at"))?.len();
+    if preparation != Preparation::Reserve && length < size_bytes {
+        file.set_len(size_bytes).map_err(fail(path, "extend"))?;
+    }
+    Ok(())
+}
+
+/// Reads a part of a target into the page cache.
+///
+/// # Errors
+/// What open(2) or read(2) said.
+pub(crate) fn read_ahead(path: &Path, part: Part) -> Result<(), EngineError> {
+    let file = File::open(path).map_err(fail(path, "open"))?;
+    let mut chunk = vec![0; CHUNK_BYTES];
+    let (mut position, end) = (part.offset_bytes, part.offset_bytes + part.length_bytes);
+    while position < end {
+        match file.read_at(&mut chunk, position).map_err(fail(path, "read"))? {
+            0 => break,
+            bytes => position += bytes as u64,
+        }
+    }
+    Ok(())
 }
 
 /// Writes back and drops a target's pages from the page cache; `posix_fadvise(2)`, `POSIX_FADV_DONTNEED`.

@@ -36,26 +36,37 @@ mod fault;
 mod histogram;
 mod job;
 mod layout;
-mod offsets;
+mod monitor;
 mod outcome;
 mod payload;
 mod prepared;
+mod processor;
 mod slots;
+mod source;
 mod summary;
 mod target;
 mod tsc;
 mod usage;
+mod verify;
 mod worker;
 
 pub use error::EngineError;
 pub use fault::{IoFault, Operation};
 pub use histogram::{HistogramError, LatencyHistogram, SparseHistogram};
-pub use job::{EngineChoice, Job, Rw, Stamp, WriteSync};
-pub use outcome::{
-    ClockKind, CpuTime, CpuUse, EngineKind, EngineReport, Layout, Outcome, SERIES_INTERVAL, Series, Syncs,
-    Transfers,
+pub use job::{
+    Arrivals, BlockSize, BlockSizes, Checksum, Content, Data, Direction, Distribution, EngineChoice, Extent,
+    Job, LeastRate, Pace, PerDirection, Preparation, RangeSync, Rate, RequestFlag, Rw, Service, ServiceOrder,
+    SizeShare, Stamp, SteadyLimit, SteadyOf, SteadyRule, Strides, Think, Verify, Walk, WriteSync, Zone,
 };
-pub use prepared::{Phase, Prepared, Progress, prepare, prepare_watched, run};
+pub use outcome::{
+    ClockKind, CpuTime, CpuUse, EngineKind, EngineReport, IntervalLatency, Layout, Outcome, SERIES_INTERVAL,
+    Scheduling, Series, Steadiness, Syncs, Transfers,
+};
+pub use prepared::{Phase, Prepared, Progress, prepare, prepare_watched, run, run_together};
+pub use verify::{
+    ExpectedUnit, Finding, HEADER_BYTES, HeaderError, Mismatch, MismatchKind, UnitChecksum, UnitContent,
+    UnitHeader, VerifyReport, check_ledger_head, check_pattern, check_unit, identify_job,
+};
 
 /// Whether the kernel grants this process an `io_uring`; if not, why.
 ///

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::fault::IoFault;
 use crate::histogram::LatencyHistogram;
-use crate::job::Stamp;
+use crate::job::{PerDirection, Stamp};
+use crate::verify::VerifyReport;
 
 /// Length of a bucket of the time series.
 pub const SERIES_INTERVAL: Duration = Duration::from_millis(100);
@@ -20,6 +21,12 @@ pub enum EngineKind {
     IoUring,
     /// pread(2) and pwrite(2).
     Sync,
+    /// A mapping, mmap(2).
+    Mmap,
+    /// Nothing at all.
+    Null,
+    /// `io_uring` with requests that do nothing.
+    IoUringNop,
 }
 
 /// The engine that was used, and how.
@@ -46,15 +53,19 @@ pub enum ClockKind {
     Monotonic,
 }
 
-/// Blocks read or written within the measured window.
+/// Blocks read, written or discarded within the measured window.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Transfers {
     /// I/Os completed.
     pub ios: u64,
     /// Bytes transferred.
     pub bytes: Bytes,
-    /// From submission to reaping.
+    /// Service time: from submission to reaping.
     pub latency: LatencyHistogram,
+    /// Response time: from the intended start to reaping, with the wait for room in the queue. Empty in a closed
+    /// loop, which has no intended start. I/Os that were due within the window and completed after it count, and
+    /// those never submitted with the time they had waited by its end.
+    pub response: LatencyHistogram,
 }
 
 /// fsync and fdatasync calls within the measured window; never part of the I/O rate.
@@ -69,13 +80,31 @@ pub struct Syncs {
     pub durable_write: LatencyHistogram,
 }
 
+/// The latencies of an interval, in nanoseconds: response times in an open loop, else service times. Percentiles and
+/// the maximum are at most 1.6 % off.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct IntervalLatency {
+    /// Mean.
+    pub mean_ns: f64,
+    /// Median.
+    pub p50_ns: u64,
+    /// 99th percentile.
+    pub p99_ns: u64,
+    /// 99.9th percentile.
+    pub p99_9_ns: u64,
+    /// Maximum.
+    pub max_ns: u64,
+}
+
 /// What was completed in each 100 ms of the window; the last entry may cover less (see `Outcome::elapsed`).
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Series {
     /// I/Os completed.
     pub ios: Vec<u64>,
     /// Bytes transferred.
     pub bytes: Vec<u64>,
+    /// Latencies; None where nothing completed.
+    pub latency: Vec<Option<IntervalLatency>>,
 }
 
 /// Processor time used within the measured window.
@@ -92,6 +121,30 @@ impl CpuTime {
     pub fn total_seconds(&self) -> f64 {
         (self.user.0 + self.system.0).as_secs_f64()
     }
+}
+
+/// What the threads that submit had to do with the scheduler and with memory, within the measured window; getrusage(2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Scheduling {
+    /// Voluntary context switches: waits.
+    pub voluntary_switches: u64,
+    /// Involuntary context switches.
+    pub involuntary_switches: u64,
+    /// Page faults that needed I/O.
+    pub major_faults: u64,
+    /// Page faults that did not.
+    pub minor_faults: u64,
+}
+
+/// Whether a job's rate became steady.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Steadiness {
+    /// Whether it did, which ended the job.
+    pub attained: bool,
+    /// What the rule looks at, as last seen: percent of the mean, or in its own unit.
+    pub criterion: f64,
+    /// Time from the opening of the window.
+    pub after: Span,
 }
 
 /// Who used processor time. What the process used beyond its submitters went into the kernel's I/O workers
@@ -126,8 +179,6 @@ pub struct Outcome {
     pub open_flags: Vec<String>,
     /// Threads that submitted.
     pub threads: u32,
-    /// Bytes per I/O.
-    pub bs: Bytes,
     /// The seed that was used.
     pub seed: u64,
     /// Length of the measured window: as asked for when time ended it, else until the last thing counted.
@@ -136,10 +187,18 @@ pub struct Outcome {
     pub reads: Transfers,
     /// Blocks written.
     pub writes: Transfers,
+    /// Blocks discarded.
+    pub trims: Transfers,
     /// Syncs.
     pub syncs: Syncs,
-    /// What was completed in each 100 ms.
+    /// What was completed in each 100 ms, all directions together.
     pub series: Series,
+    /// The same by direction; empty for directions that the job does not go in.
+    pub series_of: PerDirection<Series>,
+    /// Arrivals of an open loop that were due within the window and never submitted.
+    pub unserved: u64,
+    /// I/Os submitted at a depth of 1, 2 to 3, 4 to 7, 8 to 15, 16 to 31, 32 to 63, 64 and more.
+    pub depth_levels: [u64; 7],
     /// I/Os completed before the window opened, in no other figure.
     pub ramp_ios: u64,
     /// Processor time.
@@ -152,21 +211,29 @@ pub struct Outcome {
     pub clock: ClockKind,
     /// Whether the caller's stop flag ended it.
     pub interrupted: bool,
-    /// What ended it, if an I/O failed.
+    /// The first failure, which ended the job unless it was to go on.
     pub error: Option<IoFault>,
+    /// I/Os that failed.
+    pub errors: u64,
+    /// What verifying found, if blocks were verified.
+    pub verify: Option<VerifyReport>,
+    /// Whether the rate was found steady, if the job was to end then.
+    pub steady: Option<Steadiness>,
+    /// Context switches and page faults of the threads.
+    pub scheduling: Scheduling,
     /// How the target was prepared.
     pub layout: Layout,
 }
 
 impl Outcome {
-    /// I/Os counted, reads and writes; syncs are not among them.
+    /// I/Os counted: reads, writes and discards; syncs are not among them.
     pub fn ios(&self) -> u64 {
-        self.reads.ios + self.writes.ios
+        self.reads.ios + self.writes.ios + self.trims.ios
     }
 
-    /// Bytes transferred, reads and writes.
+    /// Bytes read, written and discarded.
     pub fn bytes(&self) -> Bytes {
-        Bytes(self.reads.bytes.0 + self.writes.bytes.0)
+        Bytes(self.reads.bytes.0 + self.writes.bytes.0 + self.trims.bytes.0)
     }
 
     /// I/Os per second over the measured window; 0 when the window never opened.
@@ -184,15 +251,26 @@ impl Outcome {
         if seconds > 0.0 { count as f64 / seconds } else { 0.0 }
     }
 
-    /// The latencies of the job's reads or writes, whichever it did.
-    pub fn latency(&self) -> &LatencyHistogram {
-        if self.writes.latency.is_empty() { &self.reads.latency } else { &self.writes.latency }
+    /// The service times of all the job's I/Os.
+    pub fn latency(&self) -> LatencyHistogram {
+        self.merged(|transfers| &transfers.latency)
     }
 
-    /// The latency that a share `q` (0 to 1) of the job's reads or writes does not exceed, at most 0.4 % off.
-    /// None when none completed.
-    pub fn percentile(&self, q: f64) -> Option<Span> {
-        self.latency().percentile_ns(q).map(|ns| Span(Duration::from_nanos(ns)))
+    /// The response times of all the job's I/Os; empty in a closed loop.
+    pub fn response(&self) -> LatencyHistogram {
+        self.merged(|transfers| &transfers.response)
+    }
+
+    fn merged(&self, of: impl Fn(&Transfers) -> &LatencyHistogram) -> LatencyHistogram {
+        let mut all = of(&self.reads).clone();
+        all.merge(of(&self.writes));
+        all.merge(of(&self.trims));
+        all
+    }
+
+    /// Whether the job did what it was asked to: nothing failed, and everything that was verified matched.
+    pub fn succeeded(&self) -> bool {
+        self.error.is_none() && self.verify.as_ref().is_none_or(|verify| verify.mismatch_count == 0)
     }
 
     /// Whether the kernel handed reads or writes to its worker threads instead of starting them itself (it does

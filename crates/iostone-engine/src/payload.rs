@@ -1,10 +1,19 @@
-//! What is written: bytes that neither compress nor repeat, made at a cost that does not show.
+//! What is written: bytes that compress and repeat exactly as much as was asked for, at a cost that does not show.
+
+pub(crate) mod noise;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
+use crate::job::{Content, Data};
+
 /// The smallest unit that storage deduplicates or compresses by itself.
 const SECTOR_BYTES: usize = 512;
+/// A chunk, part of which compresses, has this length unless another is given; as in fio.
+const CHUNK_BYTES: usize = 512;
+/// A repeated block is one of this many written last: far enough apart that no compressor's window sees both, and
+/// their seeds fit in a thread's cache.
+const WORKING_SET: usize = 1024;
 
 /// The random streams of one thread: one for offsets and one for data, apart from every other thread's.
 ///
@@ -48,43 +57,184 @@ pub(crate) fn stamp(rng: &mut Xoshiro256PlusPlus, block: &mut [u8]) {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::HashSet;
-
-    #[test]
-    fn streams_of_threads_and_purposes_differ() {
-        let mut first_draws = HashSet::new();
-        for thread in 0..8 {
-            let (mut offsets, mut data) = streams_of_thread(42, thread);
-            assert!(first_draws.insert(offsets.next_u64()) && first_draws.insert(data.next_u64()));
-        }
-        assert!(first_draws.insert(stream_of_layout(42).next_u64()));
+/// Repeats `pattern` over `bytes`, from their start.
+pub(crate) fn repeat(pattern: &[u8], bytes: &mut [u8]) {
+    if let [byte] = pattern {
+        return bytes.fill(*byte);
     }
-
-    #[test]
-    fn every_sector_changes_with_every_stamp() {
-        let (_, mut data) = streams_of_thread(1, 0);
-        let mut block = vec![0; 4096 + 100];
-        fill(&mut data, &mut block);
-        let mut seen: HashSet<Vec<u8>> = block.chunks(SECTOR_BYTES).map(<[u8]>::to_vec).collect();
-        for _ in 0..100 {
-            stamp(&mut data, &mut block);
-            assert!(block.chunks(SECTOR_BYTES).all(|sector| seen.insert(sector.to_vec())));
-        }
+    let mut done = pattern.len().min(bytes.len());
+    if let (Some(head), Some(wanted)) = (bytes.get_mut(..done), pattern.get(..done)) {
+        head.copy_from_slice(wanted);
     }
-
-    #[test]
-    fn filled_data_has_the_entropy_of_noise() {
-        let (_, mut data) = streams_of_thread(1, 0);
-        let mut block = vec![0; 1 << 16];
-        fill(&mut data, &mut block);
-        let mut counts = [0u32; 256];
-        for byte in &block {
-            counts[usize::from(*byte)] += 1;
-        }
-        // 256 expected of each, sigma 16.
-        assert!(counts.iter().all(|count| (160..352).contains(count)));
+    // What is there already is copied behind itself: the pattern's length divides all that is there before the end.
+    while done > 0 && done < bytes.len() {
+        let more = done.min(bytes.len() - done);
+        bytes.copy_within(..more, done);
+        done += more;
     }
 }
+
+/// What happens to a block before each write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Renewal {
+    /// It is written as it is.
+    Keep,
+    /// A fresh word in each sector.
+    Stamp,
+    /// All of it anew.
+    Remake,
+}
+
+/// Makes the blocks of one thread.
+///
+/// As in fio: data that compresses or repeats is made anew for every write; in it, what compresses is the pattern if
+/// there is one and zeros if not, and the rest of each chunk, which comes first, is random, whatever `content` says.
+#[derive(Debug)]
+pub(crate) struct Payload {
+    rng: Xoshiro256PlusPlus,
+    content: Content,
+    renewal: Renewal,
+    dedupe_percent: u32,
+    chunk_bytes: usize,
+    /// Bytes at the start of each chunk that do not compress; all of them when nothing compresses.
+    noise_bytes: usize,
+    /// Seeds of the blocks written last, among which those that repeat one choose.
+    written: Vec<u64>,
+    oldest: usize,
+    /// The one seed of blocks that are all the same.
+    same: Option<u64>,
+}
+
+impl Payload {
+    /// Makes blocks of up to `largest_block_bytes` as `data` says, drawing from `rng`.
+    pub(crate) fn new(data: &Data, largest_block_bytes: usize, mut rng: Xoshiro256PlusPlus) -> Self {
+        let is_shaped = data.compress_percent > 0 || data.dedupe_percent > 0;
+        let content = match &data.content {
+            // What compresses altogether has no random part to be made anew.
+            Content::Noise | Content::Same if data.compress_percent >= 100 => Content::Zeros,
+            content => content.clone(),
+        };
+        let renewal = match content {
+            _ if data.compress_percent >= 100 => Renewal::Keep,
+            // Written again as it is, however it was made.
+            Content::Same if data.dedupe_percent == 0 && !data.refill => Renewal::Keep,
+            _ if is_shaped => Renewal::Remake,
+            Content::Noise | Content::Same if data.refill => Renewal::Remake,
+            Content::Noise => Renewal::Stamp,
+            Content::Same | Content::Zeros | Content::Pattern(_) => Renewal::Keep,
+        };
+        let chunk_bytes = match data.compress_chunk {
+            None => CHUNK_BYTES,
+            Some(bytes) if bytes.0 == 0 => largest_block_bytes,
+            Some(bytes) => usize::try_from(bytes.0).unwrap_or(usize::MAX).min(largest_block_bytes),
+        }
+        .max(1);
+        let noise_percent = 100 - data.compress_percent.min(100) as usize;
+        let noise_bytes = match content {
+            _ if is_shaped => chunk_bytes.saturating_mul(noise_percent) / 100,
+            Content::Noise | Content::Same => chunk_bytes,
+            Content::Zeros | Content::Pattern(_) => 0,
+        };
+        let is_same = content == Content::Same && data.dedupe_percent == 0 && !data.refill;
+        let working_set = if data.dedupe_percent > 0 { WORKING_SET } else { 0 };
+        Self {
+            same: is_same.then(|| rng.next_u64()),
+            rng,
+            content,
+            renewal,
+            dedupe_percent: data.dedupe_percent,
+            chunk_bytes,
+            noise_bytes,
+            written: Vec::with_capacity(working_set),
+            oldest: 0,
+        }
+    }
+
+    /// For a thread whose reads go to the same memory as its writes: what a read left there is never written again.
+    ///
+    /// Every write is then made anew, which costs as much as `refill`: a thread that can afford separate buffers for
+    /// reads and writes is better off with those.
+    pub(crate) fn shared_with_reads(mut self) -> Self {
+        self.renewal = Renewal::Remake;
+        self
+    }
+
+    /// Whether each place in flight should rotate through several buffers: where only a few words of a block change
+    /// from write to write, a compressor would otherwise find the rest again.
+    pub(crate) fn rotates(&self) -> bool {
+        self.renewal == Renewal::Stamp
+    }
+
+    /// Fills a block before the job begins.
+    pub(crate) fn fill(&mut self, block: &mut [u8]) {
+        self.remake(block);
+    }
+
+    /// Makes a block ready for being written once more.
+    #[inline]
+    pub(crate) fn renew(&mut self, block: &mut [u8]) {
+        match self.renewal {
+            Renewal::Stamp => stamp(&mut self.rng, block),
+            Renewal::Keep => {}
+            Renewal::Remake => self.remake(block),
+        }
+    }
+
+    #[inline(never)]
+    fn remake(&mut self, block: &mut [u8]) {
+        let seed = self.choose_seed();
+        let filler = match &self.content {
+            Content::Pattern(pattern) => pattern.as_slice(),
+            _ => &[0],
+        };
+        if self.noise_bytes == 0 {
+            return repeat(filler, block);
+        }
+        let mut word = 0;
+        for chunk in block.chunks_mut(self.chunk_bytes) {
+            // The last chunk may be shorter, and keeps its share.
+            let noise_bytes = if chunk.len() == self.chunk_bytes {
+                self.noise_bytes
+            } else {
+                chunk.len() * self.noise_bytes / self.chunk_bytes
+            };
+            if let Some((random, rest)) = chunk.split_at_mut_checked(noise_bytes) {
+                match seed {
+                    Some(seed) => noise::fill(seed, word, random),
+                    None => self.rng.fill_bytes(random),
+                }
+                repeat(filler, rest);
+            }
+            word += noise_bytes.div_ceil(noise::WORD_BYTES) as u64;
+        }
+    }
+
+    /// The seed of a block that is, or may be, made again; None where it is made once, which costs less.
+    fn choose_seed(&mut self) -> Option<u64> {
+        if self.same.is_some() || self.dedupe_percent == 0 {
+            return self.same;
+        }
+        let drawn = self.rng.next_u64();
+        // The high half draws whether, the low half which.
+        let repeats = (drawn >> 32) * 100 < u64::from(self.dedupe_percent) << 32;
+        let index = ((drawn & u64::from(u32::MAX)) * self.written.len() as u64) >> 32;
+        let earlier = usize::try_from(index).ok().and_then(|index| self.written.get(index));
+        if let Some(earlier) = earlier.filter(|_| repeats) {
+            return Some(*earlier);
+        }
+        self.remember(drawn);
+        Some(drawn)
+    }
+
+    fn remember(&mut self, seed: u64) {
+        if self.written.len() < WORKING_SET {
+            self.written.push(seed);
+        } else if let Some(slot) = self.written.get_mut(self.oldest) {
+            *slot = seed;
+            self.oldest = (self.oldest + 1) % WORKING_SET;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,12 +1,17 @@
 //! The places of a queue: which are free, and what is known about each I/O in flight.
 
 use crate::arena::Place;
+use crate::job::Direction;
+use crate::source::Request;
 
 /// What is known about the I/O in a slot.
 #[derive(Debug, Clone, Copy)]
-struct Slot {
-    submitted_ns: u64,
-    offset_bytes: u64,
+pub(crate) struct Flight {
+    pub(crate) request: Request,
+    /// When it was handed to the kernel.
+    pub(crate) submitted_ns: u64,
+    /// When it was to begin; in a closed loop the same.
+    pub(crate) intended_ns: u64,
     place: Option<Place>,
     /// How often the slot was used, which chooses its buffer.
     turn: u32,
@@ -15,7 +20,7 @@ struct Slot {
 /// A fixed number of slots. The one freed last is used first, since its memory is still in the cache.
 #[derive(Debug)]
 pub(crate) struct Slots {
-    all: Box<[Slot]>,
+    all: Box<[Flight]>,
     /// Free slots lie below `free`; those above it were taken, the latest lowest.
     stack: Box<[u32]>,
     free: usize,
@@ -23,7 +28,8 @@ pub(crate) struct Slots {
 
 impl Slots {
     pub(crate) fn new(iodepth: u32) -> Self {
-        let empty = Slot { submitted_ns: 0, offset_bytes: 0, place: None, turn: 0 };
+        let request = Request { direction: Direction::Read, target: 0, offset_bytes: 0, length_bytes: 0 };
+        let empty = Flight { request, submitted_ns: 0, intended_ns: 0, place: None, turn: 0 };
         Self {
             all: vec![empty; iodepth as usize].into_boxed_slice(),
             stack: (0..iodepth).rev().collect(),
@@ -43,11 +49,12 @@ impl Slots {
         (self.all.len() - self.free) as u64
     }
 
-    /// Takes a free slot for the I/O described, whose buffer `place` gives for the slot's number and turn.
+    /// Takes a free slot for the request, whose buffer `place` gives for the slot's number and turn.
     #[inline]
     pub(crate) fn begin(
         &mut self,
-        offset_bytes: u64,
+        request: Request,
+        intended_ns: u64,
         submitted_ns: u64,
         place: impl FnOnce(u32, u32) -> Place,
     ) -> Option<(u32, Place)> {
@@ -55,9 +62,9 @@ impl Slots {
         let number = *self.stack.get(next)?;
         let slot = self.all.get_mut(number as usize)?;
         self.free = next;
-        slot.turn = slot.turn.wrapping_add(1);
-        let place = place(number, slot.turn);
-        (slot.submitted_ns, slot.offset_bytes, slot.place) = (submitted_ns, offset_bytes, Some(place));
+        let turn = slot.turn.wrapping_add(1);
+        let place = place(number, turn);
+        *slot = Flight { request, submitted_ns, intended_ns, place: Some(place), turn };
         Some((number, place))
     }
 
@@ -71,20 +78,27 @@ impl Slots {
         }
     }
 
-    /// Frees a slot; returns when its I/O was submitted.
+    /// Frees a slot; returns what was known about its I/O.
     #[inline]
-    pub(crate) fn finish(&mut self, number: u32) -> u64 {
+    pub(crate) fn finish(&mut self, number: u32) -> Option<Flight> {
+        let flight = *self.all.get(number as usize)?;
         if let Some(top) = self.stack.get_mut(self.free) {
             *top = number;
             self.free += 1;
         }
-        self.all.get(number as usize).map_or(0, |slot| slot.submitted_ns)
+        Some(flight)
     }
 
-    /// Where in the target and in memory the I/O of a slot in flight goes.
-    pub(crate) fn describe(&self, number: u32) -> Option<(u64, Place)> {
+    /// How many bytes the I/O of a slot in flight is to transfer.
+    #[inline]
+    pub(crate) fn length_bytes(&self, number: u32) -> u32 {
+        self.all.get(number as usize).map_or(0, |slot| slot.request.length_bytes)
+    }
+
+    /// What is asked, and where in memory, by the I/O of a slot in flight.
+    pub(crate) fn describe(&self, number: u32) -> Option<(Request, Place)> {
         let slot = self.all.get(number as usize)?;
-        slot.place.map(|place| (slot.offset_bytes, place))
+        slot.place.map(|place| (slot.request, place))
     }
 }
 
@@ -97,18 +111,23 @@ mod tests {
     fn slots_are_reused_last_freed_first_and_keep_their_stamps_apart() {
         let arena = Arena::map(3, 512, true).unwrap();
         let mut slots = Slots::new(3);
-        let begin = |slots: &mut Slots, offset, at| {
-            slots.begin(offset, at, |slot, turn| arena.place(slot, turn)).map(|(slot, _)| slot)
+        let begin = |slots: &mut Slots, offset_bytes, at| {
+            let request = Request { direction: Direction::Write, target: 0, offset_bytes, length_bytes: 512 };
+            slots.begin(request, 1, at, |slot, turn| arena.place(slot, turn)).map(|(slot, _)| slot)
         };
+        let finish = |slots: &mut Slots, number| slots.finish(number).map(|flight| flight.submitted_ns);
         assert_eq!(begin(&mut slots, 0, 10), Some(0));
         assert_eq!(begin(&mut slots, 512, 20), Some(1));
         assert_eq!(begin(&mut slots, 1024, 20), Some(2));
         assert_eq!(begin(&mut slots, 0, 30), None);
         slots.restamp_latest(2, 25);
-        assert_eq!(slots.describe(1).map(|(offset, _)| offset), Some(512));
-        assert_eq!((slots.finish(1), slots.in_flight(), slots.free()), (25, 2, 1));
+        assert_eq!(slots.describe(1).map(|(request, _)| request.offset_bytes), Some(512));
+        assert_eq!((finish(&mut slots, 1), slots.in_flight(), slots.free()), (Some(25), 2, 1));
         assert_eq!(begin(&mut slots, 2048, 40), Some(1));
-        assert_eq!((slots.finish(0), slots.finish(1), slots.finish(2)), (10, 40, 25));
+        assert_eq!(
+            (finish(&mut slots, 0), finish(&mut slots, 1), finish(&mut slots, 2)),
+            (Some(10), Some(40), Some(25))
+        );
         assert_eq!(slots.in_flight(), 0);
     }
 }

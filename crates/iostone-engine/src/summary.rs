@@ -1,99 +1,147 @@
 //! Puts the reports of a job's threads together into its outcome.
 
+mod series;
+
+use std::path::PathBuf;
 use std::time::Duration;
 
 use iostone_model::units::{Bytes, Span};
 
-use crate::driver::{RawFault, Tally};
+use crate::driver::RawFault;
 use crate::fault::{IoFault, Operation, name_errno};
-use crate::histogram::LatencyHistogram;
 use crate::outcome::{
-    CpuTime, CpuUse, EngineKind, EngineReport, Layout, Outcome, SERIES_INTERVAL, Series, Syncs, Transfers,
+    CpuTime, CpuUse, EngineKind, EngineReport, Layout, Outcome, Scheduling, Steadiness, Syncs, Transfers,
 };
+use crate::verify::VerifyReport;
 use crate::worker::{Crew, Report};
+use series::SeriesSum;
 
-/// Merges what the threads have counted. The window is as long as the thread that was at it longest.
-pub(crate) fn summarise(
-    crew: &Crew<'_>,
-    reports: Vec<Report>,
-    reason: String,
-    open_flags: Vec<String>,
-    layout: Layout,
-) -> Outcome {
-    let job = crew.job;
-    let mut engine = EngineReport { kind: crew.engine, reason, features: Vec::new(), declined: Vec::new() };
-    let mut latency = LatencyHistogram::new();
-    let mut syncs = Syncs::default();
-    let mut series_ios = Vec::new();
-    let mut submitters = CpuTime::default();
-    let (mut ramp_ios, mut io_workers, mut interrupted) = (0, 0, false);
-    let mut ended_ns = 0;
-    let mut fault: Option<RawFault> = None;
-    for Report { tally, features, declined, cpu, io_workers: workers } in reports {
-        let Tally { series, fault: failed, .. } = &tally;
-        add_series(&mut series_ios, series);
-        if let Some(failed) = failed
-            && fault.is_none_or(|first| failed.at_ns < first.at_ns)
-        {
-            fault = Some(*failed);
+/// What is known of a job besides the reports of its threads.
+pub(crate) struct Ending {
+    /// Why this engine.
+    pub(crate) reason: String,
+    pub(crate) open_flags: Vec<String>,
+    pub(crate) layout: Layout,
+    pub(crate) steadiness: Option<Steadiness>,
+    /// By how much the rate fell short, if that ended the job.
+    pub(crate) fell_short: Option<String>,
+}
+
+/// The sum of the threads' reports.
+#[derive(Default)]
+struct Sum {
+    transfers: [Transfers; 3],
+    syncs: Syncs,
+    series: SeriesSum,
+    submitters: CpuTime,
+    scheduling: Scheduling,
+    ramp_ios: u64,
+    io_workers: u32,
+    interrupted: bool,
+    ended_ns: u64,
+    fault: Option<RawFault>,
+    errors: u64,
+    unserved: u64,
+    depth_levels: [u64; 7],
+    verify: Option<VerifyReport>,
+}
+
+impl Sum {
+    fn add(&mut self, engine: &mut EngineReport, report: Report) {
+        let Report { tally, features, declined, cpu, scheduling, io_workers } = report;
+        for (sum, count) in self.transfers.iter_mut().zip(&tally.of) {
+            sum.ios += count.ios;
+            sum.bytes.0 += count.bytes;
+            sum.latency.merge(&count.service);
+            sum.response.merge(&count.response);
         }
-        latency.merge(&tally.latency);
-        syncs.latency.merge(&tally.sync_latency);
-        syncs.durable_write.merge(&tally.durable_latency);
-        ramp_ios += tally.ramp_ios;
-        interrupted |= tally.interrupted;
-        ended_ns = ended_ns.max(tally.ended_ns);
-        io_workers += workers;
-        submitters.user.0 += cpu.user.0;
-        submitters.system.0 += cpu.system.0;
+        self.series.add(&tally.recorder);
+        self.syncs.latency.merge(&tally.sync_latency);
+        self.syncs.durable_write.merge(&tally.durable_latency);
+        if let Some(failed) = tally.fault
+            && self.fault.is_none_or(|first| failed.at_ns < first.at_ns)
+        {
+            self.fault = Some(failed);
+        }
+        self.errors += tally.errors;
+        self.unserved += tally.unserved;
+        for (sum, count) in self.depth_levels.iter_mut().zip(tally.depth_levels) {
+            *sum += count;
+        }
+        if let Some(verify) = tally.verify {
+            self.verify.get_or_insert_default().merge(verify);
+        }
+        self.ramp_ios += tally.ramp_ios;
+        self.interrupted |= tally.interrupted;
+        self.ended_ns = self.ended_ns.max(tally.ended_ns);
+        self.io_workers += io_workers;
+        self.submitters.user.0 += cpu.user.0;
+        self.submitters.system.0 += cpu.system.0;
+        self.scheduling.voluntary_switches += scheduling.voluntary_switches;
+        self.scheduling.involuntary_switches += scheduling.involuntary_switches;
+        self.scheduling.major_faults += scheduling.major_faults;
+        self.scheduling.minor_faults += scheduling.minor_faults;
         add_missing(&mut engine.features, features);
         add_missing(&mut engine.declined, declined);
+    }
+}
+
+/// Merges what the threads have counted. The window is as long as the thread that was at it longest.
+pub(crate) fn summarise(crew: &Crew<'_>, reports: Vec<Report>, ending: Ending) -> Outcome {
+    let job = crew.job;
+    let Ending { reason, open_flags, layout, steadiness, fell_short } = ending;
+    let mut engine = EngineReport { kind: crew.engine, reason, features: Vec::new(), declined: Vec::new() };
+    let mut sum = Sum::default();
+    for report in reports {
+        sum.add(&mut engine, report);
     }
     // What only some threads were granted is not something to rely on.
     let declined = &engine.declined;
     engine.features.retain(|feature| !declined.iter().any(|line| line.starts_with(&format!("{feature}:"))));
-    syncs.count = syncs.latency.count();
+    sum.syncs.count = sum.syncs.latency.count();
 
-    let opened_ns = crew.begun_ns.get().map_or(0, |begun| begun + nanoseconds(job.ramp_time.0));
-    let elapsed = Duration::from_nanos(ended_ns.saturating_sub(opened_ns));
-    let block_bytes = u64::from(crew.block_bytes);
-    let error = fault.map(|fault| describe_fault(fault, block_bytes, latency.count() + ramp_ios));
-    let transfers = Transfers { ios: latency.count(), bytes: Bytes(latency.count() * block_bytes), latency };
-    let (reads, writes) =
-        if job.rw.writes() { (Transfers::default(), transfers) } else { (transfers, Transfers::default()) };
+    let begun = crew.begun_ns.get().map_or(0, |begun| begun + nanoseconds(job.start_delay.0));
+    let opened_ns = begun + nanoseconds(job.ramp_time.0);
+    let elapsed = Duration::from_nanos(sum.ended_ns.saturating_sub(opened_ns));
+    let completed = sum.transfers.iter().map(|transfers| transfers.ios).sum::<u64>() + sum.ramp_ios;
+    let error = match (sum.fault, fell_short) {
+        (Some(fault), _) => Some(describe_fault(fault, &job.targets, completed)),
+        (None, Some(sentence)) => Some(describe_shortfall(sentence, completed)),
+        (None, None) => None,
+    };
+    let (series, series_of) = sum.series.complete(elapsed);
+    let [reads, writes, trims] = sum.transfers;
     Outcome {
         engine,
         open_flags,
         threads: job.numjobs,
-        bs: job.bs,
         seed: job.seed,
         elapsed: Span(elapsed),
         reads,
         writes,
-        syncs,
-        series: complete_series(series_ios, elapsed, block_bytes),
-        ramp_ios,
-        cpu: CpuUse { process: crew.process.used(), submitters },
-        io_workers: if crew.engine == EngineKind::IoUring { io_workers } else { 0 },
+        trims,
+        syncs: sum.syncs,
+        series,
+        series_of,
+        unserved: sum.unserved,
+        depth_levels: sum.depth_levels,
+        ramp_ios: sum.ramp_ios,
+        cpu: CpuUse { process: crew.process.used(), submitters: sum.submitters },
+        io_workers: if crew.engine == EngineKind::IoUring { sum.io_workers } else { 0 },
         stamp: job.stamp,
         clock: crew.clock.kind(),
-        interrupted,
+        interrupted: sum.interrupted,
         error,
+        errors: sum.errors,
+        verify: sum.verify,
+        steady: steadiness,
+        scheduling: sum.scheduling,
         layout,
     }
 }
 
-fn nanoseconds(duration: Duration) -> u64 {
+pub(crate) fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
-}
-
-fn add_series(sum: &mut Vec<u64>, series: &[u64]) {
-    if sum.len() < series.len() {
-        sum.resize(series.len(), 0);
-    }
-    for (total, ios) in sum.iter_mut().zip(series) {
-        *total += ios;
-    }
 }
 
 fn add_missing(lines: &mut Vec<String>, more: Vec<String>) {
@@ -104,61 +152,37 @@ fn add_missing(lines: &mut Vec<String>, more: Vec<String>) {
     }
 }
 
-/// Brings the series to the length of the window, so that a stall at its end is seen. A completion in the very
-/// last nanosecond of a full interval belongs to that interval, not to one of its own.
-fn complete_series(mut ios: Vec<u64>, elapsed: Duration, block_bytes: u64) -> Series {
-    let intervals = elapsed.as_nanos().div_ceil(SERIES_INTERVAL.as_nanos());
-    let intervals = usize::try_from(intervals).unwrap_or(usize::MAX);
-    let beyond: u64 = ios.iter().skip(intervals).sum();
-    ios.resize(intervals, 0);
-    if let Some(last) = ios.last_mut() {
-        *last += beyond;
-    }
-    let bytes = ios.iter().map(|count| count * block_bytes).collect();
-    Series { ios, bytes }
-}
-
-fn describe_fault(fault: RawFault, block_bytes: u64, completed_ios: u64) -> IoFault {
-    let RawFault { operation, errno, offset_bytes, transferred_bytes, .. } = fault;
-    let of_a_block = matches!(operation, Operation::Read | Operation::Write);
+fn describe_fault(fault: RawFault, targets: &[PathBuf], completed_ios: u64) -> IoFault {
+    let RawFault { operation, errno, request, transferred_bytes, .. } = fault;
     let name = match (errno, operation) {
         (0, Operation::Write) => "short write".to_owned(),
+        (0, Operation::Trim) => "short discard".to_owned(),
         (0, _) => "short read".to_owned(),
         (errno, _) => name_errno(errno),
     };
+    let of_a_target = !matches!(operation, Operation::Submit | Operation::KeepRate);
+    let target = targets.get(request.target as usize).filter(|_| of_a_target).cloned();
     IoFault {
         operation,
+        target,
         errno,
         name,
-        offset: Bytes(offset_bytes),
-        length: Bytes(if of_a_block { block_bytes } else { 0 }),
+        offset: Bytes(request.offset_bytes),
+        length: Bytes(u64::from(request.length_bytes)),
         transferred: Bytes(u64::from(transferred_bytes)),
         completed_ios,
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_stall_at_the_end_shows_in_the_series() {
-        let series = complete_series(vec![5, 6], Duration::from_millis(450), 4096);
-        assert_eq!(series.ios, [5, 6, 0, 0, 0]);
-        assert_eq!(series.bytes, [20_480, 24_576, 0, 0, 0]);
-    }
-
-    #[test]
-    fn nothing_is_lost_at_the_edge_of_the_last_interval() {
-        let series = complete_series(vec![5, 6, 1], Duration::from_millis(200), 1);
-        assert_eq!(series.ios, [5, 7]);
-    }
-
-    #[test]
-    fn series_of_threads_add_up_interval_by_interval() {
-        let mut sum = vec![1, 2];
-        add_series(&mut sum, &[10, 20, 30]);
-        add_series(&mut sum, &[100]);
-        assert_eq!(sum, [111, 22, 30]);
+fn describe_shortfall(sentence: String, completed_ios: u64) -> IoFault {
+    IoFault {
+        operation: Operation::KeepRate,
+        target: None,
+        errno: libc::ETIMEDOUT,
+        name: sentence,
+        offset: Bytes(0),
+        length: Bytes(0),
+        transferred: Bytes(0),
+        completed_ios,
     }
 }

@@ -11,7 +11,7 @@ use rustix::fs::{AtFlags, StatxFlags, fcntl_getfl, ioctl_blksszget, statx};
 use crate::arena::Arena;
 use crate::device;
 use crate::error::EngineError;
-use crate::job::{Job, WriteSync};
+use crate::job::{EngineChoice, Job, WriteSync};
 
 /// What a target is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,8 +90,7 @@ pub(crate) fn claim(path: &Path) -> Result<File, EngineError> {
 ///
 /// # Errors
 /// [`EngineError::NoDirect`], [`EngineError::FlagNotTaken`], or what open(2) said.
-pub(crate) fn open(job: &Job) -> Result<File, EngineError> {
-    let path = &job.target;
+pub(crate) fn open(job: &Job, path: &Path) -> Result<File, EngineError> {
     let mut flags = 0;
     if job.direct {
         flags |= libc::O_DIRECT;
@@ -101,11 +100,13 @@ pub(crate) fn open(job: &Job) -> Result<File, EngineError> {
         WriteSync::Dsync => libc::O_DSYNC,
         WriteSync::Sync => libc::O_SYNC,
     };
-    let opened =
-        OpenOptions::new().read(!job.rw.writes()).write(job.rw.writes()).custom_flags(flags).open(path);
+    let changes = job.rw.changes_target() && !job.verify.as_ref().is_some_and(|verify| verify.only);
+    // A mapping that is written must be readable as well, and what is verified is read back.
+    let reads = job.rw.reads() || !changes || job.verify.is_some() || job.engine == EngineChoice::Mmap;
+    let opened = OpenOptions::new().read(reads).write(changes).custom_flags(flags).open(path);
     let file = opened.map_err(|source| {
         if job.direct && source.raw_os_error() == Some(libc::EINVAL) {
-            EngineError::NoDirect { path: path.clone() }
+            EngineError::NoDirect { path: path.to_owned() }
         } else {
             fail(path, "open")(source)
         }
@@ -117,7 +118,7 @@ pub(crate) fn open(job: &Job) -> Result<File, EngineError> {
         ("O_SYNC", job.sync == WriteSync::Sync),
     ];
     match wanted.into_iter().find(|(flag, asked)| *asked && !taken.iter().any(|name| name == flag)) {
-        Some((flag, _)) => Err(EngineError::FlagNotTaken { path: path.clone(), flag }),
+        Some((flag, _)) => Err(EngineError::FlagNotTaken { path: path.to_owned(), flag }),
         None => Ok(file),
     }
 }
@@ -167,18 +168,21 @@ pub(crate) fn read_direct_alignment(file: &File, kind: TargetKind) -> io::Result
 ///
 /// # Errors
 /// [`EngineError::Unaligned`] with the alignment that is needed, or [`EngineError::NoDirect`].
-pub(crate) fn check_direct_alignment(job: &Job, file: &File, kind: TargetKind) -> Result<(), EngineError> {
-    let path = &job.target;
+pub(crate) fn check_direct_alignment(
+    job: &Job,
+    path: &Path,
+    file: &File,
+    kind: TargetKind,
+) -> Result<(), EngineError> {
     let required = match read_direct_alignment(file, kind).map_err(fail(path, "read the alignment of"))? {
-        DirectAlignment::Unsupported => return Err(EngineError::NoDirect { path: path.clone() }),
+        DirectAlignment::Unsupported => return Err(EngineError::NoDirect { path: path.to_owned() }),
         DirectAlignment::Multiple(bytes) => Some(bytes),
         DirectAlignment::Unknown => try_alignments(path),
     };
-    match required {
-        Some(required) if !job.bs.0.is_multiple_of(required) => {
-            Err(EngineError::Unaligned { path: path.clone(), bs: job.bs, required: Bytes(required) })
-        }
-        _ => Ok(()),
+    let Some(required) = required else { return Ok(()) };
+    match job.block_sizes().find(|bs| !bs.0.is_multiple_of(required)) {
+        Some(bs) => Err(EngineError::Unaligned { path: path.to_owned(), bs, required: Bytes(required) }),
+        None => Ok(()),
     }
 }
 

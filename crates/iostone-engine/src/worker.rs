@@ -1,85 +1,53 @@
 //! One thread of a job: gets memory and a ring, waits for the start, drives, and measures what it cost.
 
+mod meter;
+mod shift;
+
 use std::fs::File;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError, mpsc};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock, mpsc};
+use std::thread::sleep;
+use std::time::Duration;
 
 use iostone_model::units::Bytes;
+use meter::EdgeMeter;
+pub(crate) use meter::ProcessMeter;
 
 use crate::arena::Arena;
 use crate::clock::Clock;
-use crate::driver::{Driver, Lane, Shift, Tally, Watch};
+use crate::driver::{Driver, Kit, Lane, Tally};
+use crate::engine::mmap::MmapEngine;
+use crate::engine::null::NullEngine;
 use crate::engine::sync::SyncEngine;
-use crate::engine::uring::Ring;
+use crate::engine::uring::{Ring, RingPlan};
 use crate::error::EngineError;
 use crate::job::Job;
-use crate::offsets::Offsets;
-use crate::outcome::{CpuTime, EngineKind};
-use crate::payload;
+use crate::outcome::{CpuTime, EngineKind, Scheduling};
+use crate::payload::{self, Payload};
+use crate::processor;
+use crate::source::plain::Plain;
+use crate::source::shaped::Shaped;
+use crate::source::{Part, Source};
 use crate::usage;
+use crate::verify::{Ledger, Verifier};
+
+/// A thread that waits for its turn looks at the stop flag this often.
+const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 
 /// What all threads of a job share. Nothing of it is written while I/O is measured, but for the stop flags.
 pub(crate) struct Crew<'a> {
     pub(crate) job: &'a Job,
     pub(crate) engine: EngineKind,
     pub(crate) clock: Clock,
-    pub(crate) block_bytes: u32,
-    /// Blocks of the whole span.
-    pub(crate) blocks: u64,
+    /// The span of each target.
+    pub(crate) parts: &'a [Part],
+    pub(crate) ledger: Option<Arc<Ledger>>,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) halt: AtomicBool,
-    /// When the first thread began, on the job's clock: the same for all, so that their series line up.
-    pub(crate) begun_ns: OnceLock<u64>,
+    pub(crate) exit_all: &'a AtomicBool,
+    /// When the first thread of all jobs began, on their clock: the same for all, so that their series line up.
+    pub(crate) begun_ns: &'a OnceLock<u64>,
     pub(crate) process: ProcessMeter,
-}
-
-/// Processor time of the whole process from the first opening of a window to the last closing.
-#[derive(Debug, Default)]
-pub(crate) struct ProcessMeter {
-    opened: OnceLock<CpuTime>,
-    running: AtomicUsize,
-    closed: Mutex<Option<CpuTime>>,
-}
-
-impl ProcessMeter {
-    fn open(&self) {
-        self.running.fetch_add(1, Ordering::Relaxed);
-        self.opened.get_or_init(usage::read_process);
-    }
-
-    fn close(&self) {
-        if self.running.fetch_sub(1, Ordering::Relaxed) == 1 {
-            *self.closed.lock().unwrap_or_else(PoisonError::into_inner) = Some(usage::read_process());
-        }
-    }
-
-    /// What was used; nothing if no window ever opened.
-    pub(crate) fn used(&self) -> CpuTime {
-        let closed = *self.closed.lock().unwrap_or_else(PoisonError::into_inner);
-        match (self.opened.get(), closed) {
-            (Some(opened), Some(closed)) => usage::used_between(*opened, closed),
-            _ => CpuTime::default(),
-        }
-    }
-}
-
-/// Reads both meters at the edges of the window.
-struct EdgeMeter<'a> {
-    process: &'a ProcessMeter,
-    opened: CpuTime,
-    used: CpuTime,
-}
-
-impl Watch for EdgeMeter<'_> {
-    fn opened(&mut self) {
-        self.process.open();
-        self.opened = usage::read_thread();
-    }
-
-    fn closed(&mut self) {
-        self.used = usage::used_between(self.opened, usage::read_thread());
-        self.process.close();
-    }
 }
 
 /// What one thread reports.
@@ -88,6 +56,7 @@ pub(crate) struct Report {
     pub(crate) features: Vec<String>,
     pub(crate) declined: Vec<String>,
     pub(crate) cpu: CpuTime,
+    pub(crate) scheduling: Scheduling,
     pub(crate) io_workers: u32,
 }
 
@@ -99,37 +68,86 @@ pub(crate) struct Gate {
 }
 
 /// Does thread `number`'s part. None when it, or another thread, could not get ready.
-pub(crate) fn work(crew: &Crew<'_>, number: u32, file: &File, lane: &Lane, gate: &Gate) -> Option<Report> {
+pub(crate) fn work(crew: &Crew<'_>, number: u32, files: &[File], lane: &Lane, gate: &Gate) -> Option<Report> {
     // The ring comes after the arena here and so is dropped before it: requests never outlive their memory.
-    let (mut arena, data) = match get_memory(crew, number) {
-        Ok(memory) => memory,
+    let (mut arena, payload) =
+        match processor::settle(crew.job, number).and_then(|()| get_memory(crew, number)) {
+            Ok(memory) => memory,
+            Err(error) => return refuse(gate, error),
+        };
+    let mut ring = match open_ring(crew, files, &arena) {
+        Ok(ring) => ring,
         Err(error) => return refuse(gate, error),
-    };
-    let mut ring = match crew.engine {
-        EngineKind::Sync => None,
-        EngineKind::IoUring => match Ring::open(crew.job.iodepth, file, &arena) {
-            Ok(ring) => Some(ring),
-            Err(reason) => return refuse(gate, EngineError::NoRing { reason }),
-        },
     };
     gate.ready.send(Ok(())).ok()?;
     gate.begin.recv().ok()?;
+    let begun_ns = shift::begin(crew);
+    wait_until(crew, begun_ns);
 
-    let driver = Driver::new(plan_shift(crew, number, lane), plan_offsets(crew, number), data);
-    let mut meter =
-        EdgeMeter { process: &crew.process, opened: CpuTime::default(), used: CpuTime::default() };
-    let writes = crew.job.rw.writes();
-    let (tally, io_workers) = match &mut ring {
-        Some(ring) => {
-            let mut engine = ring.engine(file, &mut arena, crew.block_bytes, writes);
-            let tally = driver.run(&mut engine, &mut meter);
-            // Before the engine waits for what is in flight: the workers end with this thread.
-            (tally, usage::count_io_workers(rustix::thread::gettid().as_raw_nonzero().get()))
-        }
-        None => (driver.run(&mut SyncEngine::new(file, &mut arena, writes), &mut meter), 0),
+    let report = if crew.job.is_plain() {
+        let source = plan_plain(crew, number);
+        drive(crew, number, files, lane, Task { source, payload, arena: &mut arena, ring: &mut ring })
+    } else {
+        let (offsets, _) = payload::streams_of_thread(crew.job.seed, number);
+        let source = Shaped::new(crew.job, shift::parts_of(crew, number), offsets);
+        drive(crew, number, files, lane, Task { source, payload, arena: &mut arena, ring: &mut ring })
     };
-    let (features, declined) = ring.map_or_else(Default::default, |ring| (ring.features, ring.declined));
-    Some(Report { tally, features, declined, cpu: meter.used, io_workers })
+    if crew.job.exit_all {
+        crew.exit_all.store(true, Ordering::Relaxed);
+    }
+    Some(report)
+}
+
+/// What a thread drives with.
+struct Task<'a, S> {
+    source: S,
+    payload: Payload,
+    arena: &'a mut Arena,
+    ring: &'a mut Option<Ring>,
+}
+
+/// Drives the thread's source through its engine, and reads back what is to be verified.
+fn drive<S: Source>(crew: &Crew<'_>, number: u32, files: &[File], lane: &Lane, task: Task<'_, S>) -> Report {
+    let Task { source, payload, arena, ring } = task;
+    let verifier = crew
+        .ledger
+        .as_ref()
+        .map(|ledger| Verifier::new(crew.job, Arc::clone(ledger), shift::parts_of(crew, number)));
+    let shift = shift::plan(crew, number, files, lane);
+    let kit = Kit { source, payload, pacer: shift::plan_arrivals(crew, number), verifier };
+    let driver = Driver::new(shift, kit);
+    let mut meter = EdgeMeter::new(&crew.process);
+    let writes = crew.job.rw.changes_target();
+    let flags = shift::request_flags(crew.job);
+    let ((mut tally, verifier), io_workers) = if crew.job.verify.as_ref().is_some_and(|verify| verify.only) {
+        (driver.run_nothing(), 0)
+    } else if let Some(ring) = ring {
+        let mut engine = ring.engine(files, arena);
+        let ended = driver.run(&mut engine, &mut meter);
+        // Before the engine waits for what is in flight: the workers end with this thread.
+        (ended, usage::count_io_workers(rustix::thread::gettid().as_raw_nonzero().get()))
+    } else {
+        let ended = match crew.engine {
+            EngineKind::Mmap => {
+                let mapped = MmapEngine::new(files, writes, crew.parts, arena)
+                    .and_then(|mut engine| engine.advise(crew.job.rw.is_random()).map(|()| engine));
+                match mapped {
+                    Ok(mut engine) => driver.run(&mut engine, &mut meter),
+                    Err(error) => driver.refuse(&error),
+                }
+            }
+            EngineKind::Null => driver.run(&mut NullEngine::new(arena), &mut meter),
+            _ => driver.run(&mut SyncEngine::new(files, arena, flags), &mut meter),
+        };
+        (ended, 0)
+    };
+    if let Some(mut verifier) = verifier {
+        shift::read_back(crew, files, &mut verifier, &mut tally);
+        tally.verify = Some(verifier.report());
+    }
+    let (features, declined) =
+        ring.take().map_or_else(Default::default, |ring| (ring.features, ring.declined));
+    Report { tally, features, declined, cpu: meter.used, scheduling: meter.scheduled, io_workers }
 }
 
 fn refuse(gate: &Gate, error: EngineError) -> Option<Report> {
@@ -138,89 +156,71 @@ fn refuse(gate: &Gate, error: EngineError) -> Option<Report> {
     None
 }
 
-/// The thread's buffers, touched and, for writes, full of random bytes; and the stream that renews them.
-fn get_memory(
-    crew: &Crew<'_>,
-    number: u32,
-) -> Result<(Arena, rand_xoshiro::Xoshiro256PlusPlus), EngineError> {
-    let (_, mut data) = payload::streams_of_thread(crew.job.seed, number);
+fn open_ring(crew: &Crew<'_>, files: &[File], arena: &Arena) -> Result<Option<Ring>, EngineError> {
+    if !matches!(crew.engine, EngineKind::IoUring | EngineKind::IoUringNop) {
+        return Ok(None);
+    }
+    let plan = RingPlan {
+        depth: crew.job.iodepth,
+        batch: crew.job.batch,
+        request_flags: shift::request_flags(crew.job),
+        nop: crew.engine == EngineKind::IoUringNop,
+    };
+    Ring::open(plan, files, arena).map(Some).map_err(|reason| EngineError::NoRing { reason })
+}
+
+/// The thread's buffers, touched and, for writes, full of data; and what renews them.
+fn get_memory(crew: &Crew<'_>, number: u32) -> Result<(Arena, Payload), EngineError> {
+    let (_, data) = payload::streams_of_thread(crew.job.seed, number);
+    let largest = crew.job.largest_block();
+    // `check` has seen to it that a block is at most 1 GiB.
+    let block_bytes = u32::try_from(largest.0).unwrap_or(u32::MAX);
+    let mut payload = Payload::new(&crew.job.data, block_bytes as usize, data);
     let writes = crew.job.rw.writes();
-    let mut arena = Arena::map(crew.job.iodepth, crew.block_bytes, writes).map_err(|source| {
-        let bytes = Bytes(u64::from(crew.job.iodepth) * u64::from(crew.block_bytes));
+    if writes && crew.job.rw.reads() {
+        payload = payload.shared_with_reads();
+    }
+    let rotates = writes && payload.rotates();
+    let mut arena = Arena::map(crew.job.iodepth, block_bytes, rotates).map_err(|source| {
+        let bytes = Bytes(u64::from(crew.job.iodepth) * largest.0);
         EngineError::Buffers { bytes, source }
     })?;
     for place in arena.places() {
         if writes {
-            payload::fill(&mut data, arena.block_mut(place));
+            payload.fill(arena.block_mut(place));
         } else {
             // Page faults now rather than within the first I/Os.
             arena.block_mut(place).fill(0);
         }
     }
-    Ok((arena, data))
+    Ok((arena, payload))
 }
 
-/// The thread's walk: random ones cover the whole span each, sequential ones a part each.
-fn plan_offsets(crew: &Crew<'_>, number: u32) -> Offsets {
-    let (offsets, _) = payload::streams_of_thread(crew.job.seed, number);
-    if crew.job.rw.is_random() {
-        return Offsets::random(crew.blocks, offsets);
-    }
-    let (first, blocks) = part_of(crew.blocks, crew.job.numjobs, number);
-    Offsets::sequential(first, blocks)
-}
-
-/// First block and number of blocks of thread `number` when `blocks` are shared out; remainders go to the first.
-pub(crate) fn part_of(blocks: u64, threads: u32, number: u32) -> (u64, u64) {
-    let (threads, number) = (u64::from(threads), u64::from(number));
-    let (each, left) = (blocks / threads, blocks % threads);
-    (number * each + number.min(left), each + u64::from(number < left))
-}
-
-fn plan_shift<'a>(crew: &'a Crew<'_>, number: u32, lane: &'a Lane) -> Shift<'a> {
+/// The walk of the hot path: random ones cover the whole span each, sequential ones a part each.
+fn plan_plain(crew: &Crew<'_>, number: u32) -> Plain {
     let job = crew.job;
-    let nanoseconds = |duration: std::time::Duration| u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX);
-    let begun_ns = *crew.begun_ns.get_or_init(|| crew.clock.now_ns());
-    let opens_ns = begun_ns.saturating_add(nanoseconds(job.ramp_time.0));
-    let closes_ns = job.runtime.map_or(u64::MAX, |runtime| opens_ns.saturating_add(nanoseconds(runtime.0)));
-    let limit = match (job.io_size, job.runtime) {
-        (Some(bytes), _) => bytes.0 / u64::from(crew.block_bytes),
-        (None, Some(_)) => u64::MAX,
-        (None, None) if job.rw.is_random() => crew.blocks,
-        (None, None) => part_of(crew.blocks, job.numjobs, number).1,
-    };
-    Shift {
-        clock: crew.clock,
-        stamp: job.stamp,
-        writes: job.rw.writes(),
-        block_bytes: crew.block_bytes,
-        iodepth: job.iodepth,
-        fsync: job.fsync,
-        fdatasync: job.fdatasync,
-        opens_ns,
-        closes_ns,
-        limit,
-        stop: crew.stop,
-        halt: &crew.halt,
-        lane,
+    let block_bytes = u32::try_from(job.largest_block().0).unwrap_or(u32::MAX);
+    let part = shift::parts_of(crew, number)
+        .first()
+        .copied()
+        .unwrap_or(Part { offset_bytes: 0, length_bytes: u64::from(block_bytes) });
+    let direction = job.directions().next().unwrap_or(crate::job::Direction::Read);
+    if job.rw.is_random() {
+        let (offsets, _) = payload::streams_of_thread(job.seed, number);
+        Plain::random(direction, block_bytes, part, offsets)
+    } else {
+        Plain::sequential(direction, block_bytes, part)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn sequential_parts_tile_the_span(blocks in 1u64..10_000, threads in 1u32..64) {
-            let mut next = 0;
-            for number in 0..threads {
-                let (first, count) = part_of(blocks, threads, number);
-                prop_assert_eq!(first, next);
-                next = first + count;
-            }
-            prop_assert_eq!(next, blocks);
+/// Sleeps until the job's own beginning, or until it is not to begin at all.
+fn wait_until(crew: &Crew<'_>, begun_ns: u64) {
+    loop {
+        let left = Duration::from_nanos(begun_ns.saturating_sub(crew.clock.now_ns()));
+        let stopped = [crew.stop, &crew.halt, crew.exit_all].iter().any(|flag| flag.load(Ordering::Relaxed));
+        if left.is_zero() || stopped {
+            return;
         }
+        sleep(left.min(LONGEST_SLEEP));
     }
 }

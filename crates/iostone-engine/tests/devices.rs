@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use iostone_engine::{EngineChoice, EngineError, Job, Operation, Outcome, Rw, prepare, run};
+use iostone_engine::{EngineChoice, EngineError, Job, Operation, Outcome, Preparation, Rw, prepare, run};
 use iostone_model::units::Bytes;
 use tempfile::TempDir;
 
@@ -111,7 +111,7 @@ fn a_block_device_is_used_whole_and_never_extended() {
         }
     }
     let mut unaligned = Job::new(&device.device, Rw::Read);
-    (unaligned.bs, unaligned.direct) = (Bytes(1000), true);
+    (unaligned.bs, unaligned.direct) = (Bytes(1000).into(), true);
     assert!(prepare(&unaligned).unwrap_err().to_string().contains("must be a multiple of 512B"));
 }
 
@@ -148,8 +148,8 @@ fn a_filesystem_that_fills_up_ends_the_job_and_keeps_the_figures() {
         job.size = Some(Bytes(64 * BLOCK));
         let error = prepare(&job).unwrap_err();
         assert!(error.to_string().contains("cannot lay out `"), "{error}");
-        assert!(!job.target.exists(), "a layout that failed gives its space back");
-        job.layout = false;
+        assert!(!job.targets[0].exists(), "a layout that failed gives its space back");
+        job.preparation = Preparation::Leave;
         let outcome = measure(&job);
         let fault = outcome.error.clone().unwrap();
         assert_eq!((fault.operation, fault.name.as_str()), (Operation::Write, "ENOSPC"), "{fault}");

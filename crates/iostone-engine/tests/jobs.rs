@@ -9,7 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use iostone_engine::{
-    EngineChoice, EngineError, EngineKind, Job, Operation, Outcome, Phase, Rw, Stamp, WriteSync, prepare, run,
+    EngineChoice, EngineError, EngineKind, Job, Operation, Outcome, Phase, Preparation, Rw, Stamp, WriteSync,
+    prepare, run,
 };
 use iostone_model::units::{Bytes, Span};
 use tempfile::TempDir;
@@ -72,7 +73,7 @@ fn a_size_bound_is_counted_exactly_in_every_direction_by_every_engine() {
             assert_eq!(outcome.series.ios.iter().sum::<u64>(), 150);
             assert_eq!(outcome.series.bytes.iter().sum::<u64>(), 150 * BLOCK);
             assert!(outcome.error.is_none() && !outcome.interrupted);
-            assert_eq!(fs::metadata(&job.target).unwrap().len(), 64 * BLOCK);
+            assert_eq!(fs::metadata(&job.targets[0]).unwrap().len(), 64 * BLOCK);
             let wanted = if engine == EngineChoice::Sync { EngineKind::Sync } else { EngineKind::IoUring };
             assert_eq!(outcome.engine.kind, wanted);
         }
@@ -88,10 +89,10 @@ fn a_pass_of_writes_replaces_every_block_with_data_that_never_repeats() {
             (job.engine, job.iodepth) = (engine, iodepth);
             // Laid out by preparing, so that the run's own writes can be told from it.
             let prepared = prepare(&job).unwrap();
-            let before: HashSet<Vec<u8>> = blocks_of(&job.target).into_iter().collect();
+            let before: HashSet<Vec<u8>> = blocks_of(&job.targets[0]).into_iter().collect();
             assert_eq!((before.len(), prepared.layout().written), (64, Bytes(64 * BLOCK)));
             prepared.run(&AtomicBool::new(false), &mut |_| ()).unwrap();
-            let after = blocks_of(&job.target);
+            let after = blocks_of(&job.targets[0]);
             assert!(after.iter().all(|block| !before.contains(block)), "{rw:?} {engine:?} {iodepth}");
             let sectors: HashSet<&[u8]> = after.iter().flat_map(|block| block.chunks(512)).collect();
             assert_eq!(sectors.len(), 64 * 8);
@@ -106,10 +107,10 @@ fn threads_share_a_sequential_span_and_each_cover_a_random_one() {
         let mut job = job(&folder, rw);
         job.numjobs = 3;
         let prepared = prepare(&job).unwrap();
-        let before: HashSet<Vec<u8>> = blocks_of(&job.target).into_iter().collect();
+        let before: HashSet<Vec<u8>> = blocks_of(&job.targets[0]).into_iter().collect();
         let outcome = prepared.run(&AtomicBool::new(false), &mut |_| ()).unwrap();
         assert_eq!((outcome.ios(), outcome.threads), (ios, 3), "{rw:?}");
-        let kept = blocks_of(&job.target).iter().filter(|block| before.contains(*block)).count();
+        let kept = blocks_of(&job.targets[0]).iter().filter(|block| before.contains(*block)).count();
         assert_eq!(kept, if rw.writes() { 0 } else { 64 });
     }
 }
@@ -176,7 +177,7 @@ fn direct_io_moves_the_same_blocks() {
 fn an_unaligned_block_is_refused_for_direct_io_with_the_alignment_it_needs() {
     let folder = folder();
     let mut job = job(&folder, Rw::Read);
-    (job.bs, job.size, job.direct) = (Bytes(100), Some(Bytes(100_000)), true);
+    (job.bs, job.size, job.direct) = (Bytes(100).into(), Some(Bytes(100_000)), true);
     let message = refusal(&job);
     if message.contains("has no O_DIRECT") {
         return eprintln!("skipped: {message}");
@@ -186,7 +187,7 @@ fn an_unaligned_block_is_refused_for_direct_io_with_the_alignment_it_needs() {
             || message.contains("it must be a multiple of 4KiB"),
         "{message}"
     );
-    assert!(!job.target.exists(), "what was made is removed when preparing fails");
+    assert!(!job.targets[0].exists(), "what was made is removed when preparing fails");
 }
 
 #[test]
@@ -217,7 +218,7 @@ fn a_timed_window_is_as_long_as_asked_for_and_so_is_its_series() {
             assert_eq!(outcome.series.ios.iter().sum::<u64>(), outcome.ios());
             assert!((outcome.iops() - outcome.ios() as f64 / 0.25).abs() < 1e-6);
             assert!(outcome.cpu.submitters.total_seconds() <= outcome.cpu.process.total_seconds() + 0.01);
-            assert!(outcome.percentile(0.5) <= outcome.percentile(0.99));
+            assert!(outcome.latency().percentile_ns(0.5) <= outcome.latency().percentile_ns(0.99));
         }
     }
 }
@@ -250,7 +251,7 @@ fn a_file_truncated_under_the_job_is_a_short_read_and_keeps_the_figures() {
         let mut job = job(&folder, Rw::Read);
         (job.engine, job.iodepth) = (engine, iodepth);
         let prepared = prepare(&job).unwrap();
-        OpenOptions::new().write(true).open(&job.target).unwrap().set_len(40 * BLOCK + 100).unwrap();
+        OpenOptions::new().write(true).open(&job.targets[0]).unwrap().set_len(40 * BLOCK + 100).unwrap();
         let outcome = prepared.run(&AtomicBool::new(false), &mut |_| ()).unwrap();
         let fault = outcome.error.clone().unwrap();
         assert_eq!((fault.operation, fault.errno, fault.name.as_str()), (Operation::Read, 0, "short read"));
@@ -279,13 +280,13 @@ fn a_full_device_ends_the_job_with_its_errno() {
 fn a_sparse_or_short_file_is_laid_out_and_a_whole_one_is_left_alone() {
     let folder = folder();
     let job = job(&folder, Rw::Read);
-    let file = File::create(&job.target).unwrap();
+    let file = File::create(&job.targets[0]).unwrap();
     file.write_all_at(&[9; 4096], 8 * BLOCK).unwrap();
     file.set_len(32 * BLOCK).unwrap();
     let layout = *prepare(&job).unwrap().layout();
     assert_eq!((layout.written, layout.created), (Bytes(63 * BLOCK), false));
-    assert_eq!(blocks_of(&job.target)[8], [9; 4096]);
-    assert!(fs::metadata(&job.target).unwrap().blocks() * 512 >= 64 * BLOCK);
+    assert_eq!(blocks_of(&job.targets[0])[8], [9; 4096]);
+    assert!(fs::metadata(&job.targets[0]).unwrap().blocks() * 512 >= 64 * BLOCK);
     let again = *prepare(&job).unwrap().layout();
     assert_eq!((again.written, again.took), (Bytes(0), Span::default()));
 }
@@ -294,13 +295,13 @@ fn a_sparse_or_short_file_is_laid_out_and_a_whole_one_is_left_alone() {
 fn without_layout_nothing_is_written_before_the_job() {
     let folder = folder();
     let mut job = job(&folder, Rw::Write);
-    job.layout = false;
+    job.preparation = Preparation::Leave;
     let prepared = prepare(&job).unwrap();
-    assert_eq!(fs::metadata(&job.target).unwrap().len(), 0);
+    assert_eq!(fs::metadata(&job.targets[0]).unwrap().len(), 0);
     assert_eq!(prepared.run(&AtomicBool::new(false), &mut |_| ()).unwrap().writes.ios, 64);
     job.rw = Rw::Read;
     job.size = Some(Bytes(65 * BLOCK));
-    assert!(refusal(&job).contains("has 256KiB where 260KiB are needed, and `layout` is off"));
+    assert!(refusal(&job).contains("has 256KiB where 260KiB are needed, and it is to be left as it is"));
 }
 
 #[test]
@@ -309,11 +310,11 @@ fn what_has_no_size_asks_for_one() {
     let mut job = job(&folder, Rw::Read);
     job.size = None;
     assert!(refusal(&job).contains("does not exist: give `size`"));
-    File::create(&job.target).unwrap();
+    File::create(&job.targets[0]).unwrap();
     assert!(refusal(&job).contains("is empty: give `size`"));
-    job.target = PathBuf::from("/dev/zero");
+    job.targets[0] = PathBuf::from("/dev/zero");
     assert!(refusal(&job).contains("has no size of its own: give `size`"));
-    job.target = folder.path().to_owned();
+    job.targets[0] = folder.path().to_owned();
     assert!(refusal(&job).contains("is a directory"));
 }
 
@@ -334,7 +335,7 @@ fn the_target_is_closed_and_threads_have_ended_afterwards() {
         measure(&job);
         let open =
             fs::read_dir("/proc/self/fd").unwrap().flatten().filter_map(|fd| fs::read_link(fd.path()).ok());
-        assert_eq!(open.filter(|path| *path == job.target).count(), 0);
+        assert_eq!(open.filter(|path| *path == job.targets[0]).count(), 0);
     }
 }
 
@@ -345,7 +346,7 @@ fn the_same_seed_gives_the_same_file_and_another_seed_another() {
         let mut job = job(&folder, Rw::RandWrite);
         job.seed = seed;
         measure(&job);
-        fs::read(&job.target).unwrap()
+        fs::read(&job.targets[0]).unwrap()
     };
     assert!(written(1) == written(1));
     assert!(written(1) != written(2));

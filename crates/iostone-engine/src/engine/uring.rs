@@ -8,12 +8,16 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
+use std::thread::sleep;
+use std::time::Duration;
 
-use io_uring::types::{Fd, Fixed, FsyncFlags};
+use io_uring::types::{Fd, Fixed, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{CompletionQueue, IoUring, Probe, SubmissionQueue, Submitter, opcode, squeue};
 
+use super::trim::discard;
 use super::{Completion, Engine, SYNC_TAG, SyncKind, Transfer};
 use crate::arena::{Arena, Place};
+use crate::job::Direction;
 
 /// Requests handed over per system call at most. More gains nothing, and keeps completions waiting.
 pub(crate) const BATCH: u32 = 32;
@@ -76,14 +80,28 @@ fn explain_refusal(error: &io::Error) -> String {
 /// What requests address: registered things where the kernel took them.
 #[derive(Debug, Clone, Copy)]
 struct Registered {
-    file: bool,
+    files: bool,
     buffers: bool,
+}
+
+/// What a job wants of its ring.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RingPlan {
+    /// Requests in flight.
+    pub(crate) depth: u32,
+    /// Requests handed over at once, at most.
+    pub(crate) batch: u32,
+    /// `RWF_*` flags of each request, `preadv2(2)`; `RWF_HIPRI` makes a ring that polls.
+    pub(crate) request_flags: i32,
+    /// Requests do nothing at all.
+    pub(crate) nop: bool,
 }
 
 /// A ring and what is registered with it. Made and used on one thread.
 pub(crate) struct Ring {
     uring: IoUring,
     registered: Registered,
+    plan: RingPlan,
     /// What the kernel granted.
     pub(crate) features: Vec<String>,
     /// What it refused, with the reason.
@@ -91,12 +109,12 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// Makes a ring for `depth` requests in flight, and registers `file` and the memory of `arena` with it.
+    /// Makes a ring, and registers `files` and the memory of `arena` with it.
     ///
     /// # Errors
     /// Why no ring can be made, as a clause. A registration that is refused is no error: it is in `declined`.
-    pub(crate) fn open(depth: u32, file: &File, arena: &Arena) -> Result<Self, String> {
-        let (ring, flags) = set_up(depth)?;
+    pub(crate) fn open(plan: RingPlan, files: &[File], arena: &Arena) -> Result<Self, String> {
+        let (ring, flags) = set_up(plan)?;
         let mut features: Vec<String> = flags.iter().map(|flag| (*flag).to_owned()).collect();
         let left_out = LADDER[0].iter().filter(|flag| !flags.contains(flag));
         let mut declined: Vec<String> =
@@ -112,7 +130,8 @@ impl Ring {
             }
         };
         let (address, length) = arena.extent();
-        let file_taken = note("registered-file", ring.submitter().register_files(&[file.as_raw_fd()]));
+        let descriptors: Vec<_> = files.iter().map(AsRawFd::as_raw_fd).collect();
+        let files_taken = note("registered-file", ring.submitter().register_files(&descriptors));
         let buffers = if length <= LARGEST_REGISTERED_BYTES {
             let extent = libc::iovec { iov_base: address.cast(), iov_len: length };
             // SAFETY: the memory belongs to `arena`, which the engine borrows for as long as requests can be in
@@ -122,51 +141,55 @@ impl Ring {
             Err(io::Error::from_raw_os_error(libc::EFBIG))
         };
         let buffers_taken = note("registered-buffers", buffers);
+        if plan.request_flags & libc::RWF_HIPRI != 0 {
+            note("IOPOLL", Ok(()));
+        }
         Ok(Self {
             uring: ring,
-            registered: Registered { file: file_taken, buffers: buffers_taken },
+            registered: Registered { files: files_taken, buffers: buffers_taken },
+            plan,
             features,
             declined,
         })
     }
 
     /// The engine on this ring.
-    pub(crate) fn engine<'a>(
-        &'a mut self,
-        file: &'a File,
-        arena: &'a mut Arena,
-        block_bytes: u32,
-        writes: bool,
-    ) -> UringEngine<'a> {
-        let Self { uring, registered, features, declined } = self;
+    pub(crate) fn engine<'a>(&'a mut self, files: &'a [File], arena: &'a mut Arena) -> UringEngine<'a> {
+        let Self { uring, registered, plan, features, declined } = self;
         let (mut submitter, submission, completion) = uring.split();
         match submitter.register_ring_fd() {
             Ok(()) => features.push("registered-ring".to_owned()),
             Err(error) => declined.push(format!("registered-ring: {error}")),
         }
+        let nop_results = if plan.nop { vec![0; plan.depth as usize] } else { Vec::new() };
         UringEngine {
             submitter,
             submission,
             completion,
-            file,
+            files,
             arena,
-            block_bytes,
-            writes,
             registered: *registered,
+            // The ring polls as a whole, and refuses the flag on a request.
+            request_flags: plan.request_flags & !libc::RWF_HIPRI,
+            nop_results: nop_results.into_boxed_slice(),
             outstanding: 0,
+            instant: Vec::new(),
         }
     }
 }
 
 /// Makes the ring with the most flags that the kernel takes.
-fn set_up(depth: u32) -> Result<(IoUring, &'static [&'static str]), String> {
-    // A short submission queue stays in the cache; the completion queue holds everything in flight and a sync.
-    let entries = depth.min(BATCH).next_power_of_two();
-    let completions = (depth + 1).next_power_of_two().max(2 * entries);
+fn set_up(plan: RingPlan) -> Result<(IoUring, &'static [&'static str]), String> {
+    // A short submission queue stays in the cache; the completion queue holds everything in flight and syncs.
+    let entries = plan.depth.min(plan.batch).next_power_of_two();
+    let completions = (plan.depth + 1).next_power_of_two().max(2 * entries);
     let mut refusal = String::new();
     for flags in LADDER {
         let mut builder = IoUring::builder();
         builder.dontfork().setup_clamp().setup_cqsize(completions);
+        if plan.request_flags & libc::RWF_HIPRI != 0 {
+            builder.setup_iopoll();
+        }
         for flag in flags {
             match *flag {
                 "SINGLE_ISSUER" => builder.setup_single_issuer(),
@@ -196,13 +219,16 @@ pub(crate) struct UringEngine<'a> {
     submitter: Submitter<'a>,
     submission: SubmissionQueue<'a>,
     completion: CompletionQueue<'a>,
-    file: &'a File,
+    files: &'a [File],
     arena: &'a mut Arena,
-    block_bytes: u32,
-    writes: bool,
     registered: Registered,
+    request_flags: i32,
+    /// With requests that do nothing: the length that each slot's request would have had. Empty otherwise.
+    nop_results: Box<[i32]>,
     /// Queued and not reaped.
     outstanding: usize,
+    /// Completed without the ring: discards.
+    instant: Vec<Completion>,
 }
 
 impl UringEngine<'_> {
@@ -219,32 +245,51 @@ impl UringEngine<'_> {
     #[inline]
     fn build_block(&self, transfer: Transfer) -> squeue::Entry {
         let address = self.arena.address(transfer.place);
-        let (length, offset) = (self.block_bytes, transfer.offset_bytes);
+        let (length, offset, flags) =
+            (transfer.request.length_bytes, transfer.request.offset_bytes, self.request_flags);
+        let (target, writes) = (transfer.request.target, transfer.request.direction == Direction::Write);
         // Written out, since a registered and a plain file are different types to the crate and the compiler
         // hoists nothing out of a request.
-        let entry = match (self.registered.buffers, self.registered.file, self.writes) {
-            (true, true, false) => {
-                opcode::ReadFixed::new(Fixed(0), address, length, 0).offset(offset).build()
-            }
-            (true, true, true) => {
-                opcode::WriteFixed::new(Fixed(0), address, length, 0).offset(offset).build()
-            }
-            (true, false, false) => {
-                opcode::ReadFixed::new(self.fd(), address, length, 0).offset(offset).build()
-            }
-            (true, false, true) => {
-                opcode::WriteFixed::new(self.fd(), address, length, 0).offset(offset).build()
-            }
-            (false, true, false) => opcode::Read::new(Fixed(0), address, length).offset(offset).build(),
-            (false, true, true) => opcode::Write::new(Fixed(0), address, length).offset(offset).build(),
-            (false, false, false) => opcode::Read::new(self.fd(), address, length).offset(offset).build(),
-            (false, false, true) => opcode::Write::new(self.fd(), address, length).offset(offset).build(),
-        };
+        macro_rules! build {
+            ($with_buffer:ident, $without:ident) => {
+                match (self.registered.buffers, self.registered.files) {
+                    (true, true) => opcode::$with_buffer::new(Fixed(target), address, length, 0)
+                        .offset(offset)
+                        .rw_flags(flags)
+                        .build(),
+                    (true, false) => opcode::$with_buffer::new(self.fd(target), address, length, 0)
+                        .offset(offset)
+                        .rw_flags(flags)
+                        .build(),
+                    (false, true) => opcode::$without::new(Fixed(target), address, length)
+                        .offset(offset)
+                        .rw_flags(flags)
+                        .build(),
+                    (false, false) => opcode::$without::new(self.fd(target), address, length)
+                        .offset(offset)
+                        .rw_flags(flags)
+                        .build(),
+                }
+            };
+        }
+        let entry = if writes { build!(WriteFixed, Write) } else { build!(ReadFixed, Read) };
         entry.user_data(u64::from(transfer.slot))
     }
 
-    fn fd(&self) -> Fd {
-        Fd(self.file.as_raw_fd())
+    fn fd(&self, target: u32) -> Fd {
+        Fd(self.files.get(target as usize).map_or(-1, AsRawFd::as_raw_fd))
+    }
+
+    /// Everything but a plain read or write.
+    #[cold]
+    fn queue_rarity(&mut self, transfer: Transfer) {
+        let Transfer { slot, request, .. } = transfer;
+        if request.direction == Direction::Trim {
+            // As in fio: there is no request for it that every kernel knows.
+            let result =
+                self.files.get(request.target as usize).map_or(-libc::EBADF, |file| discard(file, &request));
+            self.instant.push(Completion { tag: slot, result });
+        }
     }
 }
 
@@ -267,31 +312,59 @@ impl Engine for UringEngine<'_> {
 
     #[inline]
     fn queue(&mut self, transfer: Transfer) {
+        if transfer.request.direction == Direction::Trim {
+            return self.queue_rarity(transfer);
+        }
+        if let Some(result) = self.nop_results.get_mut(transfer.slot as usize) {
+            *result = transfer.request.length_bytes.cast_signed();
+            let entry = opcode::Nop::new().build().user_data(u64::from(transfer.slot));
+            return self.push(&entry);
+        }
         let entry = self.build_block(transfer);
         self.push(&entry);
     }
 
-    fn queue_sync(&mut self, kind: SyncKind) {
-        let flags = match kind {
-            SyncKind::All => FsyncFlags::empty(),
-            SyncKind::Data => FsyncFlags::DATASYNC,
-        };
-        let entry = if self.registered.file {
-            opcode::Fsync::new(Fixed(0)).flags(flags).build()
-        } else {
-            opcode::Fsync::new(self.fd()).flags(flags).build()
+    fn queue_sync(&mut self, target: u32, kind: SyncKind) {
+        let flags = if kind == SyncKind::Data { FsyncFlags::DATASYNC } else { FsyncFlags::empty() };
+        let entry = match (kind, self.registered.files) {
+            (SyncKind::Range { flags, offset_bytes, length_bytes }, true) => {
+                opcode::SyncFileRange::new(Fixed(target), length_bytes)
+                    .offset(offset_bytes)
+                    .flags(flags)
+                    .build()
+            }
+            (SyncKind::Range { flags, offset_bytes, length_bytes }, false) => {
+                opcode::SyncFileRange::new(self.fd(target), length_bytes)
+                    .offset(offset_bytes)
+                    .flags(flags)
+                    .build()
+            }
+            (_, true) => opcode::Fsync::new(Fixed(target)).flags(flags).build(),
+            (_, false) => opcode::Fsync::new(self.fd(target)).flags(flags).build(),
         };
         self.push(&entry.user_data(u64::from(SYNC_TAG)));
     }
 
     #[inline]
-    fn enter(&mut self, want: usize) -> io::Result<()> {
+    fn enter(&mut self, want: usize, at_most: Option<Duration>) -> io::Result<()> {
         self.submission.sync();
-        match self.submitter.submit_and_wait(want) {
+        let want = want.saturating_sub(self.instant.len()).min(self.outstanding);
+        let result = match at_most {
+            None => self.submitter.submit_and_wait(want),
+            Some(duration) if self.outstanding == 0 => {
+                sleep(duration);
+                return Ok(());
+            }
+            Some(duration) => {
+                let time = Timespec::from(duration);
+                self.submitter.submit_with_args(want.max(1), &SubmitArgs::new().timespec(&time))
+            }
+        };
+        match result {
             Ok(_) => Ok(()),
             Err(error) => match error.raw_os_error() {
-                // A signal arrived: what is queued stays queued.
-                Some(libc::EINTR) => Ok(()),
+                // A signal arrived, and what is queued stays queued; or the time is up.
+                Some(libc::EINTR | libc::ETIME) => Ok(()),
                 // The kernel is short of memory, or of room for completions; reaping some makes room.
                 Some(libc::EAGAIN | libc::EBUSY) if self.outstanding > self.submission.len() => Ok(()),
                 _ => Err(error),
@@ -300,14 +373,16 @@ impl Engine for UringEngine<'_> {
     }
 
     fn write_rest(&mut self, transfer: Transfer, done_bytes: usize) -> io::Result<()> {
-        let rest = self.arena.block_mut(transfer.place).get(done_bytes..).unwrap_or_default();
-        self.file.write_all_at(rest, transfer.offset_bytes + done_bytes as u64)
+        let length = transfer.request.length_bytes as usize;
+        let rest = self.arena.block_mut(transfer.place).get(done_bytes..length).unwrap_or_default();
+        let Some(file) = self.files.get(transfer.request.target as usize) else { return Ok(()) };
+        file.write_all_at(rest, transfer.request.offset_bytes + done_bytes as u64)
     }
 
     #[inline]
     fn arrived(&mut self) -> usize {
         self.completion.sync();
-        self.completion.len()
+        self.completion.len() + self.instant.len()
     }
 
     #[inline]
@@ -316,7 +391,11 @@ impl Engine for UringEngine<'_> {
             self.outstanding -= 1;
             #[expect(clippy::cast_possible_truncation, reason = "the tag was put there as a u32")]
             let tag = entry.user_data() as u32;
-            each(Completion { tag, result: entry.result() });
+            let result = self.nop_results.get(tag as usize).copied().unwrap_or_else(|| entry.result());
+            each(Completion { tag, result });
+        }
+        if !self.instant.is_empty() {
+            self.instant.drain(..).for_each(each);
         }
     }
 }
@@ -325,7 +404,7 @@ impl Drop for UringEngine<'_> {
     /// Waits for every request in flight: until then the kernel may write into the arena.
     fn drop(&mut self) {
         while self.outstanding > 0 {
-            if self.enter(1).is_err() {
+            if self.enter(1, None).is_err() {
                 // Neither finished nor given up: the memory must never be reused.
                 self.arena.leak();
                 return;

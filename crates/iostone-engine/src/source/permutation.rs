@@ -1,44 +1,10 @@
-//! Where the next block lies: sequential walks, and random walks that touch every block once per pass.
+//! A random order of blocks that touches every one of them once per pass.
 //!
 //! fio keeps a bitmap (its random map) so that a random pass covers each block exactly once. The same is had here
 //! without memory or a search: a counter is sent through a keyed permutation of the block numbers.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
-
-/// The stream of block numbers of one thread; it never ends.
-#[derive(Debug)]
-pub(crate) enum Offsets {
-    /// `first..first + blocks` over and over.
-    Sequential { first: u64, blocks: u64, next: u64 },
-    /// Every block once per pass, each pass in an order of its own.
-    Random(Permutation),
-}
-
-impl Offsets {
-    /// Walks `blocks` blocks from `first` on in order. `blocks` must not be 0.
-    pub(crate) fn sequential(first: u64, blocks: u64) -> Self {
-        Self::Sequential { first, blocks, next: 0 }
-    }
-
-    /// Walks blocks `0..blocks` in random order. `blocks` must not be 0.
-    pub(crate) fn random(blocks: u64, rng: Xoshiro256PlusPlus) -> Self {
-        Self::Random(Permutation::new(blocks, rng))
-    }
-
-    /// The number of the block to use next.
-    #[inline]
-    pub(crate) fn next_block(&mut self) -> u64 {
-        match self {
-            Self::Sequential { first, blocks, next } => {
-                let block = *first + *next;
-                *next = if *next + 1 == *blocks { 0 } else { *next + 1 };
-                block
-            }
-            Self::Random(permutation) => permutation.next_block(),
-        }
-    }
-}
 
 /// A random order of `0..blocks` in constant memory, renewed with every pass.
 ///
@@ -57,7 +23,8 @@ pub(crate) struct Permutation {
 }
 
 impl Permutation {
-    fn new(blocks: u64, rng: Xoshiro256PlusPlus) -> Self {
+    /// Orders `0..blocks`, which must not be empty.
+    pub(crate) fn new(blocks: u64, rng: Xoshiro256PlusPlus) -> Self {
         let bits = u64::BITS - (blocks - 1).leading_zeros();
         let mask = if bits == 0 { 0 } else { u64::MAX >> (u64::BITS - bits) };
         let mut permutation = Self {
@@ -82,8 +49,9 @@ impl Permutation {
         }
     }
 
+    /// The number of the block to use next.
     #[inline]
-    fn next_block(&mut self) -> u64 {
+    pub(crate) fn next_block(&mut self) -> u64 {
         loop {
             if self.counter > self.mask {
                 self.begin_pass();
@@ -107,15 +75,8 @@ mod tests {
     use proptest::prelude::*;
     use rand_xoshiro::rand_core::SeedableRng;
 
-    fn random(blocks: u64, seed: u64) -> Offsets {
-        Offsets::random(blocks, Xoshiro256PlusPlus::seed_from_u64(seed))
-    }
-
-    #[test]
-    fn a_sequential_walk_stays_in_its_region_and_wraps() {
-        let mut walk = Offsets::sequential(10, 3);
-        let seen: Vec<u64> = (0..7).map(|_| walk.next_block()).collect();
-        assert_eq!(seen, [10, 11, 12, 10, 11, 12, 10]);
+    fn random(blocks: u64, seed: u64) -> Permutation {
+        Permutation::new(blocks, Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
     #[test]

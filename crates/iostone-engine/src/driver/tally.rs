@@ -1,0 +1,71 @@
+//! What one thread counts.
+
+use crate::driver::recorder::Recorder;
+use crate::fault::Operation;
+use crate::histogram::LatencyHistogram;
+use crate::source::Request;
+use crate::verify::VerifyReport;
+
+/// An I/O that failed, before it is put into words.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RawFault {
+    pub(crate) at_ns: u64,
+    pub(crate) operation: Operation,
+    /// 0 for a short transfer.
+    pub(crate) errno: i32,
+    /// What was asked for; of an operation on a whole target only the target counts.
+    pub(crate) request: Request,
+    pub(crate) transferred_bytes: u32,
+}
+
+/// The I/Os of one direction.
+#[derive(Debug, Default)]
+pub(crate) struct Count {
+    pub(crate) ios: u64,
+    pub(crate) bytes: u64,
+    /// From submission to reaping.
+    pub(crate) service: LatencyHistogram,
+    /// From the intended start to reaping; only in an open loop.
+    pub(crate) response: LatencyHistogram,
+}
+
+/// What one thread has counted.
+#[derive(Debug)]
+pub(crate) struct Tally {
+    /// By direction.
+    pub(crate) of: [Count; 3],
+    pub(crate) sync_latency: LatencyHistogram,
+    pub(crate) durable_latency: LatencyHistogram,
+    pub(crate) recorder: Recorder,
+    pub(crate) ramp_ios: u64,
+    pub(crate) ended_ns: u64,
+    pub(crate) interrupted: bool,
+    pub(crate) fault: Option<RawFault>,
+    /// I/Os that failed.
+    pub(crate) errors: u64,
+    /// Arrivals before the end of the window that were never submitted.
+    pub(crate) unserved: u64,
+    /// I/Os submitted at a depth of 1, 2 to 3, 4 to 7, ... 64 and more.
+    pub(crate) depth_levels: [u64; 7],
+    /// What verifying found.
+    pub(crate) verify: Option<VerifyReport>,
+}
+
+impl Tally {
+    pub(crate) fn new(window_ns: u64) -> Self {
+        Self {
+            of: std::array::from_fn(|_| Count::default()),
+            sync_latency: LatencyHistogram::new(),
+            durable_latency: LatencyHistogram::new(),
+            recorder: Recorder::new(window_ns),
+            ramp_ios: 0,
+            ended_ns: 0,
+            interrupted: false,
+            fault: None,
+            errors: 0,
+            unserved: 0,
+            depth_levels: [0; 7],
+            verify: None,
+        }
+    }
+}
