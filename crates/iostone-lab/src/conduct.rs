@@ -2,6 +2,7 @@
 
 mod fitness;
 mod observer;
+mod pilots;
 mod trial;
 
 use std::sync::atomic::Ordering;
@@ -22,6 +23,7 @@ use crate::directory::{RunDirectory, block_records};
 use crate::error::LabError;
 use crate::journal::JournalEvent;
 use crate::link::Link;
+use crate::pilot::settled;
 
 pub use observer::{Observer, Progress};
 
@@ -65,6 +67,10 @@ pub struct Conductor<'a> {
     earlier: Duration,
     next_trial: u32,
     blocks_this_session: u32,
+    /// When the first block of this session began: what came before it is no measure of a block.
+    blocks_started: Option<Instant>,
+    /// The ramp that pilots led to; none where the file declares one.
+    ramp: Option<Span>,
 }
 
 impl<'a> Conductor<'a> {
@@ -80,6 +86,7 @@ impl<'a> Conductor<'a> {
         stop: StopFlag,
     ) -> Result<Self, LabError> {
         let trials = directory.trials()?;
+        let pilots = directory.pilots()?;
         let sessions = directory
             .entries()
             .iter()
@@ -92,9 +99,18 @@ impl<'a> Conductor<'a> {
             stop,
             session,
             session_started: Instant::now(),
-            earlier: Duration::from_secs_f64(trials.iter().map(|trial| trial.total_seconds.max(0.0)).sum()),
+            earlier: Duration::from_secs_f64(
+                trials
+                    .iter()
+                    .map(|trial| trial.total_seconds)
+                    .chain(pilots.iter().map(|pilot| pilot.total_seconds))
+                    .map(|seconds| seconds.max(0.0))
+                    .sum(),
+            ),
             next_trial: trials.last().map_or(1, |trial| trial.number + 1),
             blocks_this_session: 0,
+            blocks_started: None,
+            ramp: None,
             directory,
         })
     }
@@ -169,6 +185,7 @@ impl<'a> Conductor<'a> {
             work_directory,
         })?;
         self.warm_up()?;
+        self.settle_ramp()?;
         loop {
             let (ending, active) = self.decide()?;
             if let Some(ending) = ending {
@@ -184,7 +201,9 @@ impl<'a> Conductor<'a> {
             for configuration in &plan.experiment.configurations {
                 self.check_stop()?;
                 self.observer.observe(Progress::WarmUp { configuration: &configuration.name });
-                let outcome = trial::carry_out(&mut self.link, plan, configuration, trial::WARM_UP)?;
+                // What a pilot will find is not known yet.
+                let as_run = settled(configuration, self.ramp);
+                let outcome = trial::carry_out(&mut self.link, plan, &as_run, trial::WARM_UP)?;
                 let report = outcome.measured.report;
                 if let Some(reason) = report.error {
                     let reason = fitness::with_last_words(reason, report.stderr_tail.as_deref());
@@ -251,12 +270,18 @@ impl<'a> Conductor<'a> {
         let spent = self.earlier + self.session_started.elapsed();
         let a_block = match self.blocks_this_session {
             0 => self.earlier / u32::try_from(blocks.len().max(1)).unwrap_or(u32::MAX),
-            count => self.session_started.elapsed() / count,
+            count => self.time_of_blocks() / count,
         };
         spent + a_block > limit
     }
 
+    /// Time since the first block of this session began.
+    fn time_of_blocks(&self) -> Duration {
+        self.blocks_started.map(|started| started.elapsed()).unwrap_or_default()
+    }
+
     fn run_block(&mut self, active: &[usize]) -> Result<(), LabError> {
+        self.blocks_started.get_or_insert_with(Instant::now);
         let plan = self.plan;
         let configurations = &plan.experiment.configurations;
         let begun = block_records(self.directory.entries());
@@ -295,6 +320,7 @@ impl<'a> Conductor<'a> {
     ) -> Result<TrialRecord, LabError> {
         let number = self.next_trial;
         let place = trial::Place { number, block, position, session: self.session };
+        let configuration = &settled(configuration, self.ramp);
         let outcome = trial::carry_out(&mut self.link, self.plan, configuration, number)?;
         let (record, samples, raw) = outcome.into_record(self.plan, configuration, &place);
         self.directory.write_trial(&record, &samples, &raw)?;
@@ -305,7 +331,7 @@ impl<'a> Conductor<'a> {
         let counted = u32::try_from(counted).unwrap_or(u32::MAX);
         let left = budget.saturating_sub(counted).saturating_sub(1);
         let at_most = (self.blocks_this_session > 0)
-            .then(|| self.session_started.elapsed() / self.blocks_this_session * left)
+            .then(|| self.time_of_blocks() / self.blocks_this_session * left)
             .map(|by_blocks| match self.plan.experiment.decide.time {
                 Some(Span(limit)) => {
                     by_blocks.min(limit.saturating_sub(self.earlier + self.session_started.elapsed()))

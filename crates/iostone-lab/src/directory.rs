@@ -1,6 +1,8 @@
 //! The run directory: everything of a run, durable piece by piece, readable by anybody with a text editor.
 
+mod files;
 mod integrity;
+mod pilots;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
@@ -14,10 +16,10 @@ use iostone_model::verdict::Verdicts;
 use iostone_workload::RawOutput;
 use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use crate::error::LabError;
 use crate::journal::{BlockEnd, Entry, JournalEvent};
+use files::{read_json, write_durably, write_json, write_measured};
 
 /// A run directory that this process writes.
 pub struct RunDirectory {
@@ -149,32 +151,7 @@ impl RunDirectory {
         samples: &[Sample],
         raw: &[RawOutput],
     ) -> Result<(), LabError> {
-        let directory = self.path.join("trials").join(format!("{:06}", record.number));
-        // A trial that a crash cut short left no record; its number is used again.
-        if directory.exists() {
-            fs::remove_dir_all(&directory).map_err(|error| LabError::file("clearing", &directory, error))?;
-        }
-        fs::create_dir_all(&directory).map_err(|error| LabError::file("making", &directory, error))?;
-        let mut lines = Vec::new();
-        for sample in samples {
-            serde_json::to_writer(&mut lines, sample)
-                .map_err(|error| LabError::file("writing", &directory, error))?;
-            lines.push(b'\n');
-        }
-        write_durably(&directory.join("samples.jsonl"), &lines)?;
-        if !raw.is_empty() {
-            let raw_directory = directory.join("raw");
-            fs::create_dir_all(&raw_directory)
-                .map_err(|error| LabError::file("making", &raw_directory, error))?;
-            for output in raw {
-                // The name is ours, but it may have come over the wire.
-                let name = Path::new(&output.name).file_name().unwrap_or("raw".as_ref());
-                write_durably(&raw_directory.join(name), output.text.as_bytes())?;
-            }
-        }
-        write_json(&directory.join("trial.json"), record)?;
-        sync_directory(&directory)?;
-        sync_directory(&self.path.join("trials"))
+        write_measured(&self.path.join("trials"), record.number, "trial.json", record, samples, raw)
     }
 
     /// Writes what was concluded so far.
@@ -211,13 +188,12 @@ impl RunDirectory {
             let reason = "it was changed after the first trial; what was declared before cannot be changed";
             return Err(LabError::Damaged { path: plan, reason: reason.to_owned() });
         }
-        let defects = integrity::find_defects(&self.entries, &read_trials(&self.path)?);
-        match defects.first() {
-            // A trial that is on the disk but not in the journal is what a crash leaves; the journal is mended.
-            Some(defect) if declared.is_none() || !defect.mendable => {
-                Err(LabError::Damaged { path: self.path.clone(), reason: defect.sentence.clone() })
-            }
-            _ => Ok(()),
+        let mut defects = integrity::find_defects(&self.entries, &read_trials(&self.path)?);
+        defects.extend(integrity::find_pilot_defects(&self.entries, &self.pilots()?));
+        // What is on the disk but not in the journal is what a crash leaves; the journal is mended.
+        match defects.into_iter().find(|defect| declared.is_none() || !defect.mendable) {
+            Some(defect) => Err(LabError::Damaged { path: self.path.clone(), reason: defect.sentence }),
+            None => Ok(()),
         }
     }
 
@@ -265,6 +241,7 @@ pub fn read_run(path: &Path) -> Result<RunRecord, LabError> {
         Some(crate::conclude::conclude(&plan, &trials, &entries, false)?)
     };
     let text_path = path.join("experiment.toml");
+    let pilots = pilots::read(path)?;
     Ok(RunRecord {
         directory: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
         plan,
@@ -276,10 +253,13 @@ pub fn read_run(path: &Path) -> Result<RunRecord, LabError> {
         ended: ended(&entries),
         defects: integrity::find_defects(&entries, &trials)
             .into_iter()
+            .chain(integrity::find_pilot_defects(&entries, &pilots))
             .filter(|defect| !defect.mendable || is_finished(&entries))
             .map(|defect| defect.sentence)
             .collect(),
         trials,
+        pilots,
+        declared_ramp: pilots::declared_ramp(&entries),
         verdicts,
     })
 }
@@ -422,41 +402,4 @@ fn read_journal(path: &Path) -> Result<Vec<Entry>, LabError> {
 fn whole_lines(path: &Path) -> Result<u64, LabError> {
     let bytes = fs::read(path).map_err(|error| LabError::file("reading", path, error))?;
     Ok(bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end as u64 + 1))
-}
-
-fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, LabError> {
-    let text = fs::read(path).map_err(|error| LabError::file("reading", path, error))?;
-    serde_json::from_slice(&text)
-        .map_err(|error| LabError::Damaged { path: path.to_owned(), reason: error.to_string() })
-}
-
-fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), LabError> {
-    let mut text = serde_json::to_vec_pretty(value)
-        .map_err(|error| LabError::Damaged { path: path.to_owned(), reason: error.to_string() })?;
-    text.push(b'\n');
-    write_durably(path, &text)
-}
-
-/// Writes a file so that after a crash it is there whole, or not at all: a new file, synced, then renamed.
-fn write_durably(path: &Path, content: &[u8]) -> Result<(), LabError> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    let new = path.with_file_name(name);
-    let write = || {
-        let mut file = File::create(&new)?;
-        file.write_all(content)?;
-        file.sync_all()?;
-        fs::rename(&new, path)
-    };
-    write().map_err(|error| LabError::file("writing", path, error))?;
-    match path.parent() {
-        Some(parent) => sync_directory(parent),
-        None => Ok(()),
-    }
-}
-
-fn sync_directory(path: &Path) -> Result<(), LabError> {
-    File::open(path)
-        .and_then(|directory| directory.sync_all())
-        .map_err(|error| LabError::file("syncing", path, error))
 }

@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
-use iostone_model::experiment::{Stack, Volume, Workload};
+use iostone_model::experiment::{Configuration, Ramp, Stack, Volume, Workload};
 use iostone_model::run::Plan;
-use iostone_model::units::Bytes;
+use iostone_model::units::{Bytes, Span};
+
+use crate::pilot::first_pilot;
 
 /// What to expect of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,37 +28,41 @@ const FILL_BYTES_PER_SECOND: f64 = 300e6;
 /// Attaching, mkfs, mounting, undoing and the records.
 const HANDLING: Duration = Duration::from_millis(700);
 
-/// Estimates a plan.
+/// Estimates a plan. Where pilots are to find the ramp, it is taken for none at the least, and at the most for the longest
+/// that their first attempt can find.
 pub fn estimate(plan: &Plan) -> Estimate {
     let experiment = &plan.experiment;
-    let a_trial: Option<Vec<Duration>> = experiment
+    let around = |configuration: &Configuration| {
+        building(&configuration.stack, &configuration.workload) + experiment.trials.settle.0
+    };
+    let trials = |patient: bool| -> Option<Vec<Duration>> {
+        let of = |c: &Configuration| Some(around(c) + working(&c.workload, patient)?);
+        experiment.configurations.iter().map(of).collect()
+    };
+    let pilots: Duration = experiment
         .configurations
         .iter()
-        .map(|configuration| {
-            Some(
-                building(&configuration.stack, &configuration.workload)
-                    + experiment.trials.settle.0
-                    + working(&configuration.workload)?,
-            )
-        })
-        .collect();
+        .filter_map(|configuration| Some(around(configuration) + first_pilot(plan, configuration)?.0))
+        .sum();
     let count = |blocks: u32| {
         u32::try_from(experiment.configurations.len())
             .unwrap_or(u32::MAX)
             .saturating_mul(blocks.saturating_add(experiment.trials.warmups))
     };
     let blocks = experiment.decide.blocks;
-    let a_block: Option<Duration> = a_trial.as_ref().map(|trials| trials.iter().sum());
-    let whole = |blocks: u32| a_block.map(|block| block * (blocks + experiment.trials.warmups));
+    let whole = |blocks: u32, patient: bool| {
+        let a_block: Duration = trials(patient)?.iter().sum();
+        Some(a_block * (blocks + experiment.trials.warmups) + pilots)
+    };
     let limit = experiment.decide.time.map(|limit| limit.0);
     let bounded = |time: Option<Duration>| match (time, limit) {
         (Some(time), Some(limit)) => Some(time.min(limit)),
         (time, limit) => time.or(limit),
     };
     Estimate {
-        a_trial: a_trial.and_then(|trials| trials.into_iter().max()),
-        least: bounded(whole(blocks.min)),
-        most: bounded(whole(blocks.max)),
+        a_trial: trials(true).and_then(|trials| trials.into_iter().max()),
+        least: bounded(whole(blocks.min, false)),
+        most: bounded(whole(blocks.max, true)),
         disk: experiment.configurations.iter().map(|c| room(&c.stack, &c.workload)).max().unwrap_or_default(),
         trials: (count(blocks.min), count(blocks.max)),
     }
@@ -87,9 +93,14 @@ fn building(stack: &Stack, workload: &Workload) -> Duration {
 }
 
 /// How long the workload works; unknown for a program, and for a job that is bounded by bytes alone.
-fn working(workload: &Workload) -> Option<Duration> {
+fn working(workload: &Workload, patient: bool) -> Option<Duration> {
     match workload {
-        Workload::Io(io) => io.runtime.map(|runtime| runtime.0 + io.ramp_time.0),
+        Workload::Io(io) => io.runtime.map(|Span(runtime)| match io.ramp_time {
+            Ramp::Fixed(Span(ramp)) => runtime + ramp,
+            // A cut lies before half of a pilot, which is as long as two measured times.
+            Ramp::Auto if patient => runtime + runtime,
+            Ramp::Auto => runtime,
+        }),
         Workload::Command(command) => command.timeout.map(|timeout| timeout.0),
     }
 }

@@ -1,5 +1,7 @@
 //! The run's journal: what happened, in order, one line of JSON an event, each durable before the next begins.
 
+use iostone_model::units::Span;
+use iostone_model::warm_up::{DeclaredRamp, PilotCut};
 use serde::{Deserialize, Serialize};
 
 /// One line of `journal.jsonl`.
@@ -33,6 +35,19 @@ pub enum JournalEvent {
         /// The configuration.
         configuration: String,
     },
+    /// A pilot was recorded: its `pilot.json` is durable.
+    PilotRecorded {
+        /// Its number.
+        pilot: u32,
+        /// The configuration.
+        configuration: String,
+        /// How long it was to run.
+        runtime: Span,
+        /// Where its series is to be cut; null where it is too short to tell.
+        cut: Option<PilotCut>,
+    },
+    /// The ramp of every trial was settled, before the first block.
+    RampDeclared(DeclaredRamp),
     /// A block was begun.
     BlockBegun {
         /// Its number in the seed's stream of orders.

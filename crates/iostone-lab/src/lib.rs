@@ -11,7 +11,9 @@ mod estimate;
 mod gates;
 mod journal;
 mod link;
+mod pilot;
 mod plan;
+mod steadiness;
 
 pub use conduct::{Conductor, Ending, Observer, Progress};
 pub use directory::{RunDirectory, RunListing, list_runs, read_run};
@@ -19,4 +21,5 @@ pub use error::LabError;
 pub use estimate::{Estimate, estimate};
 pub use journal::{BlockEnd, Entry, JournalEvent};
 pub use link::Link;
+pub use pilot::{first_pilot, needs_pilots};
 pub use plan::{PlanOptions, make_plan};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use iostone_model::experiment::{Configuration, Experiment, Factor, Filesystem, Volume, Workload};
+use iostone_model::experiment::{Configuration, Experiment, Factor, Filesystem, Ramp, Volume, Workload};
 use iostone_model::metric;
 use iostone_model::run::{PLAN_SCHEMA, Plan};
 use iostone_model::units::{Bytes, Span};
@@ -128,7 +128,9 @@ fn shrink(experiment: &mut Experiment) {
             }
             io.io_size = io.io_size.map(|size| size.min(least));
             io.runtime = io.runtime.map(|runtime| runtime.min(Span(Duration::from_secs(1))));
-            io.ramp_time = io.ramp_time.min(Span(Duration::from_millis(200)));
+            if let Ramp::Fixed(ramp) = io.ramp_time {
+                io.ramp_time = Ramp::Fixed(ramp.min(Span(Duration::from_millis(200))));
+            }
         }
     }
 }

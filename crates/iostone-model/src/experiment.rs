@@ -9,6 +9,7 @@ mod decide;
 mod decode;
 mod factors;
 mod kinds;
+mod ramp;
 mod read;
 mod source;
 mod stack;
@@ -20,6 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use decide::*;
+pub use ramp::Ramp;
 pub use read::{Override, read};
 pub use stack::*;
 pub use workload::*;

@@ -12,3 +12,4 @@ pub mod sample;
 pub mod trial;
 pub mod units;
 pub mod verdict;
+pub mod warm_up;

@@ -7,6 +7,7 @@ use crate::experiment::{Configuration, Experiment};
 use crate::metric::{Direction, Unit};
 use crate::trial::TrialRecord;
 use crate::verdict::Verdicts;
+use crate::warm_up::{DeclaredRamp, PilotRecord};
 
 /// The version of [`Plan`] as JSON.
 pub const PLAN_SCHEMA: &str = "iostone/plan/1";
@@ -87,6 +88,12 @@ pub struct RunRecord {
     pub environment: Environment,
     /// Every trial recorded, in order, the invalid ones too.
     pub trials: Vec<TrialRecord>,
+    /// The pilots, in order; none unless the file leaves the ramp to them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub pilots: Vec<PilotRecord>,
+    /// The ramp that followed from the pilots.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub declared_ramp: Option<DeclaredRamp>,
     /// Every block begun, in order.
     pub blocks: Vec<BlockRecord>,
     /// What was concluded; none before the first look.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::sample::DiskCounters;
+use crate::warm_up::SteadyState;
 
 /// The version of [`TrialRecord`] as JSON.
 pub const TRIAL_SCHEMA: &str = "iostone/trial/1";
@@ -30,6 +31,12 @@ pub struct TrialRecord {
     pub total_seconds: f64,
     /// The figures, by metric name (see [`crate::metric`]) in SI units: seconds, bytes a second.
     pub metrics: BTreeMap<String, f64>,
+    /// Seconds of load before the measured time: the workload's ramp, the same for every trial of a run.
+    #[serde(default)]
+    pub ramp_seconds: f64,
+    /// Whether the rate was steady over the measured time; none where the workload tells no rate over time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steady_state: Option<SteadyState>,
     /// What the workload reported in full.
     pub workload: WorkloadReport,
     /// What was asked of each layer and what the kernel reported back.
@@ -72,7 +79,7 @@ pub struct WorkloadReport {
 /// One setting, asked and read back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Check {
-    /// The layer: volume, queue, filesystem, mount.
+    /// The layer: volume, throttle, queue, filesystem, mount.
     pub layer: String,
     /// What was asked: `barrier=0`.
     pub asked: String,

@@ -30,6 +30,10 @@ pub struct Bytes(pub u64);
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct BytesPerSecond(pub f64);
 
+/// A rate in whole bytes per second, as the kernel takes limits: `40MB/s`, `160MiB/s`, `500Mbps`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct ByteRate(pub u64);
+
 /// A share of a whole, held as a fraction: `30%` is 0.3.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Default)]
 pub struct Fraction(pub f64);
@@ -177,6 +181,34 @@ impl FromStr for BytesPerSecond {
     }
 }
 
+impl FromStr for ByteRate {
+    type Err = UnitError;
+
+    fn from_str(text: &str) -> Result<Self, UnitError> {
+        const KIND: &str = "a rate";
+        let (_, unit) = split_quantity(text, KIND)?;
+        let (_, factor) = RATE_UNITS
+            .iter()
+            .find(|(name, _)| *name == unit)
+            .ok_or_else(|| unit_error(text, KIND, unit, "MiB/s, MB/s, Mbps, ..."))?;
+        // Every spelling stands for a whole number of bits a second, so that nothing need be rounded.
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole and positive")]
+        let bits = (factor * 8.0) as u128;
+        let number = text.trim().strip_suffix(unit).unwrap_or_default().trim_end();
+        let (whole, decimals) = number.split_once('.').unwrap_or((number, ""));
+        let exact = format!("{whole}{decimals}").parse::<u128>().ok().and_then(|digits| {
+            let parts = 10u128.checked_pow(u32::try_from(decimals.len()).ok()?)?.checked_mul(8)?;
+            let product = digits.checked_mul(bits)?;
+            product.is_multiple_of(parts).then(|| u64::try_from(product / parts).ok()).flatten()
+        });
+        exact.map(Self).ok_or_else(|| UnitError {
+            text: text.to_owned(),
+            kind: KIND,
+            reason: "it is not a whole number of bytes a second below 16 EiB".to_owned(),
+        })
+    }
+}
+
 impl FromStr for Fraction {
     type Err = UnitError;
 
@@ -273,6 +305,28 @@ impl fmt::Display for BytesPerSecond {
     }
 }
 
+impl fmt::Display for ByteRate {
+    /// Binary units where MiB/s or GiB/s divide it, else decimal ones; always exact, so that it reads back the same.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let binary = [("GiB/s", 1u64 << 30), ("MiB/s", 1 << 20)];
+        if let Some((name, factor)) =
+            binary.iter().find(|(_, factor)| self.0 != 0 && self.0.is_multiple_of(*factor))
+        {
+            return write!(f, "{}{name}", self.0 / factor);
+        }
+        let decimal = [("GB/s", 1_000_000_000u64, 9), ("MB/s", 1_000_000, 6), ("kB/s", 1_000, 3)];
+        match decimal.iter().find(|(_, factor, _)| self.0 >= *factor) {
+            Some((name, factor, digits)) => {
+                let decimals = format!("{:0digits$}", self.0 % factor);
+                let decimals = decimals.trim_end_matches('0');
+                let point = if decimals.is_empty() { "" } else { "." };
+                write!(f, "{}{point}{decimals}{name}", self.0 / factor)
+            }
+            None => write!(f, "{}B/s", self.0),
+        }
+    }
+}
+
 impl fmt::Display for Fraction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}%", plain(self.0 * 100.0, 6))
@@ -346,6 +400,7 @@ textual!(
     r"^[0-9]+(\.[0-9]+)?\s*([KMG]i?B/s|kB/s|B/s|[kKMG]?bps)$",
     "160MiB/s"
 );
+textual!(ByteRate, "ByteRate", "a rate", r"^[0-9]+(\.[0-9]+)?\s*([KMG]i?B/s|kB/s|B/s|[kKMG]?bps)$", "40MB/s");
 textual!(Fraction, "Fraction", "a share", r"^[0-9]+(\.[0-9]+)?\s*%$", "3%");
 textual!(Span, "Span", "a span of time", r"^[0-9]+(\.[0-9]+)?\s*(ns|us|µs|ms|s|min|h)$", "5s");
 
@@ -390,7 +445,26 @@ mod tests {
         assert!(format!("{digits}%").parse::<Fraction>().is_err());
     }
 
+    #[test]
+    fn limits_are_whole_bytes_a_second_and_nothing_is_rounded() {
+        assert_eq!("62.5MB/s".parse(), Ok(ByteRate(62_500_000)));
+        assert_eq!("500Mbps".parse(), Ok(ByteRate(62_500_000)));
+        assert_eq!("160MiB/s".parse(), Ok(ByteRate(167_772_160)));
+        assert_eq!("1.5 KiB/s".parse(), Ok(ByteRate(1_536)));
+        assert_eq!(ByteRate(62_500_000).to_string(), "62.5MB/s");
+        assert_eq!(ByteRate(167_772_160).to_string(), "160MiB/s");
+        let wrong = |text: &str| text.parse::<ByteRate>().unwrap_err().to_string();
+        assert!(wrong("1bps").contains("not a whole number of bytes a second"));
+        assert!(wrong("99999999999GiB/s").contains("below 16 EiB"));
+        assert!(wrong("40MB").contains("`MB` is not a unit here"));
+    }
+
     proptest! {
+        #[test]
+        fn limits_print_and_read_back_the_same(bytes in any::<u64>()) {
+            prop_assert_eq!(ByteRate(bytes).to_string().parse(), Ok(ByteRate(bytes)));
+        }
+
         #[test]
         fn sizes_print_and_read_back_the_same(bytes in any::<u64>()) {
             prop_assert_eq!(Bytes(bytes).to_string().parse(), Ok(Bytes(bytes)));
@@ -406,6 +480,7 @@ mod tests {
         fn no_text_panics(text in "\\PC{0,24}") {
             let _ = text.parse::<Bytes>();
             let _ = text.parse::<BytesPerSecond>();
+            let _ = text.parse::<ByteRate>();
             let _ = text.parse::<Fraction>();
             let _ = text.parse::<Span>();
         }

@@ -43,7 +43,7 @@ impl Verdict {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Flag {
     /// A stable name: `carry-over`, `tail`, `trend`, `drifted-levels`, `coarse-resolution`, `discard-imbalance`,
-    /// `environment-unfit`, `no-flush`, `page-cache`, `order-unknown`, `unblocked`, `withheld`, ...
+    /// `environment-unfit`, `no-flush`, `not-steady`, `page-cache`, `order-unknown`, `unblocked`, `withheld`, ...
     pub name: String,
     /// One sentence with the evidence.
     pub message: String,

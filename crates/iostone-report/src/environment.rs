@@ -2,9 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use iostone_model::experiment::{Filesystem, IoWorkload, Stack, SyncMode, Volume, Workload};
+use iostone_model::experiment::{
+    Filesystem, IoWorkload, Limits, LoopVolume, Stack, SyncMode, Volume, Workload,
+};
 use iostone_model::run::RunRecord;
 use iostone_model::units::Bytes;
+
+use crate::warm_up;
 
 /// How many different stacks or workloads are described before only their number is given.
 const DESCRIBED: usize = 2;
@@ -17,13 +21,14 @@ pub(crate) fn lines(run: &RunRecord) -> Vec<(&'static str, String)> {
         ("kernel", kernel(run)),
         ("storage", storage(run)),
         ("workload", workloads(run)),
+        ("warm-up", warm_up::sentence(run)),
         ("device", devices(run)),
         ("iostone", engine(run)),
     ];
     lines.into_iter().filter(|(_, value)| !value.is_empty()).collect()
 }
 
-/// The same in four lines, for the terminal.
+/// The same in a few lines, for the terminal.
 pub(crate) fn brief(run: &RunRecord) -> Vec<(&'static str, String)> {
     let cpu = &run.environment.cpu;
     let threads = (cpu.logical > 0).then(|| format!("{} logical", cpu.logical));
@@ -32,6 +37,7 @@ pub(crate) fn brief(run: &RunRecord) -> Vec<(&'static str, String)> {
         ("kernel", kernel(run)),
         ("storage", join([Some(storage(run)), Some(devices(run))])),
         ("workload", join([Some(workloads(run)), engine_used(run)])),
+        ("warm-up", warm_up::sentence(run)),
     ];
     lines.into_iter().filter(|(_, value)| !value.is_empty()).collect()
 }
@@ -116,7 +122,7 @@ fn workloads(run: &RunRecord) -> String {
 
 fn describe_stack(stack: &Stack) -> String {
     let volume = match &stack.volume {
-        Volume::Loop(volume) => format!("loop {}", volume.size),
+        Volume::Loop(volume) => describe_loop(volume),
         Volume::Block(volume) => {
             let devices: Vec<String> = volume.devices.iter().map(|path| path.display().to_string()).collect();
             devices.join(" + ")
@@ -136,6 +142,16 @@ fn describe_stack(stack: &Stack) -> String {
         stack.queue.write_cache.map(|cache| format!("write_cache {}", cache.as_sysfs())),
         filesystem,
         (!stack.mount.is_empty()).then(|| stack.mount.options.join(",")),
+    ])
+}
+
+fn describe_loop(volume: &LoopVolume) -> String {
+    let limited =
+        |name: &str, limits: &Limits| (!limits.is_empty()).then(|| format!("{name}limited to {limits}"));
+    join([
+        Some(format!("loop {}", volume.size)),
+        limited("", &volume.limits()),
+        volume.instance.as_ref().and_then(|instance| limited("its instance ", instance)),
     ])
 }
 

@@ -6,6 +6,7 @@ use iostone_model::environment::Environment;
 use iostone_model::metric::{Direction, Unit};
 use iostone_model::run::RunRecord;
 use iostone_model::verdict::Verdicts;
+use iostone_model::warm_up::SteadyState;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -44,6 +45,31 @@ struct RunPart<'a> {
     finished: bool,
     ended: Option<&'a str>,
     defects: &'a [String],
+    warm_up: Option<WarmUpPart<'a>>,
+}
+
+/// Where the ramp was left to pilots.
+#[derive(Serialize)]
+struct WarmUpPart<'a> {
+    /// Null as long as it is not declared.
+    declared_ramp_seconds: Option<f64>,
+    rule: Option<&'a str>,
+    asked_by: Option<&'a str>,
+    at_limit: Option<bool>,
+    pilots: Vec<PilotPart<'a>>,
+}
+
+#[derive(Serialize)]
+struct PilotPart<'a> {
+    number: u32,
+    configuration: &'a str,
+    session: u32,
+    started_at: &'a str,
+    total_seconds: f64,
+    runtime_seconds: f64,
+    cut_seconds: Option<f64>,
+    at_limit: Option<bool>,
+    failed_gates: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
@@ -80,6 +106,8 @@ struct TrialPart<'a> {
     started_at: &'a str,
     counted: bool,
     valid: bool,
+    ramp_seconds: f64,
+    steady_state: Option<&'a SteadyState>,
     total_seconds: f64,
     #[serde(flatten)]
     figure: Map<String, Value>,
@@ -130,6 +158,7 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, serde_json::Error> {
             finished: run.finished,
             ended: run.ended.as_deref(),
             defects: &run.defects,
+            warm_up: warm_up(run),
         },
         metric: MetricPart {
             name: view.metric,
@@ -161,6 +190,33 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, serde_json::Error> {
     let mut text = serde_json::to_string_pretty(&document)?;
     text.push('\n');
     Ok(text)
+}
+
+fn warm_up(run: &RunRecord) -> Option<WarmUpPart<'_>> {
+    let declared = run.declared_ramp.as_ref();
+    let pilots = run.pilots.iter().map(|pilot| PilotPart {
+        number: pilot.number,
+        configuration: &pilot.configuration,
+        session: pilot.session,
+        started_at: &pilot.started_at,
+        total_seconds: pilot.total_seconds,
+        runtime_seconds: pilot.runtime.0.as_secs_f64(),
+        cut_seconds: pilot.cut.map(|cut| cut.after.0.as_secs_f64()),
+        at_limit: pilot.cut.map(|cut| cut.at_limit),
+        failed_gates: pilot
+            .gates
+            .iter()
+            .filter(|gate| !gate.passed)
+            .map(|gate| gate.message.as_str())
+            .collect(),
+    });
+    (declared.is_some() || !run.pilots.is_empty()).then(|| WarmUpPart {
+        declared_ramp_seconds: declared.map(|declared| declared.ramp.0.as_secs_f64()),
+        rule: declared.map(|declared| declared.rule.as_str()),
+        asked_by: declared.map(|declared| declared.asked_by.as_str()),
+        at_limit: declared.map(|declared| declared.at_limit),
+        pilots: pilots.collect(),
+    })
 }
 
 /// `median` under the metric's unit: `median_bytes_per_second`.
@@ -223,6 +279,8 @@ fn trial<'a>(view: &View<'a>, point: &Point<'a>) -> TrialPart<'a> {
         started_at: &record.started_at,
         counted: point.counts,
         valid: record.valid,
+        ramp_seconds: record.ramp_seconds,
+        steady_state: record.steady_state.as_ref(),
         total_seconds: record.total_seconds,
         figure: Map::from_iter([(named("value", view.unit), Value::from(point.value))]),
         claimed_read_bytes: record.workload.claimed_read_bytes,

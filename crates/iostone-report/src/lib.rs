@@ -16,6 +16,7 @@ mod latency;
 mod svg;
 mod text;
 mod view;
+mod warm_up;
 mod wording;
 
 pub use ink::{clean, clean_lines, harmless, steers};

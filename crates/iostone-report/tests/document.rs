@@ -75,7 +75,7 @@ fn figures_that_are_none_become_null() {
 #[test]
 fn the_description_of_the_schema_names_every_field() {
     let description = include_str!("../../../docs/reference/report-json.md");
-    let document = read(&scenes::barrier());
+    let document = read(&scenes::piloted());
     let parts = [
         &document,
         &document["run"],
@@ -84,6 +84,9 @@ fn the_description_of_the_schema_names_every_field() {
         &document["configurations"][0]["trials"][0],
         &document["configurations"][0]["trials"][0]["devices"][0],
         &document["blocks"][0],
+        &document["run"]["warm_up"],
+        &document["run"]["warm_up"]["pilots"][0],
+        &document["configurations"][0]["trials"][0]["steady_state"],
     ];
     for part in parts {
         for field in part.as_object().unwrap().keys() {

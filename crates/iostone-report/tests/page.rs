@@ -178,3 +178,13 @@ fn figures_are_drawn_as_before() {
     let timeline = drawing(&page, "timeline-figure");
     assert_eq!(timeline.matches("<polyline").count(), 2, "one line a configuration");
 }
+
+#[test]
+fn the_page_names_the_warm_up_and_trials_that_were_not_steady() {
+    let page = html(&scenes::piloted()).unwrap();
+    assert!(page.contains("the largest cut of 2 pilots (MSER-5), that of off"));
+    assert!(page.contains("! 1 of 24 trials not steady"));
+    let mut steady = scenes::piloted();
+    steady.trials.remove(0);
+    assert!(html(&steady).unwrap().contains("✓ rate steady in 23 trials"));
+}

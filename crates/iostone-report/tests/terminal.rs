@@ -40,6 +40,25 @@ fn the_answer_comes_first_and_the_lines_to_copy_last() {
 }
 
 #[test]
+fn where_the_warm_up_comes_from_and_how_steady_the_trials_were_is_said() {
+    let written = text(&scenes::piloted(), TextStyle { width: 400, colour: false });
+    let line = written.lines().find(|line| line.trim_start().starts_with("warm-up")).expect("a line");
+    assert_eq!(
+        line.trim(),
+        "warm-up   4s not counted in every trial: the largest cut of 2 pilots (MSER-5), that of off, declared before block \
+         1 · 23 of 24 trials steady"
+    );
+    let mut disturbed = scenes::piloted();
+    disturbed.pilots[1].gates[0].passed = false;
+    let written = text(&disturbed, TextStyle { width: 400, colour: false });
+    assert!(written.contains("declared before block 1; 1 of 2 pilots failed a gate · 23 of 24"), "{written}");
+    let mut undeclared = scenes::piloted();
+    undeclared.declared_ramp = None;
+    assert!(text(&undeclared, TextStyle::default()).contains("left to pilots, and not declared yet"));
+    assert!(!text(&scenes::barrier(), TextStyle::default()).contains("warm-up"));
+}
+
+#[test]
 fn five_configurations_share_a_table() {
     insta::assert_snapshot!(text(&scenes::five(), TextStyle { width: 120, colour: false }));
 }

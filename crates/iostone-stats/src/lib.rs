@@ -53,10 +53,12 @@ mod rank;
 pub mod schedule;
 pub mod sequential;
 mod special;
+pub mod steady;
 mod unpaired;
 #[cfg(test)]
 mod vectors;
 mod walsh;
+pub mod warmup;
 
 pub use boundary::{FEWEST_BLOCKS, LARGEST_BUDGET, fewest_blocks, looks};
 

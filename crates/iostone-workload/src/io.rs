@@ -18,39 +18,35 @@ struct PreparedIo {
 
 /// Turns a workload of the experiment file into a job of the engine on a target.
 pub fn job(spec: &IoWorkload, target: std::path::PathBuf, seed: u64) -> Job {
-    Job {
-        target,
-        rw: match spec.rw {
-            ReadWrite::Read => Rw::Read,
-            ReadWrite::Write => Rw::Write,
-            ReadWrite::Randread => Rw::RandRead,
-            ReadWrite::Randwrite => Rw::RandWrite,
-        },
-        bs: spec.bs,
-        iodepth: spec.iodepth,
-        size: spec.size,
-        direct: spec.direct,
-        fsync: spec.fsync,
-        fdatasync: spec.fdatasync,
-        sync: match spec.sync {
-            SyncMode::None => WriteSync::None,
-            SyncMode::Dsync => WriteSync::Dsync,
-            SyncMode::Sync => WriteSync::Sync,
-        },
-        runtime: spec.runtime,
-        io_size: spec.io_size,
-        ramp_time: spec.ramp_time,
-        engine: match spec.engine {
-            IoEngine::Auto => EngineChoice::Auto,
-            IoEngine::IoUring => EngineChoice::IoUring,
-            IoEngine::Sync => EngineChoice::Sync,
-        },
-        stamp: Stamp::PerBatch,
-        seed,
-        numjobs: spec.numjobs,
-        layout: true,
-        invalidate: true,
-    }
+    let rw = match spec.rw {
+        ReadWrite::Read => Rw::Read,
+        ReadWrite::Write => Rw::Write,
+        ReadWrite::Randread => Rw::RandRead,
+        ReadWrite::Randwrite => Rw::RandWrite,
+    };
+    let mut job = Job::new(target, rw);
+    job.bs = spec.bs.into();
+    job.iodepth = spec.iodepth;
+    job.size = spec.size;
+    job.direct = spec.direct;
+    job.fsync = spec.fsync;
+    job.fdatasync = spec.fdatasync;
+    job.sync = match spec.sync {
+        SyncMode::None => WriteSync::None,
+        SyncMode::Dsync => WriteSync::Dsync,
+        SyncMode::Sync => WriteSync::Sync,
+    };
+    job.runtime = spec.runtime;
+    job.io_size = spec.io_size;
+    job.ramp_time = spec.ramp_time.span();
+    job.engine = match spec.engine {
+        IoEngine::Auto => EngineChoice::Auto,
+        IoEngine::IoUring => EngineChoice::IoUring,
+        IoEngine::Sync => EngineChoice::Sync,
+    };
+    job.seed = seed;
+    job.numjobs = spec.numjobs;
+    job
 }
 
 pub(crate) fn prepare(
@@ -73,10 +69,18 @@ impl Prepared for PreparedIo {
     }
 }
 
-/// What a program that uses the file waits for: with a sync after every write, the write and its sync together.
-fn waited_for(outcome: &Outcome) -> &LatencyHistogram {
+/// What a program that uses the file waits for: with a sync after every write, the write and its sync together; in
+/// an open loop the response, which the wait for room in the queue is part of.
+fn waited_for(outcome: &Outcome) -> LatencyHistogram {
     let durable = &outcome.syncs.durable_write;
-    if durable.is_empty() { outcome.latency() } else { durable }
+    let response = outcome.response();
+    if !response.is_empty() {
+        response
+    } else if durable.is_empty() {
+        outcome.latency()
+    } else {
+        durable.clone()
+    }
 }
 
 /// The engine's outcome in the words of a trial.
@@ -113,7 +117,7 @@ pub fn measurement(outcome: &Outcome) -> Measurement {
         error,
         facts: facts(outcome),
         operations_per_100ms: outcome.series.ios.clone(),
-        latency_histogram: midpoints(latency),
+        latency_histogram: midpoints(&latency),
         sync_latency_histogram: midpoints(&outcome.syncs.latency),
         stderr_tail: None,
     };
@@ -128,6 +132,9 @@ fn facts(outcome: &Outcome) -> BTreeMap<String, String> {
     let engine = match outcome.engine.kind {
         EngineKind::IoUring => "io_uring",
         EngineKind::Sync => "sync",
+        EngineKind::Mmap => "mmap",
+        EngineKind::Null => "null",
+        EngineKind::IoUringNop => "io_uring_nop",
     };
     let mut facts = BTreeMap::from([
         ("engine".to_owned(), format!("{engine}: {}", outcome.engine.reason)),
@@ -147,6 +154,7 @@ fn facts(outcome: &Outcome) -> BTreeMap<String, String> {
             match outcome.stamp {
                 Stamp::PerBatch => "one clock reading a batch of completions".to_owned(),
                 Stamp::PerIo => "one clock reading a request".to_owned(),
+                Stamp::None => "none".to_owned(),
             },
         ),
     ]);

@@ -6,6 +6,7 @@ use iostone_model::experiment::read;
 use iostone_model::sample::DiskCounters;
 use iostone_model::trial::{DeviceActivity, SignalSummary, TrialRecord, WorkloadReport};
 use iostone_model::verdict::{Verdict, Verdicts};
+use iostone_model::warm_up::SteadyState;
 
 use super::*;
 use crate::journal::{BlockEnd, Entry, JournalEvent};
@@ -41,6 +42,8 @@ fn trial(
         started_at: String::new(),
         total_seconds: 1.0,
         metrics: BTreeMap::from([("iops".to_owned(), iops)]),
+        ramp_seconds: 1.0,
+        steady_state: None,
         workload: WorkloadReport { kind: "io".to_owned(), ..WorkloadReport::default() },
         checks: Vec::new(),
         notes: Vec::new(),
@@ -168,4 +171,45 @@ fn in_an_unfit_environment_all_blocks_count_up_to_the_budget() {
     assert!(has(&verdicts, "environment-unfit").is_some());
     assert_eq!(has(&verdicts, "budget-exceeded"), None);
     assert_eq!(verdicts.comparisons[0].log_ratios.len(), 12);
+}
+
+/// Gives every trial of a configuration a series that falls by so much.
+fn let_fall(records: &mut (Vec<TrialRecord>, Vec<Entry>), configuration: &str, share: f64, every: u32) {
+    for trial in records.0.iter_mut().filter(|trial| trial.configuration == configuration) {
+        let falls = trial.block.is_multiple_of(every);
+        let rate = |i: u32| 1000.0 * (1.0 - if falls { share * f64::from(i) / 100.0 } else { 0.0 });
+        trial.workload.measured_seconds = 10.0;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small and positive")]
+        let series = (0..100).map(|i| rate(i) as u64).collect();
+        trial.workload.operations_per_100ms = series;
+    }
+}
+
+#[test]
+fn trials_that_are_not_steady_are_flagged_and_count() {
+    let mut falling = records(8, (1000.0, 500), (4000.0, 0), &[]);
+    let_fall(&mut falling, "on", 0.0, 1);
+    let_fall(&mut falling, "off", 0.3, 1);
+    let verdicts = concluded(&plan("", ""), &falling);
+    let message = has(&verdicts, "not-steady").unwrap();
+    assert!(message.contains("0 of 8 under `on`, 8 of 8 under `off` (it falls)"), "{message}");
+    assert!(message.contains("the 10s behind the ramp") && message.contains("\"auto\""), "{message}");
+    assert_eq!(verdicts.comparisons[0].verdict, Some(Verdict::Faster));
+    assert_eq!(verdicts.comparisons[0].blocks, 6);
+
+    let pilots = concluded(&plan("ramp_time = \"1s\"", "ramp_time = \"auto\""), &falling);
+    assert!(has(&pilots, "not-steady").unwrap().contains("a longer `workload.runtime`"));
+}
+
+#[test]
+fn a_trial_in_five_that_is_not_steady_is_no_matter_for_the_run() {
+    let mut records = records(8, (1000.0, 500), (4000.0, 0), &[]);
+    let_fall(&mut records, "off", 0.3, 8);
+    assert_eq!(has(&concluded(&plan("", ""), &records), "not-steady"), None);
+    // What was recorded with a trial is what is judged.
+    for trial in &mut records.0 {
+        trial.steady_state = Some(SteadyState::Steady { range_fraction: 0.0, slope_fraction: 0.0 });
+    }
+    let_fall(&mut records, "off", 0.3, 1);
+    assert_eq!(has(&concluded(&plan("", ""), &records), "not-steady"), None);
 }

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use iostone_model::trial::TrialRecord;
+use iostone_model::units::Span;
 use iostone_model::verdict::Verdicts;
+use iostone_model::warm_up::{DeclaredRamp, PilotRecord};
 
 /// What is told while a run goes on.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,6 +19,23 @@ pub enum Progress<'a> {
     WarmUp {
         /// The configuration.
         configuration: &'a str,
+    },
+    /// A pilot begins.
+    PilotBegun {
+        /// The configuration.
+        configuration: &'a str,
+        /// How long it is to run.
+        runtime: Span,
+    },
+    /// A pilot was recorded.
+    PilotRecorded {
+        /// The record.
+        record: &'a PilotRecord,
+    },
+    /// The ramp of every trial was declared, in this session or in an earlier one.
+    RampDeclared {
+        /// How long, and why.
+        ramp: &'a DeclaredRamp,
     },
     /// A trial begins.
     TrialBegun {

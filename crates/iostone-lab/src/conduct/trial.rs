@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use iostone_machine::{Measured, Prepare, RunTrial, Settle, Settled};
-use iostone_model::experiment::{Configuration, Gate};
+use iostone_model::experiment::{Configuration, Gate, Workload};
 use iostone_model::run::Plan;
 use iostone_model::sample::Sample;
 use iostone_model::trial::{Check, TRIAL_SCHEMA, TrialRecord};
@@ -14,8 +14,9 @@ use iostone_workload::RawOutput;
 use crate::error::LabError;
 use crate::gates;
 use crate::link::Link;
+use crate::steadiness;
 
-/// The number of a trial that is not recorded.
+/// The number of what is no trial: a warm-up, a pilot.
 pub(super) const WARM_UP: u32 = 0;
 /// Ten samples a second.
 const SAMPLE_EVERY: Span = Span(Duration::from_millis(100));
@@ -27,11 +28,11 @@ const LEAST_PATIENCE: Duration = Duration::from_secs(5);
 /// What a trial yielded, before it is held against the gates.
 pub(super) struct Outcome {
     pub(super) measured: Measured,
-    samples: Vec<Sample>,
-    settled: Settled,
-    checks: Vec<Check>,
-    notes: Vec<String>,
-    total: Duration,
+    pub(super) samples: Vec<Sample>,
+    pub(super) settled: Settled,
+    pub(super) checks: Vec<Check>,
+    pub(super) notes: Vec<String>,
+    pub(super) total: Duration,
 }
 
 /// Where a trial stands in its run.
@@ -115,6 +116,11 @@ impl Outcome {
             started_at: self.measured.started_at,
             total_seconds: self.total.as_secs_f64(),
             metrics: self.measured.metrics,
+            ramp_seconds: match &configuration.workload {
+                Workload::Io(io) => io.ramp_time.span().0.as_secs_f64(),
+                Workload::Command(_) => 0.0,
+            },
+            steady_state: steadiness::check(&self.measured.report),
             workload: self.measured.report,
             checks: self.checks,
             notes: self.notes,

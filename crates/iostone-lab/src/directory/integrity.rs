@@ -6,6 +6,7 @@ use std::path::Path;
 
 use iostone_model::environment::Environment;
 use iostone_model::trial::TrialRecord;
+use iostone_model::warm_up::{PilotCut, PilotRecord};
 use sha2::{Digest, Sha256};
 
 use super::block_records;
@@ -73,6 +74,37 @@ pub(super) fn find_defects(entries: &[Entry], trials: &[TrialRecord]) -> Vec<Def
             mendable: in_a_block,
         });
     }
+    defects
+}
+
+/// Holds the pilots on the disk against the journal: the ramp of every trial rests on them.
+pub(super) fn find_pilot_defects(entries: &[Entry], pilots: &[PilotRecord]) -> Vec<Defect> {
+    let recorded: Vec<(u32, Option<PilotCut>)> = entries
+        .iter()
+        .filter_map(|entry| match &entry.event {
+            JournalEvent::PilotRecorded { pilot, cut, .. } => Some((*pilot, *cut)),
+            _ => None,
+        })
+        .collect();
+    let grave = |sentence: String| Defect { sentence, mendable: false };
+    let mut defects = Vec::new();
+    for (number, cut) in &recorded {
+        match pilots.iter().find(|pilot| pilot.number == *number) {
+            None => defects.push(grave(format!("pilot {number} is in the journal, but its record is gone"))),
+            Some(pilot) if pilot.cut != *cut => {
+                defects.push(grave(format!(
+                    "pilot {number} is cut otherwise in the journal than in its record"
+                )));
+            }
+            Some(_) => {}
+        }
+    }
+    let unknown = pilots.iter().filter(|pilot| !recorded.iter().any(|(number, _)| *number == pilot.number));
+    let declared = entries.iter().any(|entry| matches!(entry.event, JournalEvent::RampDeclared(_)));
+    defects.extend(unknown.map(|pilot| Defect {
+        sentence: format!("pilot {} has a record, but the journal does not know it", pilot.number),
+        mendable: !declared,
+    }));
     defects
 }
 

@@ -1,5 +1,8 @@
 //! What types cannot say: settings that do not fit each other, and decisions that cannot be made.
 
+mod limits;
+mod ramp;
+
 use super::combine::{Places, list, option_name};
 use super::{
     CommandWorkload, Configuration, Decide, Experiment, Factor, Filesystem, IoEngine, IoWorkload, LoopVolume,
@@ -80,6 +83,7 @@ pub(super) fn configuration(configuration: &Configuration, places: &Places<'_>) 
         Workload::Io(io) => check_io(io, configuration, &mut findings),
         Workload::Command(command) => check_command(command, &mut findings),
     }
+    limits::check_workload(configuration, &mut findings);
     findings.found
 }
 
@@ -94,6 +98,7 @@ fn check_loop(volume: &LoopVolume, findings: &mut Findings<'_>) {
     if volume.directory.as_ref().is_some_and(|directory| !directory.is_absolute()) {
         findings.value("stack.volume.directory", "the directory is not an absolute path", "start it with /");
     }
+    limits::check_volume(volume, findings);
 }
 
 fn check_mount_options(options: &[String], findings: &mut Findings<'_>) {
@@ -149,6 +154,7 @@ fn check_io(io: &IoWorkload, configuration: &Configuration, findings: &mut Findi
             "at least 100ms is sensible",
         );
     }
+    ramp::check_io(io, findings);
     if io.io_size.is_some_and(|size| size.0 == 0) {
         findings.value("workload.io_size", "nothing can be measured with no bytes", "at least one block");
     }
@@ -276,6 +282,7 @@ pub(super) fn experiment(experiment: &Experiment, places: &Places<'_>) -> Vec<Di
         findings.value("name", message, "up to 64 letters, digits, `-`, `_` and `.`, no leading `.`");
     }
     check_decide(experiment, &mut findings);
+    ramp::check_all(experiment, &mut findings);
     if let MachineSpec::Agent(agent) = &experiment.machine
         && agent.argv.first().is_none_or(String::is_empty)
     {

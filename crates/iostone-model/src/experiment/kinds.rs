@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use super::combine::{Places, list};
 use super::decode::decode;
 use super::source::join;
-use super::{Filesystem, MachineSpec, Volume, Workload};
+use super::{Filesystem, LIMIT_KEYS, MachineSpec, Volume, Workload};
 use crate::diagnostic::{Diagnostic, nearest};
 
 #[derive(Deserialize)]
@@ -64,9 +64,24 @@ fn kind<'a>(
 pub(super) fn volume(value: &Value, path: &str, places: &Places<'_>) -> Result<Volume, Diagnostic> {
     match kind(value, path, &["loop", "block", "directory"], &["emulated"], places)? {
         ("loop", rest) => decode(rest, path, places).map(Volume::Loop),
-        ("block", rest) => decode(rest, path, places).map(Volume::Block),
-        (_, rest) => decode(rest, path, places).map(Volume::Directory),
+        ("block", rest) => {
+            refuse_limits(&rest, "block", path, places)?;
+            decode(rest, path, places).map(Volume::Block)
+        }
+        (_, rest) => {
+            refuse_limits(&rest, "directory", path, places)?;
+            decode(rest, path, places).map(Volume::Directory)
+        }
     }
+}
+
+/// A limit on a volume that cannot carry one is more than a mistyped key.
+fn refuse_limits(rest: &Value, kind: &str, path: &str, places: &Places<'_>) -> Result<(), Diagnostic> {
+    let known = || LIMIT_KEYS.iter().copied().chain(["instance"]);
+    let limit = rest.as_table().and_then(|table| known().find(|key| table.contains_key(*key)));
+    let Some(key) = limit else { return Ok(()) };
+    let error = Diagnostic::new("io0006", format!("a `{kind}` volume carries no limits: `{key}`"));
+    Err(places.at_key(error, &join(path, key), "only a `loop` volume can be limited"))
 }
 
 pub(super) fn filesystem(value: &Value, path: &str, places: &Places<'_>) -> Result<Filesystem, Diagnostic> {

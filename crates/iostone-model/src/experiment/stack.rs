@@ -5,7 +5,11 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::units::Bytes;
+use crate::units::{ByteRate, Bytes};
+
+mod limits;
+
+pub use limits::{DirectionLimits, LIMIT_KEYS, Limits};
 
 /// Everything under the workload, bottom up; every layer but the volume may be left out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -41,23 +45,88 @@ pub enum Volume {
 pub struct LoopVolume {
     /// The file's size, and so the device's.
     pub size: Bytes,
-    /// How the loop driver reads and writes the file below: through the page cache or past it.
-    #[serde(default)]
-    pub backing_io: BackingIo,
+    /// How the loop driver reads and writes the file below: through the page cache or past it. Left out, it is
+    /// `direct` for a volume with limits, whose reads would otherwise come from memory, and `buffered` for others.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backing_io: Option<BackingIo>,
     /// Where the file is made; the run directory if left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<PathBuf>,
     /// Fill the file with incompressible data before each trial, so that reads are real.
     #[serde(default = "yes")]
     pub fill: bool,
+    /// Requests a second that the device serves at most: so many reads and, counted apart, so many writes, because
+    /// the kernel has a limit for each direction and none for their sum.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub iops: Option<u32>,
+    /// Bytes a second that the device serves at most, for each direction apart, as with `iops`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throughput: Option<ByteRate>,
+    /// Reads a second, in place of `iops`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_iops: Option<u32>,
+    /// Writes a second, in place of `iops`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_iops: Option<u32>,
+    /// Bytes read a second, in place of `throughput`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_throughput: Option<ByteRate>,
+    /// Bytes written a second, in place of `throughput`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_throughput: Option<ByteRate>,
+    /// The limits of a second loop device between the file and this one, as an instance has limits beside those of
+    /// its volumes: every volume on it shares them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance: Option<Limits>,
+}
+
+impl LoopVolume {
+    /// A volume of that size without limits, filled, in the run directory.
+    pub fn new(size: Bytes) -> Self {
+        Self {
+            size,
+            backing_io: None,
+            directory: None,
+            fill: true,
+            iops: None,
+            throughput: None,
+            read_iops: None,
+            write_iops: None,
+            read_throughput: None,
+            write_throughput: None,
+            instance: None,
+        }
+    }
+
+    /// The volume's own limits.
+    pub fn limits(&self) -> Limits {
+        Limits {
+            iops: self.iops,
+            throughput: self.throughput,
+            read_iops: self.read_iops,
+            write_iops: self.write_iops,
+            read_throughput: self.read_throughput,
+            write_throughput: self.write_throughput,
+        }
+    }
+
+    /// Whether it, or the instance below it, has a limit.
+    pub fn is_throttled(&self) -> bool {
+        !self.limits().is_empty() || self.instance.is_some_and(|instance| !instance.is_empty())
+    }
+
+    /// How the loop driver reaches the file, with the default in its place.
+    pub fn effective_backing_io(&self) -> BackingIo {
+        let default = if self.is_throttled() { BackingIo::Direct } else { BackingIo::Buffered };
+        self.backing_io.unwrap_or(default)
+    }
 }
 
 /// How a loop device reads and writes its file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum BackingIo {
     /// Through the page cache of the host; a flush of the device syncs the file.
-    #[default]
     Buffered,
     /// With `O_DIRECT`.
     Direct,
@@ -87,6 +156,13 @@ pub struct Queue {
     /// Whether the kernel takes the device for one with a volatile cache, which it must flush.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_cache: Option<WriteCache>,
+}
+
+impl Volume {
+    /// Whether it, or an instance below it, has a limit.
+    pub fn is_throttled(&self) -> bool {
+        matches!(self, Self::Loop(volume) if volume.is_throttled())
+    }
 }
 
 impl Queue {

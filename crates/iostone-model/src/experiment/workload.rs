@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Ramp;
 use crate::metric::{COMMAND_METRICS, IO_METRICS, Metric};
 use crate::units::{Bytes, Span};
 
@@ -68,9 +69,9 @@ pub struct IoWorkload {
     /// How much is read or written at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_size: Option<Bytes>,
-    /// Load before figures are taken.
+    /// Load before figures are taken; `auto` lets a pilot of each configuration find how much is needed.
     #[serde(default)]
-    pub ramp_time: Span,
+    pub ramp_time: Ramp,
     /// Past the page cache (`O_DIRECT`).
     #[serde(default)]
     pub direct: bool,

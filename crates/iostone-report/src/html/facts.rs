@@ -5,6 +5,7 @@ use iostone_model::run::RunRecord;
 use super::prose::Prose;
 use crate::figures::{bytes, count, counted, percent};
 use crate::view::{Row, View, middle};
+use crate::warm_up::Tally;
 use crate::wording::Discard;
 
 /// A short statement below the headline.
@@ -39,6 +40,13 @@ pub(super) fn chips(run: &RunRecord, view: &View<'_>, discards: &[Discard]) -> V
         chips.push(plain("identical levels: measures noise".to_owned()));
     }
     chips.extend(gates(run));
+    let tally = Tally::of(run);
+    if tally.not_steady > 0 {
+        let checked = counted(tally.checked(), "trial");
+        chips.push(heed(format!("{} of {checked} not steady", tally.not_steady)));
+    } else if tally.steady > 0 {
+        chips.push(good(format!("rate steady in {}", counted(tally.steady, "trial"))));
+    }
     let checks: usize = run.trials.iter().map(|trial| trial.checks.len()).sum();
     if checks > 0 {
         chips.push(good(format!("{} read back from the kernel", counted(checks as u64, "setting"))));

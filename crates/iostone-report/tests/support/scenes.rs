@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use iostone_model::experiment::{Ramp, Workload};
 use iostone_model::metric::Direction;
 use iostone_model::run::RunRecord;
+use iostone_model::units::Span;
 use iostone_model::verdict::{
     BlockCount, Comparison, ConfigurationSummary, Evidence, Forecast, VERDICTS_SCHEMA, Verdict, Verdicts,
 };
+use iostone_model::warm_up::{DeclaredRamp, PILOT_SCHEMA, PilotCut, PilotRecord, SteadyState};
 
 use crate::synthetic::{Scene, run};
 
@@ -112,6 +115,55 @@ pub(crate) fn judged(scene: &Scene, width: f64, headline: &str) -> RunRecord {
         permanent: Vec::new(),
         noise: None,
         scope: "measured on 1 host".to_owned(),
+    });
+    run
+}
+
+/// The write barrier's run with a ramp that pilots led to, and one trial that was not steady behind it.
+pub(crate) fn piloted() -> RunRecord {
+    let mut run = barrier();
+    let seconds = |seconds: u64| Span(std::time::Duration::from_secs(seconds));
+    for configuration in &mut run.plan.experiment.configurations {
+        if let Workload::Io(io) = &mut configuration.workload {
+            io.ramp_time = Ramp::Auto;
+        }
+    }
+    for (trial, range_fraction) in
+        run.trials.iter_mut().zip([0.31, 0.04].into_iter().chain(std::iter::repeat(0.02)))
+    {
+        let slope_fraction = -range_fraction / 2.0;
+        trial.ramp_seconds = 4.0;
+        trial.steady_state = Some(if range_fraction > 0.2 {
+            let reason = "its windows lie 31.0 % apart (limit 20 %)".to_owned();
+            SteadyState::NotSteady { range_fraction, slope_fraction, reason }
+        } else {
+            SteadyState::Steady { range_fraction, slope_fraction }
+        });
+    }
+    for (number, (trial, cut)) in (1..).zip(run.trials.iter().take(2).zip([4, 1])) {
+        run.pilots.push(PilotRecord {
+            schema: PILOT_SCHEMA.to_owned(),
+            number,
+            configuration: trial.configuration.clone(),
+            session: 0,
+            started_at: trial.started_at.clone(),
+            total_seconds: 24.0,
+            runtime: seconds(20),
+            cut: Some(PilotCut { after: seconds(cut), at_limit: false }),
+            metrics: trial.metrics.clone(),
+            workload: trial.workload.clone(),
+            checks: trial.checks.clone(),
+            notes: Vec::new(),
+            signals: trial.signals.clone(),
+            gates: trial.gates.clone(),
+        });
+    }
+    run.declared_ramp = Some(DeclaredRamp {
+        ramp: seconds(4),
+        rule: "largest".to_owned(),
+        pilots: 2,
+        asked_by: run.trials[0].configuration.clone(),
+        at_limit: false,
     });
     run
 }
@@ -355,8 +407,9 @@ pub(crate) fn strata() -> RunRecord {
 pub(crate) type NamedScene = (&'static str, fn() -> RunRecord);
 
 /// Every scene.
-pub(crate) const ALL: [NamedScene; 14] = [
+pub(crate) const ALL: [NamedScene; 15] = [
     ("barrier", barrier),
+    ("piloted", piloted),
     ("five", five),
     ("undecided", undecided),
     ("no_verdict", no_verdict),

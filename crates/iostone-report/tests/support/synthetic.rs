@@ -134,6 +134,8 @@ pub(crate) fn run(scene: &Scene) -> RunRecord {
         experiment_text: experiment_text(scene),
         environment: environment(),
         trials,
+        pilots: Vec::new(),
+        declared_ramp: None,
         blocks,
         verdicts: None,
         finished: true,
@@ -162,7 +164,7 @@ fn configuration(scene: &Scene, level: &str) -> Configuration {
         size: Some(Bytes(512 << 20)),
         runtime: Some(Span(Duration::from_secs(10))),
         io_size: None,
-        ramp_time: Span(Duration::ZERO),
+        ramp_time: iostone_model::experiment::Ramp::default(),
         direct: true,
         fsync: 0,
         fdatasync: 1,
@@ -179,10 +181,8 @@ fn configuration(scene: &Scene, level: &str) -> Configuration {
         levels: BTreeMap::from([("barrier".to_owned(), level.to_owned())]),
         stack: Stack {
             volume: Volume::Loop(LoopVolume {
-                size: Bytes(1 << 30),
-                backing_io: iostone_model::experiment::BackingIo::Buffered,
                 directory: Some(PathBuf::from("/srv/lab")),
-                fill: true,
+                ..LoopVolume::new(Bytes(1 << 30))
             }),
             queue: Queue::default(),
             filesystem: Filesystem::Ext4(Ext4::default()),
@@ -293,6 +293,8 @@ fn trial(
         started_at: format!("2026-11-21T19:{:02}:{:02}Z", 40 + number / 3, number % 60),
         total_seconds: 14.2,
         metrics: BTreeMap::from([(scene.metric.to_owned(), figure)]),
+        ramp_seconds: 0.0,
+        steady_state: None,
         workload: report,
         checks: vec![check],
         notes: vec!["backing file on ext4, buffered".to_owned()],

@@ -1,0 +1,89 @@
+//! Files of a run directory: each is there whole after a crash, or not at all.
+
+use std::fs::{self, File};
+use std::io::Write;
+use std::path::Path;
+
+use iostone_model::sample::Sample;
+use iostone_workload::RawOutput;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::error::LabError;
+
+/// Reads a document.
+pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, LabError> {
+    let text = fs::read(path).map_err(|error| LabError::file("reading", path, error))?;
+    serde_json::from_slice(&text)
+        .map_err(|error| LabError::Damaged { path: path.to_owned(), reason: error.to_string() })
+}
+
+/// Writes a document for people to read as well.
+pub(super) fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), LabError> {
+    let mut text = serde_json::to_vec_pretty(value)
+        .map_err(|error| LabError::Damaged { path: path.to_owned(), reason: error.to_string() })?;
+    text.push(b'\n');
+    write_durably(path, &text)
+}
+
+/// Writes a file so that after a crash it is there whole, or not at all: a new file, synced, then renamed.
+pub(super) fn write_durably(path: &Path, content: &[u8]) -> Result<(), LabError> {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(".new");
+    let new = path.with_file_name(name);
+    let write = || {
+        let mut file = File::create(&new)?;
+        file.write_all(content)?;
+        file.sync_all()?;
+        fs::rename(&new, path)
+    };
+    write().map_err(|error| LabError::file("writing", path, error))?;
+    match path.parent() {
+        Some(parent) => sync_directory(parent),
+        None => Ok(()),
+    }
+}
+
+/// Writes what a trial or a pilot left below `parent`: samples, raw output, and last the record.
+pub(super) fn write_measured<T: Serialize>(
+    parent: &Path,
+    number: u32,
+    record_name: &str,
+    record: &T,
+    samples: &[Sample],
+    raw: &[RawOutput],
+) -> Result<(), LabError> {
+    let directory = parent.join(format!("{number:06}"));
+    // One that a crash cut short left no record; its number is used again.
+    if directory.exists() {
+        fs::remove_dir_all(&directory).map_err(|error| LabError::file("clearing", &directory, error))?;
+    }
+    fs::create_dir_all(&directory).map_err(|error| LabError::file("making", &directory, error))?;
+    let mut lines = Vec::new();
+    for sample in samples {
+        serde_json::to_writer(&mut lines, sample)
+            .map_err(|error| LabError::file("writing", &directory, error))?;
+        lines.push(b'\n');
+    }
+    write_durably(&directory.join("samples.jsonl"), &lines)?;
+    if !raw.is_empty() {
+        let raw_directory = directory.join("raw");
+        fs::create_dir_all(&raw_directory)
+            .map_err(|error| LabError::file("making", &raw_directory, error))?;
+        for output in raw {
+            // The name is ours, but it may have come over the wire.
+            let name = Path::new(&output.name).file_name().unwrap_or("raw".as_ref());
+            write_durably(&raw_directory.join(name), output.text.as_bytes())?;
+        }
+    }
+    write_json(&directory.join(record_name), record)?;
+    sync_directory(&directory)?;
+    sync_directory(parent)
+}
+
+/// Makes the names in a directory durable.
+pub(super) fn sync_directory(path: &Path) -> Result<(), LabError> {
+    File::open(path)
+        .and_then(|directory| directory.sync_all())
+        .map_err(|error| LabError::file("syncing", path, error))
+}

@@ -1,0 +1,132 @@
+//! Pilots: how long they run, where their series are cut, and the one ramp that follows for every trial.
+
+use std::time::Duration;
+
+use iostone_model::experiment::{Configuration, Ramp, Workload};
+use iostone_model::run::Plan;
+use iostone_model::trial::WorkloadReport;
+use iostone_model::units::Span;
+use iostone_model::warm_up::{DeclaredRamp, PilotCut, PilotRecord};
+use iostone_stats::steady;
+use iostone_stats::warmup::{common_cut, mser5};
+
+use crate::error::LabError;
+
+/// Length of an interval of a workload's series.
+pub(crate) const INTERVAL: Duration = Duration::from_millis(100);
+/// A cut lies before half of the series. With a pilot twice as long as the measured time, a warm-up as long as that
+/// time is still found, and what is left behind it is as long as what a trial will measure.
+const RUNTIMES: u32 = 2;
+/// Ten batches of MSER-5: fewer are too coarse to cut. A rehearsal makes do with what it has.
+const SHORTEST: Duration = Duration::from_secs(5);
+/// How often a pilot whose cut stands at its limit is repeated at twice the length.
+const DOUBLINGS: u32 = 2;
+
+/// Whether the plan leaves the ramp to pilots; a checked experiment does so for all configurations or for none.
+pub fn needs_pilots(plan: &Plan) -> bool {
+    let is_auto = |configuration: &Configuration| match &configuration.workload {
+        Workload::Io(io) => io.ramp_time.is_auto(),
+        Workload::Command(_) => false,
+    };
+    plan.experiment.configurations.iter().any(is_auto)
+}
+
+/// How long the first pilot of a configuration runs: twice the measured time of its trials, at least 5 s; none where it
+/// needs no pilot.
+pub fn first_pilot(plan: &Plan, configuration: &Configuration) -> Option<Span> {
+    let Workload::Io(io) = &configuration.workload else { return None };
+    let Span(runtime) = io.runtime.filter(|_| io.ramp_time.is_auto())?;
+    let length = runtime.saturating_mul(RUNTIMES);
+    Some(Span(if plan.quick { length } else { length.max(SHORTEST) }))
+}
+
+/// A configuration as its pilot runs it: so long, and from the very start.
+pub(crate) fn as_pilot(configuration: &Configuration, runtime: Span) -> Configuration {
+    let mut pilot = settled(configuration, None);
+    if let Workload::Io(io) = &mut pilot.workload {
+        io.runtime = Some(runtime);
+    }
+    pilot
+}
+
+/// A configuration as a machine is told of it: a ramp that is left to pilots is the declared one, or none before that.
+pub(crate) fn settled(configuration: &Configuration, declared: Option<Span>) -> Configuration {
+    let mut settled = configuration.clone();
+    if let Workload::Io(io) = &mut settled.workload
+        && io.ramp_time.is_auto()
+    {
+        io.ramp_time = Ramp::Fixed(declared.unwrap_or_default());
+    }
+    settled
+}
+
+/// The operations of each whole interval of a workload's measured time.
+pub(crate) fn whole_intervals(report: &WorkloadReport) -> &[u64] {
+    steady::whole_intervals(&report.operations_per_100ms, report.measured_seconds, INTERVAL.as_secs_f64())
+}
+
+/// Where MSER-5 cuts a pilot.
+pub(crate) fn cut_of(report: &WorkloadReport) -> Option<PilotCut> {
+    let samples: Vec<f64> = whole_intervals(report).iter().map(|operations| *operations as f64).collect();
+    let cut = mser5(&samples)?;
+    let intervals = u32::try_from(cut.samples).unwrap_or(u32::MAX);
+    Some(PilotCut { after: Span(INTERVAL * intervals), at_limit: cut.at_limit })
+}
+
+/// What the pilots so far lead to.
+#[derive(Debug, PartialEq)]
+pub(crate) enum NextPilot<'a> {
+    /// This configuration has to be run so long.
+    Run(&'a Configuration, Span),
+    /// All have been run: this is the ramp of every trial.
+    Declare(DeclaredRamp),
+}
+
+/// The pilot to run next, or the ramp. A function of what is recorded, so that a resumed run goes on where it was.
+pub(crate) fn next_pilot<'a>(plan: &'a Plan, pilots: &[PilotRecord]) -> Result<NextPilot<'a>, LabError> {
+    let mut cuts: Vec<(Span, &str)> = Vec::new();
+    let mut any_at_limit = false;
+    for configuration in &plan.experiment.configurations {
+        let Some(first) = first_pilot(plan, configuration) else { continue };
+        let Some(last) = pilots.iter().rev().find(|pilot| pilot.configuration == configuration.name) else {
+            return Ok(NextPilot::Run(configuration, first));
+        };
+        let found = last.cut.filter(|cut| !cut.at_limit);
+        if let (None, false) = (found, plan.quick) {
+            if last.runtime.0 >= first.0.saturating_mul(1 << DOUBLINGS) {
+                return Err(no_steady_state(&configuration.name, last));
+            }
+            return Ok(NextPilot::Run(configuration, Span(last.runtime.0.saturating_mul(2))));
+        }
+        any_at_limit |= found.is_none();
+        cuts.push((last.cut.map(|cut| cut.after).unwrap_or_default(), &configuration.name));
+    }
+    let spans: Vec<Span> = cuts.iter().map(|(span, _)| *span).collect();
+    let Some((ramp, rule)) = common_cut(&spans) else {
+        return Err(LabError::Plan("no configuration leaves its ramp to a pilot".to_owned()));
+    };
+    let asked_by = cuts.iter().find(|(span, _)| *span == ramp).map(|(_, name)| (*name).to_owned());
+    Ok(NextPilot::Declare(DeclaredRamp {
+        ramp,
+        rule: rule.to_string(),
+        pilots: u32::try_from(cuts.len()).unwrap_or(u32::MAX),
+        asked_by: asked_by.unwrap_or_default(),
+        at_limit: any_at_limit,
+    }))
+}
+
+fn no_steady_state(configuration: &str, last: &PilotRecord) -> LabError {
+    let found = match last.cut {
+        Some(cut) => format!("the rate still changes after {}", cut.after),
+        None => "its series is too short".to_owned(),
+    };
+    LabError::Plan(format!(
+        "the warm-up of `{configuration}` has no end within half of a pilot of {}: {found}. Without a steady state the \
+         figures are those of the first seconds from a reset; if that is the question, declare \
+         `workload.ramp_time = \"0s\"`, else raise `workload.runtime`, or declare a `workload.ramp_time` of your own",
+        last.runtime
+    ))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,136 @@
+//! Pilots on made-up series: their lengths, their cuts, the ramp, and where there is none.
+
+use iostone_model::experiment::read;
+use iostone_model::warm_up::PILOT_SCHEMA;
+
+use super::*;
+use crate::plan::{PlanOptions, make_plan};
+
+const BARRIER: &str = include_str!("../../../../experiments/barrier.toml");
+
+fn plan(ramp: &str, runtime: &str, quick: bool) -> Plan {
+    let text = BARRIER
+        .replace("ramp_time = \"1s\"", &format!("ramp_time = \"{ramp}\""))
+        .replace("runtime = \"10s\"", &format!("runtime = \"{runtime}\""));
+    make_plan(read(&text, &[]).unwrap(), PlanOptions { quick, ..PlanOptions::default() }).unwrap()
+}
+
+fn seconds(seconds: f64) -> Span {
+    Span(Duration::from_secs_f64(seconds))
+}
+
+/// A pilot whose rate is low for so many seconds.
+fn pilot(number: u32, configuration: &str, runtime: u32, slow: f64) -> PilotRecord {
+    let series = (0..runtime * 10).map(|i| if f64::from(i) < slow * 10.0 { 100 } else { 1000 }).collect();
+    let runtime = f64::from(runtime);
+    let workload = WorkloadReport {
+        kind: "io".to_owned(),
+        measured_seconds: runtime,
+        operations_per_100ms: series,
+        ..WorkloadReport::default()
+    };
+    PilotRecord {
+        schema: PILOT_SCHEMA.to_owned(),
+        number,
+        configuration: configuration.to_owned(),
+        session: 0,
+        started_at: String::new(),
+        total_seconds: runtime,
+        runtime: seconds(runtime),
+        cut: cut_of(&workload),
+        metrics: std::collections::BTreeMap::new(),
+        workload,
+        checks: Vec::new(),
+        notes: Vec::new(),
+        signals: iostone_model::trial::SignalSummary::default(),
+        gates: Vec::new(),
+    }
+}
+
+/// A pilot whose rate climbs all the time.
+fn climbing(number: u32, configuration: &str, runtime: u32) -> PilotRecord {
+    let mut pilot = pilot(number, configuration, runtime, 0.0);
+    pilot.workload.operations_per_100ms = (0..u64::from(runtime) * 10).map(|i| 100 + i).collect();
+    pilot.cut = cut_of(&pilot.workload);
+    pilot
+}
+
+#[track_caller]
+fn asked<'a>(plan: &'a Plan, pilots: &[PilotRecord]) -> (&'a str, f64) {
+    match next_pilot(plan, pilots).unwrap() {
+        NextPilot::Run(configuration, runtime) => (&configuration.name, runtime.0.as_secs_f64()),
+        NextPilot::Declare(ramp) => panic!("declared {ramp:?}"),
+    }
+}
+
+#[test]
+fn each_configuration_has_a_pilot_and_the_longest_cut_is_the_ramp_of_all() {
+    let plan = plan("auto", "10s", false);
+    assert!(needs_pilots(&plan));
+    assert_eq!(asked(&plan, &[]), ("on", 20.0));
+    let mut pilots = vec![pilot(1, "on", 20, 1.5)];
+    assert_eq!(asked(&plan, &pilots), ("off", 20.0));
+    pilots.push(pilot(2, "off", 20, 4.0));
+    let expected = DeclaredRamp {
+        ramp: seconds(4.0),
+        rule: "largest".to_owned(),
+        pilots: 2,
+        asked_by: "off".to_owned(),
+        at_limit: false,
+    };
+    assert_eq!(next_pilot(&plan, &pilots).unwrap(), NextPilot::Declare(expected));
+}
+
+#[test]
+fn a_pilot_without_an_end_of_its_warm_up_is_run_longer_and_then_given_up() {
+    let plan = plan("auto", "10s", false);
+    let mut pilots = vec![pilot(1, "on", 20, 1.0), climbing(2, "off", 20)];
+    assert_eq!(asked(&plan, &pilots), ("off", 40.0));
+    pilots.push(climbing(3, "off", 40));
+    assert_eq!(asked(&plan, &pilots), ("off", 80.0));
+    // What the longer one finds is what counts.
+    let mut found = pilots.clone();
+    found.push(pilot(4, "off", 80, 15.0));
+    assert!(
+        matches!(next_pilot(&plan, &found).unwrap(), NextPilot::Declare(ramp) if ramp.ramp == seconds(15.0))
+    );
+    pilots.push(climbing(4, "off", 80));
+    let error = next_pilot(&plan, &pilots).unwrap_err().to_string();
+    assert!(error.contains("the warm-up of `off` has no end within half of a pilot of 80s"), "{error}");
+    assert!(error.contains("workload.ramp_time = \"0s\"") && error.contains("workload.runtime"), "{error}");
+}
+
+#[test]
+fn a_short_trial_has_a_pilot_of_five_seconds_and_a_rehearsal_a_shorter_one() {
+    let short = plan("auto", "500ms", false);
+    assert_eq!(asked(&short, &[]), ("on", 5.0));
+    let rehearsal = plan("auto", "10s", true);
+    assert_eq!(asked(&rehearsal, &[]), ("on", 2.0));
+    // A rehearsal takes what it gets, and says so.
+    let pilots = [climbing(1, "on", 2), climbing(2, "off", 2)];
+    match next_pilot(&rehearsal, &pilots).unwrap() {
+        NextPilot::Declare(ramp) => assert!(ramp.at_limit && ramp.ramp < seconds(1.0), "{ramp:?}"),
+        NextPilot::Run(..) => panic!("a rehearsal repeats no pilot"),
+    }
+}
+
+#[test]
+fn a_declared_ramp_needs_no_pilot() {
+    let plan = plan("2s", "10s", false);
+    assert!(!needs_pilots(&plan));
+    assert_eq!(first_pilot(&plan, &plan.experiment.configurations[0]), None);
+}
+
+#[test]
+fn a_pilot_differs_from_a_trial_in_time_alone() {
+    let plan = plan("auto", "10s", false);
+    let configuration = &plan.experiment.configurations[1];
+    let pilot = as_pilot(configuration, seconds(20.0));
+    let Workload::Io(io) = &pilot.workload else { panic!("an io workload") };
+    assert_eq!((io.runtime, io.ramp_time), (Some(seconds(20.0)), Ramp::default()));
+    let trial = settled(configuration, Some(seconds(3.0)));
+    let Workload::Io(io) = &trial.workload else { panic!("an io workload") };
+    assert_eq!((io.runtime, io.ramp_time), (Some(seconds(10.0)), Ramp::Fixed(seconds(3.0))));
+    // What the file declares stays.
+    assert_eq!(settled(&trial, Some(seconds(9.0))), trial);
+}

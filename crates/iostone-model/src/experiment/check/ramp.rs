@@ -1,0 +1,73 @@
+//! Whether a ramp can be left to pilots: they need a time that the trials take, and one ramp for all of them.
+
+use super::Findings;
+use crate::experiment::{Experiment, IoWorkload, Workload};
+
+/// Checks a workload that leaves its ramp to a pilot.
+pub(super) fn check_io(io: &IoWorkload, findings: &mut Findings<'_>) {
+    if !io.ramp_time.is_auto() {
+        return;
+    }
+    if io.io_size.is_some() {
+        let message =
+            "a workload that ends with its bytes has no time of which a pilot could cut off the start";
+        findings.value(
+            "workload.ramp_time",
+            message,
+            "give a time, or bound the workload by `runtime` alone",
+        );
+    } else if io.runtime.is_none() {
+        findings.value("workload.ramp_time", "a pilot needs to know how long trials take", "add `runtime`");
+    }
+}
+
+/// Checks that the ramp is left to pilots in every configuration or in none.
+pub(super) fn check_all(experiment: &Experiment, findings: &mut Findings<'_>) {
+    let is_auto = |workload: &Workload| matches!(workload, Workload::Io(io) if io.ramp_time.is_auto());
+    let count = experiment.configurations.iter().filter(|c| is_auto(&c.workload)).count();
+    if count != 0 && count != experiment.configurations.len() {
+        let message = "some configurations leave `ramp_time` to a pilot and some do not";
+        let label = "pilots find one ramp for every trial: `auto` for all, or a time for each";
+        findings.key("workload.ramp_time", message, label);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::experiment::read;
+
+    const BARRIER: &str = include_str!("../../../../../experiments/barrier.toml");
+
+    fn complaints(ramp: &str, rest: &str) -> Vec<String> {
+        let text = BARRIER.replace("ramp_time = \"1s\"", &format!("ramp_time = {ramp}"));
+        assert_ne!(text, BARRIER);
+        let text = text.replace("runtime = \"10s\"", rest);
+        match read(&text, &[]) {
+            Ok(_) => Vec::new(),
+            Err(found) => found.into_iter().map(|diagnostic| diagnostic.message).collect(),
+        }
+    }
+
+    #[test]
+    fn a_ramp_is_left_to_pilots_only_where_time_ends_the_workload() {
+        assert_eq!(complaints("\"auto\"", "runtime = \"10s\""), Vec::<String>::new());
+        let refused =
+            "a workload that ends with its bytes has no time of which a pilot could cut off the start";
+        assert_eq!(complaints("\"auto\"", "io_size = \"1GiB\""), [refused]);
+        assert_eq!(complaints("\"auto\"", "runtime = \"10s\"\nio_size = \"1GiB\""), [refused]);
+        assert_eq!(complaints("\"2s\"", "io_size = \"1GiB\""), Vec::<String>::new());
+        let both = complaints("\"auto\"", "");
+        assert!(both.contains(&"a pilot needs to know how long trials take".to_owned()), "{both:?}");
+    }
+
+    #[test]
+    fn pilots_are_for_all_configurations_or_for_none() {
+        let text = BARRIER.replace(
+            "off = { mount.options = [\"barrier=0\"] }",
+            "off = { mount.options = [\"barrier=0\"], workload.ramp_time = \"auto\" }",
+        );
+        assert_ne!(text, BARRIER);
+        let found = read(&text, &[]).unwrap_err();
+        assert_eq!(found[0].message, "some configurations leave `ramp_time` to a pilot and some do not");
+    }
+}
