@@ -173,10 +173,16 @@ impl Agent {
         let every =
             if run.sample_every.0.is_zero() { Duration::from_millis(100) } else { run.sample_every.0 };
         let probe = Probe::start(&self.watched()?, every).map_err(|error| probe_failure(&error))?;
+        // Only for the workload itself: what is laid out before, and undone after, is no business of the limits. On
+        // every other way out of here the process leaves when this is dropped.
+        let confinement = self.open_session()?.confine()?;
         let started_at = jiff::Timestamp::now().to_string();
         probe.mark_start();
         let result = workload.run(&self.stop);
         probe.mark_end();
+        if let Some(confinement) = confinement {
+            confinement.leave()?;
+        }
         let recording = probe.stop();
         let measurement = result?;
         for samples in recording.samples.chunks(SAMPLES_AN_EVENT) {

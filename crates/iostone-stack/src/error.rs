@@ -45,7 +45,7 @@ pub enum StackError {
     /// A setting was made without an error, but the kernel reports another one.
     #[error("{layer}: asked for `{asked}`, but {from} reports `{read_back}`")]
     NotApplied {
-        /// The layer: volume, queue, filesystem, mount.
+        /// The layer: volume, throttle, queue, filesystem, mount.
         layer: &'static str,
         /// What was asked.
         asked: String,

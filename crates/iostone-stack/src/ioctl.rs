@@ -85,17 +85,36 @@ pub(crate) fn free_loop_number(control: &File) -> io::Result<u32> {
     call(control.as_raw_fd(), LOOP_CTL_GET_FREE, 0).map(i32::cast_unsigned)
 }
 
-/// Attaches `backing` to the loop device in one step (`LOOP_CONFIGURE`, Linux 5.8): direct I/O or not, no autoclear, a
-/// name of ours. EBUSY if another process took the device meanwhile.
-pub(crate) fn configure_loop(device: &File, backing: &File, direct_io: bool, name: &str) -> io::Result<()> {
+/// How a loop device is attached.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LoopAttachment<'a> {
+    /// Past the page cache of what is below.
+    pub(crate) direct_io: bool,
+    /// A name of ours, of which the kernel keeps 63 bytes.
+    pub(crate) name: &'a str,
+    /// Bytes from the start of what is below to the start of the device.
+    pub(crate) offset: u64,
+    /// Bytes of the device at most.
+    pub(crate) size_limit: u64,
+}
+
+/// Attaches `backing` to the loop device in one step (`LOOP_CONFIGURE`, Linux 5.8), without autoclear. EBUSY if another
+/// process took the device meanwhile.
+pub(crate) fn configure_loop(
+    device: &File,
+    backing: &File,
+    attachment: &LoopAttachment<'_>,
+) -> io::Result<()> {
     let mut config = LoopConfig {
         fd: backing.as_raw_fd().cast_unsigned(),
         block_size: 0,
         info: LoopStatus::EMPTY,
         reserved: [0; 8],
     };
-    config.info.flags = if direct_io { LOOP_DIRECT_IO } else { 0 };
-    for (place, byte) in config.info.file_name.iter_mut().take(63).zip(name.bytes()) {
+    config.info.flags = if attachment.direct_io { LOOP_DIRECT_IO } else { 0 };
+    config.info.offset = attachment.offset;
+    config.info.size_limit = attachment.size_limit;
+    for (place, byte) in config.info.file_name.iter_mut().take(63).zip(attachment.name.bytes()) {
         *place = byte;
     }
     call(device.as_raw_fd(), LOOP_CONFIGURE, (&raw const config) as libc::c_ulong).map(drop)

@@ -8,6 +8,7 @@ use crate::filesystem::Ext4Layer;
 use crate::mount::MountLayer;
 use crate::queue::QueueLayer;
 use crate::site::Site;
+use crate::throttle::ThrottleLayer;
 use crate::volume::{BlockLayer, DirectoryLayer, LoopLayer};
 
 /// One layer. Undoing is the journal's: a layer writes each step down before it does it, and the step knows how it is
@@ -38,6 +39,10 @@ pub(crate) fn layers_of(stack: &Stack) -> Result<Vec<Box<dyn Layer>>, StackError
     let on_device = match &stack.volume {
         Volume::Loop(volume) => {
             layers.push(Box::new(LoopLayer::new(volume)?));
+            // Before the filesystem is made, so that the group goes after the unmount and before the devices.
+            if let Some(throttle) = ThrottleLayer::of(volume) {
+                layers.push(Box::new(throttle));
+            }
             true
         }
         Volume::Block(volume) => {

@@ -15,6 +15,8 @@ pub(crate) struct Mounted {
     pub(crate) mount_id: u64,
     /// The device's number; major 0 for filesystems without one of their own (btrfs, overlay, tmpfs).
     pub(crate) number: DeviceNumber,
+    /// The part of the filesystem that is mounted.
+    pub(crate) root: PathBuf,
     pub(crate) target: PathBuf,
     /// Options of the mount point: `rw`, `noatime`.
     pub(crate) options: Vec<String>,
@@ -72,6 +74,7 @@ fn parse_line(line: &[u8]) -> Option<Mounted> {
     Some(Mounted {
         mount_id: text(0)?.parse().ok()?,
         number: parse_number(text(2)?)?,
+        root: unescape(fields.get(3)?),
         target: unescape(fields.get(4)?),
         options: options(5)?,
         filesystem: text(separator + 1)?.to_owned(),

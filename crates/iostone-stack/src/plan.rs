@@ -13,7 +13,7 @@ use crate::site::own_directory_name;
 /// One step as it would be typed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedStep {
-    /// The layer: volume, queue, filesystem, mount.
+    /// The layer: volume, throttle, queue, filesystem, mount.
     pub layer: String,
     /// The step: `losetup --find --direct-io=off ...`.
     pub text: String,
@@ -51,13 +51,30 @@ pub fn plan_steps(stack: &Stack, work_directory: &Path) -> Vec<PlannedStep> {
                     0,
                 );
             }
-            let direct = if volume.backing_io == BackingIo::Direct { "on" } else { "off" };
-            let text = format!("losetup --find --show --direct-io={direct} {image}");
-            plan.add("volume", text, Some("/dev/loopN".to_owned()), 0);
-            (
-                "/dev/loopN".to_owned(),
-                vec!["losetup --detach /dev/loopN".to_owned(), format!("rm -r {}", directory.display())],
-            )
+            let direct = if volume.effective_backing_io() == BackingIo::Direct { "on" } else { "off" };
+            let mut undo = vec![format!("rm -r {}", directory.display())];
+            let mut device = String::new();
+            let layers: &[&str] =
+                if volume.instance.is_some() { &["/dev/loopM", "/dev/loopN"] } else { &["/dev/loopN"] };
+            let mut below = image;
+            for node in layers {
+                let text = format!("losetup --find --show --direct-io={direct} {below}");
+                plan.add("volume", text, Some((*node).to_owned()), 0);
+                undo.insert(0, format!("losetup --detach {node}"));
+                (*node).clone_into(&mut device);
+                device.clone_into(&mut below);
+            }
+            if volume.is_throttled() {
+                plan.add("throttle", format!("make the control group {own}"), Some(own.clone()), 0);
+                let instance = volume.instance.unwrap_or_default();
+                for (node, limits) in [("/dev/loopN", volume.limits()), ("/dev/loopM", instance)] {
+                    if !limits.is_empty() {
+                        plan.add("throttle", format!("limit {node} in it: {limits}"), None, 0);
+                    }
+                }
+                undo.insert(0, format!("remove the control group {own}"));
+            }
+            (device, undo)
         }
         Volume::Block(volume) => {
             let device =
@@ -121,7 +138,7 @@ impl Plan {
 
 #[cfg(test)]
 mod tests {
-    use iostone_model::experiment::{Ext4, LoopVolume, Mount, Queue, WriteCache};
+    use iostone_model::experiment::{Ext4, Limits, LoopVolume, Mount, Queue, WriteCache};
     use iostone_model::units::Bytes;
 
     use super::*;
@@ -129,12 +146,7 @@ mod tests {
     #[test]
     fn the_steps_stand_in_order_with_their_bytes() {
         let stack = Stack {
-            volume: Volume::Loop(LoopVolume {
-                size: Bytes(64 << 20),
-                backing_io: BackingIo::Buffered,
-                directory: None,
-                fill: true,
-            }),
+            volume: Volume::Loop(LoopVolume::new(Bytes(64 << 20))),
             queue: Queue { write_cache: Some(WriteCache::WriteThrough) },
             filesystem: Filesystem::Ext4(Ext4::default()),
             mount: Mount { options: vec!["barrier=0".to_owned()] },
@@ -158,5 +170,37 @@ mod tests {
             ]
         );
         assert_eq!(steps.iter().map(|step| step.bytes).sum::<u64>(), 64 << 20);
+    }
+
+    #[test]
+    fn a_throttled_volume_stands_on_its_instance_and_is_limited_in_a_group() {
+        let rate = |megabytes: u64| Some(iostone_model::units::ByteRate(megabytes * 1_000_000));
+        let stack = Stack {
+            volume: Volume::Loop(LoopVolume {
+                throughput: rate(40),
+                write_iops: Some(100),
+                instance: Some(Limits { throughput: rate(60), ..Limits::default() }),
+                ..LoopVolume::new(Bytes(64 << 20))
+            }),
+            queue: Queue::default(),
+            filesystem: Filesystem::None,
+            mount: Mount::default(),
+        };
+        let steps = plan_steps(&stack, Path::new("/srv"));
+        let texts: Vec<&str> = steps.iter().skip(2).map(|step| step.text.as_str()).collect();
+        assert_eq!(
+            texts,
+            [
+                "losetup --find --show --direct-io=on /srv/iostone-TOKEN/volume.img",
+                "losetup --find --show --direct-io=on /dev/loopM",
+                "make the control group iostone-TOKEN",
+                "limit /dev/loopN in it: reads 40MB/s, writes 40MB/s and 100 IOPS",
+                "limit /dev/loopM in it: reads and writes 60MB/s each",
+                "remove the control group iostone-TOKEN",
+                "losetup --detach /dev/loopN",
+                "losetup --detach /dev/loopM",
+                "rm -r /srv/iostone-TOKEN",
+            ]
+        );
     }
 }

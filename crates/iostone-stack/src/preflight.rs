@@ -11,6 +11,7 @@ use crate::fill;
 use crate::guard::{self, Allowance};
 use crate::layer::layers_of;
 use crate::queue;
+use crate::throttle::ThrottleController;
 use crate::tool;
 use crate::volume::BlockLayer;
 
@@ -50,11 +51,19 @@ pub(crate) fn examine(
             let place = place.path;
             fill::check_room_for_image(place, volume.size.0)?;
             found.disk_bytes = volume.size.0;
-            let io = match volume.backing_io {
+            let io = match volume.effective_backing_io() {
                 BackingIo::Buffered => "buffered I/O",
                 BackingIo::Direct => "direct I/O",
             };
             found.notes.push(format!("backing file on {}, {io}", describe_filesystem(place)?));
+            if volume.is_throttled() {
+                let controller = ThrottleController::find()?;
+                found.notes.push(format!(
+                    "limited by {} in `{}`",
+                    controller.version.in_words(),
+                    controller.parent.display()
+                ));
+            }
         }
         Volume::Block(volume) => {
             require_root("a `block` volume")?;

@@ -16,6 +16,7 @@ use crate::preflight::{self, Preflight};
 use crate::registry::Registry;
 use crate::site::Site;
 use crate::step::{Scope, Step};
+use crate::throttle::Confinement;
 use crate::undo;
 
 /// The environment variable by which processes of a session are known; its value is the session's token.
@@ -194,6 +195,16 @@ impl Session {
         Ok(checks)
     }
 
+    /// Moves this process, with all its threads and whatever it starts from now on, under the limits of the stack's
+    /// volumes, until the answer is dropped or told to leave; none if the stack has no limits.
+    ///
+    /// # Errors
+    /// [`StackError::Io`] when the kernel does not let it in, [`StackError::NotApplied`] when it is not there then.
+    pub fn confine(&self) -> Result<Option<Confinement>, StackError> {
+        let site = self.site.as_ref().ok_or_else(ended)?;
+        site.throttle.as_ref().map(Confinement::enter).transpose()
+    }
+
     /// Takes the stack away, down to the image, which the next trial fills again. Processes of the session that still
     /// run are ended first. Harmless when nothing stands.
     ///
@@ -288,6 +299,12 @@ fn devices_of(site: &Site) -> Result<Vec<StackDevice>, StackError> {
     let mut devices = Vec::new();
     if let Some(device) = &site.device {
         devices.push(StackDevice { name: device.name.clone(), number: device.number, role: Role::Stack });
+        let instance = site.instance.as_ref().map(|instance| StackDevice {
+            name: instance.name.clone(),
+            number: instance.number,
+            role: Role::Below,
+        });
+        devices.extend(instance);
         devices.extend(disks_under_device(device));
     }
     if let Some(path) = &site.stands_on {

@@ -12,6 +12,7 @@ use crate::device::{BlockDevice, DeviceNumber};
 use crate::error::StackError;
 use crate::journal::{Journal, sync_directory};
 use crate::step::{FileIdentity, Scope, Step};
+use crate::throttle::ThrottleGroup;
 
 /// The image file that is kept from trial to trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,6 +41,10 @@ pub(crate) struct Site {
     pub(crate) trial: u32,
     pub(crate) seed: u64,
     pub(crate) device: Option<BlockDevice>,
+    /// The device between the volume and its file, whose limits the volumes on it share.
+    pub(crate) instance: Option<BlockDevice>,
+    /// The control group with the limits.
+    pub(crate) throttle: Option<ThrottleGroup>,
     /// UUID of the filesystem that we made on the device.
     pub(crate) filesystem_uuid: Option<String>,
     pub(crate) filesystem_kind: Option<&'static str>,
@@ -68,6 +73,8 @@ impl Site {
             trial: 0,
             seed: 0,
             device: None,
+            instance: None,
+            throttle: None,
             filesystem_uuid: None,
             filesystem_kind: None,
             directory: None,
@@ -80,6 +87,8 @@ impl Site {
     /// Forgets what the layers of the last trial made; for use once it is undone.
     pub(crate) fn clear(&mut self) {
         self.device = None;
+        self.instance = None;
+        self.throttle = None;
         self.filesystem_uuid = None;
         self.filesystem_kind = None;
         self.directory = None;

@@ -29,6 +29,10 @@ pub(crate) enum Step {
     Mkfs { device: PathBuf, size_bytes: u64, uuid: String },
     /// A mount of a device of ours.
     Mount { target: PathBuf, number: (u32, u32) },
+    /// Version 2 of control groups: a group that was told to hand the `io` controller down to its children.
+    HandDown { group: PathBuf },
+    /// A control group with limits on our devices; its name holds the token. Who is in it came from `home`.
+    ControlGroup { path: PathBuf, home: PathBuf },
     /// Processes that carry the environment variable.
     Processes { variable: String, value: String },
 }
@@ -50,7 +54,11 @@ impl Step {
             Self::Directory { path, .. } | Self::Image { path } => path,
             Self::Loop { backing, .. } => backing,
             Self::Mount { target, .. } => target,
-            Self::Queue { .. } | Self::Mkfs { .. } | Self::Processes { .. } => return,
+            Self::Queue { .. }
+            | Self::Mkfs { .. }
+            | Self::HandDown { .. }
+            | Self::ControlGroup { .. }
+            | Self::Processes { .. } => return,
         };
         if let Ok(rest) = path.strip_prefix(from) {
             // Joining an empty rest would leave a slash at the end.
@@ -67,6 +75,8 @@ impl Step {
             Self::Queue { name, setting, old, .. } => format!("`{setting}` of `{name}` (was `{old}`)"),
             Self::Mkfs { device, uuid, .. } => format!("filesystem {uuid} on `{}`", device.display()),
             Self::Mount { target, .. } => format!("mount `{}`", target.display()),
+            Self::HandDown { group } => format!("controller `io` handed down by `{}`", group.display()),
+            Self::ControlGroup { path, .. } => format!("control group `{}`", path.display()),
             Self::Processes { variable, value } => format!("processes with `{variable}={value}`"),
         }
     }

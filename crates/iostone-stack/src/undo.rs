@@ -1,5 +1,6 @@
 //! Taking steps back: each by the facts that the machine shows now, and each harmless when there is nothing to do.
 
+mod control_group;
 mod directory;
 mod loop_device;
 mod mounted;
@@ -15,6 +16,7 @@ use crate::journal::Journal;
 use crate::queue;
 use crate::site::own_directory_name;
 use crate::step::{Scope, Step};
+use crate::throttle;
 
 pub(crate) use processes::adopt_orphans;
 
@@ -140,7 +142,7 @@ fn undo_step(journal: &mut Journal, number: usize) -> Result<Did, UndoFailure> {
             directory::remove_if_empty(path, entry.made).map(Did::from)
         }
         Step::Image { path } => loop_device::remove_image(path, entry.made, &token),
-        // Loop devices, mounts and queue settings do not outlive the boot in which they were made.
+        // Loop devices, mounts, queue settings and control groups do not outlive the boot in which they were made.
         Step::Loop { backing, identity } if same_boot => {
             loop_device::detach(backing, *identity, &token).map(Did::from)
         }
@@ -154,7 +156,15 @@ fn undo_step(journal: &mut Journal, number: usize) -> Result<Did, UndoFailure> {
             let end_ours = journal.owner.is_this_process();
             mounted::unmount(target, *device, &token, end_ours).map(Did::from)
         }
-        Step::Loop { .. } | Step::Queue { .. } | Step::Mount { .. } => Ok(Did::Nothing),
+        Step::HandDown { group } if same_boot => throttle::stop_handing_down(group).map(Did::from),
+        Step::ControlGroup { path, home } if same_boot => {
+            control_group::remove(path, home, &token).map(Did::from)
+        }
+        Step::Loop { .. }
+        | Step::Queue { .. }
+        | Step::Mount { .. }
+        | Step::HandDown { .. }
+        | Step::ControlGroup { .. } => Ok(Did::Nothing),
         Step::Mkfs { device, size_bytes, uuid } => {
             let target = journal.entries.iter().skip(number).find_map(|entry| match &entry.step {
                 Step::Mount { target, .. } => Some(target.as_path()),

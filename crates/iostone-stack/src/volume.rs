@@ -2,8 +2,10 @@
 
 mod block;
 mod directory;
+mod loop_devices;
 mod loopback;
 
 pub(crate) use block::BlockLayer;
 pub(crate) use directory::DirectoryLayer;
-pub(crate) use loopback::{LoopLayer, attached_loops, is_of_file, loops_over, open_attached};
+pub(crate) use loop_devices::{attached_loops, is_of_file, loops_over, open_attached};
+pub(crate) use loopback::LoopLayer;

@@ -83,7 +83,7 @@ fn the_filled_image_has_no_holes_and_is_not_in_memory_and_direct_io_reads_back()
     let machine = Machine::new();
     let mut stack = loop_stack(32 * MIB, &["barrier=1"]);
     let Volume::Loop(volume) = &mut stack.volume else { unreachable!() };
-    volume.backing_io = BackingIo::Direct;
+    volume.backing_io = Some(BackingIo::Direct);
     let mut session = machine.session();
     let applied = session.apply(&stack, 1, 7).unwrap();
     assert!(applied.checks.iter().any(|check| check.read_back == "dio 1"));

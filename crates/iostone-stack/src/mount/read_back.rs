@@ -116,6 +116,7 @@ mod tests {
         Mounted {
             mount_id: 1,
             number: (7, 0),
+            root: PathBuf::from("/"),
             target: PathBuf::from("/x"),
             options: split(options),
             filesystem: "ext4".to_owned(),

@@ -18,7 +18,7 @@ pub(super) fn detach(backing: &Path, identity: FileIdentity, token: &str) -> Res
     let unclear = |error: StackError| failure(backing, error.to_string(), "losetup --all");
     let mut did = false;
     for attempt in 0.. {
-        let found = loops_over(identity, token).map_err(unclear)?;
+        let found = loops_over(backing, identity, token).map_err(unclear)?;
         if found.is_empty() {
             return Ok(did);
         }

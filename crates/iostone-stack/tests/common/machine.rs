@@ -236,7 +236,6 @@ pub(crate) fn ext4_on(volume: Volume, options: &[&str]) -> Stack {
 
 /// ext4 on a filled loop device, mounted with options.
 pub(crate) fn loop_stack(size_bytes: u64, options: &[&str]) -> Stack {
-    let volume =
-        LoopVolume { size: Bytes(size_bytes), backing_io: BackingIo::Buffered, directory: None, fill: true };
+    let volume = LoopVolume { backing_io: Some(BackingIo::Buffered), ..LoopVolume::new(Bytes(size_bytes)) };
     ext4_on(Volume::Loop(volume), options)
 }

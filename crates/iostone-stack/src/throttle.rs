@@ -1,0 +1,155 @@
+//! Limits on devices, enforced by the kernel on one control group for each trial, version 1 or 2.
+//!
+//! The loop driver charges whoever sent a request, at every level of loop over loop, so one group with limits on the
+//! volumes and on the instance below them is the whole model. Version 1 has no hierarchy of limits: a child of the
+//! group would have each limit to itself, so that all processes of a trial stand in this one group.
+
+mod confinement;
+mod controller;
+mod layer;
+mod v1;
+mod v2;
+
+use std::path::{Path, PathBuf};
+
+use iostone_model::experiment::Limits;
+use iostone_model::units::ByteRate;
+use serde::{Deserialize, Serialize};
+
+use crate::device::DeviceNumber;
+use crate::error::StackError;
+
+pub use confinement::Confinement;
+pub(crate) use confinement::go_home;
+pub use controller::ThrottleController;
+pub(crate) use layer::ThrottleLayer;
+pub(crate) use v2::stop_handing_down;
+
+/// The two interfaces of control groups, of which a controller is in one at a time (cgroups(7)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum CgroupVersion {
+    /// `blkio`, Documentation/admin-guide/cgroup-v1/blkio-controller.rst.
+    One,
+    /// `io`, Documentation/admin-guide/cgroup-v2.rst.
+    Two,
+}
+
+impl CgroupVersion {
+    /// The controller with its version: "cgroup v1 blkio".
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::One => "cgroup v1 blkio",
+            Self::Two => "cgroup v2 io",
+        }
+    }
+}
+
+/// The limits of one device in a group, as the kernel takes and gives them; none is no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Caps {
+    /// Bytes a second.
+    pub(crate) read_bps: Option<u64>,
+    pub(crate) write_bps: Option<u64>,
+    /// Requests a second.
+    pub(crate) read_iops: Option<u64>,
+    pub(crate) write_iops: Option<u64>,
+}
+
+impl From<&Limits> for Caps {
+    fn from(limits: &Limits) -> Self {
+        let (reads, writes) = (limits.reads(), limits.writes());
+        Self {
+            read_bps: reads.throughput.map(|rate| rate.0),
+            write_bps: writes.throughput.map(|rate| rate.0),
+            read_iops: reads.iops.map(u64::from),
+            write_iops: writes.iops.map(u64::from),
+        }
+    }
+}
+
+impl Caps {
+    /// Each limit in words, and whether there is one: "reads 40MB/s", "writes not limited in IOPS".
+    fn in_words(&self) -> [(String, bool); 4] {
+        let bps = |what: &str, cap: Option<u64>| {
+            let text = cap.map_or("not limited in bytes".to_owned(), |cap| ByteRate(cap).to_string());
+            (format!("{what} {text}"), cap.is_some())
+        };
+        let iops = |what: &str, cap: Option<u64>| {
+            let text = cap.map_or("not limited in IOPS".to_owned(), |cap| format!("{cap} IOPS"));
+            (format!("{what} {text}"), cap.is_some())
+        };
+        [
+            bps("reads", self.read_bps),
+            bps("writes", self.write_bps),
+            iops("reads", self.read_iops),
+            iops("writes", self.write_iops),
+        ]
+    }
+}
+
+/// A device and its limits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DeviceLimits {
+    /// Kernel name, for people.
+    pub(crate) name: String,
+    pub(crate) number: DeviceNumber,
+    pub(crate) limits: Limits,
+}
+
+impl DeviceLimits {
+    fn caps(&self) -> Caps {
+        Caps::from(&self.limits)
+    }
+}
+
+/// The group of a trial with what is limited in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct ThrottleGroup {
+    pub(crate) version: CgroupVersion,
+    pub(crate) path: PathBuf,
+    /// The group that this process came from, and goes back to.
+    pub(crate) home: PathBuf,
+    pub(crate) devices: Vec<DeviceLimits>,
+}
+
+impl ThrottleGroup {
+    /// Puts the limits of every device on the group.
+    ///
+    /// # Errors
+    /// [`StackError::NotApplied`] for a limit that the kernel refuses.
+    fn write_limits(&self) -> Result<(), StackError> {
+        for device in &self.devices {
+            match self.version {
+                CgroupVersion::One => v1::write(&self.path, device)?,
+                CgroupVersion::Two => v2::write(&self.path, device)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// The limits of a device as the kernel has them, and the file or files that say so.
+    fn read_limits(&self, number: DeviceNumber) -> Result<(Caps, String), StackError> {
+        match self.version {
+            CgroupVersion::One => v1::read(&self.path, number),
+            CgroupVersion::Two => v2::read(&self.path, number),
+        }
+    }
+}
+
+/// What the kernel answered to a limit that it did not take.
+fn refused(asked: String, file: &Path, error: &std::io::Error) -> StackError {
+    let read_back = match error.raw_os_error() {
+        Some(libc::ENODEV) => format!("{error}: limits are for whole disks, not for partitions"),
+        _ => error.to_string(),
+    };
+    StackError::NotApplied { layer: "throttle", asked, read_back, from: file.display().to_string() }
+}
+
+/// Writes one line into a file of a group; those files take a whole setting in one write.
+fn write_line(file: &Path, line: &str) -> std::io::Result<()> {
+    use std::io::Write;
+    std::fs::OpenOptions::new().write(true).open(file)?.write_all(line.as_bytes())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,108 @@
+//! Several volumes over one instance in one group, on real devices: each is held to its own limits, and all together to
+//! the instance's.
+
+#[path = "../../tests/common/load.rs"]
+mod load;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use iostone_model::experiment::Limits;
+use iostone_model::units::ByteRate;
+
+use super::{Confinement, DeviceLimits, ThrottleController, ThrottleGroup};
+use crate::device::BlockDevice;
+use load::Load;
+
+const VOLUME_BYTES: u64 = 32 << 20;
+
+/// A loop device of the test's own, detached when dropped.
+struct TestLoop(PathBuf);
+
+impl TestLoop {
+    fn new(below: &Path, offset: u64) -> Self {
+        let output = Command::new("losetup")
+            .args(["--find", "--show", "--direct-io=on"])
+            .args([format!("--offset={offset}"), format!("--sizelimit={}", 2 * VOLUME_BYTES - offset)])
+            .arg(below)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Self(PathBuf::from(String::from_utf8(output.stdout).unwrap().trim()))
+    }
+
+    fn limited(&self, megabytes: u64) -> DeviceLimits {
+        let device = BlockDevice::at(&self.0).unwrap().unwrap();
+        let throughput = Some(ByteRate(megabytes * 1_000_000));
+        DeviceLimits {
+            name: device.name,
+            number: device.number,
+            limits: Limits { throughput, ..Limits::default() },
+        }
+    }
+
+    fn load(&self, writes: bool) -> Load {
+        Load { path: self.0.clone(), writes, block_bytes: 64 << 10, threads: 4, span_bytes: VOLUME_BYTES }
+    }
+}
+
+impl Drop for TestLoop {
+    fn drop(&mut self) {
+        let _ = Command::new("losetup").arg("--detach").arg(&self.0).status();
+    }
+}
+
+/// A group of the test's own, removed when dropped; whoever is in it has left by then.
+struct TestGroup(PathBuf);
+
+impl Drop for TestGroup {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn two_volumes_share_what_their_instance_carries() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("two_volumes_share_what_their_instance_carries skipped: needs root");
+        return;
+    }
+    let controller = match ThrottleController::find() {
+        Ok(found) if !found.must_be_handed_down => found,
+        other => {
+            eprintln!("two_volumes_share_what_their_instance_carries skipped: {other:?}");
+            return;
+        }
+    };
+    let directory = tempfile::tempdir_in("/var/tmp").unwrap();
+    let image = directory.path().join("image");
+    fs::write(&image, vec![0x5a; 64 << 20]).unwrap();
+    fs::File::open(&image).unwrap().sync_all().unwrap();
+    let instance = TestLoop::new(&image, 0);
+    let volumes = [TestLoop::new(&instance.0, VOLUME_BYTES), TestLoop::new(&instance.0, 0)];
+    let path = controller.parent.join(format!("iostone-unit-{}", std::process::id()));
+    fs::create_dir(&path).unwrap();
+    let made = TestGroup(path.clone());
+    let group = ThrottleGroup {
+        version: controller.version,
+        path,
+        home: controller.home,
+        devices: vec![volumes[0].limited(15), volumes[1].limited(40), instance.limited(20)],
+    };
+    group.write_limits().unwrap();
+    for device in &group.devices {
+        assert_eq!(group.read_limits(device.number).unwrap().0, device.caps());
+    }
+    let confinement = Confinement::enter(&group).unwrap();
+    let run = |loads: &[Load]| load::run(loads, Duration::from_millis(500), Duration::from_secs(3));
+    let together = run(&[volumes[0].load(true), volumes[1].load(true)]);
+    let alone = run(&[volumes[0].load(false)]);
+    confinement.leave().unwrap();
+    drop(made);
+    let sum = together[0].bytes + together[1].bytes;
+    assert!((sum / 20e6 - 1.0).abs() < 0.05, "together {together:?}");
+    assert!((alone[0].bytes / 15e6 - 1.0).abs() < 0.05, "alone {alone:?}");
+    assert!(!group.path.exists());
+}

@@ -1,0 +1,96 @@
+//! Removing our control group: whoever is still in it is moved back to where this process came from.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{ATTEMPTS, PAUSE, failure, is_absent};
+use crate::error::UndoFailure;
+use crate::site::own_directory_name;
+use crate::throttle::go_home;
+use crate::tool::quote;
+
+/// Workloads may have made groups within ours, but hardly a forest.
+const DEPTH_MAX: usize = 16;
+
+/// Removes the group of the session with that token, and the groups within it.
+pub(super) fn remove(path: &Path, home: &Path, token: &str) -> Result<bool, UndoFailure> {
+    if !path.ends_with(own_directory_name(token)) {
+        return Err(failure(
+            path,
+            "its name does not hold the session's token, so it was left alone",
+            format!("rmdir {}", quote(path.as_os_str())),
+        ));
+    }
+    // A process that was just killed stays in the group until the kernel has taken it apart.
+    let mut last = None;
+    for attempt in 0..ATTEMPTS {
+        if attempt > 0 {
+            std::thread::sleep(PAUSE);
+        }
+        match remove_tree(path, home, 0) {
+            Ok(()) => return Ok(true),
+            Err(error) if is_absent(&error) => return Ok(last.is_some()),
+            Err(error) => last = Some(error),
+        }
+    }
+    let reason = last.map(|error| error.to_string()).unwrap_or_default();
+    let inside = processes(path).join(", ");
+    if inside.is_empty() {
+        return Err(failure(path, reason, format!("rmdir {}", quote(path.as_os_str()))));
+    }
+    Err(failure(
+        path,
+        format!("{reason}: process {inside} is in it and cannot be moved to `{}`", home.display()),
+        format!("cat {}", quote(path.join("cgroup.procs").as_os_str())),
+    ))
+}
+
+/// From the leaves up, because a group with children cannot be removed.
+fn remove_tree(group: &Path, home: &Path, depth: usize) -> std::io::Result<()> {
+    let children: Vec<PathBuf> = fs::read_dir(group)?
+        .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .map(|entry| entry.path())
+        .collect();
+    if depth < DEPTH_MAX {
+        for child in children {
+            remove_tree(&child, home, depth + 1)?;
+        }
+    }
+    for process in processes(group) {
+        // What cannot be moved shows when the group is removed.
+        let _ = go_home(&process, group, home);
+    }
+    fs::remove_dir(group)
+}
+
+fn processes(group: &Path) -> Vec<String> {
+    let text = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
+    text.lines().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_of_another_token_is_left_alone_and_one_that_is_gone_is_no_failure() {
+        let directory = tempfile::tempdir().unwrap();
+        let group = directory.path().join("iostone-other");
+        fs::create_dir(&group).unwrap();
+        assert!(remove(&group, directory.path(), "t").is_err());
+        assert!(group.exists());
+        assert!(!remove(&directory.path().join("iostone-t"), directory.path(), "t").unwrap());
+        assert!(remove(&group, directory.path(), "other").unwrap());
+        assert!(!group.exists());
+    }
+
+    #[test]
+    fn groups_that_a_workload_made_within_ours_go_too() {
+        let directory = tempfile::tempdir().unwrap();
+        let group = directory.path().join("iostone-t");
+        fs::create_dir_all(group.join("a/b")).unwrap();
+        assert!(remove(&group, directory.path(), "t").unwrap());
+        assert!(!group.exists());
+    }
+}

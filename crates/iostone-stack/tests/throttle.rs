@@ -1,0 +1,277 @@
+//! Limits on a real volume: they hold, they are read back, and nothing of them is left. Caps are asserted, raw speed
+//! never is.
+
+#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "this is test code, and skipped tests say so")]
+
+#[path = "common/load.rs"]
+mod load;
+#[path = "common/machine.rs"]
+mod machine;
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use iostone_model::experiment::{Filesystem, Limits, LoopVolume, Mount, Queue, Stack, Volume};
+use iostone_model::units::{ByteRate, Bytes};
+use iostone_stack::{
+    JournalOutcome, Registry, Role, Session, SessionOptions, StackError, ThrottleController,
+};
+use load::Load;
+use machine::{MIB, Machine, needs_root};
+
+/// A process is in one group at a time, so that tests of this one process take turns.
+fn take_turns() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// True, with a word about it, where limits cannot be set.
+fn needs_limits(test: &str) -> bool {
+    if needs_root(test) {
+        return true;
+    }
+    if let Err(error) = ThrottleController::find() {
+        eprintln!("{test} skipped: {error}");
+        return true;
+    }
+    false
+}
+
+fn bare(volume: LoopVolume) -> Stack {
+    Stack {
+        volume: Volume::Loop(volume),
+        queue: Queue::default(),
+        filesystem: Filesystem::None,
+        mount: Mount::default(),
+    }
+}
+
+/// A device with 16 MB/s for reads and 400 writes a second.
+fn mixed() -> LoopVolume {
+    LoopVolume {
+        read_throughput: Some(ByteRate(16_000_000)),
+        write_iops: Some(400),
+        ..LoopVolume::new(Bytes(64 * MIB))
+    }
+}
+
+fn groups_of_tests() -> Vec<PathBuf> {
+    let parent = ThrottleController::find().unwrap().parent;
+    std::fs::read_dir(parent)
+        .unwrap()
+        .flatten()
+        .map(|entry| entry.path())
+        .filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("iostone-test-"))
+        .collect()
+}
+
+/// A process that ends with the test.
+struct Sleeper(Child);
+
+impl Drop for Sleeper {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn within(measured: f64, limit: f64, tolerance: f64) -> bool {
+    (measured / limit - 1.0).abs() <= tolerance
+}
+
+#[test]
+fn limits_hold_in_bytes_and_in_requests_for_each_direction_apart() {
+    if needs_limits("limits_hold_in_bytes_and_in_requests_for_each_direction_apart") {
+        return;
+    }
+    let _turn = take_turns();
+    let machine = Machine::new();
+    let mut session = machine.session();
+    let stack = bare(mixed());
+    let preflight = Session::preflight(&stack, false, &machine.work()).unwrap();
+    assert!(preflight.notes.iter().any(|note| note.starts_with("limited by cgroup v")), "{preflight:?}");
+    let applied = session.apply(&stack, 1, 7).unwrap();
+    let device = applied.target.device.clone().unwrap();
+    let name = applied.devices[0].name.clone();
+    let read_back: Vec<_> = applied
+        .checks
+        .iter()
+        .filter(|check| check.layer == "throttle")
+        .map(|check| &check.read_back)
+        .collect();
+    assert_eq!(read_back, [&format!("{name} reads 16MB/s"), &format!("{name} writes 400 IOPS")]);
+    assert!(applied.notes.iter().any(|note| note.contains("direct I/O")), "{:?}", applied.notes);
+
+    let reads = Load { path: device, writes: false, block_bytes: 64 << 10, threads: 4, span_bytes: 64 * MIB };
+    let writes = Load { writes: true, block_bytes: 4 << 10, ..reads.clone() };
+    let confinement = session.confine().unwrap().expect("the stack has limits");
+    let rates = load::run(&[reads, writes], Duration::from_secs(1), Duration::from_secs(10));
+    confinement.leave().unwrap();
+    assert!(within(rates[0].bytes, 16e6, 0.03), "{rates:?}");
+    assert!(within(rates[1].requests, 400.0, 0.03), "{rates:?}");
+
+    assert_eq!(session.verify().unwrap(), applied.checks);
+    assert_eq!(groups_of_tests().len(), 1);
+    session.undo().unwrap();
+    assert!(groups_of_tests().is_empty());
+    session.finish().unwrap();
+    machine.assert_clean();
+}
+
+#[test]
+fn an_instance_binds_a_volume_that_may_do_more() {
+    if needs_limits("an_instance_binds_a_volume_that_may_do_more") {
+        return;
+    }
+    let _turn = take_turns();
+    let machine = Machine::new();
+    let mut session = machine.session();
+    let volume = LoopVolume {
+        throughput: Some(ByteRate(64_000_000)),
+        instance: Some(Limits { throughput: Some(ByteRate(16_000_000)), ..Limits::default() }),
+        ..LoopVolume::new(Bytes(64 * MIB))
+    };
+    let applied = session.apply(&bare(volume), 1, 7).unwrap();
+    assert_eq!(machine::loops_under(machine.path()), 1, "the volume's device stands on the instance's");
+    assert_eq!((applied.devices[0].role, applied.devices[1].role), (Role::Stack, Role::Below));
+    let limited = |index: usize| format!("{} limited by cgroup v", applied.devices[index].name);
+    assert!((0..2).all(|index| applied.notes.iter().any(|note| note.starts_with(&limited(index)))));
+    let path = applied.target.device.clone().unwrap();
+    let load = Load { path, writes: true, block_bytes: 64 << 10, threads: 4, span_bytes: 64 * MIB };
+    let confinement = session.confine().unwrap().unwrap();
+    let rates = load::run(&[load], Duration::from_secs(1), Duration::from_secs(3));
+    drop(confinement);
+    assert!(within(rates[0].bytes, 16e6, 0.05), "{rates:?}");
+    session.finish().unwrap();
+    assert!(groups_of_tests().is_empty());
+    machine.assert_clean();
+}
+
+#[test]
+fn a_limit_that_somebody_changes_during_the_trial_is_noticed() {
+    if needs_limits("a_limit_that_somebody_changes_during_the_trial_is_noticed") {
+        return;
+    }
+    let _turn = take_turns();
+    let machine = Machine::new();
+    let mut session = machine.session();
+    let applied = session.apply(&bare(mixed()), 1, 7).unwrap();
+    let (major, minor) = applied.devices[0].number;
+    let check = applied.checks.iter().find(|check| check.layer == "throttle").unwrap();
+    let group = Path::new(&check.from).parent().unwrap();
+    let (file, line) = if group.join("io.max").exists() {
+        ("io.max", format!("{major}:{minor} rbps=1000"))
+    } else {
+        ("blkio.throttle.read_bps_device", format!("{major}:{minor} 1000"))
+    };
+    std::fs::write(group.join(file), line).unwrap();
+    let error = session.verify().unwrap_err();
+    assert!(
+        matches!(&error, StackError::NotApplied { layer: "throttle", read_back, .. } if read_back.ends_with("reads 1kB/s")),
+        "{error}"
+    );
+    session.finish().unwrap();
+    machine.assert_clean();
+}
+
+#[test]
+fn a_process_left_in_the_group_goes_home_and_a_group_within_it_goes_too() {
+    if needs_limits("a_process_left_in_the_group_goes_home_and_a_group_within_it_goes_too") {
+        return;
+    }
+    let _turn = take_turns();
+    let machine = Machine::new();
+    let mut session = machine.session();
+    session.apply(&bare(mixed()), 1, 7).unwrap();
+    let group = groups_of_tests().remove(0);
+    let confinement = session.confine().unwrap().unwrap();
+    let child = Sleeper(Command::new("sleep").arg("60").stdout(Stdio::null()).spawn().unwrap());
+    let groups = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/cgroup")).unwrap();
+    assert!(groups(child.0.id()).contains("iostone-test-"));
+    std::fs::create_dir(group.join("inner")).unwrap();
+    // Neither the child nor this process leaves before the stack is undone.
+    session.undo().unwrap();
+    assert!(!groups(child.0.id()).contains("iostone-test-"));
+    assert!(!groups(std::process::id()).contains("iostone-test-"));
+    confinement.leave().unwrap();
+    drop(child);
+    session.finish().unwrap();
+    assert!(groups_of_tests().is_empty());
+    machine.assert_clean();
+}
+
+/// Tells the child, which is this very program, where to work.
+const CHILD_VARIABLE: &str = "IOSTONE_STACK_THROTTLE_CHILD";
+
+/// Not a test of its own: the session that the next one kills while it is held to limits.
+#[test]
+#[ignore = "run by the test that kills it"]
+fn child_session() {
+    let Some(place) = std::env::var_os(CHILD_VARIABLE).map(PathBuf::from) else { return };
+    let registry = Registry::at(&place.join("state")).unwrap();
+    let options = SessionOptions {
+        run_token: "test-killed".to_owned(),
+        run_directory: place.join("run"),
+        work_directory: place.join("run/work"),
+        ..SessionOptions::default()
+    };
+    let mut session = Session::begin(&registry, options).unwrap();
+    let instance = Some(Limits { iops: Some(50), ..Limits::default() });
+    let stack = bare(LoopVolume { instance, ..mixed() });
+    let path = session.apply(&stack, 1, 7).unwrap().target.device.unwrap();
+    let _confinement = session.confine().unwrap().unwrap();
+    let load = Load { path, writes: true, block_bytes: 4 << 10, threads: 8, span_bytes: 64 * MIB };
+    load::run(&[load], Duration::ZERO, Duration::from_mins(10));
+}
+
+#[test]
+fn a_kill_under_limits_leaves_nothing_after_cleanup() {
+    if needs_limits("a_kill_under_limits_leaves_nothing_after_cleanup") {
+        return;
+    }
+    let _turn = take_turns();
+    let machine = Machine::new();
+    let child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child_session", "--ignored"])
+        .env(CHILD_VARIABLE, machine.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut child = Sleeper(child);
+    let inside = || {
+        let groups = groups_of_tests();
+        groups.iter().any(|group| {
+            std::fs::read_to_string(group.join("cgroup.procs")).is_ok_and(|text| !text.trim().is_empty())
+        })
+    };
+    while !inside() {
+        assert!(child.0.try_wait().unwrap().is_none(), "the child ended by itself");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    // With requests queued behind the limits of both devices.
+    std::thread::sleep(Duration::from_millis(300));
+    drop(child);
+    let report = machine.registry.cleanup().unwrap();
+    assert!(report.is_clean(), "{report:?}");
+    let JournalOutcome::Undone { undone, .. } = &report.journals[0].1 else { panic!("{report:?}") };
+    let count = |word: &str| undone.iter().filter(|undone| undone.starts_with(word)).count();
+    assert_eq!((count("control group"), count("loop device")), (1, 2), "{undone:?}");
+    assert!(groups_of_tests().is_empty());
+    machine.assert_clean();
+}
+
+#[test]
+fn a_stack_without_limits_confines_nobody() {
+    if needs_root("a_stack_without_limits_confines_nobody") {
+        return;
+    }
+    let machine = Machine::new();
+    let mut session = machine.session();
+    session.apply(&bare(LoopVolume::new(Bytes(16 * MIB))), 1, 7).unwrap();
+    assert!(session.confine().unwrap().is_none());
+    session.finish().unwrap();
+    machine.assert_clean();
+}
