@@ -1,0 +1,61 @@
+//! The reference page of all options, written from the table.
+
+use std::fmt::Write;
+
+use crate::table::{FioOption, Treatment, groups, options};
+use crate::values::foreign_engines;
+
+const HEAD: &str = "\
+# fio's options
+
+`iostone io` reads fio's job files and takes fio's options as flags. This page lists every option of fio's manual and
+says what iostone does with it. It is written from the table that the program reads by; a test holds the two together.
+
+- **honoured**: it shapes the work.
+- **no effect**: it changes nothing about the work, for the reason given. Its value is still checked.
+- **refused**: an error that names file, line and column. With `--lenient` it is dropped and named in a list instead.
+  Values in brackets ask for nothing and are let through.
+
+An option that fio does not know is always an error. An option that belongs to some engines is unknown under others, as
+in fio.
+";
+
+/// The page `docs/reference/fio-options.md`.
+pub fn write_reference() -> String {
+    let mut page = String::from(HEAD);
+    let count = |wanted: fn(&Treatment) -> bool| options().filter(|option| wanted(&option.treatment)).count();
+    let honoured = count(|treatment| matches!(treatment, Treatment::Honoured));
+    let without = count(|treatment| matches!(treatment, Treatment::NoEffect { .. }));
+    let refused = count(|treatment| matches!(treatment, Treatment::Refused { .. }));
+    // Writing to a string does not fail.
+    let _ =
+        writeln!(page, "\n{honoured} options are honoured, {without} have no effect, {refused} are refused.");
+    for group in groups() {
+        let _ = writeln!(page, "\n## {}\n\n| option | value | iostone |\n|---|---|---|", group.title);
+        for option in group.options {
+            let _ = writeln!(page, "| {} | {} | {} |", names(option), option.kind.name(), treatment(option));
+        }
+    }
+    let _ = writeln!(page, "\n## Engines that are refused\n\n| `ioengine` | why |\n|---|---|");
+    for engine in foreign_engines() {
+        let _ = writeln!(page, "| `{}` | {} |", engine.name, engine.why);
+    }
+    page
+}
+
+fn names(option: &FioOption) -> String {
+    option.names().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
+}
+
+fn treatment(option: &FioOption) -> String {
+    let mut text = match option.treatment {
+        Treatment::Honoured => "honoured".to_owned(),
+        Treatment::NoEffect { why } => format!("no effect: {why}"),
+        Treatment::Refused { why, harmless: [] } => format!("refused: {why}"),
+        Treatment::Refused { why, harmless } => format!("refused: {why} [`{}`]", harmless.join("`, `")),
+    };
+    if !option.engines.is_empty() {
+        let _ = write!(text, " ({})", option.engines.join(", "));
+    }
+    text
+}

@@ -1,0 +1,153 @@
+//! The table's part on fio's built-in profiles and on engines whose work iostone does not do.
+
+use crate::table::Kind::{self, Bool, Flag, Int, Str, Time};
+use crate::table::{FioOption, Group, no_effect, refused};
+
+const PROFILE: &str = "fio's built-in profiles are not offered; write the jobs out";
+
+pub(super) const PROFILES: Group = Group {
+    title: "Profiles",
+    options: &[
+        refused("profile", Str, &[], PROFILE),
+        refused("device-names", Str, &[], PROFILE),
+        refused("load", Int, &[], PROFILE),
+        refused("test-duration", Time, &[], PROFILE),
+        refused("threads-per-queue", Int, &[], PROFILE),
+        refused("read-req-num-512-blocks", Int, &[], PROFILE),
+        refused("large-block-op-kbytes", Int, &[], PROFILE),
+        refused("prep", Flag, &[], PROFILE),
+        refused("block", Int, &[], "it belongs to the profile `tiobench`; the block size is `bs`"),
+        refused("numruns", Int, &[], "it belongs to the profile `tiobench`; repeats are `loops`"),
+        refused("dir", Str, &[], "it belongs to the profile `tiobench`; the place of files is `directory`"),
+        no_effect(
+            "threads",
+            Int,
+            "it belongs to the profile `tiobench` and means nothing to fio in a job (see `thread`, `numjobs`)",
+        )
+        .checked(|_, v| v.count(0, u32::MAX).map(drop)),
+    ],
+};
+
+const fn foreign(name: &'static str, kind: Kind, engines: &'static [&'static str]) -> FioOption {
+    refused(name, kind, &[], "its engine is not one whose work iostone does").of(engines)
+}
+
+const PLACEMENT: &str = "data is not placed by the device's streams";
+const COMMAND: &[&str] = &["io_uring_cmd"];
+const NVME: &[&str] = &["io_uring_cmd", "xnvme"];
+const NET: &[&str] = &["net", "netsplice"];
+const HTTP: &[&str] = &["http"];
+const BLKIO: &[&str] = &["libblkio"];
+const CEPH: &[&str] = &["rbd", "rados"];
+const XNVME: &[&str] = &["xnvme"];
+
+pub(super) const OTHER_ENGINES: Group = Group {
+    title: "Options of other engines",
+    options: &[
+        refused("fdp", Bool, &["0"], PLACEMENT),
+        refused("dataplacement", Str, &["none"], PLACEMENT).also(&["data_placement"]),
+        refused("plid_select", Str, &[], PLACEMENT).also(&["fdp_pli_select"]),
+        refused("plids", Str, &[], PLACEMENT).also(&["fdp_pli"]),
+        refused("dp_scheme", Str, &[], PLACEMENT),
+        foreign("cmd_type", Str, COMMAND),
+        foreign("cdb_len", Int, COMMAND),
+        foreign("readfua", Bool, &["io_uring_cmd", "sg"]),
+        foreign("writefua", Bool, &["io_uring_cmd", "sg"]),
+        foreign("write_mode", Str, COMMAND),
+        foreign("verify_mode", Str, COMMAND),
+        foreign("read_mode", Str, COMMAND),
+        foreign("verify_bytchk", Int, COMMAND),
+        foreign("deac", Bool, COMMAND),
+        foreign("md_per_io_size", Int, NVME),
+        foreign("pi_act", Bool, NVME),
+        foreign("pi_chk", Str, NVME),
+        foreign("apptag", Int, NVME),
+        foreign("apptag_mask", Int, NVME),
+        foreign("sg_write_mode", Str, &["sg"]),
+        foreign("stream_id", Int, &["sg"]),
+        foreign("cpuload", Int, &["cpuio"]),
+        foreign("cpuchunks", Int, &["cpuio"]),
+        foreign("cpumode", Str, &["cpuio"]),
+        foreign("exit_on_io_done", Bool, &["cpuio"]),
+        foreign("namenode", Str, &["libhdfs"]),
+        foreign("hdfsdirectory", Str, &["libhdfs"]),
+        foreign("hdfs_use_direct", Bool, &["libhdfs"]),
+        foreign("single_instance", Bool, &["libhdfs"]),
+        foreign("chunk_size", Int, &["libhdfs", "dfs"]).also(&["chunck_size"]),
+        foreign("hostname", Str, &["net", "netsplice", "rdma", "libhdfs"]),
+        foreign("port", Int, &["net", "netsplice", "rdma", "libhdfs"]),
+        foreign("interface", Str, NET),
+        foreign("ttl", Int, NET),
+        foreign("nodelay", Bool, NET),
+        foreign("protocol", Str, &["net", "netsplice", "rdma"]).also(&["proto"]),
+        foreign("listen", Flag, NET),
+        foreign("pingpong", Flag, NET),
+        foreign("window_size", Int, NET),
+        foreign("mss", Int, NET),
+        foreign("verb", Str, &["rdma"]),
+        foreign("bindname", Str, &["rdma"]),
+        foreign("donorname", Str, &["e4defrag"]),
+        foreign("inplace", Int, &["e4defrag"]),
+        foreign("clustername", Str, CEPH),
+        foreign("rbdname", Str, &["rbd"]),
+        foreign("rbd_encryption_format", Str, &["rbd"]),
+        foreign("rbd_encryption_passphrase", Str, &["rbd"]),
+        foreign("clientname", Str, CEPH),
+        foreign("conf", Str, &["rados"]),
+        foreign("busy_poll", Bool, CEPH),
+        foreign("touch_objects", Bool, &["rados"]),
+        foreign("pool", Str, &["rbd", "rados", "dfs"]),
+        foreign("cont", Str, &["dfs"]),
+        foreign("object_class", Str, &["dfs"]),
+        foreign("svcl", Str, &["dfs"]),
+        foreign("skip_bad", Bool, &["mtd"]),
+        foreign("stat_type", Str, &["filestat", "dirstat"]),
+        foreign("http_host", Str, HTTP),
+        foreign("http_user", Str, HTTP),
+        foreign("http_pass", Str, HTTP),
+        foreign("https", Str, HTTP),
+        foreign("http_mode", Str, HTTP),
+        foreign("http_s3_region", Str, HTTP),
+        foreign("http_s3_key", Str, HTTP),
+        foreign("http_s3_keyid", Str, HTTP),
+        foreign("http_s3_security_token", Str, HTTP),
+        foreign("http_s3_sse_customer_key", Str, HTTP),
+        foreign("http_s3_sse_customer_algorithm", Str, HTTP),
+        foreign("http_s3_storage_class", Str, HTTP),
+        foreign("http_swift_auth_token", Str, HTTP),
+        foreign("http_verbose", Int, HTTP),
+        foreign("http_object_mode", Str, HTTP),
+        foreign("uri", Str, &["nbd"]),
+        foreign("nfs_url", Str, &["nfs"]),
+        foreign("initiator", Str, &["libiscsi"]),
+        foreign("gpu_dev_ids", Str, &["libcufile", "libhipfile"]),
+        foreign("cuda_io", Str, &["libcufile"]),
+        foreign("rocm_io", Str, &["libhipfile"]),
+        foreign("volume", Str, &["gfapi", "gfapi_async"]),
+        foreign("brick", Str, &["gfapi", "gfapi_async"]),
+        foreign("single-instance", Bool, &["gfapi", "gfapi_async"]),
+        foreign("program", Str, &["exec"]),
+        foreign("arguments", Str, &["exec"]),
+        foreign("grace_time", Int, &["exec"]),
+        foreign("std_redirect", Bool, &["exec"]),
+        foreign("xnvme_async", Str, XNVME),
+        foreign("xnvme_sync", Str, XNVME),
+        foreign("xnvme_admin", Str, XNVME),
+        foreign("xnvme_be", Str, XNVME),
+        foreign("xnvme_mem", Str, XNVME),
+        foreign("xnvme_dev_nsid", Int, XNVME),
+        foreign("xnvme_dev_subnqn", Str, XNVME),
+        foreign("xnvme_iovec", Int, XNVME),
+        foreign("libblkio_driver", Str, BLKIO),
+        foreign("libblkio_path", Str, BLKIO),
+        foreign("libblkio_pre_connect_props", Str, BLKIO),
+        foreign("libblkio_num_entries", Int, BLKIO),
+        foreign("libblkio_queue_size", Int, BLKIO),
+        foreign("libblkio_pre_start_props", Str, BLKIO),
+        foreign("libblkio_vectored", Flag, BLKIO),
+        foreign("libblkio_write_zeroes_on_trim", Flag, BLKIO),
+        foreign("libblkio_wait_mode", Str, BLKIO),
+        foreign("libblkio_force_enable_completion_eventfd", Flag, BLKIO),
+        foreign("no_completion_thread", Flag, &["windowsaio"]),
+    ],
+};

@@ -1,0 +1,130 @@
+//! The same job file run by fio and by the engine: as many I/Os and bytes, and files of the same sizes.
+//!
+//! Skipped where fio is not installed.
+
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::AtomicBool;
+
+use iostone_engine::{Transfers, prepare, run_together};
+use iostone_fio::{MachineFacts, OnDisk, Planning, Request, World, plan, read};
+
+/// What was done: I/Os and bytes of reads and writes, and the sizes of the files that are there.
+#[derive(Debug, PartialEq, Eq)]
+struct Work {
+    reads: (u64, u64),
+    writes: (u64, u64),
+    files: Vec<(String, u64)>,
+}
+
+fn files_in(folder: &Path) -> Vec<(String, u64)> {
+    let mut files: Vec<(String, u64)> = std::fs::read_dir(folder)
+        .expect("the folder is there")
+        .flatten()
+        .map(|entry| {
+            (entry.file_name().to_string_lossy().into_owned(), entry.metadata().map_or(0, |data| data.len()))
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+fn text_in(folder: &Path, options: &str) -> String {
+    format!("[global]\ndirectory={}\nthread\n{options}\n", folder.display())
+}
+
+fn by_fio(options: &str) -> Option<Work> {
+    let (folder, beside) = (tempfile::tempdir().ok()?, tempfile::tempdir().ok()?);
+    let path = beside.path().join("job.fio");
+    std::fs::write(&path, text_in(folder.path(), options)).ok()?;
+    let output = Command::new("fio")
+        .arg("--output-format=json")
+        .arg(&path)
+        .current_dir(beside.path())
+        .output()
+        .ok()?;
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = String::from_utf8_lossy(&output.stdout);
+    let json = &text[text.find('{')?..];
+    // A look at the figures alone: each block of a direction names its bytes, and its I/Os further on.
+    let sum = |direction: &str, figure: &str| -> u64 {
+        let block = format!("\"{direction}\" : {{");
+        let blocks = json.split(&block).skip(1);
+        let figure = format!("\"{figure}\" : ");
+        let numbers = blocks.filter_map(|block| {
+            let (_, rest) = block.split_once(&figure)?;
+            rest.split(|letter: char| !letter.is_ascii_digit()).next()?.parse::<u64>().ok()
+        });
+        numbers.sum()
+    };
+    let both = |direction| (sum(direction, "total_ios"), sum(direction, "io_bytes"));
+    Some(Work { reads: both("read"), writes: both("write"), files: files_in(folder.path()) })
+}
+
+fn by_engine(options: &str) -> Work {
+    let (folder, beside) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let path = beside.path().join("job.fio");
+    std::fs::write(&path, text_in(folder.path(), options)).expect("the folder is new");
+    let machine = MachineFacts { page_bytes: 4096, memory_mib: 1024, cpus: 1 };
+    let world = World { files: &OnDisk, variable: &|_| None, machine };
+    let names = [path.to_string_lossy().into_owned()];
+    let jobs = read(&Request { files: &names, ..Request::default() }, &world).expect("it is read");
+    let planned =
+        plan(&jobs, &Planning { targets: &OnDisk, lenient: false, entropy: 1 }).expect("it is planned");
+    let (mut reads, mut writes) = ((0, 0), (0, 0));
+    for phase in planned.phases {
+        let ready = phase.jobs.iter().map(|planned| prepare(&planned.job).expect("it can run")).collect();
+        let outcomes = run_together(ready, &AtomicBool::new(false), &mut |_| ()).expect("it runs");
+        for outcome in outcomes {
+            assert!(outcome.error.is_none(), "{:?}", outcome.error);
+            let add =
+                |sum: &mut (u64, u64), done: &Transfers| *sum = (sum.0 + done.ios, sum.1 + done.bytes.0);
+            add(&mut reads, &outcome.reads);
+            add(&mut writes, &outcome.writes);
+        }
+    }
+    Work { reads, writes, files: files_in(folder.path()) }
+}
+
+#[test]
+fn jobs_bound_by_size_do_the_work_that_fio_does() {
+    for options in [
+        "[j]\nrw=write\nsize=1m\n",
+        "[j]\nrw=read\nsize=1m\nbs=16k\n",
+        "[j]\nrw=randread\nsize=2m\n",
+        "[j]\nrw=randwrite\nsize=2m\nnorandommap\n",
+        "[j]\nrw=write\nsize=1m\nnrfiles=4\n",
+        "[j]\nrw=write\nsize=1m\nloops=3\n",
+        "[j]\nrw=read\nsize=1m\nio_size=3m\n",
+        "[j]\nrw=randwrite\nsize=4m\nio_size=1m\n",
+        "[j]\nrw=write\nsize=1m\nnumber_ios=10\n",
+        "[j]\nrw=write\nfilesize=256k\nnrfiles=3\n",
+        "[j]\nrw=write\nsize=1m\nnumjobs=3\n",
+        "[j]\nrw=write\nfilename=x\nsize=1m\nnumjobs=2\noffset_increment=1m\n",
+        "[j]\nrw=write\nfilename=x:y\nsize=1m\noffset=64k\n",
+        "[j]\nrw=read:4k\nsize=1m\n",
+        "[j]\nrw=write\nsize=1m\nfallocate=none\nfsync=16\n",
+        "[j]\nrw=write\nsize=1m\nfallocate=truncate\nend_fsync=1\n",
+        "[j]\nrw=write\nsize=1m\noverwrite=1\nbs=64k\n",
+        "[j]\nrw=randwrite\nsize=1m\nioengine=libaio\niodepth=8\n",
+        "[a]\nrw=write\nfilename=x\nsize=1m\n[b]\nstonewall\nrw=randread\nfilename=x\nsize=1m\n",
+        "[a]\nrw=write\nfilename=x\nsize=1m\n[b]\nwait_for=a\nrw=read\nfilename=x\n",
+    ] {
+        let Some(theirs) = by_fio(options) else {
+            return eprintln!("skipped: needs fio");
+        };
+        assert_eq!(by_engine(options), theirs, "{options}");
+    }
+}
+
+#[test]
+fn mixed_jobs_move_as_much_in_all_as_in_fio() {
+    for options in ["[j]\nrw=randrw\nsize=4m\n", "[j]\nrw=rw\nrwmixread=70\nsize=4m\nbs=8k\n"] {
+        let Some(theirs) = by_fio(options) else {
+            return eprintln!("skipped: needs fio");
+        };
+        let ours = by_engine(options);
+        let all = |work: &Work| (work.reads.0 + work.writes.0, work.reads.1 + work.writes.1);
+        assert_eq!((all(&ours), &ours.files), (all(&theirs), &theirs.files), "{options}");
+    }
+}
