@@ -32,7 +32,11 @@ static:
 	RUSTFLAGS="-C target-feature=+crt-static" $(CARGO) build --profile dist --locked --bin iostone --target $(HOST)
 	@file target/$(HOST)/dist/iostone 2>/dev/null || true
 
+# Writes docs/benchmarks.md: iostone beside Debian's fio, and beside fio's `t/io_uring` where one is on the PATH or named
+# by T_IO_URING. As root a zram device is measured too. BENCH_ARGUMENTS=--quick only sees whether it works.
+BENCH_ARGUMENTS ?=
 bench:
+	$(CARGO) bench --locked -p iostone --bench peers -- $(BENCH_ARGUMENTS)
 	$(CARGO) bench --locked -p iostone-engine -p iostone-probe
 
 # Every reader of text or bytes from outside, fed with made-up input. Needs a nightly compiler and cargo-fuzz; see

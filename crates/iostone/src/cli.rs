@@ -194,59 +194,78 @@ pub(crate) struct JudgeArguments {
     pub(crate) json: bool,
 }
 
+/// How `iostone io` prints what it measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum IoFormat {
+    /// For people
+    #[default]
+    Normal,
+    /// As fio's JSON
+    Json,
+    /// As fio's JSON with the bins of its histograms
+    #[value(name = "json+")]
+    JsonPlus,
+    /// As fio's terse format, version 3
+    Terse,
+}
+
 #[derive(Debug, Args)]
+#[command(after_help = IO_HELP)]
 pub(crate) struct IoArguments {
-    /// The file or block device; a file is laid out with incompressible data first
-    #[arg(long, value_name = "PATH")]
-    pub(crate) filename: PathBuf,
-    /// read, write, randread or randwrite
-    #[arg(long, alias = "readwrite", value_parser = ["read", "write", "randread", "randwrite"], default_value = "read")]
-    pub(crate) rw: String,
-    /// Block size
-    #[arg(long, default_value = "4KiB")]
-    pub(crate) bs: iostone_model::units::Bytes,
-    /// Requests in flight
-    #[arg(long, default_value_t = 1)]
-    pub(crate) iodepth: u32,
-    /// Threads
-    #[arg(long, default_value_t = 1)]
-    pub(crate) numjobs: u32,
-    /// Size of the file, or of the part of the device that is used
-    #[arg(long)]
-    pub(crate) size: Option<iostone_model::units::Bytes>,
-    /// How long figures are taken
-    #[arg(long)]
-    pub(crate) runtime: Option<iostone_model::units::Span>,
-    /// How much is read or written at most, per thread
-    #[arg(long)]
-    pub(crate) io_size: Option<iostone_model::units::Bytes>,
-    /// Load before figures are taken
-    #[arg(long, default_value = "0s")]
-    pub(crate) ramp_time: iostone_model::units::Span,
-    /// Past the page cache (`O_DIRECT`)
-    #[arg(long)]
-    pub(crate) direct: bool,
-    /// fsync after every so many writes
-    #[arg(long, default_value_t = 0)]
-    pub(crate) fsync: u32,
-    /// fdatasync after every so many writes
-    #[arg(long, default_value_t = 0, conflicts_with = "fsync")]
-    pub(crate) fdatasync: u32,
-    /// Open with `O_DSYNC` or `O_SYNC`
-    #[arg(long, value_parser = ["none", "dsync", "sync"], default_value = "none")]
-    pub(crate) sync: String,
-    /// Which way requests reach the kernel
-    #[arg(long, alias = "ioengine", value_parser = ["auto", "io_uring", "sync"], default_value = "auto")]
-    pub(crate) engine: String,
-    /// Type the file's name again to write over one that iostone did not make
-    #[arg(long, value_name = "PATH")]
-    pub(crate) destroy: Option<PathBuf>,
-    /// Seed of offsets and data; drawn and printed if left out
-    #[arg(long)]
-    pub(crate) seed: Option<u64>,
-    /// Print the outcome as JSON
-    #[arg(long)]
+    #[command(flatten)]
+    pub(crate) options: IoOptions,
+    /// Job files of fio's, and options of fio's for loads beside them: --filename, --rw, --bs, --size, ...
+    #[arg(value_name = "JOBFILE | --OPTION=VALUE", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) load: Vec<String>,
+}
+
+/// What a load's options look like; all of them are in `docs/reference/fio-options.md`.
+const IO_HELP: &str = "\
+Loads are described in fio's language, on the command line or in job files:
+  --filename=PATH     file or block device; files that are new are made, `--size` large
+  --rw=KIND           read, write, randread, randwrite, rw, randrw, trim, randtrim, trimwrite, randtrimwrite
+  --bs=SIZE           block size; also --bsrange and --bssplit
+  --iodepth=N         requests in flight; --numjobs=N loads of the kind beside each other
+  --engine=NAME       auto, io_uring, psync, mmap, null; fio's --ioengine
+  --size=SIZE         of the file, or of the part of a device that is used
+  --runtime=TIME      end after this long, and with --time_based not before; --ramp_time=TIME goes before
+  --direct            past the page cache; --fsync=N, --fdatasync=N, --sync=dsync make writes durable
+  --rate_iops=N       an open loop: requests arrive by the clock; --rate, --rate_process=poisson
+  --rwmixread=N       share of reads in a mix; --random_distribution=zipf:1.2 and others
+  --verify=crc32c     blocks carry their place, generation and checksum, and are read back
+  --name=NAME         begins a further load
+Units are iostone's (4KiB is 4096 bytes, 4kB is 4000) or, without a B, fio's (4k is 4096). In job files they are fio's.";
+
+/// iostone's own options of `iostone io`, beside fio's.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct IoOptions {
+    /// Print everything that was measured as JSON
+    #[arg(long, conflicts_with = "output_format")]
     pub(crate) json: bool,
+    /// Print in a format of fio's
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "normal")]
+    pub(crate) output_format: IoFormat,
+    /// Write to this file instead of stdout
+    #[arg(long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Type a file's name again to write over one that iostone did not make; repeatable
+    #[arg(long, value_name = "PATH")]
+    pub(crate) destroy: Vec<PathBuf>,
+    /// Drop options that are not honoured, and list them, instead of refusing them
+    #[arg(long)]
+    pub(crate) lenient: bool,
+    /// Only this section of the job files; repeatable
+    #[arg(long, value_name = "NAME")]
+    pub(crate) section: Vec<String>,
+    /// Read everything, say what would be done, and do nothing
+    #[arg(long)]
+    pub(crate) parse_only: bool,
+    /// Keep the generations of verified blocks in this file, so that a later check can tell a stale block
+    #[arg(long, value_name = "FILE")]
+    pub(crate) ledger: Option<PathBuf>,
+    /// The machine lost power since the blocks were written: what no sync made durable may be older
+    #[arg(long)]
+    pub(crate) after_crash: bool,
 }
 
 #[derive(Debug, Args)]

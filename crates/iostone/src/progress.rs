@@ -6,6 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use iostone_lab::{Observer, Progress};
 use iostone_model::experiment::Experiment;
 use iostone_model::metric::Unit;
+use iostone_model::warm_up::SteadyState;
 use iostone_report::clean;
 
 use crate::printer::Printer;
@@ -89,6 +90,27 @@ impl Observer for RunProgress<'_> {
                     self.line(&format!("warm-up   {configuration}"));
                 }
             }
+            Progress::PilotBegun { configuration, runtime } => {
+                self.doing(format!("pilot of {runtime}: {}", clean(configuration)));
+            }
+            Progress::PilotRecorded { record } => {
+                let found = match record.cut {
+                    Some(cut) if cut.at_limit => format!("no end of the warm-up within {}", cut.after),
+                    Some(cut) => format!("warm-up {}", cut.after),
+                    None => "too short to find a warm-up".to_owned(),
+                };
+                let (width, runtime) = (self.width, record.runtime);
+                let configuration = clean(&record.configuration);
+                let failed: Vec<String> =
+                    record.gates.iter().filter(|gate| !gate.passed).map(|gate| clean(&gate.message)).collect();
+                let doubt = if failed.is_empty() { String::new() } else { format!("  ! {}", failed.join("; ")) };
+                self.line(&format!("pilot     {configuration:<width$}  {runtime} run: {found}{doubt}"));
+            }
+            Progress::RampDeclared { ramp } => {
+                let length =
+                    if ramp.ramp.0.is_zero() { "no warm-up".to_owned() } else { format!("{} of warm-up", ramp.ramp) };
+                self.line(&format!("          declared: {length} in every trial"));
+            }
             Progress::TrialBegun { block, configuration } => {
                 self.block = block;
                 self.doing(format!("block {block}: {}", clean(configuration)));
@@ -104,9 +126,12 @@ impl Observer for RunProgress<'_> {
                 let failed: Vec<String> =
                     record.gates.iter().filter(|gate| !gate.passed).map(|gate| clean(&gate.message)).collect();
                 let doubt = if failed.is_empty() { String::new() } else { format!("  ! {}", failed.join("; ")) };
+                // Beside the figure, not against it: the trial counts.
+                let flag = record.steady_state.as_ref().and_then(SteadyState::flag);
+                let flag = flag.map(|flag| format!("  {}", flag.name)).unwrap_or_default();
                 let width = self.width;
                 self.line(&format!(
-                    "block {:<3} {:<width$}  {:>12}{doubt}{}",
+                    "block {:<3} {:<width$}  {:>12}{doubt}{flag}{}",
                     self.block,
                     clean(&record.configuration),
                     figure,

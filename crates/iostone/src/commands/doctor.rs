@@ -10,6 +10,7 @@ use iostone_machine::toolbox::TOOLS;
 use iostone_machine::{InProcess, StopFlag};
 use iostone_model::environment::Environment;
 use iostone_report::clean;
+use iostone_stack::ThrottleController;
 use serde::Serialize;
 
 use crate::cli::DoctorArguments;
@@ -48,6 +49,8 @@ struct Diagnosis {
 }
 
 const LOOP_EXPERIMENTS: &str = "every experiment on a `loop` volume, such as experiments/barrier.toml";
+const LIMITED_EXPERIMENTS: &str =
+    "every experiment on a volume with limits, such as experiments/throttled-volume.toml";
 const BLOCK_EXPERIMENTS: &str = "every experiment on a `block` volume";
 
 pub(crate) fn doctor(arguments: &DoctorArguments, printer: &mut Printer) -> Result<ExitCode> {
@@ -55,7 +58,7 @@ pub(crate) fn doctor(arguments: &DoctorArguments, printer: &mut Printer) -> Resu
     let environment = Link(&mut machine).describe()?;
     let mut findings = vec![root(&environment), loop_devices(), ext4()];
     findings.extend(tools(&environment));
-    findings.extend([io_uring(), pressure(&environment), cgroups(&environment)]);
+    findings.extend([io_uring(), pressure(&environment), cgroups(&environment), limits()]);
     let diagnosis = Diagnosis {
         schema: "iostone/doctor/1",
         machine: iostone_probe::describe(&environment)
@@ -172,6 +175,25 @@ fn cgroups(environment: &Environment) -> Finding {
     let mode = environment.cgroup.mode.as_str();
     let state = if mode == "none" { State::Limited } else { State::Ready };
     finding("control groups", state, format!("{mode}; throttling by a CPU quota is watched"))
+}
+
+/// Whether volumes can be limited, and by which version of control groups.
+fn limits() -> Finding {
+    match ThrottleController::find() {
+        Ok(found) => {
+            let text = format!("by {}, in {}", found.version.in_words(), found.parent.display());
+            finding("volume limits", State::Ready, text)
+        }
+        Err(error) => {
+            let message = error.to_string();
+            let (reason, help) = message.split_once("; next: ").unwrap_or((&message, ""));
+            Finding {
+                help: (!help.is_empty()).then(|| help.replace('`', "")),
+                blocks: vec![LIMITED_EXPERIMENTS],
+                ..finding("volume limits", State::Limited, reason)
+            }
+        }
+    }
 }
 
 fn in_text(diagnosis: &Diagnosis) -> Result<String, std::fmt::Error> {

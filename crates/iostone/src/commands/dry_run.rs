@@ -4,10 +4,10 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::Result;
-use iostone_lab::{Estimate, estimate};
-use iostone_model::experiment::{Configuration, Workload};
+use iostone_lab::{Estimate, estimate, first_pilot};
+use iostone_model::experiment::{Configuration, Ramp, Workload};
 use iostone_model::run::Plan;
-use iostone_model::units::Bytes;
+use iostone_model::units::{Bytes, Span};
 use iostone_report::clean;
 use iostone_stack::{PlannedStep, plan_steps};
 use serde::Serialize;
@@ -72,7 +72,7 @@ fn steps(configuration: &Configuration, plan: &Plan, directory: &Path) -> Vec<Pl
     let own = [
         workload_preparation(&configuration.workload),
         Some((format!("rest until the devices are idle over {settle}"), 0)),
-        Some((workload_text(&configuration.workload), 0)),
+        Some((workload_step(configuration), 0)),
         Some(("read every setting back once more".to_owned(), 0)),
     ];
     let own = own.into_iter().flatten().map(|(text, bytes)| PlannedStep {
@@ -94,6 +94,11 @@ fn workload_preparation(workload: &Workload) -> Option<(String, u64)> {
     }
 }
 
+fn workload_step(configuration: &Configuration) -> String {
+    let text = workload_text(&configuration.workload);
+    if configuration.stack.volume.is_throttled() { format!("in the control group: {text}") } else { text }
+}
+
 fn workload_text(workload: &Workload) -> String {
     match workload {
         Workload::Io(io) => {
@@ -109,8 +114,12 @@ fn workload_text(workload: &Workload) -> String {
             if io.direct {
                 text.push_str(" direct");
             }
-            if !io.ramp_time.0.is_zero() {
-                let _ = write!(text, ", {} not counted", io.ramp_time);
+            match io.ramp_time {
+                Ramp::Fixed(ramp) if ramp.0.is_zero() => {}
+                Ramp::Fixed(ramp) => {
+                    let _ = write!(text, ", {ramp} not counted");
+                }
+                Ramp::Auto => text.push_str(", the warm-up that pilots find not counted"),
             }
             if let Some(runtime) = io.runtime {
                 let _ = write!(text, ", {runtime} counted");
@@ -174,12 +183,30 @@ fn in_text(
         if blocks.max == 1 { "block" } else { "blocks" },
         configurations.len(),
     )?;
+    if let Some(pilots) = pilots(plan) {
+        writeln!(text, "{pilots}")?;
+    }
     writeln!(text, "time    {}", time(estimate))?;
     let disk =
         if estimate.disk == Bytes(0) { "next to nothing".to_owned() } else { estimate.disk.approximate() };
     writeln!(text, "disk    {disk} at a time, removed afterwards; some MiB of records stay")?;
     writeln!(text, "nothing was touched")?;
     Ok(text)
+}
+
+/// What comes before the first block where the ramp is left to pilots.
+fn pilots(plan: &Plan) -> Option<String> {
+    let mut lengths: Vec<Span> =
+        plan.experiment.configurations.iter().filter_map(|c| first_pilot(plan, c)).collect();
+    let count = lengths.len();
+    lengths.sort_unstable();
+    let (shortest, longest) = (lengths.first()?, lengths.last()?);
+    let length = if shortest == longest { shortest.to_string() } else { format!("{shortest} to {longest}") };
+    let pilots = if count == 1 { "pilot" } else { "pilots" };
+    Some(format!(
+        "{count} {pilots} of {length} first, one a configuration: where MSER-5 cuts them is declared as the warm-up of \
+         every trial"
+    ))
 }
 
 fn time(estimate: &Estimate) -> String {

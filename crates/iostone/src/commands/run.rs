@@ -154,7 +154,10 @@ fn conduct(
     let report = directory.write_report("report.html", &iostone_report::html(&record)?)?;
     let verdicts = match ended {
         Ok((_, verdicts)) => verdicts,
-        Err(error) if record.trials.is_empty() || matches!(error, LabError::Plan(_)) => {
+        Err(error)
+            if (record.trials.is_empty() && record.pilots.is_empty())
+                || matches!(error, LabError::Plan(_)) =>
+        {
             return Err(error.into());
         }
         Err(error) => return Err(Resumable { error, run: path.display().to_string() }.into()),

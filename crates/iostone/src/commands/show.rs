@@ -8,6 +8,7 @@ use iostone_model::metric;
 use iostone_model::run::RunRecord;
 use iostone_model::trial::TrialRecord;
 use iostone_model::units::Bytes;
+use iostone_model::warm_up::SteadyState;
 use iostone_report::{clean, clean_lines};
 
 use crate::cli::ShowArguments;
@@ -47,6 +48,27 @@ fn all_trials(run: &RunRecord) -> Result<String, std::fmt::Error> {
         let ended = if run.finished { "ended" } else { "ended before its time" };
         writeln!(text, "{ended}: {}", clean(reason))?;
     }
+    for pilot in &run.pilots {
+        let found = match pilot.cut {
+            Some(cut) if cut.at_limit => format!("no end of the warm-up within {}", cut.after),
+            Some(cut) => format!("warm-up {}", cut.after),
+            None => "too short to find a warm-up".to_owned(),
+        };
+        let configuration = clean(&pilot.configuration);
+        let failed: Vec<String> =
+            pilot.gates.iter().filter(|gate| !gate.passed).map(|gate| clean(&gate.message)).collect();
+        let doubt = if failed.is_empty() { String::new() } else { format!("; {}", failed.join("; ")) };
+        writeln!(text, "pilot {}: {configuration}, {} run, {found}{doubt}", pilot.number, pilot.runtime)?;
+    }
+    if let Some(declared) = &run.declared_ramp {
+        writeln!(
+            text,
+            "declared before block 1: {} of warm-up in every trial, the {} of {}",
+            declared.ramp,
+            clean(&declared.rule),
+            if declared.pilots == 1 { "1 pilot".to_owned() } else { format!("{} pilots", declared.pilots) }
+        )?;
+    }
     for defect in &run.defects {
         writeln!(text, "! damaged: {}", clean(defect))?;
     }
@@ -75,6 +97,7 @@ fn all_trials(run: &RunRecord) -> Result<String, std::fmt::Error> {
                 block.reason.as_deref().unwrap_or("its block is incomplete")
             ));
         }
+        remarks.extend(trial.steady_state.as_ref().and_then(SteadyState::flag).map(|flag| flag.message));
         let line = format!(
             "{:>5}  {:>5}  {name:<width$}  {figure:>12}  {:>4.1}\u{a0}%  {}",
             trial.number,
@@ -100,6 +123,26 @@ fn one_trial(trial: &TrialRecord) -> Result<String, std::fmt::Error> {
     for (name, value) in &trial.metrics {
         let value = metric::find(name).map_or_else(|| value.to_string(), |metric| metric.unit.format(*value));
         writeln!(text, "  {:<16} {value}", clean(name))?;
+    }
+    if trial.ramp_seconds > 0.0 {
+        writeln!(
+            text,
+            "  {:<16} {} not counted",
+            "warm-up",
+            metric::Unit::Seconds.format(trial.ramp_seconds)
+        )?;
+    }
+    if let Some(state) = &trial.steady_state {
+        let words = match state {
+            SteadyState::Steady { range_fraction, slope_fraction } => format!(
+                "yes: five windows within {:.1}\u{a0}%, slope {:+.1}\u{a0}%",
+                range_fraction * 100.0,
+                slope_fraction * 100.0
+            ),
+            SteadyState::NotSteady { reason, .. } => format!("no: {}", clean(reason)),
+            SteadyState::NotChecked { reason } => format!("not checked, {}", clean(reason)),
+        };
+        writeln!(text, "  {:<16} {words}", "steady")?;
     }
     if let Some(error) = &trial.workload.error {
         writeln!(text, "  failed: {}", clean(error))?;

@@ -2,6 +2,7 @@
 
 mod damage;
 mod interrupt;
+mod pilots;
 
 use std::fs;
 

@@ -8,4 +8,5 @@ mod crash;
 mod guard;
 mod lab;
 mod remote;
+mod throttle;
 mod volume;

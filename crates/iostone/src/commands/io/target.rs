@@ -1,56 +1,94 @@
 //! What a load may be put on: a device that the guard lets pass, a new file, or one that iostone made.
 
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use iostone_engine::Job;
+use iostone_engine::{Job, Preparation};
 use iostone_machine::Failure;
 use iostone_model::experiment::{BlockVolume, Filesystem, Mount, Queue, Stack, Volume};
-use iostone_stack::{FileOwner, Session, check_room, create_own_file, file_owner, guard_file};
+use iostone_stack::{FileOwner, Session, check_room, create_own_file, file_owner, guard_file, mark_own_file};
 
-/// Takes a job's target, or refuses it. Says whether a file was made.
-pub(super) fn take(job: &mut Job, destroy: Option<&Path>) -> Result<bool> {
-    let metadata = std::fs::metadata(&job.target);
-    if metadata.is_err() && std::fs::symlink_metadata(&job.target).is_ok() {
-        bail!("`{}` is a symbolic link that leads nowhere; name the file itself", job.target.display());
-    }
-    if metadata.is_ok_and(|metadata| metadata.file_type().is_block_device()) {
-        if job.rw.writes() {
-            guard_device(&job.target)?;
+/// The files that loads were let at.
+#[derive(Debug, Default)]
+pub(super) struct Taken {
+    /// Made for a load; they go again if it does not begin.
+    created: Vec<PathBuf>,
+    /// iostone's own, whose content after the load is how they are known.
+    own: Vec<PathBuf>,
+}
+
+impl Taken {
+    /// Takes the targets of a job, or refuses one of them.
+    pub(super) fn take(&mut self, job: &mut Job, destroy: &[PathBuf]) -> Result<()> {
+        for target in job.targets.clone() {
+            self.take_target(job, &target, destroy)?;
         }
-        return Ok(false);
+        Ok(())
     }
-    if job.rw.writes() {
-        guard_file(&job.target, destroy).map_err(Failure::from)?;
-    }
-    match file_owner(&job.target).map_err(Failure::from)? {
-        FileOwner::Nobody if !job.target.exists() => {
-            let Some(size) = job.size else {
-                let name = job.target.display();
-                bail!("`{name}` does not exist; say how large it should be, as in `--size 1GiB`");
-            };
-            check_room(
-                job.target.parent().filter(|parent| parent.exists()).unwrap_or(Path::new(".")),
-                size.0,
-            )
-            .map_err(Failure::from)?;
-            // A directory that is not there is the command line's fault, not the machine's.
-            create_own_file(&job.target).map_err(anyhow::Error::new)?;
-            Ok(true)
+
+    fn take_target(&mut self, job: &mut Job, target: &Path, destroy: &[PathBuf]) -> Result<()> {
+        let metadata = std::fs::metadata(target);
+        if metadata.is_err() && std::fs::symlink_metadata(target).is_ok() {
+            bail!("`{}` is a symbolic link that leads nowhere; name the file itself", target.display());
         }
-        // Holes of somebody's file are data too: reading must not fill them.
-        FileOwner::Foreign { bytes } if !job.rw.writes() => {
-            if job.size.is_some_and(|size| size.0 > bytes) {
-                let name = job.target.display();
-                bail!(
-                    "`{name}` has {bytes} bytes, fewer than `--size`, and is not iostone's to prolong; leave `--size` out"
-                );
+        let changes = job.rw.changes_target();
+        if metadata.is_ok_and(|metadata| metadata.file_type().is_block_device()) {
+            return if changes { guard_device(target) } else { Ok(()) };
+        }
+        if changes {
+            let destroy = destroy.iter().find(|path| *path == target);
+            guard_file(target, destroy.map(PathBuf::as_path)).map_err(Failure::from)?;
+        }
+        match file_owner(target).map_err(Failure::from)? {
+            FileOwner::Nobody if !target.exists() => self.make(job, target)?,
+            // Holes of somebody's file are data too: reading must not fill them.
+            FileOwner::Foreign { bytes } if !changes => {
+                let wanted = job.size.map_or(0, |size| job.offset.0.saturating_add(size.0));
+                if wanted > bytes {
+                    let name = target.display();
+                    bail!(
+                        "`{name}` has {bytes} bytes, fewer than `--size`, and is not iostone's to prolong; leave \
+                         `--size` out"
+                    );
+                }
+                job.preparation = Preparation::Leave;
+                return Ok(());
             }
-            job.layout = false;
-            Ok(false)
+            _ => {}
         }
-        _ => Ok(false),
+        if target.is_file() && !self.own.iter().any(|own| own == target) {
+            self.own.push(target.to_owned());
+        }
+        Ok(())
+    }
+
+    fn make(&mut self, job: &Job, target: &Path) -> Result<()> {
+        let Some(size) = job.size else {
+            let name = target.display();
+            bail!("`{name}` does not exist; say how large it should be, as in `--size 1GiB`");
+        };
+        let parent = target.parent().filter(|parent| parent.exists()).unwrap_or(Path::new("."));
+        check_room(parent, job.offset.0.saturating_add(size.0)).map_err(Failure::from)?;
+        // A directory that is not there is the command line's fault, not the machine's.
+        create_own_file(target).map_err(anyhow::Error::new)?;
+        self.created.push(target.to_owned());
+        Ok(())
+    }
+
+    /// Nothing was measured: files that were made for it go again.
+    pub(super) fn remove_created(&self) {
+        for file in &self.created {
+            let _ = std::fs::remove_file(file);
+        }
+    }
+
+    /// From now on iostone's files are known by the content that the loads left in them.
+    pub(super) fn mark_own(&self) -> Result<()> {
+        for file in self.own.iter().filter(|file| file.is_file()) {
+            mark_own_file(file)?;
+        }
+        Ok(())
     }
 }
 
