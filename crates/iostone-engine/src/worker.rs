@@ -180,7 +180,8 @@ fn get_memory(crew: &Crew<'_>, number: u32) -> Result<(Arena, Payload), EngineEr
     if writes && crew.job.rw.reads() {
         payload = payload.shared_with_reads();
     }
-    let rotates = writes && payload.rotates();
+    // What is verified is made anew each time, so that nothing repeats.
+    let rotates = writes && payload.rotates() && crew.job.verify.is_none();
     let mut arena = Arena::map(crew.job.iodepth, block_bytes, rotates).map_err(|source| {
         let bytes = Bytes(u64::from(crew.job.iodepth) * largest.0);
         EngineError::Buffers { bytes, source }

@@ -128,6 +128,7 @@ const BOTH_REFUSE: &[&str] = &[
     "buffer_pattern=\"abc",
     "verify_pattern=%x",
     "steadystate=speed:1%",
+    "steadystate=iops:x%",
     "percentile_list=101",
     "continue_on_error=maybe",
     "log_entries=5",
@@ -146,7 +147,6 @@ const ONLY_WE_REFUSE: &[&str] = &[
     "rate=1,2,3,4",
     "bs=4q",
     "bssplit=4k/80:8k/80",
-    "steadystate=iops:x%",
     "numjobs=0",
 ];
 

@@ -7,9 +7,6 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
 /// Why a piece of text is not a quantity of the kind asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is not {kind}: {reason}")]
@@ -354,21 +351,21 @@ impl fmt::Display for Span {
 /// Serialises as text, and describes itself as a string of the given shape in the JSON Schema.
 macro_rules! textual {
     ($type:ty, $name:literal, $description:literal, $pattern:literal, $example:literal) => {
-        impl Serialize for $type {
-            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        impl ::serde::Serialize for $type {
+            fn serialize<S: ::serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
                 serializer.collect_str(self)
             }
         }
 
-        impl<'de> Deserialize<'de> for $type {
-            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        impl<'de> ::serde::Deserialize<'de> for $type {
+            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
                 struct Text;
-                impl serde::de::Visitor<'_> for Text {
+                impl ::serde::de::Visitor<'_> for Text {
                     type Value = $type;
-                    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                    fn expecting(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                         write!(f, "{} in quotes, as in \"{}\"", $description, $example)
                     }
-                    fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<$type, E> {
+                    fn visit_str<E: ::serde::de::Error>(self, text: &str) -> Result<$type, E> {
                         text.parse().map_err(E::custom)
                     }
                 }
@@ -376,12 +373,12 @@ macro_rules! textual {
             }
         }
 
-        impl JsonSchema for $type {
-            fn schema_name() -> std::borrow::Cow<'static, str> {
+        impl ::schemars::JsonSchema for $type {
+            fn schema_name() -> ::std::borrow::Cow<'static, str> {
                 $name.into()
             }
-            fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-                schemars::json_schema!({
+            fn json_schema(_: &mut ::schemars::SchemaGenerator) -> ::schemars::Schema {
+                ::schemars::json_schema!({
                     "type": "string",
                     "description": $description,
                     "pattern": $pattern,
@@ -391,6 +388,8 @@ macro_rules! textual {
         }
     };
 }
+
+pub(crate) use textual;
 
 textual!(Bytes, "Bytes", "a size", r"^[0-9]+(\.[0-9]+)?\s*([KMGT]iB|[kKMGT]?B|[kKmMgGT])$", "4KiB");
 textual!(

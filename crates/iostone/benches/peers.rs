@@ -138,6 +138,6 @@ fn run(tool: Tool, case: &Case, arguments: &Arguments, found: &Found, grounds: &
     if interrupt::is_raised() {
         bail!("stopped in `{}` by {}", case.name, tool.name());
     }
-    parse::trial(tool, case, seconds, &child)
+    parse::trial(tool, case, seconds, found, &child)
         .with_context(|| format!("{} in `{}`: `{:?}`", tool.name(), case.name, command))
 }

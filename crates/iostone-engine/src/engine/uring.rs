@@ -172,6 +172,7 @@ impl Ring {
             // The ring polls as a whole, and refuses the flag on a request.
             request_flags: plan.request_flags & !libc::RWF_HIPRI,
             nop_results: nop_results.into_boxed_slice(),
+            to_workers: !plan.nop && !files.is_empty() && files.iter().all(crate::target::lacks_nowait),
             outstanding: 0,
             instant: Vec::new(),
         }
@@ -225,6 +226,9 @@ pub(crate) struct UringEngine<'a> {
     request_flags: i32,
     /// With requests that do nothing: the length that each slot's request would have had. Empty otherwise.
     nop_results: Box<[i32]>,
+    /// The kernel hands every request to its worker threads anyway: told so, it does without trying first, and lets
+    /// several work at once.
+    to_workers: bool,
     /// Queued and not reaped.
     outstanding: usize,
     /// Completed without the ring: discards.
@@ -273,7 +277,8 @@ impl UringEngine<'_> {
             };
         }
         let entry = if writes { build!(WriteFixed, Write) } else { build!(ReadFixed, Read) };
-        entry.user_data(u64::from(transfer.slot))
+        let how = if self.to_workers { squeue::Flags::ASYNC } else { squeue::Flags::empty() };
+        entry.flags(how).user_data(u64::from(transfer.slot))
     }
 
     fn fd(&self, target: u32) -> Fd {

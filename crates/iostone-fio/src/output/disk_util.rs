@@ -102,8 +102,8 @@ struct Watched {
 }
 
 impl DiskWatch {
-    /// Begins to watch the devices that hold these targets (those of a partition is its disk's), and the devices below
-    /// those. Targets on no block device of their own, such as tmpfs or btrfs, have none; nothing of this fails.
+    /// Begins to watch the devices that hold these targets (that of a partition is its disk), and the devices below
+    /// those; a caller leaves out what no I/O will reach, such as the targets of the null engine. Targets on no block device of their own, such as tmpfs or btrfs, have none; nothing of this fails.
     pub fn start<P: AsRef<Path>>(targets: impl IntoIterator<Item = P>) -> Self {
         let mut watch = Self { begun: Instant::now(), disks: Vec::new() };
         for target in targets {

@@ -96,7 +96,7 @@ fn job_object(session: &Session<'_>, entry: &Entry<'_>, rates: [f64; 3], detail:
     let batches = batch_shares(entry);
     object.put("iodepth_submit", zip(&BATCHES, batches));
     object.put("iodepth_complete", zip(&BATCHES, batches));
-    put_latency_shares(&mut object, &entry.mixed().completion);
+    put_latency_shares(&mut object, &entry.flows);
     if last.job.continue_on_error {
         object.put("total_err", outcome.errors);
         object.put("first_error", outcome.error.as_ref().map_or(0, |fault| fault.errno.unsigned_abs()));
@@ -205,8 +205,8 @@ pub(super) fn deviation(latencies: &LatencyHistogram) -> f64 {
     (squares / (latencies.count() - 1) as f64).sqrt()
 }
 
-fn put_latency_shares(object: &mut Object, latencies: &LatencyHistogram) {
-    let shares = LatencyShares::of(latencies);
+fn put_latency_shares(object: &mut Object, flows: &[Flow]) {
+    let shares = LatencyShares::of(flows.iter().map(|flow| &flow.completion));
     let bounds = BOUNDS.map(|bound| bound.to_string());
     let bounds: Vec<&str> = bounds.iter().map(String::as_str).collect();
     object.put("latency_ns", zip(&bounds, shares.ns));

@@ -19,11 +19,11 @@ pub fn merge_outcomes(outcomes: &[&Outcome]) -> Option<Outcome> {
         add(&mut all, other);
     }
     if !others.is_empty() {
-        all.series = merge_series(outcomes.iter().map(|outcome| &outcome.series));
+        all.series = merge_series(outcomes, |outcome| &outcome.series);
         all.series_of = PerDirection {
-            read: merge_series(outcomes.iter().map(|outcome| &outcome.series_of.read)),
-            write: merge_series(outcomes.iter().map(|outcome| &outcome.series_of.write)),
-            trim: merge_series(outcomes.iter().map(|outcome| &outcome.series_of.trim)),
+            read: merge_series(outcomes, |outcome| &outcome.series_of.read),
+            write: merge_series(outcomes, |outcome| &outcome.series_of.write),
+            trim: merge_series(outcomes, |outcome| &outcome.series_of.trim),
         };
     }
     Some(all)
@@ -98,14 +98,14 @@ fn add_syncs(all: &mut Syncs, other: &Syncs) {
 }
 
 /// Counts add up; an interval's latencies are kept where one alone has any.
-fn merge_series<'a>(series: impl Iterator<Item = &'a Series> + Clone) -> Series {
-    let length = series.clone().map(|series| series.ios.len()).max().unwrap_or(0);
+fn merge_series(outcomes: &[&Outcome], of: fn(&Outcome) -> &Series) -> Series {
+    let series = || outcomes.iter().map(|outcome| of(outcome));
+    let length = series().map(|series| series.ios.len()).max().unwrap_or(0);
     let sum = |of: fn(&Series) -> &Vec<u64>| -> Vec<u64> {
-        let at = |index| series.clone().filter_map(|series| of(series).get(index)).sum();
-        (0..length).map(at).collect()
+        (0..length).map(|index| series().filter_map(|series| of(series).get(index)).sum()).collect()
     };
     let latency = |index| {
-        let mut some = series.clone().filter_map(|series| series.latency.get(index).copied().flatten());
+        let mut some = series().filter_map(|series| series.latency.get(index).copied().flatten());
         let first: Option<IntervalLatency> = some.next();
         first.filter(|_| some.next().is_none())
     };

@@ -129,7 +129,7 @@ fn put_shares(line: &mut Line, entry: &Entry<'_>) {
     for share in shares_of(entry.outcome.depth_levels) {
         line.put(format_args!("{share:.1}%"));
     }
-    let mut shares = LatencyShares::of(&entry.mixed().completion);
+    let mut shares = LatencyShares::of(entry.flows.iter().map(|flow| &flow.completion));
     // The format is older than nanoseconds: what took less than a microsecond is in the first class.
     shares.us[0] += shares.ns.iter().sum::<f64>();
     for share in shares.us.iter().chain(&shares.ms) {

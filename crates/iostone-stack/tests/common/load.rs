@@ -1,6 +1,9 @@
 //! Direct requests from a few threads for a while, counted: enough to fill any limit that a test sets.
 #![allow(dead_code, reason = "each test file uses a part of it")]
-#![allow(clippy::unwrap_used, reason = "this is test code; within the crate's own tests it is allowed anyway")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "this is test code; within the crate's own tests it is allowed anyway"
+)]
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{FileExt, OpenOptionsExt};

@@ -58,6 +58,14 @@ impl Rounds {
         Spread::of(&self.trials.iter().filter_map(ratio).collect::<Vec<f64>>())
     }
 
+    /// The ratios of its processor time per I/O to ours, likewise.
+    pub(crate) fn cpu_ratios(&self, number: usize) -> Option<Spread> {
+        let ratio = |round: &Vec<Trial>| {
+            Some(round.get(number)?.cpu_seconds_per_io / round.first()?.cpu_seconds_per_io)
+        };
+        Spread::of(&self.trials.iter().filter_map(ratio).collect::<Vec<f64>>())
+    }
+
     /// A figure of the tool at `number` over all rounds.
     pub(crate) fn spread(&self, number: usize, figure: impl Fn(&Trial) -> Option<f64>) -> Option<Spread> {
         let figures = self.trials.iter().filter_map(|round| figure(round.get(number)?));

@@ -6,13 +6,13 @@ use serde_json::Value;
 use crate::cases::Case;
 use crate::child::Child;
 use crate::figures::Trial;
-use crate::tools::Tool;
+use crate::tools::{Found, Tool};
 
 /// The figures of one run of a tool.
 ///
 /// # Errors
 /// When the output is not what this tool prints.
-pub(crate) fn trial(tool: Tool, case: &Case, seconds: u64, child: &Child) -> Result<Trial> {
+pub(crate) fn trial(tool: Tool, case: &Case, seconds: u64, found: &Found, child: &Child) -> Result<Trial> {
     let (iops, spent_on) = match tool {
         Tool::Iostone => of_iostone(&child.output)?,
         Tool::FioDefault | Tool::FioBest | Tool::FioPsync => of_fio(&child.output)?,
@@ -21,11 +21,12 @@ pub(crate) fn trial(tool: Tool, case: &Case, seconds: u64, child: &Child) -> Res
             (iops, iops * seconds as f64)
         }
     };
+    let start_seconds = if tool.is_fio() { found.fio_start_seconds } else { 0.0 };
     let per_io = |amount: f64| amount / spent_on.max(1.0);
     Ok(Trial {
         iops,
         bytes_per_second: iops * case.block_bytes as f64,
-        cpu_seconds_per_io: per_io(child.cpu_seconds),
+        cpu_seconds_per_io: per_io((child.cpu_seconds - start_seconds).max(0.0)),
         instructions_per_io: child.instructions.map(|count| per_io(count as f64)),
     })
 }

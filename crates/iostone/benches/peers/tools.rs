@@ -7,6 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result};
 
 use crate::cases::Case;
+use crate::child::Child;
 use crate::grounds::{Ground, Grounds};
 
 /// Our binary, built as users get it.
@@ -44,6 +45,8 @@ pub(crate) struct Found {
     pub(crate) t_io_uring: Option<PathBuf>,
     /// Versions as the tools print them: name and version.
     pub(crate) versions: Vec<(&'static str, String)>,
+    /// Processor time that fio takes for a single I/O: its start and end.
+    pub(crate) fio_start_seconds: f64,
     /// What is compared with less because something is not there.
     pub(crate) left_out: Vec<String>,
 }
@@ -77,7 +80,21 @@ pub(crate) fn find() -> std::result::Result<Found, String> {
         let version = std::env::var("T_IO_URING_VERSION");
         versions.push(("t/io_uring", version.unwrap_or_else(|_| "prints no version".to_owned())));
     }
-    Ok(Found { fio, t_io_uring, versions, left_out })
+    let fio_start_seconds = time_fio_start(&fio).map_err(|error| format!("`fio` does not run: {error:#}"))?;
+    Ok(Found { fio, t_io_uring, versions, fio_start_seconds, left_out })
+}
+
+/// The median of three runs of a single I/O.
+fn time_fio_start(fio: &Path) -> Result<f64> {
+    let mut seconds = Vec::new();
+    for _ in 0..3 {
+        let mut command = Command::new(fio);
+        command.args(["--name=start", "--filename=/dev/zero", "--size=4096", "--bs=4096", "--rw=read"]);
+        command.args(["--ioengine=io_uring", "--thread", "--output-format=json"]);
+        seconds.push(Child::run(&mut command)?.cpu_seconds);
+    }
+    seconds.sort_by(f64::total_cmp);
+    seconds.get(1).copied().context("no runs")
 }
 
 fn on_path(name: &str) -> Option<PathBuf> {
@@ -103,6 +120,10 @@ impl Tool {
             Self::FioPsync => "fio, psync",
             Self::TIoUring => "t/io_uring -t",
         }
+    }
+
+    pub(crate) fn is_fio(self) -> bool {
+        matches!(self, Self::FioDefault | Self::FioBest | Self::FioPsync)
     }
 
     pub(crate) fn is_t_io_uring(self) -> bool {

@@ -67,11 +67,13 @@ fn run_phase(
 ) -> Result<Vec<Ran>> {
     let mut taken = Taken::default();
     let mut run = || -> Result<Vec<Outcome>> {
+        // All of them are let pass before any is touched: what one job lays out in a file that it shares with
+        // another must not look to that one as if somebody else had written it.
+        let mut jobs: Vec<Job> = phase.jobs.iter().map(|planned| planned.job.clone()).collect();
+        jobs.iter_mut().try_for_each(|job| taken.take(job, &options.destroy))?;
         let mut prepared = Vec::new();
-        for planned in &phase.jobs {
-            let mut job: Job = planned.job.clone();
-            taken.take(&mut job, &options.destroy)?;
-            prepared.push(prepare_watched(&job, stop, &mut |now| progress.tell(now))?);
+        for job in &jobs {
+            prepared.push(prepare_watched(job, stop, &mut |now| progress.tell(now))?);
         }
         Ok(run_together(prepared, stop, &mut |now| progress.tell(now))?)
     };

@@ -45,6 +45,16 @@ idle = "off"
 throttling = "off"
 "#;
 
+/// True, with a word about it, where volumes cannot be limited.
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+fn cannot_limit() -> bool {
+    let found = ThrottleController::find();
+    if let Err(error) = &found {
+        eprintln!("skipped: {error}");
+    }
+    found.is_err()
+}
+
 fn groups_of(run_tokens: &str) -> Vec<PathBuf> {
     let parent = ThrottleController::find().unwrap().parent;
     let entries = std::fs::read_dir(parent).unwrap().flatten().map(|entry| entry.path());
@@ -60,8 +70,7 @@ fn token(lab: &Lab) -> String {
 #[test]
 fn a_faster_volume_buys_no_more_than_its_instance_carries() {
     needs_root!();
-    if let Err(error) = ThrottleController::find() {
-        eprintln!("skipped: {error}");
+    if cannot_limit() {
         return;
     }
     let lab = Lab::new();
@@ -99,8 +108,7 @@ fn a_faster_volume_buys_no_more_than_its_instance_carries() {
 #[test]
 fn a_run_killed_under_limits_is_cleaned_up() {
     needs_root!();
-    if let Err(error) = ThrottleController::find() {
-        eprintln!("skipped: {error}");
+    if cannot_limit() {
         return;
     }
     let lab = Lab::new();

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use anyhow::{Result, bail};
 use clap::{Args, Command, FromArgMatches};
-use iostone_fio::{Argument, split_arguments};
+use iostone_fio::{Argument, Kind, find, split_arguments};
 use iostone_model::units::{Bytes, BytesPerSecond, Span};
 
 use crate::cli::{IoArguments, IoOptions};
@@ -53,7 +53,7 @@ pub(super) fn sort(given: &IoArguments) -> Result<Load> {
     }
     let mut options = given.options.clone();
     options.update_from_arg_matches(&command.try_get_matches_from(own)?)?;
-    let rest: Vec<String> = rest.into_iter().map(|word| word.replace("--engine", "--ioengine")).collect();
+    let rest = complete(rest);
     let (mut arguments, files) = split_arguments(&rest).map_err(|problems| {
         anyhow::anyhow!(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
     })?;
@@ -74,6 +74,29 @@ pub(super) fn sort(given: &IoArguments) -> Result<Load> {
         arguments.insert(0, name);
     }
     Ok(Load { options, arguments, files })
+}
+
+/// Writes out what may be left out on the command line: `--direct` is `--direct=1`, and `--engine` is fio's
+/// `--ioengine`.
+fn complete(words: Vec<String>) -> Vec<String> {
+    let mut words = words.into_iter().peekable();
+    let mut complete = Vec::new();
+    while let Some(word) = words.next() {
+        if word == "--" {
+            complete.push(word);
+            complete.extend(words);
+            break;
+        }
+        let word = match word.strip_prefix("--engine") {
+            Some(rest) if rest.is_empty() || rest.starts_with('=') => format!("--ioengine{rest}"),
+            _ => word,
+        };
+        let option = word.strip_prefix("--").and_then(find);
+        let is_switch = option.is_some_and(|option| option.kind == Kind::Bool);
+        let has_value = words.peek().is_some_and(|next| matches!(next.as_str(), "0" | "1"));
+        complete.push(if is_switch && !has_value { format!("{word}=1") } else { word });
+    }
+    complete
 }
 
 /// iostone's own option that a word is, by its long name.
@@ -155,8 +178,12 @@ mod tests {
             .iter()
             .map(|argument| (argument.name.as_str(), argument.value.as_deref()))
             .collect();
-        let expected =
-            [("name", Some("io")), ("filename", Some("/dev/4KiB")), ("bs", Some("4096")), ("direct", None)];
+        let expected = [
+            ("name", Some("io")),
+            ("filename", Some("/dev/4KiB")),
+            ("bs", Some("4096")),
+            ("direct", Some("1")),
+        ];
         assert_eq!(given, expected);
         assert!(sorted(&["a.fio", "--lenient"]).options.lenient);
     }

@@ -22,6 +22,7 @@ fn describe(done: &Done<'_>) -> Value {
         "job": job,
         "engine": outcome.engine,
         "open_flags": outcome.open_flags,
+        "loop": if job.pace.is_open_loop() { "open" } else { "closed" },
         "elapsed_seconds": outcome.elapsed.0.as_secs_f64(),
         "iops": outcome.iops(),
         "throughput_bytes_per_second": outcome.throughput_bytes_per_second(),

@@ -32,7 +32,8 @@ impl Taken {
         if metadata.is_err() && std::fs::symlink_metadata(target).is_ok() {
             bail!("`{}` is a symbolic link that leads nowhere; name the file itself", target.display());
         }
-        let changes = job.rw.changes_target();
+        let only_checks = job.verify.as_ref().is_some_and(|verify| verify.only);
+        let changes = job.rw.changes_target() && !only_checks;
         if metadata.is_ok_and(|metadata| metadata.file_type().is_block_device()) {
             return if changes { guard_device(target) } else { Ok(()) };
         }

@@ -16,6 +16,13 @@ const MISMATCHES_SHOWN: usize = 5;
 pub(super) fn describe(done: &Done<'_>, is_one_of_several: bool) -> Result<String, Error> {
     let outcome = done.outcome;
     let mut text = String::new();
+    if done.job.verify.as_ref().is_some_and(|verify| verify.only) {
+        // Nothing was measured, only looked at.
+        if let Some(verify) = &outcome.verify {
+            write_verified(&mut text, verify)?;
+        }
+        return Ok(text);
+    }
     let rate = Unit::PerSecond.format(outcome.iops());
     let throughput = Unit::BytesPerSecond.format(outcome.throughput_bytes_per_second());
     let title = if is_one_of_several { format!("{}: ", clean(done.name)) } else { String::new() };
@@ -26,6 +33,7 @@ pub(super) fn describe(done: &Done<'_>, is_one_of_several: bool) -> Result<Strin
     }
     write_latencies(&mut text, outcome)?;
     if let Some(verify) = &outcome.verify {
+        text.push('\n');
         write_verified(&mut text, verify)?;
     }
     if outcome.ios() == 0 {
@@ -65,8 +73,9 @@ fn write_counts(text: &mut String, outcome: &Outcome) -> Result<(), Error> {
     };
     writeln!(
         text,
-        "{done} in {:.2} s, by {engine} ({})",
+        "{done} in {:.2} s, {} by {engine} ({})",
         outcome.elapsed.0.as_secs_f64(),
+        if outcome.response().is_empty() { "closed loop" } else { "open loop" },
         outcome.engine.reason
     )
 }
@@ -118,7 +127,7 @@ fn write_row(text: &mut String, name: &str, histogram: &LatencyHistogram) -> Res
 fn write_verified(text: &mut String, verify: &VerifyReport) -> Result<(), Error> {
     writeln!(
         text,
-        "\nverified {} blocks ({}): {}",
+        "verified {} blocks ({}): {}",
         verify.units_checked,
         verify.bytes_checked.approximate(),
         match verify.mismatch_count {

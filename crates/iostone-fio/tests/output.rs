@@ -1,0 +1,16 @@
+//! Results in fio's forms, of a made-up outcome and of real runs, beside those of the installed fio.
+
+#[path = "output/against_fio.rs"]
+mod against_fio;
+#[path = "output/cases.rs"]
+mod cases;
+#[path = "output/forms.rs"]
+mod forms;
+#[path = "output/logs.rs"]
+mod logs;
+#[path = "output/made_up.rs"]
+mod made_up;
+#[path = "output/merged.rs"]
+mod merged;
+#[path = "output/ordered.rs"]
+mod ordered;
