@@ -1,7 +1,16 @@
 //! Results in fio's forms, of a made-up outcome and of real runs, beside those of the installed fio.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    clippy::float_cmp,
+    reason = "tests: what fails is a failed test, what is skipped is told, and the figures compared are whole numbers"
+)]
+
 #[path = "output/against_fio.rs"]
 mod against_fio;
+#[path = "output/benchmark.rs"]
+mod benchmark;
 #[path = "output/cases.rs"]
 mod cases;
 #[path = "output/forms.rs"]

@@ -72,7 +72,9 @@ impl Planner<'_> {
                 *size = end.max(*size);
             }
         }
-        let total: u64 = regions.iter().map(|region| region.length_bytes).sum();
+        // Files are as long as they are said to be, and only whole blocks of them are gone over.
+        let whole = smallest_used(job);
+        let total: u64 = regions.iter().map(|region| region.length_bytes - region.length_bytes % whole).sum();
         let (io_bytes, ios) = amounts(section, job, total);
         Some(Sized {
             targets,
@@ -143,10 +145,8 @@ impl Planner<'_> {
                 let whole = u128::from(length) + u128::from(offset);
                 length = length.min(u64::try_from(whole * u128::from(percent) / 100).unwrap_or(u64::MAX));
             }
-            // Only whole blocks are gone over.
             let whole = smallest_used(job);
-            length -= length % whole;
-            if length == 0 {
+            if length < whole {
                 self.refuse_job(
                     section,
                     "size",

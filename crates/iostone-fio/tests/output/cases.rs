@@ -95,9 +95,22 @@ fn milliseconds(ms: u64) -> iostone_model::units::Span {
     iostone_model::units::Span(Duration::from_millis(ms))
 }
 
+/// Reported as it comes.
+fn plain(_: &mut Reported<'_>) {}
+
 pub(crate) fn cases() -> Vec<Case> {
-    let plain: fn(&mut Reported<'_>) = |_| ();
-    let mut cases = vec![
+    let mut cases = directions();
+    cases.extend(reports());
+    cases.extend(endings());
+    if iostone_engine::uring_available().is_ok() {
+        cases.extend(rings());
+    }
+    cases.extend(clones());
+    cases
+}
+
+fn directions() -> Vec<Case> {
+    vec![
         Case::new("read", &["--rw=read"], |job| job.rw = Rw::Read, plain),
         Case::new(
             "write with fsync",
@@ -132,6 +145,11 @@ pub(crate) fn cases() -> Vec<Case> {
             |job| (job.rw, job.pace.rate.read) = (Rw::RandRead, Some(Rate::Iops(2000.0))),
             plain,
         ),
+    ]
+}
+
+fn reports() -> Vec<Case> {
+    vec![
         Case::new(
             "description and percentiles",
             &[
@@ -150,12 +168,6 @@ pub(crate) fn cases() -> Vec<Case> {
             },
         ),
         Case::new(
-            "errors outlived",
-            &["--rw=randread", "--continue_on_error=all"],
-            |job| (job.rw, job.continue_on_error) = (Rw::RandRead, true),
-            plain,
-        ),
-        Case::new(
             "mixed",
             &["--rw=randrw", "--unified_rw_reporting=mixed"],
             |job| job.rw = Rw::RandRw,
@@ -166,6 +178,17 @@ pub(crate) fn cases() -> Vec<Case> {
             &["--rw=randrw", "--unified_rw_reporting=both"],
             |job| job.rw = Rw::RandRw,
             |reported| reported.unified = Unified::Both,
+        ),
+    ]
+}
+
+fn endings() -> Vec<Case> {
+    vec![
+        Case::new(
+            "errors outlived",
+            &["--rw=randread", "--continue_on_error=all"],
+            |job| (job.rw, job.continue_on_error) = (Rw::RandRead, true),
+            plain,
         ),
         Case::new(
             "steady",
@@ -193,9 +216,12 @@ pub(crate) fn cases() -> Vec<Case> {
             },
             plain,
         ),
-    ];
-    if iostone_engine::uring_available().is_ok() {
-        cases.push(Case::new(
+    ]
+}
+
+fn rings() -> Vec<Case> {
+    vec![
+        Case::new(
             "randread on a ring, timed",
             &["--rw=randread", "--ioengine=io_uring", "--iodepth=8", "--runtime=1200ms", "--time_based"],
             |job| {
@@ -204,21 +230,25 @@ pub(crate) fn cases() -> Vec<Case> {
                 (job.engine, job.iodepth) = (EngineChoice::IoUring, 8);
             },
             plain,
-        ));
-        cases.push(Case::new(
+        ),
+        Case::new(
             "randwrite on a ring",
             &["--rw=randwrite", "--ioengine=io_uring", "--iodepth=4"],
             |job| (job.rw, job.engine, job.iodepth) = (Rw::RandWrite, EngineChoice::IoUring, 4),
             plain,
-        ));
-    }
-    let clones = |name, arguments, dress| Case {
+        ),
+    ]
+}
+
+fn clones() -> Vec<Case> {
+    let two = |name, arguments, dress| Case {
         clones: 2,
         ..Case::new(name, arguments, |job| job.rw = Rw::RandRead, dress)
     };
-    cases.push(clones("clones", &["--rw=randread"], plain));
-    cases.push(clones("a group", &["--rw=randread", "--group_reporting"], |reported| {
-        reported.is_grouped = true
-    }));
-    cases
+    vec![
+        two("clones", &["--rw=randread"], plain),
+        two("a group", &["--rw=randread", "--group_reporting"], |reported: &mut Reported<'_>| {
+            reported.is_grouped = true;
+        }),
+    ]
 }

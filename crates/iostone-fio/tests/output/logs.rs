@@ -101,7 +101,7 @@ fn windows_that_the_series_does_not_have_are_refused() {
         let error = check_log_window(Duration::from_millis(bad)).unwrap_err().to_string();
         assert!(error.contains("multiples of 100 ms") && error.contains(&format!("{bad} ms")), "{error}");
     }
-    check_log_window(Duration::from_millis(1000)).unwrap();
+    check_log_window(Duration::from_secs(1)).unwrap();
     let error = write_logs(Path::new("/nowhere"), &request(100), &outcome()).unwrap_err().to_string();
     assert!(error.contains("`/nowhere/name_bw.3.log`"), "{error}");
 }

@@ -18,8 +18,8 @@ pub(crate) fn recorded(latencies: impl IntoIterator<Item = u64>) -> LatencyHisto
     histogram
 }
 
-fn interval(mean_ns: f64, max_ns: u64) -> Option<IntervalLatency> {
-    Some(IntervalLatency { mean_ns, p50_ns: max_ns / 2, p99_ns: max_ns, p99_9_ns: max_ns, max_ns })
+fn interval(mean_ns: f64, max_ns: u64) -> IntervalLatency {
+    IntervalLatency { mean_ns, p50_ns: max_ns / 2, p99_ns: max_ns, p99_9_ns: max_ns, max_ns }
 }
 
 /// One second and 50 ms: reads of 4 KiB, ten per 100 ms and one at the end, each taking a microsecond more than the
@@ -31,11 +31,12 @@ pub(crate) fn outcome() -> Outcome {
     reads.latency = (0u32..10)
         .map(|tenth| interval(f64::from(tenth) * 10_000.0 + 5_500.0, u64::from(tenth + 1) * 10_000))
         .chain([interval(101_000.0, 101_000)])
+        .map(Some)
         .collect();
     let mut writes = Series { ios: vec![10; 5], ..Series::default() };
     writes.ios.resize(11, 0);
     writes.bytes = writes.ios.iter().map(|ios| ios * 4096).collect();
-    writes.latency = writes.ios.iter().map(|ios| interval(10_000.0, 10_000).filter(|_| *ios > 0)).collect();
+    writes.latency = writes.ios.iter().map(|ios| (*ios > 0).then(|| interval(10_000.0, 10_000))).collect();
     let both =
         |of: fn(&Series) -> &Vec<u64>| of(&reads).iter().zip(of(&writes)).map(|(a, b)| a + b).collect();
     let series = Series {

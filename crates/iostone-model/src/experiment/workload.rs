@@ -1,5 +1,11 @@
 //! What an experiment measures: the workload and its shape, in fio's terms.
 
+mod access;
+mod blocks;
+mod decimal;
+mod distribution;
+mod pace;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -7,7 +13,13 @@ use serde::{Deserialize, Serialize};
 
 use super::Ramp;
 use crate::metric::{COMMAND_METRICS, IO_METRICS, Metric};
-use crate::units::{Bytes, Span};
+use crate::units::{ByteRate, Bytes, Span};
+
+pub use access::{IoEngine, ReadWrite, RequestFlag, SyncMode, Verification};
+pub use blocks::{BlockRange, BlockSizes, BlockSplit};
+pub use decimal::Decimal;
+pub use distribution::{RandomDistribution, Zone};
+pub use pace::{RangeSync, RateProcess, Rates};
 
 /// What is measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -39,28 +51,48 @@ impl Workload {
     /// Whether it asks for durability itself, so that flushes are part of what is measured.
     pub fn syncs(&self) -> bool {
         match self {
-            Self::Io(io) => io.fsync > 0 || io.fdatasync > 0 || io.sync != SyncMode::None,
+            Self::Io(io) => io.syncs(),
             Self::Command(_) => false,
         }
     }
 }
 
-/// The load engine's shape. Names are fio's where fio has one.
+/// The load engine's shape. Names and meanings are fio's where fio has one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct IoWorkload {
-    /// read, write, randread or randwrite.
+    /// Direction and order of the requests.
     pub rw: ReadWrite,
-    /// Block size of each request.
-    #[serde(default = "default_block_size")]
-    pub bs: Bytes,
+    /// Share of reads in a mix of reads and writes, in percent; 50 when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 100))]
+    pub rwmixread: Option<u32>,
+    /// Block size of each request; 4 KiB when neither this nor `bsrange` nor `bssplit` is given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bs: Option<Bytes>,
+    /// Block sizes drawn from a range, in place of `bs`: `4KiB-64KiB`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bsrange: Option<BlockRange>,
+    /// Block sizes drawn by their shares, in place of `bs`: `4KiB/60:64KiB/40`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bssplit: Option<BlockSplit>,
+    /// Where random requests lie.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub random_distribution: Option<RandomDistribution>,
+    /// Random blocks are drawn without regard to which were visited; else each is visited once a pass.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub norandommap: bool,
     /// Requests in flight.
     #[serde(default = "one")]
     pub iodepth: u32,
     /// Threads, each with its own offsets and depth.
     #[serde(default = "one")]
     pub numjobs: u32,
-    /// Size of the file that is read or written; it is laid out with incompressible data beforehand.
+    /// Where the used part of the file or device begins.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    pub offset: Bytes,
+    /// Size of the part of the file that is read or written, from `offset` on; it is laid out with incompressible data
+    /// beforehand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
     /// How long figures are taken.
@@ -72,6 +104,25 @@ pub struct IoWorkload {
     /// Load before figures are taken; `auto` lets a pilot of each configuration find how much is needed.
     #[serde(default)]
     pub ramp_time: Ramp,
+    /// An open loop: each thread starts so many requests a second, whether or not those before have completed, and
+    /// latency counts from the start that was intended. In a mix, of reads and of writes each, or `"1400,600"` apart.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_iops: Option<Rates<u32>>,
+    /// As `rate_iops`, in bytes a second: `40MB/s`, or `40MB/s,10MB/s`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<Rates<ByteRate>>,
+    /// How the arrivals of an open loop follow each other; `linear` when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate_process: Option<RateProcess>,
+    /// A pause after every `thinktime_blocks` requests, once they have completed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinktime: Option<Span>,
+    /// Requests between pauses; 1 when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thinktime_blocks: Option<u32>,
+    /// A request that takes longer ends the trial, which has failed then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_latency: Option<Span>,
     /// Past the page cache (`O_DIRECT`).
     #[serde(default)]
     pub direct: bool,
@@ -81,72 +132,115 @@ pub struct IoWorkload {
     /// fdatasync(2) after every so many writes; 0 for never.
     #[serde(default)]
     pub fdatasync: u32,
+    /// `sync_file_range(2)` after every so many writes; it makes nothing durable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sync_file_range: Option<RangeSync>,
     /// Open with `O_DSYNC` or `O_SYNC`.
     #[serde(default)]
     pub sync: SyncMode,
+    /// Flags of each request, `preadv2(2)`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<RequestFlag>,
     /// Which way requests reach the kernel.
     #[serde(default)]
     pub engine: IoEngine,
+    /// Share of what is written that compresses to nothing, in percent.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(max = 100))]
+    pub buffer_compress_percentage: u32,
+    /// What compresses is the end of each chunk of this length; 512 bytes when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub buffer_compress_chunk: Option<Bytes>,
+    /// Share of written blocks that repeat an earlier one, in percent.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    #[schemars(range(max = 100))]
+    pub dedupe_percentage: u32,
+    /// Seals each block that is written with its place, its generation and this checksum, and checks blocks that are
+    /// read, as well as all that was written once the figures are taken; a mismatch fails the trial.
+    #[serde(default, skip_serializing_if = "is_unverified")]
+    pub verify: Verification,
 }
 
-/// The direction and order of requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ReadWrite {
-    /// Sequential reads.
-    Read,
-    /// Sequential writes.
-    Write,
-    /// Random reads.
-    Randread,
-    /// Random writes.
-    Randwrite,
-}
-
-impl ReadWrite {
-    /// Whether it writes.
-    pub fn writes(self) -> bool {
-        matches!(self, Self::Write | Self::Randwrite)
-    }
-
-    /// fio's word for it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Self::Read => "read",
-            Self::Write => "write",
-            Self::Randread => "randread",
-            Self::Randwrite => "randwrite",
+impl IoWorkload {
+    /// A load with everything else as it is when left out.
+    pub fn new(rw: ReadWrite) -> Self {
+        Self {
+            rw,
+            rwmixread: None,
+            bs: None,
+            bsrange: None,
+            bssplit: None,
+            random_distribution: None,
+            norandommap: false,
+            iodepth: 1,
+            numjobs: 1,
+            offset: Bytes(0),
+            size: None,
+            runtime: None,
+            io_size: None,
+            ramp_time: Ramp::default(),
+            rate_iops: None,
+            rate: None,
+            rate_process: None,
+            thinktime: None,
+            thinktime_blocks: None,
+            max_latency: None,
+            direct: false,
+            fsync: 0,
+            fdatasync: 0,
+            sync_file_range: None,
+            sync: SyncMode::None,
+            flags: Vec::new(),
+            engine: IoEngine::Auto,
+            buffer_compress_percentage: 0,
+            buffer_compress_chunk: None,
+            dedupe_percentage: 0,
+            verify: Verification::None,
         }
     }
+
+    /// The sizes of its blocks.
+    pub fn block_sizes(&self) -> BlockSizes<'_> {
+        match (&self.bssplit, self.bsrange) {
+            (Some(split), _) => BlockSizes::Split(split),
+            (None, Some(range)) => BlockSizes::Range(range),
+            (None, None) => BlockSizes::Fixed(self.bs.unwrap_or(DEFAULT_BLOCK)),
+        }
+    }
+
+    /// The size that its file needs: up to the end of the part that is used.
+    pub fn file_size(&self) -> Option<Bytes> {
+        self.size.map(|size| Bytes(self.offset.0.saturating_add(size.0)))
+    }
+
+    /// Whether requests arrive by a clock, whatever becomes of those before them.
+    pub fn is_open_loop(&self) -> bool {
+        self.rate_iops.is_some() || self.rate.is_some()
+    }
+
+    /// Where its random requests lie, if some places are likelier than others.
+    pub fn skew(&self) -> Option<&RandomDistribution> {
+        self.random_distribution.as_ref().filter(|distribution| distribution.is_skewed())
+    }
+
+    /// Whether it asks for durability itself, so that flushes are part of what is measured.
+    pub fn syncs(&self) -> bool {
+        let durable = self.sync != SyncMode::None || self.flags.iter().any(|flag| flag.is_durable());
+        self.rw.writes() && (self.fsync > 0 || self.fdatasync > 0 || durable)
+    }
+
+    /// Whether all that it reads and writes must reach the device while it runs, so that the bytes it claims can be
+    /// held against those served. Reads through the page cache need not, and neither do writes between two syncs
+    /// that may hit a block twice.
+    pub fn must_reach_device(&self) -> bool {
+        let every_write = self.fsync <= 1 && self.fdatasync <= 1;
+        let once_each = !self.norandommap && self.skew().is_none();
+        self.direct || (self.syncs() && !self.rw.reads() && (every_write || once_each))
+    }
 }
 
-/// Synchronous open flags, open(2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum SyncMode {
-    /// Neither.
-    #[default]
-    None,
-    /// `O_DSYNC`: each write returns when its data is durable.
-    Dsync,
-    /// `O_SYNC`: data and all metadata.
-    Sync,
-}
-
-/// Which way requests reach the kernel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-pub enum IoEngine {
-    /// io_uring where the kernel lets us, else synchronous calls; which it was is recorded.
-    #[default]
-    #[serde(rename = "auto")]
-    Auto,
-    /// io_uring or an error.
-    #[serde(rename = "io_uring")]
-    IoUring,
-    /// pread(2) and pwrite(2).
-    #[serde(rename = "sync")]
-    Sync,
-}
+/// What fio reads and writes where nothing else is said.
+const DEFAULT_BLOCK: Bytes = Bytes(4096);
 
 /// A program to be timed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -162,10 +256,25 @@ pub struct CommandWorkload {
     pub timeout: Option<Span>,
 }
 
-fn default_block_size() -> Bytes {
-    Bytes(4096)
-}
-
 fn one() -> u32 {
     1
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_false(set: &bool) -> bool {
+    !set
+}
+
+fn is_nothing(bytes: &Bytes) -> bool {
+    bytes.0 == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_unverified(verification: &Verification) -> bool {
+    *verification == Verification::None
 }
