@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use iostone_lab::{Estimate, estimate, first_pilot};
-use iostone_model::experiment::{Configuration, Ramp, Workload};
+use iostone_model::experiment::{Configuration, IoEngine, IoWorkload, Ramp, Workload};
 use iostone_model::run::Plan;
 use iostone_model::units::{Bytes, Span};
 use iostone_report::clean;
@@ -87,7 +87,7 @@ fn steps(configuration: &Configuration, plan: &Plan, directory: &Path) -> Vec<Pl
 
 fn workload_preparation(workload: &Workload) -> Option<(String, u64)> {
     match workload {
-        Workload::Io(io) => io.size.map(|size| {
+        Workload::Io(io) => io.file_size().map(|size| {
             (format!("lay out a file of {size} with random data, sync it, drop it from the cache"), size.0)
         }),
         Workload::Command(_) => None,
@@ -101,39 +101,66 @@ fn workload_step(configuration: &Configuration) -> String {
 
 fn workload_text(workload: &Workload) -> String {
     match workload {
-        Workload::Io(io) => {
-            let mut text = format!("io {} bs={} iodepth={}", io.rw.word(), io.bs, io.iodepth);
-            if io.numjobs > 1 {
-                let _ = write!(text, " numjobs={}", io.numjobs);
-            }
-            for (name, every) in [("fsync", io.fsync), ("fdatasync", io.fdatasync)] {
-                if every > 0 {
-                    let _ = write!(text, " {name}={every}");
-                }
-            }
-            if io.direct {
-                text.push_str(" direct");
-            }
-            match io.ramp_time {
-                Ramp::Fixed(ramp) if ramp.0.is_zero() => {}
-                Ramp::Fixed(ramp) => {
-                    let _ = write!(text, ", {ramp} not counted");
-                }
-                Ramp::Auto => text.push_str(", the warm-up that pilots find not counted"),
-            }
-            if let Some(runtime) = io.runtime {
-                let _ = write!(text, ", {runtime} counted");
-            }
-            if let Some(size) = io.io_size {
-                let _ = write!(text, ", at most {size}");
-            }
-            text
-        }
+        Workload::Io(io) => io_text(io),
         Workload::Command(command) => {
             let words: Vec<String> = command.argv.iter().map(|word| quoted(word)).collect();
             format!("run {}", words.join(" "))
         }
     }
+}
+
+/// What the engine does, in the words of the experiment file.
+fn io_text(io: &IoWorkload) -> String {
+    let blocks = io.block_sizes();
+    let mut text = format!("io {} {}={blocks} iodepth={}", io.rw.word(), blocks.key(), io.iodepth);
+    let mut say = |name: &str, value: Option<String>| {
+        if let Some(value) = value {
+            let _ = write!(text, " {name}={value}");
+        }
+    };
+    let above = |number: u32, least: u32| (number > least).then(|| number.to_string());
+    say("numjobs", above(io.numjobs, 1));
+    say("rwmixread", io.rwmixread.map(|percent| percent.to_string()));
+    say("random_distribution", io.skew().map(ToString::to_string));
+    say("offset", (io.offset.0 > 0).then(|| io.offset.to_string()));
+    say("rate_iops", io.rate_iops.map(|rates| rates.to_string()));
+    say("rate", io.rate.map(|rates| rates.to_string()));
+    say("rate_process", io.rate_process.map(|process| process.word().to_owned()));
+    say("thinktime", io.thinktime.map(|time| time.to_string()));
+    say("thinktime_blocks", io.thinktime_blocks.map(|blocks| blocks.to_string()));
+    say("fsync", above(io.fsync, 0));
+    say("fdatasync", above(io.fdatasync, 0));
+    say("sync_file_range", io.sync_file_range.map(|sync| sync.to_string()));
+    let flags: Vec<&str> = io.flags.iter().map(|flag| flag.word()).collect();
+    say("flags", (!flags.is_empty()).then(|| flags.join(",")));
+    say("engine", (io.engine == IoEngine::Mmap).then(|| "mmap".to_owned()));
+    say("buffer_compress_percentage", io.buffer_compress_percentage.map(|percent| percent.to_string()));
+    say("dedupe_percentage", above(io.dedupe_percentage, 0));
+    say("verify", io.verifies().then(|| io.verify.word().to_owned()));
+    say("max_latency", io.max_latency.map(|limit| limit.to_string()));
+    if io.norandommap {
+        text.push_str(" norandommap");
+    }
+    if io.direct {
+        text.push_str(" direct");
+    }
+    match io.ramp_time {
+        Ramp::Fixed(ramp) if ramp.0.is_zero() => {}
+        Ramp::Fixed(ramp) => {
+            let _ = write!(text, ", {ramp} not counted");
+        }
+        Ramp::Auto => text.push_str(", the warm-up that pilots find not counted"),
+    }
+    if let Some(runtime) = io.runtime {
+        let _ = write!(text, ", {runtime} counted");
+    }
+    if let Some(size) = io.io_size {
+        let _ = write!(text, ", at most {size}");
+    }
+    if io.verifies() {
+        text.push_str(", then all that was written read back");
+    }
+    text
 }
 
 /// A word of a program's arguments as a shell would need it; none is involved, but people read it so.

@@ -14,6 +14,7 @@ use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result};
 use iostone_engine::{Job, Outcome, prepare_watched, run_together};
+use iostone_fio::output::merge_outcomes;
 use iostone_fio::{Phase, PlannedJob};
 
 use crate::cli::{IoArguments, IoFormat, IoOptions};
@@ -38,7 +39,7 @@ pub(crate) fn io(arguments: &IoArguments, printer: &mut Printer) -> Result<ExitC
         return Ok(ExitCode::Success);
     }
     let stop = interrupt::stop_flag();
-    let session = fio_output::Started::now(&load);
+    let started = fio_output::Started::now(&load);
     let mut ran: Vec<Ran> = Vec::new();
     let mut progress = LoadProgress::new(printer);
     for phase in &load.plan.phases {
@@ -48,7 +49,8 @@ pub(crate) fn io(arguments: &IoArguments, printer: &mut Printer) -> Result<ExitC
         }
     }
     drop(progress);
-    let text = print(&load, &ran, &session)?;
+    fio_output::write_all_logs(&load, &ran)?;
+    let text = print(&load, &ran, started)?;
     match &load.options.output {
         None => printer.data(&text),
         Some(path) => {
@@ -94,7 +96,10 @@ fn run_phase(
 }
 
 /// The figures, in the form that was asked for.
-fn print(load: &Load, ran: &[Ran], session: &fio_output::Started) -> Result<String> {
+fn print(load: &Load, ran: &[Ran], started: fio_output::Started) -> Result<String> {
+    if !load.options.json && load.options.output_format != IoFormat::Normal {
+        return Ok(fio_output::write(load, ran, started));
+    }
     let done: Vec<Done<'_>> = ran
         .iter()
         .map(|ran| Done { name: &ran.planned.name, job: &ran.planned.job, outcome: &ran.outcome })
@@ -102,13 +107,24 @@ fn print(load: &Load, ran: &[Ran], session: &fio_output::Started) -> Result<Stri
     if load.options.json {
         return Ok(format!("{}\n", serde_json::to_string_pretty(&document(&done))?));
     }
-    if load.options.output_format != IoFormat::Normal {
-        return fio_output::write(load, ran, session);
+    Ok(in_words(ran)?)
+}
+
+/// The figures for people: clones of one job are one, as nobody wants to read the same table four times.
+fn in_words(ran: &[Ran]) -> std::result::Result<String, std::fmt::Error> {
+    let mut texts = Vec::new();
+    let sections: Vec<&[Ran]> = ran.chunk_by(|a, b| a.planned.section == b.planned.section).collect();
+    for clones in &sections {
+        let outcomes: Vec<&Outcome> = clones.iter().map(|ran| &ran.outcome).collect();
+        let (Some(first), Some(outcome)) = (clones.first(), merge_outcomes(&outcomes)) else { continue };
+        let name = match clones.len() {
+            1 => first.planned.name.clone(),
+            several => format!("{} ({several} jobs)", first.planned.name),
+        };
+        let done = Done { name: &name, job: &first.planned.job, outcome: &outcome };
+        texts.push(text::describe(&done, ran.len() > 1, sections.len() > 1)?);
     }
-    let several = done.len() > 1;
-    let texts: std::result::Result<Vec<String>, std::fmt::Error> =
-        done.iter().map(|done| text::describe(done, several)).collect();
-    Ok(texts?.join("\n"))
+    Ok(texts.join("\n"))
 }
 
 /// Whether every job did what it was asked to.

@@ -1,19 +1,129 @@
-//! fio's output formats (placeholder wiring).
+//! What was measured, in fio's formats and logs.
 
-use anyhow::{Result, bail};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use iostone_engine::EngineKind;
+use iostone_fio::output::{
+    Detail, DiskWatch, FIO_VERSION, LogFile, LogRequest, LogValue, Percentiles, Reported, Session,
+    write_json, write_logs, write_terse,
+};
+use iostone_fio::values::LogWindow;
+use iostone_fio::{FioOptions, Given, Log, PlannedJob, Section};
 
 use super::Ran;
 use super::load::Load;
+use crate::cli::IoFormat;
 
-/// When the load began.
-pub(super) struct Started;
+/// What is looked at before the load, to be compared with what is there afterwards.
+pub(super) struct Started {
+    at: Instant,
+    disks: DiskWatch,
+}
 
 impl Started {
-    pub(super) fn now(_load: &Load) -> Self {
-        Self
+    /// Watches the devices below the targets.
+    pub(super) fn now(load: &Load) -> Self {
+        let jobs = load.plan.phases.iter().flat_map(|phase| &phase.jobs);
+        let watched = jobs.filter(|planned| option_of(load, planned).disk_util != Some(false));
+        Self { at: Instant::now(), disks: DiskWatch::start(watched.flat_map(|planned| &planned.job.targets)) }
     }
 }
 
-pub(super) fn write(_load: &Load, _ran: &[Ran], _session: &Started) -> Result<String> {
-    bail!("not yet")
+fn section_of<'a>(load: &'a Load, planned: &PlannedJob) -> Option<&'a Section> {
+    load.jobs.sections.get(planned.section)
+}
+
+fn option_of(load: &Load, planned: &PlannedJob) -> FioOptions {
+    section_of(load, planned).map(|section| section.options.clone()).unwrap_or_default()
+}
+
+/// The document in the format that was asked for.
+pub(super) fn write(load: &Load, ran: &[Ran], started: Started) -> String {
+    let jobs = ran.iter().filter(|ran| option_of(load, &ran.planned).stats != Some(false));
+    let reached = ran.iter().any(|ran| !is_imaginary(ran.outcome.engine.kind));
+    let disk_util = started.disks.finish();
+    let session = Session {
+        version: FIO_VERSION,
+        finished: jiff::Zoned::now(),
+        elapsed: started.at.elapsed(),
+        global_options: pairs(&load.jobs.global),
+        jobs: jobs.map(|ran| report(load, ran)).collect(),
+        disk_util: if reached { disk_util } else { Vec::new() },
+    };
+    match load.options.output_format {
+        IoFormat::Terse => write_terse(&session),
+        IoFormat::JsonPlus => write_json(&session, Detail::JsonPlus),
+        IoFormat::Json | IoFormat::Normal => write_json(&session, Detail::Json),
+    }
+}
+
+/// An engine that reaches no device.
+fn is_imaginary(engine: EngineKind) -> bool {
+    matches!(engine, EngineKind::Null | EngineKind::IoUringNop)
+}
+
+fn report<'a>(load: &'a Load, ran: &'a Ran) -> Reported<'a> {
+    let planned = &ran.planned;
+    let mut reported = Reported::new(&planned.name, &planned.job, &ran.outcome);
+    reported.group = planned.group;
+    let Some(section) = section_of(load, planned) else { return reported };
+    let options = &section.options;
+    reported.is_grouped = options.group_reporting == Some(true);
+    reported.options = pairs(&section.given);
+    reported.description = options.description.as_deref();
+    let default = Percentiles::default();
+    reported.percentiles = Percentiles {
+        submission: options.slat_percentiles.unwrap_or(default.submission),
+        completion: options.clat_percentiles.unwrap_or(default.completion),
+        total: options.lat_percentiles.unwrap_or(default.total),
+        list: options.percentile_list.clone().unwrap_or(default.list),
+    };
+    let window = |span: Option<iostone_model::units::Span>| span.map(|span| span.0);
+    reported.bandwidth_window = window(options.bwavgtime).unwrap_or(reported.bandwidth_window);
+    reported.iops_window = window(options.iopsavgtime).unwrap_or(reported.iops_window);
+    reported
+}
+
+/// Names and values; fio leaves out options without a value.
+fn pairs(given: &[Given]) -> Vec<(String, String)> {
+    given
+        .iter()
+        .filter_map(|given| given.value.as_ref().map(|value| (given.name.to_owned(), value.clone())))
+        .collect()
+}
+
+/// Writes the logs that jobs asked for, into the working directory as fio does.
+pub(super) fn write_all_logs(load: &Load, ran: &[Ran]) -> Result<()> {
+    let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+    for ran in ran {
+        let options = option_of(load, &ran.planned);
+        let window = options.log_avg_msec.map_or(Duration::ZERO, |span| span.0);
+        let shorter = |other: Option<iostone_model::units::Span>| {
+            other.map(|other| other.0).filter(|other| *other < window).unwrap_or(window)
+        };
+        let file = |log: &Option<Log>, window: Duration| {
+            log.as_ref().map(|log| LogFile {
+                prefix: log.prefix.clone().unwrap_or_else(|| ran.planned.name.clone()),
+                window,
+            })
+        };
+        let request = LogRequest {
+            bandwidth: file(&options.write_bw_log, shorter(options.bwavgtime)),
+            iops: file(&options.write_iops_log, shorter(options.iopsavgtime)),
+            latency: file(&options.write_lat_log, window),
+            number: ran.planned.number,
+            is_shared: options.per_job_logs == Some(false),
+            value: match options.log_window_value.unwrap_or_default() {
+                LogWindow::Average => LogValue::Average,
+                LogWindow::Largest => LogValue::Largest,
+                LogWindow::Both => LogValue::Both,
+            },
+            epoch: (options.log_alternate_epoch == Some(true))
+                .then(|| since_epoch.saturating_sub(ran.outcome.elapsed.0)),
+        };
+        write_logs(Path::new("."), &request, &ran.outcome)?;
+    }
+    Ok(())
 }

@@ -13,7 +13,7 @@ use crate::printer::bold;
 const MISMATCHES_SHOWN: usize = 5;
 
 /// Everything about one job.
-pub(super) fn describe(done: &Done<'_>, is_one_of_several: bool) -> Result<String, Error> {
+pub(super) fn describe(done: &Done<'_>, has_name: bool, has_neighbours: bool) -> Result<String, Error> {
     let outcome = done.outcome;
     let mut text = String::new();
     if done.job.verify.as_ref().is_some_and(|verify| verify.only) {
@@ -25,7 +25,7 @@ pub(super) fn describe(done: &Done<'_>, is_one_of_several: bool) -> Result<Strin
     }
     let rate = Unit::PerSecond.format(outcome.iops());
     let throughput = Unit::BytesPerSecond.format(outcome.throughput_bytes_per_second());
-    let title = if is_one_of_several { format!("{}: ", clean(done.name)) } else { String::new() };
+    let title = if has_name { format!("{}: ", clean(done.name)) } else { String::new() };
     writeln!(text, "{}", bold(&format!("{title}{rate}, {throughput}")))?;
     write_counts(&mut text, outcome)?;
     if outcome.layout.written.0 > 0 {
@@ -45,10 +45,9 @@ pub(super) fn describe(done: &Done<'_>, is_one_of_several: bool) -> Result<Strin
     let cpu = outcome.cpu.process.total_seconds() / outcome.ios().max(1) as f64;
     writeln!(
         text,
-        "\n{} of CPU time an operation{}, kernel workers included; seed {}",
+        "\n{} of CPU time an operation{}, kernel workers included",
         Unit::Seconds.format(cpu),
-        if is_one_of_several { " of this and the jobs beside it" } else { "" },
-        outcome.seed
+        if has_neighbours { " of this and the jobs beside it" } else { "" }
     )?;
     write_cautions(&mut text, outcome)?;
     Ok(text)
