@@ -4,7 +4,7 @@
 set -u
 
 # package:program it brings
-wanted="e2fsprogs:mkfs.ext4 util-linux:losetup btrfs-progs:mkfs.btrfs"
+wanted="e2fsprogs:mkfs.ext4 util-linux:losetup btrfs-progs:mkfs.btrfs fio:fio"
 
 missing=""
 PATH="$PATH:/usr/sbin:/sbin"

@@ -5,6 +5,7 @@
 //! fails. A sync that falls due is a *barrier*: nothing more is submitted until all writes before it have completed,
 //! and then until the sync has. A *pause* likewise waits for what is in flight.
 
+mod batch;
 mod cadence;
 mod pacer;
 pub(crate) mod recorder;
@@ -193,7 +194,11 @@ impl<'a, S: Source> Driver<'a, S> {
             self.tally.recorder.close_until(now, &self.tally.of, self.pacer.is_some());
         }
         if arrived > 0 {
-            engine.reap(|completion| self.complete(completion, now));
+            if self.is_uniform(arrived, now) {
+                self.reap_runs(engine, now);
+            } else {
+                engine.reap(|completion| self.complete(completion, now));
+            }
             if !self.odd.is_empty() {
                 self.settle_odd(engine, now);
             }

@@ -89,6 +89,19 @@ impl Slots {
         Some(flight)
     }
 
+    /// Frees a slot if its I/O was to transfer `length_bytes`; returns its direction and when it was submitted.
+    #[inline]
+    pub(crate) fn finish_whole(&mut self, number: u32, length_bytes: u32) -> Option<(Direction, u64)> {
+        let flight = self.all.get(number as usize)?;
+        if flight.request.length_bytes != length_bytes {
+            return None;
+        }
+        let top = self.stack.get_mut(self.free)?;
+        *top = number;
+        self.free += 1;
+        Some((flight.request.direction, flight.submitted_ns))
+    }
+
     /// How many bytes the I/O of a slot in flight is to transfer.
     #[inline]
     pub(crate) fn length_bytes(&self, number: u32) -> u32 {

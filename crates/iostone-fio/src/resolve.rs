@@ -19,6 +19,9 @@ use crate::table::{FioOption, Treatment, find, suggest};
 use crate::values::{Engine, find_engine};
 use crate::world::World;
 
+/// Behind this many problems no more names are suggested.
+const MOST_SUGGESTIONS: usize = 20;
+
 /// What sections inherit.
 #[derive(Clone, Default)]
 struct Defaults {
@@ -132,7 +135,9 @@ impl<'a> Resolver<'a> {
                 None => (expanded.text.trim_end(), None),
             };
             let Some(option) = find(name) else {
-                let reason = Reason::UnknownOption { name: shorten(name), nearest: suggest(name) };
+                // A file of something else altogether has no mistyped options.
+                let nearest = if self.problems.len() < MOST_SUGGESTIONS { suggest(name) } else { None };
+                let reason = Reason::UnknownOption { name: shorten(name), nearest };
                 self.problems.push(Problem::new(&line.place, reason));
                 continue;
             };

@@ -253,7 +253,9 @@ pub(crate) fn suggest(name: &str) -> Option<&'static str> {
     }
     // A word with a blank instead of an `=` is looked up by its first part.
     let head = name.split_whitespace().next().unwrap_or(name);
-    nearest(head, options().flat_map(FioOption::names))
+    // Names that differ in length by more than a third are too far off, and take most of the time.
+    let near = head.len().max(3) / 3;
+    nearest(head, options().flat_map(FioOption::names).filter(|name| name.len().abs_diff(head.len()) <= near))
 }
 
 #[cfg(test)]

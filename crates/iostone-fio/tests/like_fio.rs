@@ -132,7 +132,6 @@ const BOTH_REFUSE: &[&str] = &[
     "percentile_list=101",
     "continue_on_error=maybe",
     "log_entries=5",
-    "ioengine=nosuch",
     "kb_base=1001",
     "nice=100",
 ];

@@ -82,12 +82,12 @@ fn a_job_called_after_a_device_means_the_device() {
 
 #[test]
 fn sizes_follow_fio() {
-    assert_eq!(job("filename=a:b:c\nsize=10m").size, Some(Bytes(10 * MIB / 3 / 4096 * 4096)));
+    assert_eq!(job("filename=a:b:c\nsize=10m").size, Some(Bytes(10 * MIB / 3)));
     assert_eq!(job("filename=/dev/disk\nsize=50%").size, Some(Bytes(50 * MIB)));
     assert_eq!(job("filename=/dev/disk\noffset=10%\nbs=1m").offset, Bytes(10 * MIB));
     assert_eq!(job("filename=/dev/disk\noffset=10%\nbs=1m").size, Some(Bytes(90 * MIB)));
     assert_eq!(job("filename=old").size, Some(Bytes(10 * MIB)));
-    assert_eq!(job("filename=old\nsize=1m\nbs=3k").size, Some(Bytes(MIB / 3072 * 3072)));
+    assert_eq!(job("filename=old\nsize=1m\nbs=3k").size, Some(Bytes(MIB)));
     assert_eq!(job("filesize=2m\nnrfiles=4\nrw=write").size, Some(Bytes(2 * MIB)));
     assert_eq!(job("filename=/dev/disk:/dev/other").size, None);
     assert!(refusal("[j]\nrw=read\n").contains("`size` is missing: `j.0.0` has none of its own"));

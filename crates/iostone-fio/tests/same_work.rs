@@ -73,8 +73,8 @@ fn by_engine(options: &str) -> Work {
         plan(&jobs, &Planning { targets: &OnDisk, lenient: false, entropy: 1 }).expect("it is planned");
     let (mut reads, mut writes) = ((0, 0), (0, 0));
     for phase in planned.phases {
-        let ready = phase.jobs.iter().map(|planned| prepare(&planned.job).expect("it can run")).collect();
-        let outcomes = run_together(ready, &AtomicBool::new(false), &mut |_| ()).expect("it runs");
+        let prepared = phase.jobs.iter().map(|planned| prepare(&planned.job).expect("it can run")).collect();
+        let outcomes = run_together(prepared, &AtomicBool::new(false), &mut |_| ()).expect("it runs");
         for outcome in outcomes {
             assert!(outcome.error.is_none(), "{:?}", outcome.error);
             let add =
@@ -94,6 +94,8 @@ fn jobs_bound_by_size_do_the_work_that_fio_does() {
         "[j]\nrw=randread\nsize=2m\n",
         "[j]\nrw=randwrite\nsize=2m\nnorandommap\n",
         "[j]\nrw=write\nsize=1m\nnrfiles=4\n",
+        "[j]\nrw=write\nsize=1m\nnrfiles=3\n",
+        "[j]\nrw=read\nsize=1000000\n",
         "[j]\nrw=write\nsize=1m\nloops=3\n",
         "[j]\nrw=read\nsize=1m\nio_size=3m\n",
         "[j]\nrw=randwrite\nsize=4m\nio_size=1m\n",

@@ -78,7 +78,7 @@ fn room(stack: &Stack, workload: &Workload) -> Bytes {
 
 pub(crate) fn file_size(workload: &Workload) -> Bytes {
     match workload {
-        Workload::Io(io) => io.size.unwrap_or_default(),
+        Workload::Io(io) => io.file_size().unwrap_or_default(),
         Workload::Command(_) => Bytes(0),
     }
 }

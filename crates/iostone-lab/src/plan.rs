@@ -122,9 +122,15 @@ fn shrink(experiment: &mut Experiment) {
         if let Workload::Io(io) = &mut configuration.workload {
             let bare = configuration.stack.filesystem == Filesystem::None
                 && matches!(configuration.stack.volume, Volume::Block(_));
-            let least = FILE.max(Bytes(io.bs.0.saturating_mul(u64::from(io.iodepth))));
+            // A part of the file for each thread, in whole blocks, as the engine takes them.
+            let block = io.block_sizes().largest().0.max(1);
+            let held = block.saturating_mul(u64::from(io.iodepth.max(io.numjobs)));
+            let least = Bytes(FILE.0.next_multiple_of(block).max(held));
             if !bare || io.size.is_some() {
                 io.size = io.size.map(|size| size.min(least));
+            }
+            if !bare {
+                io.offset = io.offset.min(FILE);
             }
             io.io_size = io.io_size.map(|size| size.min(least));
             io.runtime = io.runtime.map(|runtime| runtime.min(Span(Duration::from_secs(1))));

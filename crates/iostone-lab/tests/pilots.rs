@@ -78,7 +78,7 @@ impl Machine for Scripted {
             Request::Verify => Reply::Verified { checks: Vec::new() },
             Request::Prepare(prepare) => {
                 let Workload::Io(io) = prepare.workload else { panic!("an io workload") };
-                self.prepared = Some((prepare.configuration, io));
+                self.prepared = Some((prepare.configuration, *io));
                 reply(r#"{"reply":"prepared","seconds":0.0}"#)
             }
             Request::Settle(_) => reply(

@@ -65,6 +65,10 @@ pub const IO_METRICS: &[Metric] = &[
     metric("latency_p99_9", Unit::Seconds, Direction::Lower, "p99.9 latency"),
     metric("latency_p99_99", Unit::Seconds, Direction::Lower, "p99.99 latency"),
     metric("latency_max", Unit::Seconds, Direction::Lower, "maximum latency"),
+    metric("service_mean", Unit::Seconds, Direction::Lower, "mean service time"),
+    metric("service_p50", Unit::Seconds, Direction::Lower, "median service time"),
+    metric("service_p99", Unit::Seconds, Direction::Lower, "p99 service time"),
+    metric("service_p99_9", Unit::Seconds, Direction::Lower, "p99.9 service time"),
 ];
 
 /// What the `command` workload yields, from wait4(2) and getrusage(2).

@@ -1,11 +1,19 @@
 //! The `io` workload: iostone's own load engine on a file of the stack, or on the bare device.
 
-use std::collections::BTreeMap;
+mod report;
+
 use std::sync::atomic::AtomicBool;
 
-use iostone_engine::{EngineChoice, EngineKind, Job, LatencyHistogram, Outcome, Rw, Stamp, WriteSync};
-use iostone_model::experiment::{IoEngine, IoWorkload, ReadWrite, SyncMode};
-use iostone_model::trial::WorkloadReport;
+use iostone_engine::{
+    Arrivals, BlockSize, BlockSizes, Checksum, Distribution, EngineChoice, Extent, Job, Pace, PerDirection,
+    RangeSync, Rate, RequestFlag, Rw, SizeShare, Think, Verify, WriteSync, Zone,
+};
+use iostone_model::experiment::{
+    self, Decimal, IoEngine, IoWorkload, RandomDistribution, RateProcess, ReadWrite, SyncMode, Verification,
+};
+use iostone_model::units::BytesPerSecond;
+
+pub use report::measurement;
 
 use crate::{Measurement, Place, Prepared, TrialContext, WorkloadError};
 
@@ -13,40 +21,148 @@ use crate::{Measurement, Place, Prepared, TrialContext, WorkloadError};
 const FILE_NAME: &str = "iostone.data";
 
 struct PreparedIo {
+    spec: IoWorkload,
     engine: iostone_engine::Prepared,
 }
 
 /// Turns a workload of the experiment file into a job of the engine on a target.
 pub fn job(spec: &IoWorkload, target: std::path::PathBuf, seed: u64) -> Job {
-    let rw = match spec.rw {
-        ReadWrite::Read => Rw::Read,
-        ReadWrite::Write => Rw::Write,
-        ReadWrite::Randread => Rw::RandRead,
-        ReadWrite::Randwrite => Rw::RandWrite,
-    };
-    let mut job = Job::new(target, rw);
-    job.bs = spec.bs.into();
+    let mut job = Job::new(target, order(spec.rw));
+    job.rwmixread = spec.rwmixread.unwrap_or(job.rwmixread);
+    job.bs = block_sizes(spec);
+    job.walk.distribution = distribution(spec);
+    job.walk.revisits = spec.norandommap;
     job.iodepth = spec.iodepth;
+    job.numjobs = spec.numjobs;
+    job.offset = spec.offset;
     job.size = spec.size;
+    job.runtime = spec.runtime;
+    job.io_size = spec.io_size;
+    job.ramp_time = spec.ramp_time.span();
+    job.pace = pace(spec);
+    job.think = spec.thinktime.filter(|time| !time.0.is_zero()).map(|time| Think {
+        time,
+        spin: iostone_model::units::Span::default(),
+        every: spec.thinktime_blocks.unwrap_or(1),
+        io_time: None,
+    });
+    job.max_latency = spec.max_latency;
     job.direct = spec.direct;
     job.fsync = spec.fsync;
     job.fdatasync = spec.fdatasync;
+    job.sync_file_range = spec.sync_file_range.map_or_else(RangeSync::default, |sync| RangeSync {
+        every: sync.every,
+        wait_before: sync.wait_before,
+        write: sync.write,
+        wait_after: sync.wait_after,
+    });
     job.sync = match spec.sync {
         SyncMode::None => WriteSync::None,
         SyncMode::Dsync => WriteSync::Dsync,
         SyncMode::Sync => WriteSync::Sync,
     };
-    job.runtime = spec.runtime;
-    job.io_size = spec.io_size;
-    job.ramp_time = spec.ramp_time.span();
+    job.flags = spec.flags.iter().map(|flag| request_flag(*flag)).collect();
     job.engine = match spec.engine {
         IoEngine::Auto => EngineChoice::Auto,
         IoEngine::IoUring => EngineChoice::IoUring,
         IoEngine::Sync => EngineChoice::Sync,
+        IoEngine::Mmap => EngineChoice::Mmap,
     };
+    job.data.compress_percent = spec.buffer_compress_percentage.unwrap_or_default();
+    job.data.compress_chunk = spec.buffer_compress_chunk;
+    job.data.dedupe_percent = spec.dedupe_percentage;
+    job.verify = match spec.verify {
+        Verification::None => None,
+        Verification::Crc32c => Some(Checksum::Crc32c),
+        Verification::Sha256 => Some(Checksum::Sha256),
+    }
+    .map(|checksum| Verify { checksum, ..Verify::default() });
     job.seed = seed;
-    job.numjobs = spec.numjobs;
     job
+}
+
+fn order(rw: ReadWrite) -> Rw {
+    match rw {
+        ReadWrite::Read => Rw::Read,
+        ReadWrite::Write => Rw::Write,
+        ReadWrite::Randread => Rw::RandRead,
+        ReadWrite::Randwrite => Rw::RandWrite,
+        ReadWrite::Rw => Rw::ReadWrite,
+        ReadWrite::Randrw => Rw::RandRw,
+        ReadWrite::Trim => Rw::Trim,
+        ReadWrite::Randtrim => Rw::RandTrim,
+        ReadWrite::Trimwrite => Rw::TrimWrite,
+        ReadWrite::Randtrimwrite => Rw::RandTrimWrite,
+    }
+}
+
+fn block_sizes(spec: &IoWorkload) -> BlockSizes {
+    match spec.block_sizes() {
+        experiment::BlockSizes::Fixed(bytes) => bytes.into(),
+        experiment::BlockSizes::Range(range) => {
+            PerDirection::all(BlockSize::Range { min: range.min, max: range.max })
+        }
+        experiment::BlockSizes::Split(split) => {
+            let share = |(bs, percent): &(_, _)| SizeShare { bs: *bs, percent: *percent };
+            PerDirection::all(BlockSize::Split(split.shares().iter().map(share).collect()))
+        }
+    }
+}
+
+fn distribution(spec: &IoWorkload) -> Distribution {
+    let center = |center: &Option<Decimal>| center.map(Decimal::as_f64);
+    match &spec.random_distribution {
+        None | Some(RandomDistribution::Random) => Distribution::Uniform,
+        Some(RandomDistribution::Zipf { theta, center: at }) => {
+            Distribution::Zipf { theta: theta.as_f64(), center: center(at) }
+        }
+        Some(RandomDistribution::Pareto { h, center: at }) => {
+            Distribution::Pareto { h: h.as_f64(), center: center(at) }
+        }
+        Some(RandomDistribution::Normal { deviation_percent, center: at }) => {
+            Distribution::Normal { deviation_percent: deviation_percent.as_f64(), center: center(at) }
+        }
+        Some(zoned @ (RandomDistribution::Zoned(_) | RandomDistribution::HotCold(_))) => {
+            let zone = |zone: experiment::Zone| Zone {
+                access_percent: zone.access_percent.as_f64(),
+                extent: Extent::Percent(zone.span_percent.as_f64()),
+            };
+            Distribution::Zoned(zoned.zones().into_iter().map(zone).collect())
+        }
+    }
+}
+
+/// As in fio, one rate is that of each direction that the workload goes in.
+fn pace(spec: &IoWorkload) -> Pace {
+    let [reads, writes] = match (spec.rate_iops, spec.rate) {
+        (Some(rates), _) => [rates.reads(), rates.writes()].map(|rate| Some(Rate::Iops(rate.into()))),
+        (None, Some(rates)) => {
+            [rates.reads(), rates.writes()].map(|rate| Some(Rate::Bytes(BytesPerSecond(rate.0 as f64))))
+        }
+        (None, None) => [None, None],
+    };
+    Pace {
+        rate: PerDirection {
+            read: reads.filter(|_| spec.rw.reads()),
+            write: writes.filter(|_| spec.rw.writes()),
+            trim: writes.filter(|_| spec.rw.trims()),
+        },
+        arrivals: match spec.rate_process.unwrap_or_default() {
+            RateProcess::Linear => Arrivals::Constant,
+            RateProcess::Poisson => Arrivals::Poisson,
+        },
+    }
+}
+
+fn request_flag(flag: experiment::RequestFlag) -> RequestFlag {
+    match flag {
+        experiment::RequestFlag::Hipri => RequestFlag::Hipri,
+        experiment::RequestFlag::Dsync => RequestFlag::Dsync,
+        experiment::RequestFlag::Sync => RequestFlag::Sync,
+        experiment::RequestFlag::Nowait => RequestFlag::Nowait,
+        experiment::RequestFlag::Atomic => RequestFlag::Atomic,
+        experiment::RequestFlag::Dontcache => RequestFlag::Dontcache,
+    }
 }
 
 pub(crate) fn prepare(
@@ -60,119 +176,15 @@ pub(crate) fn prepare(
         (None, None) => return Err(WorkloadError::NoDirectory { kind: "io" }),
     };
     let job = job(spec, target, context.seed);
-    Ok(Box::new(PreparedIo { engine: iostone_engine::prepare(&job)? }))
+    Ok(Box::new(PreparedIo { spec: spec.clone(), engine: iostone_engine::prepare(&job)? }))
 }
 
 impl Prepared for PreparedIo {
     fn run(self: Box<Self>, stop: &AtomicBool) -> Result<Measurement, WorkloadError> {
-        Ok(measurement(&self.engine.run(stop, &mut |_| {})?))
+        let outcome = self.engine.run(stop, &mut |_| {})?;
+        Ok(measurement(&self.spec, &outcome))
     }
 }
 
-/// What a program that uses the file waits for: with a sync after every write, the write and its sync together; in
-/// an open loop the response, which the wait for room in the queue is part of.
-fn waited_for(outcome: &Outcome) -> LatencyHistogram {
-    let durable = &outcome.syncs.durable_write;
-    let response = outcome.response();
-    if !response.is_empty() {
-        response
-    } else if durable.is_empty() {
-        outcome.latency()
-    } else {
-        durable.clone()
-    }
-}
-
-/// The engine's outcome in the words of a trial.
-pub fn measurement(outcome: &Outcome) -> Measurement {
-    let latency = waited_for(outcome);
-    let seconds = |ns: u64| ns as f64 / 1e9;
-    let mut metrics = BTreeMap::new();
-    if outcome.error.is_none() && outcome.ios() > 0 {
-        metrics.insert("iops".to_owned(), outcome.iops());
-        metrics.insert("throughput".to_owned(), outcome.throughput_bytes_per_second());
-        for (name, share) in [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99_9", 0.999), ("p99_99", 0.9999)]
-        {
-            if let Some(ns) = latency.percentile_ns(share) {
-                metrics.insert(format!("latency_{name}"), seconds(ns));
-            }
-        }
-        if let (Some(mean), Some(max)) = (latency.mean_ns(), latency.max_ns()) {
-            metrics.insert("latency_mean".to_owned(), mean / 1e9);
-            metrics.insert("latency_max".to_owned(), seconds(max));
-        }
-    }
-    let error = match (&outcome.error, outcome.ios()) {
-        (Some(fault), _) => Some(fault.to_string()),
-        (None, 0) if !outcome.interrupted => {
-            Some("not one request completed in the measured time".to_owned())
-        }
-        (None, _) => None,
-    };
-    let report = WorkloadReport {
-        kind: "io".to_owned(),
-        measured_seconds: outcome.elapsed.0.as_secs_f64(),
-        claimed_read_bytes: outcome.reads.bytes.0,
-        claimed_written_bytes: outcome.writes.bytes.0,
-        error,
-        facts: facts(outcome),
-        operations_per_100ms: outcome.series.ios.clone(),
-        latency_histogram: midpoints(&latency),
-        sync_latency_histogram: midpoints(&outcome.syncs.latency),
-        stderr_tail: None,
-    };
-    Measurement { metrics, report, raw: Vec::new(), interrupted: outcome.interrupted }
-}
-
-fn midpoints(histogram: &LatencyHistogram) -> Vec<(u64, u64)> {
-    histogram.occupied().map(|(first, width, count)| (first + width / 2, count)).collect()
-}
-
-fn facts(outcome: &Outcome) -> BTreeMap<String, String> {
-    let engine = match outcome.engine.kind {
-        EngineKind::IoUring => "io_uring",
-        EngineKind::Sync => "sync",
-        EngineKind::Mmap => "mmap",
-        EngineKind::Null => "null",
-        EngineKind::IoUringNop => "io_uring_nop",
-    };
-    let mut facts = BTreeMap::from([
-        ("engine".to_owned(), format!("{engine}: {}", outcome.engine.reason)),
-        ("threads".to_owned(), outcome.threads.to_string()),
-        (
-            "cpu_seconds".to_owned(),
-            format!(
-                "{:.3} user, {:.3} system",
-                outcome.cpu.process.user.0.as_secs_f64(),
-                outcome.cpu.process.system.0.as_secs_f64()
-            ),
-        ),
-        ("syncs".to_owned(), outcome.syncs.count.to_string()),
-        ("laid_out".to_owned(), outcome.layout.written.to_string()),
-        (
-            "stamp".to_owned(),
-            match outcome.stamp {
-                Stamp::PerBatch => "one clock reading a batch of completions".to_owned(),
-                Stamp::PerIo => "one clock reading a request".to_owned(),
-                Stamp::None => "none".to_owned(),
-            },
-        ),
-    ]);
-    for (name, list) in [
-        ("open_flags", &outcome.open_flags),
-        ("engine_features", &outcome.engine.features),
-        ("engine_declined", &outcome.engine.declined),
-    ] {
-        if !list.is_empty() {
-            facts.insert(name.to_owned(), list.join(", "));
-        }
-    }
-    if !outcome.syncs.durable_write.is_empty() {
-        facts.insert("latency".to_owned(), "of a write and its sync together".to_owned());
-    }
-    if outcome.punted() {
-        let note = format!("{} kernel worker threads did the requests", outcome.io_workers);
-        facts.insert("punted".to_owned(), note);
-    }
-    facts
-}
+#[cfg(test)]
+mod tests;

@@ -238,6 +238,7 @@ Units are iostone's (4KiB is 4096 bytes, 4kB is 4000) or, without a B, fio's (4k
 
 /// iostone's own options of `iostone io`, beside fio's.
 #[derive(Debug, Clone, Default, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct IoOptions {
     /// Print everything that was measured as JSON
     #[arg(long, conflicts_with = "output_format")]

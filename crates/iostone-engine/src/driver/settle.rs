@@ -103,7 +103,13 @@ impl<S: Source> Driver<'_, S> {
     /// Frees the slot of an I/O that failed.
     fn give_up(&mut self, slot: u32) {
         let Some(flight) = self.slots.finish(slot) else { return };
-        self.in_flight_bytes -= u64::from(flight.request.length_bytes);
+        let length_bytes = u64::from(flight.request.length_bytes);
+        self.in_flight_bytes -= length_bytes;
+        if self.open {
+            // A job that outlives its errors does not make up for them, or it would not end where all I/O fails.
+            self.shift.limit_ios = self.shift.limit_ios.saturating_sub(1).max(self.counted);
+            self.shift.limit_bytes = self.shift.limit_bytes.saturating_sub(length_bytes);
+        }
         if let Some(verifier) = &mut self.verifier {
             verifier.give_up(&flight.request);
         }

@@ -3,6 +3,7 @@
 use crate::driver::recorder::Recorder;
 use crate::fault::Operation;
 use crate::histogram::LatencyHistogram;
+use crate::job::Direction;
 use crate::source::Request;
 use crate::verify::VerifyReport;
 
@@ -29,6 +30,15 @@ pub(crate) struct Count {
     pub(crate) response: LatencyHistogram,
 }
 
+/// Completions of a batch that have direction and latency in common, as those submitted together have.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) direction: Direction,
+    pub(crate) ns: u64,
+    pub(crate) ios: u64,
+    pub(crate) bytes: u64,
+}
+
 /// What one thread has counted.
 #[derive(Debug)]
 pub(crate) struct Tally {
@@ -52,6 +62,17 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
+    /// Counts a run and records its latency.
+    #[inline]
+    pub(crate) fn count_run(&mut self, run: &Run, record: bool) {
+        let Some(count) = self.of.get_mut(run.direction as usize) else { return };
+        count.ios += run.ios;
+        count.bytes += run.bytes;
+        if record {
+            count.service.record_many(run.ns, run.ios);
+        }
+    }
+
     pub(crate) fn new(window_ns: u64) -> Self {
         Self {
             of: std::array::from_fn(|_| Count::default()),

@@ -61,16 +61,16 @@ impl Job {
         let Some(bs) = self.only_block_size() else {
             return self.check_window();
         };
+        // A file may be as long as it likes, and only whole blocks of it are used; I/O is in whole blocks.
         for (field, size) in [("size", self.size), ("io_size", self.io_size)] {
-            let Some(size) = size else { continue };
-            if size < bs {
+            if let Some(size) = size.filter(|size| *size < bs) {
                 return refuse(field, size, format!("it is smaller than one block of {bs}"));
             }
-            if !size.0.is_multiple_of(bs.0) {
-                let whole = Bytes(size.0 / bs.0 * bs.0);
-                let reason = format!("it is not a multiple of `bs` = {bs}; the next below is {whole}");
-                return refuse(field, size, reason);
-            }
+        }
+        if let Some(size) = self.io_size.filter(|size| !size.0.is_multiple_of(bs.0)) {
+            let whole = Bytes(size.0 / bs.0 * bs.0);
+            let reason = format!("it is not a multiple of `bs` = {bs}; the next below is {whole}");
+            return refuse("io_size", size, reason);
         }
         self.check_window()
     }

@@ -16,6 +16,8 @@ pub(super) struct Entry<'a> {
     pub(super) first: &'a Reported<'a>,
     /// Options and percentiles come from its last job, as in fio.
     pub(super) last: &'a Reported<'a>,
+    /// How many jobs it is of.
+    pub(super) members: usize,
     /// Reads, writes, discards.
     pub(super) flows: [Flow; 3],
     /// What all did together.
@@ -40,6 +42,7 @@ impl<'a> Entry<'a> {
         Some(Self {
             first,
             last,
+            members: members.len(),
             flows,
             outcome: merge_outcomes(&outcomes)?,
             thread_time: members.iter().map(|member| member.outcome.elapsed.0 * member.outcome.threads).sum(),

@@ -10,7 +10,9 @@ use super::tree::{Node, Object};
 
 /// How it was done, and what fio does not say: processor time with that of the kernel's I/O workers, what arrived and
 /// was never served, what failed where, what verifying found. `lat_ns` counts from the intended start when `open_loop`.
-pub(super) fn extras_object(entry: &Entry<'_>, detail: Detail) -> Object {
+/// The processor time of the process is that of all jobs that ran at the time, so that only a job that was alone has
+/// a figure of it per I/O.
+pub(super) fn extras_object(entry: &Entry<'_>, is_alone: bool, detail: Detail) -> Object {
     let outcome = &entry.outcome;
     let mut object = Object::default();
     object.put("version", env!("CARGO_PKG_VERSION"));
@@ -27,7 +29,11 @@ pub(super) fn extras_object(entry: &Entry<'_>, detail: Detail) -> Object {
     object.put("unserved_ios", outcome.unserved);
     object.put("process_usr_ms", milliseconds(outcome.cpu.process.user.0));
     object.put("process_sys_ms", milliseconds(outcome.cpu.process.system.0));
-    object.put("cpu_ns_per_io", per_io(outcome.cpu.process.total_seconds() * 1e9, outcome.ios()));
+    if is_alone {
+        object.put("cpu_ns_per_io", per_io(outcome.cpu.process.total_seconds() * 1e9, outcome.ios()));
+    }
+    let submitters = per_io(outcome.cpu.submitters.total_seconds() * 1e9, outcome.ios());
+    object.put("submitter_cpu_ns_per_io", submitters);
     object.put("io_workers", outcome.io_workers);
     object.put("punted", outcome.punted());
     object.put("layout_bytes", outcome.layout.written.0);

@@ -112,7 +112,7 @@ fn job_object(session: &Session<'_>, entry: &Entry<'_>, rates: [f64; 3], detail:
     if let Some(rule) = &last.job.steady {
         object.put("steadystate", steady_object(rule, outcome));
     }
-    object.put("iostone", extras_object(entry, detail));
+    object.put("iostone", extras_object(entry, session.jobs.len() == entry.members, detail));
     object
 }
 

@@ -57,7 +57,8 @@ impl LatencyShares {
 fn count_classes(latencies: &LatencyHistogram, bounds: &[u64], counts: &mut [f64]) {
     let (min_ns, max_ns) = (latencies.min_ns().unwrap_or(0), latencies.max_ns().unwrap_or(0));
     for (first_ns, width_ns, count) in latencies.occupied() {
-        let from = first_ns.max(min_ns);
+        // Latencies beyond the last bucket are in it, so an extreme may lie beyond its bucket.
+        let from = min_ns.clamp(first_ns, first_ns + width_ns - 1);
         let to = (first_ns + width_ns).min(max_ns.saturating_add(1)).max(from + 1);
         let first = bounds.partition_point(|bound| *bound <= from);
         let mut at = from;

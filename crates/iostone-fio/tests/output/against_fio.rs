@@ -1,17 +1,22 @@
 //! The same jobs in the installed fio and here: the same keys in the same order with the same types, and the figures
 //! that do not depend on the machine's mood.
 
-use iostone_fio::output::{Detail, bin_of, write_json, write_terse};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
 
-use crate::cases::{Case, cases};
+use iostone_fio::output::{Detail, LogFile, LogRequest, bin_of, write_json, write_logs, write_terse};
+
+use crate::cases::{Case, cases, logged_case};
 use crate::ordered::Ordered;
 
 /// What fio 3.33 prints of every case is compared with what is printed here.
-fn compare(compare: impl Fn(&Case, &std::path::Path) -> Option<()>) {
+fn compare(compare: impl Fn(&Case, &Path) -> Option<()>) {
     for case in cases() {
         let folder = tempfile::tempdir().unwrap();
         if compare(&case, folder.path()).is_none() {
-            eprintln!("skipped: needs `fio`");
+            eprintln!("skipped: needs fio 3.33");
             return;
         }
     }
@@ -122,4 +127,45 @@ fn terse_lines_have_the_fields_of_fio() {
         }
         Some(())
     });
+}
+
+/// What a line of a log looks like: numbers where they depend on the run.
+fn form_of(line: &str) -> String {
+    let fields: Vec<&str> = line.split(", ").collect();
+    assert!(fields.iter().all(|field| field.parse::<u64>().is_ok()), "{line}");
+    format!("{} fields, direction {}, then {}", fields.len(), fields[2], fields[3..].join(" "))
+}
+
+#[test]
+fn logs_have_the_names_and_the_lines_of_fio() {
+    let case = logged_case();
+    let (theirs, ours) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    if case.run_fio(theirs.path(), "json").is_none() {
+        eprintln!("skipped: needs fio 3.33");
+        return;
+    }
+    let done = case.run(ours.path());
+    let session = case.report(&done);
+    let file = LogFile { prefix: "log".into(), window: Duration::from_millis(200) };
+    for (number, reported) in (1..).zip(&session.jobs) {
+        let request = LogRequest {
+            bandwidth: Some(file.clone()),
+            iops: Some(file.clone()),
+            latency: Some(file.clone()),
+            number,
+            ..LogRequest::default()
+        };
+        write_logs(ours.path(), &request, reported.outcome).unwrap();
+    }
+    let logs = |folder: &Path| -> BTreeMap<String, BTreeSet<String>> {
+        let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let logs = files.filter(|path| path.extension().is_some_and(|extension| extension == "log"));
+        logs.map(|path| {
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            (name, fs::read_to_string(path).unwrap().lines().map(form_of).collect())
+        })
+        .collect()
+    };
+    assert_eq!(logs(ours.path()), logs(theirs.path()));
+    assert_eq!(logs(ours.path()).len(), 10);
 }

@@ -46,15 +46,13 @@ fn measure(folder: &Path, target: &Path, rw: Rw, depth: u32, clones: u32, second
     };
     let json = write_json(&session, Detail::JsonPlus);
     fs::write(folder.join(format!("{word}-{depth}-{clones}.json")), json).unwrap();
-    let file = |_| LogFile {
-        prefix: format!("{word}-iodepth-{depth}-numjobs-{clones}"),
-        window: Duration::from_millis(200),
-    };
+    let prefix = format!("{word}-iodepth-{depth}-numjobs-{clones}");
+    let file = LogFile { prefix, window: Duration::from_millis(200) };
     for (number, outcome) in (1..).zip(&outcomes) {
         let request = LogRequest {
-            bandwidth: Some(()).map(file),
-            iops: Some(()).map(file),
-            latency: Some(()).map(file),
+            bandwidth: Some(file.clone()),
+            iops: Some(file.clone()),
+            latency: Some(file.clone()),
             number,
             ..LogRequest::default()
         };

@@ -42,8 +42,12 @@ impl Case {
         Self { name, arguments: rw, make, clones: 1, dress }
     }
 
-    /// Runs the job in fio; what it prints, or None where there is no fio.
+    /// Runs the job in fio; what it prints, or None where there is no fio of the version whose schema this is.
     pub(crate) fn run_fio(&self, folder: &Path, format: &str) -> Option<String> {
+        let version = Command::new("fio").arg("--version").output().ok()?;
+        if String::from_utf8_lossy(&version.stdout).trim() != FIO_VERSION {
+            return None;
+        }
         let output = Command::new("fio")
             .current_dir(folder)
             .args(["--name=case", "--filename=data", "--size=1m", "--thread"])
@@ -107,6 +111,21 @@ pub(crate) fn cases() -> Vec<Case> {
     }
     cases.extend(clones());
     cases
+}
+
+/// Two clones that read and write for three windows of 200 ms and half of one.
+pub(crate) fn logged_case() -> Case {
+    let arguments = &[
+        "--rw=randrw",
+        "--runtime=700ms",
+        "--time_based",
+        "--write_bw_log=log",
+        "--write_iops_log=log",
+        "--write_lat_log=log",
+        "--log_avg_msec=200",
+    ];
+    let make = |job: &mut Job| (job.rw, job.runtime) = (Rw::RandRw, Some(milliseconds(700)));
+    Case { clones: 2, ..Case::new("logs", arguments, make, plain) }
 }
 
 fn directions() -> Vec<Case> {

@@ -73,7 +73,7 @@ impl Ordered {
                     match key.as_str() {
                         "iostone" => {}
                         "bins" | "job options" | "global options" => {
-                            lines.push(format!("{path}/{key}: object"))
+                            lines.push(format!("{path}/{key}: object"));
                         }
                         _ => value.add_shape(&format!("{path}/{key}"), lines),
                     }

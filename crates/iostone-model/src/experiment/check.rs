@@ -1,24 +1,19 @@
 //! What types cannot say: settings that do not fit each other, and decisions that cannot be made.
 
+mod io;
 mod limits;
 mod ramp;
 
 use super::combine::{Places, list, option_name};
 use super::{
-    CommandWorkload, Configuration, Decide, Experiment, Factor, Filesystem, IoEngine, IoWorkload, LoopVolume,
-    MachineSpec, SyncMode, Volume, Workload,
+    CommandWorkload, Configuration, Decide, Experiment, Factor, Filesystem, LoopVolume, MachineSpec, Volume,
+    Workload,
 };
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::units::Bytes;
 
 /// Below this mkfs.ext4 makes filesystems without a journal, which answers another question.
 const SMALLEST_LOOP: Bytes = Bytes(16 << 20);
-/// A larger block than this is no single request anywhere.
-const LARGEST_BLOCK: Bytes = Bytes(64 << 20);
-const LARGEST_DEPTH: u32 = 4096;
-/// More memory than this for buffers is a mistake in one of the factors; the machine's own memory is looked at later.
-const LARGEST_BUFFERS: Bytes = Bytes(16 << 30);
-const MOST_JOBS: u32 = 256;
 /// The boundaries of sequential verdicts are computed for no more; a run this long needs another experiment.
 const MOST_BLOCKS: u32 = 400;
 
@@ -80,7 +75,7 @@ pub(super) fn configuration(configuration: &Configuration, places: &Places<'_>) 
     }
     check_mount_options(&stack.mount.options, &mut findings);
     match &configuration.workload {
-        Workload::Io(io) => check_io(io, configuration, &mut findings),
+        Workload::Io(io) => io::check(io, configuration, &mut findings),
         Workload::Command(command) => check_command(command, &mut findings),
     }
     limits::check_workload(configuration, &mut findings);
@@ -112,92 +107,6 @@ fn check_mount_options(options: &[String], findings: &mut Findings<'_>) {
             let message = format!("`{option}` contradicts or repeats another option");
             findings.value(&path, message, "the kernel would take the last one only");
         }
-    }
-}
-
-fn check_io(io: &IoWorkload, configuration: &Configuration, findings: &mut Findings<'_>) {
-    if io.bs.0 == 0 || io.bs > LARGEST_BLOCK {
-        findings.value("workload.bs", format!("a block size of {} is out of range", io.bs), "1B to 64MiB");
-        return;
-    }
-    if io.direct && !io.bs.0.is_multiple_of(512) {
-        let message = format!("blocks of {} cannot be read or written with `direct`", io.bs);
-        findings.value("workload.bs", message, "a multiple of 512B, the smallest sector");
-    }
-    if io.iodepth == 0 || io.iodepth > LARGEST_DEPTH {
-        findings.value("workload.iodepth", "the depth is out of range", "1 to 4096");
-    }
-    if io.numjobs == 0 || io.numjobs > MOST_JOBS {
-        findings.value("workload.numjobs", "the number of jobs is out of range", "1 to 256");
-    }
-    let buffers = io.bs.0.saturating_mul(u64::from(io.iodepth)).saturating_mul(u64::from(io.numjobs));
-    if buffers > LARGEST_BUFFERS.0 {
-        let message =
-            format!("`numjobs` times `iodepth` times `bs` is {} of buffers", Bytes(buffers).approximate());
-        findings.key("workload", message, "at most 16GiB");
-    }
-    if io.engine == IoEngine::Sync && io.iodepth > 1 {
-        let message = format!("synchronous calls cannot keep {} requests in flight", io.iodepth);
-        findings.value("workload.iodepth", message, "1 with `engine = \"sync\"`; use `numjobs` for more");
-    }
-    if io.runtime.is_none() && io.io_size.is_none() {
-        findings.key(
-            "workload",
-            "the workload has no end",
-            "give it `runtime = \"10s\"` or `io_size = \"1GiB\"`",
-        );
-    }
-    if io.runtime.is_some_and(|runtime| runtime.0.is_zero()) {
-        findings.value(
-            "workload.runtime",
-            "nothing can be measured in no time",
-            "at least 100ms is sensible",
-        );
-    }
-    ramp::check_io(io, findings);
-    if io.io_size.is_some_and(|size| size.0 == 0) {
-        findings.value("workload.io_size", "nothing can be measured with no bytes", "at least one block");
-    }
-    if !io.rw.writes() {
-        for (key, set) in
-            [("fsync", io.fsync > 0), ("fdatasync", io.fdatasync > 0), ("sync", io.sync != SyncMode::None)]
-        {
-            if set {
-                let message = format!("`{key}` does nothing in a workload that only reads");
-                findings.value(&format!("workload.{key}"), message, "leave it out, or write");
-            }
-        }
-    }
-    if io.fsync > 0 && io.fdatasync > 0 {
-        findings.value(
-            "workload.fdatasync",
-            "both `fsync` and `fdatasync` are asked for",
-            "choose one of them",
-        );
-    }
-    if let Some(size) = io.size {
-        if size < io.bs {
-            findings.value(
-                "workload.size",
-                format!("{size} does not hold one block of {}", io.bs),
-                "too small",
-            );
-        }
-        if let (Volume::Loop(volume), true) = (&configuration.stack.volume, size.0 > 0)
-            && volume.size >= SMALLEST_LOOP
-            && size.0 > volume.size.0 / 10 * 9
-            && configuration.stack.filesystem != Filesystem::None
-        {
-            let message = format!("a file of {size} does not fit on a volume of {}", volume.size);
-            let error = Diagnostic::new("io0006", message);
-            let error = findings.places.at_value(error, "workload.size", "this file");
-            let error = findings.places.at_value(error, "stack.volume.size", "this volume");
-            findings.found.push(error.note("a filesystem keeps about a tenth of its volume for itself"));
-        }
-    } else if configuration.stack.filesystem != Filesystem::None
-        || matches!(configuration.stack.volume, Volume::Directory(_))
-    {
-        findings.key("workload", "the workload's file has no size", "give it `size = \"128MiB\"`");
     }
 }
 

@@ -80,6 +80,11 @@ fn synonym(word: &str) -> Option<&'static str> {
         "mode" | "pattern" | "readwrite" => "rw",
         "depth" | "queue_depth" | "qd" => "iodepth",
         "threads" | "jobs" => "numjobs",
+        "mix" | "rwmixwrite" | "read_percentage" => "rwmixread",
+        "distribution" | "hotspot" => "random_distribution",
+        "iops" => "rate_iops",
+        "arrivals" => "rate_process",
+        "pause" | "think" => "thinktime",
         "time" | "seconds" | "duration" => "runtime",
         "ramp" | "warmup" => "ramp_time",
         "command" | "cmd" | "args" => "argv",
@@ -146,7 +151,7 @@ fn explain(message: &str, full: &str, section: &str, places: &Places<'_>) -> Dia
         Some((key, _)) if message.starts_with("missing field") => missing(places, full, key),
         Some((word, known)) if message.starts_with("unknown variant") => {
             let error = places.at_value(
-                Diagnostic::new("io0005", format!("`{word}` is not a value of `{}`", last_key(full))),
+                Diagnostic::new("io0005", format!("`{word}` is not a value of `{}`", list_or_key(full))),
                 full,
                 "not one of its values",
             );
@@ -187,6 +192,11 @@ fn in_toml(expected: &str) -> &str {
         _ if expected.starts_with("struct ") => "a table, as in { key = value }",
         _ => expected,
     }
+}
+
+/// The last key of a path, without the number of an entry of its list.
+fn list_or_key(path: &str) -> &str {
+    last_key(path).split('[').next().unwrap_or_default()
 }
 
 fn last_key(path: &str) -> &str {

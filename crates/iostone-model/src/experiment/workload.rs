@@ -26,7 +26,7 @@ pub use pace::{RangeSync, RateProcess, Rates};
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Workload {
     /// iostone's own load engine.
-    Io(IoWorkload),
+    Io(Box<IoWorkload>),
     /// Any program, run without a shell.
     Command(CommandWorkload),
 }
@@ -144,10 +144,10 @@ pub struct IoWorkload {
     /// Which way requests reach the kernel.
     #[serde(default)]
     pub engine: IoEngine,
-    /// Share of what is written that compresses to nothing, in percent.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    /// Share of what is written that compresses to nothing, in percent; 0 when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 100))]
-    pub buffer_compress_percentage: u32,
+    pub buffer_compress_percentage: Option<u32>,
     /// What compresses is the end of each chunk of this length; 512 bytes when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer_compress_chunk: Option<Bytes>,
@@ -192,7 +192,7 @@ impl IoWorkload {
             sync: SyncMode::None,
             flags: Vec::new(),
             engine: IoEngine::Auto,
-            buffer_compress_percentage: 0,
+            buffer_compress_percentage: None,
             buffer_compress_chunk: None,
             dedupe_percentage: 0,
             verify: Verification::None,
@@ -216,6 +216,11 @@ impl IoWorkload {
     /// Whether requests arrive by a clock, whatever becomes of those before them.
     pub fn is_open_loop(&self) -> bool {
         self.rate_iops.is_some() || self.rate.is_some()
+    }
+
+    /// Whether blocks are checked.
+    pub fn verifies(&self) -> bool {
+        self.verify != Verification::None
     }
 
     /// Where its random requests lie, if some places are likelier than others.
@@ -270,6 +275,7 @@ fn is_false(set: &bool) -> bool {
     !set
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
 fn is_nothing(bytes: &Bytes) -> bool {
     bytes.0 == 0
 }

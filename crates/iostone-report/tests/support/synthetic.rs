@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use iostone_model::environment::{BlockDevice, Cgroup, Cpu, Environment, Kernel, Memory, Virtualisation};
 use iostone_model::experiment::{
-    Configuration, Decide, Experiment, Ext4, Factor, Filesystem, Gates, IoEngine, IoWorkload, LoopVolume,
-    MachineSpec, Mount, Queue, ReadWrite, Stack, SyncMode, Trials, Volume, Workload,
+    Configuration, Decide, Experiment, Ext4, Factor, Filesystem, Gates, IoWorkload, LoopVolume, MachineSpec,
+    Mount, Queue, ReadWrite, Stack, Trials, Volume, Workload,
 };
 use iostone_model::metric::{self, Direction, Unit};
 use iostone_model::run::{BlockRecord, PLAN_SCHEMA, Plan, RunRecord};
@@ -157,19 +157,12 @@ fn experiment_text(scene: &Scene) -> String {
 
 fn configuration(scene: &Scene, level: &str) -> Configuration {
     let io = IoWorkload {
-        rw: ReadWrite::Randwrite,
-        bs: Bytes(4096),
         iodepth: 8,
-        numjobs: 1,
         size: Some(Bytes(512 << 20)),
         runtime: Some(Span(Duration::from_secs(10))),
-        io_size: None,
-        ramp_time: iostone_model::experiment::Ramp::default(),
         direct: true,
-        fsync: 0,
         fdatasync: 1,
-        sync: SyncMode::None,
-        engine: IoEngine::Auto,
+        ..IoWorkload::new(ReadWrite::Randwrite)
     };
     let command = iostone_model::experiment::CommandWorkload {
         argv: ["make", "-j4", "all"].map(str::to_owned).to_vec(),
@@ -188,7 +181,7 @@ fn configuration(scene: &Scene, level: &str) -> Configuration {
             filesystem: Filesystem::Ext4(Ext4::default()),
             mount: Mount { options: vec!["noatime".to_owned()] },
         },
-        workload: if scene.command { Workload::Command(command) } else { Workload::Io(io) },
+        workload: if scene.command { Workload::Command(command) } else { Workload::Io(Box::new(io)) },
     }
 }
 

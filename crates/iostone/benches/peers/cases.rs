@@ -19,9 +19,15 @@ pub(crate) struct Case {
 impl Case {
     /// Ours first, then the peers that are there.
     pub(crate) fn tools(&self, found: &Found) -> Vec<Tool> {
-        let peers = self.peers.iter().map(|(tool, _)| *tool);
-        std::iter::once(Tool::Iostone)
+        let ours = if self.distinguishes_walks() {
+            &[Tool::Iostone, Tool::IostoneAnywhere][..]
+        } else {
+            &[Tool::Iostone]
+        };
+        let peers = self.peers.iter().map(|(tool, _)| tool);
+        ours.iter()
             .chain(peers)
+            .copied()
             .filter(|tool| found.t_io_uring.is_some() || !tool.is_t_io_uring())
             .collect()
     }
@@ -29,6 +35,17 @@ impl Case {
     /// The ratio to `peer` that is wanted.
     pub(crate) fn wanted(&self, peer: Tool) -> Option<f64> {
         self.peers.iter().find(|(tool, _)| *tool == peer).and_then(|(_, wanted)| *wanted)
+    }
+
+    /// Whether it matters in what order blocks are read: only where the cost of memory shows.
+    fn distinguishes_walks(&self) -> bool {
+        self.random && self.ground == Ground::Cached
+    }
+
+    /// Which of ours is held against `peer`: the one that walks as it does.
+    pub(crate) fn ours(&self, peer: Tool) -> Tool {
+        let anywhere = matches!(peer, Tool::FioBest | Tool::TIoUring);
+        if anywhere && self.distinguishes_walks() { Tool::IostoneAnywhere } else { Tool::Iostone }
     }
 
     /// Whether bytes are the natural figure, rather than I/Os.

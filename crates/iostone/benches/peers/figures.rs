@@ -52,16 +52,24 @@ impl Rounds {
         self.trials.push(round);
     }
 
+    /// Where the one of ours is that the tool at `number` is compared with.
+    fn place_of_ours(&self, number: usize) -> Option<usize> {
+        let ours = self.case.ours(*self.tools.get(number)?);
+        self.tools.iter().position(|tool| *tool == ours)
+    }
+
     /// The ratios of our rate to that of the tool at `number`, one of each round.
     pub(crate) fn ratios(&self, number: usize) -> Option<Spread> {
-        let ratio = |round: &Vec<Trial>| Some(round.first()?.iops / round.get(number)?.iops);
+        let ours = self.place_of_ours(number)?;
+        let ratio = |round: &Vec<Trial>| Some(round.get(ours)?.iops / round.get(number)?.iops);
         Spread::of(&self.trials.iter().filter_map(ratio).collect::<Vec<f64>>())
     }
 
     /// The ratios of its processor time per I/O to ours, likewise.
     pub(crate) fn cpu_ratios(&self, number: usize) -> Option<Spread> {
+        let ours = self.place_of_ours(number)?;
         let ratio = |round: &Vec<Trial>| {
-            Some(round.get(number)?.cpu_seconds_per_io / round.first()?.cpu_seconds_per_io)
+            Some(round.get(number)?.cpu_seconds_per_io / round.get(ours)?.cpu_seconds_per_io)
         };
         Spread::of(&self.trials.iter().filter_map(ratio).collect::<Vec<f64>>())
     }

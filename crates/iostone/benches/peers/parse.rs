@@ -14,7 +14,7 @@ use crate::tools::{Found, Tool};
 /// When the output is not what this tool prints.
 pub(crate) fn trial(tool: Tool, case: &Case, seconds: u64, found: &Found, child: &Child) -> Result<Trial> {
     let (iops, spent_on) = match tool {
-        Tool::Iostone => of_iostone(&child.output)?,
+        Tool::Iostone | Tool::IostoneAnywhere => of_iostone(&child.output)?,
         Tool::FioDefault | Tool::FioBest | Tool::FioPsync => of_fio(&child.output)?,
         Tool::TIoUring => {
             let iops = of_t_io_uring(&child.output)?;
@@ -34,9 +34,9 @@ pub(crate) fn trial(tool: Tool, case: &Case, seconds: u64, found: &Found, child:
 /// Rate, and all I/Os that processor time was spent on.
 fn of_iostone(output: &str) -> Result<(f64, f64)> {
     let document: Value = serde_json::from_str(output).context("no JSON")?;
-    let iops = document["iops"].as_f64().context("no `iops`")?;
-    let counted = document["reads"]["ios"].as_f64().context("no `reads.ios`")?;
-    Ok((iops, counted + document["ramp_ios"].as_f64().unwrap_or(0.0)))
+    let job = &document["jobs"][0];
+    let iops = job["iops"].as_f64().context("no `jobs[0].iops`")?;
+    Ok((iops, job["reads"]["ios"].as_f64().context("no `jobs[0].reads.ios`")?))
 }
 
 fn of_fio(output: &str) -> Result<(f64, f64)> {

@@ -8,12 +8,10 @@ use anyhow::{Context, Result};
 
 use crate::cases::Case;
 use crate::child::Child;
-use crate::grounds::{Ground, Grounds};
+use crate::grounds::Grounds;
 
 /// Our binary, built as users get it.
 pub(crate) const IOSTONE: &str = env!("CARGO_BIN_EXE_iostone");
-/// Ours drops a file from the page cache before it begins; this long it reads it back in, uncounted.
-const RAMP: &str = "300ms";
 /// What fio is at its fastest with, latency percentiles kept.
 const FIO_BEST: [&str; 8] = [
     "--registerfiles=1",
@@ -32,6 +30,8 @@ const T_BATCH: u32 = 32;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tool {
     Iostone,
+    /// Ours, drawing blocks with repetition as fio's best options and `t/io_uring` do: some are in a nearer cache.
+    IostoneAnywhere,
     FioDefault,
     FioBest,
     FioPsync,
@@ -109,17 +109,28 @@ fn first_line(program: &Path, argument: &str) -> String {
 }
 
 impl Tool {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Iostone, Self::FioDefault, Self::FioPsync, Self::FioBest, Self::TIoUring];
+    pub(crate) const ALL: [Self; 6] = [
+        Self::Iostone,
+        Self::IostoneAnywhere,
+        Self::FioDefault,
+        Self::FioPsync,
+        Self::FioBest,
+        Self::TIoUring,
+    ];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Iostone => "iostone",
+            Self::IostoneAnywhere => "iostone, no random map",
             Self::FioDefault => "fio, io_uring, defaults",
             Self::FioBest => "fio, io_uring, best options",
             Self::FioPsync => "fio, psync",
             Self::TIoUring => "t/io_uring -t",
         }
+    }
+
+    pub(crate) fn is_ours(self) -> bool {
+        matches!(self, Self::Iostone | Self::IostoneAnywhere)
     }
 
     pub(crate) fn is_fio(self) -> bool {
@@ -144,7 +155,15 @@ impl Tool {
         let path = grounds.path(case.ground);
         let bytes = grounds.bytes(case.ground);
         Ok(match self {
-            Self::Iostone => iostone(case, seconds, path, bytes),
+            Self::Iostone | Self::IostoneAnywhere => {
+                let mut command = Command::new(IOSTONE);
+                command.arg("io").args(shape(case, seconds, bytes));
+                if self == Self::IostoneAnywhere {
+                    command.arg("--norandommap");
+                }
+                command.arg(with_path("--filename=", path)).arg("--json");
+                command
+            }
             Self::FioDefault | Self::FioBest | Self::FioPsync => {
                 let mut command = Command::new(&found.fio);
                 command.args(self.fio_arguments(case, seconds, bytes));
@@ -163,22 +182,12 @@ impl Tool {
     }
 
     fn fio_arguments(self, case: &Case, seconds: u64, bytes: u64) -> Vec<String> {
+        let mut arguments = shape(case, seconds, bytes);
         let engine = if self == Self::FioPsync { "psync" } else { "io_uring" };
-        let mut arguments = vec![
-            "--name=peers".to_owned(),
-            format!("--ioengine={engine}"),
-            format!("--rw={}", if case.random { "randread" } else { "read" }),
-            format!("--bs={}", case.block_bytes),
-            format!("--iodepth={}", case.iodepth),
-            format!("--size={bytes}"),
-            format!("--direct={}", u8::from(case.direct)),
-            "--time_based".to_owned(),
-            format!("--runtime={seconds}"),
-            // A process of its own would leave the scheduler's group that everything here runs in.
-            "--thread".to_owned(),
-            "--invalidate=0".to_owned(),
-            "--output-format=json".to_owned(),
-        ];
+        arguments.push(format!("--ioengine={engine}"));
+        // A process of its own would leave the scheduler's group that everything here runs in.
+        arguments.push("--thread".to_owned());
+        arguments.push("--output-format=json".to_owned());
         if self == Self::FioBest {
             arguments.extend(FIO_BEST.map(str::to_owned));
         }
@@ -204,9 +213,15 @@ impl Tool {
     pub(crate) fn described(self) -> String {
         let mut text = String::new();
         let _ = match self {
-            Self::Iostone => write!(text, "`iostone io`, its defaults, `--ramp-time {RAMP}`"),
+            Self::Iostone => write!(
+                text,
+                "`iostone io --invalidate=0`, every block once per pass as with fio's random map"
+            ),
+            Self::IostoneAnywhere => write!(text, "the same with `--norandommap`"),
             Self::FioDefault => write!(text, "`fio --ioengine=io_uring --thread --invalidate=0`"),
-            Self::FioBest => write!(text, "the same with `{}`", FIO_BEST.join(" ")),
+            Self::FioBest => {
+                write!(text, "`fio --ioengine=io_uring --thread --invalidate=0 {}`", FIO_BEST.join(" "))
+            }
             Self::FioPsync => write!(text, "`fio --ioengine=psync --thread --invalidate=0`"),
             Self::TIoUring => {
                 write!(text, "`t/io_uring -p0 -t1`, `-s` and `-c` of the depth, {T_BATCH} at most")
@@ -216,21 +231,19 @@ impl Tool {
     }
 }
 
-fn iostone(case: &Case, seconds: u64, path: &Path, bytes: u64) -> Command {
-    let mut command = Command::new(IOSTONE);
-    command.arg("io").arg("--json").arg("--filename").arg(path);
-    command.args(["--rw", if case.random { "randread" } else { "read" }]);
-    command.args(["--bs", &format!("{}B", case.block_bytes)]);
-    command.args(["--iodepth", &case.iodepth.to_string()]);
-    command.args(["--size", &format!("{bytes}B")]);
-    command.args(["--runtime", &format!("{seconds}s")]);
-    if case.ground == Ground::Cached {
-        command.args(["--ramp-time", RAMP]);
-    }
-    if case.direct {
-        command.arg("--direct");
-    }
-    command
+/// What fio and ours are told in the same words.
+fn shape(case: &Case, seconds: u64, bytes: u64) -> Vec<String> {
+    vec![
+        "--name=peers".to_owned(),
+        format!("--rw={}", if case.random { "randread" } else { "read" }),
+        format!("--bs={}", case.block_bytes),
+        format!("--iodepth={}", case.iodepth),
+        format!("--size={bytes}"),
+        format!("--direct={}", u8::from(case.direct)),
+        "--time_based".to_owned(),
+        format!("--runtime={seconds}"),
+        "--invalidate=0".to_owned(),
+    ]
 }
 
 fn with_path(option: &str, path: &Path) -> std::ffi::OsString {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::support::{BARRIER, Bench, FLUSH_PRICE, Said, assert_text};
+use crate::support::{BARRIER, Bench, FLUSH_PRICE, OPEN_LOOP, Said, assert_text};
 
 const COMMANDS: &[&str] =
     &["run", "demo", "report", "list", "show", "judge", "io", "doctor", "cleanup", "schema"];
@@ -28,16 +28,20 @@ fn help_names_every_command_and_exit_code() {
 fn the_schema_fits_the_shipped_experiments_and_no_mistyped_one() {
     let schema = Bench::new().iostone(&["schema"]).ended_with(0).json();
     assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
-    for (name, text) in
-        [("barrier", BARRIER), ("flush-price", FLUSH_PRICE), ("program", crate::runs::PROGRAM)]
-    {
+    for (name, text) in [
+        ("barrier", BARRIER),
+        ("flush-price", FLUSH_PRICE),
+        ("open-loop", OPEN_LOOP),
+        ("program", crate::runs::PROGRAM),
+    ] {
         assert_eq!(misfits(text, &schema), Vec::<String>::new(), "{name}");
     }
     for (old, new) in [
         ("[decide]", "[decied]"),
         ("fdatasync = 1", "fdatasink = 1"),
         ("fdatasync = 1", "fdatasync = \"one\""),
-        ("rw = \"randwrite\"", "rw = \"randrw\""),
+        ("rw = \"randwrite\"", "rw = \"randomwrite\""),
+        ("rw = \"randwrite\"", "rw = \"randwrite\"\nrate_iops = true"),
         ("kind = \"loop\"", "kind = \"lop\""),
         ("metric = \"iops\"\n", ""),
     ] {

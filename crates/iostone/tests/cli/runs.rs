@@ -3,6 +3,7 @@
 mod damage;
 mod interrupt;
 mod pilots;
+mod shapes;
 
 use std::fs;
 

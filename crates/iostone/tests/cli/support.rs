@@ -8,6 +8,7 @@ use tempfile::TempDir;
 
 pub(crate) const BARRIER: &str = include_str!("../../../../experiments/barrier.toml");
 pub(crate) const FLUSH_PRICE: &str = include_str!("../../../../experiments/flush-price.toml");
+pub(crate) const OPEN_LOOP: &str = include_str!("../../../../experiments/open-loop.toml");
 
 /// A temporary directory that the binary takes for its current one. Nothing of it stays.
 pub(crate) struct Bench {

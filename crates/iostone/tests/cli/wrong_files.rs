@@ -2,6 +2,7 @@
 
 mod form;
 mod sense;
+mod shapes;
 
 use std::fmt::Write;
 

@@ -35,6 +35,15 @@ impl BlockSizes<'_> {
         }
     }
 
+    /// The sizes that say how every block can be divided: a range's blocks are multiples of its smallest.
+    pub fn written(&self) -> Vec<Bytes> {
+        match self {
+            Self::Fixed(bytes) => vec![*bytes],
+            Self::Range(range) => vec![range.min, range.max],
+            Self::Split(split) => split.sizes().collect(),
+        }
+    }
+
     /// The key of the experiment file that says so.
     pub fn key(&self) -> &'static str {
         match self {

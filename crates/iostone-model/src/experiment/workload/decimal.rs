@@ -78,7 +78,10 @@ pub(super) mod tests {
     #[test]
     fn decimals_are_exact_or_refused() {
         let read = |text: &str| text.parse::<Decimal>().unwrap().to_string();
-        assert_eq!((read("1.20"), read("007"), read("0.000001")), ("1.2".into(), "7".into(), "0.000001".into()));
+        assert_eq!(
+            (read("1.20"), read("007"), read("0.000001")),
+            ("1.2".into(), "7".into(), "0.000001".into())
+        );
         for wrong in ["", ".5", "1.", "-1", "1e3", "0.0000001", "nan", "99999999999999999999"] {
             assert!(wrong.parse::<Decimal>().is_err(), "{wrong}");
         }

@@ -61,10 +61,8 @@ impl RandomDistribution {
             Self::Zoned(zones) => zones.clone(),
             Self::HotCold(hot) => {
                 let rest = |percent: Decimal| HUNDRED.checked_sub(percent).unwrap_or(NOTHING);
-                let cold = Zone {
-                    access_percent: rest(hot.access_percent),
-                    span_percent: rest(hot.span_percent),
-                };
+                let cold =
+                    Zone { access_percent: rest(hot.access_percent), span_percent: rest(hot.span_percent) };
                 vec![*hot, cold]
             }
             _ => Vec::new(),
@@ -246,7 +244,8 @@ mod tests {
             Just(RandomDistribution::Random),
             (decimals(1_000_001..=99_999_999), center())
                 .prop_map(|(theta, center)| RandomDistribution::Zipf { theta, center }),
-            (decimals(1..=999_999), center()).prop_map(|(h, center)| RandomDistribution::Pareto { h, center }),
+            (decimals(1..=999_999), center())
+                .prop_map(|(h, center)| RandomDistribution::Pareto { h, center }),
             (decimals(1..=100_000_000), center()).prop_map(|(deviation_percent, center)| {
                 RandomDistribution::Normal { deviation_percent, center }
             }),

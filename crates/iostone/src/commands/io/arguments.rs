@@ -52,7 +52,12 @@ pub(super) fn sort(given: &IoArguments) -> Result<Load> {
         }
     }
     let mut options = given.options.clone();
-    options.update_from_arg_matches(&command.try_get_matches_from(own)?)?;
+    let matches = command.try_get_matches_from(own).map_err(|error| {
+        // clap says itself that it is an error.
+        let text = error.to_string();
+        anyhow::anyhow!("{}", text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned())
+    })?;
+    options.update_from_arg_matches(&matches)?;
     let rest = complete(rest);
     let (mut arguments, files) = split_arguments(&rest).map_err(|problems| {
         anyhow::anyhow!(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
@@ -69,8 +74,8 @@ pub(super) fn sort(given: &IoArguments) -> Result<Load> {
         );
     }
     if files.is_empty() && !arguments.iter().any(|argument| argument.name == "name") {
-        // One load without a name, as it is typed most often.
-        let name = Argument { name: "name".to_owned(), value: Some("io".to_owned()), position: 0 };
+        // One load without a name, as it is typed most often. What is wrong with all of it is wrong from the first on.
+        let name = Argument { name: "name".to_owned(), value: Some("io".to_owned()), position: 1 };
         arguments.insert(0, name);
     }
     Ok(Load { options, arguments, files })

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use iostone_engine::EngineKind;
+use iostone_engine::EngineChoice;
 use iostone_fio::output::{
     Detail, DiskWatch, FIO_VERSION, LogFile, LogRequest, LogValue, Percentiles, Reported, Session,
     write_json, write_logs, write_terse,
@@ -26,7 +26,9 @@ impl Started {
     /// Watches the devices below the targets.
     pub(super) fn now(load: &Load) -> Self {
         let jobs = load.plan.phases.iter().flat_map(|phase| &phase.jobs);
-        let watched = jobs.filter(|planned| option_of(load, planned).disk_util != Some(false));
+        let watched = jobs.filter(|planned| {
+            planned.job.engine != EngineChoice::Null && option_of(load, planned).disk_util != Some(false)
+        });
         Self { at: Instant::now(), disks: DiskWatch::start(watched.flat_map(|planned| &planned.job.targets)) }
     }
 }
@@ -42,26 +44,19 @@ fn option_of(load: &Load, planned: &PlannedJob) -> FioOptions {
 /// The document in the format that was asked for.
 pub(super) fn write(load: &Load, ran: &[Ran], started: Started) -> String {
     let jobs = ran.iter().filter(|ran| option_of(load, &ran.planned).stats != Some(false));
-    let reached = ran.iter().any(|ran| !is_imaginary(ran.outcome.engine.kind));
-    let disk_util = started.disks.finish();
     let session = Session {
         version: FIO_VERSION,
         finished: jiff::Zoned::now(),
         elapsed: started.at.elapsed(),
         global_options: pairs(&load.jobs.global),
         jobs: jobs.map(|ran| report(load, ran)).collect(),
-        disk_util: if reached { disk_util } else { Vec::new() },
+        disk_util: started.disks.finish(),
     };
     match load.options.output_format {
         IoFormat::Terse => write_terse(&session),
         IoFormat::JsonPlus => write_json(&session, Detail::JsonPlus),
         IoFormat::Json | IoFormat::Normal => write_json(&session, Detail::Json),
     }
-}
-
-/// An engine that reaches no device.
-fn is_imaginary(engine: EngineKind) -> bool {
-    matches!(engine, EngineKind::Null | EngineKind::IoUringNop)
 }
 
 fn report<'a>(load: &'a Load, ran: &'a Ran) -> Reported<'a> {
@@ -81,8 +76,13 @@ fn report<'a>(load: &'a Load, ran: &'a Ran) -> Reported<'a> {
         list: options.percentile_list.clone().unwrap_or(default.list),
     };
     let window = |span: Option<iostone_model::units::Span>| span.map(|span| span.0);
-    reported.bandwidth_window = window(options.bwavgtime).unwrap_or(reported.bandwidth_window);
-    reported.iops_window = window(options.iopsavgtime).unwrap_or(reported.iops_window);
+    // As in fio, samples are those of the log where there is one.
+    let logged = |log: &Option<Log>| log.as_ref().and(window(options.log_avg_msec));
+    reported.bandwidth_window = logged(&options.write_bw_log)
+        .or(window(options.bwavgtime))
+        .unwrap_or(reported.bandwidth_window);
+    reported.iops_window =
+        logged(&options.write_iops_log).or(window(options.iopsavgtime)).unwrap_or(reported.iops_window);
     reported
 }
 

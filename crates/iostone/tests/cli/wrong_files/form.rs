@@ -142,7 +142,7 @@ fn values_of_the_wrong_kind_say_what_is_expected() {
             barrier("blocks that are a number", "blocks = { min = 6, max = 40 }", "blocks = 6"),
             barrier("blocks that are text inside", "min = 6,", "min = \"six\","),
             barrier("an unknown rw", "rw = \"randwrite\"", "rw = \"randwrites\""),
-            barrier("a mixed rw", "rw = \"randwrite\"", "rw = \"randrw\""),
+            barrier("a mixed rw", "rw = \"randwrite\"", "rw = \"mixed\""),
             barrier("an unknown engine", "fdatasync = 1", "engine = \"libaio\""),
             barrier("a mistyped cache", "\"write back\"", "\"writeback\""),
             barrier("a mistyped backing_io", "\"buffered\"", "\"bufferd\""),

@@ -1,0 +1,81 @@
+//! Whose a file is: what iostone did not make is not written over, and what it made is taken again.
+
+use std::fs;
+
+use super::{job, jobs};
+use crate::support::Bench;
+
+#[test]
+fn a_file_of_somebody_elses_is_not_written_over() {
+    let bench = Bench::new();
+    bench.write("thesis", "years of work");
+    let write = ["io", "--filename", "thesis", "--rw", "write", "--size", "64KiB"];
+    bench.iostone(&write).ended_with(3).complains_of("--destroy thesis");
+    for rw in ["trim", "randrw", "trimwrite"] {
+        let said = bench.iostone(&["io", "--filename=thesis", "--rw", rw, "--size=8k"]);
+        said.ended_with(3).complains_of("--destroy thesis");
+    }
+    assert_eq!(fs::read_to_string(bench.path("thesis")).unwrap(), "years of work");
+    bench.iostone(&["io", "--filename", "thesis", "--rw", "read", "--size", "64KiB"]).ended_with(2);
+    assert_eq!(fs::read_to_string(bench.path("thesis")).unwrap(), "years of work");
+    bench.iostone(&[&write[..], &["--destroy", "thesis"]].concat()).ended_with(0);
+    assert_eq!(fs::metadata(bench.path("thesis")).unwrap().len(), 64 << 10);
+}
+
+#[test]
+fn one_foreign_file_among_several_keeps_all_of_them_as_they_are() {
+    let bench = Bench::new();
+    bench.write("thesis", "years of work");
+    let write = ["io", "--filename=new:thesis", "--rw=write", "--size=64KiB"];
+    bench.iostone(&write).ended_with(3).complains_of("`thesis`");
+    assert_eq!(bench.names(), ["thesis"]);
+    // Of jobs beside each other too, and without the first having laid anything out.
+    let write =
+        ["io", "--size=64KiB", "--rw=rw", "--name=a", "--filename=new", "--name=b", "--filename=thesis"];
+    bench.iostone(&write).ended_with(3).complains_of("`thesis`");
+    assert_eq!(bench.names(), ["thesis"]);
+}
+
+#[test]
+fn own_files_are_taken_again_until_somebody_writes_to_them() {
+    let bench = Bench::new();
+    let load = ["--filename=data", "--rw=randrw", "--size=64KiB"];
+    for _ in 0..3 {
+        job(&bench, &load);
+    }
+    fs::write(bench.path("data"), vec![7; 64 << 10]).unwrap();
+    bench.iostone(&[&["io"], &load[..]].concat()).ended_with(3);
+}
+
+#[test]
+fn jobs_and_clones_may_share_a_file_that_one_of_them_makes() {
+    let bench = Bench::new();
+    // Clones lay out one file, each up to its own end.
+    let clones = jobs(
+        &bench,
+        &["--filename=shared", "--rw=rw", "--size=64KiB", "--numjobs=3", "--offset_increment=64KiB"],
+    );
+    assert_eq!(clones.len(), 3);
+    assert_eq!(bench.path("shared").metadata().unwrap().len(), 192 << 10);
+    jobs(
+        &bench,
+        &[
+            "--size=64KiB",
+            "--name=a",
+            "--filename=x",
+            "--rw=randrw",
+            "--name=b",
+            "--filename=x",
+            "--rw=write",
+        ],
+    );
+    assert_eq!(bench.names(), ["shared", "x"]);
+}
+
+#[test]
+fn clones_write_over_a_foreign_file_when_it_is_named_again() {
+    let bench = Bench::new();
+    bench.write("old", vec![0; 64 << 10]);
+    let load = ["--filename=old", "--rw=randwrite", "--size=64KiB", "--numjobs=2", "--destroy", "old"];
+    assert_eq!(jobs(&bench, &load).len(), 2);
+}
