@@ -12,7 +12,7 @@ use iostone_model::units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
 pub use data::{Checksum, Content, Data, RequestFlag, Verify};
-pub use kinds::{Direction, EngineChoice, PerDirection, Preparation, Rw, Stamp, WriteSync};
+pub use kinds::{Advice, Direction, EngineChoice, PerDirection, Preparation, Rw, Stamp, WriteSync};
 pub use pace::{Arrivals, LeastRate, Pace, RangeSync, Rate, SteadyLimit, SteadyOf, SteadyRule, Think};
 pub use shape::{
     BlockSize, BlockSizes, Distribution, Extent, Service, ServiceOrder, SizeShare, Strides, Walk, Zone,
@@ -141,6 +141,9 @@ pub struct Job {
     /// Writes back and drops the targets' pages from the page cache before the I/O begins.
     #[serde(default = "default_true")]
     pub invalidate: bool,
+    /// What the kernel is told about the order of the I/O.
+    #[serde(default)]
+    pub advice: Advice,
     /// Reads the span into the page cache before the I/O begins; fio's `pre_read`.
     #[serde(default)]
     pub pre_read: bool,
@@ -217,6 +220,7 @@ impl Job {
             verify: None,
             preparation: Preparation::Fill,
             invalidate: true,
+            advice: Advice::ByOrder,
             pre_read: false,
             cpus: Vec::new(),
             one_cpu_each: false,

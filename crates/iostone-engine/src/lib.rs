@@ -54,9 +54,10 @@ pub use error::EngineError;
 pub use fault::{IoFault, Operation};
 pub use histogram::{HistogramError, LatencyHistogram, SparseHistogram};
 pub use job::{
-    Arrivals, BlockSize, BlockSizes, Checksum, Content, Data, Direction, Distribution, EngineChoice, Extent,
-    Job, LeastRate, Pace, PerDirection, Preparation, RangeSync, Rate, RequestFlag, Rw, Service, ServiceOrder,
-    SizeShare, Stamp, SteadyLimit, SteadyOf, SteadyRule, Strides, Think, Verify, Walk, WriteSync, Zone,
+    Advice, Arrivals, BlockSize, BlockSizes, Checksum, Content, Data, Direction, Distribution, EngineChoice,
+    Extent, Job, LeastRate, Pace, PerDirection, Preparation, RangeSync, Rate, RequestFlag, Rw, Service,
+    ServiceOrder, SizeShare, Stamp, SteadyLimit, SteadyOf, SteadyRule, Strides, Think, Verify, Walk,
+    WriteSync, Zone,
 };
 pub use outcome::{
     ClockKind, CpuTime, CpuUse, EngineKind, EngineReport, IntervalLatency, Layout, Outcome, SERIES_INTERVAL,

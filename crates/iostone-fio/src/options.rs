@@ -8,9 +8,9 @@ use serde::Serialize;
 
 use crate::values::{
     Access, BlockChoice, BlockRange, BlockShare, ByDirection, ContinueOn, CpuPolicy, DEFAULT_ENGINE,
-    Direction, Distribution, Engine, ExitWhat, Fallocate, FileName, FileService, FilenameFormat, KbBase,
-    LogWindow, Pattern, Portion, RateProcess, RwSequencer, SizeRange, SteadyState, SyncFileRange, SyncIo,
-    Verify, ZoneMode,
+    Direction, Distribution, Engine, ExitWhat, Fadvise, Fallocate, FileName, FileService, FilenameFormat,
+    KbBase, LogWindow, Pattern, Portion, RateProcess, RwSequencer, SizeRange, SteadyState, SyncFileRange,
+    SyncIo, Verify, ZoneMode,
 };
 
 /// A log that was asked for; fio's `write_bw_log` and its like.
@@ -48,6 +48,8 @@ pub struct FioOptions {
     pub file_service_type: Option<FileService>,
     /// Whether missing files may be made; default yes.
     pub allow_file_create: Option<bool>,
+    /// What the kernel is told of the order to come; default by the job's.
+    pub fadvise_hint: Option<Fadvise>,
     /// Reads the files into the page cache first, which turns `invalidate` off; default no.
     pub pre_read: Option<bool>,
     /// Deletes the files at the end; default no.

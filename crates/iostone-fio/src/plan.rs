@@ -13,14 +13,16 @@ mod targets;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use iostone_engine::{EngineChoice, Job, PerDirection, Preparation, RequestFlag, Rw as EngineRw, WriteSync};
+use iostone_engine::{
+    Advice, EngineChoice, Job, PerDirection, Preparation, RequestFlag, Rw as EngineRw, WriteSync,
+};
 use iostone_model::units::{Bytes, Span};
 
 use crate::job_file::{Dropped, JobFile, Remark, Section};
 use crate::options::FioOptions;
 use crate::place::Place;
 use crate::problem::{Problem, Reason};
-use crate::values::{ByDirection, ContinueOn, CpuPolicy, Engine, Fallocate, Rw, SyncIo};
+use crate::values::{ByDirection, ContinueOn, CpuPolicy, Engine, Fadvise, Fallocate, Rw, SyncIo};
 pub use targets::{Look, Targets};
 
 /// Everything that is to be done, in order.
@@ -266,6 +268,13 @@ impl Planner<'_> {
     fn plan_preparation(&mut self, section: &Section, job: &mut Job) {
         let options = &section.options;
         job.pre_read = options.pre_read == Some(true);
+        job.advice = match options.fadvise_hint.unwrap_or_default() {
+            Fadvise::None => Advice::None,
+            Fadvise::ByOrder => Advice::ByOrder,
+            Fadvise::Random => Advice::Random,
+            Fadvise::Sequential => Advice::Sequential,
+            Fadvise::Noreuse => Advice::Noreuse,
+        };
         job.invalidate = options.invalidate.unwrap_or(true) && !job.pre_read;
         job.preparation = if options.create_on_open == Some(true) {
             Preparation::Leave

@@ -27,7 +27,7 @@ pub use pace::{CpuPolicy, ExitWhat, LogWindow, RateProcess, SteadyLimit, SteadyM
 pub(crate) use pace::{read_cpu_mask, read_cpus, read_steady_state};
 pub(crate) use place_on_disk::read_file_service;
 pub use place_on_disk::{
-    Fallocate, FileName, FileService, FilenameFormat, Portion, SizeRange, ZoneMode, split_names,
+    Fadvise, Fallocate, FileName, FileService, FilenameFormat, Portion, SizeRange, ZoneMode, split_names,
 };
 
 /// What `k` means in a size; fio's `kb_base`.

@@ -156,6 +156,24 @@ pub enum EngineChoice {
     IoUringNop,
 }
 
+/// What the kernel is told about the order of the I/O, `posix_fadvise(2)`; fio's `fadvise_hint`. Without advice, the
+/// kernel reads ahead of buffered reads that only look sequential.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Advice {
+    /// Random or sequential, as the job is.
+    #[default]
+    ByOrder,
+    /// `POSIX_FADV_RANDOM`.
+    Random,
+    /// `POSIX_FADV_SEQUENTIAL`.
+    Sequential,
+    /// `POSIX_FADV_NOREUSE`.
+    Noreuse,
+    /// Nothing.
+    None,
+}
+
 /// How often the clock is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

@@ -2,7 +2,9 @@
 
 use crate::table::Kind::{Bool, Flag, Float, Int, Str};
 use crate::table::{Group, honoured, no_effect, put, refused};
-use crate::values::{Fallocate, FileName, FilenameFormat, KbBase, ZoneMode, read_file_service, split_names};
+use crate::values::{
+    Fadvise, Fallocate, FileName, FilenameFormat, KbBase, ZoneMode, read_file_service, split_names,
+};
 
 pub(super) const UNITS: Group = Group {
     title: "Units",
@@ -116,7 +118,19 @@ pub(super) const TARGET: Group = Group {
                 ])?,
             )
         }),
-        refused("fadvise_hint", Str, &["1"], "the kernel is told nothing but the order of the job itself"),
+        honoured("fadvise_hint", Str, |o, v| {
+            put(
+                &mut o.fadvise_hint,
+                v.choice(&[
+                    ("none", Fadvise::None),
+                    ("0", Fadvise::None),
+                    ("1", Fadvise::ByOrder),
+                    ("random", Fadvise::Random),
+                    ("sequential", Fadvise::Sequential),
+                    ("noreuse", Fadvise::Noreuse),
+                ])?,
+            )
+        }),
         refused("write_hint", Str, &["none"], "the kernel is told nothing about the lifetime of writes"),
         refused("use_os_rand", Flag, &["0"], "fio itself has retired it"),
     ],

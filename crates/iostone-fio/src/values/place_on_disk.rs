@@ -141,6 +141,23 @@ pub enum Fallocate {
     Truncate,
 }
 
+/// What the kernel is told about the order of the I/O; fio's `fadvise_hint`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Fadvise {
+    /// Nothing.
+    None,
+    /// Random or sequential, as the job is.
+    #[default]
+    ByOrder,
+    /// `POSIX_FADV_RANDOM`.
+    Random,
+    /// `POSIX_FADV_SEQUENTIAL`.
+    Sequential,
+    /// `POSIX_FADV_NOREUSE`.
+    Noreuse,
+}
+
 /// How a region is cut into zones; fio's `zonemode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
