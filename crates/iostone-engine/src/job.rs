@@ -257,13 +257,12 @@ impl Job {
         })
     }
 
-    /// Whether the hot path can do without drawing anything but a place: one target, one direction, one block size,
-    /// every block visited once per pass.
+    /// Whether the hot path can do without drawing anything but a place: one target, one direction, one block size.
     pub(crate) fn is_plain(&self) -> bool {
         let sizes: Vec<&BlockSize> = self.directions().map(|direction| self.bs.of(direction)).collect();
         self.targets.len() == 1
             && matches!(sizes.as_slice(), [BlockSize::Fixed(_)])
-            && self.walk == Walk::default()
+            && self.walk == Walk { revisits: self.walk.revisits, ..Walk::default() }
             && !self.rw.trims()
     }
 }

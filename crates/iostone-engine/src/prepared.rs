@@ -63,7 +63,7 @@ pub struct Prepared {
     files: Vec<Vec<File>>,
     open_flags: Vec<String>,
     /// Keep block devices from being mounted or claimed meanwhile.
-    _claims: Vec<File>,
+    _claims: Vec<Arc<File>>,
 }
 
 /// Prepares a job, without hearing how far it is; see [`prepare_watched`].
@@ -122,7 +122,7 @@ struct Ready {
     parts: Vec<Part>,
     layout: Layout,
     created: Vec<CreatedFile>,
-    claims: Vec<File>,
+    claims: Vec<Arc<File>>,
     open_flags: Vec<String>,
     first: Vec<File>,
 }

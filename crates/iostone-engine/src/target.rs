@@ -4,6 +4,7 @@ use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use iostone_model::units::Bytes;
 use rustix::fs::{self, AtFlags, StatxFlags, fadvise, fcntl_getfl, ioctl_blksszget, statx};
@@ -74,14 +75,25 @@ pub(crate) fn read_device_size(path: &Path) -> Result<u64, EngineError> {
 ///
 /// # Errors
 /// [`EngineError::Busy`] if something holds it.
-pub(crate) fn claim(path: &Path) -> Result<File, EngineError> {
-    OpenOptions::new().write(true).custom_flags(libc::O_EXCL).open(path).map_err(|source| {
+pub(crate) fn claim(path: &Path) -> Result<Arc<File>, EngineError> {
+    // A claim is the open file's, so that jobs of this process which share a device have to share the file too.
+    static CLAIMS: Mutex<Vec<(u64, Weak<File>)>> = Mutex::new(Vec::new());
+    let mut claims = CLAIMS.lock().unwrap_or_else(PoisonError::into_inner);
+    claims.retain(|(_, claim)| claim.strong_count() > 0);
+    let number = std::fs::metadata(path).map_err(fail(path, "look at"))?.rdev();
+    if let Some(shared) = claims.iter().find(|(of, _)| *of == number).and_then(|(_, claim)| claim.upgrade()) {
+        return Ok(shared);
+    }
+    let opened = OpenOptions::new().write(true).custom_flags(libc::O_EXCL).open(path).map_err(|source| {
         if source.raw_os_error() == Some(libc::EBUSY) {
             EngineError::Busy { path: path.to_owned() }
         } else {
             fail(path, "open")(source)
         }
-    })
+    })?;
+    let claim = Arc::new(opened);
+    claims.push((number, Arc::downgrade(&claim)));
+    Ok(claim)
 }
 
 /// Opens the target as the job asks, and reads back from the kernel that every flag took.
@@ -123,13 +135,12 @@ pub(crate) fn open(job: &Job, path: &Path) -> Result<File, EngineError> {
         ("O_DSYNC", job.sync == WriteSync::Dsync),
         ("O_SYNC", job.sync == WriteSync::Sync),
     ];
-    match wanted.into_iter().find(|(flag, asked)| *asked && !taken.iter().any(|name| name == flag)) {
-        Some((flag, _)) => Err(EngineError::FlagNotTaken { path: path.to_owned(), flag }),
-        None => {
-            advise(job, &file);
-            Ok(file)
-        }
+    let lost = wanted.into_iter().find(|(flag, asked)| *asked && !taken.iter().any(|name| name == flag));
+    if let Some((flag, _)) = lost {
+        return Err(EngineError::FlagNotTaken { path: path.to_owned(), flag });
     }
+    advise(job, &file);
+    Ok(file)
 }
 
 /// Tells the kernel in which order the target is gone over; `posix_fadvise(2)`. It holds for this opening only.

@@ -117,6 +117,11 @@ impl Rule {
     }
 }
 
+/// Which job a unit says it is of.
+fn job_of(unit: &[u8]) -> Option<u32> {
+    UnitHeader::parse(unit).ok().map(|header| header.job)
+}
+
 /// When what was acknowledged becomes durable.
 #[derive(Debug)]
 enum Durability {
@@ -165,6 +170,8 @@ pub(crate) struct Verifier {
     parts: Vec<Part>,
     busy: Vec<Busy>,
     fatal: bool,
+    /// Units may be of any job: this one writes none, and no ledger says whose they are.
+    takes_any_job: bool,
     direct: bool,
     backlog: u32,
     /// Writes acknowledged since the last reading back, where there is a backlog.
@@ -191,6 +198,7 @@ impl Verifier {
             parts,
             ledger,
             fatal: verify.fatal,
+            takes_any_job: verify.ledger.is_none() && (verify.only || !job.rw.writes()),
             direct: job.direct,
             backlog: verify.backlog,
             recent: Vec::with_capacity(verify.backlog.min(1 << 16) as usize),
@@ -313,6 +321,9 @@ impl Verifier {
             units.zip(pieces).zip((offset_bytes..).step_by(step_of(unit_bytes)))
         {
             self.judge(target, unit, offset_bytes, piece);
+            if self.is_fatal() {
+                return;
+            }
         }
     }
 
@@ -331,7 +342,7 @@ impl Verifier {
                 &ExpectedUnit {
                     checksum: *checksum,
                     content: *content,
-                    job: *job,
+                    job: if self.takes_any_job { job_of(bytes).unwrap_or(*job) } else { *job },
                     target,
                     offset_bytes,
                     generations,

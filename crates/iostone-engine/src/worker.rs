@@ -208,7 +208,11 @@ fn plan_plain(crew: &Crew<'_>, number: u32) -> Plain {
     let direction = job.directions().next().unwrap_or(crate::job::Direction::Read);
     if job.rw.is_random() {
         let (offsets, _) = payload::streams_of_thread(job.seed, number);
-        Plain::random(direction, block_bytes, part, offsets)
+        if job.walk.revisits {
+            Plain::anywhere(direction, block_bytes, part, offsets)
+        } else {
+            Plain::random(direction, block_bytes, part, offsets)
+        }
     } else {
         Plain::sequential(direction, block_bytes, part)
     }

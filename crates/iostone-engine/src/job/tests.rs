@@ -83,7 +83,8 @@ fn only_the_simplest_shapes_are_plain() {
     };
     assert!(!shaped(|job| job.rw = Rw::RandRw));
     assert!(!shaped(|job| job.rw = Rw::Trim));
-    assert!(!shaped(|job| job.walk.revisits = true));
+    assert!(shaped(|job| job.walk.revisits = true));
+    assert!(!shaped(|job| job.walk.run_length = 8));
     assert!(!shaped(|job| job.targets.push("/elsewhere".into())));
     assert!(!shaped(|job| job.bs.write = BlockSize::Range { min: Bytes(512), max: Bytes(1024) }));
     // What reads would do does not matter to a job that only writes.

@@ -45,9 +45,13 @@ pub(super) fn resolve_part(
         needs,
         why_not_extended,
     };
+    let only_checks = job.verify.as_ref().is_some_and(|verify| verify.only);
     let fixed = match kind {
         TargetKind::BlockDevice => Some("a block device is never extended"),
-        TargetKind::RegularFile if job.preparation == Preparation::Leave && !job.rw.writes() => {
+        // What a check finds missing is its finding.
+        TargetKind::RegularFile
+            if job.preparation == Preparation::Leave && !job.rw.writes() && !only_checks =>
+        {
             Some("it is to be left as it is")
         }
         TargetKind::RegularFile | TargetKind::MemoryDevice => None,

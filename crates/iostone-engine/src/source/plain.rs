@@ -1,6 +1,7 @@
 //! The plain source: one target, one direction, one block size, every block once per pass.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::Rng;
 
 use super::permutation::Permutation;
 use super::{Part, Request, Source};
@@ -13,6 +14,8 @@ enum Order {
     Sequential { next: u64 },
     /// Every block once per pass, each pass in an order of its own.
     Random(Permutation),
+    /// Any block, whatever was visited.
+    Anywhere(Xoshiro256PlusPlus),
 }
 
 /// The source of the hot path. It never ends.
@@ -42,6 +45,16 @@ impl Plain {
         Self::new(direction, block_bytes, part, Order::Random(Permutation::new(blocks, rng)))
     }
 
+    /// Draws blocks without regard to which were visited.
+    pub(crate) fn anywhere(
+        direction: Direction,
+        block_bytes: u32,
+        part: Part,
+        rng: Xoshiro256PlusPlus,
+    ) -> Self {
+        Self::new(direction, block_bytes, part, Order::Anywhere(rng))
+    }
+
     fn new(direction: Direction, block_bytes: u32, part: Part, order: Order) -> Self {
         let blocks = part.length_bytes / u64::from(block_bytes);
         Self { direction, block_bytes, first_bytes: part.offset_bytes, blocks, order }
@@ -58,6 +71,13 @@ impl Source for Plain {
                 block
             }
             Order::Random(permutation) => permutation.next_block(),
+            // The upper half of the product: uniform but for one part in 2^64 / blocks (Lemire 2019, without the
+            // rejection that would remove it).
+            Order::Anywhere(rng) => {
+                #[expect(clippy::cast_possible_truncation, reason = "the upper half of 128 bits")]
+                let block = ((u128::from(rng.next_u64()) * u128::from(self.blocks)) >> 64) as u64;
+                block
+            }
         };
         Some(Request {
             direction: self.direction,
@@ -71,6 +91,21 @@ impl Source for Plain {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rand_xoshiro::rand_core::SeedableRng;
+
+    #[test]
+    fn blocks_drawn_anywhere_come_about_equally_often() {
+        let part = Part { offset_bytes: 512, length_bytes: 16 * 512 };
+        let rng = Xoshiro256PlusPlus::seed_from_u64(3);
+        let mut walk = Plain::anywhere(Direction::Read, 512, part, rng);
+        let mut counts = [0u32; 16];
+        for _ in 0..16_000 {
+            let request = walk.next(None).unwrap();
+            counts[usize::try_from((request.offset_bytes - 512) / 512).unwrap()] += 1;
+        }
+        // A thousand of each are expected, with a standard deviation of 31.
+        assert!(counts.iter().all(|count| (850..1150).contains(count)), "{counts:?}");
+    }
 
     #[test]
     fn a_sequential_walk_stays_in_its_part_and_wraps() {

@@ -37,9 +37,9 @@ impl Case {
         self.peers.iter().find(|(tool, _)| *tool == peer).and_then(|(_, wanted)| *wanted)
     }
 
-    /// Whether it matters in what order blocks are read: only where the cost of memory shows.
+    /// Whether it matters in what order blocks are read: only where the cost of memory shows, and most at depth.
     fn distinguishes_walks(&self) -> bool {
-        self.random && self.ground == Ground::Cached
+        self.random && self.ground == Ground::Cached && self.iodepth > 1
     }
 
     /// Which of ours is held against `peer`: the one that walks as it does.

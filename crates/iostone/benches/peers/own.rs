@@ -4,7 +4,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
-use iostone_engine::{EngineChoice, Job, Rw, Stamp, run};
+use iostone_engine::{EngineChoice, Job, Outcome, Rw, Stamp, run};
 use iostone_model::units::Bytes;
 
 use crate::arguments::Arguments;
@@ -23,7 +23,7 @@ const T_SECONDS: &str = "2";
 const MOST_PER_BATCH: f64 = 0.05;
 const MOST_PER_IO: f64 = 0.12;
 
-/// What recording costs: the share of the rate without it that is lost.
+/// What recording costs: the share of the I/Os per second of processor time that is lost by it.
 #[derive(Debug)]
 pub(crate) struct Recording {
     pub(crate) name: &'static str,
@@ -55,15 +55,17 @@ pub(crate) fn measure(grounds: &Grounds, found: &Found, arguments: &Arguments) -
     let (mut per_batch, mut per_io) = (Vec::new(), Vec::new());
     let (mut rates, mut ratios) = (Vec::new(), Vec::new());
     for round in 0..arguments.rounds() {
-        let mut iops = [0.0; 3];
-        for number in iostone_stats::schedule::block_order(round, round, iops.len()) {
+        // By processor time, which work of others blurs less than a rate: the differences are small.
+        let mut per_cpu_second = [0.0; 3];
+        for number in iostone_stats::schedule::block_order(round, round, per_cpu_second.len()) {
             let stamp = [Stamp::None, Stamp::PerBatch, Stamp::PerIo][number];
-            iops[number] = rate(grounds, EngineChoice::IoUring, stamp)?;
+            let outcome = run_engine(grounds, EngineChoice::IoUring, stamp)?;
+            per_cpu_second[number] = outcome.ios() as f64 / outcome.cpu.process.total_seconds();
         }
-        let [none, batch, each] = iops;
+        let [none, batch, each] = per_cpu_second;
         per_batch.push(1.0 - batch / none);
         per_io.push(1.0 - each / none);
-        let nop = rate(grounds, EngineChoice::IoUringNop, Stamp::PerBatch)?;
+        let nop = run_engine(grounds, EngineChoice::IoUringNop, Stamp::PerBatch)?.iops();
         rates.push(nop);
         if let Some(peer) = peer_nop(grounds, found)? {
             ratios.push(nop / peer);
@@ -83,7 +85,7 @@ pub(crate) fn measure(grounds: &Grounds, found: &Found, arguments: &Arguments) -
     })
 }
 
-fn rate(grounds: &Grounds, engine: EngineChoice, stamp: Stamp) -> Result<f64> {
+fn run_engine(grounds: &Grounds, engine: EngineChoice, stamp: Stamp) -> Result<Outcome> {
     let mut job = Job::new(grounds.path(Ground::Cached), Rw::RandRead);
     job.size = Some(Bytes(CACHED_BYTES));
     job.runtime = Some(RUNTIME.parse()?);
@@ -95,7 +97,7 @@ fn rate(grounds: &Grounds, engine: EngineChoice, stamp: Stamp) -> Result<f64> {
     if interrupt::is_raised() {
         bail!("stopped while measuring the engine's own cost");
     }
-    Ok(outcome.iops())
+    Ok(outcome)
 }
 
 fn peer_nop(grounds: &Grounds, found: &Found) -> Result<Option<f64>> {

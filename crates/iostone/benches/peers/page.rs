@@ -200,7 +200,8 @@ fn tell_own(page: &mut String, report: &Report<'_>) -> std::fmt::Result {
     writeln!(page, "\n## What recording costs, and the ring by itself\n")?;
     writeln!(
         page,
-        "The share of the rate without any recording that is lost, on the cached file at depth 128.\n"
+        "The share of the I/Os per second of processor time without any recording that is lost, on the cached file at \
+         depth 128.\n"
     )?;
     writeln!(page, "| recorded | cost | least to most | at most | kept |")?;
     writeln!(page, "|---|---:|---:|---:|---|")?;

@@ -21,7 +21,11 @@ impl Help {
                 .output()
                 .unwrap();
             let help = String::from_utf8(output.stdout).unwrap();
-            output.status.success().then(|| options_in(&help))
+            let mut options = output.status.success().then(|| options_in(&help));
+            if let Some(options) = options.as_mut().filter(|_| command == "io") {
+                options.extend(options_of_fio());
+            }
+            options
         });
         asked.as_ref()
     }
@@ -34,9 +38,16 @@ impl Help {
     }
 }
 
+/// fio's options, which `iostone io` takes, from the page that lists them all.
+fn options_of_fio() -> BTreeSet<String> {
+    let list = page("docs/reference/fio-options.md").text;
+    let rows = list.lines().filter_map(|line| line.strip_prefix("| `")?.split_once('`'));
+    rows.map(|(name, _)| format!("--{name}")).collect()
+}
+
 /// Every long option in a text.
 fn options_in(text: &str) -> BTreeSet<String> {
-    let named = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    let named = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     text.split(|c: char| !named(c))
         .filter(|word| word.len() > 2 && word.starts_with("--") && !word[2..].starts_with('-'))
         .map(str::to_owned)

@@ -6,6 +6,7 @@
 mod barrier;
 mod crash;
 mod guard;
+mod io;
 mod lab;
 mod remote;
 mod throttle;

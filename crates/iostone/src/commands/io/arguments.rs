@@ -3,11 +3,11 @@
 use std::str::FromStr;
 
 use anyhow::{Result, bail};
-use clap::{Args, Command, FromArgMatches};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use iostone_fio::{Argument, Kind, find, split_arguments};
 use iostone_model::units::{Bytes, BytesPerSecond, Span};
 
-use crate::cli::{IoArguments, IoOptions};
+use crate::cli::{IoArguments, IoFormat, IoOptions};
 
 /// The load that was asked for.
 pub(super) struct Load {
@@ -51,13 +51,12 @@ pub(super) fn sort(given: &IoArguments) -> Result<Load> {
             own.extend(words.next().cloned());
         }
     }
-    let mut options = given.options.clone();
     let matches = command.try_get_matches_from(own).map_err(|error| {
         // clap says itself that it is an error.
         let text = error.to_string();
         anyhow::anyhow!("{}", text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned())
     })?;
-    options.update_from_arg_matches(&matches)?;
+    let options = join(&given.options, &matches)?;
     let rest = complete(rest);
     let (mut arguments, files) = split_arguments(&rest).map_err(|problems| {
         anyhow::anyhow!(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
@@ -79,6 +78,27 @@ pub(super) fn sort(given: &IoArguments) -> Result<Load> {
         arguments.insert(0, name);
     }
     Ok(Load { options, arguments, files })
+}
+
+/// iostone's own options from before the load and from within it; the later ones win.
+fn join(before: &IoOptions, matches: &ArgMatches) -> Result<IoOptions> {
+    let within = IoOptions::from_arg_matches(matches)?;
+    let is_default = within.output_format == IoFormat::default();
+    let options = IoOptions {
+        json: before.json || within.json,
+        output_format: if is_default { before.output_format } else { within.output_format },
+        output: within.output.or_else(|| before.output.clone()),
+        destroy: [before.destroy.clone(), within.destroy].concat(),
+        lenient: before.lenient || within.lenient,
+        section: [before.section.clone(), within.section].concat(),
+        parse_only: before.parse_only || within.parse_only,
+        ledger: within.ledger.or_else(|| before.ledger.clone()),
+        after_crash: before.after_crash || within.after_crash,
+    };
+    if options.json && options.output_format != IoFormat::default() {
+        bail!("`--json` and `--output-format` both say what to print; leave one of them out");
+    }
+    Ok(options)
 }
 
 /// Writes out what may be left out on the command line: `--direct` is `--direct=1`, and `--engine` is fio's

@@ -78,9 +78,8 @@ fn report<'a>(load: &'a Load, ran: &'a Ran) -> Reported<'a> {
     let window = |span: Option<iostone_model::units::Span>| span.map(|span| span.0);
     // As in fio, samples are those of the log where there is one.
     let logged = |log: &Option<Log>| log.as_ref().and(window(options.log_avg_msec));
-    reported.bandwidth_window = logged(&options.write_bw_log)
-        .or(window(options.bwavgtime))
-        .unwrap_or(reported.bandwidth_window);
+    reported.bandwidth_window =
+        logged(&options.write_bw_log).or(window(options.bwavgtime)).unwrap_or(reported.bandwidth_window);
     reported.iops_window =
         logged(&options.write_iops_log).or(window(options.iopsavgtime)).unwrap_or(reported.iops_window);
     reported

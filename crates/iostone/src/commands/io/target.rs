@@ -4,7 +4,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use iostone_engine::{Job, Preparation};
+use iostone_engine::{EngineChoice, Job, Preparation};
 use iostone_machine::Failure;
 use iostone_model::experiment::{BlockVolume, Filesystem, Mount, Queue, Stack, Volume};
 use iostone_stack::{FileOwner, Session, check_room, create_own_file, file_owner, guard_file, mark_own_file};
@@ -21,6 +21,12 @@ pub(super) struct Taken {
 impl Taken {
     /// Takes the targets of a job, or refuses one of them.
     pub(super) fn take(&mut self, job: &mut Job, destroy: &[PathBuf]) -> Result<()> {
+        if job.engine == EngineChoice::Null {
+            // As in fio: nothing is done to the targets, so they need not be there, and no file is made.
+            job.targets.fill(PathBuf::from("/dev/null"));
+            (job.direct, job.preparation) = (false, Preparation::Leave);
+            return Ok(());
+        }
         for target in job.targets.clone() {
             self.take_target(job, &target, destroy)?;
         }
@@ -46,7 +52,8 @@ impl Taken {
             // Holes of somebody's file are data too: reading must not fill them.
             FileOwner::Foreign { bytes } if !changes => {
                 let wanted = job.size.map_or(0, |size| job.offset.0.saturating_add(size.0));
-                if wanted > bytes {
+                // What a check finds missing is its finding.
+                if wanted > bytes && !only_checks {
                     let name = target.display();
                     bail!(
                         "`{name}` has {bytes} bytes, fewer than `--size`, and is not iostone's to prolong; leave \

@@ -97,12 +97,7 @@ fn what_takes_too_long_or_is_too_slow_ends_a_job_that_says_so() {
     } else {
         said.ended_with(1).complains_of("took longer than `max_latency` allows");
     }
-    let slow = [
-        "--rate_iops_min=1000000000",
-        "--rate_cycle=100",
-        "--time_based",
-        "--runtime=5s",
-        "--thinktime=1ms",
-    ];
+    let slow =
+        ["--rate_iops_min=1000000000", "--rate_cycle=100", "--time_based", "--runtime=5s", "--thinktime=1ms"];
     bench.iostone(&[&load[..], &slow[..]].concat()).ended_with(1).complains_of("the rate fell below");
 }

@@ -38,11 +38,17 @@ fn the_same_seed_writes_the_same_data() {
 }
 
 #[test]
-fn people_read_rates_latencies_and_the_seed() {
+fn people_read_rates_latencies_and_costs() {
     let bench = Bench::new();
     let job = ["io", "--filename=data", "--rw=write", "--size=1MiB", "--fdatasync=1"];
     let said = bench.iostone(&job).ended_with(0);
-    for words in ["256 writes of 4096 bytes each in ", "\nwrites ", "\nsyncs ", "\nwrite + sync ", "seed "] {
+    for words in [
+        "256 writes of 4096 bytes each in ",
+        "\nwrites ",
+        "\nsyncs ",
+        "\nwrite + sync ",
+        " of CPU time an operation",
+    ] {
         assert!(said.stdout.contains(words), "`{words}` is not in:\n{}", said.stdout);
     }
     assert_eq!(said.stderr, "");
@@ -128,6 +134,34 @@ fn poisson_arrivals_are_as_many_on_average() {
     let due = job["reads"]["response"]["count"].as_f64().unwrap();
     // Four standard deviations of a count of 4000 are 6 %; the seed is always the same.
     assert!((3750.0..4250.0).contains(&due), "{due}");
+}
+
+#[test]
+fn own_options_stand_before_and_behind_the_load() {
+    let bench = Bench::new();
+    bench.write("data", vec![0; 8192]);
+    let load = ["--filename=data", "--rw=read"];
+    for own in [&["--json"][..], &["--output-format=json"], &["--output-format", "json+"]] {
+        let before = bench.iostone(&[&["io"], own, &load[..]].concat()).ended_with(0).json();
+        let behind = bench.iostone(&[&["io"], &load[..], own].concat()).ended_with(0).json();
+        for document in [before, behind] {
+            assert_eq!(document["jobs"].as_array().unwrap().len(), 1, "{own:?}: {document}");
+        }
+    }
+    bench.write("other", vec![0; 8192]);
+    let both = [
+        "io",
+        "--destroy",
+        "data",
+        "--filename=data:other",
+        "--size=16k",
+        "--rw=write",
+        "--destroy",
+        "other",
+    ];
+    bench.iostone(&both).ended_with(0);
+    let both = ["io", "--json", "--filename=data", "--rw=read", "--output-format=terse"];
+    bench.iostone(&both).ended_with(2).complains_of("leave one of them out");
 }
 
 #[test]

@@ -20,9 +20,10 @@ type Laid = (String, u64, u64, Vec<(usize, usize)>);
 
 /// What is in the directory beside the job file.
 fn laid(bench: &Bench) -> Vec<Laid> {
-    rustix::fs::sync();
     let names = bench.names().into_iter().filter(|name| name != "job.fio");
     let look = |name: String| {
+        // What is allocated late is allocated by now.
+        fs::File::open(bench.path(&name)).unwrap().sync_all().unwrap();
         let metadata = bench.path(&name).metadata().unwrap();
         let runs = filled(&fs::read(bench.path(&name)).unwrap());
         (name, metadata.len(), metadata.blocks(), runs)

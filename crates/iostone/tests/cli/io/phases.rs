@@ -52,7 +52,7 @@ fn a_job_may_wait_and_begin_later_than_the_others() {
     let bench = Bench::new();
     bench.write(
         "late.fio",
-        "[global]\nsize=64k\nrw=write\n[early]\n[late]\nstartdelay=200ms\n[last]\nwait_for=late\nfilename=early.0.0\n\
+        "[global]\nsize=64k\nrw=write\n[early]\n[late]\nstartdelay=200ms\n[last]\nstonewall\nfilename=early.0.0\n\
          rw=read\n",
     );
     let begun = std::time::Instant::now();

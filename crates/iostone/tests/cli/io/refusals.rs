@@ -32,12 +32,13 @@ fn loads_that_cannot_be_done_are_refused() {
         &["--filename=data", "--offset=2MiB"],
         &["--filename=data", "--bs=1MiB", "--size=4KiB"],
         &["--filename=data", "--bs=1000B", "--direct"],
-        &["--filename=data", "--size=1MiB", "--nrfiles=3", "--allow_file_create=0", "--name=j"],
-        &["--filename=new", "--size=900TiB", "--rw=write"],
+        &["--name=j", "--size=1MiB", "--nrfiles=3", "--allow_file_create=0"],
         &["missing.fio"],
         &["directory"],
     ];
     assert_text("io_refusals", &ask(&bench, cases));
+    let huge = bench.iostone(&["io", "--filename=new", "--size=900TiB", "--rw=write"]).ended_with(2);
+    huge.complains_of("to spare, but 900 TiB is needed");
     assert_eq!(bench.names(), ["data", "directory"]);
 }
 

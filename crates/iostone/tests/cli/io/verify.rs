@@ -68,7 +68,7 @@ fn without_a_ledger_blocks_still_say_where_they_belong() {
     let three = unit(&bench, 3);
     put(&bench, 5, &three);
     let said = bench.iostone(&[&["io"], &plain[..], &["--rw=read"]].concat()).ended_with(1);
-    said.complains_of("error: `data` has a misplaced unit at byte 20480: expected ");
+    said.complains_of("error: `data` has a misplaced write at byte 20480: expected ");
 }
 
 /// Damages one unit of a file that was written twice; what a process says that looks.

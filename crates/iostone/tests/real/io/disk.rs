@@ -1,0 +1,65 @@
+//! A loop device over a file of a test's, with a filesystem if need be; both are gone when the test is, whatever
+//! became of it.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::lab::{Lab, words};
+
+/// A device of a test's own.
+pub(super) struct Disk {
+    /// The device: `/dev/loop7`.
+    pub(super) device: String,
+    /// The file behind it.
+    pub(super) image: PathBuf,
+    mounted: Option<PathBuf>,
+}
+
+/// Runs a tool and gives what it printed.
+#[track_caller]
+pub(super) fn tool(program: &str, arguments: &[&str]) -> String {
+    let output = Command::new(program).args(arguments).output().unwrap();
+    assert!(output.status.success(), "{program} {arguments:?}: {}", words(&output));
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+impl Disk {
+    /// A device over a new file of holes.
+    pub(super) fn new(lab: &Lab, bytes: u64) -> Self {
+        let image = lab.path().join("disk.img");
+        File::create_new(&image).unwrap().set_len(bytes).unwrap();
+        // Direct I/O where the filesystem below has it, so that limits and stalls are the device's own.
+        let device = tool("losetup", &["--find", "--show", "--direct-io=on", image.to_str().unwrap()]);
+        Self { device, image, mounted: None }
+    }
+
+    /// Makes an ext4 on it and mounts it; where.
+    pub(super) fn mount(&mut self, lab: &Lab) -> PathBuf {
+        tool("mkfs.ext4", &["-q", "-E", "lazy_itable_init=0,lazy_journal_init=0", &self.device]);
+        let place = lab.path().join("mounted");
+        std::fs::create_dir(&place).unwrap();
+        tool("mount", &[&self.device, place.to_str().unwrap()]);
+        self.mounted = Some(place.clone());
+        place
+    }
+
+    /// Cuts off the end of the file behind it, whose place the device then has no data for.
+    pub(super) fn cut(&self, bytes: u64) {
+        File::options().write(true).open(&self.image).unwrap().set_len(bytes).unwrap();
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let run = |program: &str, arguments: &[&Path]| {
+            let _ = Command::new(program).args(arguments).output();
+        };
+        if let Some(place) = &self.mounted {
+            // A filesystem that a failed test left frozen could not be unmounted.
+            run("fsfreeze", &[Path::new("-u"), place]);
+            run("umount", &[place]);
+        }
+        run("losetup", &[Path::new("-d"), Path::new(&self.device)]);
+    }
+}
