@@ -73,11 +73,7 @@ impl Source for Plain {
             Order::Random(permutation) => permutation.next_block(),
             // The upper half of the product: uniform but for one part in 2^64 / blocks (Lemire 2019, without the
             // rejection that would remove it).
-            Order::Anywhere(rng) => {
-                #[expect(clippy::cast_possible_truncation, reason = "the upper half of 128 bits")]
-                let block = ((u128::from(rng.next_u64()) * u128::from(self.blocks)) >> 64) as u64;
-                block
-            }
+            Order::Anywhere(rng) => ((u128::from(rng.next_u64()) * u128::from(self.blocks)) >> 64) as u64,
         };
         Some(Request {
             direction: self.direction,

@@ -42,8 +42,17 @@ pub(crate) fn io(arguments: &IoArguments, printer: &mut Printer) -> Result<ExitC
     let started = fio_output::Started::now(&load);
     let mut ran: Vec<Ran> = Vec::new();
     let mut progress = LoadProgress::new(printer);
+    let mut kept_from = None;
     for phase in &load.plan.phases {
-        ran.extend(run_phase(phase, &load.options, &stop, &mut progress)?);
+        match run_phase(phase, &load.options, &stop, &mut progress) {
+            Ok(more) => ran.extend(more),
+            Err(error) if ran.is_empty() => return Err(error),
+            // What the phases before it measured is not lost.
+            Err(error) => {
+                kept_from = Some(error);
+                break;
+            }
+        }
         if ran.iter().any(|ran| ran.outcome.interrupted || !ran.outcome.succeeded()) {
             break;
         }
@@ -57,7 +66,7 @@ pub(crate) fn io(arguments: &IoArguments, printer: &mut Printer) -> Result<ExitC
             std::fs::write(path, text).with_context(|| format!("cannot write `{}`", path.display()))?;
         }
     }
-    judge(&ran)
+    kept_from.map_or_else(|| judge(&ran), Err)
 }
 
 /// Prepares and runs the jobs of a phase beside each other.
@@ -87,7 +96,12 @@ fn run_phase(
             return Err(error);
         }
     };
-    taken.mark_own()?;
+    if let Err(error) = taken.mark_own() {
+        // What keeps a file from being marked may be what ended the load, whose figures are worth more.
+        if outcomes.iter().all(Outcome::succeeded) {
+            return Err(error);
+        }
+    }
     for planned in phase.jobs.iter().filter(|planned| planned.unlink) {
         planned.job.targets.iter().filter(|target| target.is_file()).try_for_each(std::fs::remove_file)?;
     }

@@ -105,3 +105,15 @@ fn a_failing_job_ends_its_phase_and_those_behind_it_do_not_begin() {
     assert_eq!(named(done), [("good".to_owned(), [0, 16, 0]), ("bad".to_owned(), [0, 0, 0])]);
     assert!(!bench.path("behind.0.0").exists());
 }
+
+#[test]
+fn a_phase_that_cannot_begin_does_not_cost_the_figures_of_those_before_it() {
+    let bench = Bench::new();
+    bench.write("thesis", "years of work");
+    bench.write("p.fio", "[global]\nsize=64k\nrw=write\n[good]\n[bad]\nstonewall\nfilename=thesis\n");
+    let said = bench.iostone(&["io", "p.fio", "--json"]).ended_with(3);
+    said.complains_of("--destroy thesis");
+    assert_eq!(named(said.json()["jobs"].as_array().unwrap()), [("good".to_owned(), [0, 16, 0])]);
+    let nothing_ran = bench.iostone(&["io", "p.fio", "--section=bad", "--json"]).ended_with(3);
+    assert_eq!(nothing_ran.stdout, "");
+}

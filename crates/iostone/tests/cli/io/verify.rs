@@ -9,7 +9,12 @@ use serde_json::Value;
 use super::{ios, job};
 use crate::support::{Bench, Said};
 
-const UNIT: u64 = 4096;
+const UNIT: usize = 4096;
+
+/// Where a unit begins.
+fn at(number: usize) -> u64 {
+    (number * UNIT) as u64
+}
 
 /// Files with a ledger: the words of a load that writes or checks them.
 fn load<'a>(more: &[&'a str]) -> Vec<&'a str> {
@@ -31,14 +36,14 @@ fn data(bench: &Bench) -> File {
     OpenOptions::new().read(true).write(true).open(bench.path("data")).unwrap()
 }
 
-fn unit(bench: &Bench, number: u64) -> Vec<u8> {
-    let mut bytes = vec![0; UNIT as usize];
-    data(bench).read_exact_at(&mut bytes, number * UNIT).unwrap();
+fn unit(bench: &Bench, number: usize) -> Vec<u8> {
+    let mut bytes = vec![0; UNIT];
+    data(bench).read_exact_at(&mut bytes, at(number)).unwrap();
     bytes
 }
 
-fn put(bench: &Bench, number: u64, bytes: &[u8]) {
-    data(bench).write_all_at(bytes, number * UNIT).unwrap();
+fn put(bench: &Bench, number: usize, bytes: &[u8]) {
+    data(bench).write_all_at(bytes, at(number)).unwrap();
 }
 
 #[test]
@@ -73,19 +78,24 @@ fn without_a_ledger_blocks_still_say_where_they_belong() {
 
 /// Damages one unit of a file that was written twice; what a process says that looks.
 #[track_caller]
-fn assert_found(damage: impl FnOnce(&Bench, &dyn Fn(u64) -> Vec<u8>), kind: &str, at: u64, words: &[&str]) {
+fn assert_found(
+    damage: impl FnOnce(&Bench, &dyn Fn(usize) -> Vec<u8>),
+    kind: &str,
+    byte: u64,
+    words: &[&str],
+) {
     let bench = Bench::new();
     write(&bench);
     let old = std::fs::read(bench.path("data")).unwrap();
     write(&bench);
-    damage(&bench, &|number| old[(number * UNIT) as usize..][..UNIT as usize].to_vec());
+    damage(&bench, &|number| old[number * UNIT..][..UNIT].to_vec());
     let said = look(&bench, &["--json"]).ended_with(1);
     let document = said.json();
     let verify = &document["jobs"][0]["verify"];
     assert_eq!((&verify["mismatch_count"], &verify["units_checked"]), (&1.into(), &256.into()));
     assert_eq!(verify["mismatches"][0]["kind"], kind, "{}", said.stderr);
     assert!(said.stderr.starts_with("error: `data` has "), "{}", said.stderr);
-    for word in [&[format!(" at byte {at}").as_str(), "expected ", ", found "], words].concat() {
+    for word in [&[format!(" at byte {byte}").as_str(), "expected ", ", found "], words].concat() {
         said.complains_of(word);
     }
     // People are told on stdout as well, below the count.
@@ -99,45 +109,45 @@ fn assert_found(damage: impl FnOnce(&Bench, &dyn Fn(u64) -> Vec<u8>), kind: &str
 
 #[test]
 fn a_flipped_bit_is_found() {
-    let damage = |bench: &Bench, _: &dyn Fn(u64) -> Vec<u8>| {
+    let damage = |bench: &Bench, _: &dyn Fn(usize) -> Vec<u8>| {
         let mut three = unit(bench, 3);
         three[700] ^= 0x20;
         put(bench, 3, &three);
     };
-    assert_found(damage, "flipped", 3 * UNIT + 700, &["in the unit at 12288", "of generation 2", "bit 5"]);
+    assert_found(damage, "flipped", at(3) + 700, &["in the unit at 12288", "of generation 2", "bit 5"]);
 }
 
 #[test]
 fn a_torn_block_is_found() {
-    let damage = |bench: &Bench, old: &dyn Fn(u64) -> Vec<u8>| {
-        data(bench).write_all_at(&old(7)[2048..], 7 * UNIT + 2048).unwrap();
+    let damage = |bench: &Bench, old: &dyn Fn(usize) -> Vec<u8>| {
+        data(bench).write_all_at(&old(7)[2048..], at(7) + 2048).unwrap();
     };
     let words =
         ["expected all of it of generation 2", "generation 2 from byte 0", "generation 1 from byte 2048"];
-    assert_found(damage, "torn", 7 * UNIT + 2048, &words);
+    assert_found(damage, "torn", at(7) + 2048, &words);
 }
 
 #[test]
 fn a_stale_block_is_found() {
-    let damage = |bench: &Bench, old: &dyn Fn(u64) -> Vec<u8>| put(bench, 100, &old(100));
-    assert_found(damage, "stale", 100 * UNIT, &["expected generation 2", "found generation 1"]);
+    let damage = |bench: &Bench, old: &dyn Fn(usize) -> Vec<u8>| put(bench, 100, &old(100));
+    assert_found(damage, "stale", at(100), &["expected generation 2", "found generation 1"]);
 }
 
 #[test]
 fn a_misplaced_block_is_found() {
-    let damage = |bench: &Bench, _: &dyn Fn(u64) -> Vec<u8>| put(bench, 200, &unit(bench, 50));
-    assert_found(damage, "misplaced", 200 * UNIT, &["204800"]);
+    let damage = |bench: &Bench, _: &dyn Fn(usize) -> Vec<u8>| put(bench, 200, &unit(bench, 50));
+    assert_found(damage, "misplaced", at(200), &["204800"]);
 }
 
 #[test]
 fn a_zeroed_block_is_found() {
-    let damage = |bench: &Bench, _: &dyn Fn(u64) -> Vec<u8>| put(bench, 255, &[0; UNIT as usize]);
-    assert_found(damage, "zeros", 255 * UNIT, &["zeros"]);
+    let damage = |bench: &Bench, _: &dyn Fn(usize) -> Vec<u8>| put(bench, 255, &[0; UNIT]);
+    assert_found(damage, "zeros", at(255), &["zeros"]);
 }
 
 #[test]
 fn a_block_of_another_program_is_found() {
-    let damage = |bench: &Bench, _: &dyn Fn(u64) -> Vec<u8>| put(bench, 0, &[0x5a; UNIT as usize]);
+    let damage = |bench: &Bench, _: &dyn Fn(usize) -> Vec<u8>| put(bench, 0, &[0x5a; UNIT]);
     assert_found(damage, "foreign", 0, &["5a 5a 5a 5a"]);
 }
 
@@ -145,19 +155,19 @@ fn a_block_of_another_program_is_found() {
 fn blocks_behind_a_new_end_are_missing() {
     let bench = Bench::new();
     write(&bench);
-    data(&bench).set_len(254 * UNIT).unwrap();
+    data(&bench).set_len(at(254)).unwrap();
     let said = look(&bench, &["--json"]).ended_with(1);
     said.complains_of("`data` has ")
         .complains_of(" at byte 1040384: expected a unit of 4096 bytes, found the end");
     assert_eq!(said.json()["jobs"][0]["verify"]["mismatch_count"], 2);
-    assert_eq!(bench.path("data").metadata().unwrap().len(), 254 * UNIT, "looking changes nothing");
+    assert_eq!(bench.path("data").metadata().unwrap().len(), at(254), "looking changes nothing");
 }
 
 #[test]
 fn looking_changes_nothing_and_makes_nothing_ours() {
     let bench = Bench::new();
     write(&bench);
-    put(&bench, 9, &[1; UNIT as usize]);
+    put(&bench, 9, &[1; UNIT]);
     let before = std::fs::read(bench.path("data")).unwrap();
     look(&bench, &[]).ended_with(1);
     assert!(std::fs::read(bench.path("data")).unwrap() == before);
@@ -234,7 +244,7 @@ fn all_damage_is_listed_unless_the_first_is_fatal() {
     let bench = Bench::new();
     write(&bench);
     for number in [3, 30, 130] {
-        put(&bench, number, &[0; UNIT as usize]);
+        put(&bench, number, &[0; UNIT]);
     }
     let said = look(&bench, &["--json"]).ended_with(1);
     assert_eq!(kinds(&said.json()), ["zeros"; 3]);

@@ -57,9 +57,10 @@ fn discards_reach_the_device() {
 fn a_verified_device_is_checked_by_another_process() {
     needs_root!();
     let lab = Lab::new();
-    let disk = Disk::new(&lab, 4 * MIB);
+    let disk = Disk::new(&lab, 16 * MIB);
     let filename = format!("--filename={}", disk.device);
-    let load = [&filename, "--rw=randwrite", "--direct=1", "--verify=crc32c", "--ledger=ledger"];
+    let load =
+        [&filename, "--rw=randwrite", "--size=4MiB", "--direct=1", "--verify=crc32c", "--ledger=ledger"];
     for _ in 0..2 {
         assert_eq!(jobs(&lab, &load, 0)[0]["verify"]["units_checked"], 1024);
     }
@@ -90,9 +91,9 @@ fn a_device_with_something_on_it_is_read_and_not_written() {
 fn a_device_is_never_prolonged() {
     needs_root!();
     let lab = Lab::new();
-    let disk = Disk::new(&lab, 4 * MIB);
+    let disk = Disk::new(&lab, 8 * MIB);
     let filename = format!("--filename={}", disk.device);
-    let output = lab.iostone(&["io", &filename, "--rw=write", "--size=8MiB"]).output().unwrap();
+    let output = lab.iostone(&["io", &filename, "--rw=write", "--size=9MiB"]).output().unwrap();
     assert_eq!(output.status.code(), Some(2), "{}", words(&output));
     assert!(words(&output).contains("a block device is never extended"), "{}", words(&output));
 }

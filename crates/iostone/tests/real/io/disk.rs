@@ -14,6 +14,8 @@ pub(super) struct Disk {
     /// The file behind it.
     pub(super) image: PathBuf,
     mounted: Option<PathBuf>,
+    /// Where the file is, if not with the test's other things.
+    memory: Option<tempfile::TempDir>,
 }
 
 /// Runs a tool and gives what it printed.
@@ -27,11 +29,27 @@ pub(super) fn tool(program: &str, arguments: &[&str]) -> String {
 impl Disk {
     /// A device over a new file of holes.
     pub(super) fn new(lab: &Lab, bytes: u64) -> Self {
-        let image = lab.path().join("disk.img");
+        Self::over(lab.path().join("disk.img"), bytes)
+    }
+
+    /// A device over a file in memory, where there is a place for such: it answers in microseconds.
+    pub(super) fn in_memory(lab: &Lab, bytes: u64) -> Self {
+        match tempfile::tempdir_in("/dev/shm") {
+            Ok(memory) => {
+                let image = memory.path().join("disk.img");
+                let mut disk = Self::over(image, bytes);
+                disk.memory = Some(memory);
+                disk
+            }
+            Err(_) => Self::new(lab, bytes),
+        }
+    }
+
+    fn over(image: PathBuf, bytes: u64) -> Self {
         File::create_new(&image).unwrap().set_len(bytes).unwrap();
         // Direct I/O where the filesystem below has it, so that limits and stalls are the device's own.
         let device = tool("losetup", &["--find", "--show", "--direct-io=on", image.to_str().unwrap()]);
-        Self { device, image, mounted: None }
+        Self { device, image, mounted: None, memory: None }
     }
 
     /// Makes an ext4 on it and mounts it; where.
@@ -61,5 +79,6 @@ impl Drop for Disk {
             run("umount", &[place]);
         }
         run("losetup", &[Path::new("-d"), Path::new(&self.device)]);
+        drop(self.memory.take());
     }
 }

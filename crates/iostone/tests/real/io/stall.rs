@@ -38,14 +38,15 @@ impl Drop for Stalls<'_> {
 fn an_open_loop_reports_stalls_as_arithmetic_does_and_a_closed_loop_misses_them() {
     needs_root!();
     let lab = Lab::new();
-    let mut disk = Disk::new(&lab, 64 << 20);
+    let mut disk = Disk::in_memory(&lab, 64 << 20);
     let place = disk.mount(&lab);
     let deep = if iostone_engine::uring_available().is_ok() { "ioengine=io_uring\niodepth=4\n" } else { "" };
     let file = lab.write(
         "stall.fio",
         &format!(
             "[global]\ndirectory={}\nrw=randwrite\nbs=4k\nsize=8m\ndirect=1\noverwrite=1\ntime_based\n\
-             runtime={WINDOW_SECONDS}\n[open]\nrate_iops=1000\n[deep]\nrate_iops=1000\n{deep}[closed]\n",
+             runtime={WINDOW_SECONDS}\n[open]\nrate_iops=1000\n[deep]\nrate_iops=500\n{deep}[closed]\n\
+             thinktime=1ms\n",
             place.display()
         ),
     );

@@ -23,7 +23,7 @@ impl Group {
         reads_a_second: u64,
         written_bytes_a_second: u64,
     ) -> Self {
-        let path = controller.parent.join(format!("iostone-test-io-{}", std::process::id()));
+        let path = controller.parent.join(format!("compared-with-fio-{}", std::process::id()));
         fs::create_dir(&path).unwrap();
         let group = Self { path };
         let name = Path::new(device).file_name().unwrap();
