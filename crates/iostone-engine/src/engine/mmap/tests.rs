@@ -3,7 +3,9 @@
 use std::fs::OpenOptions;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -256,7 +258,22 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        let _ = Command::new("umount").arg(self.folder.path()).status();
+        let unmounted = |arguments: &[&str]| {
+            let mut umount = Command::new("umount");
+            umount.args(arguments).arg(self.folder.path()).stderr(Stdio::null());
+            umount.status().is_ok_and(|status| status.success())
+        };
+        // Something that looks at every new mount, as an indexer does, may hold it for a moment.
+        let is_gone = (0..50).any(|_| {
+            let is_gone = unmounted(&[]);
+            if !is_gone {
+                sleep(Duration::from_millis(20));
+            }
+            is_gone
+        });
+        if !is_gone {
+            unmounted(&["--lazy"]);
+        }
     }
 }
 
