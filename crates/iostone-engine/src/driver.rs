@@ -67,6 +67,8 @@ pub(crate) struct Shift<'a> {
     /// An I/O that takes longer ends the job; `u64::MAX` for never.
     pub(crate) max_latency_ns: u64,
     pub(crate) continue_on_error: bool,
+    /// An I/O that would have to wait is to fail instead.
+    pub(crate) nowait: bool,
     /// The targets, for reading back what is verified.
     pub(crate) files: &'a [File],
     /// Raised by the caller.

@@ -97,7 +97,7 @@ impl<S: Source> Driver<'_, S> {
 
     /// `EAGAIN` asks to try again, unless the job asked for it with `RWF_NOWAIT`.
     fn may_retry(&self, errno: i32) -> bool {
-        errno == libc::EAGAIN && !self.shift.continue_on_error
+        errno == libc::EAGAIN && !self.shift.nowait
     }
 
     /// Frees the slot of an I/O that failed.

@@ -163,6 +163,7 @@ fn shift(iodepth: u32) -> Shift<'static> {
         limit_bytes: u64::MAX,
         max_latency_ns: u64::MAX,
         continue_on_error: false,
+        nowait: false,
         files: &[],
         stop: flag(),
         halt: flag(),

@@ -90,6 +90,7 @@ pub(super) fn plan<'a>(crew: &'a Crew<'_>, number: u32, files: &'a [File], lane:
         limit_bytes,
         max_latency_ns: job.max_latency.map_or(u64::MAX, |most| nanoseconds(most.0)),
         continue_on_error: job.continue_on_error,
+        nowait: job.flags.contains(&RequestFlag::Nowait),
         files,
         stop: crew.stop,
         halt: &crew.halt,
