@@ -13,6 +13,7 @@ use rustix::fs::{XattrFlags, fsetxattr, getxattr};
 
 use crate::device::size_in_words;
 use crate::error::{Refusal, RefusalReason, StackError};
+use crate::volume::attached_loops;
 
 const MARK: &str = "user.iostone";
 
@@ -91,6 +92,7 @@ pub fn create_own_file(path: &Path) -> Result<(), StackError> {
 /// # Errors
 /// [`StackError::Refused`], and [`StackError::Io`] when it cannot be looked at.
 pub fn guard_file(path: &Path, destroy: Option<&Path>) -> Result<(), StackError> {
+    refuse_backing_file(path)?;
     let FileOwner::Foreign { bytes } = file_owner(path)? else { return Ok(()) };
     if destroy == Some(path) {
         return Ok(());
@@ -111,6 +113,29 @@ pub fn guard_file(path: &Path, destroy: Option<&Path>) -> Result<(), StackError>
             format!("`--destroy {name}` if its content may go"),
         ],
         destroy: Some(name.to_string()),
+    })))
+}
+
+/// A file below a loop device is a device in use, whoever made it: no word overrides that.
+fn refuse_backing_file(path: &Path) -> Result<(), StackError> {
+    let Ok(real) = fs::canonicalize(path) else { return Ok(()) };
+    // Where sysfs cannot be listed there are no loop devices to be seen.
+    let attached = attached_loops().unwrap_or_default();
+    let Some(above) = attached.into_iter().find(|attached| Path::new(&attached.backing_file) == real) else {
+        return Ok(());
+    };
+    let (name, device) = (path.display(), above.path.display());
+    Err(StackError::Refused(Box::new(Refusal {
+        device: path.to_owned(),
+        identity: "a file".to_owned(),
+        reason: RefusalReason::Held,
+        because: format!("the loop device `{device}` stands on it"),
+        loses: vec![format!("whatever is on `{device}`")],
+        next: vec![
+            format!("`losetup -d {device}` if nothing needs it"),
+            format!("another file than `{name}`"),
+        ],
+        destroy: None,
     })))
 }
 

@@ -209,6 +209,16 @@ pub(crate) enum IoFormat {
     Terse,
 }
 
+/// When `iostone io` shows how far it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum Eta {
+    /// On a terminal
+    #[default]
+    Auto,
+    /// Not at all
+    Never,
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = IO_HELP)]
 pub(crate) struct IoArguments {
@@ -246,6 +256,18 @@ pub(crate) struct IoOptions {
     /// Print in a format of fio's
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "normal")]
     pub(crate) output_format: IoFormat,
+    /// The same as --output-format=terse
+    #[arg(long, conflicts_with_all = ["json", "output_format"])]
+    pub(crate) minimal: bool,
+    /// The version of the terse format; there is one
+    #[arg(long, value_parser = ["3"], value_name = "VERSION")]
+    pub(crate) terse_version: Option<String>,
+    /// Whether to show how far the load is
+    #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
+    pub(crate) eta: Eta,
+    /// Refuse loads that write
+    #[arg(long)]
+    pub(crate) readonly: bool,
     /// Write to this file instead of stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

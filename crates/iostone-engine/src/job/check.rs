@@ -217,7 +217,11 @@ impl Job {
             let value = format!("{:?}", self.sync).to_lowercase();
             return refuse("sync", value, "stores into a mapping pass it by; use `fsync` or `fdatasync`");
         }
-        if self.rw.writes() && matches!(self.preparation, Preparation::Leave | Preparation::Reserve) {
+        let only_checks = self.verify.as_ref().is_some_and(|verify| verify.only);
+        if self.rw.writes()
+            && !only_checks
+            && matches!(self.preparation, Preparation::Leave | Preparation::Reserve)
+        {
             let value = format!("{:?}", self.preparation).to_lowercase();
             return refuse("preparation", value, "a mapping cannot extend a file; use `allocate`");
         }

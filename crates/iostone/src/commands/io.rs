@@ -41,7 +41,7 @@ pub(crate) fn io(arguments: &IoArguments, printer: &mut Printer) -> Result<ExitC
     let stop = interrupt::stop_flag();
     let started = fio_output::Started::now(&load);
     let mut ran: Vec<Ran> = Vec::new();
-    let mut progress = LoadProgress::new(printer);
+    let mut progress = LoadProgress::new(printer, load.options.eta);
     let mut kept_from = None;
     for phase in &load.plan.phases {
         match run_phase(phase, &load.options, &stop, &mut progress) {
@@ -53,7 +53,8 @@ pub(crate) fn io(arguments: &IoArguments, printer: &mut Printer) -> Result<ExitC
                 break;
             }
         }
-        if ran.iter().any(|ran| ran.outcome.interrupted || !ran.outcome.succeeded()) {
+        // As in fio, a job that fails ends alone: the phases behind it still run.
+        if ran.iter().any(|ran| ran.outcome.interrupted) {
             break;
         }
     }
@@ -63,7 +64,8 @@ pub(crate) fn io(arguments: &IoArguments, printer: &mut Printer) -> Result<ExitC
     match &load.options.output {
         None => printer.data(&text),
         Some(path) => {
-            std::fs::write(path, text).with_context(|| format!("cannot write `{}`", path.display()))?;
+            let plain = anstream::adapter::strip_str(&text).to_string();
+            std::fs::write(path, plain).with_context(|| format!("cannot write `{}`", path.display()))?;
         }
     }
     kept_from.map_or_else(|| judge(&ran), Err)

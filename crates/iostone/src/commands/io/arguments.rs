@@ -7,7 +7,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use iostone_fio::{Argument, Kind, find, split_arguments};
 use iostone_model::units::{Bytes, BytesPerSecond, Span};
 
-use crate::cli::{IoArguments, IoFormat, IoOptions};
+use crate::cli::{Eta, IoArguments, IoFormat, IoOptions};
 
 /// The load that was asked for.
 pub(super) struct Load {
@@ -56,7 +56,10 @@ pub(super) fn sort(given: &IoArguments) -> Result<Load> {
         let text = error.to_string();
         anyhow::anyhow!("{}", text.strip_prefix("error: ").unwrap_or(&text).trim_end().to_owned())
     })?;
-    let options = join(&given.options, &matches)?;
+    let mut options = join(&given.options, &matches)?;
+    if options.minimal {
+        options.output_format = IoFormat::Terse;
+    }
     let rest = complete(rest);
     let (mut arguments, files) = split_arguments(&rest).map_err(|problems| {
         anyhow::anyhow!(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))
@@ -87,6 +90,10 @@ fn join(before: &IoOptions, matches: &ArgMatches) -> Result<IoOptions> {
     let options = IoOptions {
         json: before.json || within.json,
         output_format: if is_default { before.output_format } else { within.output_format },
+        minimal: before.minimal || within.minimal,
+        terse_version: within.terse_version.or_else(|| before.terse_version.clone()),
+        eta: if within.eta == Eta::default() { before.eta } else { within.eta },
+        readonly: before.readonly || within.readonly,
         output: within.output.or_else(|| before.output.clone()),
         destroy: [before.destroy.clone(), within.destroy].concat(),
         lenient: before.lenient || within.lenient,

@@ -52,6 +52,11 @@ pub(super) fn read(given: &IoArguments, printer: &mut Printer) -> Result<Load> {
             .for_each(|planned| planned.job.engine = EngineChoice::Auto);
     }
     keep_generations(&mut plan, &options)?;
+    let writer =
+        plan.phases.iter().flat_map(|phase| &phase.jobs).find(|planned| planned.job.rw.changes_target());
+    if let Some(writer) = writer.filter(|_| options.readonly) {
+        bail!("`{}` is a load that writes, and `--readonly` forbids that", clean(&writer.name));
+    }
     Ok(Load { options, jobs, plan })
 }
 

@@ -6,6 +6,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use iostone_engine::{Phase, Progress};
 use iostone_model::metric::Unit;
 
+use crate::cli::Eta;
 use crate::printer::Printer;
 use crate::progress::in_words;
 
@@ -17,8 +18,8 @@ pub(super) struct LoadProgress {
 }
 
 impl LoadProgress {
-    pub(super) fn new(printer: &Printer) -> Self {
-        let line = printer.shows_bars().then(|| {
+    pub(super) fn new(printer: &Printer, eta: Eta) -> Self {
+        let line = (printer.shows_bars() && eta != Eta::Never).then(|| {
             let line = ProgressBar::new_spinner();
             if let Ok(style) = ProgressStyle::with_template("{spinner} {msg}") {
                 line.set_style(style);

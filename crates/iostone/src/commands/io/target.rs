@@ -48,6 +48,9 @@ impl Taken {
             guard_file(target, destroy.map(PathBuf::as_path)).map_err(Failure::from)?;
         }
         match file_owner(target).map_err(Failure::from)? {
+            FileOwner::Nobody if !target.exists() && only_checks => {
+                bail!("`{}` does not exist, so there is nothing to check", target.display());
+            }
             FileOwner::Nobody if !target.exists() => self.make(job, target)?,
             // Holes of somebody's file are data too: reading must not fill them.
             FileOwner::Foreign { bytes } if !changes => {
@@ -76,6 +79,10 @@ impl Taken {
             let name = target.display();
             bail!("`{name}` does not exist; say how large it should be, as in `--size 1GiB`");
         };
+        if target.starts_with("/dev") && !target.starts_with("/dev/shm") {
+            // A typing error in a device's name must not fill the memory that /dev lies in.
+            bail!("there is no device `{}`; `lsblk` lists those that there are", target.display());
+        }
         let parent = target.parent().filter(|parent| parent.exists()).unwrap_or(Path::new("."));
         check_room(parent, job.offset.0.saturating_add(size.0)).map_err(Failure::from)?;
         // A directory that is not there is the command line's fault, not the machine's.

@@ -79,3 +79,30 @@ fn clones_write_over_a_foreign_file_when_it_is_named_again() {
     let load = ["--filename=old", "--rw=randwrite", "--size=64KiB", "--numjobs=2", "--destroy", "old"];
     assert_eq!(jobs(&bench, &load).len(), 2);
 }
+
+#[test]
+fn a_device_that_is_not_there_is_no_file_to_be_made() {
+    let bench = Bench::new();
+    let load = ["io", "--filename", "/dev/no-such-disk", "--rw", "randwrite", "--size", "4k"];
+    bench.iostone(&load).ended_with(2).complains_of("there is no device `/dev/no-such-disk`");
+    assert!(!std::path::Path::new("/dev/no-such-disk").exists());
+}
+
+#[test]
+fn a_check_makes_nothing_and_readonly_loads_do_not_write() {
+    let bench = Bench::new();
+    let check =
+        ["io", "--filename", "f", "--rw", "write", "--size", "64k", "--verify", "crc32c", "--verify_only"];
+    bench.iostone(&check).ended_with(2).complains_of("there is nothing to check");
+    let write = ["io", "--filename", "f", "--rw", "write", "--size", "64k", "--readonly"];
+    bench.iostone(&write).ended_with(2).complains_of("`--readonly` forbids that");
+    assert!(bench.names().is_empty());
+}
+
+#[test]
+fn what_is_written_to_a_file_has_no_colours() {
+    let bench = Bench::new();
+    let load = ["io", "--filename", "f", "--rw", "write", "--size", "64k", "--output", "said", "--eta=never"];
+    assert_eq!(bench.iostone(&load).ended_with(0).stdout, "");
+    assert!(!fs::read_to_string(bench.path("said")).unwrap().contains('\x1b'));
+}

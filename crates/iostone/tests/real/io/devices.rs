@@ -88,6 +88,18 @@ fn a_device_with_something_on_it_is_read_and_not_written() {
 }
 
 #[test]
+fn the_file_below_a_device_is_never_written_over() {
+    needs_root!();
+    let lab = Lab::new();
+    let disk = Disk::new(&lab, 16 * MIB);
+    let image = disk.image.to_str().unwrap();
+    let load = ["io", "--filename", image, "--rw=randwrite", "--size=1MiB", "--destroy", image];
+    let output = lab.iostone(&load).output().unwrap();
+    assert_eq!(output.status.code(), Some(3), "{}", words(&output));
+    assert!(words(&output).contains(&format!("the loop device `{}` stands on it", disk.device)));
+}
+
+#[test]
 fn a_device_is_never_prolonged() {
     needs_root!();
     let lab = Lab::new();
