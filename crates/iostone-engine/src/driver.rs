@@ -297,7 +297,7 @@ impl<'a, S: Source> Driver<'a, S> {
         };
         let (mut begun, mut writes, mut later) = (0usize, 0usize, None);
         while (begun as u64) < batch && !self.has_enough_bytes() {
-            let Some(request) = self.draw() else {
+            let Some(request) = self.draw(now) else {
                 self.exhausted = true;
                 break;
             };
@@ -319,14 +319,14 @@ impl<'a, S: Source> Driver<'a, S> {
                 self.held = Some(request);
                 break;
             }
-            let place_of = |slot, turn| engine.place(slot, turn);
+            let place_of = |slot, turn| engine.arena().place(slot, turn);
             let Some((slot, place)) = self.slots.begin(request, intended, since, place_of) else { break };
             begun += 1;
             self.in_flight_bytes += u64::from(request.length_bytes);
             let is_write = request.direction == Direction::Write;
             if is_write {
                 writes += 1;
-                self.fill(engine.block_mut(place), &request);
+                self.fill(engine.arena().block_mut(place), &request);
             } else if let Some(verifier) = &mut self.verifier {
                 verifier.begin_read(&request);
             }
@@ -351,11 +351,11 @@ impl<'a, S: Source> Driver<'a, S> {
 
     /// The next request: the one held back, or a new one.
     #[inline]
-    fn draw(&mut self) -> Option<Request> {
+    fn draw(&mut self, now: u64) -> Option<Request> {
         if let Some(held) = self.held.take() {
             return Some(held);
         }
-        let wanted = self.pacer.as_ref().and_then(Pacer::wanted);
+        let wanted = self.pacer.as_ref().and_then(|pacer| pacer.wanted(now));
         self.source.next(wanted)
     }
 

@@ -9,10 +9,12 @@ pub(crate) mod sync;
 pub(crate) mod trim;
 pub(crate) mod uring;
 
+use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
-use crate::arena::Place;
+use crate::arena::{Arena, Place};
 use crate::error::EngineError;
 use crate::job::{EngineChoice, Job};
 use crate::outcome::EngineKind;
@@ -57,11 +59,8 @@ pub(crate) trait Engine {
     /// How many more requests can be queued before the next [`enter`](Self::enter).
     fn room(&mut self) -> usize;
 
-    /// The block of memory that the `turn`th I/O of `slot` uses.
-    fn place(&self, slot: u32, turn: u32) -> Place;
-
-    /// The bytes of a block that is not in flight.
-    fn block_mut(&mut self, place: Place) -> &mut [u8];
+    /// The memory that blocks lie in. Nobody may touch a block that is in flight.
+    fn arena(&mut self) -> &mut Arena;
 
     /// Queues a block. There must be [room](Self::room).
     fn queue(&mut self, transfer: Transfer);
@@ -87,6 +86,14 @@ pub(crate) trait Engine {
 
     /// Takes the completions that [`arrived`](Self::arrived) counted.
     fn reap(&mut self, each: impl FnMut(Completion));
+}
+
+/// Writes what a write left over after `done_bytes`, pwrite(2).
+fn write_rest(files: &[File], arena: &mut Arena, transfer: Transfer, done_bytes: usize) -> io::Result<()> {
+    let Transfer { place, request, .. } = transfer;
+    let rest = arena.block_mut(place).get(done_bytes..request.length_bytes as usize).unwrap_or_default();
+    let Some(file) = files.get(request.target as usize) else { return Ok(()) };
+    file.write_all_at(rest, request.offset_bytes + done_bytes as u64)
 }
 
 /// Which engine a job gets, and why.

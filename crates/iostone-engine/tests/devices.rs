@@ -130,7 +130,16 @@ fn a_device_that_something_holds_is_not_written_to() {
     prepare(&job).unwrap();
     drop(holder);
     job.rw = Rw::Write;
-    let prepared = prepare(&job).unwrap();
+    // Whoever looks at new devices, as udev does, may hold it for a moment as well.
+    let prepared = (0..100).find_map(|_| match prepare(&job) {
+        Ok(prepared) => Some(prepared),
+        Err(EngineError::Busy { .. }) => {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            None
+        }
+        Err(error) => panic!("{error}"),
+    });
+    assert!(prepared.is_some(), "it stays held");
     let claimed = OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(&device.device);
     assert_eq!(claimed.unwrap_err().raw_os_error(), Some(libc::EBUSY));
     drop(prepared);

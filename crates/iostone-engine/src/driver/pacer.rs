@@ -20,37 +20,48 @@ pub(crate) struct Pacer {
     schedules: PerDirection<Option<Schedule>>,
     arrivals: Arrivals,
     rng: Xoshiro256PlusPlus,
-    /// Whether every direction of the job has a rate, so that the rates decide which is next.
-    decides: bool,
+    /// The direction without a rate, which goes on while the others wait. None where every direction of the job has
+    /// one: then the rates decide which is next.
+    unrated: Option<Direction>,
 }
 
 impl Pacer {
-    /// The arrivals from `begun_ns` on; None for a closed loop.
+    /// The arrivals from `begun_ns` on of a job that goes in these directions; None for a closed loop.
     pub(crate) fn begin(
         pace: &Pace,
-        mut directions: impl Iterator<Item = Direction>,
+        directions: impl Iterator<Item = Direction>,
         begun_ns: u64,
         rng: Xoshiro256PlusPlus,
     ) -> Option<Self> {
         if !pace.is_open_loop() {
             return None;
         }
-        let decides = directions.all(|direction| pace.rate.of(direction).is_some());
-        let schedule = |rate: Option<Rate>| rate.map(|rate| Schedule { rate, due_ns: begun_ns as f64 });
-        let schedules = PerDirection {
-            read: schedule(pace.rate.read),
-            write: schedule(pace.rate.write),
-            trim: schedule(pace.rate.trim),
-        };
-        Some(Self { schedules, arrivals: pace.arrivals, rng, decides })
+        let mut schedules = PerDirection::all(None);
+        let mut unrated = None;
+        for direction in directions {
+            let Some(rate) = *pace.rate.of(direction) else {
+                unrated = Some(direction);
+                continue;
+            };
+            *slot(&mut schedules, direction) = Some(Schedule { rate, due_ns: begun_ns as f64 });
+        }
+        Some(Self { schedules, arrivals: pace.arrivals, rng, unrated })
     }
 
-    /// The direction whose next arrival is due first, where the rates decide.
+    /// The direction that goes next: the one that is due first where all have a rate. Else the one without a rate while
+    /// one that has a rate waits, and whichever the mix draws (None) while none does (fio's `rate_ddir`).
     #[inline]
-    pub(crate) fn wanted(&self) -> Option<Direction> {
-        if !self.decides {
-            return None;
+    pub(crate) fn wanted(&self, now_ns: u64) -> Option<Direction> {
+        if self.unrated.is_none() {
+            return self.first_due();
         }
+        let waits = |direction| self.due_ns(direction).is_some_and(|due_ns| due_ns > now_ns);
+        self.unrated.filter(|_| Direction::ALL.into_iter().any(waits))
+    }
+
+    /// The direction with a rate whose next arrival is due first.
+    #[inline]
+    pub(crate) fn first_due(&self) -> Option<Direction> {
         let due = |direction: &Direction| self.schedules.of(*direction).map(|schedule| schedule.due_ns);
         Direction::ALL
             .into_iter()
@@ -68,12 +79,7 @@ impl Pacer {
     /// Goes on to the arrival after one of `length_bytes`.
     #[inline]
     pub(crate) fn advance(&mut self, direction: Direction, length_bytes: u32) {
-        let schedule = match direction {
-            Direction::Read => &mut self.schedules.read,
-            Direction::Write => &mut self.schedules.write,
-            Direction::Trim => &mut self.schedules.trim,
-        };
-        let Some(schedule) = schedule else { return };
+        let Some(schedule) = slot(&mut self.schedules, direction) else { return };
         let mean_ns = match schedule.rate {
             Rate::Iops(rate) => 1e9 / rate,
             Rate::Bytes(rate) => 1e9 * f64::from(length_bytes) / rate.0,
@@ -86,6 +92,15 @@ impl Pacer {
                 -uniform.ln() * mean_ns
             }
         };
+    }
+}
+
+#[inline]
+fn slot<T>(all: &mut PerDirection<T>, direction: Direction) -> &mut T {
+    match direction {
+        Direction::Read => &mut all.read,
+        Direction::Write => &mut all.write,
+        Direction::Trim => &mut all.trim,
     }
 }
 
@@ -139,7 +154,7 @@ mod tests {
         let mut pacer = pacer(pace, &[Direction::Read, Direction::Write]);
         let mut reads = 0;
         for _ in 0..400 {
-            let next = pacer.wanted().unwrap();
+            let next = pacer.wanted(0).unwrap();
             reads += u32::from(next == Direction::Read);
             pacer.advance(next, 4096);
         }
@@ -148,11 +163,21 @@ mod tests {
     }
 
     #[test]
-    fn a_direction_without_a_rate_leaves_the_choice_to_the_mix() {
+    fn a_direction_without_a_rate_goes_on_while_the_other_waits() {
         let mut pace = Pace::default();
         pace.rate.write = Some(Rate::Iops(10.0));
-        let pacer = pacer(pace, &[Direction::Read, Direction::Write]);
-        assert_eq!((pacer.wanted(), pacer.due_ns(Direction::Read)), (None, None));
-        assert_eq!(pacer.due_ns(Direction::Write), Some(1000));
+        let mut pacer = pacer(pace, &[Direction::Read, Direction::Write]);
+        assert_eq!((pacer.wanted(999), pacer.wanted(1000)), (Some(Direction::Read), None));
+        assert_eq!((pacer.due_ns(Direction::Read), pacer.due_ns(Direction::Write)), (None, Some(1000)));
+        pacer.advance(Direction::Write, 4096);
+        assert_eq!((pacer.wanted(100_000_999), pacer.wanted(100_001_000)), (Some(Direction::Read), None));
+    }
+
+    #[test]
+    fn the_rate_of_a_direction_that_a_job_does_not_go_in_is_nothing_to_it() {
+        let mut pace = Pace::default();
+        pace.rate.write = Some(Rate::Iops(10.0));
+        let pacer = pacer(pace, &[Direction::Read]);
+        assert_eq!((pacer.wanted(0), pacer.due_ns(Direction::Write)), (None, None));
     }
 }

@@ -53,7 +53,7 @@ impl<S: Source> Driver<'_, S> {
                     match request.direction {
                         Direction::Write => verifier.acknowledge(&request),
                         Direction::Read => {
-                            let block = engine.block_mut(place);
+                            let block = engine.arena().block_mut(place);
                             let length = request.length_bytes as usize;
                             verifier.check(&request, block.get(..length).unwrap_or_default());
                             if verifier.is_fatal() {
@@ -186,7 +186,7 @@ impl<S: Source> Driver<'_, S> {
     fn count_unserved(&mut self) {
         let Some(mut pacer) = self.pacer.take() else { return };
         while self.tally.unserved < MOST_UNSERVED {
-            let Some(request) = self.held.take().or_else(|| self.source.next(pacer.wanted())) else { break };
+            let Some(request) = self.held.take().or_else(|| self.source.next(pacer.first_due())) else { break };
             let Some(due) = pacer.due_ns(request.direction).filter(|due| *due < self.shift.closes_ns) else {
                 break;
             };

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::*;
-use crate::arena::{Arena, Place};
+use crate::arena::Arena;
 use crate::clock::advance_manual;
 use crate::engine::SyncKind;
 use crate::histogram::LatencyHistogram;
@@ -73,12 +73,8 @@ impl Engine for Script {
         64
     }
 
-    fn place(&self, slot: u32, turn: u32) -> Place {
-        self.arena.place(slot, turn)
-    }
-
-    fn block_mut(&mut self, place: Place) -> &mut [u8] {
-        self.arena.block_mut(place)
+    fn arena(&mut self) -> &mut Arena {
+        &mut self.arena
     }
 
     fn queue(&mut self, transfer: Transfer) {

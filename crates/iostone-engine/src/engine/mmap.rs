@@ -17,7 +17,7 @@ use rustix::mm::Advice;
 use self::mapping::Mapping;
 use super::trim::discard;
 use super::{Completion, Engine, SYNC_TAG, SyncKind, Transfer};
-use crate::arena::{Arena, Place};
+use crate::arena::Arena;
 use crate::job::Direction;
 use crate::source::Part;
 
@@ -135,13 +135,8 @@ impl Engine for MmapEngine<'_> {
     }
 
     #[inline]
-    fn place(&self, slot: u32, turn: u32) -> Place {
-        self.arena.place(slot, turn)
-    }
-
-    #[inline]
-    fn block_mut(&mut self, place: Place) -> &mut [u8] {
-        self.arena.block_mut(place)
+    fn arena(&mut self) -> &mut Arena {
+        self.arena
     }
 
     #[inline]

@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::{Completion, Engine, SYNC_TAG, SyncKind, Transfer};
-use crate::arena::{Arena, Place};
+use crate::arena::Arena;
 
 /// Room for completions that is there from the beginning; a deeper queue grows it once.
 const USUAL_DEPTH: usize = 256;
@@ -38,13 +38,8 @@ impl Engine for NullEngine<'_> {
     }
 
     #[inline]
-    fn place(&self, slot: u32, turn: u32) -> Place {
-        self.arena.place(slot, turn)
-    }
-
-    #[inline]
-    fn block_mut(&mut self, place: Place) -> &mut [u8] {
-        self.arena.block_mut(place)
+    fn arena(&mut self) -> &mut Arena {
+        self.arena
     }
 
     #[inline]
@@ -102,7 +97,7 @@ mod tests {
         let mut arena = Arena::map(4, 4096, false).unwrap();
         let mut engine = NullEngine::new(&mut arena);
         for (slot, direction) in (0..).zip(Direction::ALL) {
-            let place = engine.place(slot, 0);
+            let place = engine.arena().place(slot, 0);
             let request = Request { direction, target: 9, offset_bytes: 1 << 50, length_bytes: 512 << slot };
             engine.queue(Transfer { slot, place, request });
         }

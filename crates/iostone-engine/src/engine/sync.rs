@@ -4,15 +4,14 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
 use std::thread::sleep;
 use std::time::Duration;
 
 use rustix::io::{Errno, ReadWriteFlags, pread, preadv2, pwrite, pwritev2};
 
 use super::trim::discard;
-use super::{Completion, Engine, SYNC_TAG, SyncKind, Transfer};
-use crate::arena::{Arena, Place};
+use super::{Completion, Engine, SYNC_TAG, SyncKind, Transfer, write_rest};
+use crate::arena::Arena;
 use crate::job::Direction;
 
 #[derive(Debug, Clone, Copy)]
@@ -99,13 +98,8 @@ impl Engine for SyncEngine<'_> {
     }
 
     #[inline]
-    fn place(&self, slot: u32, turn: u32) -> Place {
-        self.arena.place(slot, turn)
-    }
-
-    #[inline]
-    fn block_mut(&mut self, place: Place) -> &mut [u8] {
-        self.arena.block_mut(place)
+    fn arena(&mut self) -> &mut Arena {
+        self.arena
     }
 
     #[inline]
@@ -128,10 +122,7 @@ impl Engine for SyncEngine<'_> {
     }
 
     fn write_rest(&mut self, transfer: Transfer, done_bytes: usize) -> io::Result<()> {
-        let length = transfer.request.length_bytes as usize;
-        let rest = self.arena.block_mut(transfer.place).get(done_bytes..length).unwrap_or_default();
-        let Some(file) = self.files.get(transfer.request.target as usize) else { return Ok(()) };
-        file.write_all_at(rest, transfer.request.offset_bytes + done_bytes as u64)
+        write_rest(self.files, self.arena, transfer, done_bytes)
     }
 
     #[inline]

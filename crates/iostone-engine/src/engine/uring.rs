@@ -7,7 +7,6 @@
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::FileExt;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -15,8 +14,8 @@ use io_uring::types::{Fd, Fixed, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{CompletionQueue, IoUring, Probe, SubmissionQueue, Submitter, opcode, squeue};
 
 use super::trim::discard;
-use super::{Completion, Engine, SYNC_TAG, SyncKind, Transfer};
-use crate::arena::{Arena, Place};
+use super::{Completion, Engine, SYNC_TAG, SyncKind, Transfer, write_rest};
+use crate::arena::Arena;
 use crate::job::Direction;
 
 /// Requests handed over per system call at most. More gains nothing, and keeps completions waiting.
@@ -306,13 +305,8 @@ impl Engine for UringEngine<'_> {
     }
 
     #[inline]
-    fn place(&self, slot: u32, turn: u32) -> Place {
-        self.arena.place(slot, turn)
-    }
-
-    #[inline]
-    fn block_mut(&mut self, place: Place) -> &mut [u8] {
-        self.arena.block_mut(place)
+    fn arena(&mut self) -> &mut Arena {
+        self.arena
     }
 
     #[inline]
@@ -378,10 +372,7 @@ impl Engine for UringEngine<'_> {
     }
 
     fn write_rest(&mut self, transfer: Transfer, done_bytes: usize) -> io::Result<()> {
-        let length = transfer.request.length_bytes as usize;
-        let rest = self.arena.block_mut(transfer.place).get(done_bytes..length).unwrap_or_default();
-        let Some(file) = self.files.get(transfer.request.target as usize) else { return Ok(()) };
-        file.write_all_at(rest, transfer.request.offset_bytes + done_bytes as u64)
+        write_rest(self.files, self.arena, transfer, done_bytes)
     }
 
     #[inline]

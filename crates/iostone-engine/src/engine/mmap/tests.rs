@@ -49,8 +49,8 @@ fn complete(engine: &mut MmapEngine) -> Completion {
 
 /// Does a request, for writes with a block full of `mark`.
 fn perform(engine: &mut MmapEngine, request: Request, mark: u8) -> i32 {
-    let place = engine.place(0, 0);
-    engine.block_mut(place).fill(mark);
+    let place = engine.arena().place(0, 0);
+    engine.arena().block_mut(place).fill(mark);
     engine.queue(Transfer { slot: 0, place, request });
     let completion = complete(engine);
     assert_eq!(completion.tag, 0);
@@ -94,10 +94,10 @@ fn blocks_go_to_and_come_from_their_place_in_their_target() {
 
     files[0].write_all_at(&[9; 4096], 50_000).unwrap();
     assert_eq!(perform(&mut engine, request(Direction::Read, 50_000), 0), 4096);
-    let place = engine.place(0, 0);
-    assert_all(engine.block_mut(place), 9);
+    let place = engine.arena().place(0, 0);
+    assert_all(engine.arena().block_mut(place), 9);
     // The rest of a write.
-    engine.block_mut(place).fill(6);
+    engine.arena().block_mut(place).fill(6);
     let transfer = Transfer { slot: 0, place, request: request(Direction::Write, 60_000) };
     engine.write_rest(transfer, 4000).unwrap();
     assert_all(&block_of(&files[0], 60_000)[..4000], 0);
@@ -119,8 +119,8 @@ fn large_blocks_are_copied_whole() {
     assert_all(&block_of(&files[0], 0)[..333], 0);
     let back = Request { direction: Direction::Read, ..all };
     assert_eq!(perform(&mut engine, back, 0), length_bytes.cast_signed());
-    let place = engine.place(0, 0);
-    assert_all(engine.block_mut(place), 7);
+    let place = engine.arena().place(0, 0);
+    assert_all(engine.arena().block_mut(place), 7);
 }
 
 #[test]
@@ -154,8 +154,8 @@ fn a_discard_shows_in_the_mapping() {
     perform(&mut engine, request(Direction::Write, 4096), 7);
     assert_eq!(perform(&mut engine, request(Direction::Trim, 4096), 0), 4096);
     assert_eq!(perform(&mut engine, request(Direction::Read, 4096), 1), 4096);
-    let place = engine.place(0, 0);
-    assert_all(engine.block_mut(place), 0);
+    let place = engine.arena().place(0, 0);
+    assert_all(engine.arena().block_mut(place), 0);
 }
 
 #[test]
