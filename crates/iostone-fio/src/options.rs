@@ -92,7 +92,7 @@ pub struct FioOptions {
     pub randrepeat: Option<bool>,
     /// The seed; default 0x89 where `randrepeat` holds.
     pub randseed: Option<u64>,
-    /// How the region is cut; default none, or strided where `zonesize` is given.
+    /// How the region is cut; default none, which goes with no `zonesize`.
     pub zonemode: Option<ZoneMode>,
     /// Bytes moved in a zone before the next.
     pub zonesize: Option<Bytes>,

@@ -154,9 +154,11 @@ impl Planner<'_> {
         let clones = options.numjobs.unwrap_or(1);
         let pattern = self.plan_pattern(section);
         let mut made = Vec::new();
+        let mut before = None;
         for clone in 0..clones {
             self.number += 1;
             let Some(sized) = self.plan_sizes(section, &pattern, clone) else { return Vec::new() };
+            self.check_clones(section, &pattern, before.as_ref(), &sized);
             let mut job = pattern.clone();
             job.targets = sized.targets.iter().map(Into::into).collect();
             job.offset = Bytes(sized.offset_bytes);
@@ -177,6 +179,7 @@ impl Planner<'_> {
             let unlink = options.unlink == Some(true);
             let name = section.title().to_owned();
             made.push(PlannedJob { name, section: index, clone, number: self.number, group, job, unlink });
+            before = Some(sized);
         }
         made
     }

@@ -11,7 +11,7 @@ const HEAD: &str = "\
 `iostone io` reads fio's job files and takes fio's options as flags. This page lists every option of fio's manual and
 says what iostone does with it. It is written from the table that the program reads by; a test holds the two together.
 
-- **honoured**: it shapes the work.
+- **honoured**: it shapes the work, within the limit that is named.
 - **no effect**: it changes nothing about the work, for the reason given. Its value is still checked.
 - **refused**: an error that names file, line and column. With `--lenient` it is dropped and named in a list instead.
   Values in brackets ask for nothing and are let through.
@@ -49,7 +49,8 @@ fn names(option: &FioOption) -> String {
 
 fn treatment(option: &FioOption) -> String {
     let mut text = match option.treatment {
-        Treatment::Honoured => "honoured".to_owned(),
+        Treatment::Honoured if option.limit.is_empty() => "honoured".to_owned(),
+        Treatment::Honoured => format!("honoured: {}", option.limit),
         Treatment::NoEffect { why } => format!("no effect: {why}"),
         Treatment::Refused { why, harmless: [] } => format!("refused: {why}"),
         Treatment::Refused { why, harmless } => format!("refused: {why} [`{}`]", harmless.join("`, `")),

@@ -95,6 +95,8 @@ pub struct FioOption {
     pub kind: Kind,
     /// What iostone does with it.
     pub treatment: Treatment,
+    /// What of it is not as in fio, or only so far; empty where there is nothing to say.
+    pub limit: &'static str,
     /// The engines that it belongs to; empty where it belongs to all. fio does not know it under others.
     pub engines: &'static [&'static str],
     /// Larger ones are read before the others of a section, as fio does: `kb_base` before sizes, `filename` last.
@@ -132,6 +134,12 @@ impl FioOption {
         self
     }
 
+    /// Says what of an honoured option is not as in fio.
+    pub(crate) const fn within(mut self, limit: &'static str) -> Self {
+        self.limit = limit;
+        self
+    }
+
     pub(crate) const fn priority(mut self, priority: i8) -> Self {
         self.priority = priority;
         self
@@ -155,6 +163,7 @@ pub(crate) const fn honoured(name: &'static str, kind: Kind, set: Setter) -> Fio
         aliases: &[],
         kind,
         treatment: Treatment::Honoured,
+        limit: "",
         engines: &[],
         priority: 0,
         set: Some(set),
@@ -167,6 +176,7 @@ pub(crate) const fn no_effect(name: &'static str, kind: Kind, why: &'static str)
         aliases: &[],
         kind,
         treatment: Treatment::NoEffect { why },
+        limit: "",
         engines: &[],
         priority: 0,
         set: None,
@@ -184,6 +194,7 @@ pub(crate) const fn refused(
         aliases: &[],
         kind,
         treatment: Treatment::Refused { why, harmless },
+        limit: "",
         engines: &[],
         priority: 0,
         set: None,

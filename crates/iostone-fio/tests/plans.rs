@@ -102,6 +102,38 @@ fn sizes_follow_fio() {
 }
 
 #[test]
+fn zones_without_their_mode_are_refused() {
+    for options in ["zonesize=64k", "zonesize=64k\nzonemode=none"] {
+        let why = refusal(&format!("[j]\nsize=1m\n{options}\nzoneskip=64k\n"));
+        assert_eq!(why, "job.fio:3:1: `zonesize` needs `zonemode=strided`, and it is `none`");
+    }
+    let ignored = read_text("[j]\nsize=1m\nzoneskip=64k\n").unwrap().remarks;
+    assert_eq!(ignored[0].text, "`zoneskip` means nothing without a `zonesize`");
+}
+
+#[test]
+fn a_region_is_clipped_to_its_device_with_a_remark() {
+    let plan = try_plan("[j]\nfilename=/dev/disk\noffset=90m\nsize=20m\n", false).unwrap();
+    assert_eq!(plan.phases[0].jobs[0].job.size, Some(Bytes(10 * MIB)));
+    let remark = &plan.remarks[0];
+    assert_eq!(remark.place.to_string(), "job.fio:4:1");
+    assert_eq!(remark.text, "`/dev/disk` has 10485760 bytes there, which is all that is used");
+    assert_eq!(job("filename=/dev/disk:/dev/other\nsize=1g").size, None);
+    assert_eq!(job("filename=/dev/disk\nfilesize=1g\nsize=1m").io_size, Some(Bytes(MIB)));
+}
+
+#[test]
+fn clones_that_verify_keep_out_of_each_others_way() {
+    let clones = "[j]\nfilename=f\nnumjobs=2\nverify=crc32c\nsize=1m\n";
+    planned(&format!("{clones}rw=write\nfilesize=2m\noffset_increment=1m\n"));
+    planned(&format!("{clones}rw=randwrite\noffset_increment=1m\n"));
+    for meeting in ["rw=randwrite\nfilesize=2m\noffset_increment=1m", "rw=write\noffset_increment=512k"] {
+        let why = refusal(&format!("{clones}{meeting}\n"));
+        assert!(why.contains("find each other's there"), "{why}");
+    }
+}
+
+#[test]
 fn time_amount_and_loops_end_a_job_as_in_fio() {
     let span = |seconds| Some(Span(Duration::from_secs(seconds)));
     let ends = |options: &str| {
@@ -117,7 +149,9 @@ fn time_amount_and_loops_end_a_job_as_in_fio() {
     assert_eq!(ends("io_size=50%\nloops=2"), (None, Some(MIB), None));
     assert_eq!(ends("number_ios=10\nloops=2"), (None, Some(2 * MIB), Some(20)));
     assert_eq!(ends("rw=trimwrite\nio_size=64k"), (None, Some(128 << 10), None));
+    // The file goes on behind the region, so that a pass ends with the region, as in fio.
     assert_eq!(ends("rw=read:4k\nloops=2"), (None, Some(MIB), None));
+    assert_eq!(job("size=1m\nrw=read:4k\nloops=2").io_size, Some(Bytes(2 * MIB)));
 }
 
 #[test]

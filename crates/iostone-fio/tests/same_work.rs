@@ -77,6 +77,8 @@ fn by_engine(options: &str) -> Work {
         let outcomes = run_together(prepared, &AtomicBool::new(false), &mut |_| ()).expect("it runs");
         for outcome in outcomes {
             assert!(outcome.error.is_none(), "{:?}", outcome.error);
+            let damage = outcome.verify.map_or(0, |verify| verify.mismatch_count);
+            assert_eq!(damage, 0, "{options}");
             let add =
                 |sum: &mut (u64, u64), done: &Transfers| *sum = (sum.0 + done.ios, sum.1 + done.bytes.0);
             add(&mut reads, &outcome.reads);
@@ -120,6 +122,64 @@ fn jobs_bound_by_size_do_the_work_that_fio_does() {
 }
 
 #[test]
+fn files_larger_than_the_size_do_the_work_that_fio_does() {
+    for options in [
+        "[j]\nfilename=f\nsize=256k\nfilesize=4m\nrw=write\n",
+        "[j]\nfilename=f\nsize=250k\nfilesize=4m\nrw=write\n",
+        "[j]\nfilename=f\nsize=256k\nfilesize=4m\nrw=randread\n",
+        "[j]\nfilename=f\nsize=256k\nfilesize=4m\nrw=randwrite\nloops=2\n",
+        "[j]\nfilename=f\nsize=256k\nfilesize=4m\nrw=write\nio_size=1m\n",
+        "[j]\nfilename=f\nsize=4m\nfilesize=256k\nrw=randread\n",
+        "[j]\nnrfiles=3\nfilesize=64k\nsize=100k\nrw=randread\n",
+        "[j]\nnrfiles=3\nfilesize=64k\nsize=1m\nrw=read\n",
+        "[j]\nfilename=f\nsize=256k\nfilesize=4m\nnumjobs=4\noffset_increment=512k\nrw=write\n",
+        "[j]\nfilename=f\noffset=64k\nsize=64k\nfilesize=256k\nrw=write\n",
+        "[j]\nfilename=f\nsize=1m\nfilesize=2m\nrw=write\nverify=crc32c\nnumjobs=2\noffset_increment=1m\ndo_verify=0\n",
+    ] {
+        let Some(theirs) = by_fio(options) else {
+            return eprintln!("skipped: needs fio");
+        };
+        assert_eq!(by_engine(options), theirs, "{options}");
+    }
+}
+
+#[test]
+fn clones_that_write_parts_of_one_file_find_no_damage() {
+    let work = by_engine(
+        "[j]\nfilename=f\nsize=1m\nfilesize=2m\nrw=write\nverify=crc32c\nnumjobs=2\noffset_increment=1m\n",
+    );
+    assert_eq!((work.writes, work.files), ((512, 2 << 20), vec![("f".to_owned(), 2 << 20)]));
+}
+
+#[test]
+fn sequences_with_gaps_end_where_fio_ends_them() {
+    for options in [
+        "[j]\nsize=1m\nrw=write:4k\nloops=2\n",
+        "[j]\nsize=1m\nrw=read:4k\nloops=3\n",
+        "[j]\nsize=1m\nrw=read:8k\n",
+        "[j]\nsize=1000k\nrw=read:8k\n",
+        "[j]\nsize=100k\nrw=write:8k\n",
+        "[j]\nsize=1m\nrw=read:8k\nloops=2\n",
+        "[j]\nsize=1m\nrw=read:8k\nio_size=1m\n",
+        "[j]\nsize=1m\nrw=read:12k\n",
+        "[j]\nsize=1m\nrw=read:12k\nruntime=60\n",
+        "[j]\nsize=1m\nrw=read:4k\nbs=16k\n",
+        "[j]\nsize=1m\nrw=read:-8k\nloops=2\n",
+        "[j]\nsize=300k\nrw=read:8k\nnrfiles=3\n",
+        "[j]\nsize=1m\nrw=read:8k\nnrfiles=3\n",
+        "[j]\nsize=1m\noffset=64k\nrw=read:8k\n",
+        "[j]\nsize=1m\noffset=64k\nrw=read:4k\n",
+        "[j]\nsize=256k\nfilesize=1m\nrw=read:8k\n",
+        "[a]\nrw=write\nfilename=x\nsize=4m\n[b]\nstonewall\nrw=read:4k\nfilename=x\nsize=1m\n",
+    ] {
+        let Some(theirs) = by_fio(options) else {
+            return eprintln!("skipped: needs fio");
+        };
+        assert_eq!(by_engine(options), theirs, "{options}");
+    }
+}
+
+#[test]
 fn mixed_jobs_move_as_much_in_all_as_in_fio() {
     for options in ["[j]\nrw=randrw\nsize=4m\n", "[j]\nrw=rw\nrwmixread=70\nsize=4m\nbs=8k\n"] {
         let Some(theirs) = by_fio(options) else {
@@ -128,5 +188,15 @@ fn mixed_jobs_move_as_much_in_all_as_in_fio() {
         let ours = by_engine(options);
         let all = |work: &Work| (work.reads.0 + work.writes.0, work.reads.1 + work.writes.1);
         assert_eq!((all(&ours), &ours.files), (all(&theirs), &theirs.files), "{options}");
+    }
+}
+
+#[test]
+fn a_direction_without_a_rate_goes_on_while_the_other_waits() {
+    // One read a second: if the writes waited for their share of reads this took minutes.
+    for rate in ["rate_iops=1,", "rate_iops=1,0", "rate=4k,"] {
+        let work = by_engine(&format!("[j]\nrw=randrw\nsize=1m\n{rate}\n"));
+        assert_eq!(work.reads.0 + work.writes.0, 256, "{rate}");
+        assert!(work.reads.0 < 64, "{rate}: {}", work.reads.0);
     }
 }

@@ -186,7 +186,9 @@ impl<S: Source> Driver<'_, S> {
     fn count_unserved(&mut self) {
         let Some(mut pacer) = self.pacer.take() else { return };
         while self.tally.unserved < MOST_UNSERVED {
-            let Some(request) = self.held.take().or_else(|| self.source.next(pacer.first_due())) else { break };
+            let Some(request) = self.held.take().or_else(|| self.source.next(pacer.first_due())) else {
+                break;
+            };
             let Some(due) = pacer.due_ns(request.direction).filter(|due| *due < self.shift.closes_ns) else {
                 break;
             };

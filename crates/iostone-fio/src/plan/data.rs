@@ -8,6 +8,7 @@ use iostone_model::units::Bytes;
 use crate::job_file::Section;
 use crate::options::FioOptions;
 use crate::plan::Planner;
+use crate::plan::sizes::Sized;
 use crate::values::{Portion, Verify};
 
 impl Planner<'_> {
@@ -95,6 +96,26 @@ impl Planner<'_> {
             ledger: None,
             after_crash: false,
         });
+    }
+
+    /// The same of clones that begin at different places and come into each other's way.
+    pub(super) fn check_clones(
+        &mut self,
+        section: &Section,
+        job: &Job,
+        before: Option<&Sized>,
+        this: &Sized,
+    ) {
+        // With a backlog blocks are read back soon after they are written, and not again at the end.
+        let at_the_end = job.verify.as_ref().is_some_and(|verify| !verify.only && verify.backlog == 0);
+        let writes = job.rw.writes() && at_the_end;
+        if writes && before.is_some_and(|before| before.meets(this)) {
+            let option =
+                if section.options.offset_increment.is_some() { "offset_increment" } else { "numjobs" };
+            let why = "clones that write and verify the same blocks find each other's there: the region of each \
+                       goes on where that of the next one begins";
+            self.refuse_job(section, option, why);
+        }
     }
 
     /// Clones that write the same blocks would find each other's.

@@ -141,7 +141,7 @@ fn block_size(choice: BlockChoice) -> BlockSize {
 fn strides(options: &FioOptions) -> Option<Strides> {
     let files = options.filename.len().max(options.nrfiles.unwrap_or(1) as usize);
     let io = options.zonesize.filter(|size| size.0 > 0)?;
-    if options.zonemode == Some(ZoneMode::None) || files > 1 {
+    if options.zonemode != Some(ZoneMode::Strided) || files > 1 {
         return None;
     }
     let range = options.zonerange.filter(|range| range.0 > 0).unwrap_or(io);

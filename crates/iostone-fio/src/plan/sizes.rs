@@ -3,6 +3,7 @@
 use iostone_engine::Job;
 
 use crate::job_file::Section;
+use crate::place::Place;
 use crate::plan::targets::{Look, paths};
 use crate::plan::{Planner, mix};
 use crate::values::{Direction, Portion};
@@ -15,6 +16,17 @@ pub(super) struct Sized {
     pub(super) length_bytes: Option<u64>,
     pub(super) io_bytes: Option<u64>,
     pub(super) ios: Option<u64>,
+    /// How far from where it begins a clone can get.
+    pub(super) reach_bytes: u64,
+}
+
+impl Sized {
+    /// Whether two clones can come to the same blocks.
+    pub(super) fn meets(&self, other: &Self) -> bool {
+        let end = |sized: &Self| sized.offset_bytes.saturating_add(sized.reach_bytes);
+        let apart = end(self) <= other.offset_bytes || end(other) <= self.offset_bytes;
+        !apart && self.targets.iter().any(|target| other.targets.contains(target))
+    }
 }
 
 /// The region of one file.
@@ -22,6 +34,8 @@ pub(super) struct Sized {
 struct Region {
     offset_bytes: u64,
     length_bytes: u64,
+    /// The end of the file, which may lie behind that of the region.
+    end_of_file: u64,
 }
 
 const DIRECTIONS: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
@@ -58,7 +72,11 @@ impl Planner<'_> {
             );
             return None;
         }
-        let takes_all = section.options.size.is_none() && section.options.filesize.is_none();
+        let takes_all = (section.options.size.is_none() && section.options.filesize.is_none())
+            || looks.iter().zip(&regions).all(|(look, region)| match look {
+                Look::Device(bytes) => region.offset_bytes.checked_add(region.length_bytes) == Some(*bytes),
+                _ => false,
+            });
         let differ = regions.iter().any(|region| region.length_bytes != first.length_bytes);
         if differ && !takes_all {
             let option = if section.options.filesize.is_some() { "filesize" } else { "size" };
@@ -75,8 +93,12 @@ impl Planner<'_> {
         // Files are as long as they are said to be, and only whole blocks of them are gone over.
         let whole = smallest_used(job);
         let total: u64 = regions.iter().map(|region| region.length_bytes - region.length_bytes % whole).sum();
-        let (io_bytes, ios) = amounts(section, job, total);
+        let (io_bytes, ios) = amounts(section, job, &pass(section, job, &regions, total), total);
+        // In sequence a clone gets no further than what it moves.
+        let in_sequence = !job.rw.is_random() && job.walk.skip_bytes == 0 && job.walk.strides.is_none();
+        let reach = io_bytes.filter(|_| in_sequence).unwrap_or(u64::MAX).min(first.length_bytes);
         Some(Sized {
+            reach_bytes: reach,
             targets,
             offset_bytes: first.offset_bytes,
             length_bytes: (!differ).then_some(first.length_bytes),
@@ -154,7 +176,17 @@ impl Planner<'_> {
                 );
                 return None;
             }
-            regions.push(Region { offset_bytes: offset, length_bytes: length });
+            if let Look::Device(bytes) = look
+                && let Some(room) = bytes.checked_sub(offset)
+                && room < length
+                && room >= whole
+            {
+                let place = size_place(section).clone();
+                self.remark(&place, format!("`{target}` has {room} bytes there, which is all that is used"));
+                length = room;
+            }
+            let end_of_file = offset.saturating_add(length).max(real.unwrap_or(0));
+            regions.push(Region { offset_bytes: offset, length_bytes: length, end_of_file });
         }
         Some(regions)
     }
@@ -185,6 +217,11 @@ impl Planner<'_> {
     }
 }
 
+/// Where a section says how much of its files it uses.
+fn size_place(section: &Section) -> &Place {
+    section.place_of("size").or_else(|| section.place_of("filesize")).unwrap_or(&section.place)
+}
+
 /// The smallest block of any direction, used or not; fio's `td_min_bs`.
 pub(super) fn smallest_block(section: &Section) -> u64 {
     let smallest = DIRECTIONS.into_iter().map(|direction| {
@@ -198,8 +235,32 @@ pub(super) fn smallest_block(section: &Section) -> u64 {
     smallest.min().unwrap_or(1).max(1)
 }
 
+/// What one pass moves.
+#[derive(Clone, Copy)]
+struct Pass {
+    bytes: u64,
+    /// It is not each whole block once, so that the engine must be told.
+    is_bounded: bool,
+}
+
+/// What one pass over the files moves: `size` bytes where files are larger (fio's `total_io_size`), and less where it
+/// leaves gaps.
+fn pass(section: &Section, job: &Job, regions: &[Region], total: u64) -> Pass {
+    let block = smallest_used(job);
+    let gapped = regions.iter().map(|region| with_gaps(*region, job)).fold(0, u64::saturating_add);
+    // Where it begins again, the last block is a whole one.
+    let mut bytes = gapped.div_ceil(block).saturating_mul(block);
+    if section.options.filesize.is_some()
+        && let Some(Portion::Bytes(size)) = section.options.size
+        && size.0 > 0
+    {
+        bytes = bytes.min(size.0.div_ceil(block).saturating_mul(block));
+    }
+    Pass { bytes, is_bounded: bytes != total }
+}
+
 /// Bytes and I/Os after which a clone ends; none where time alone ends it, or one pass does.
-fn amounts(section: &Section, job: &Job, total: u64) -> (Option<u64>, Option<u64>) {
+fn amounts(section: &Section, job: &Job, pass: &Pass, total: u64) -> (Option<u64>, Option<u64>) {
     let options = &section.options;
     let loops = u64::from(options.loops.unwrap_or(1));
     if options.time_based == Some(true) && job.runtime.is_some() {
@@ -207,7 +268,7 @@ fn amounts(section: &Section, job: &Job, total: u64) -> (Option<u64>, Option<u64
     }
     let ios = options.number_ios.filter(|ios| *ios > 0).map(|ios| ios.saturating_mul(loops));
     let block = smallest_used(job);
-    let mut bytes = match options.io_size {
+    let bytes = match options.io_size {
         None => None,
         Some(Portion::Bytes(size)) if size.0 == 0 => None,
         Some(Portion::Bytes(size)) => Some(size.0.div_ceil(block).saturating_mul(block)),
@@ -216,26 +277,34 @@ fn amounts(section: &Section, job: &Job, total: u64) -> (Option<u64>, Option<u64
             Some(share.div_ceil(block).saturating_mul(block))
         }
     };
-    let once = bytes.is_none() && loops == 1;
+    let once = bytes.is_none() && loops == 1 && !pass.is_bounded;
     if once && job.runtime.is_none() && ios.is_none() {
         return (None, None);
     }
-    let pass = bytes.take().unwrap_or_else(|| with_gaps(total, job));
+    let bytes = bytes.unwrap_or(pass.bytes);
     // Blocks that are discarded before they are written are gone over twice.
     let passes = if job.rw.trims() && job.rw.writes() { 2 } else { 1 };
-    (Some(pass.saturating_mul(loops).saturating_mul(passes)), ios)
+    (Some(bytes.saturating_mul(loops).saturating_mul(passes)), ios)
 }
 
-/// What a sequential pass moves when it leaves gaps.
-fn with_gaps(total: u64, job: &Job) -> u64 {
-    let skip = job.walk.skip_bytes;
-    let smallest = smallest_used(job);
-    if job.rw.is_random() || skip == 0 {
-        return total;
+/// What a sequential pass over a region moves when it leaves gaps, by fio's `get_next_seq_offset`: it ends where no
+/// block fits any more. But where a gap reaches beyond the end of the file, it begins again, until it has moved as
+/// much as the region is long.
+fn with_gaps(region: Region, job: &Job) -> u64 {
+    let block = smallest_used(job);
+    let whole = region.length_bytes - region.length_bytes % block;
+    let mixes = [job.rw.reads(), job.rw.writes(), job.rw.trims()].iter().filter(|has| **has).count() > 1;
+    let is_even = [&job.bs.read, &job.bs.write, &job.bs.trim].iter().all(|bs| bs.smallest() == bs.largest());
+    let Ok(skip) = u64::try_from(job.walk.skip_bytes) else { return whole };
+    if job.rw.is_random() || skip == 0 || mixes || !is_even || region.length_bytes < block {
+        return whole;
     }
-    let step = i128::from(smallest) + i128::from(skip);
-    let step = u64::try_from(step.unsigned_abs()).unwrap_or(u64::MAX).max(1);
-    total.div_ceil(step).saturating_mul(smallest).min(total)
+    let step = block.saturating_add(skip);
+    let blocks = (region.length_bytes - block) / step + 1;
+    // fio holds the place of the next block, counted from the start of the region, against the end of the file.
+    let wraps = blocks.saturating_mul(step) >= region.end_of_file
+        && region.offset_bytes.saturating_add((blocks - 1).saturating_mul(step) + block) < region.end_of_file;
+    if wraps { region.length_bytes } else { whole.min(blocks.saturating_mul(block)) }
 }
 
 /// The smallest block that a job moves.

@@ -56,7 +56,7 @@ fn check_zones(section: &Section, problems: &mut Vec<Problem>) {
     let options = &section.options;
     let has_size = options.zonesize.is_some_and(|size| size.0 > 0);
     match options.zonemode {
-        Some(ZoneMode::None) if has_size => {
+        None | Some(ZoneMode::None) if has_size => {
             let why = "`zonesize` needs `zonemode=strided`, and it is `none`".into();
             refuse(section, "zonesize", why, problems);
         }
@@ -79,6 +79,13 @@ fn remark(section: &Section, remarks: &mut Vec<Remark>) {
     let has_runtime = options.runtime.is_some_and(|runtime| !runtime.0.is_zero());
     if options.time_based == Some(true) && !has_runtime {
         say("time_based", "`time_based` means nothing without a `runtime`".into());
+    }
+    let zoned = options.zonesize.is_some_and(|size| size.0 > 0);
+    let given = [("zonerange", options.zonerange.is_some()), ("zoneskip", options.zoneskip.is_some())];
+    for (option, is_given) in given {
+        if is_given && !zoned {
+            say(option, format!("`{option}` means nothing without a `zonesize`"));
+        }
     }
     for (option, stronger, is_given) in [
         ("bs", "bsrange", options.bsrange.is_given()),

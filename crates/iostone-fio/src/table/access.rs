@@ -99,7 +99,8 @@ pub(super) const IO_SIZE: Group = Group {
         honoured("size", Int, |o, v| put(&mut o.size, Portion::read(v.exact()?, v.kb_base)?)),
         honoured("io_size", Int, |o, v| put(&mut o.io_size, Portion::read(v.exact()?, v.kb_base)?))
             .also(&["io_limit"]),
-        honoured("filesize", Range, |o, v| put(&mut o.filesize, v.size_range()?)),
+        honoured("filesize", Range, |o, v| put(&mut o.filesize, v.size_range()?))
+            .within("a range of sizes for jobs with one file only"),
         refused("file_append", Bool, &["0"], "a file is not grown beyond its end; use `offset`"),
         refused("fill_device", Bool, &["0"], "a job does not go on until the disk is full; give a `size`")
             .also(&["fill_fs"]),

@@ -64,7 +64,8 @@ pub(super) const VERIFICATION: Group = Group {
     options: &[
         honoured("verify_only", Flag, |o, v| put(&mut o.verify_only, v.flag()?)),
         honoured("do_verify", Bool, |o, v| put(&mut o.do_verify, v.bool()?)),
-        honoured("verify", Str, |o, v| put(&mut o.verify, v.choice(VERIFY_CHOICES)?)),
+        honoured("verify", Str, |o, v| put(&mut o.verify, v.choice(VERIFY_CHOICES)?))
+            .within("what is read back stands under `iostone.verify` in JSON, not among the reads"),
         refused("verify_offset", Int, &["0"], "the header is at the start of its interval"),
         honoured("verify_interval", Int, |o, v| put(&mut o.verify_interval, v.count(1, u32::MAX)?)),
         honoured("verify_pattern", Str, |o, v| {

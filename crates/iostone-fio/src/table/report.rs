@@ -21,10 +21,10 @@ pub(super) const REPORTING: Group = Group {
         honoured("group_reporting", Flag, |o, v| put(&mut o.group_reporting, v.flag()?)),
         honoured("new_group", Flag, |o, v| put(&mut o.new_group, v.flag()?)),
         honoured("stats", Bool, |o, v| put(&mut o.stats, v.bool()?)),
-        honoured("write_bw_log", Optional, |o, v| log(&mut o.write_bw_log, v)),
-        honoured("write_lat_log", Optional, |o, v| log(&mut o.write_lat_log, v)),
+        honoured("write_bw_log", Optional, |o, v| log(&mut o.write_bw_log, v)).within(AVERAGES),
+        honoured("write_lat_log", Optional, |o, v| log(&mut o.write_lat_log, v)).within(AVERAGES),
         refused("write_hist_log", Optional, &[], "histograms are in the report, not in a log of their own"),
-        honoured("write_iops_log", Optional, |o, v| log(&mut o.write_iops_log, v)),
+        honoured("write_iops_log", Optional, |o, v| log(&mut o.write_iops_log, v)).within(AVERAGES),
         no_effect("log_entries", Int, "logs grow as they need")
             .checked(|_, v| v.count(1024, 1024 * 1024).map(drop)),
         honoured("log_avg_msec", Int, |o, v| put(&mut o.log_avg_msec, milliseconds(v)?)),
@@ -72,7 +72,8 @@ pub(super) const REPORTING: Group = Group {
         no_effect("disable_bw_measurement", Bool, KEPT)
             .also(&["disable_bw"])
             .checked(|_, v| v.bool().map(drop)),
-        honoured("slat_percentiles", Bool, |o, v| put(&mut o.slat_percentiles, v.bool()?)),
+        honoured("slat_percentiles", Bool, |o, v| put(&mut o.slat_percentiles, v.bool()?))
+            .within("no latency of submission is measured, so that there are none to tell"),
         honoured("clat_percentiles", Bool, |o, v| put(&mut o.clat_percentiles, v.bool()?)),
         honoured("lat_percentiles", Bool, |o, v| put(&mut o.lat_percentiles, v.bool()?)),
         honoured("percentile_list", FloatList, |o, v| {
@@ -85,6 +86,7 @@ pub(super) const REPORTING: Group = Group {
     ],
 };
 
+const AVERAGES: &str = "needs a `log_avg_msec` that is a multiple of 100";
 const KEPT: &str = "every figure is kept; that costs too little to be switched off";
 
 pub(super) const ERRORS: Group = Group {

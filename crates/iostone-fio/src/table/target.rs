@@ -66,7 +66,8 @@ pub(super) const TARGET: Group = Group {
         refused("opendir", Str, &[], "files are not gathered from a directory; name them with `filename`"),
         refused("lockfile", Str, &["none"], "files are not locked for each I/O").priority(1),
         honoured("nrfiles", Int, |o, v| put(&mut o.nrfiles, v.count(1, u32::MAX)?)).also(&["nr_files"]),
-        honoured("openfiles", Int, |o, v| put(&mut o.openfiles, v.count(0, u32::MAX)?)),
+        honoured("openfiles", Int, |o, v| put(&mut o.openfiles, v.count(0, u32::MAX)?))
+            .within("all files of a job are open at the same time, and fewer are refused"),
         honoured("file_service_type", Str, |o, v| {
             put(&mut o.file_service_type, read_file_service(v.text()?, v.kb_base)?)
         }),
@@ -92,7 +93,8 @@ pub(super) const TARGET: Group = Group {
             }
             put(&mut o.zonemode, v.choice(&[("none", ZoneMode::None), ("strided", ZoneMode::Strided)])?)
         }),
-        honoured("zonesize", Int, |o, v| put(&mut o.zonesize, v.size()?)),
+        honoured("zonesize", Int, |o, v| put(&mut o.zonesize, v.size()?))
+            .within("with `zonemode=strided` only"),
         honoured("zonerange", Int, |o, v| put(&mut o.zonerange, v.size()?)),
         honoured("zoneskip", Int, |o, v| put(&mut o.zoneskip, v.size()?)),
         refused("zonecapacity", Int, &["0"], ZBD),
