@@ -1,7 +1,6 @@
 //! What a plan must know of files and devices, and which of them a job uses.
 
-use std::io::{Seek, SeekFrom};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 
 use crate::job_file::Section;
 use crate::world::OnDisk;
@@ -35,9 +34,16 @@ impl Targets for OnDisk {
         if !kind.is_block_device() {
             return Look::Other;
         }
-        let size = std::fs::File::open(path).and_then(|mut device| device.seek(SeekFrom::End(0)));
-        size.map_or(Look::Missing, Look::Device)
+        read_device_size(metadata.rdev()).map_or(Look::Missing, Look::Device)
     }
+}
+
+/// The size of a block device from sysfs, in sectors of 512 bytes (Documentation/ABI/stable/sysfs-block): known without
+/// opening the device, which may need leave that is not needed to know that it must not be touched.
+fn read_device_size(number: u64) -> Option<u64> {
+    let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
+    let sectors = std::fs::read_to_string(format!("/sys/dev/block/{major}:{minor}/size")).ok()?;
+    sectors.trim().parse::<u64>().ok()?.checked_mul(512)
 }
 
 /// The paths of one clone's files, as fio names them.
