@@ -59,7 +59,14 @@ struct TestGroup(PathBuf);
 
 impl Drop for TestGroup {
     fn drop(&mut self) {
-        let _ = fs::remove_dir(&self.0);
+        // What other tests of this process started meanwhile is in the group too, until it ends.
+        let is_gone = || fs::remove_dir(&self.0).is_ok() || !self.0.exists();
+        let _ = (0..200).any(|_| {
+            is_gone() || {
+                std::thread::sleep(Duration::from_millis(50));
+                false
+            }
+        });
     }
 }
 
