@@ -228,6 +228,11 @@ impl Job {
         }
     }
 
+    /// Whether the job changes its targets; one that only checks what was written does not.
+    pub fn changes_targets(&self) -> bool {
+        self.rw.changes_target() && !self.verify.as_ref().is_some_and(|verify| verify.only)
+    }
+
     /// The directions that this job's I/O goes in.
     pub(crate) fn directions(&self) -> impl Iterator<Item = Direction> + use<> {
         let rw = self.rw;

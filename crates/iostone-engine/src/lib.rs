@@ -24,7 +24,8 @@
 //! measures. What keeps it from starting is an [`EngineError`]; an I/O that fails later is an [`IoFault`] in the
 //! [`Outcome`], beside the figures up to it.
 //!
-//! This is a closed loop: a new I/O is submitted when one completes, so latencies are service times.
+//! Without a rate a job is a closed loop: a new I/O is submitted when one completes, and latencies are service times.
+//! With one ([`Pace`]) it is an open loop, and response times, from the intended start, are recorded beside them.
 
 mod arena;
 mod clock;

@@ -143,7 +143,7 @@ impl Ready {
             _ => None,
         };
         let part = resolve_part(job, path, kind, existing_bytes)?;
-        if kind == TargetKind::BlockDevice && job.rw.changes_target() {
+        if kind == TargetKind::BlockDevice && job.changes_targets() {
             self.claims.push(target::claim(path)?);
         }
         if kind == TargetKind::RegularFile {

@@ -112,7 +112,7 @@ pub(crate) fn open(job: &Job, path: &Path) -> Result<File, EngineError> {
         WriteSync::Dsync => libc::O_DSYNC,
         WriteSync::Sync => libc::O_SYNC,
     };
-    let changes = job.rw.changes_target() && !job.verify.as_ref().is_some_and(|verify| verify.only);
+    let changes = job.changes_targets();
     // A mapping that is written must be readable as well, and what is verified is read back.
     let reads = job.rw.reads() || !changes || job.verify.is_some() || job.engine == EngineChoice::Mmap;
     let open = |flags| OpenOptions::new().read(reads).write(changes).custom_flags(flags).open(path);

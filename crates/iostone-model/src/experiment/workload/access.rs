@@ -88,7 +88,7 @@ pub enum SyncMode {
 /// Which way requests reach the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub enum IoEngine {
-    /// io_uring where the kernel lets us, else synchronous calls; which it was is recorded.
+    /// Synchronous calls at depth 1, `io_uring` above; which it was is recorded.
     #[default]
     #[serde(rename = "auto")]
     Auto,

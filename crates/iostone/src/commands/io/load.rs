@@ -53,7 +53,7 @@ pub(super) fn read(given: &IoArguments, printer: &mut Printer) -> Result<Load> {
     }
     keep_generations(&mut plan, &options)?;
     let writer =
-        plan.phases.iter().flat_map(|phase| &phase.jobs).find(|planned| planned.job.rw.changes_target());
+        plan.phases.iter().flat_map(|phase| &phase.jobs).find(|planned| planned.job.changes_targets());
     if let Some(writer) = writer.filter(|_| options.readonly) {
         bail!("`{}` is a load that writes, and `--readonly` forbids that", clean(&writer.name));
     }

@@ -39,7 +39,7 @@ impl Taken {
             bail!("`{}` is a symbolic link that leads nowhere; name the file itself", target.display());
         }
         let only_checks = job.verify.as_ref().is_some_and(|verify| verify.only);
-        let changes = job.rw.changes_target() && !only_checks;
+        let changes = job.changes_targets();
         if metadata.is_ok_and(|metadata| metadata.file_type().is_block_device()) {
             return if changes { guard_device(target) } else { Ok(()) };
         }
