@@ -77,10 +77,7 @@ fn room(stack: &Stack, workload: &Workload) -> Bytes {
 }
 
 pub(crate) fn file_size(workload: &Workload) -> Bytes {
-    match workload {
-        Workload::Io(io) => io.file_size().unwrap_or_default(),
-        Workload::Command(_) => Bytes(0),
-    }
+    workload.room().unwrap_or_default()
 }
 
 fn building(stack: &Stack, workload: &Workload) -> Duration {
@@ -101,6 +98,6 @@ fn working(workload: &Workload, patient: bool) -> Option<Duration> {
             Ramp::Auto if patient => runtime + runtime,
             Ramp::Auto => runtime,
         }),
-        Workload::Command(command) => command.timeout.map(|timeout| timeout.0),
+        foreign => foreign.asked_time(),
     }
 }

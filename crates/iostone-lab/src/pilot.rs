@@ -26,7 +26,7 @@ const DOUBLINGS: u32 = 2;
 pub fn needs_pilots(plan: &Plan) -> bool {
     let is_auto = |configuration: &Configuration| match &configuration.workload {
         Workload::Io(io) => io.ramp_time.is_auto(),
-        Workload::Command(_) => false,
+        _ => false,
     };
     plan.experiment.configurations.iter().any(is_auto)
 }

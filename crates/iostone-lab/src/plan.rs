@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use iostone_model::experiment::{Configuration, Experiment, Factor, Filesystem, Ramp, Volume, Workload};
-use iostone_model::metric;
 use iostone_model::run::{PLAN_SCHEMA, Plan};
 use iostone_model::units::{Bytes, Span};
 use iostone_stats::fewest_blocks;
@@ -43,7 +42,10 @@ pub fn make_plan(experiment: Experiment, options: PlanOptions) -> Result<Plan, L
     if options.quick {
         shrink(&mut experiment);
     }
-    let metric = metric::find(&experiment.decide.metric)
+    let metric = experiment
+        .configurations
+        .first()
+        .and_then(|configuration| configuration.workload.metric(&experiment.decide.metric))
         .ok_or_else(|| LabError::Plan(format!("nobody knows the metric `{}`", experiment.decide.metric)))?;
     let plan = Plan {
         schema: PLAN_SCHEMA.to_owned(),

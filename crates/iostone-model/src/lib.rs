@@ -3,6 +3,8 @@
 //! Nothing here touches the machine. Every other crate speaks in these types, so a run recorded
 //! by one version can be judged and drawn by another.
 
+pub mod audit;
+pub mod dataset;
 pub mod diagnostic;
 pub mod environment;
 pub mod experiment;

@@ -1,7 +1,14 @@
 //! The figures a trial can be judged by: their names, units and which way is better.
 
+mod tables;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+pub use tables::{
+    BONNIE_METRICS, COMMAND_METRICS, DBENCH_METRICS, DBENCH_OPERATIONS, DD_METRICS, FIO_METRICS, IO_METRICS,
+    IOPING_METRICS, SYSBENCH_METRICS, TABLES,
+};
 
 /// Which way a figure is better.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -33,6 +40,10 @@ pub enum Unit {
     PerSecond,
     /// Seconds.
     Seconds,
+    /// Bytes.
+    Bytes,
+    /// A share of a whole, as a fraction of 1; written in percent.
+    Share,
     /// No unit that iostone knows: figures from elsewhere.
     Plain,
 }
@@ -50,37 +61,9 @@ pub struct Metric {
     pub title: &'static str,
 }
 
-const fn metric(name: &'static str, unit: Unit, direction: Direction, title: &'static str) -> Metric {
-    Metric { name, unit, direction, title }
-}
-
-/// What the `io` workload yields.
-pub const IO_METRICS: &[Metric] = &[
-    metric("throughput", Unit::BytesPerSecond, Direction::Higher, "throughput"),
-    metric("iops", Unit::PerSecond, Direction::Higher, "operations per second"),
-    metric("latency_mean", Unit::Seconds, Direction::Lower, "mean latency"),
-    metric("latency_p50", Unit::Seconds, Direction::Lower, "median latency"),
-    metric("latency_p90", Unit::Seconds, Direction::Lower, "p90 latency"),
-    metric("latency_p99", Unit::Seconds, Direction::Lower, "p99 latency"),
-    metric("latency_p99_9", Unit::Seconds, Direction::Lower, "p99.9 latency"),
-    metric("latency_p99_99", Unit::Seconds, Direction::Lower, "p99.99 latency"),
-    metric("latency_max", Unit::Seconds, Direction::Lower, "maximum latency"),
-    metric("service_mean", Unit::Seconds, Direction::Lower, "mean service time"),
-    metric("service_p50", Unit::Seconds, Direction::Lower, "median service time"),
-    metric("service_p99", Unit::Seconds, Direction::Lower, "p99 service time"),
-    metric("service_p99_9", Unit::Seconds, Direction::Lower, "p99.9 service time"),
-];
-
-/// What the `command` workload yields, from wait4(2) and getrusage(2).
-pub const COMMAND_METRICS: &[Metric] = &[
-    metric("wall_time", Unit::Seconds, Direction::Lower, "elapsed time"),
-    metric("user_time", Unit::Seconds, Direction::Lower, "user CPU time"),
-    metric("system_time", Unit::Seconds, Direction::Lower, "system CPU time"),
-];
-
 /// Finds a metric by name among those of any workload.
 pub fn find(name: &str) -> Option<&'static Metric> {
-    IO_METRICS.iter().chain(COMMAND_METRICS).find(|metric| metric.name == name)
+    TABLES.iter().flat_map(|table| table.iter()).find(|metric| metric.name == name)
 }
 
 impl Unit {
@@ -106,6 +89,10 @@ impl Unit {
             Self::Seconds => {
                 scaled(&[(1.0, 1.0, " s"), (1e-3, 1e-3, " ms"), (1e-6, 1e-6, " µs"), (1e-9, 1e-9, " ns")])
             }
+            Self::Bytes => {
+                scaled(&[(1e9, 1e9, " GB"), (1e6, 1e6, " MB"), (1e3, 1e3, " kB"), (1.0, 1.0, " B")])
+            }
+            Self::Share => format!("{} %", three_digits(value * 100.0)),
             Self::Plain => {
                 if value.abs() >= 1e6 || (value != 0.0 && value.abs() < 1e-3) {
                     format!("{value:.3e}")
@@ -132,11 +119,18 @@ mod tests {
     }
 
     #[test]
-    fn names_are_unique() {
-        let mut names: Vec<_> = IO_METRICS.iter().chain(COMMAND_METRICS).map(|m| m.name).collect();
-        names.sort_unstable();
-        let count = names.len();
-        names.dedup();
-        assert_eq!(names.len(), count);
+    fn a_name_means_the_same_in_every_workload() {
+        let metrics: Vec<_> = TABLES.iter().flat_map(|table| table.iter()).collect();
+        for metric in &metrics {
+            let twin = find(metric.name).unwrap();
+            assert_eq!((twin.unit, twin.direction), (metric.unit, metric.direction), "{}", metric.name);
+        }
+        for table in TABLES {
+            let mut names: Vec<_> = table.iter().map(|metric| metric.name).collect();
+            let count = names.len();
+            names.sort_unstable();
+            names.dedup();
+            assert_eq!(names.len(), count);
+        }
     }
 }

@@ -159,6 +159,7 @@ fn describe_workload(workload: &Workload) -> String {
     match workload {
         Workload::Io(io) => describe_io(io),
         Workload::Command(command) => format!("command: {}", command.argv.join(" ")),
+        foreign => foreign.summary().unwrap_or_default(),
     }
 }
 

@@ -77,6 +77,7 @@ fn prefix_factor(suffix: &str) -> f64 {
         Some('m') => 1e-3,
         Some('µ') => 1e-6,
         Some('n') => 1e-9,
+        Some('%') => 0.01,
         _ => 1.0,
     }
 }
@@ -104,9 +105,9 @@ pub(crate) fn tick_percent(share: f64) -> String {
 /// Below this a value would be rounded to nothing by the smallest prefix of its unit.
 fn smallest(unit: Unit) -> f64 {
     match unit {
-        Unit::BytesPerSecond | Unit::PerSecond => 0.01,
+        Unit::BytesPerSecond | Unit::PerSecond | Unit::Bytes => 0.01,
         Unit::Seconds => 1e-11,
-        Unit::Plain => 0.0,
+        Unit::Plain | Unit::Share => 0.0,
     }
 }
 
@@ -116,6 +117,8 @@ fn bare_suffix(unit: Unit) -> &'static str {
         Unit::BytesPerSecond => " B/s",
         Unit::PerSecond => " /s",
         Unit::Seconds => " s",
+        Unit::Bytes => " B",
+        Unit::Share => " %",
         Unit::Plain => "",
     }
 }

@@ -225,6 +225,8 @@ fn named(name: &str, unit: Unit) -> String {
         Unit::BytesPerSecond => format!("{name}_bytes_per_second"),
         Unit::PerSecond => format!("{name}_per_second"),
         Unit::Seconds => format!("{name}_seconds"),
+        Unit::Bytes => format!("{name}_bytes"),
+        Unit::Share => format!("{name}_share"),
         Unit::Plain => name.to_owned(),
     }
 }

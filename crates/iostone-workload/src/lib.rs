@@ -6,6 +6,7 @@
 mod capture;
 mod command;
 pub mod io;
+mod program;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -81,6 +82,12 @@ pub enum WorkloadError {
         /// The workload's kind.
         kind: &'static str,
     },
+    /// This build has no such workload.
+    #[error("this build cannot run a `{kind}` workload")]
+    NotHere {
+        /// The workload's kind.
+        kind: &'static str,
+    },
     /// A thread or a wait failed.
     #[error("waiting for `{program}` failed: {source}")]
     Wait {
@@ -106,5 +113,6 @@ pub fn prepare(
     match workload {
         Workload::Io(io) => io::prepare(io, place, context),
         Workload::Command(command) => command::prepare(command, place, context),
+        foreign => Err(WorkloadError::NotHere { kind: foreign.kind() }),
     }
 }

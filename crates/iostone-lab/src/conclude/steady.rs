@@ -78,7 +78,7 @@ fn direction(slopes: &[f64]) -> &'static str {
 fn measured(plan: &Plan) -> String {
     let runtime = |workload: &Workload| match workload {
         Workload::Io(io) => io.runtime,
-        Workload::Command(_) => None,
+        _ => None,
     };
     let mut times: Vec<Span> =
         plan.experiment.configurations.iter().filter_map(|c| runtime(&c.workload)).collect();

@@ -118,7 +118,7 @@ impl Outcome {
             metrics: self.measured.metrics,
             ramp_seconds: match &configuration.workload {
                 Workload::Io(io) => io.ramp_time.span().0.as_secs_f64(),
-                Workload::Command(_) => 0.0,
+                _ => 0.0,
             },
             steady_state: steadiness::check(&self.measured.report),
             workload: self.measured.report,

@@ -1,5 +1,6 @@
 //! What types cannot say: settings that do not fit each other, and decisions that cannot be made.
 
+mod foreign;
 mod io;
 mod limits;
 mod ramp;
@@ -77,6 +78,7 @@ pub(super) fn configuration(configuration: &Configuration, places: &Places<'_>) 
     match &configuration.workload {
         Workload::Io(io) => io::check(io, configuration, &mut findings),
         Workload::Command(command) => check_command(command, &mut findings),
+        foreign => foreign::check(foreign, configuration, &mut findings),
     }
     limits::check_workload(configuration, &mut findings);
     findings.found
@@ -221,6 +223,11 @@ pub(super) fn experiment(experiment: &Experiment, places: &Places<'_>) -> Vec<Di
     findings.found
 }
 
+/// The figures worth naming in a message: some workloads have one for each operation of theirs.
+fn shown<'a>(names: &[&'a str]) -> Vec<&'a str> {
+    names.iter().copied().filter(|name| !name.contains('.')).collect()
+}
+
 fn check_decide(experiment: &Experiment, findings: &mut Findings<'_>) {
     let decide = &experiment.decide;
     if let Some(configuration) = experiment.configurations.first() {
@@ -234,7 +241,7 @@ fn check_decide(experiment: &Experiment, findings: &mut Findings<'_>) {
             let error = findings.places.at_value(error, "decide.metric", "not one of its figures");
             findings.found.push(match nearest(&decide.metric, names.iter().copied()) {
                 Some(near) => error.fix(format!("\"{near}\"")),
-                None => error.note(format!("expected {}", list(&names))),
+                None => error.note(format!("expected {}", list(&shown(&names)))),
             });
         }
     }

@@ -92,9 +92,15 @@ pub(super) fn filesystem(value: &Value, path: &str, places: &Places<'_>) -> Resu
 }
 
 pub(super) fn workload(value: &Value, path: &str, places: &Places<'_>) -> Result<Workload, Diagnostic> {
-    let planned = ["orion", "dbench", "bonnie", "fio", "dd", "sysbench", "ioping"];
-    match kind(value, path, &["io", "command"], &planned, places)? {
+    let kinds = ["io", "command", "dbench", "bonnie", "fio", "dd", "sysbench", "ioping"];
+    match kind(value, path, &kinds, &["orion"], places)? {
         ("io", rest) => decode(rest, path, places).map(Workload::Io),
+        ("dbench", rest) => decode(rest, path, places).map(Workload::Dbench),
+        ("bonnie", rest) => decode(rest, path, places).map(Workload::Bonnie),
+        ("fio", rest) => decode(rest, path, places).map(Workload::Fio),
+        ("dd", rest) => decode(rest, path, places).map(Workload::Dd),
+        ("sysbench", rest) => decode(rest, path, places).map(Workload::Sysbench),
+        ("ioping", rest) => decode(rest, path, places).map(Workload::Ioping),
         (_, rest) => decode(rest, path, places).map(Workload::Command),
     }
 }

@@ -2,24 +2,41 @@
 
 mod access;
 mod blocks;
+mod bonnie;
+mod command;
+mod dbench;
+mod dd;
 mod decimal;
 mod distribution;
+mod fio;
+mod ioping;
 mod pace;
+mod sysbench;
 
-use std::collections::BTreeMap;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Ramp;
-use crate::metric::{COMMAND_METRICS, IO_METRICS, Metric};
+use crate::metric::{
+    BONNIE_METRICS, COMMAND_METRICS, DBENCH_METRICS, DD_METRICS, Direction, FIO_METRICS, IO_METRICS,
+    IOPING_METRICS, Metric, SYSBENCH_METRICS, Unit,
+};
 use crate::units::{ByteRate, Bytes, Span};
 
 pub use access::{IoEngine, ReadWrite, RequestFlag, SyncMode, Verification};
 pub use blocks::{BlockRange, BlockSizes, BlockSplit};
+pub use bonnie::BonnieWorkload;
+pub use command::{CommandWorkload, OutputStream, PickedMetric};
+pub use dbench::DbenchWorkload;
+pub use dd::{DdDirection, DdWorkload};
 pub use decimal::Decimal;
 pub use distribution::{RandomDistribution, Zone};
+pub use fio::FioWorkload;
+pub use ioping::IopingWorkload;
 pub use pace::{RangeSync, RateProcess, Rates};
+pub use sysbench::{SysbenchTest, SysbenchWorkload};
 
 /// What is measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -29,6 +46,29 @@ pub enum Workload {
     Io(Box<IoWorkload>),
     /// Any program, run without a shell.
     Command(CommandWorkload),
+    /// dbench: the file operations of an office server, replayed.
+    Dbench(DbenchWorkload),
+    /// bonnie++: sequential access, seeks, and many small files.
+    Bonnie(BonnieWorkload),
+    /// The installed fio, with a job file of its own.
+    Fio(FioWorkload),
+    /// dd: one stream of blocks.
+    Dd(DdWorkload),
+    /// sysbench: its fileio and cpu tests.
+    Sysbench(SysbenchWorkload),
+    /// ioping: the latency of single requests.
+    Ioping(IopingWorkload),
+}
+
+/// A figure that a workload yields.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DeclaredMetric<'a> {
+    /// The name used in `decide.metric` and as key of a trial's metrics.
+    pub name: &'a str,
+    /// The unit of its values.
+    pub unit: Unit,
+    /// Which way is better.
+    pub direction: Direction,
 }
 
 impl Workload {
@@ -37,22 +77,111 @@ impl Workload {
         match self {
             Self::Io(_) => "io",
             Self::Command(_) => "command",
+            Self::Dbench(_) => "dbench",
+            Self::Bonnie(_) => "bonnie",
+            Self::Fio(_) => "fio",
+            Self::Dd(_) => "dd",
+            Self::Sysbench(_) => "sysbench",
+            Self::Ioping(_) => "ioping",
         }
     }
 
     /// The figures it yields.
-    pub fn metrics(&self) -> &'static [Metric] {
-        match self {
+    pub fn metrics(&self) -> Vec<DeclaredMetric<'_>> {
+        let table: &[Metric] = match self {
             Self::Io(_) => IO_METRICS,
             Self::Command(_) => COMMAND_METRICS,
-        }
+            Self::Dbench(_) => DBENCH_METRICS,
+            Self::Bonnie(_) => BONNIE_METRICS,
+            Self::Fio(_) => FIO_METRICS,
+            Self::Dd(_) => DD_METRICS,
+            Self::Sysbench(_) => SYSBENCH_METRICS,
+            Self::Ioping(_) => IOPING_METRICS,
+        };
+        let own = table.iter().map(|metric| DeclaredMetric {
+            name: metric.name,
+            unit: metric.unit,
+            direction: metric.direction,
+        });
+        let picked = match self {
+            Self::Command(command) => Some(&command.metrics),
+            _ => None,
+        };
+        let picked = picked.into_iter().flatten().map(|(name, picked)| DeclaredMetric {
+            name,
+            unit: picked.unit.kind,
+            direction: picked.better,
+        });
+        own.chain(picked).collect()
+    }
+
+    /// The figure of that name, if it yields one.
+    pub fn metric(&self, name: &str) -> Option<DeclaredMetric<'_>> {
+        self.metrics().into_iter().find(|metric| metric.name == name)
+    }
+
+    /// The program that must be installed; none for iostone's own engine, and for what the file itself names.
+    pub fn program(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::Io(_) | Self::Command(_) => return None,
+            Self::Dbench(_) => "dbench",
+            Self::Bonnie(_) => "bonnie++",
+            Self::Fio(_) => "fio",
+            Self::Dd(_) => "dd",
+            Self::Sysbench(_) => "sysbench",
+            Self::Ioping(_) => "ioping",
+        })
     }
 
     /// Whether it asks for durability itself, so that flushes are part of what is measured.
     pub fn syncs(&self) -> bool {
         match self {
             Self::Io(io) => io.syncs(),
-            Self::Command(_) => false,
+            Self::Command(_) | Self::Fio(_) => false,
+            // dbench's loadfile calls fsync(2), `Flush` in its own words, thousands of times a pass; bonnie++ syncs each
+            // phase that writes.
+            Self::Dbench(_) | Self::Bonnie(_) => true,
+            Self::Dd(dd) => dd.syncs(),
+            Self::Sysbench(sysbench) => sysbench.syncs(),
+            Self::Ioping(ioping) => ioping.sync,
+        }
+    }
+
+    /// What it is asked to do, in a line for people: `dbench, 5 clients, 20 s`. The engine's load and programs are told
+    /// by who shows them.
+    pub fn summary(&self) -> Option<String> {
+        match self {
+            Self::Io(_) | Self::Command(_) => None,
+            Self::Dbench(dbench) => Some(dbench.summary()),
+            Self::Bonnie(bonnie) => Some(bonnie.summary()),
+            Self::Fio(fio) => Some(fio.summary()),
+            Self::Dd(dd) => Some(dd.summary()),
+            Self::Sysbench(sysbench) => Some(sysbench.summary()),
+            Self::Ioping(ioping) => Some(ioping.summary()),
+        }
+    }
+
+    /// The room that its files take, where that can be told beforehand.
+    pub fn room(&self) -> Option<Bytes> {
+        match self {
+            Self::Io(io) => io.file_size(),
+            Self::Command(_) | Self::Dbench(_) | Self::Fio(_) => None,
+            Self::Bonnie(bonnie) => bonnie.size,
+            Self::Dd(dd) => Some(dd.size),
+            Self::Sysbench(sysbench) => sysbench.room(),
+            Self::Ioping(ioping) => Some(ioping.working_set.unwrap_or(Bytes(1 << 20))),
+        }
+    }
+
+    /// How long a foreign tool was told to work, where it was.
+    pub fn asked_time(&self) -> Option<Duration> {
+        let seconds = |seconds: u32| Some(Duration::from_secs(u64::from(seconds)));
+        match self {
+            Self::Io(_) | Self::Bonnie(_) | Self::Fio(_) | Self::Dd(_) => None,
+            Self::Command(command) => command.timeout.map(|timeout| timeout.0),
+            Self::Dbench(dbench) => seconds(dbench.seconds),
+            Self::Sysbench(sysbench) => seconds(sysbench.seconds),
+            Self::Ioping(ioping) => ioping.asked_time(),
         }
     }
 }
@@ -247,22 +376,13 @@ impl IoWorkload {
 /// What fio reads and writes where nothing else is said.
 const DEFAULT_BLOCK: Bytes = Bytes(4096);
 
-/// A program to be timed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct CommandWorkload {
-    /// The program and its arguments; never a shell's line. It starts in the mounted filesystem or the directory.
-    pub argv: Vec<String>,
-    /// Further environment variables. `IOSTONE_TRIAL`, `IOSTONE_CONFIGURATION` and `IOSTONE_MOUNT` are always set.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub env: BTreeMap<String, String>,
-    /// A trial that takes longer is ended and counts as failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<Span>,
-}
-
 fn one() -> u32 {
     1
+}
+
+/// A list of pieces of a summary, those that there are.
+fn sentence(pieces: impl IntoIterator<Item = Option<String>>) -> String {
+    pieces.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]

@@ -168,6 +168,7 @@ fn configuration(scene: &Scene, level: &str) -> Configuration {
         argv: ["make", "-j4", "all"].map(str::to_owned).to_vec(),
         env: BTreeMap::new(),
         timeout: None,
+        metrics: BTreeMap::new(),
     };
     Configuration {
         name: level.to_owned(),

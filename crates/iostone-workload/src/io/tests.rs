@@ -20,7 +20,7 @@ fn workload(lines: &str) -> Option<IoWorkload> {
     let experiment = read(&text, &[]).ok()?;
     match &experiment.configurations[0].workload {
         Workload::Io(io) => Some((**io).clone()),
-        Workload::Command(_) => None,
+        _ => None,
     }
 }
 

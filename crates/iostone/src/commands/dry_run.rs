@@ -90,7 +90,7 @@ fn workload_preparation(workload: &Workload) -> Option<(String, u64)> {
         Workload::Io(io) => io.file_size().map(|size| {
             (format!("lay out a file of {size} with random data, sync it, drop it from the cache"), size.0)
         }),
-        Workload::Command(_) => None,
+        _ => None,
     }
 }
 
@@ -106,6 +106,7 @@ fn workload_text(workload: &Workload) -> String {
             let words: Vec<String> = command.argv.iter().map(|word| quoted(word)).collect();
             format!("run {}", words.join(" "))
         }
+        foreign => foreign.summary().unwrap_or_default(),
     }
 }
 

@@ -50,7 +50,7 @@ fn flags_that_make_writes_durable_are_syncs() {
 fn only_what_must_reach_the_device_is_held_against_it() {
     let must = |lines: &str| match &experiment(lines).unwrap().configurations[0].workload {
         Workload::Io(io) => io.must_reach_device(),
-        Workload::Command(_) => unreachable!(),
+        _ => unreachable!(),
     };
     assert!(must("rw = \"randrw\"\ndirect = true"));
     assert!(must("rw = \"randwrite\"\nfdatasync = 8"));

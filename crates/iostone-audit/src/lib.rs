@@ -1,0 +1,51 @@
+//! Finds what is doubtful in figures: each rule looks for one fault and lives in one file.
+//!
+//! A rule sees a [`Dataset`] and nothing else: not which file it came from, nor whose figures they are. It says that it
+//! does not apply where the dataset lacks what it would have to look at, so that silence is never taken for innocence.
+
+mod rule;
+
+use iostone_model::audit::{AUDIT_SCHEMA, AuditReport, Finding, Severity};
+use iostone_model::dataset::Dataset;
+
+pub use rule::{Rule, rules};
+
+/// What a rule came to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// The dataset does not say what the rule would have to look at.
+    NotApplicable,
+    /// It looked; an empty list is a clean bill.
+    Looked(Vec<Finding>),
+}
+
+/// Applies every rule.
+pub fn audit(dataset: &Dataset) -> AuditReport {
+    let mut report = AuditReport {
+        schema: AUDIT_SCHEMA.to_owned(),
+        source: dataset.name.clone(),
+        observations: dataset.observations.len(),
+        ..AuditReport::default()
+    };
+    for rule in rules() {
+        match rule.look(dataset) {
+            Outcome::NotApplicable => report.not_applicable.push(rule.name().to_owned()),
+            Outcome::Looked(findings) if findings.is_empty() => report.clear.push(rule.name().to_owned()),
+            Outcome::Looked(findings) => report.findings.extend(findings),
+        }
+    }
+    report.findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
+    report
+}
+
+/// A finding of a rule, without evidence yet.
+pub(crate) fn finding(rule: &dyn Rule, severity: Severity, message: String, advice: &str) -> Finding {
+    Finding {
+        rule: rule.name().to_owned(),
+        severity,
+        message,
+        evidence: Vec::new(),
+        advice: advice.to_owned(),
+        observations: Vec::new(),
+    }
+}

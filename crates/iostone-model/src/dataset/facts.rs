@@ -1,0 +1,135 @@
+//! What is known of an observation beside its labels and figures; what is not known is absent.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What is known of how an observation came about.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Facts {
+    /// What was done, so that equal work can be told: the command line, the workload's name and size.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub work: Option<String>,
+    /// Bytes that the tool says it read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claimed_read_bytes: Option<u64>,
+    /// Bytes that the tool says it wrote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub claimed_written_bytes: Option<u64>,
+    /// Bytes that the device served to reads.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub served_read_bytes: Option<u64>,
+    /// Bytes that the device took by writes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub served_written_bytes: Option<u64>,
+    /// Size of the files or the part of a device that was worked on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub working_set_bytes: Option<u64>,
+    /// Memory of the machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub memory_bytes: Option<u64>,
+    /// Room on the volume.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub volume_bytes: Option<u64>,
+    /// Whether the page cache was bypassed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub direct: Option<bool>,
+    /// Whether what was written had reached the device before the clock was stopped.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flushed: Option<bool>,
+    /// Where the data came from, as a path or a name: `/dev/urandom`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// How fast that source is by itself, bytes a second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_bytes_per_second: Option<f64>,
+    /// What the data is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub data: Option<DataKind>,
+    /// Share of all CPU time that the hypervisor kept for others, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steal: Option<f64>,
+    /// Share of periods in which a quota held the work up, 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub throttled: Option<f64>,
+    /// A quota of CPU time, in CPUs: 0.3 for 30 % of one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_quota: Option<f64>,
+    /// CPUs of the machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<f64>,
+    /// CPUs that the tool itself kept busy.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpus_used: Option<f64>,
+    /// The command line, where it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// What makes it certain that the timed part used a network.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network: Option<String>,
+    /// How it ended.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ending: Option<Ending>,
+    /// That it is no single execution but an average of several.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub averaged: Option<Averaged>,
+    /// Figures that the tool would not give because the phase was too fast to time.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub too_fast: Vec<String>,
+    /// What the tool complained of, and what is doubtful in its own arithmetic, a sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
+}
+
+/// What data is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DataKind {
+    /// All zeros, or nearly so: compressible, dedupable, sometimes never stored.
+    Zeros,
+    /// Holes or extents never written.
+    Sparse,
+    /// The same blocks over and over.
+    Repeated,
+    /// Incompressible.
+    Random,
+}
+
+/// How an execution ended.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", tag = "how", content = "why")]
+pub enum Ending {
+    /// It did what it was asked.
+    Completed,
+    /// The disk was full before the end.
+    DiskFull,
+    /// Somebody gave up waiting: its time is a lower bound. Why and when.
+    GivenUp(String),
+    /// The tool failed. What it said.
+    Failed(String),
+}
+
+/// That a figure stands for several executions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Averaged {
+    /// Over how many, where that is known.
+    pub executions: Option<u32>,
+    /// By which rule.
+    pub by: Aggregate,
+    /// Whether their spread is known.
+    pub spread_known: bool,
+}
+
+/// How several figures became one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Aggregate {
+    /// The arithmetic mean.
+    Mean,
+    /// The median.
+    Median,
+    /// The best of them.
+    Best,
+    /// Not known.
+    Unknown,
+}

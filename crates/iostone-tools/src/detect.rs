@@ -1,0 +1,1 @@
+//! Which tool printed a file, told by its content.
