@@ -5,6 +5,9 @@ set -u
 
 # package:program it brings
 wanted="e2fsprogs:mkfs.ext4 util-linux:losetup btrfs-progs:mkfs.btrfs fio:fio"
+# The classic tools, whose real output the tests read.
+wanted="$wanted dbench:dbench bonnie++:bonnie++ sysbench:sysbench ioping:ioping sysstat:iostat procps:vmstat"
+wanted="$wanted time:time hyperfine:hyperfine"
 
 missing=""
 PATH="$PATH:/usr/sbin:/sbin"

@@ -3,11 +3,15 @@
 //! A rule sees a [`Dataset`] and nothing else: not which file it came from, nor whose figures they are. It says that it
 //! does not apply where the dataset lacks what it would have to look at, so that silence is never taken for innocence.
 
+mod from_run;
+mod reconsider;
 mod rule;
 
 use iostone_model::audit::{AUDIT_SCHEMA, AuditReport, Finding, Severity};
 use iostone_model::dataset::Dataset;
 
+pub use from_run::dataset_of_run;
+pub use reconsider::{compare, reconsider};
 pub use rule::{Rule, rules};
 
 /// What a rule came to.

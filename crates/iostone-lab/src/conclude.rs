@@ -126,6 +126,7 @@ pub fn conclude(
         permanent: permanent::lines(plan, &comparisons),
         comparisons,
         noise,
+        audit: None,
         scope: "measured on this host".to_owned(),
     };
     verdicts.headline = if plan.quick {

@@ -18,8 +18,10 @@ use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 
 use crate::error::LabError;
+use crate::imported::{is_import, read_import};
 use crate::journal::{BlockEnd, Entry, JournalEvent};
-use files::{read_json, write_durably, write_json, write_measured};
+pub(crate) use files::{read_json, sync_directory, write_json};
+use files::{write_durably, write_measured};
 
 /// A run directory that this process writes.
 pub struct RunDirectory {
@@ -45,6 +47,8 @@ pub struct RunListing {
     pub ended: Option<String>,
     /// The answer, once there is one.
     pub headline: Option<String>,
+    /// Whether its figures were measured elsewhere and imported; `trials` then counts observations.
+    pub imported: bool,
 }
 
 impl RunDirectory {
@@ -261,6 +265,7 @@ pub fn read_run(path: &Path) -> Result<RunRecord, LabError> {
         pilots,
         declared_ramp: pilots::declared_ramp(&entries),
         verdicts,
+        audit: None,
     })
 }
 
@@ -278,10 +283,16 @@ pub fn list_runs(parent: &Path) -> Result<(Vec<RunListing>, Vec<LabError>), LabE
     };
     for directory in directories.filter_map(Result::ok) {
         let path = directory.path();
-        if !path.join("plan.json").exists() {
+        // What begins with a point is an import that was cut short.
+        let hidden = directory.file_name().to_string_lossy().starts_with('.');
+        let listing = if path.join("plan.json").exists() {
+            list_run(&path)
+        } else if is_import(&path) && !hidden {
+            list_import(&path)
+        } else {
             continue;
-        }
-        match list_run(&path) {
+        };
+        match listing {
             Ok(listing) => runs.push(listing),
             Err(error) => damaged.push(error),
         }
@@ -306,6 +317,26 @@ fn list_run(path: &Path) -> Result<RunListing, LabError> {
         finished: is_finished(&entries),
         ended: ended(&entries),
         headline: verdicts.map(|verdicts| verdicts.headline),
+        imported: false,
+    })
+}
+
+fn list_import(path: &Path) -> Result<RunListing, LabError> {
+    let record = read_import(path)?;
+    let dataset = &record.dataset;
+    let mut tools: Vec<&str> = dataset.files.iter().map(|file| file.tool.as_str()).collect();
+    tools.sort_unstable();
+    tools.dedup();
+    let files = if dataset.files.len() == 1 { "file" } else { "files" };
+    Ok(RunListing {
+        directory: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
+        experiment: dataset.name.clone(),
+        trials: u32::try_from(dataset.observations.len()).unwrap_or(u32::MAX),
+        finished: true,
+        ended: None,
+        headline: Some(format!("imported from {} {files} of {}", dataset.files.len(), tools.join(", "))),
+        created_at: record.created_at,
+        imported: true,
     })
 }
 

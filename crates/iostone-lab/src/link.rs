@@ -47,6 +47,7 @@ impl Link<'_> {
         let configurations = &experiment.configurations;
         let request = Request::Preflight {
             stacks: configurations.iter().map(|configuration| configuration.stack.clone()).collect(),
+            workloads: configurations.iter().map(|configuration| configuration.workload.clone()).collect(),
             flushes_matter: experiment.flushes_matter(),
             work_directory,
             file_bytes: configurations.iter().map(|c| file_size(&c.workload).0).max().unwrap_or(0),

@@ -1,11 +1,11 @@
 //! Makes the plan of an experiment: its seed and id settled, shrunk for a rehearsal, doubled for a noise run.
 
-use std::collections::BTreeMap;
-use std::time::Duration;
+mod rehearsal;
 
-use iostone_model::experiment::{Configuration, Experiment, Factor, Filesystem, Ramp, Volume, Workload};
+use std::collections::BTreeMap;
+
+use iostone_model::experiment::{Configuration, Experiment, Factor};
 use iostone_model::run::{PLAN_SCHEMA, Plan};
-use iostone_model::units::{Bytes, Span};
 use iostone_stats::fewest_blocks;
 
 use crate::error::LabError;
@@ -40,7 +40,7 @@ pub fn make_plan(experiment: Experiment, options: PlanOptions) -> Result<Plan, L
         ));
     }
     if options.quick {
-        shrink(&mut experiment);
+        rehearsal::shrink(&mut experiment);
     }
     let metric = experiment
         .configurations
@@ -109,42 +109,8 @@ fn double(experiment: &mut Experiment) -> Result<(), LabError> {
     Ok(())
 }
 
-/// A rehearsal: every step once, in seconds.
-fn shrink(experiment: &mut Experiment) {
-    const VOLUME: Bytes = Bytes(96 << 20);
-    const FILE: Bytes = Bytes(16 << 20);
-    experiment.decide.blocks.min = 1;
-    experiment.decide.blocks.max = 1;
-    experiment.trials.warmups = 0;
-    experiment.trials.settle = experiment.trials.settle.min(Span(Duration::from_millis(100)));
-    for configuration in &mut experiment.configurations {
-        if let Volume::Loop(volume) = &mut configuration.stack.volume {
-            volume.size = volume.size.min(VOLUME);
-        }
-        if let Workload::Io(io) = &mut configuration.workload {
-            let bare = configuration.stack.filesystem == Filesystem::None
-                && matches!(configuration.stack.volume, Volume::Block(_));
-            // A part of the file for each thread, in whole blocks, as the engine takes them.
-            let block = io.block_sizes().largest().0.max(1);
-            let held = block.saturating_mul(u64::from(io.iodepth.max(io.numjobs)));
-            let least = Bytes(FILE.0.next_multiple_of(block).max(held));
-            if !bare || io.size.is_some() {
-                io.size = io.size.map(|size| size.min(least));
-            }
-            if !bare {
-                io.offset = io.offset.min(FILE);
-            }
-            io.io_size = io.io_size.map(|size| size.min(least));
-            io.runtime = io.runtime.map(|runtime| runtime.min(Span(Duration::from_secs(1))));
-            if let Ramp::Fixed(ramp) = io.ramp_time {
-                io.ramp_time = Ramp::Fixed(ramp.min(Span(Duration::from_millis(200))));
-            }
-        }
-    }
-}
-
 /// Eight letters and digits without those that look alike.
-fn run_id(random: u64) -> String {
+pub(crate) fn run_id(random: u64) -> String {
     const ALPHABET: &[u8] = b"23456789abcdefghjkmnpqrstuvwxyz";
     let mut rest = random;
     (0..8)
@@ -158,7 +124,7 @@ fn run_id(random: u64) -> String {
 }
 
 /// Eight random bytes of the kernel's. Without its random numbers (a kernel before 3.17) the clock must do.
-fn random() -> u64 {
+pub(crate) fn random() -> u64 {
     let mut bytes = [0u8; 8];
     match rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()) {
         Ok(8) => u64::from_ne_bytes(bytes),

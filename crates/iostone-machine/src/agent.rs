@@ -4,7 +4,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use iostone_model::environment::Environment;
-use iostone_model::experiment::{Stack, Volume};
+use iostone_model::experiment::{Stack, Volume, Workload};
+use iostone_model::units::Bytes;
 use iostone_probe::{Probe, WatchedDevice, watch_idle};
 use iostone_stack::{Applied, Preflight, Registry, Session, SessionOptions, StackError, check_room};
 use iostone_workload::{Place, TrialContext};
@@ -47,12 +48,13 @@ impl Agent {
             Request::Toolbox => {
                 Ok(Reply::Toolbox(Toolbox { versions: iostone_probe::tool_versions(&queries()) }))
             }
-            Request::Preflight { stacks, flushes_matter, work_directory, file_bytes } => {
+            Request::Preflight { stacks, workloads, flushes_matter, work_directory, file_bytes } => {
+                let files = needed_room(&stacks, &workloads)?.unwrap_or_default().0.max(file_bytes);
                 let checked: Result<Vec<Preflight>, StackError> = stacks
                     .iter()
                     .map(|stack| {
                         if let Volume::Directory(volume) = &stack.volume {
-                            check_room(volume.path.as_deref().unwrap_or(&work_directory), file_bytes)?;
+                            check_room(volume.path.as_deref().unwrap_or(&work_directory), files)?;
                         }
                         Session::preflight(stack, flushes_matter, &work_directory)
                     })
@@ -198,6 +200,19 @@ impl Agent {
             interrupted: measurement.interrupted,
         })))
     }
+}
+
+/// The most room that the files of any of the workloads take, once all of them are known to be possible here.
+fn needed_room(stacks: &[Stack], workloads: &[Workload]) -> Result<Option<Bytes>, Failure> {
+    let mut most = None;
+    for (stack, workload) in stacks.iter().zip(workloads) {
+        let volume = match &stack.volume {
+            Volume::Loop(volume) => Some(volume.size),
+            Volume::Block(_) | Volume::Directory(_) => None,
+        };
+        most = most.max(iostone_workload::preflight(workload, volume)?);
+    }
+    Ok(most)
 }
 
 fn greet(version: u32) -> Result<Reply, Failure> {

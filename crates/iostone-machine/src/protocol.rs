@@ -34,6 +34,9 @@ pub enum Request {
     Preflight {
         /// The stacks of all configurations.
         stacks: Vec<Stack>,
+        /// Their workloads, in the same order: whether their programs are there, and can do what is asked.
+        #[serde(default)]
+        workloads: Vec<Workload>,
         /// Whether the experiment's question depends on flushes.
         flushes_matter: bool,
         /// Where images go if the stack does not say.

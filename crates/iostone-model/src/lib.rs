@@ -4,6 +4,7 @@
 //! by one version can be judged and drawn by another.
 
 pub mod audit;
+pub mod case;
 pub mod dataset;
 pub mod diagnostic;
 pub mod environment;

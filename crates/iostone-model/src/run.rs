@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::audit::AuditReport;
+use crate::dataset::Dataset;
 use crate::environment::Environment;
 use crate::experiment::{Configuration, Experiment};
 use crate::metric::{Direction, Unit};
@@ -11,6 +13,28 @@ use crate::warm_up::{DeclaredRamp, PilotRecord};
 
 /// The version of [`Plan`] as JSON.
 pub const PLAN_SCHEMA: &str = "iostone/plan/1";
+
+/// The version of [`ImportRecord`] as JSON.
+pub const IMPORT_SCHEMA: &str = "iostone/import/1";
+
+/// Figures that were measured elsewhere and brought into a run directory: `import.json`. The files they were read from
+/// lie beside it in `raw/`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ImportRecord {
+    /// [`IMPORT_SCHEMA`].
+    pub schema: String,
+    /// The run's id: eight letters and digits.
+    pub run_id: String,
+    /// When it was imported, RFC 3339 in UTC.
+    pub created_at: String,
+    /// The version of iostone that read the files.
+    pub iostone_version: String,
+    /// The pattern that conditions were taken from the files' names by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub by: Option<String>,
+    /// What the files hold.
+    pub dataset: Dataset,
+}
 
 /// What is going to be done, settled before the first trial: `plan.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -106,6 +130,9 @@ pub struct RunRecord {
     /// What does not fit together in the directory, a sentence each: a trial that the journal has and the disk not.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub defects: Vec<String>,
+    /// What an audit of its figures found, for those who show the run; it is not kept with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit: Option<AuditReport>,
 }
 
 /// One block and what became of it.

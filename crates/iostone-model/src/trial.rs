@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::dataset::Series;
 use crate::sample::DiskCounters;
 use crate::warm_up::SteadyState;
 
@@ -74,6 +75,12 @@ pub struct WorkloadReport {
     pub sync_latency_histogram: Vec<(u64, u64)>,
     /// The end of the standard error of a foreign program (the whole is in `raw/`).
     pub stderr_tail: Option<String>,
+    /// What a foreign program told over time, or run by run, by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub series: BTreeMap<String, Series>,
+    /// Figures that it could not give this time, by name: why not, and what helps, in one sentence without its point.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub absent: BTreeMap<String, String>,
 }
 
 /// One setting, asked and read back.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::audit::AuditReport;
 use crate::metric::{Direction, Unit};
 
 /// The version of [`Verdicts`] as JSON. Fields may be added within a version, never renamed or removed.
@@ -214,6 +215,9 @@ pub struct Verdicts {
     /// With `run --aa`: the machine's noise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<NoiseFloor>,
+    /// What an audit of the figures found; with `iostone judge`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub audit: Option<AuditReport>,
     /// "measured on 1 host": what the figures may be said of.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub scope: String,

@@ -1,7 +1,10 @@
 //! The report as one HTML page that loads nothing, runs no script but its own, and reads without that one too.
 
+pub(crate) mod casebook;
+pub(crate) mod dataset;
 mod digest;
 mod facts;
+mod findings;
 mod prose;
 
 use askama::Template;
@@ -15,6 +18,7 @@ use crate::svg::{Drawing, forest, latency, ratios, run_order, sparkline, timelin
 use crate::view::{Row, View};
 use crate::{environment, wording};
 use facts::{Chip, DiscardLine, ServedLine};
+use findings::Findings;
 use prose::Prose;
 
 const STYLE: &str = include_str!("../templates/style.css");
@@ -73,6 +77,7 @@ struct ReportPage<'a> {
     forest_start: &'static str,
     rows: Vec<TableRow>,
     flags: Vec<FlagLine>,
+    audit: Option<Findings>,
     ratios: Option<Figure>,
     remarks: Vec<(String, Prose)>,
     margin: String,
@@ -128,6 +133,7 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, askama::Error> {
         forest_start: forest::draw(&view, FULL, "forest").1.sentence(),
         rows: view.rows.iter().enumerate().map(|(index, row)| table_row(&view, index, row, margin)).collect(),
         flags: flags(run, &view),
+        audit: run.audit.as_ref().map(Findings::of),
         ratios: both(&|width, id| ratios::draw(&view, margin, width, id), FULL, "ratio-figure"),
         remarks: remarks(run, &view),
         margin: declared_percent(margin),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use iostone_model::audit::AuditReport;
 use iostone_model::environment::Environment;
 use iostone_model::metric::{Direction, Unit};
 use iostone_model::run::RunRecord;
@@ -26,6 +27,8 @@ struct Document<'a> {
     configurations: Vec<ConfigurationPart<'a>>,
     blocks: Vec<BlockPart<'a>>,
     verdicts: Option<&'a Verdicts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    audit: Option<&'a AuditReport>,
     environment: &'a Environment,
     experiment_toml: &'a str,
 }
@@ -184,6 +187,7 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, serde_json::Error> {
             })
             .collect(),
         verdicts: run.verdicts.as_ref(),
+        audit: run.audit.as_ref(),
         environment: &run.environment,
         experiment_toml: &run.experiment_text,
     };

@@ -23,6 +23,9 @@ pub use ink::{clean, clean_lines, harmless, steers};
 pub use json::REPORT_SCHEMA;
 pub use text::TextStyle;
 
+use iostone_model::audit::AuditReport;
+use iostone_model::case::CaseReport;
+use iostone_model::dataset::Dataset;
 use iostone_model::run::RunRecord;
 use iostone_model::verdict::Verdicts;
 
@@ -58,6 +61,33 @@ pub fn text(run: &RunRecord, style: TextStyle) -> String {
 /// Verdicts without a run behind them, for the terminal: figures that were measured elsewhere and judged here.
 pub fn verdicts_text(verdicts: &Verdicts, style: TextStyle) -> String {
     text::write_verdicts(verdicts, style)
+}
+
+/// What an audit found, for the terminal.
+pub fn audit_text(audit: &AuditReport, style: TextStyle) -> String {
+    text::audit::write(audit, style)
+}
+
+/// Imported figures and what an audit makes of them, for the terminal.
+pub fn dataset_text(dataset: &Dataset, audit: &AuditReport, style: TextStyle) -> String {
+    text::dataset::write(dataset, audit, style)
+}
+
+/// A reconsidered investigation, for the terminal.
+pub fn case_text(case: &CaseReport, style: TextStyle) -> String {
+    text::case::write(case, style)
+}
+
+/// Reconsidered investigations as one HTML page that loads nothing from anywhere.
+pub fn casebook_html(cases: &[CaseReport]) -> Result<String, ReportError> {
+    html::casebook::write(cases)
+        .map_err(|source| ReportError::Html { directory: "casebook".to_owned(), source })
+}
+
+/// Imported figures and what an audit makes of them, as one HTML page that loads nothing from anywhere.
+pub fn dataset_html(dataset: &Dataset, audit: &AuditReport) -> Result<String, ReportError> {
+    html::dataset::write(dataset, audit)
+        .map_err(|source| ReportError::Html { directory: dataset.name.clone(), source })
 }
 
 /// The report of a run as JSON, [`REPORT_SCHEMA`]; `docs/reference/report-json.md` describes every field.

@@ -10,6 +10,7 @@ pub(crate) mod ratios;
 pub(crate) mod run_order;
 pub(crate) mod scale;
 pub(crate) mod sparkline;
+pub(crate) mod strips;
 pub(crate) mod timeline;
 
 use std::fmt::Write as _;

@@ -1,5 +1,8 @@
 //! The report for the terminal: the answer, the figures, what speaks for and against them, and what to do.
 
+pub(crate) mod audit;
+pub(crate) mod case;
+pub(crate) mod dataset;
 mod sparkline;
 mod table;
 mod wrap;
@@ -100,6 +103,10 @@ pub(crate) fn write_run(run: &RunRecord, style: TextStyle) -> String {
     let subject = format!("{}: {terms}", clean(&experiment.name));
     page.add(dye(Ink::Dim, &wrap(&clean(&subject), page.width)));
     add_conclusions(&mut page, &view, run.verdicts.as_ref(), decide.margin.0);
+    if let Some(audit) = run.audit.as_ref().filter(|audit| !audit.findings.is_empty()) {
+        page.add(dye(Ink::Bold, &wrap(&format!("Audit: {}", audit::summary(audit)), page.width)));
+        audit::add_findings(&mut page, audit, false);
+    }
     let environment: Vec<(String, String)> =
         environment::brief(run).into_iter().map(|(label, value)| (label.to_owned(), clean(&value))).collect();
     page.add_list("Measured on", &environment);
@@ -120,6 +127,10 @@ pub(crate) fn write_verdicts(verdicts: &Verdicts, style: TextStyle) -> String {
     let scope =
         if verdicts.scope.is_empty() { blocks } else { format!("{blocks}, {}", clean(&verdicts.scope)) };
     page.add(wrap(&format!("{scope}."), page.width));
+    if let Some(report) = verdicts.audit.as_ref().filter(|audit| !audit.findings.is_empty()) {
+        page.add(dye(Ink::Bold, &wrap(&format!("Audit: {}", audit::summary(report)), page.width)));
+        audit::add_findings(&mut page, report, false);
+    }
     add_ending(&mut page, Some(verdicts));
     page.finish(style)
 }

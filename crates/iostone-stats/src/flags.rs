@@ -80,7 +80,7 @@ pub fn host_effect(log_ratios: &[f64], hosts: &[&str]) -> Option<Flag> {
 }
 
 /// `p = 0.039`, `p = 0.0006`, `p < 0.0001`.
-pub(crate) fn write_p(p: f64) -> String {
+pub fn write_p(p: f64) -> String {
     if p < 1e-4 {
         "p < 0.0001".to_owned()
     } else if p < 1e-3 {

@@ -52,6 +52,7 @@ mod order_effect;
 mod rank;
 pub mod schedule;
 pub mod sequential;
+pub mod series;
 mod special;
 pub mod steady;
 mod unpaired;

@@ -99,7 +99,7 @@ fn interval_rank(count: usize, confidence: f64) -> Option<usize> {
 }
 
 /// The median; none of no numbers.
-pub(crate) fn median(numbers: &[f64]) -> Option<f64> {
+pub fn median(numbers: &[f64]) -> Option<f64> {
     median_of_sorted(&sort(numbers))
 }
 

@@ -61,7 +61,7 @@ pub(crate) fn compare(baseline: &[f64], level: &[f64], confidence: f64) -> Optio
 }
 
 /// For each sum, how many subsets of `size` of the ranks have it.
-fn count_rank_sums(ranks: &[u32], size: usize) -> Vec<f64> {
+pub(crate) fn count_rank_sums(ranks: &[u32], size: usize) -> Vec<f64> {
     let largest: usize = ranks.iter().rev().take(size).map(|rank| *rank as usize).sum();
     // ways[taken][sum], filled rank by rank in ascending order, so that no sum exceeds that of the largest ranks.
     let mut ways = vec![vec![0.0; largest + 1]; size + 1];

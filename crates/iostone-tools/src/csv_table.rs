@@ -1,8 +1,27 @@
-//! Reads what csv prints.
+//! Reads plain tables: comma, semicolon or tab between cells, columns known by their names.
 
+mod clock;
+mod column;
+mod fact;
+mod fill;
+mod measure;
+mod sheet;
+
+use std::io::Read;
+
+use iostone_model::dataset::{Facts, Order};
+
+use crate::error::Malformed;
 use crate::{Format, Head, Input, Likeness, ReadError, Reading};
 
-/// The output of csv.
+use column::factors;
+pub(crate) use column::{Column, FigureColumn, Meaning, guess, note, note_of, written_unit};
+pub(crate) use fact::{KEYS, set as set_fact};
+pub(crate) use fill::{Start, notes, observe};
+pub(crate) use measure::{Measure, written};
+pub(crate) use sheet::{LARGEST_BYTES, Sheet};
+
+/// A plain table.
 pub(crate) struct CsvTable;
 
 impl Format for CsvTable {
@@ -11,14 +30,62 @@ impl Format for CsvTable {
     }
 
     fn title(&self) -> &'static str {
-        "csv"
+        "plain CSV with a header line, units in the names of its columns"
     }
 
-    fn recognise(&self, _: &Head<'_>) -> Likeness {
-        Likeness::No
+    fn recognise(&self, head: &Head<'_>) -> Likeness {
+        let table = looks_like_a_table(head.text);
+        let named = [".csv", ".tsv"].iter().any(|end| head.name.to_lowercase().ends_with(end));
+        if table || (named && sheet::filled_lines(head.text).count() > 1) {
+            Likeness::Perhaps
+        } else {
+            Likeness::No
+        }
     }
 
-    fn read(&self, _: &mut Input<'_>) -> Result<Reading, ReadError> {
-        Ok(Reading::default())
+    fn read(&self, input: &mut Input<'_>) -> Result<Reading, ReadError> {
+        let mut bytes = Vec::new();
+        input.reader().take(LARGEST_BYTES + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > LARGEST_BYTES {
+            return Err(Malformed {
+                line: 1,
+                expected: "a table below 64 MiB".to_owned(),
+                found: "more".to_owned(),
+            }
+            .into());
+        }
+        let sheet = Sheet::read(&bytes)?;
+        let columns = guess(&sheet);
+        let start = Start { labels: std::collections::BTreeMap::new(), facts: &|_| Facts::default() };
+        let observations = observe(&sheet, &columns, &start)?;
+        if observations
+            .iter()
+            .all(|observation| observation.figures.is_empty() && observation.facts == Facts::default())
+        {
+            return Err(Malformed {
+                line: 1,
+                expected:
+                    "a column of figures, its name with their unit, as in `throughput_mb_s` or `latency_ms`"
+                        .to_owned(),
+                found: format!("the columns `{}`", sheet.columns.join("`, `")),
+            }
+            .into());
+        }
+        let factors = factors(&sheet, &columns);
+        Ok(Reading { observations, metrics: notes(&columns), factors, order: Order::Unknown })
     }
+}
+
+/// Whether the first lines have something between cells, each as often as the header.
+fn looks_like_a_table(text: &str) -> bool {
+    let Some(separator) = sheet::separator(text) else {
+        return false;
+    };
+    let complete = text.rfind('\n').and_then(|end| text.get(..=end)).unwrap_or(text);
+    let lines: Vec<&str> = sheet::filled_lines(complete).take(20).collect();
+    let Some((header, rows)) = lines.split_first() else {
+        return false;
+    };
+    let wanted = sheet::occurrences(header, separator);
+    wanted > 0 && !rows.is_empty() && rows.iter().all(|row| sheet::occurrences(row, separator) == wanted)
 }

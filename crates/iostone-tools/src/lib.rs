@@ -4,23 +4,30 @@
 //! goes into [`Observation`]s in base units; what is not in the file is left absent, never guessed.
 
 mod bonnie;
+pub mod by;
 mod csv_table;
 mod dbench;
 mod dd;
-mod described;
-mod detect;
+pub mod described;
+pub mod detect;
 mod elbencho;
 mod error;
 mod fio;
+mod fio_json;
 mod hyperfine;
+pub mod import;
 mod input;
 mod ioping;
 mod iostat;
+mod json_stream;
 mod orion;
 mod phoronix;
+mod samples;
 mod sar;
 mod sysbench;
+mod sysstat;
 mod time;
+mod transcript;
 mod units;
 mod vmstat;
 
@@ -28,8 +35,11 @@ use std::collections::BTreeMap;
 
 use iostone_model::dataset::{MetricNote, Observation, Order};
 
+pub use bonnie::bonnie_csv;
 pub use error::{Malformed, ReadError};
+pub use fio_json::fio_json;
 pub use input::{Head, Input, Line};
+pub use orion::join as join_orion_points;
 
 /// How sure a format is that a file is its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -3,8 +3,11 @@
 //! Preparing (laying out files) and running (what is timed) are apart, because the machine settles and the probe
 //! starts between the two.
 
+mod bonnie;
 mod capture;
 mod command;
+mod dbench;
+mod installed;
 pub mod io;
 mod program;
 
@@ -14,7 +17,10 @@ use std::sync::atomic::AtomicBool;
 
 use iostone_model::experiment::Workload;
 use iostone_model::trial::WorkloadReport;
+use iostone_model::units::Bytes;
 use serde::{Deserialize, Serialize};
+
+pub use installed::installed;
 
 /// Where a workload works: what the stack offers it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,6 +94,28 @@ pub enum WorkloadError {
         /// The workload's kind.
         kind: &'static str,
     },
+    /// The program is not installed.
+    #[error("`{program}` is not on this machine")]
+    NotInstalled {
+        /// The program.
+        program: &'static str,
+    },
+    /// The program that is installed, or this machine, cannot do what is asked for.
+    #[error("{program}: {reason}")]
+    Unsuitable {
+        /// The program.
+        program: &'static str,
+        /// What is asked, what stands in the way, and what to do.
+        reason: String,
+    },
+    /// What the program needs could not be made.
+    #[error("making `{}` for the workload: {source}", path.display())]
+    Make {
+        /// What was to be made.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
     /// A thread or a wait failed.
     #[error("waiting for `{program}` failed: {source}")]
     Wait {
@@ -104,6 +132,26 @@ pub trait Prepared {
     fn run(self: Box<Self>, stop: &AtomicBool) -> Result<Measurement, WorkloadError>;
 }
 
+/// Finds out, touching nothing, whether a workload can be done on this machine, and on a volume of that size where it is
+/// known; and the room that its files take where
+/// that can be told: the default of bonnie++ hangs on the memory of the machine.
+///
+/// # Errors
+/// A program that is not installed, or one that cannot do what is asked for.
+pub fn preflight(workload: &Workload, volume: Option<Bytes>) -> Result<Option<Bytes>, WorkloadError> {
+    if let Some(program) = workload.program()
+        && installed(program).is_none()
+    {
+        return Err(WorkloadError::NotInstalled { program });
+    }
+    match workload {
+        Workload::Dbench(dbench) => dbench::preflight(dbench)?,
+        Workload::Bonnie(bonnie) => return bonnie::preflight(bonnie, volume).map(Some),
+        _ => {}
+    }
+    Ok(workload.room())
+}
+
 /// Prepares a workload on a place.
 pub fn prepare(
     workload: &Workload,
@@ -113,6 +161,8 @@ pub fn prepare(
     match workload {
         Workload::Io(io) => io::prepare(io, place, context),
         Workload::Command(command) => command::prepare(command, place, context),
+        Workload::Dbench(dbench) => dbench::prepare(dbench, place, context),
+        Workload::Bonnie(bonnie) => bonnie::prepare(bonnie, place, context),
         foreign => Err(WorkloadError::NotHere { kind: foreign.kind() }),
     }
 }

@@ -115,7 +115,8 @@ impl Program {
     /// As [`Self::run`].
     pub(crate) fn run_fed(&self, stop: &AtomicBool, stdin: Stdio) -> Result<Finished, WorkloadError> {
         let program = self.name().to_owned();
-        let mut command = Command::new(&program);
+        // bonnie++ is where only the search path of root looks.
+        let mut command = Command::new(crate::installed(&program).unwrap_or_else(|| PathBuf::from(&program)));
         command
             .args(self.argv.iter().skip(1))
             .current_dir(&self.directory)

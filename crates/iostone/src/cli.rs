@@ -32,6 +32,14 @@ pub(crate) enum Command {
     Show(ShowArguments),
     /// Judge figures from anywhere
     Judge(JudgeArguments),
+    /// Bring what other tools printed into a run
+    Import(ImportArguments),
+    /// Say what is doubtful in figures: a run's, or anybody's
+    Audit(AuditArguments),
+    /// Published investigations, judged again
+    Casebook(CasebookArguments),
+    /// Write a run's figures for other programs
+    Export(ExportArguments),
     /// Load a file or a device, by the engine alone
     Io(Box<IoArguments>),
     /// Say what this machine can do, what is missing, and the command that installs it
@@ -154,7 +162,7 @@ pub(crate) enum Better {
 
 #[derive(Debug, Args)]
 pub(crate) struct JudgeArguments {
-    /// A CSV file with a header line; `-` for standard input
+    /// A CSV file with a header line, `-` for standard input, or an import: its directory or its id
     pub(crate) file: PathBuf,
     /// The column of figures
     #[arg(long, value_name = "COLUMN")]
@@ -192,6 +200,145 @@ pub(crate) struct JudgeArguments {
     /// Print the verdicts as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) runs: RunsDirectory,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = IMPORT_HELP)]
+pub(crate) struct ImportArguments {
+    /// Files that other tools wrote; the first word may be the tool's name
+    #[arg(required = true, value_name = "[TOOL] FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The tool that wrote them, where their content leaves it open
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) tool: Option<String>,
+    /// Take conditions from the files' names, as in `{condition}-{run}.log`
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) by: Option<String>,
+    /// What the import is called; the first file's name when left out
+    #[arg(long)]
+    pub(crate) name: Option<String>,
+    /// A label that was varied on purpose, beside those of `--by`; repeatable
+    #[arg(long = "factor", value_name = "LABEL")]
+    pub(crate) factors: Vec<String>,
+    /// Print the import as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) runs: RunsDirectory,
+}
+
+/// What can be imported.
+const IMPORT_HELP: &str = "\
+Tools: dbench, bonnie, fio, dd, time, vmstat, iostat, sar, sysbench, ioping, orion, elbencho, hyperfine, phoronix, csv. Which of \
+them wrote a file is told by its content. The files are kept beside what was read from them.
+In `--by`, `{run}`, `{block}` and `{order}` say which repetition, block and place in time a file is, `{_}` is passed over, and every \
+other name is a condition.";
+
+/// How grave a finding is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// Any finding.
+    Note,
+    /// A warning or worse.
+    Warning,
+    /// A serious finding.
+    Serious,
+}
+
+/// What is known of the order of figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListedOrder {
+    /// They were measured in the order in which they stand
+    AsListed,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct AuditArguments {
+    /// A run (its directory, its id, or `latest`), files that other tools wrote, or a TOML file that describes figures
+    #[arg(default_value = "latest", value_name = "RUN | FILE")]
+    pub(crate) subjects: Vec<String>,
+    /// The tool that wrote the files, where their content leaves it open
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) tool: Option<String>,
+    /// Take conditions from the files' names, as in `{condition}-{run}.log`
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) by: Option<String>,
+    /// A label that was varied on purpose; repeatable
+    #[arg(long = "factor", value_name = "LABEL")]
+    pub(crate) factors: Vec<String>,
+    /// A limit that is known, as in `--ceiling 'instance link=500Mbps'`; repeatable
+    #[arg(long = "ceiling", value_name = "NAME=LIMIT")]
+    pub(crate) ceilings: Vec<String>,
+    /// Memory of the machine that was measured
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<iostone_model::units::Bytes>,
+    /// What is known of the order of the figures
+    #[arg(long, value_enum)]
+    pub(crate) order: Option<ListedOrder>,
+    /// End with status 1 where something this grave is found
+    #[arg(long, value_enum, value_name = "SEVERITY")]
+    pub(crate) fail_on: Option<FailOn>,
+    /// Print the findings as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) runs: RunsDirectory,
+}
+
+/// How the casebook is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CasebookFormat {
+    /// For the terminal
+    Text,
+    /// One self-contained page
+    Html,
+    /// For programs
+    Json,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CasebookArguments {
+    /// One case only, by its name or a part of it
+    pub(crate) case: Option<String>,
+    /// How it is written
+    #[arg(long, value_enum, default_value_t = CasebookFormat::Text)]
+    pub(crate) format: CasebookFormat,
+    /// Print JSON: the same as `--format json`
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+    /// Write to this file instead of stdout
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+}
+
+/// What figures are exported as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ExportFormat {
+    /// A table, a row for each figure
+    Csv,
+    /// The dataset as iostone keeps it
+    Json,
+    /// bonnie++'s CSV, as bon_csv2html takes it
+    Bonnie,
+    /// fio's JSON
+    Fio,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArguments {
+    /// The run or import: its directory, its id, or `latest`
+    #[arg(default_value = "latest")]
+    pub(crate) run: String,
+    /// What to write
+    #[arg(long, value_enum, default_value_t = ExportFormat::Csv)]
+    pub(crate) format: ExportFormat,
+    /// Write to this file instead of stdout
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) runs: RunsDirectory,
 }
 
 /// How `iostone io` prints what it measured.

@@ -1,10 +1,14 @@
 //! The commands, one file a verb.
 
 pub(crate) mod agent;
+pub(crate) mod audit;
+pub(crate) mod casebook;
 pub(crate) mod cleanup;
 pub(crate) mod demo;
 pub(crate) mod doctor;
 mod dry_run;
+pub(crate) mod export;
+pub(crate) mod import;
 pub(crate) mod io;
 pub(crate) mod judge;
 pub(crate) mod list;

@@ -10,6 +10,7 @@ mod interrupt;
 mod printer;
 mod progress;
 mod runs;
+mod subject;
 
 use clap::Parser;
 
@@ -41,6 +42,10 @@ fn main() -> std::process::ExitCode {
         Command::List(arguments) => commands::list::list(&arguments, &mut printer),
         Command::Show(arguments) => commands::show::show(&arguments, &mut printer),
         Command::Judge(arguments) => commands::judge::judge(&arguments, &mut printer),
+        Command::Import(arguments) => commands::import::import(&arguments, &mut printer),
+        Command::Audit(arguments) => commands::audit::audit(&arguments, &mut printer),
+        Command::Casebook(arguments) => commands::casebook::casebook(&arguments, &mut printer),
+        Command::Export(arguments) => commands::export::export(&arguments, &mut printer),
         Command::Io(arguments) => commands::io::io(&arguments, &mut printer),
         Command::Doctor(arguments) => commands::doctor::doctor(&arguments, &mut printer),
         Command::Cleanup(arguments) => commands::cleanup::cleanup(&arguments, &mut printer),

@@ -5,7 +5,7 @@ use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use iostone_lab::{RunListing, list_runs};
+use iostone_lab::{RunListing, is_import, list_runs};
 
 use crate::printer::Printer;
 
@@ -38,6 +38,7 @@ fn unreadable(parent: &Path) -> Vec<(PathBuf, Error)> {
 fn is_run(path: &Path) -> Result<bool, Error> {
     match path.join("plan.json").try_exists() {
         Err(error) if error.kind() == ErrorKind::NotADirectory => Ok(false),
+        Ok(false) => Ok(is_import(path)),
         found => found,
     }
 }

@@ -1,6 +1,58 @@
 //! Rules on what the figures can mean: limits, caches, units, processors.
 
+mod above_ceiling;
+mod at_ceiling;
+mod case;
+mod cpu_time;
+mod disk_full;
+mod failed;
+mod given_up;
+mod latency_unit;
+mod limits;
+#[cfg(test)]
+mod made_up;
+mod network_inside;
+mod not_flushed;
+mod one_core;
+mod page_cache;
+mod prediction_beyond_ceiling;
+mod remarks;
+mod rewrite_faster;
+mod slip;
+mod small_file;
+mod source_limited;
+mod steal;
+mod throttled;
+mod too_fast;
+mod too_short;
+mod traffic;
+mod unit_slip;
+mod zero_data;
+
 use super::Rule;
 
 /// These rules.
-pub(super) const RULES: &[&dyn Rule] = &[];
+pub(super) const RULES: &[&dyn Rule] = &[
+    &above_ceiling::AboveCeiling,
+    &page_cache::PageCache,
+    &small_file::SmallFile,
+    &not_flushed::NotFlushed,
+    &rewrite_faster::RewriteFaster,
+    &zero_data::ZeroData,
+    &source_limited::SourceLimited,
+    &unit_slip::UnitSlip,
+    &latency_unit::LatencyUnit,
+    &prediction_beyond_ceiling::PredictionBeyondCeiling,
+    &at_ceiling::AtCeiling,
+    &cpu_time::CpuTime,
+    &steal::Steal,
+    &throttled::Throttled,
+    &one_core::OneCore,
+    &network_inside::NetworkInside,
+    &disk_full::DiskFull,
+    &failed::Failed,
+    &given_up::GivenUp,
+    &too_fast::TooFast,
+    &too_short::TooShort,
+    &remarks::Remarks,
+];

@@ -85,15 +85,32 @@ fn measure(
             Gate::Limit(limit) => Some(limit.0),
         },
     })?;
-    let (measured, samples) = link.run(RunTrial { sample_every: SAMPLE_EVERY })?;
+    let (mut measured, samples) = link.run(RunTrial { sample_every: SAMPLE_EVERY })?;
     if measured.interrupted {
         let interrupted =
             iostone_machine::Failure::new(iostone_machine::FailureKind::Interrupted, "interrupted");
         return Err(interrupted.into());
     }
+    require_figure(plan, &mut measured);
     // Once more after the load: a setting that did not last would make the figure another's.
     let checks = link.verify()?;
     Ok((measured, samples, settled, checks))
+}
+
+/// A trial without the figure that decides has failed: said at once, not after a budget of blocks. A rehearsal decides
+/// nothing, and its sizes are often too small for a tool to time.
+fn require_figure(plan: &Plan, measured: &mut Measured) {
+    let metric = &plan.experiment.decide.metric;
+    if measured.report.error.is_some() || measured.metrics.contains_key(metric) {
+        return;
+    }
+    let reason = measured.report.absent.get(metric).map_or("the workload did not give it", String::as_str);
+    let sentence = format!("there is no figure `{metric}`: {reason}");
+    if plan.quick {
+        measured.losses.push(sentence);
+    } else {
+        measured.report.error = Some(sentence);
+    }
 }
 
 impl Outcome {
@@ -118,6 +135,7 @@ impl Outcome {
             metrics: self.measured.metrics,
             ramp_seconds: match &configuration.workload {
                 Workload::Io(io) => io.ramp_time.span().0.as_secs_f64(),
+                Workload::Dbench(dbench) => f64::from(dbench.warm_up_seconds()),
                 _ => 0.0,
             },
             steady_state: steadiness::check(&self.measured.report),

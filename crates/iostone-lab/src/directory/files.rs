@@ -12,14 +12,14 @@ use serde::de::DeserializeOwned;
 use crate::error::LabError;
 
 /// Reads a document.
-pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, LabError> {
+pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T, LabError> {
     let text = fs::read(path).map_err(|error| LabError::file("reading", path, error))?;
     serde_json::from_slice(&text)
         .map_err(|error| LabError::Damaged { path: path.to_owned(), reason: error.to_string() })
 }
 
 /// Writes a document for people to read as well.
-pub(super) fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), LabError> {
+pub(crate) fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), LabError> {
     let mut text = serde_json::to_vec_pretty(value)
         .map_err(|error| LabError::Damaged { path: path.to_owned(), reason: error.to_string() })?;
     text.push(b'\n');
@@ -82,7 +82,7 @@ pub(super) fn write_measured<T: Serialize>(
 }
 
 /// Makes the names in a directory durable.
-pub(super) fn sync_directory(path: &Path) -> Result<(), LabError> {
+pub(crate) fn sync_directory(path: &Path) -> Result<(), LabError> {
     File::open(path)
         .and_then(|directory| directory.sync_all())
         .map_err(|error| LabError::file("syncing", path, error))

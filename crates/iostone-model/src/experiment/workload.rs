@@ -165,8 +165,9 @@ impl Workload {
     pub fn room(&self) -> Option<Bytes> {
         match self {
             Self::Io(io) => io.file_size(),
-            Self::Command(_) | Self::Dbench(_) | Self::Fio(_) => None,
-            Self::Bonnie(bonnie) => bonnie.size,
+            Self::Command(_) | Self::Fio(_) => None,
+            Self::Dbench(dbench) => dbench.room(),
+            Self::Bonnie(bonnie) => bonnie.room(),
             Self::Dd(dd) => Some(dd.size),
             Self::Sysbench(sysbench) => sysbench.room(),
             Self::Ioping(ioping) => Some(ioping.working_set.unwrap_or(Bytes(1 << 20))),
@@ -179,7 +180,7 @@ impl Workload {
         match self {
             Self::Io(_) | Self::Bonnie(_) | Self::Fio(_) | Self::Dd(_) => None,
             Self::Command(command) => command.timeout.map(|timeout| timeout.0),
-            Self::Dbench(dbench) => seconds(dbench.seconds),
+            Self::Dbench(dbench) => seconds(dbench.warm_up_seconds().saturating_add(dbench.seconds)),
             Self::Sysbench(sysbench) => seconds(sysbench.seconds),
             Self::Ioping(ioping) => ioping.asked_time(),
         }

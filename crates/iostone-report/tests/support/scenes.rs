@@ -114,6 +114,7 @@ pub(crate) fn judged(scene: &Scene, width: f64, headline: &str) -> RunRecord {
         evidence: Vec::new(),
         permanent: Vec::new(),
         noise: None,
+        audit: None,
         scope: "measured on 1 host".to_owned(),
     });
     run

@@ -141,6 +141,7 @@ pub(crate) fn run(scene: &Scene) -> RunRecord {
         finished: true,
         ended: Some("decided".to_owned()),
         defects: Vec::new(),
+        audit: None,
     }
 }
 

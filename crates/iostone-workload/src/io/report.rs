@@ -50,7 +50,7 @@ pub fn measurement(spec: &IoWorkload, outcome: &Outcome) -> Measurement {
         operations_per_100ms: outcome.series.ios.clone(),
         latency_histogram: midpoints(&latency),
         sync_latency_histogram: midpoints(&outcome.syncs.latency),
-        stderr_tail: None,
+        ..WorkloadReport::default()
     };
     Measurement { metrics, report, raw: Vec::new(), interrupted: outcome.interrupted }
 }

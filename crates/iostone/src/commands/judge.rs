@@ -1,11 +1,15 @@
 //! `iostone judge`: verdicts on figures from anywhere.
 
+mod audited;
 mod table;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use iostone_lab::conclude::headline;
+use iostone_lab::{is_import, read_import};
+use iostone_model::dataset::Dataset;
 use iostone_model::metric::{Direction, Unit};
 use iostone_model::verdict::{BlockCount, ConfigurationSummary, VERDICTS_SCHEMA, Verdicts};
 use iostone_report::clean;
@@ -15,6 +19,7 @@ use iostone_stats::median::summarize;
 use crate::cli::{Better, JudgeArguments};
 use crate::exit_code::ExitCode;
 use crate::printer::Printer;
+use crate::runs;
 use table::Table;
 
 pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result<ExitCode> {
@@ -22,7 +27,7 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
     if !(arguments.margin.0 > 0.0 && arguments.margin.0 < 1.0) {
         bail!("`--margin {}` cannot be used; the margin must be above 0% and below 100%", arguments.margin);
     }
-    let table = Table::read(arguments)?;
+    let (figures, dataset, unit) = read(arguments, printer)?;
     let rules = Rules {
         baseline: arguments.baseline.clone(),
         direction: match arguments.better {
@@ -36,7 +41,7 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
         resolution: arguments.resolution,
         adjust_order: true,
     };
-    let judgement = judge_figures(&table.figures, &rules)
+    let judgement = judge_figures(&figures, &rules)
         .map_err(|error| anyhow!("`{}`: {}", clean(&name), clean(&error.to_string())))?;
     let complete = judgement.comparisons.iter().map(|comparison| comparison.blocks).max().unwrap_or(0);
     let mut verdicts = Verdicts {
@@ -45,18 +50,19 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
         question: None,
         headline: String::new(),
         metric: arguments.metric.clone(),
-        unit: Unit::Plain,
+        unit,
         better: rules.direction,
         margin: rules.margin,
         confidence: rules.confidence,
         baseline: rules.baseline.clone(),
-        configurations: summaries(&table.figures, arguments),
+        configurations: summaries(&figures, arguments),
         comparisons: judgement.comparisons,
         blocks: BlockCount { complete, discarded: 0, maximum: arguments.budget },
         flags: judgement.flags,
         evidence: Vec::new(),
         permanent: Vec::new(),
         noise: None,
+        audit: Some(iostone_audit::audit(&dataset)),
         scope: "judged from a table; how it was measured is not known".to_owned(),
     };
     verdicts.headline = headline(&verdicts);
@@ -67,6 +73,32 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
         printer.data(&iostone_report::verdicts_text(&verdicts, style));
     }
     Ok(ExitCode::Success)
+}
+
+/// The figures, everything that is known of them, and their unit: of a table, or of an import.
+fn read(arguments: &JudgeArguments, printer: &mut Printer) -> Result<(Vec<Figure>, Dataset, Unit)> {
+    let standard_input = arguments.file == Path::new("-");
+    // A mistyped file is told as such rather than as a run that is not there.
+    let named = arguments.file.to_str().filter(|_| !standard_input && !arguments.file.is_file());
+    let import = named.map(|name| runs::find(&arguments.runs.runs, name, printer));
+    match import {
+        Some(Ok(path)) if is_import(&path) => {
+            let dataset = read_import(&path)?.dataset;
+            let figures = audited::figures(&dataset, arguments)?;
+            let unit = dataset.unit_of(&arguments.metric);
+            Ok((figures, dataset, unit))
+        }
+        Some(Ok(path)) => bail!(
+            "`{}` is a run of iostone's own, which has its verdicts: `iostone report {}`",
+            clean(&path.display().to_string()),
+            clean(&path.display().to_string())
+        ),
+        _ => {
+            let table = Table::read(arguments)?;
+            let dataset = audited::dataset(&table, arguments);
+            Ok((table.figures, dataset, Unit::Plain))
+        }
+    }
 }
 
 fn summaries(figures: &[Figure], arguments: &JudgeArguments) -> Vec<ConfigurationSummary> {

@@ -30,10 +30,11 @@ pub(crate) fn list(arguments: &ListArguments, printer: &mut Printer) -> Result<E
         } else {
             format!("  (unfinished: `iostone run --resume {directory}` goes on with it)")
         };
-        let plural = if run.trials == 1 { "trial" } else { "trials" };
+        let noun = if run.imported { "observation" } else { "trial" };
+        let plural = if run.trials == 1 { noun.to_owned() } else { format!("{noun}s") };
         writeln!(text, "{}  {} {plural}{state}", bold(&directory), run.trials)?;
         let mut lines: Vec<String> = ending(run).into_iter().collect();
-        if run.finished || lines.is_empty() || has_complete_block(parent, run) {
+        if run.finished || run.imported || lines.is_empty() || has_complete_block(parent, run) {
             lines.extend(run.headline.clone());
         }
         for line in lines {

@@ -1,9 +1,12 @@
 //! `iostone report`: shows what a run found.
 
 use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, Result};
-use iostone_lab::read_run;
+use iostone_lab::{is_import, read_import, read_run};
+use iostone_model::run::RunRecord;
+use iostone_report::TextStyle;
 
 use crate::cli::{ReportArguments, ReportFormat};
 use crate::exit_code::ExitCode;
@@ -11,20 +14,44 @@ use crate::printer::Printer;
 use crate::runs;
 
 pub(crate) fn report(arguments: &ReportArguments, printer: &mut Printer) -> Result<ExitCode> {
-    let record = read_run(&runs::find(&arguments.runs.runs, &arguments.run, printer)?)?;
-    let text = match arguments.format {
-        ReportFormat::Text => {
-            let mut style = printer.text_style();
-            // A file is read without a terminal.
-            style.colour &= arguments.output.is_none();
-            iostone_report::text(&record, style)
+    let path = runs::find(&arguments.runs.runs, &arguments.run, printer)?;
+    let mut style = printer.text_style();
+    // A file is read without a terminal.
+    style.colour &= arguments.output.is_none();
+    let text = if is_import(&path) {
+        import(&path, arguments.format, style)?
+    } else {
+        let record = audited(read_run(&path)?);
+        match arguments.format {
+            ReportFormat::Text => iostone_report::text(&record, style),
+            ReportFormat::Html => iostone_report::html(&record)?,
+            ReportFormat::Json => iostone_report::json(&record)?,
         }
-        ReportFormat::Html => iostone_report::html(&record)?,
-        ReportFormat::Json => iostone_report::json(&record)?,
     };
     match &arguments.output {
         Some(path) => fs::write(path, text).with_context(|| format!("writing `{}`", path.display()))?,
         None => printer.data(&text),
     }
     Ok(ExitCode::Success)
+}
+
+/// A run with what an audit of its figures finds.
+pub(crate) fn audited(mut record: RunRecord) -> RunRecord {
+    record.audit = Some(iostone_audit::audit(&iostone_audit::dataset_of_run(&record)));
+    record
+}
+
+/// Figures that were measured elsewhere.
+fn import(path: &Path, format: ReportFormat, style: TextStyle) -> Result<String> {
+    let record = read_import(path)?;
+    let audit = iostone_audit::audit(&record.dataset);
+    Ok(match format {
+        ReportFormat::Text => iostone_report::dataset_text(&record.dataset, &audit, style),
+        ReportFormat::Html => iostone_report::dataset_html(&record.dataset, &audit)?,
+        ReportFormat::Json => {
+            let document =
+                serde_json::json!({ "schema": "iostone/import-report/1", "import": record, "audit": audit });
+            format!("{}\n", serde_json::to_string_pretty(&document)?)
+        }
+    })
 }

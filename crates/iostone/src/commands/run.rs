@@ -12,6 +12,7 @@ use iostone_model::run::Plan;
 use iostone_stack::{CleanupReport, JournalOutcome};
 
 use crate::cli::RunArguments;
+use crate::commands::report::audited;
 use crate::exit_code::{ExitCode, FileErrors, Resumable};
 use crate::printer::Printer;
 use crate::progress::RunProgress;
@@ -150,7 +151,7 @@ fn conduct(
         let mut progress = RunProgress::new(printer, &plan.experiment, plan.unit);
         Conductor::new(plan, directory, machine, &mut progress, stop)?.run()
     };
-    let record = directory.record()?;
+    let record = audited(directory.record()?);
     let report = directory.write_report("report.html", &iostone_report::html(&record)?)?;
     let verdicts = match ended {
         Ok((_, verdicts)) => verdicts,

@@ -1,11 +1,12 @@
 //! `iostone show`: one run trial by trial, or one trial in full.
 
 use std::fmt::Write;
+use std::path::Path;
 
 use anyhow::{Result, bail};
-use iostone_lab::read_run;
+use iostone_lab::{is_import, read_import, read_run};
 use iostone_model::metric;
-use iostone_model::run::RunRecord;
+use iostone_model::run::{ImportRecord, RunRecord};
 use iostone_model::trial::TrialRecord;
 use iostone_model::units::Bytes;
 use iostone_model::warm_up::SteadyState;
@@ -17,7 +18,11 @@ use crate::printer::{Printer, bold};
 use crate::runs;
 
 pub(crate) fn show(arguments: &ShowArguments, printer: &mut Printer) -> Result<ExitCode> {
-    let run = read_run(&runs::find(&arguments.runs.runs, &arguments.run, printer)?)?;
+    let path = runs::find(&arguments.runs.runs, &arguments.run, printer)?;
+    if is_import(&path) {
+        return show_import(&path, arguments, printer);
+    }
+    let run = read_run(&path)?;
     match arguments.trial {
         Some(number) => {
             let Some(trial) = run.trials.iter().find(|trial| trial.number == number) else {
@@ -33,6 +38,42 @@ pub(crate) fn show(arguments: &ShowArguments, printer: &mut Printer) -> Result<E
         None => printer.data(&all_trials(&run)?),
     }
     Ok(ExitCode::Success)
+}
+
+/// Every observation of an import, or one of them in full.
+fn show_import(path: &Path, arguments: &ShowArguments, printer: &mut Printer) -> Result<ExitCode> {
+    let record = read_import(path)?;
+    let observations = &record.dataset.observations;
+    match arguments.trial {
+        Some(number) => {
+            let place = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+            let Some(observation) = place.and_then(|place| observations.get(place)) else {
+                bail!("`{}` has no observation {number}; it has {}", path.display(), observations.len());
+            };
+            printer.data(&format!("{}\n", serde_json::to_string_pretty(observation)?));
+        }
+        None if arguments.json => printer.data(&format!("{}\n", serde_json::to_string_pretty(&record)?)),
+        None => printer.data(&all_observations(&record)?),
+    }
+    Ok(ExitCode::Success)
+}
+
+fn all_observations(record: &ImportRecord) -> Result<String, std::fmt::Error> {
+    let mut text = String::new();
+    writeln!(text, "{}\nimported {}\n", bold(&clean(&record.dataset.name)), clean(&record.created_at))?;
+    for (number, observation) in record.dataset.observations.iter().enumerate() {
+        let labels: Vec<String> =
+            observation.labels.iter().map(|(label, value)| format!("{label}={value}")).collect();
+        let run = observation.run.as_ref().map(|run| format!(", run {run}")).unwrap_or_default();
+        let place = format!("{:>4}  {}: {}{run}", number + 1, observation.place(), labels.join(", "));
+        writeln!(text, "{}", clean(&place))?;
+        let figures = observation.figures.iter().filter(|(name, _)| !name.contains('.'));
+        let figures: Vec<String> = figures
+            .map(|(name, figure)| format!("{name} {}", record.dataset.unit_of(name).format(figure.value)))
+            .collect();
+        writeln!(text, "      {}", clean(&figures.join(", ")))?;
+    }
+    Ok(text)
 }
 
 fn all_trials(run: &RunRecord) -> Result<String, std::fmt::Error> {

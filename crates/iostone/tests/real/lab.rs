@@ -21,6 +21,20 @@ macro_rules! needs_root {
 }
 pub(crate) use needs_root;
 
+/// Skips a test by name where a foreign program is not installed.
+macro_rules! needs_tool {
+    ($program:literal) => {
+        if !["/usr/sbin", "/usr/bin", "/usr/local/sbin", "/usr/local/bin", "/sbin", "/bin"]
+            .iter()
+            .any(|folder| std::path::Path::new(folder).join($program).is_file())
+        {
+            eprintln!("skipped: needs {}", $program);
+            return;
+        }
+    };
+}
+pub(crate) use needs_tool;
+
 impl Lab {
     pub(crate) fn new() -> Self {
         Self { directory: tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap() }

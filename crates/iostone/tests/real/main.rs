@@ -4,7 +4,9 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop, and say where")]
 
 mod barrier;
+mod bonnie;
 mod crash;
+mod dbench;
 mod guard;
 mod io;
 mod lab;

@@ -60,17 +60,56 @@ pub struct BonnieWorkload {
     pub seed: Option<u32>,
 }
 
+/// Files in a unit of `files`.
+const FILES_OF_A_UNIT: u64 = 1024;
+/// Units of small files when nothing is said, as bonnie++ has it.
+const DEFAULT_UNITS: u32 = 16;
+/// The smallest file that bonnie++ takes for a machine of whatever memory.
+const SMALLEST_DEFAULT_MIB: u64 = 300;
+
 impl BonnieWorkload {
+    /// The size of its file on a machine of that memory: the one that is asked for, or bonnie++'s own choice: twice the
+    /// memory that it is told of, at least 300 MiB, rounded up to whole GiB where more than 512 MiB are over
+    /// (bonnie++.cpp).
+    pub fn file_size(&self, memory: Bytes) -> Bytes {
+        if let Some(size) = self.size {
+            return size;
+        }
+        let memory_mib = self.memory.filter(|memory| memory.0 > 0).unwrap_or(memory).0 >> 20;
+        let mut size_mib = memory_mib.saturating_mul(2).max(SMALLEST_DEFAULT_MIB);
+        if size_mib % 1024 > 512 {
+            size_mib = size_mib.next_multiple_of(1024);
+        }
+        Bytes(size_mib << 20)
+    }
+
+    /// The room that the small files take at most, without what the filesystem needs for each.
+    pub fn small_files_room(&self) -> Bytes {
+        let count = u64::from(self.files.unwrap_or(DEFAULT_UNITS)).saturating_mul(FILES_OF_A_UNIT);
+        Bytes(count.saturating_mul(self.file_max.unwrap_or_default().0))
+    }
+
+    /// The room that it takes at most, where its size does not hang on the machine's memory: the file is gone before
+    /// the small ones are made.
+    pub fn room(&self) -> Option<Bytes> {
+        self.size.map(|size| size.max(self.small_files_room()))
+    }
+
     /// In a line for people.
     pub fn summary(&self) -> String {
         let size = match self.size {
             Some(Bytes(0)) => "no file".to_owned(),
             Some(size) => format!("a file of {size}"),
-            None => "a file of twice the memory".to_owned(),
+            None => match self.memory {
+                Some(memory) => format!("a file of twice {memory}"),
+                None => "a file of twice the memory".to_owned(),
+            },
         };
         let files = match self.files {
             Some(0) => "no small files".to_owned(),
-            files => format!("{} small files", files.unwrap_or(16) * 1024),
+            files => {
+                format!("{} small files", u64::from(files.unwrap_or(DEFAULT_UNITS)) * FILES_OF_A_UNIT)
+            }
         };
         let set = |set: bool, word: &str| set.then(|| word.to_owned());
         sentence([

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{is_false, one, sentence};
-use crate::units::ByteRate;
+use crate::units::{ByteRate, Bytes};
 
 /// dbench 4 or 5: clients that replay a file of recorded operations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -56,7 +56,22 @@ fn sixty() -> u32 {
     60
 }
 
+/// The files of one client of dbench's own loadfile: 22 MB were in use at a time, what is being deleted comes on top.
+const FILES_OF_A_CLIENT_BYTES: u64 = 25 << 20;
+
 impl DbenchWorkload {
+    /// Seconds of load before figures are taken: a fifth of the time limit where nothing else is asked for
+    /// (`options.warmup = options.timelimit / 5` in dbench's source).
+    pub fn warm_up_seconds(&self) -> u32 {
+        self.warm_up.unwrap_or(self.seconds / 5)
+    }
+
+    /// The room that the files of its own loadfile take; another one's is not known.
+    pub fn room(&self) -> Option<Bytes> {
+        let own = self.loadfile.is_none();
+        own.then(|| Bytes(u64::from(self.clients).saturating_mul(FILES_OF_A_CLIENT_BYTES)))
+    }
+
     /// In a line for people.
     pub fn summary(&self) -> String {
         let plural = if self.clients == 1 { "" } else { "s" };

@@ -19,6 +19,8 @@ const LARGEST_FILE_BYTES: u64 = 256 << 20;
 /// The figures of a CSV file.
 pub(super) struct Table {
     pub(super) figures: Vec<Figure>,
+    /// The table as it stands in the file.
+    pub(super) bytes: Vec<u8>,
 }
 
 impl Table {
@@ -26,7 +28,7 @@ impl Table {
         let file = clean(&arguments.file.display().to_string());
         let bytes = read_bytes(&arguments.file, &file)?;
         // Spreadsheets put a byte order mark before the first column's name.
-        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
+        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes.as_slice());
         let mut csv = csv::ReaderBuilder::new().trim(csv::Trim::All).comment(Some(b'#')).from_reader(text);
         let header = csv.headers().map_err(|error| unreadable(&file, error))?.clone();
         if header.is_empty() {
@@ -117,7 +119,7 @@ impl Table {
             });
         }
         blocks.settle(&mut figures);
-        Ok(Self { figures })
+        Ok(Self { figures, bytes })
     }
 }
 

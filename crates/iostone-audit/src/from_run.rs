@@ -1,0 +1,150 @@
+//! Makes a dataset of a run's counted trials, so that iostone's own figures are audited by the rules for anybody's.
+
+mod circumstances;
+mod load;
+
+use std::collections::BTreeMap;
+
+use iostone_model::dataset::{Dataset, Ending, Facts, MetricNote, Observation, Order, SourceFile};
+use iostone_model::experiment::Configuration;
+use iostone_model::metric;
+use iostone_model::run::{Plan, RunRecord};
+use iostone_model::sample::DiskCounters;
+use iostone_model::trial::{SignalSummary, TrialRecord, WorkloadReport};
+
+/// What a full disk is called by strerror(3) and by every tool that repeats it.
+const DISK_FULL: &str = "No space left on device";
+
+/// The counted trials of a run: those that passed every gate, in blocks that are counted. A trial's file is its
+/// `trials/NNNNNN/trial.json`, of which only the name is known here.
+pub fn dataset_of_run(run: &RunRecord) -> Dataset {
+    let plan = &run.plan;
+    let mut dataset = Dataset::new(run.directory.clone());
+    dataset.factors = plan.experiment.factors.iter().map(|factor| factor.name.clone()).collect();
+    // Blocks are always run in a random order of their own.
+    dataset.order = Order::RandomisedBlocks;
+    let counted: Vec<&TrialRecord> = run.trials.iter().filter(|trial| counts(run, trial)).collect();
+    let moments = moments(&counted);
+    for (trial, moment) in counted.iter().zip(moments) {
+        let observation = observation(run, trial, moment);
+        dataset.files.push(SourceFile {
+            name: observation.file.clone(),
+            tool: "iostone".to_owned(),
+            ..SourceFile::default()
+        });
+        dataset.observations.push(observation);
+    }
+    for name in counted.iter().flat_map(|trial| trial.metrics.keys()) {
+        if !dataset.metrics.contains_key(name) {
+            dataset.metrics.insert(name.clone(), note(plan, name));
+        }
+    }
+    dataset
+}
+
+fn counts(run: &RunRecord, trial: &TrialRecord) -> bool {
+    trial.valid && run.blocks.iter().any(|block| block.counted && block.number == trial.block)
+}
+
+/// When each trial began, seconds since 1970; its number where some time cannot be read, so that all are of one kind.
+fn moments(trials: &[&TrialRecord]) -> Vec<f64> {
+    let read = |trial: &&TrialRecord| {
+        let moment: jiff::Timestamp = trial.started_at.parse().ok()?;
+        Some(moment.as_second() as f64 + f64::from(moment.subsec_nanosecond()) / 1e9)
+    };
+    let moments: Option<Vec<f64>> = trials.iter().map(read).collect();
+    moments.unwrap_or_else(|| trials.iter().map(|trial| f64::from(trial.number)).collect())
+}
+
+/// What a figure of the run is: as its workload declares it, else as the name means anywhere.
+fn note(plan: &Plan, name: &str) -> MetricNote {
+    let title = metric::find(name).map_or(name, |known| known.title).to_owned();
+    let declared = plan.experiment.configurations.iter().find_map(|one| one.workload.metric(name));
+    match declared {
+        Some(declared) => MetricNote { unit: declared.unit, better: Some(declared.direction), title },
+        None => match metric::find(name) {
+            Some(known) => MetricNote { unit: known.unit, better: Some(known.direction), title },
+            None => MetricNote { unit: metric::Unit::Plain, better: None, title },
+        },
+    }
+}
+
+fn observation(run: &RunRecord, trial: &TrialRecord, moment: f64) -> Observation {
+    let configuration = configuration(&run.plan, &trial.configuration);
+    let mut labels = circumstances::labels(&run.environment);
+    match configuration {
+        // A factor called as a circumstance is, is that circumstance.
+        Some(configuration) => labels.extend(configuration.levels.clone()),
+        None => labels.extend([("configuration".to_owned(), trial.configuration.clone())]),
+    }
+    Observation {
+        table: String::new(),
+        file: format!("{}/trials/{:06}/trial.json", run.directory, trial.number),
+        line: None,
+        tool: trial.workload.kind.clone(),
+        labels,
+        run: Some(trial.number.to_string()),
+        block: Some(u64::from(trial.block)),
+        order: Some(moment),
+        figures: trial.metrics.iter().map(|(name, value)| (name.clone(), (*value).into())).collect(),
+        series: BTreeMap::new(),
+        facts: facts(run, configuration, trial),
+    }
+}
+
+fn configuration<'a>(plan: &'a Plan, name: &str) -> Option<&'a Configuration> {
+    plan.experiment.configurations.iter().find(|configuration| configuration.name == name)
+}
+
+fn facts(run: &RunRecord, configuration: Option<&Configuration>, trial: &TrialRecord) -> Facts {
+    let environment = &run.environment;
+    let report = &trial.workload;
+    let served = stack_device(&trial.signals);
+    let known = Facts {
+        claimed_read_bytes: claimed(report, report.claimed_read_bytes),
+        claimed_written_bytes: claimed(report, report.claimed_written_bytes),
+        served_read_bytes: served.map(|counters| counters.read_bytes),
+        served_written_bytes: served.map(|counters| counters.written_bytes),
+        memory_bytes: circumstances::memory(environment),
+        // Without a sample nothing was seen, which is not the same as nothing having been stolen.
+        steal: (trial.signals.samples > 0).then_some(trial.signals.steal),
+        throttled: trial.signals.throttled,
+        cpu_quota: circumstances::cpu_quota(environment),
+        cpus: (environment.cpu.logical > 0).then(|| f64::from(environment.cpu.logical)),
+        cpus_used: cpus_used(&trial.metrics),
+        ending: Some(ending(report)),
+        ..Facts::default()
+    };
+    match configuration {
+        Some(configuration) => load::facts(configuration, environment, known),
+        None => known,
+    }
+}
+
+/// A workload that cannot tell reports nothing read and nothing written.
+fn claimed(report: &WorkloadReport, bytes: u64) -> Option<u64> {
+    (report.claimed_read_bytes > 0 || report.claimed_written_bytes > 0).then_some(bytes)
+}
+
+/// What the topmost device of the stack served: the one that the workload's bytes must pass.
+fn stack_device(signals: &SignalSummary) -> Option<&DiskCounters> {
+    let devices = &signals.devices;
+    devices.iter().find(|device| device.role == "stack").or(devices.first()).map(|device| &device.served)
+}
+
+/// CPU time over elapsed time, getrusage(2).
+fn cpus_used(metrics: &BTreeMap<String, f64>) -> Option<f64> {
+    let elapsed = metrics.get("wall_time").filter(|elapsed| **elapsed > 0.0)?;
+    Some((metrics.get("user_time")? + metrics.get("system_time")?) / elapsed)
+}
+
+fn ending(report: &WorkloadReport) -> Ending {
+    match &report.error {
+        None => Ending::Completed,
+        Some(error) if error.contains(DISK_FULL) => Ending::DiskFull,
+        Some(error) => Ending::Failed(error.clone()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,223 @@
+//! Tests of datasets made of runs, and of what the rules say of healthy and of unhealthy ones.
+
+use iostone_model::audit::{AuditReport, Severity};
+use iostone_model::environment::Environment;
+use iostone_model::experiment::{self, ReadWrite, Workload};
+use iostone_model::metric::{Direction, Unit};
+use iostone_model::run::{BlockRecord, PLAN_SCHEMA};
+use iostone_model::trial::{DeviceActivity, TRIAL_SCHEMA};
+
+use super::*;
+use crate::audit;
+
+/// A run of the experiment on write barriers with eight blocks, of which one does not count.
+fn run() -> RunRecord {
+    let text = include_str!("../../../../experiments/barrier.toml");
+    let experiment = experiment::read(text, &[]).unwrap();
+    let mut environment = Environment {
+        host: "bench-07".to_owned(),
+        iostone_version: "0.1.0".to_owned(),
+        ..Environment::default()
+    };
+    environment.memory.total_bytes = 16 << 30;
+    environment.cpu.logical = 4;
+    environment.kernel.release = "6.12.9-amd64".to_owned();
+    let mut run = RunRecord {
+        directory: "20261121T194007-ext4-barrier-k3v9q2ha".to_owned(),
+        plan: Plan {
+            schema: PLAN_SCHEMA.to_owned(),
+            run_id: "k3v9q2ha".to_owned(),
+            created_at: "2026-11-21T19:40:07Z".to_owned(),
+            iostone_version: "0.1.0".to_owned(),
+            experiment,
+            unit: Unit::PerSecond,
+            better: Direction::Higher,
+            seed: 7,
+            quick: false,
+            identical_levels: false,
+            overrides: Vec::new(),
+        },
+        experiment_text: text.to_owned(),
+        environment,
+        trials: Vec::new(),
+        pilots: Vec::new(),
+        declared_ramp: None,
+        blocks: Vec::new(),
+        verdicts: None,
+        finished: true,
+        ended: Some("decided".to_owned()),
+        defects: Vec::new(),
+        audit: None,
+    };
+    for block in 0..8u32 {
+        let order = if block % 3 == 1 { ["off", "on"] } else { ["on", "off"] };
+        for (position, name) in (0u32..).zip(order) {
+            let number = block * 2 + position + 1;
+            run.trials.push(trial(number, block, name));
+        }
+        let counted = block != 3;
+        let order = order.map(str::to_owned).to_vec();
+        run.blocks.push(BlockRecord {
+            number: block,
+            order,
+            counted,
+            reason: (!counted).then(|| "steal".to_owned()),
+        });
+    }
+    run
+}
+
+fn trial(number: u32, block: u32, name: &str) -> TrialRecord {
+    // Not rounded, and no two alike.
+    let noise = 1.0 + 0.02 * (f64::from(number) * 12.9898).sin();
+    let iops = if name == "on" { 1449.3 } else { 1502.7 } * noise;
+    let written = 4096 * u64::from(number + 14_000);
+    let served =
+        DiskCounters { written_bytes: written + written / 50, flushes: 9_000, ..DiskCounters::default() };
+    TrialRecord {
+        schema: TRIAL_SCHEMA.to_owned(),
+        number,
+        block,
+        position: (number + 1) % 2,
+        configuration: name.to_owned(),
+        session: 0,
+        started_at: format!("2026-11-21T19:{:02}:07.25Z", 40 + number),
+        total_seconds: 14.2,
+        metrics: [("iops", iops), ("throughput", iops * 4096.0), ("latency_mean", 1.0 / iops)]
+            .map(|(name, value)| (name.to_owned(), value))
+            .into(),
+        ramp_seconds: 1.0,
+        steady_state: None,
+        workload: WorkloadReport {
+            kind: "io".to_owned(),
+            measured_seconds: 10.0,
+            claimed_written_bytes: written,
+            ..WorkloadReport::default()
+        },
+        checks: Vec::new(),
+        notes: Vec::new(),
+        signals: SignalSummary {
+            seconds: 10.0,
+            samples: 100,
+            steal: 0.004,
+            devices: vec![
+                DeviceActivity {
+                    name: "nvme0n1".to_owned(),
+                    role: "below".to_owned(),
+                    ..DeviceActivity::default()
+                },
+                DeviceActivity {
+                    name: "loop0".to_owned(),
+                    role: "stack".to_owned(),
+                    served,
+                    flushes_counted: true,
+                },
+            ],
+            ..SignalSummary::default()
+        },
+        gates: Vec::new(),
+        valid: true,
+    }
+}
+
+/// The workload of every configuration, changed.
+fn with_io(mut run: RunRecord, change: impl Fn(&mut experiment::IoWorkload)) -> RunRecord {
+    for configuration in &mut run.plan.experiment.configurations {
+        let Workload::Io(io) = &mut configuration.workload else { panic!("an io workload") };
+        change(io);
+    }
+    run
+}
+
+fn doubts(report: &AuditReport) -> Vec<(&str, Severity)> {
+    let grave = report.findings.iter().filter(|finding| finding.severity > Severity::Note);
+    grave.map(|finding| (finding.rule.as_str(), finding.severity)).collect()
+}
+
+#[test]
+fn only_counted_trials_are_observations() {
+    let mut run = run();
+    run.trials[0].valid = false;
+    let dataset = dataset_of_run(&run);
+    assert_eq!(dataset.observations.len(), 13);
+    assert_eq!(dataset.files.len(), 13);
+    assert!(dataset.observations.iter().all(|observation| observation.block != Some(3)));
+}
+
+#[test]
+fn an_observation_carries_what_the_run_knows() {
+    let dataset = dataset_of_run(&run());
+    assert_eq!(
+        (dataset.order, dataset.factors.as_slice()),
+        (Order::RandomisedBlocks, ["barrier".to_owned()].as_slice())
+    );
+    let first = &dataset.observations[0];
+    assert_eq!(first.file, "20261121T194007-ext4-barrier-k3v9q2ha/trials/000001/trial.json");
+    assert_eq!(first.labels["barrier"], "on");
+    assert_eq!(first.labels["kernel"], "6.12.9-amd64");
+    assert_eq!((first.block, first.run.as_deref()), (Some(0), Some("1")));
+    let later = dataset.observations[1].order.unwrap() - first.order.unwrap();
+    assert!((later - 60.0).abs() < 1e-6);
+    let facts = &first.facts;
+    assert_eq!((facts.claimed_read_bytes, facts.claimed_written_bytes), (Some(0), Some(4096 * 14_001)));
+    assert_eq!(facts.served_written_bytes, Some(4096 * 14_001 * 51 / 50));
+    assert_eq!((facts.working_set_bytes, facts.volume_bytes), (Some(256 << 20), Some(1 << 30)));
+    assert_eq!((facts.memory_bytes, facts.cpus), (Some(16 << 30), Some(4.0)));
+    assert_eq!((facts.direct, facts.flushed), (Some(false), Some(true)));
+    assert_eq!(facts.ending, Some(Ending::Completed));
+    assert_eq!(dataset.metrics["iops"].unit, Unit::PerSecond);
+    let works: Vec<_> = dataset.observations.iter().map(|observation| &observation.facts.work).collect();
+    assert!(works.iter().all(|work| work.is_some() && *work == works[0]));
+}
+
+#[test]
+fn times_that_cannot_be_read_leave_the_order_of_numbers() {
+    let mut run = run();
+    run.trials[2].started_at = "yesterday".to_owned();
+    let orders: Vec<_> = dataset_of_run(&run).observations.iter().map(|one| one.order.unwrap()).collect();
+    assert_eq!(orders[..3], [1.0, 2.0, 3.0]);
+}
+
+#[test]
+fn a_healthy_run_raises_no_doubt() {
+    let report = audit(&dataset_of_run(&run()));
+    assert_eq!(doubts(&report), [], "{:#?}", report.findings);
+}
+
+#[test]
+fn bytes_that_the_device_never_served_are_told_of_a_run_too() {
+    let mut run = with_io(run(), |io| io.rw = ReadWrite::Randread);
+    for trial in &mut run.trials {
+        trial.workload.claimed_read_bytes = std::mem::take(&mut trial.workload.claimed_written_bytes);
+    }
+    let report = audit(&dataset_of_run(&run));
+    let doubts = doubts(&report);
+    assert!(doubts.contains(&("page-cache", Severity::Serious)), "{doubts:?}");
+    assert!(doubts.contains(&("small-file", Severity::Serious)), "{doubts:?}");
+}
+
+#[test]
+fn writes_left_in_memory_and_data_that_compresses_are_told_too() {
+    let run = with_io(run(), |io| {
+        io.fdatasync = 0;
+        io.buffer_compress_percentage = Some(90);
+    });
+    let mut run = run;
+    for trial in &mut run.trials {
+        trial.signals.devices.clear();
+    }
+    let report = audit(&dataset_of_run(&run));
+    let doubts = doubts(&report);
+    assert!(doubts.contains(&("not-flushed", Severity::Serious)), "{doubts:?}");
+    assert!(doubts.contains(&("zero-data", Severity::Warning)), "{doubts:?}");
+}
+
+#[test]
+fn a_full_disk_is_an_ending_of_its_own() {
+    let mut report = WorkloadReport::default();
+    assert_eq!(ending(&report), Ending::Completed);
+    report.error = Some("write at 4 GiB: No space left on device (os error 28)".to_owned());
+    assert_eq!(ending(&report), Ending::DiskFull);
+    report.error = Some("it was killed".to_owned());
+    assert_eq!(ending(&report), Ending::Failed("it was killed".to_owned()));
+}

@@ -1,0 +1,182 @@
+//! Sorts observations into tables, and those of a table into conditions: what was repeated, and what is compared.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use iostone_model::dataset::{CIRCUMSTANCES, Dataset, Observation};
+
+/// The observations of one table of one tool; only these are held against each other.
+pub(super) struct Table<'a> {
+    /// Its name; empty where the dataset has but one.
+    pub(super) name: &'a str,
+    /// Its observations, as places in the dataset, in the order of the source.
+    pub(super) members: Vec<usize>,
+    /// Its conditions in the order of first appearance.
+    pub(super) conditions: Vec<Condition>,
+    /// Whether a factor has two levels or more in it: something is compared.
+    pub(super) compares: bool,
+}
+
+/// The observations that were made under the same labels.
+pub(super) struct Condition {
+    /// Its levels, as `barrier=1, disks=2`; what tells it from the others where it has no levels.
+    pub(super) name: String,
+    /// Its observations, as places in the dataset.
+    pub(super) members: Vec<usize>,
+}
+
+/// The observation at that place; none only where a place is not of this dataset.
+pub(super) fn at(dataset: &Dataset, place: usize) -> Option<&Observation> {
+    dataset.observations.get(place)
+}
+
+/// Every table of a dataset.
+pub(super) fn tables(dataset: &Dataset) -> Vec<Table<'_>> {
+    let mut groups: Vec<((&str, &str), Vec<usize>)> = Vec::new();
+    let mut known: HashMap<(&str, &str), usize> = HashMap::new();
+    for (place, observation) in dataset.observations.iter().enumerate() {
+        let key = (observation.table.as_str(), observation.tool.as_str());
+        let group = *known.entry(key).or_insert_with(|| {
+            groups.push((key, Vec::new()));
+            groups.len() - 1
+        });
+        if let Some((_, members)) = groups.get_mut(group) {
+            members.push(place);
+        }
+    }
+    groups.into_iter().map(|((name, _), members)| table(dataset, name, members)).collect()
+}
+
+fn table<'a>(dataset: &'a Dataset, name: &'a str, members: Vec<usize>) -> Table<'a> {
+    let compares = dataset.factors.iter().any(|factor| levels(dataset, &members, factor).len() > 1);
+    let telling = telling_labels(dataset, &members);
+    let works: BTreeSet<&str> =
+        members.iter().filter_map(|place| at(dataset, *place)?.facts.work.as_deref()).collect();
+    // Work that is never the same twice carries a name or a path of the run and tells nothing.
+    let work_tells = works.len() > 1 && !(compares && works.len() == members.len());
+    let mut keys: HashMap<Vec<&str>, usize> = HashMap::new();
+    let mut conditions: Vec<Condition> = Vec::new();
+    for place in &members {
+        let Some(observation) = at(dataset, *place) else { continue };
+        let mut key: Vec<&str> = telling.iter().map(|label| level(observation, label)).collect();
+        if work_tells {
+            key.push(observation.facts.work.as_deref().unwrap_or_default());
+        }
+        let condition = *keys.entry(key).or_insert_with(|| {
+            conditions
+                .push(Condition { name: describe(dataset, observation, &telling), members: Vec::new() });
+            conditions.len() - 1
+        });
+        if let Some(condition) = conditions.get_mut(condition) {
+            condition.members.push(*place);
+        }
+    }
+    Table { name, members, conditions, compares }
+}
+
+/// The labels that tell conditions apart: the factors, and whatever else varies and is no circumstance.
+///
+/// A label that is different in every single row of a comparison names the row, not a condition.
+fn telling_labels<'a>(dataset: &'a Dataset, members: &[usize]) -> Vec<&'a str> {
+    let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for observation in members.iter().filter_map(|place| at(dataset, *place)) {
+        for (label, value) in &observation.labels {
+            values.entry(label).or_default().insert(value);
+        }
+    }
+    let compares =
+        dataset.factors.iter().any(|factor| values.get(factor.as_str()).is_some_and(|of| of.len() > 1));
+    let is_factor = |label: &str| dataset.factors.iter().any(|factor| factor == label);
+    let tells = |label: &str, count: usize| {
+        is_factor(label)
+            || (count > 1 && !CIRCUMSTANCES.contains(&label) && !(compares && count == members.len()))
+    };
+    values.iter().filter(|(label, of)| tells(label, of.len())).map(|(label, _)| *label).collect()
+}
+
+fn describe(dataset: &Dataset, observation: &Observation, telling: &[&str]) -> String {
+    let factors = observation.condition(&dataset.factors);
+    let is_factor = |label: &str| dataset.factors.iter().any(|factor| factor == label);
+    let others = telling.iter().filter(|label| !is_factor(label));
+    let others = others.filter_map(|label| Some(format!("{label}={}", observation.labels.get(*label)?)));
+    std::iter::once(factors).filter(|text| !text.is_empty()).chain(others).collect::<Vec<_>>().join(", ")
+}
+
+/// The value of a label there; empty where it has none.
+pub(super) fn level<'a>(observation: &'a Observation, label: &str) -> &'a str {
+    observation.labels.get(label).map_or("", String::as_str)
+}
+
+/// The different values of a label among those observations.
+pub(super) fn levels<'a>(dataset: &'a Dataset, members: &[usize], label: &str) -> BTreeSet<&'a str> {
+    members.iter().filter_map(|place| at(dataset, *place)?.labels.get(label)).map(String::as_str).collect()
+}
+
+/// How many executions stand behind an observation; none where it is an average of an unknown number.
+pub(super) fn executions(observation: &Observation) -> Option<u32> {
+    observation.facts.averaged.map_or(Some(1), |averaged| averaged.executions)
+}
+
+/// The values of a figure among those observations, with their places.
+pub(super) fn values(dataset: &Dataset, members: &[usize], metric: &str) -> Vec<(usize, f64)> {
+    let value = |place: &usize| Some((*place, at(dataset, *place)?.value(metric)?));
+    members.iter().filter_map(value).filter(|(_, value)| value.is_finite()).collect()
+}
+
+/// The names of the figures that those observations have, those that a comparison usually rests on first.
+///
+/// Rates and whole times come before latencies, latencies before shares and sizes.
+pub(super) fn metrics<'a>(dataset: &'a Dataset, members: &[usize]) -> Vec<&'a str> {
+    let names: BTreeSet<&str> = members
+        .iter()
+        .filter_map(|place| at(dataset, *place))
+        .flat_map(|observation| observation.figures.keys().map(String::as_str))
+        .collect();
+    let mut names: Vec<&str> = names.into_iter().collect();
+    names.sort_by_key(|name| prominence(dataset, name));
+    names
+}
+
+/// How far from the centre of attention a figure is; 0 for what comparisons usually rest on.
+pub(super) fn prominence(dataset: &Dataset, metric: &str) -> u8 {
+    use iostone_model::metric::Unit;
+    match dataset.unit_of(metric) {
+        _ if metric.contains("latency") => 1,
+        // Of CPU time only the whole counts; its parts are booked, not measured.
+        Unit::Seconds if metric.starts_with("user") || metric.starts_with("sys") => 1,
+        Unit::BytesPerSecond | Unit::PerSecond | Unit::Seconds | Unit::Plain => 0,
+        Unit::Share | Unit::Bytes => 2,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rule::design::examples::{observation, two_conditions};
+
+    #[test]
+    fn conditions_are_levels_of_factors_and_whatever_else_tells_work_apart() {
+        let mut dataset = two_conditions(&[1.0, 2.0, 3.0], &[4.0, 5.0, 6.0]);
+        let found = tables(&dataset);
+        assert_eq!(found.len(), 1);
+        let names: Vec<&str> = found[0].conditions.iter().map(|condition| condition.name.as_str()).collect();
+        assert_eq!(names, ["barrier=1", "barrier=0"]);
+        assert!(found[0].compares);
+        for (index, observation) in dataset.observations.iter_mut().enumerate() {
+            observation.labels.insert("rw".to_owned(), ["read", "write"][index % 2].to_owned());
+            observation.labels.insert("host".to_owned(), format!("h{}", index % 2));
+            observation.labels.insert("stamp".to_owned(), index.to_string());
+        }
+        let found = tables(&dataset);
+        assert_eq!(found[0].conditions.len(), 4);
+        assert_eq!(found[0].conditions[0].name, "barrier=1, rw=read");
+    }
+
+    #[test]
+    fn tables_and_tools_are_kept_apart() {
+        let mut dataset = two_conditions(&[1.0], &[2.0]);
+        let mut other = observation(&[("barrier", "1")], &[("throughput", 3.0)]);
+        other.table = "second".to_owned();
+        dataset.observations.push(other);
+        assert_eq!(tables(&dataset).iter().map(|table| table.name).collect::<Vec<_>>(), ["", "second"]);
+    }
+}

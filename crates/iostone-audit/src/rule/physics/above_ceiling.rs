@@ -1,0 +1,212 @@
+//! Finds figures above what a known limit lets through: memory answered in the device's place.
+
+use std::collections::BTreeMap;
+
+use iostone_model::audit::{Finding, Severity};
+use iostone_model::dataset::Dataset;
+use iostone_model::metric::Unit;
+use iostone_model::units::Bytes;
+
+use super::case::{Case, of_all, outcome, size, times, title, told, whole_percent};
+use super::limits::{Bounded, bounded, named};
+use super::traffic::{self, DIRTY_SHARE, Traffic};
+use crate::Outcome;
+use crate::rule::Rule;
+
+/// A limit is published in round numbers, and bursts a little beyond it; more than this is not the limit any more.
+pub(super) const ALLOWANCE: f64 = 1.02;
+
+/// Throughput above a known ceiling.
+pub(super) struct AboveCeiling;
+
+impl Rule for AboveCeiling {
+    fn name(&self) -> &'static str {
+        "above-ceiling"
+    }
+
+    fn looks_for(&self) -> &'static str {
+        "figures more than 2 % above the lowest known limit of the device, the link or the machine"
+    }
+
+    fn look(&self, dataset: &Dataset) -> Outcome {
+        let all = bounded(dataset);
+        let mut by_ceiling: BTreeMap<usize, Vec<Bounded<'_>>> = BTreeMap::new();
+        for figure in all.iter().copied() {
+            by_ceiling.entry(figure.which).or_default().push(figure);
+        }
+        let findings = by_ceiling.values().flat_map(|figures| self.judge(dataset, figures)).collect();
+        outcome(!all.is_empty(), findings)
+    }
+}
+
+impl AboveCeiling {
+    /// Judges the figures under one limit.
+    fn judge(&self, dataset: &Dataset, figures: &[Bounded<'_>]) -> Vec<Finding> {
+        let mut above: Vec<&Bounded<'_>> = figures.iter().filter(|figure| exceeds(figure)).collect();
+        above.sort_by(|one, other| other.share().total_cmp(&one.share()));
+        let Some(worst) = above.first() else { return Vec::new() };
+        let mut message = format!(
+            "{}: {}, {} {}",
+            title(dataset, worst.metric),
+            dataset.unit_of(worst.metric).format(worst.value),
+            times(worst.share()),
+            named(worst.ceiling),
+        );
+        if above.len() > 1 {
+            let rows = of_all(above.len(), figures.len(), "figure");
+            message = format!("{message}; {rows} are above it");
+        }
+        if let Some(why) = explanation(dataset, worst) {
+            message.push_str("; ");
+            message.push_str(&why);
+        }
+        // The worst one's explanation stands in the message already.
+        let cases = above.iter().enumerate().map(|(rank, figure)| case(dataset, figure, rank > 0)).collect();
+        told(
+            self,
+            dataset,
+            cases,
+            message,
+            "Do not take the figure for the device's: repeat it with O_DIRECT, or flush before the clock stops and \
+             use files of at least twice the memory.",
+        )
+    }
+}
+
+/// Whether it is above by more than the allowance, whichever way it was rounded.
+fn exceeds(figure: &Bounded<'_>) -> bool {
+    (figure.value - figure.step / 2.0) / figure.ceiling.limit.value > ALLOWANCE
+}
+
+fn case(dataset: &Dataset, figure: &Bounded<'_>, explained: bool) -> Case {
+    let mut text = format!(
+        "{} {}, {} `{}`",
+        figure.metric,
+        dataset.unit_of(figure.metric).format(figure.value),
+        times(figure.share()),
+        figure.ceiling.name
+    );
+    if !figure.ceiling.source.is_empty() {
+        text = format!("{text} ({})", figure.ceiling.source);
+    }
+    if let Some(why) = explanation(dataset, figure).filter(|_| explained) {
+        text.push_str(": ");
+        text.push_str(&why);
+    }
+    Case { index: figure.index, severity: Severity::Serious, text }
+}
+
+/// How the page cache can account for it, as far as the dataset tells.
+fn explanation(dataset: &Dataset, figure: &Bounded<'_>) -> Option<String> {
+    if dataset.unit_of(figure.metric) != Unit::BytesPerSecond {
+        return None;
+    }
+    match traffic::of_figure(figure.observation, figure.metric) {
+        Traffic::Write => unwritten(dataset, figure),
+        Traffic::Read => read_from_memory(figure),
+        Traffic::Both | Traffic::Unknown => None,
+    }
+}
+
+/// What was written beyond what fits through the limit in the time, against what may stay dirty.
+fn unwritten(dataset: &Dataset, figure: &Bounded<'_>) -> Option<String> {
+    let written = traffic::written(dataset, figure.observation)?;
+    let seconds = traffic::seconds(figure.observation)?;
+    let kept = written - figure.ceiling.limit.value * seconds;
+    if kept <= 0.0 {
+        return None;
+    }
+    let what = format!(
+        "{} of the {} written do not fit through it in {}",
+        size(kept),
+        size(written),
+        Unit::Seconds.format(seconds)
+    );
+    let Some(bytes) = figure.observation.facts.memory_bytes.filter(|bytes| *bytes > 0) else {
+        return Some(format!("{what}, so they were still in the page cache"));
+    };
+    let dirty = bytes as f64 * DIRTY_SHARE;
+    let limit = format!(
+        "{} of {} of memory is {}",
+        whole_percent(DIRTY_SHARE),
+        Bytes(bytes).approximate(),
+        size(dirty)
+    );
+    Some(if kept <= dirty {
+        format!("{what}; the page cache may keep them unwritten ({limit})")
+    } else {
+        format!("{what}, more than the page cache keeps unwritten by default ({limit})")
+    })
+}
+
+/// The files read against memory.
+fn read_from_memory(figure: &Bounded<'_>) -> Option<String> {
+    let facts = &figure.observation.facts;
+    let set = facts.working_set_bytes.or(facts.volume_bytes)?;
+    let memory = facts.memory_bytes.filter(|memory| *memory > 0)?;
+    let held = facts.direct != Some(true) && (set as f64) < 2.0 * memory as f64;
+    held.then(|| {
+        format!(
+            "at most {} were worked on, beside {} of memory",
+            Bytes(set).approximate(),
+            Bytes(memory).approximate()
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made_up::{ceiling, dataset, findings, observation, only, silent};
+    use super::*;
+
+    #[test]
+    fn a_figure_2_2_percent_above_the_volume_is_the_page_cache_with_the_arithmetic() {
+        let (bytes, seconds) = (232_303_767_552u64, 1354.88);
+        let mut dd = observation(
+            &[("instance", "c4.4xlarge")],
+            &[("throughput", bytes as f64 / seconds), ("wall_time", seconds)],
+        );
+        dd.facts.claimed_written_bytes = Some(bytes);
+        dd.facts.memory_bytes = Some(30 << 30);
+        let mut set = dataset(vec![dd]);
+        set.ceilings = vec![ceiling("volume", "160MiB/s"), ceiling("instance link", "2000Mbps")];
+        let found = only(&AboveCeiling, &set);
+        assert_eq!(found.severity, Severity::Serious);
+        assert_eq!(
+            found.message,
+            "throughput: 171 MB/s, 2.2 % above the limit of `volume`, 160MiB/s (168 MB/s); 4.99 GB of the 232 GB \
+             written do not fit through it in 1355 s; the page cache may keep them unwritten (20 % of 30.0 GiB of \
+             memory is 6.44 GB)"
+        );
+    }
+
+    #[test]
+    fn reads_many_times_the_links_rate_are_counted_under_it() {
+        let read = |rate: f64| {
+            let mut made = observation(&[("disks", "4")], &[("block_read", rate), ("block_write", 82e6)]);
+            made.facts.memory_bytes = Some(15 << 30);
+            made.facts.volume_bytes = Some(15 << 30);
+            made
+        };
+        let mut set = dataset(vec![read(1.14e9), read(2.07e9)]);
+        set.ceilings = vec![ceiling("link", "1Gbps")];
+        let found = only(&AboveCeiling, &set);
+        assert_eq!(
+            found.message,
+            "block reads: 2.07 GB/s, 16.6 times the limit of `link`, 1Gbps (125 MB/s); 2 of 4 figures are above it; at \
+             most 15.0 GiB were worked on, beside 15.0 GiB of memory"
+        );
+        assert_eq!(found.observations, [0, 1]);
+    }
+
+    #[test]
+    fn a_figure_at_its_limit_or_rounded_up_to_it_is_clear_and_without_limits_nothing_is_looked_at() {
+        let mut set = dataset(vec![observation(&[], &[("throughput", 61.7e6)])]);
+        assert!(silent(&AboveCeiling, &set));
+        set.ceilings = vec![ceiling("link", "500Mbps")];
+        assert!(findings(&AboveCeiling, &set).is_empty());
+        let rounded = set.observations[0].figures.get_mut("throughput").unwrap();
+        (rounded.value, rounded.step) = (64e6, 1e6);
+        assert!(findings(&AboveCeiling, &set).is_empty());
+    }
+}

@@ -1,0 +1,252 @@
+//! Finds CPU time that changes for identical work: stolen or throttled time booked as the program's own.
+
+use std::collections::BTreeMap;
+
+use iostone_model::audit::{Finding, Severity};
+use iostone_model::dataset::{Dataset, Observation};
+use iostone_model::metric::Unit;
+use iostone_model::units::three_digits;
+
+use super::case::{Case, condition, median, outcome, percent, told};
+use crate::Outcome;
+use crate::rule::Rule;
+
+/// The same work on the same machine: caches and frequency explain less than this.
+const SAME_MACHINE: f64 = 1.5;
+/// The same where nobody says that the work was the same: the condition may have been less work.
+const PRESUMED: f64 = 2.0;
+/// Between machines the processors differ too.
+const OTHER_MACHINE: f64 = 3.0;
+/// From here on the figure of time itself is of another work, or of other CPUs, than it says.
+const GRAVE: f64 = 2.0;
+/// Steal below this cannot make half as much again.
+const LITTLE_STEAL: f64 = 0.1;
+/// Ticks of the clock count in shorter times.
+const SHORTEST_SECONDS: f64 = 1.0;
+
+/// CPU time that differs for equal work.
+pub(super) struct CpuTime;
+
+/// The CPU time of one condition on one machine.
+#[derive(Debug)]
+struct Cost {
+    seconds: f64,
+    index: usize,
+    condition: String,
+    steal: Option<f64>,
+}
+
+impl Rule for CpuTime {
+    fn name(&self) -> &'static str {
+        "cpu-time"
+    }
+
+    fn looks_for(&self) -> &'static str {
+        "CPU time (user and system) that changes for identical work"
+    }
+
+    fn look(&self, dataset: &Dataset) -> Outcome {
+        let works = works(dataset);
+        let looked = works.values().any(|machines| machines.values().map(Vec::len).sum::<usize>() > 1);
+        let findings = works
+            .iter()
+            .flat_map(|((_, presumed), machines)| {
+                let within = machines.values().flat_map(|costs| self.within(dataset, costs, *presumed));
+                within.chain(self.between(dataset, machines)).collect::<Vec<_>>()
+            })
+            .collect();
+        outcome(looked, findings)
+    }
+}
+
+impl CpuTime {
+    /// Judges conditions on one machine.
+    fn within(&self, dataset: &Dataset, costs: &[Cost], presumed: bool) -> Vec<Finding> {
+        let Some((least, most)) = extremes(costs) else { return Vec::new() };
+        let ratio = most.seconds / least.seconds;
+        let threshold = if presumed { PRESUMED } else { SAME_MACHINE };
+        if ratio < threshold {
+            return Vec::new();
+        }
+        let little = [least, most].iter().all(|cost| cost.steal.is_some_and(|steal| steal < LITTLE_STEAL));
+        let (severity, why) = if little {
+            let steal = most.steal.into_iter().chain(least.steal).fold(0.0, f64::max);
+            (
+                Severity::Note,
+                format!("; steal of {} does not explain it, so the condition does", percent(steal)),
+            )
+        } else if ratio >= GRAVE && !presumed {
+            (Severity::Serious, ": time stolen or throttled was booked as the program's own".to_owned())
+        } else {
+            (
+                Severity::Warning,
+                ": time stolen or throttled may have been booked as the program's own".to_owned(),
+            )
+        };
+        let same = if presumed { "what looks like the same work" } else { "the same work" };
+        self.tell(dataset, costs, severity, (least, most), &format!("{same} on the same machine"), &why)
+    }
+
+    /// Judges machines against each other, by the least CPU time on each.
+    fn between(&self, dataset: &Dataset, machines: &BTreeMap<String, Vec<Cost>>) -> Vec<Finding> {
+        let costs: Vec<Cost> =
+            machines.values().filter_map(|costs| extremes(costs).map(|(least, _)| least.copied())).collect();
+        let Some((least, most)) = extremes(&costs) else { return Vec::new() };
+        if costs.len() < 2 || most.seconds / least.seconds < OTHER_MACHINE {
+            return Vec::new();
+        }
+        let why = ", more than processors of one time usually differ by; steal may be part of it";
+        self.tell(dataset, &costs, Severity::Note, (least, most), "the same work on different machines", why)
+    }
+
+    fn tell(
+        &self,
+        dataset: &Dataset,
+        costs: &[Cost],
+        severity: Severity,
+        (least, most): (&Cost, &Cost),
+        what: &str,
+        why: &str,
+    ) -> Vec<Finding> {
+        let seconds = |cost: &Cost| Unit::Seconds.format(cost.seconds);
+        let named = |cost: &Cost| match cost.condition.as_str() {
+            "" => seconds(cost),
+            condition => format!("{} under {condition}", seconds(cost)),
+        };
+        let message = format!(
+            "{what} took {} times the CPU time: {}, {}{why}",
+            three_digits(most.seconds / least.seconds),
+            named(most),
+            named(least),
+        );
+        let mut ordered: Vec<&Cost> = costs.iter().collect();
+        ordered.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
+        let cases = ordered.iter().map(|cost| {
+            let steal = cost.steal.map(|steal| format!(", steal {}", percent(steal))).unwrap_or_default();
+            let text = format!("user + system {}{steal}", seconds(cost));
+            Case { index: cost.index, severity, text }
+        });
+        told(
+            self,
+            dataset,
+            cases.collect(),
+            message,
+            "Record steal and throttling beside the times and compare elapsed time only where neither occurred.",
+        )
+    }
+}
+
+impl Cost {
+    fn copied(&self) -> Self {
+        Self { condition: self.condition.clone(), ..*self }
+    }
+}
+
+/// The conditions' CPU times by work (and whether its sameness is presumed) and by machine.
+fn works(dataset: &Dataset) -> BTreeMap<(String, bool), BTreeMap<String, Vec<Cost>>> {
+    type Times = BTreeMap<String, Vec<(usize, f64)>>;
+    let mut works: BTreeMap<(String, bool), BTreeMap<String, Times>> = BTreeMap::new();
+    for (index, observation) in dataset.observations.iter().enumerate() {
+        let Some(seconds) = cpu_seconds(observation).filter(|seconds| *seconds >= SHORTEST_SECONDS) else {
+            continue;
+        };
+        let work = match &observation.facts.work {
+            Some(work) => (work.clone(), false),
+            None => (observation.table.clone(), true),
+        };
+        let conditions = works.entry(work).or_default().entry(machine(observation)).or_default();
+        conditions.entry(condition(dataset, observation)).or_default().push((index, seconds));
+    }
+    let cost = |(condition, times): (String, Vec<(usize, f64)>)| {
+        let index = times.first()?.0;
+        let seconds = median(times.iter().map(|(_, seconds)| *seconds).collect())?;
+        let steal = times.iter().filter_map(|(index, _)| dataset.observations.get(*index)?.facts.steal);
+        let steal = median(steal.collect());
+        Some(Cost { seconds, index, condition, steal })
+    };
+    let machines = |machines: BTreeMap<String, Times>| {
+        let costs = |times: Times| times.into_iter().filter_map(cost).collect();
+        machines.into_iter().map(|(name, times)| (name, costs(times))).collect()
+    };
+    works.into_iter().map(|(work, by_machine)| (work, machines(by_machine))).collect()
+}
+
+fn cpu_seconds(observation: &Observation) -> Option<f64> {
+    Some(observation.value("user_time")? + observation.value("system_time")?)
+}
+
+/// What tells machines apart.
+fn machine(observation: &Observation) -> String {
+    let names = ["instance", "host", "cpu", "cpu_model"];
+    names.iter().filter_map(|name| observation.labels.get(*name)).cloned().collect::<Vec<_>>().join(" ")
+}
+
+fn extremes(costs: &[Cost]) -> Option<(&Cost, &Cost)> {
+    let least = costs.iter().min_by(|one, other| one.seconds.total_cmp(&other.seconds))?;
+    let most = costs.iter().max_by(|one, other| one.seconds.total_cmp(&other.seconds))?;
+    Some((least, most))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::made_up::{dataset, findings, observation, only, silent};
+    use super::*;
+
+    fn build(instance: &str, limit: &str, user: f64, system: f64) -> Observation {
+        let figures = [("wall_time", user * 2.0), ("user_time", user), ("system_time", system)];
+        let mut made = observation(&[("instance", instance), ("limit", limit)], &figures);
+        made.facts.work = Some("perlbrew install perl-5.18.2".to_owned());
+        made
+    }
+
+    fn limited(observations: Vec<Observation>) -> Dataset {
+        Dataset { factors: vec!["limit".to_owned()], ..dataset(observations) }
+    }
+
+    #[test]
+    fn ninefold_cpu_time_for_the_same_build_is_serious() {
+        let set = limited(vec![
+            build("t1.micro", "none", 7674.352, 3112.487),
+            build("t1.micro", "30 %", 901.468, 324.844),
+        ]);
+        let found = only(&CpuTime, &set);
+        assert_eq!(found.severity, Severity::Serious);
+        assert_eq!(
+            found.message,
+            "the same work on the same machine took 8.80 times the CPU time: 10787 s under limit=none, 1226 s under \
+             limit=30 %: time stolen or throttled was booked as the program's own"
+        );
+    }
+
+    #[test]
+    fn where_nobody_says_that_the_work_was_the_same_it_is_a_warning() {
+        let mut set = limited(vec![build("a", "none", 900.0, 100.0), build("a", "40 %", 300.0, 100.0)]);
+        for observation in &mut set.observations {
+            observation.facts.work = None;
+        }
+        assert_eq!(only(&CpuTime, &set).severity, Severity::Warning);
+        for observation in &mut set.observations {
+            observation.facts.steal = Some(0.01);
+        }
+        assert_eq!(only(&CpuTime, &set).severity, Severity::Note);
+    }
+
+    #[test]
+    fn other_machines_may_differ_and_only_much_is_noted() {
+        let two = |seconds| {
+            limited(vec![build("m1.small", "none", seconds, 0.0), build("t2.micro", "none", 560.0, 0.0)])
+        };
+        assert!(findings(&CpuTime, &two(1400.0)).is_empty());
+        assert_eq!(only(&CpuTime, &two(2449.0)).severity, Severity::Note);
+    }
+
+    #[test]
+    fn equal_times_other_work_and_ticks_are_clear() {
+        let set = limited(vec![build("a", "25 %", 904.3, 331.5), build("a", "30 %", 901.5, 324.8)]);
+        assert!(findings(&CpuTime, &set).is_empty());
+        let mut other = limited(vec![build("a", "x", 100.0, 0.0), build("a", "y", 1000.0, 0.0)]);
+        other.observations[0].facts.work = Some("make -j8".to_owned());
+        assert!(silent(&CpuTime, &other));
+        assert!(silent(&CpuTime, &limited(vec![build("a", "x", 0.1, 0.0), build("a", "y", 0.5, 0.0)])));
+    }
+}

@@ -1,0 +1,364 @@
+//! What the columns of a plain table are, told from their names and cells.
+
+use iostone_model::dataset::{CIRCUMSTANCES, Facts, MetricNote};
+use iostone_model::metric::{self, Direction, Metric, Unit};
+
+use super::clock::moment;
+use super::fact;
+use super::measure::{Measure, snake, with_point, written};
+use super::sheet::Sheet;
+use crate::units;
+
+/// A column and what is made of its cells.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Column {
+    /// Its name in the header.
+    pub(crate) name: String,
+    pub(crate) meaning: Meaning,
+}
+
+/// What is made of a cell.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Meaning {
+    Ignored,
+    /// A label of that name.
+    Label(String),
+    Run,
+    Block,
+    Order,
+    Tool,
+    /// A fact, what stands behind the number in its cells, and the label that it is as well.
+    Fact {
+        key: &'static str,
+        unit: String,
+        label: Option<String>,
+    },
+    Figure(FigureColumn),
+}
+
+/// A figure.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct FigureColumn {
+    pub(crate) metric: String,
+    pub(crate) note: MetricNote,
+    /// How many base units one is; none where each cell carries its own unit.
+    pub(crate) factor: Option<f64>,
+    /// What is doubtful in reading it so.
+    pub(crate) remark: Option<String>,
+}
+
+/// Names under which a number is a level of something that was set, not a result.
+const LEVELS: &[&str] = &[
+    "condition",
+    "level",
+    "clients",
+    "procs",
+    "processes",
+    "threads",
+    "jobs",
+    "numjobs",
+    "workers",
+    "users",
+    "disks",
+    "devices",
+    "volumes",
+    "members",
+    "replicas",
+    "cores",
+    "vcpus",
+    "depth",
+    "iodepth",
+    "queue_depth",
+    "qd",
+    "small",
+    "large",
+    "bs",
+    "block_size",
+    "io_size",
+    "file_size",
+    "record_size",
+    "size",
+    "chunk",
+    "readahead",
+    "seed",
+    "id",
+    "version",
+];
+
+/// Names under which people write about a row, rather than what it was made under.
+const NOTES: &[&str] = &["note", "notes", "comment", "comments", "remark", "remarks", "description"];
+
+/// Other names of known figures, for columns whose unit agrees.
+const ALIASES: &[(&str, &str)] = &[
+    ("bandwidth", "throughput"),
+    ("bw", "throughput"),
+    ("read_throughput", "read.throughput"),
+    ("read_bandwidth", "read.throughput"),
+    ("read_bw", "read.throughput"),
+    ("write_throughput", "write.throughput"),
+    ("write_bandwidth", "write.throughput"),
+    ("write_bw", "write.throughput"),
+    ("read_iops", "read.iops"),
+    ("write_iops", "write.iops"),
+    ("block_rewrite", "rewrite"),
+    ("seeks", "random_seeks"),
+    ("max_latency", "latency_max"),
+    ("min_latency", "latency_min"),
+    ("mean_latency", "latency_mean"),
+    ("avg_latency", "latency_mean"),
+    ("average_latency", "latency_mean"),
+    ("latency_avg", "latency_mean"),
+    ("median_latency", "latency_p50"),
+    ("latency_median", "latency_p50"),
+    ("p50_latency", "latency_p50"),
+    ("p90_latency", "latency_p90"),
+    ("p95_latency", "latency_p95"),
+    ("p99_latency", "latency_p99"),
+    ("real", "wall_time"),
+    ("real_time", "wall_time"),
+    ("wall", "wall_time"),
+    ("elapsed", "wall_time"),
+    ("elapsed_time", "wall_time"),
+    ("duration", "wall_time"),
+    ("user", "user_time"),
+    ("sys", "system_time"),
+    ("sys_time", "system_time"),
+    ("system", "system_time"),
+];
+
+/// What every column of a table is. The rule stands in `docs/reference/described-datasets.md`.
+pub(crate) fn guess(sheet: &Sheet) -> Vec<Column> {
+    let mut columns: Vec<Column> = sheet
+        .columns
+        .iter()
+        .enumerate()
+        .map(|(index, name)| Column { name: name.clone(), meaning: meaning(sheet, index, name) })
+        .collect();
+    part_namesakes(&mut columns);
+    columns
+}
+
+fn meaning(sheet: &Sheet, index: usize, name: &str) -> Meaning {
+    if name.is_empty() || sheet.column(index).all(is_missing) {
+        return Meaning::Ignored;
+    }
+    let plain = snake(name);
+    match plain.as_str() {
+        "run" | "trial" | "repetition" | "rep" | "iteration" => return Meaning::Run,
+        "block" | "round" => return Meaning::Block,
+        "order" | "position" | "sequence" | "timestamp" | "started_at"
+            if sheet.column(index).all(|cell| moment(cell).is_some()) =>
+        {
+            return Meaning::Order;
+        }
+        "tool" => return Meaning::Tool,
+        _ => {}
+    }
+    let named = Measure::of_name(name);
+    if let Some(fact) = as_fact(sheet, index, name, &plain, named.as_ref()) {
+        return fact;
+    }
+    let base = named.as_ref().map_or(plain.as_str(), |(base, _)| base.as_str());
+    let size = named.as_ref().is_none_or(|(_, measure)| measure.unit == Unit::Bytes);
+    if CIRCUMSTANCES.contains(&plain.as_str()) || (size && LEVELS.contains(&base)) {
+        return Meaning::Label(name.to_owned());
+    }
+    if let Some(metric) = metric::find(name).or_else(|| metric::find(&plain)) {
+        return known_figure(sheet, index, name, metric);
+    }
+    match named {
+        Some((base, measure)) => Meaning::Figure(named_figure(name, base, measure)),
+        None => by_cells(sheet, index, name),
+    }
+}
+
+/// A fact by its name, or by its name with another unit: `memory_gib`, `steal_percent`.
+fn as_fact(
+    sheet: &Sheet,
+    index: usize,
+    name: &str,
+    plain: &str,
+    named: Option<&(String, Measure)>,
+) -> Option<Meaning> {
+    let exact = fact::KEYS.iter().find(|key| **key == plain).map(|key| (*key, String::new()));
+    let other = || {
+        let (base, measure) = named?;
+        let (wanted, base_unit) = match measure.unit {
+            Unit::Bytes => (format!("{base}_bytes"), "B"),
+            Unit::BytesPerSecond => (format!("{base}_bytes_per_second"), "B/s"),
+            Unit::Share => (base.clone(), "%"),
+            _ => return None,
+        };
+        let key = fact::KEYS.iter().find(|key| **key == wanted)?;
+        // The unit as quantities spell it, found by its factor.
+        let unit = ["B", "KiB", "MiB", "GiB", "TiB", "kB", "MB", "GB", "TB", "%"]
+            .iter()
+            .flat_map(|unit| [(*unit).to_owned(), format!("{unit}/s")])
+            .find(|unit| Measure::of_text(unit) == Some(*measure))
+            .unwrap_or_else(|| base_unit.to_owned());
+        Some((*key, unit))
+    };
+    let (key, unit) = exact.or_else(other)?;
+    let fits = |cell: &str| {
+        let text = format!("{}{unit}", with_point(cell, sheet.comma_is_free));
+        is_missing(cell) || fact::set(&mut Facts::default(), key, &text).is_ok()
+    };
+    if !sheet.column(index).all(fits) {
+        return None;
+    }
+    let varied = fact::CHOSEN.contains(&key) && distinct(sheet, index) > 1;
+    Some(Meaning::Fact { key, unit, label: varied.then(|| name.to_owned()) })
+}
+
+/// A figure known by its bare name: in cells with units as they say, else in its base unit.
+fn known_figure(sheet: &Sheet, index: usize, name: &str, metric: &Metric) -> Meaning {
+    let note = note_of(metric);
+    if written_unit(sheet, index) == Some(metric.unit) && metric.unit != Unit::Plain {
+        let metric = metric.name.to_owned();
+        return Meaning::Figure(FigureColumn { metric, note, factor: None, remark: None });
+    }
+    let base = match metric.unit {
+        Unit::BytesPerSecond => Some("bytes a second"),
+        Unit::Seconds => Some("seconds"),
+        Unit::Bytes => Some("bytes"),
+        Unit::Share => Some("a share of 1"),
+        Unit::PerSecond | Unit::Plain => None,
+    };
+    let remark = base.map(|base| format!("column `{name}` names no unit; it was taken for {base}"));
+    Meaning::Figure(FigureColumn { metric: metric.name.to_owned(), note, factor: Some(1.0), remark })
+}
+
+/// A figure whose column tells its unit.
+fn named_figure(name: &str, base: String, measure: Measure) -> FigureColumn {
+    let known = |base: &str| {
+        let alias = ALIASES.iter().find(|(alias, _)| *alias == base).map_or(base, |(_, metric)| metric);
+        metric::find(alias)
+    };
+    let (metric, note) = match known(&base) {
+        Some(metric) if metric.unit == measure.unit => (metric.name.to_owned(), note_of(metric)),
+        // `random_seeks_s`: seeks a second, not seconds.
+        Some(metric)
+            if metric.unit == Unit::PerSecond
+                && measure.unit == Unit::Seconds
+                && snake(name).ends_with("_s") =>
+        {
+            return FigureColumn {
+                metric: metric.name.to_owned(),
+                note: note_of(metric),
+                factor: Some(1.0),
+                remark: None,
+            };
+        }
+        // The name of something else that is counted otherwise must not be taken from it.
+        Some(_) => (name.to_owned(), note(measure.unit, &base)),
+        None => {
+            let note = note(measure.unit, &base);
+            (base, note)
+        }
+    };
+    FigureColumn { metric, note, factor: Some(measure.factor), remark: None }
+}
+
+/// Numbers are results unless they are whole and come back; all else is words.
+fn by_cells(sheet: &Sheet, index: usize, name: &str) -> Meaning {
+    let label = Meaning::Label(name.to_owned());
+    let comes_back = distinct(sheet, index) * 2 <= sheet.rows.len();
+    match written_unit(sheet, index) {
+        Some(Unit::Plain) => {
+            let whole = |cell: &str| is_missing(cell) || cell.parse::<i64>().is_ok();
+            if comes_back && sheet.column(index).all(whole) {
+                return label;
+            }
+            let note = note(Unit::Plain, name);
+            Meaning::Figure(FigureColumn { metric: name.to_owned(), note, factor: Some(1.0), remark: None })
+        }
+        // Sizes and shares in words are what was set (`8KiB`, `30%`), as is a rate or a time that comes back.
+        None | Some(Unit::Bytes | Unit::Share) => label,
+        Some(_) if comes_back => label,
+        Some(unit) => {
+            let named = named_figure(name, snake(name), Measure { unit, factor: 1.0 });
+            // A name that no table knows stays as it is written.
+            let known = metric::find(&named.metric).is_some();
+            let metric = if known { named.metric } else { name.to_owned() };
+            Meaning::Figure(FigureColumn { metric, note: named.note, factor: None, remark: None })
+        }
+    }
+}
+
+/// The labels among the columns that may have been varied: they say something in every row, and are no circumstance and no
+/// note.
+pub(crate) fn factors(sheet: &Sheet, columns: &[Column]) -> Vec<String> {
+    let label = |(index, column): (usize, &Column)| match &column.meaning {
+        Meaning::Label(label) | Meaning::Fact { label: Some(label), .. } => {
+            let full = sheet.column(index).all(|cell| !cell.is_empty());
+            (full && !NOTES.contains(&snake(label).as_str())).then(|| label.clone())
+        }
+        _ => None,
+    };
+    let labels = columns.iter().enumerate().filter_map(label);
+    labels.filter(|label| !CIRCUMSTANCES.contains(&label.as_str())).collect()
+}
+
+/// What a column's cells are counted in, where all of them are numbers or quantities of one kind.
+pub(crate) fn written_unit(sheet: &Sheet, index: usize) -> Option<Unit> {
+    let mut found = None;
+    for cell in sheet.column(index).filter(|cell| !is_missing(cell)) {
+        let (_, unit) = written(&with_point(cell, sheet.comma_is_free))?;
+        if *found.get_or_insert(unit) != unit {
+            return None;
+        }
+    }
+    found
+}
+
+fn distinct(sheet: &Sheet, index: usize) -> usize {
+    sheet.column(index).filter(|cell| !is_missing(cell)).collect::<std::collections::BTreeSet<_>>().len()
+}
+
+/// How tables say that there is nothing.
+pub(crate) fn is_missing(cell: &str) -> bool {
+    matches!(cell, "" | "-" | "–" | "?" | "NA" | "N/A" | "n/a" | "nan" | "NaN" | "null" | "NULL")
+}
+
+/// How tables say that something never ended.
+pub(crate) fn is_endless(cell: &str) -> bool {
+    ["inf", "+inf", "infinity", "∞"].iter().any(|word| cell.eq_ignore_ascii_case(word))
+}
+
+/// Whether a cell is a number in the table's own writing.
+pub(crate) fn number(cell: &str, factor: f64, comma_is_free: bool) -> Option<iostone_model::dataset::Figure> {
+    units::figure(&with_point(cell, comma_is_free), factor)
+}
+
+/// What is noted of a known figure.
+pub(crate) fn note_of(metric: &Metric) -> MetricNote {
+    MetricNote { unit: metric.unit, better: Some(metric.direction), title: metric.title.to_owned() }
+}
+
+/// What is noted of a figure that is not known: more of a rate is better, and less of time.
+pub(crate) fn note(unit: Unit, name: &str) -> MetricNote {
+    let better = match unit {
+        Unit::BytesPerSecond | Unit::PerSecond => Some(Direction::Higher),
+        Unit::Seconds => Some(Direction::Lower),
+        Unit::Bytes | Unit::Share | Unit::Plain => None,
+    };
+    MetricNote { unit, better, title: name.replace('_', " ") }
+}
+
+/// Figures that came to the same name keep the whole names of their columns.
+fn part_namesakes(columns: &mut [Column]) {
+    let metrics: Vec<Option<String>> = columns
+        .iter()
+        .map(|column| match &column.meaning {
+            Meaning::Figure(figure) => Some(figure.metric.clone()),
+            _ => None,
+        })
+        .collect();
+    for column in columns {
+        if let Meaning::Figure(figure) = &mut column.meaning
+            && metrics.iter().flatten().filter(|metric| **metric == figure.metric).count() > 1
+        {
+            figure.metric.clone_from(&column.name);
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! `iostone casebook`: published investigations with their authors' conclusions beside what their figures come to.
+
+use std::fs;
+use std::io::{Error, ErrorKind};
+
+use anyhow::{Context, Result, bail};
+use iostone_audit::reconsider;
+use iostone_model::case::CaseReport;
+use iostone_report::clean;
+use iostone_tools::described::read_described;
+
+use crate::cli::{CasebookArguments, CasebookFormat};
+use crate::exit_code::ExitCode;
+use crate::printer::Printer;
+use crate::subject::as_case;
+
+/// A file of the casebook, built in.
+macro_rules! built_in {
+    ($name:literal) => {
+        ($name, include_str!(concat!("../../../../casebook/", $name)))
+    };
+}
+
+/// The cases, in the order in which they are told.
+const CASES: &[(&str, &str)] = &[
+    built_in!("barriers-and-kernels.toml"),
+    built_in!("raid0.toml"),
+    built_in!("cpu-limit.toml"),
+    built_in!("instance-bandwidth.toml"),
+    built_in!("btrfs-to-ext4.toml"),
+];
+
+/// The tables that the cases refer to.
+const TABLES: &[(&str, &str)] = &[
+    built_in!("barrier-dbench.csv"),
+    built_in!("kernel-dbench.csv"),
+    built_in!("raid0-bonnie.csv"),
+    built_in!("cpu-limit-build.csv"),
+    built_in!("instance-build.csv"),
+    built_in!("ebs-bandwidth-dd.csv"),
+];
+
+pub(crate) fn casebook(arguments: &CasebookArguments, printer: &mut Printer) -> Result<ExitCode> {
+    let cases = read_cases(arguments.case.as_deref())?;
+    let format = if arguments.json { CasebookFormat::Json } else { arguments.format };
+    let text = match format {
+        CasebookFormat::Text => {
+            let mut style = printer.text_style();
+            style.colour &= arguments.output.is_none();
+            let pages: Vec<String> =
+                cases.iter().map(|case| iostone_report::case_text(case, style)).collect();
+            pages.join("\n\n")
+        }
+        CasebookFormat::Html => iostone_report::casebook_html(&cases)?,
+        CasebookFormat::Json => {
+            let document = serde_json::json!({ "schema": "iostone/casebook/1", "cases": cases });
+            format!("{}\n", serde_json::to_string_pretty(&document)?)
+        }
+    };
+    match &arguments.output {
+        Some(path) => fs::write(path, text).with_context(|| format!("writing `{}`", path.display()))?,
+        None => printer.data(&text),
+    }
+    Ok(ExitCode::Success)
+}
+
+/// Those cases whose names hold the given text, or all.
+fn read_cases(named: Option<&str>) -> Result<Vec<CaseReport>> {
+    let name_of = |file: &str| file.strip_suffix(".toml").unwrap_or(file).to_owned();
+    let fitting: Vec<&(&str, &str)> =
+        CASES.iter().filter(|(file, _)| named.is_none_or(|named| name_of(file).contains(named))).collect();
+    if fitting.is_empty() {
+        let names: Vec<String> = CASES.iter().map(|(file, _)| name_of(file)).collect();
+        bail!("no case is called `{}`; there are {}", clean(named.unwrap_or_default()), names.join(", "));
+    }
+    fitting.into_iter().map(|(file, text)| read_case(file, text)).collect()
+}
+
+fn read_case(file: &str, text: &str) -> Result<CaseReport> {
+    let open = |name: &str| {
+        let table = TABLES.iter().find(|(known, _)| *known == name);
+        table.map(|(_, text)| text.as_bytes().to_vec()).ok_or_else(|| Error::from(ErrorKind::NotFound))
+    };
+    let described = read_described(text, file, &open)?;
+    Ok(reconsider(&as_case(described)))
+}

@@ -1,0 +1,68 @@
+//! `iostone import`: brings what other tools printed into a run, with the files as they came.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use iostone_lab::{KeptFile, write_import};
+use iostone_report::clean;
+
+use crate::cli::ImportArguments;
+use crate::exit_code::ExitCode;
+use crate::printer::Printer;
+use crate::subject::{Reading, read_files};
+
+pub(crate) fn import(arguments: &ImportArguments, printer: &mut Printer) -> Result<ExitCode> {
+    let (named, files) = split_tool(&arguments.files);
+    if files.is_empty() {
+        bail!("no file to import; give the files that the tool wrote, as in `iostone import dbench *.log`");
+    }
+    let reading = Reading {
+        tool: arguments.tool.as_deref().or(named.as_deref()),
+        by: arguments.by.as_deref(),
+        name: arguments.name.as_deref(),
+        factors: &arguments.factors,
+    };
+    let import = read_files(files, &reading, printer)?;
+    let failed = import.failures.len();
+    if import.dataset.observations.is_empty() {
+        bail!("nothing was imported: none of {} could be read", counted(files.len(), "file"));
+    }
+    let audit = iostone_audit::audit(&import.dataset);
+    let kept: Vec<KeptFile> =
+        import.kept.into_iter().map(|file| KeptFile { path: file.path, name: file.name }).collect();
+    let dataset = import.dataset.clone();
+    let path = write_import(&arguments.runs.runs, import.dataset, &kept, arguments.by.clone())?;
+    if arguments.json {
+        let mut document = serde_json::to_value(iostone_lab::read_import(&path)?)?;
+        if let Some(fields) = document.as_object_mut() {
+            fields.insert("directory".to_owned(), path.display().to_string().into());
+            fields.insert("audit".to_owned(), serde_json::to_value(&audit)?);
+        }
+        printer.data(&format!("{}\n", serde_json::to_string_pretty(&document)?));
+    } else {
+        let style = printer.text_style();
+        printer.data(&iostone_report::dataset_text(&dataset, &audit, style));
+    }
+    printer.note(format_args!("\nkept in {}", clean(&path.display().to_string())));
+    if failed > 0 {
+        bail!("nothing was imported of {}; see the warnings above", counted(failed, "file"));
+    }
+    Ok(ExitCode::Success)
+}
+
+/// The first word may name the tool, as in `iostone import dbench a.log b.log`, unless a file is called so.
+fn split_tool(words: &[PathBuf]) -> (Option<String>, &[PathBuf]) {
+    match words.split_first() {
+        Some((first, rest)) if !first.exists() => {
+            match first.to_str().filter(|word| iostone_tools::find(word).is_some()) {
+                Some(tool) => (Some(tool.to_owned()), rest),
+                None => (None, words),
+            }
+        }
+        _ => (None, words),
+    }
+}
+
+fn counted(count: usize, noun: &str) -> String {
+    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
+}

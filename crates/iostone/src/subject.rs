@@ -1,0 +1,126 @@
+//! What a command is about: a run, an import, files that other tools wrote, or a described dataset, as one dataset.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use iostone_lab::{is_import, read_import, read_run};
+use iostone_model::case::{Case, StatedComparison};
+use iostone_model::dataset::Dataset;
+use iostone_report::clean;
+use iostone_tools::described::{Described, open_described};
+use iostone_tools::import::{Import, ImportOptions, import};
+
+use crate::printer::Printer;
+use crate::runs;
+
+/// The margin of a comparison whose author named none.
+const USUAL_MARGIN: f64 = 0.03;
+
+/// How files are to be read.
+#[derive(Default)]
+pub(crate) struct Reading<'a> {
+    /// The tool that wrote them.
+    pub(crate) tool: Option<&'a str>,
+    /// What their names say.
+    pub(crate) by: Option<&'a str>,
+    /// What the dataset is called.
+    pub(crate) name: Option<&'a str>,
+    /// Labels that were varied on purpose.
+    pub(crate) factors: &'a [String],
+}
+
+/// Reads files of other tools. What cannot be read is told, and the rest goes on.
+pub(crate) fn read_files(files: &[PathBuf], reading: &Reading<'_>, printer: &mut Printer) -> Result<Import> {
+    let tool = match reading.tool {
+        None => None,
+        Some(name) => Some(iostone_tools::find(name).ok_or_else(|| unknown_tool(name))?),
+    };
+    let by = reading.by.map(str::parse).transpose().map_err(|error| anyhow!("`--by`: {error}"))?;
+    let first =
+        files.first().and_then(|path| path.file_stem()).map(|stem| stem.to_string_lossy().into_owned());
+    let options = ImportOptions {
+        tool,
+        by,
+        name: reading.name.map(str::to_owned).or(first).unwrap_or_else(|| "import".to_owned()),
+        factors: reading.factors.to_vec(),
+    };
+    let import = import(files, &options);
+    for failure in &import.failures {
+        printer.warning(format_args!("{}", clean(&failure.to_string())));
+    }
+    for unknown in &import.unknown_factors {
+        printer.warning(format_args!("{}", clean(&unknown.to_string())));
+    }
+    Ok(import)
+}
+
+fn unknown_tool(name: &str) -> anyhow::Error {
+    let names: Vec<&str> = iostone_tools::FORMATS.iter().map(|format| format.name()).collect();
+    match iostone_model::diagnostic::nearest(name, names.iter().copied()) {
+        Some(near) => anyhow!("`{}` is no tool that iostone reads; did you mean `{near}`?", clean(name)),
+        None => anyhow!("`{}` is no tool that iostone reads; it reads {}", clean(name), names.join(", ")),
+    }
+}
+
+/// The dataset of a run directory, of iostone's own trials or imported.
+pub(crate) fn of_directory(path: &Path) -> Result<Dataset> {
+    if is_import(path) {
+        return Ok(read_import(path)?.dataset);
+    }
+    Ok(iostone_audit::dataset_of_run(&read_run(path)?))
+}
+
+/// The dataset that somebody means: described in a TOML file, in files, or a run.
+pub(crate) fn find(
+    subjects: &[String],
+    reading: &Reading<'_>,
+    runs_directory: &Path,
+    printer: &mut Printer,
+) -> Result<Dataset> {
+    let is_file = |subject: &String| Path::new(subject).is_file();
+    if let [one] = subjects {
+        if is_file(one) && Path::new(one).extension().is_some_and(|extension| extension == "toml") {
+            return Ok(open_described(Path::new(one))
+                .map_err(|error| anyhow!("{}", clean(&error.to_string())))?
+                .dataset);
+        }
+        if !is_file(one) {
+            return of_directory(&runs::find(runs_directory, one, printer)?);
+        }
+    }
+    let files: Vec<PathBuf> = subjects.iter().map(PathBuf::from).collect();
+    let import = read_files(&files, reading, printer)?;
+    if import.dataset.observations.is_empty() {
+        bail!("nothing of what was given could be read");
+    }
+    Ok(import.dataset)
+}
+
+/// A described dataset as a case to be reconsidered.
+pub(crate) fn as_case(described: Described) -> Case {
+    let comparisons = described.comparisons.into_iter();
+    Case {
+        dataset: described.dataset,
+        question: described.question,
+        conclusion: described.conclusion,
+        source: described.source,
+        comparisons: comparisons
+            .map(|comparison| StatedComparison {
+                table: comparison.table,
+                metric: comparison.metric,
+                by: comparison.by,
+                baseline: comparison.baseline,
+                within: comparison.within,
+                block: comparison.block,
+                margin: comparison.margin.unwrap_or(USUAL_MARGIN),
+                better: comparison.better,
+                claim: comparison.claim,
+            })
+            .collect(),
+    }
+}
+
+/// A described dataset's file as a case.
+pub(crate) fn open_case(path: &Path) -> Result<Case> {
+    open_described(path).map(as_case).with_context(|| format!("`{}`", path.display()))
+}
