@@ -41,6 +41,7 @@ impl Format for Dd {
             }
         }
         log.close();
+        log.fail(input.line());
         if !log.observations.iter().any(|observation| observation.figures.contains_key("throughput")) {
             let expected = if log.records_seen {
                 "dd's line of bytes and seconds after its records (`status=noxfer` and some busyboxes print none)"
@@ -72,6 +73,9 @@ struct Copy {
     course: Course,
     reached: (f64, f64),
     ended: bool,
+    /// What dd complained of before it told this.
+    ending: Option<Ending>,
+    remarks: Vec<String>,
     /// That an earlier status was taken for one of the same dd, without its command to tell.
     guessed: bool,
 }
@@ -132,18 +136,24 @@ impl Log {
             self.remarks.push(format!("dd says: {message}"));
             return;
         }
-        // What dd says after its status (closing the output) belongs to that status.
-        self.close();
         self.ending = Some(Ending::Failed(message.to_owned()));
         if message.contains("open") && self.records.is_empty() {
-            let mut observation =
-                Observation { tool: "dd".to_owned(), line: Some(number), ..Observation::default() };
-            if let Some(command) = &self.command {
-                command.describe(&mut observation, None);
-            }
-            observation.facts.ending = self.ending.take();
-            self.observations.push(observation);
+            self.fail(number);
         }
+    }
+
+    /// A dd that complained and told nothing else, if there is one.
+    fn fail(&mut self, line: u64) {
+        let Some(ending) = self.ending.take() else { return };
+        self.close();
+        let mut observation =
+            Observation { tool: "dd".to_owned(), line: Some(line), ..Observation::default() };
+        if let Some(command) = &self.command {
+            command.describe(&mut observation, None);
+        }
+        observation.facts.ending = Some(ending);
+        observation.facts.remarks.append(&mut self.remarks);
+        self.observations.push(observation);
     }
 
     fn status(&mut self, line: u64, status: Status, within_progress: bool) {
@@ -158,21 +168,21 @@ impl Log {
             course: Course::default(),
             reached: (0.0, 0.0),
             guessed: false,
+            ending: self.ending.take(),
+            remarks: std::mem::take(&mut self.remarks),
             status,
             records,
             ended,
         };
         if let Some(copy) = self.copy.take() {
-            // An error that was told in between belongs to the status after it, of the same dd or the next.
             if self.goes_on(&copy, &next.status, records) {
                 next.guessed = copy.guessed || (copy.ended && self.command.is_none());
                 next.course = copy.course;
                 next.reached = copy.reached;
+                next.remarks.splice(0..0, copy.remarks);
             } else {
                 self.copy = Some(copy);
-                let (ending, remarks) = (self.ending.take(), std::mem::take(&mut self.remarks));
                 self.close();
-                (self.ending, self.remarks) = (ending, remarks);
             }
         }
         let status = next.status.clone();
@@ -184,7 +194,7 @@ impl Log {
     /// (SIGUSR1, SIGINFO) where the numbers say so.
     fn goes_on(&self, copy: &Copy, status: &Status, records: Option<(Records, Option<Records>)>) -> bool {
         let grew = status.bytes >= copy.status.bytes && status.seconds.value >= copy.status.seconds.value;
-        if !grew || status.dialect != copy.status.dialect {
+        if !grew || copy.ending.is_some() || status.dialect != copy.status.dialect {
             return false;
         }
         if !copy.ended {
@@ -203,7 +213,7 @@ impl Log {
         let interrupted = written.is_some_and(|written| written != before) || !is_round(before.whole);
         status.bytes > copy.status.bytes
             && interrupted
-            && before.block(copy.status.bytes) == after.block(status.bytes)
+            && before.block(copy.status.bytes).is_some_and(|block| after.may_be(status.bytes, block))
     }
 
     /// The dd that was being read is done.
@@ -223,8 +233,8 @@ impl Log {
         if let Some(command) = &self.command {
             command.describe(&mut observation, Some(bytes));
         }
-        observation.facts.ending = Some(self.ending.take().unwrap_or(Ending::Completed));
-        observation.facts.remarks = std::mem::take(&mut self.remarks);
+        observation.facts.ending = Some(copy.ending.unwrap_or(Ending::Completed));
+        observation.facts.remarks.extend(copy.remarks);
         observation.facts.remarks.extend(copy.status.contradiction());
         if let Some((read, _)) = copy.records.filter(|(read, _)| read.partial > 0) {
             observation.facts.remarks.push(format!(

@@ -121,6 +121,10 @@ impl Log {
             Said::Is(Setting::Label(label, value)) => {
                 self.run.labels.insert(label.to_owned(), value);
             }
+            Said::Is(Setting::Primes(mode)) => {
+                self.run.labels.insert("test".to_owned(), "cpu".to_owned());
+                self.run.labels.insert("mode".to_owned(), mode);
+            }
             Said::Is(Setting::WorkingSet(bytes, text)) => {
                 self.run.working_set = Some(bytes);
                 self.run.labels.insert("test".to_owned(), "fileio".to_owned());
@@ -221,7 +225,7 @@ impl Run {
         }
         if let Some([read, written]) = self.bytes {
             for (name, bytes) in [("read.throughput", read), ("write.throughput", written)] {
-                if !self.figures.contains_key(name) {
+                if bytes > 0 && !self.figures.contains_key(name) {
                     self.figures.insert(name.to_owned(), rate(bytes as f64));
                 }
             }

@@ -174,7 +174,29 @@ pub(crate) fn time_of_day(line: &str) -> Option<(f64, &str)> {
         _ => {}
     }
     let rest = line.get(captures.get(0)?.end()..)?;
+    // `22.11.2026` is a date.
+    if rest.starts_with(|sign: char| sign.is_ascii_digit()) {
+        return None;
+    }
     Some((hours * 3600.0 + minutes * 60.0 + seconds, rest))
+}
+
+/// The time of day within a date and a time of any locale: the last one, as some dates look like times.
+pub(crate) fn time_within(text: &str) -> Option<f64> {
+    let mut found = None;
+    let mut from = 0;
+    for (at, _) in text.char_indices() {
+        let begins =
+            text[..at].chars().next_back().is_none_or(|before| before.is_whitespace() || before == 'T');
+        if at < from || !begins {
+            continue;
+        }
+        if let Some((seconds, rest)) = text.get(at..).and_then(time_of_day) {
+            found = Some(seconds);
+            from = text.len() - rest.len();
+        }
+    }
+    found
 }
 
 static TIME: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -238,6 +260,22 @@ mod tests {
         assert_eq!(seconds("12:00:01 AM all").unwrap().0, 1.0);
         assert_eq!(seconds("12:00:01 PM all").unwrap().0, 43_201.0);
         assert_eq!(seconds("Average: all"), None);
+    }
+
+    #[test]
+    fn a_time_is_found_behind_dates_of_any_locale() {
+        for stamp in [
+            "11/22/26 04:34:49",
+            "11/22/2026 04:34:49 AM",
+            "2026-11-22T04:34:49+0000",
+            "22.11.2026 04:34:49",
+            "22.11.26 04.34.49",
+            "2026年11月22日 04時34分49秒",
+            "2026년 11월 22일 오전 04시 34분 49초",
+        ] {
+            assert_eq!(time_within(stamp), Some(16489.0), "{stamp}");
+        }
+        assert_eq!(time_within("$ cd /var/log"), None);
     }
 
     #[test]

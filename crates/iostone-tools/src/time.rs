@@ -26,8 +26,11 @@ impl Format for Time {
     /// Times often stand below what the timed command printed itself: then they are only likely to be what is wanted.
     fn recognise(&self, head: &Head<'_>) -> Likeness {
         let lines = head.text.lines().filter(|line| !line.trim().is_empty());
+        // Most keys of `-v` are not read, but are its own nevertheless.
+        let verbose = head.text.contains(forms::COMMAND);
+        let is_own = |line: &str| forms::is_own(line) || (verbose && line.starts_with('\t'));
         let (own, all) =
-            lines.fold((0u32, 0u32), |(own, all), line| (own + u32::from(forms::is_own(line)), all + 1));
+            lines.fold((0u32, 0u32), |(own, all), line| (own + u32::from(is_own(line)), all + 1));
         match own {
             0 => Likeness::No,
             _ if own * 2 >= all => Likeness::Certain,

@@ -5,7 +5,10 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use iostone_tools::import::{ImportOptions, import};
+use iostone_tools::import::{ImportError, ImportOptions, import};
+
+/// What no format claims, because nothing could be made of it.
+const UNCLAIMED: &[&str] = &["vmstat/4.0-s.txt"];
 
 fn files_below(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
@@ -30,7 +33,13 @@ fn every_fixture_is_known_by_its_content() {
         let copy = copies.path().join(name);
         fs::copy(&path, &copy).unwrap();
         let import = import(std::slice::from_ref(&copy), &ImportOptions::default());
-        let failures = import.failures.iter().map(ToString::to_string);
+        let expected = UNCLAIMED.iter().any(|unclaimed| path.ends_with(unclaimed));
+        // What was recognised and then refused is a matter of its format's own tests.
+        let failures = import
+            .failures
+            .iter()
+            .filter(|failure| !expected && !matches!(failure.error, ImportError::Read(_)));
+        let failures = failures.map(ToString::to_string);
         let tools = import.dataset.files.iter().filter(|file| file.tool != tool);
         let tools = tools.map(|file| format!("taken for {} output", file.tool));
         wrong.extend(failures.chain(tools).map(|what| format!("{}: {what}", path.display())));

@@ -38,7 +38,7 @@ fn change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
     let number =
         if percent.abs() < 10.0 { format!("{:.1}", percent.abs()) } else { format!("{:.0}", percent.abs()) };
-    format!("{}{number} %", if percent < 0.0 { "−" } else { "+" })
+    format!("{}{number}\u{a0}%", if percent < 0.0 { "−" } else { "+" })
 }
 
 fn single_runs(ratio: f64, cv: f64) -> String {
@@ -50,30 +50,36 @@ fn single_runs(ratio: f64, cv: f64) -> String {
     } else {
         "how much they scatter is not known, so the ranking is open"
     };
-    format!("{}: it means nothing if single runs scatter by {percent:.1} % or more; {verdict}", times(ratio))
+    format!(
+        "{}: it means nothing if single runs scatter by {percent:.1}\u{a0}% or more; {verdict}",
+        times(ratio)
+    )
 }
 
 fn unpaired(test: &UnpairedTest, margin: f64) -> String {
     let [baseline, level] = test.sizes;
-    let sample = format!("{} from {baseline} and {level} runs, p = {:.3}", times(test.ratio), test.p_value);
+    let sample = format!(
+        "no verdict, for the runs were not made in blocks; as they stand, {} from {baseline} and {level} runs, p = {:.3}",
+        times(test.ratio),
+        test.p_value
+    );
     let [Some(low), Some(high)] = test.ratio_interval else {
-        return format!("{sample}; too few runs for an interval, and none of them in blocks");
+        return format!("{sample}; too few runs for an interval");
     };
     let interval = format!("interval {} to {}", change(low), change(high));
     let within = low > 1.0 / (1.0 + margin) && high < 1.0 + margin;
     let percent = margin * 100.0;
     let what = match (low <= 1.0 && high >= 1.0, within) {
-        (true, true) => format!("a difference beyond {percent:.0} % is unlikely"),
+        (true, true) => format!("a difference beyond {percent:.0}\u{a0}% is unlikely, if nothing drifted"),
         (true, false) => {
-            format!("neither a difference nor equality within {percent:.0} % is shown")
+            format!("neither a difference nor equality within {percent:.0}\u{a0}% is shown")
         }
-        (false, true) => format!("a difference, but one within {percent:.0} %"),
-        (false, false) => "a difference that chance does not explain".to_owned(),
+        (false, true) => format!("a difference, but one within {percent:.0}\u{a0}%"),
+        (false, false) => {
+            "chance does not explain the difference; something else that changed between them may".to_owned()
+        }
     };
-    format!(
-        "{sample}, {interval}: {what}, if the runs were independent and nothing else changed between them, which \
-         runs that were not made in blocks cannot show"
-    )
+    format!("{sample}, {interval}: {what}")
 }
 
 fn blocked(comparison: &Comparison, verdict: Verdict, margin: f64) -> String {
@@ -94,8 +100,10 @@ fn blocked(comparison: &Comparison, verdict: Verdict, margin: f64) -> String {
     }
     let percent = margin * 100.0;
     let verdict = match verdict {
-        Verdict::Equivalent => format!("equivalent within {percent:.0} %"),
-        Verdict::Undecided => format!("neither a difference nor equality within {percent:.0} % is shown"),
+        Verdict::Equivalent => format!("equivalent within {percent:.0}\u{a0}%"),
+        Verdict::Undecided => {
+            format!("neither a difference nor equality within {percent:.0}\u{a0}% is shown")
+        }
         other => other.word().to_owned(),
     };
     format!("{verdict}: {typical}{range} over {blocks} blocks")

@@ -46,7 +46,7 @@ fn five_and_five_runs_allow_a_bound_but_no_verdict() {
     assert!((test.ratio - 0.991).abs() < 1e-3);
     assert!((test.ratio_interval[0].unwrap() - 0.983).abs() < 1e-3);
     assert!((test.ratio_interval[1].unwrap() - 1.0155).abs() < 1e-3);
-    assert!(level.statement.contains("a difference beyond 2 % is unlikely"), "{}", level.statement);
+    assert!(level.statement.contains("a difference beyond 2\u{a0}% is unlikely"), "{}", level.statement);
 }
 
 #[test]

@@ -84,7 +84,7 @@ fn compared(id: &str, comparison: &Reconsidered) -> ComparisonPart {
         .figures
         .iter()
         .map(|figures| Strip {
-            name: format!("{} {}", figures.level, figures.stratum).trim().to_owned(),
+            name: named(&stated.by, &figures.level, &figures.stratum),
             values: figures.values.clone(),
             limits: figures
                 .ceilings
@@ -109,6 +109,12 @@ fn compared(id: &str, comparison: &Reconsidered) -> ComparisonPart {
     }
 }
 
+/// A level's name on the page; a bare number says nothing without its factor.
+fn named(by: &str, level: &str, stratum: &str) -> String {
+    let level = if level.parse::<f64>().is_ok() { format!("{by}={level}") } else { level.to_owned() };
+    format!("{level} {stratum}").trim().to_owned()
+}
+
 fn saying(comparison: &Reconsidered, level: &iostone_model::case::ReconsideredLevel) -> (String, Prose) {
     let of = &level.comparison;
     let values = (comparison.values(&of.level, &of.stratum), comparison.values(&of.baseline, &of.stratum));
@@ -118,6 +124,6 @@ fn saying(comparison: &Reconsidered, level: &iostone_model::case::ReconsideredLe
         }
         _ => String::new(),
     };
-    let name = format!("{} {}", of.level, of.stratum);
-    (name.trim().to_owned(), Prose::of(&format!("{held}{}", level.statement)))
+    let name = named(&comparison.stated.by, &of.level, &of.stratum);
+    (name, Prose::of(&capitalised(&format!("{held}{}", level.statement))))
 }

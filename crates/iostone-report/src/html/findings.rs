@@ -3,6 +3,7 @@
 use iostone_model::audit::{AuditReport, Severity};
 
 use super::prose::Prose;
+use crate::svg::forest::capitalised;
 
 /// One finding.
 pub(super) struct FindingLine {
@@ -43,7 +44,7 @@ fn line(finding: &iostone_model::audit::Finding) -> FindingLine {
             Severity::Warning => "warning",
             Severity::Note => "remark",
         },
-        message: Prose::of(&finding.message),
+        message: Prose::of(&capitalised(&finding.message)),
         evidence: finding.evidence.iter().map(|evidence| Prose::of(evidence)).collect(),
         advice: Prose::of(&finding.advice),
     }

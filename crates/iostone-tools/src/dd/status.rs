@@ -130,6 +130,13 @@ impl Records {
     pub(super) fn block(self, bytes: u64) -> Option<u64> {
         (self.partial == 0).then(|| bytes.checked_div(self.whole)).flatten()
     }
+
+    /// Whether so many bytes may be in these records of blocks of that size.
+    pub(super) fn may_be(self, bytes: u64, block: u64) -> bool {
+        let least = self.whole.saturating_mul(block);
+        let most = self.whole.saturating_add(self.partial).saturating_mul(block);
+        least <= bytes && bytes <= most
+    }
 }
 
 #[cfg(test)]

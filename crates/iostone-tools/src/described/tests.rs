@@ -118,6 +118,18 @@ fn a_table_is_read_as_it_is_described() {
 }
 
 #[test]
+fn the_example_of_the_documentation_is_read() {
+    let page = include_str!("../../../../docs/reference/described-datasets.md");
+    let example = page.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let described = read(example);
+    assert_eq!((described.dataset.observations.len(), described.comparisons.len()), (2, 1));
+    assert_eq!((described.dataset.ceilings.len(), described.dataset.predictions.len()), (1, 1));
+    for key in crate::csv_table::KEYS {
+        assert!(page.contains(&format!("`{key}`")), "{key}");
+    }
+}
+
+#[test]
 fn a_table_of_quotas_is_read_as_it_is_described() {
     let text = r#"
         name = "cpu-limit"

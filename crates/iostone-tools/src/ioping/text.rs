@@ -73,7 +73,7 @@ fn amount(text: &str) -> Option<Figure> {
 struct Text {
     run: Run,
     raw: Total,
-    /// The end of the request read last; ioping does not print times of day, so they follow each other.
+    /// Requests told so far.
     requests: u64,
     complete: bool,
     bytes_per_request: f64,
@@ -139,6 +139,10 @@ impl Text {
                 let text = if text.contains(' ') { text.to_owned() } else { format!("{text} {unit}") };
                 self.run.set(name, amount(&text)?);
             }
+            if self.requests > 0 {
+                let remark = "ioping does not print its interval; one second between requests is assumed";
+                self.run.remarks.push(remark.to_owned());
+            }
             self.complete = true;
         } else if let Some(period) = Period::find(text) {
             self.run.line.get_or_insert(line.number);
@@ -174,7 +178,10 @@ impl Text {
             }
             words => (words, None),
         };
-        if let [filesystem, device, ..] = words {
+        // `(ext4 /dev/vda1 ...)`, but `(block device ...)` and in 0.6 `(device ...)` for a device itself.
+        if let [filesystem, device, ..] = words
+            && *device != "device"
+        {
             self.run.labels.insert("filesystem".to_owned(), (*filesystem).to_owned());
             self.run.labels.insert("device".to_owned(), (*device).to_owned());
         }

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::{Reports, reading};
 use crate::json_stream;
 use crate::samples::Sample;
-use crate::sysstat::{Banner, DayClock, samples, time_of_day};
+use crate::sysstat::{Banner, DayClock, samples, time_within};
 use crate::{Input, ReadError, Reading};
 
 pub(super) fn read(input: &mut Input<'_>) -> Result<Reading, ReadError> {
@@ -26,7 +26,7 @@ pub(super) fn read(input: &mut Input<'_>) -> Result<Reading, ReadError> {
                 "number-of-cpus" => banner.cpus = value.as_f64(),
                 "statistics" => {
                     reports.begin();
-                    let stamp = value.get("timestamp").and_then(Value::as_str).and_then(clock_time);
+                    let stamp = value.get("timestamp").and_then(Value::as_str).and_then(time_within);
                     timed |= stamp.is_some();
                     at_seconds = match stamp {
                         Some(seconds) => clock.seconds(seconds),
@@ -44,12 +44,6 @@ pub(super) fn read(input: &mut Input<'_>) -> Result<Reading, ReadError> {
     }
     let observations = reports.finish(banner.observation("iostat", 1), timed);
     Ok(reading(observations))
-}
-
-/// The time of day within a date of any locale.
-fn clock_time(stamp: &str) -> Option<f64> {
-    let time = stamp.split([' ', 'T']).skip(1).collect::<Vec<_>>().join(" ");
-    time_of_day(&time).map(|(seconds, _)| seconds)
 }
 
 fn report(reports: &mut Reports, at_seconds: f64, report: &Value) -> Result<(), String> {

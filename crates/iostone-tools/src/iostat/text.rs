@@ -4,7 +4,7 @@ use iostone_model::dataset::Observation;
 
 use super::{Reports, reading};
 use crate::error::Malformed;
-use crate::sysstat::{Banner, DayClock, meaning, samples, time_of_day};
+use crate::sysstat::{Banner, DayClock, meaning, samples, time_within};
 use crate::transcript;
 use crate::{Input, Line, ReadError, Reading};
 
@@ -148,11 +148,7 @@ impl Text {
 
     /// The line that `-t` prints before each report; anything else between tables is none of ours.
     fn date(&mut self, text: &str) {
-        let mut starts = text.char_indices().filter(|(at, sign)| {
-            sign.is_ascii_digit() && !text[..*at].ends_with(|before: char| before.is_ascii_digit())
-        });
-        let found = starts.find_map(|(at, _)| time_of_day(text.get(at..)?));
-        if let Some((seconds, _)) = found {
+        if let Some(seconds) = time_within(text) {
             self.stamped = true;
             self.at_seconds = self.clock.seconds(seconds);
         }

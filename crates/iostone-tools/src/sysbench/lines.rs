@@ -37,8 +37,13 @@ pub(super) enum Said {
 /// What a run was asked for.
 pub(super) enum Setting {
     Label(&'static str, String),
+    /// The cpu test, of which 1.0 prints nothing else.
+    Primes(String),
     WorkingSet(u64, String),
-    OpenFlags { direct: bool, synchronous: bool },
+    OpenFlags {
+        direct: bool,
+        synchronous: bool,
+    },
     Flushed,
     Validated,
 }
@@ -146,7 +151,7 @@ fn setting(text: &str) -> Option<Setting> {
     let limits =
         ["Prime numbers limit: ", "Primer numbers limit: ", "Maximum prime number checked in CPU test: "];
     if let Some(limit) = limits.iter().find_map(|limit| text.strip_prefix(limit)) {
-        return Some(Setting::Label("mode", format!("primes up to {limit}")));
+        return Some(Setting::Primes(format!("primes up to {limit}")));
     }
     let doing = find(&TEST, text)?;
     // fileio's modes by the words of `--file-test-mode`.

@@ -81,15 +81,14 @@ const KEYS: &[(&str, &str, f64)] = &[
     ("File system outputs", "outputs", 512.0),
 ];
 
-const COMMAND: &str = "Command being timed: ";
+/// How the first line of `-v` begins.
+pub(super) const COMMAND: &str = "Command being timed: ";
 
 /// Whether a line is one of those read here, without reading it.
 pub(super) fn is_own(line: &str) -> bool {
     let matches =
         |pattern: &LazyLock<Option<Regex>>| pattern.as_ref().is_some_and(|found| found.is_match(line));
-    let verbose = line.starts_with('\t') && (line.contains(": ") || line.trim_start().starts_with(COMMAND));
-    verbose && KEYS.iter().any(|(key, ..)| line.contains(key))
-        || line.trim_start().starts_with(COMMAND)
+    line.trim_start().starts_with(COMMAND)
         || [&PART, &ZSH, &TCSH, &BSD, &GNU, &GNU_SECOND, &FAILED].into_iter().any(matches)
 }
 
