@@ -65,7 +65,7 @@ fn only_the_last_status_of_a_dd_counts() {
     assert_eq!(observations[0].series["throughput"].values.len(), 2);
     let observations = read(fixture("9.1-progress")).unwrap().observations;
     assert_eq!(observations.len(), 1);
-    assert_eq!(observations[0].series["throughput"].values[0], 45_925_269_504.0);
+    assert_eq!(observations[0].series["throughput"].values.first(), Some(&45_925_269_504.0));
 }
 
 #[test]

@@ -52,5 +52,5 @@ fn means_are_those_of_the_rows_after_the_first() {
 }
 
 fn numbers(row: &str) -> Vec<f64> {
-    row.split_whitespace().map(|field| field.parse().unwrap()).collect()
+    row.split_whitespace().map(|field| field.parse().expect("a number")).collect()
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use iostone_lab::{is_import, read_import, read_run};
 use iostone_model::case::{Case, StatedComparison};
 use iostone_model::dataset::Dataset;
@@ -118,9 +118,4 @@ pub(crate) fn as_case(described: Described) -> Case {
             })
             .collect(),
     }
-}
-
-/// A described dataset's file as a case.
-pub(crate) fn open_case(path: &Path) -> Result<Case> {
-    open_described(path).map(as_case).with_context(|| format!("`{}`", path.display()))
 }

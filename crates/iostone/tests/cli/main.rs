@@ -7,9 +7,11 @@
     reason = "in tests brevity counts for more than a copy"
 )]
 
+mod casebook;
 mod dry_run;
 mod everything;
 mod hostile;
+mod import;
 mod io;
 mod judge;
 mod runs;
