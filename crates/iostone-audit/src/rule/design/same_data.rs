@@ -13,6 +13,9 @@ use crate::{Outcome, Rule, finding};
 /// Above this chance, over all pairs of rows, agreement is put down to few digits.
 const LARGEST_CHANCE: f64 = 0.01;
 
+/// Of one row under more conditions than this, not every pair is told.
+const MOST_CONDITIONS: usize = 12;
+
 /// Where an observation stands: its table, and its condition within it.
 type Spot = (usize, usize);
 
@@ -50,7 +53,7 @@ impl Rule for SameData {
                     one_of_each.entry(*spot).or_insert(place);
                 }
             }
-            let of: Vec<(&Spot, &usize)> = one_of_each.iter().collect();
+            let of: Vec<(&Spot, &usize)> = one_of_each.iter().take(MOST_CONDITIONS).collect();
             for (index, (spot, place)) in of.iter().enumerate() {
                 for (other, twin) in of.iter().skip(index + 1) {
                     shared.entry((**spot, **other)).or_default().push((**place, **twin));

@@ -44,7 +44,7 @@ fn describe(rule: &dyn Rule, dataset: &Dataset, curve: &Curve<'_>) -> Option<Fin
             } else {
                 high.middle > low.middle * proportion * EXCESS_OF_SINGLES
             };
-            if doubted {
+            if doubted && (high.middle / low.middle).is_finite() {
                 steps.push((high.middle / low.middle / proportion, low, high));
             }
         }

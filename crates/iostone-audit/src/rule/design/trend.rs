@@ -13,7 +13,7 @@ use crate::{Outcome, Rule, finding};
 
 /// Of all tests together: below it, a warning.
 const SURE: f64 = 0.01;
-/// Of all tests together: below it, a note.
+/// Of all tests of a table together: below it, a note.
 const REMARKABLE: f64 = 0.2;
 /// Of a single test: below it, it is shown among the evidence.
 const SHOWN: f64 = 0.05;
@@ -48,30 +48,36 @@ impl Rule for Trend {
     }
 
     fn look(&self, dataset: &Dataset) -> Outcome {
-        let mut tests = Vec::new();
-        let mut in_blocks = true;
-        for table in &tables(dataset) {
-            let found = tests_of(dataset, table);
+        let families: Vec<(Vec<Test>, bool)> = tables(dataset)
+            .iter()
             // Blocks are there to bear a drift; where all figures stand in blocks it costs nothing but time.
-            in_blocks &= found.is_empty() || blocked(dataset, &table.members);
-            tests.extend(found);
-        }
-        if tests.is_empty() {
+            .map(|table| (tests_of(dataset, table), blocked(dataset, &table.members)))
+            .filter(|(tests, _)| !tests.is_empty())
+            .collect();
+        if families.is_empty() {
             return Outcome::NotApplicable;
         }
-        Outcome::Looked(judge(self, tests, in_blocks).into_iter().collect())
+        let all = families.iter().map(|(tests, _)| tests.len()).sum();
+        Outcome::Looked(
+            families
+                .into_iter()
+                .filter_map(|(tests, in_blocks)| judge(self, tests, all, in_blocks))
+                .collect(),
+        )
     }
 }
 
-fn judge(rule: &dyn Rule, mut tests: Vec<Test>, in_blocks: bool) -> Option<Finding> {
+/// Judges the tests of one table; `all` are those of the whole dataset, over which a warning must be certain.
+fn judge(rule: &dyn Rule, mut tests: Vec<Test>, all: usize, in_blocks: bool) -> Option<Finding> {
     tests.sort_by(|a, b| a.p_value.total_cmp(&b.p_value));
     let strongest = tests.first()?;
     // Bonferroni: of many tests some come out small.
     let overall = (strongest.p_value * tests.len() as f64).min(1.0);
-    let (severity, verdict) = match overall {
-        p if p < SURE && !in_blocks => (Severity::Warning, "the runs are not repetitions of one state"),
-        p if p < SURE => (Severity::Note, "the state drifted; the blocks compare within it"),
-        p if p < REMARKABLE && !in_blocks => {
+    let sure = strongest.p_value * all as f64 <= SURE;
+    let (severity, verdict) = match (sure, in_blocks) {
+        (true, false) => (Severity::Warning, "the runs are not repetitions of one state"),
+        (true, true) => (Severity::Note, "the state drifted; the blocks compare within it"),
+        (false, false) if overall < REMARKABLE => {
             (Severity::Note, "worth a look, though chance gives such things too")
         }
         _ => return None,
