@@ -64,6 +64,7 @@ pub use outcome::{
     ClockKind, CpuTime, CpuUse, EngineKind, EngineReport, IntervalLatency, Layout, Outcome, SERIES_INTERVAL,
     Scheduling, Series, Steadiness, Syncs, Transfers,
 };
+pub use payload::NoiseStream;
 pub use prepared::{Phase, Prepared, Progress, prepare, prepare_watched, run, run_together};
 pub use verify::{
     ExpectedUnit, Finding, HEADER_BYTES, HeaderError, Mismatch, MismatchKind, UnitChecksum, UnitContent,

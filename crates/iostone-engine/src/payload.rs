@@ -1,11 +1,14 @@
 //! What is written: bytes that compress and repeat exactly as much as was asked for, at a cost that does not show.
 
+mod endless;
 pub(crate) mod noise;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use crate::job::{Content, Data};
+
+pub use endless::NoiseStream;
 
 /// The smallest unit that storage deduplicates or compresses by itself.
 const SECTOR_BYTES: usize = 512;

@@ -12,23 +12,39 @@ use crate::world::{Files, LARGEST_FILE_BYTES};
 
 /// A section as it was written.
 #[derive(Debug, Clone)]
-pub(crate) struct RawSection {
-    pub(crate) name: String,
-    pub(crate) place: Place,
-    pub(crate) lines: Vec<RawLine>,
+pub struct RawSection {
+    /// What stands between the brackets.
+    pub name: String,
+    /// Where that stands.
+    pub place: Place,
+    /// Its options, those of included files among them.
+    pub lines: Vec<RawLine>,
 }
 
 /// One option as it was written.
 #[derive(Debug, Clone)]
-pub(crate) struct RawLine {
-    pub(crate) text: String,
-    pub(crate) place: Place,
+pub struct RawLine {
+    /// `name=value`, without comment and blanks around it.
+    pub text: String,
+    /// Where it stands.
+    pub place: Place,
 }
 
 impl RawSection {
     /// Whether it sets defaults for the sections behind it.
-    pub(crate) fn is_global(&self) -> bool {
+    pub fn is_global(&self) -> bool {
         is_global(&self.name)
+    }
+}
+
+impl RawLine {
+    /// The option's first name, whatever alias it was written by, and its value; no value where there is no `=`.
+    pub fn option(&self) -> (&str, Option<&str>) {
+        let (name, value) = match self.text.split_once('=') {
+            Some((name, value)) => (name.trim_end(), Some(value.trim())),
+            None => (self.text.trim_end(), None),
+        };
+        (crate::table::find(name).map_or(name, |option| option.name), value)
     }
 }
 
@@ -47,8 +63,9 @@ const MOST_SECTIONS: usize = 4_096;
 /// The longest name that fio keeps.
 const LONGEST_NAME: usize = 255;
 
-/// Reads one job file.
-pub(crate) fn read_sections(path: &str, files: &dyn Files) -> (Vec<RawSection>, Vec<Problem>) {
+/// Reads one job file, whatever its options mean: sections in order, with included files in their places, and what
+/// fio would not accept of its outer form.
+pub fn read_sections(path: &str, files: &dyn Files) -> (Vec<RawSection>, Vec<Problem>) {
     let mut reader =
         Reader { files, sections: Vec::new(), problems: Vec::new(), open: Vec::new(), seen: 0, lines: 0 };
     let name: Arc<str> = path.into();

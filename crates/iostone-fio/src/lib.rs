@@ -27,6 +27,7 @@ pub mod values;
 mod world;
 
 pub use command_line::{Argument, split_arguments};
+pub use ini::{RawLine, RawSection, read_sections};
 pub use job_file::{Dropped, Given, JobFile, Remark, Request, Section, read};
 pub use options::{FioOptions, Log};
 pub use place::Place;

@@ -6,6 +6,7 @@ mod evidence;
 mod headline;
 mod permanent;
 mod served;
+mod source;
 mod steady;
 
 use iostone_model::run::{BlockRecord, Plan};
@@ -92,6 +93,7 @@ pub fn conclude(
     }
     flags.extend(of_environment);
     flags.extend(served::page_cache(plan, trials, &blocks));
+    flags.extend(source::limited(plan, trials, &blocks));
     flags.extend(steady::not_steady(plan, trials, &blocks));
     for comparison in &mut comparisons {
         if let Some(flag) = evidence::no_flush(plan, comparison, trials, &blocks) {

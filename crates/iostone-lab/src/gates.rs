@@ -75,7 +75,11 @@ pub(crate) fn stack_device(signals: &SignalSummary) -> Option<(&str, &DiskCounte
 }
 
 fn served(workload: &Workload, measured: &Measured, tolerance: f64) -> GateOutcome {
-    let must_reach = matches!(workload, Workload::Io(io) if io.must_reach_device());
+    // Of foreign programs only the trial knows: a job file says what it does where it lies.
+    let must_reach = match workload {
+        Workload::Io(io) => io.must_reach_device(),
+        _ => measured.report.must_reach_device,
+    };
     let Some((name, served)) = stack_device(&measured.signals).filter(|_| must_reach) else {
         return outcome("served", true, "not asked: the workload may use the page cache");
     };
@@ -147,6 +151,20 @@ mod tests {
         let Workload::Io(mut io) = synced("fdatasync = 1") else { panic!("an io workload") };
         io.rw = iostone_model::experiment::ReadWrite::Randrw;
         assert_eq!(failed(&Workload::Io(io), &settled(), &measured(1000, 500)), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_foreign_program_is_held_to_its_claim_where_the_trial_says_so() {
+        let text = include_str!("../../../experiments/barrier.toml");
+        let (head, rest) = text.split_once("[workload]").unwrap();
+        let (_, decide) = rest.split_once("[decide]").unwrap();
+        let dd = format!("{head}[workload]\nkind = \"dd\"\nsize = \"16MiB\"\n[decide]{decide}")
+            .replace("\"iops\"", "\"throughput\"");
+        let workload = iostone_model::experiment::read(&dd, &[]).unwrap().configurations[0].workload.clone();
+        let mut trial = measured(1000, 500);
+        assert_eq!(failed(&workload, &settled(), &trial), Vec::<String>::new());
+        trial.report.must_reach_device = true;
+        assert_eq!(failed(&workload, &settled(), &trial), ["served"]);
     }
 
     #[test]

@@ -128,7 +128,7 @@ impl Agent {
             seed: prepare.seed,
             marker: self.open_session()?.processes_marker(),
         };
-        self.workload = Some(iostone_workload::prepare(&prepare.workload, &place, &context)?);
+        self.workload = Some(iostone_workload::prepare(&prepare.workload, &place, &context, &self.stop)?);
         Ok(Reply::Prepared(Prepared { seconds: started.elapsed().as_secs_f64() }))
     }
 

@@ -78,6 +78,8 @@ impl From<WorkloadError> for Failure {
         let kind = match &error {
             WorkloadError::NoDirectory { .. } | WorkloadError::Unsuitable { .. } => FailureKind::Usage,
             WorkloadError::Spawn { .. } | WorkloadError::NotInstalled { .. } => FailureKind::Missing,
+            WorkloadError::Refused(_) => FailureKind::Refused,
+            WorkloadError::Interrupted => FailureKind::Interrupted,
             _ => FailureKind::Failed,
         };
         Self::new(kind, in_words(&error))

@@ -63,6 +63,10 @@ pub struct WorkloadReport {
     pub claimed_read_bytes: u64,
     /// Bytes that the workload says it wrote in the measured time.
     pub claimed_written_bytes: u64,
+    /// Whether a foreign program was asked for I/O that cannot stay in the page cache, so that the claim can be held
+    /// against what the device served. Of iostone's own engine this is known from the experiment.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub must_reach_device: bool,
     /// What went wrong, if it failed: one sentence.
     pub error: Option<String>,
     /// Facts in plain words: engine used and why, threads, flags taken.
@@ -81,6 +85,11 @@ pub struct WorkloadReport {
     /// Figures that it could not give this time, by name: why not, and what helps, in one sentence without its point.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub absent: BTreeMap<String, String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+fn is_false(set: &bool) -> bool {
+    !set
 }
 
 /// One setting, asked and read back.

@@ -176,7 +176,11 @@ fn legend(view: &View<'_>) -> Option<String> {
     let better = "Ratios are of performance: above 0\u{a0}% (\u{d7}1) is better. Their intervals hold for all \
                   comparisons and looks together; those of medians are context.";
     let invalid = view.rows.iter().any(|row| row.trial_counts().1 > 0);
-    let invalid = invalid.then_some("inv.: trials that failed a gate or stand in a discarded block.");
+    let invalid = invalid.then_some(if view.rehearsal {
+        "inv.: trials without a figure."
+    } else {
+        "inv.: trials that failed a gate or stand in a discarded block."
+    });
     let sentences: Vec<&str> = compared.then_some(better).into_iter().chain(invalid).collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }

@@ -25,6 +25,10 @@ use figures::Figures;
 
 /// Where it works, below the directory of the trial.
 const FOLDER: &str = "bonnie";
+/// What bonnie++ takes for what is left out; it has to be said where something behind it is.
+const CHUNK: Bytes = Bytes(8 << 10);
+const SEEKS: u32 = 8192;
+const FILES: u32 = 16;
 /// Makes a table in HTML of bonnie++'s own lines; it comes with bonnie++.
 const TO_HTML: &str = "bon_csv2html";
 
@@ -65,7 +69,7 @@ pub(crate) fn prepare(
     // Started there, it needs no right to any folder above.
     program.directory.push(FOLDER);
     let folder = &program.directory;
-    let open_to_all = |_| match spec.user {
+    let open_to_all = |()| match spec.user {
         Some(_) => fs::set_permissions(folder, fs::Permissions::from_mode(0o1777)),
         None => Ok(()),
     };

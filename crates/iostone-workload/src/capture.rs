@@ -8,6 +8,14 @@ use std::time::Duration;
 /// Enough for any log that a person reads; what comes after is counted and dropped.
 const KEPT_BYTES: usize = 16 << 20;
 
+/// The end of text that was not kept to its end.
+const NOT_KEPT: &str = "more bytes were not kept]";
+
+/// Whether text of a [`Capture`] lacks its end.
+pub(crate) fn is_cut(text: &str) -> bool {
+    text.strip_suffix('\n').is_some_and(|text| text.ends_with(NOT_KEPT))
+}
+
 /// How long the end of a stream is waited for once its program has ended. What it wrote last is in the pipe by then and
 /// only has to be fetched; a process that left the program's session may hold the pipe open for ever.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -55,7 +63,7 @@ impl Capture {
         let mut text = String::from_utf8_lossy(&drained.kept).into_owned();
         if drained.dropped_bytes > 0 {
             use std::fmt::Write;
-            let _ = writeln!(text, "\n[{} more bytes were not kept]", drained.dropped_bytes);
+            let _ = writeln!(text, "\n[{} {NOT_KEPT}", drained.dropped_bytes);
         }
         text
     }
@@ -77,6 +85,13 @@ mod tests {
             buffer[..4].copy_from_slice(b"last");
             Ok(4)
         }
+    }
+
+    #[test]
+    fn text_that_lacks_its_end_can_be_told() {
+        let long = Capture::start(std::io::repeat(b'x').take(KEPT_BYTES as u64 + 5)).text();
+        assert!(is_cut(&long) && long.ends_with("[5 more bytes were not kept]\n"));
+        assert!(!is_cut("5 more bytes\n"));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The `command` workload: any program, started without a shell and timed by wait4(2).
+//! The `command` workload: any program, started without a shell, timed by wait4(2), with figures picked from its output.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use iostone_model::experiment::CommandWorkload;
 use iostone_model::trial::WorkloadReport;
 
+use crate::picked::pick;
 use crate::program::{Finished, Program};
 use crate::{Measurement, Place, Prepared, TrialContext, WorkloadError};
 
@@ -34,20 +35,31 @@ impl Prepared for PreparedCommand {
 }
 
 impl PreparedCommand {
+    /// Its times, and what is picked from its output; one that is missing fails them all.
+    fn figures(&self, finished: &Finished) -> Result<BTreeMap<String, f64>, String> {
+        let mut figures = BTreeMap::from([
+            ("wall_time".to_owned(), finished.wall.as_secs_f64()),
+            ("user_time".to_owned(), finished.user.as_secs_f64()),
+            ("system_time".to_owned(), finished.system.as_secs_f64()),
+        ]);
+        for (name, metric) in &self.spec.metrics {
+            figures.insert(name.clone(), pick(name, metric, finished)?);
+        }
+        Ok(figures)
+    }
+
     fn measurement(&self, finished: &Finished) -> Measurement {
-        let metrics = if finished.error.is_none() {
-            BTreeMap::from([
-                ("wall_time".to_owned(), finished.wall.as_secs_f64()),
-                ("user_time".to_owned(), finished.user.as_secs_f64()),
-                ("system_time".to_owned(), finished.system.as_secs_f64()),
-            ])
-        } else {
-            BTreeMap::new()
+        let (metrics, error) = match &finished.error {
+            Some(error) => (BTreeMap::new(), Some(error.clone())),
+            None => match self.figures(finished) {
+                Ok(metrics) => (metrics, None),
+                Err(missing) => (BTreeMap::new(), Some(missing)),
+            },
         };
         let report = WorkloadReport {
             kind: "command".to_owned(),
             measured_seconds: finished.wall.as_secs_f64(),
-            error: finished.error.clone(),
+            error,
             facts: BTreeMap::from([
                 ("argv".to_owned(), self.spec.argv.join(" ")),
                 ("status".to_owned(), finished.status.clone()),

@@ -89,7 +89,9 @@ impl PreparedDbench {
         if finished.interrupted {
             return finished.error.clone();
         }
-        let full = finished.stdout.contains("No space left on device");
+        // The first client to meet the end of the volume may have written a part; then it says only that.
+        let full = ["No space left on device", "expected to write"];
+        let full = finished.error.is_some() && full.iter().any(|sign| finished.stdout.contains(sign));
         if full || read.is_ok_and(|observation| observation.facts.ending == Some(Ending::DiskFull)) {
             return Some(format!(
                 "the volume was full: dbench's {} clients found no space left on the device; give \
@@ -155,14 +157,12 @@ fn describe(observation: Observation, report: &mut WorkloadReport, throughput: O
     let watched = observation.series.get("throughput").and_then(|series| series.at_seconds.last());
     report.measured_seconds = watched.copied().unwrap_or(report.measured_seconds);
     let facts = &observation.facts;
-    let (read, written) = match (facts.claimed_read_bytes, facts.claimed_written_bytes) {
-        (Some(read), Some(written)) => (read, written),
-        // Their sum is certain. In less than a pass of the loadfile the shares are not, and nothing rests on them.
-        _ => {
-            let bytes = throughput.unwrap_or_default() * report.measured_seconds;
-            (whole(bytes * READ_SHARE), whole(bytes * (1.0 - READ_SHARE)))
-        }
-    };
+    let claimed = facts.claimed_read_bytes.zip(facts.claimed_written_bytes);
+    // Their sum is certain. In less than a pass of the loadfile the shares are not, and nothing rests on them.
+    let (read, written) = claimed.unwrap_or_else(|| {
+        let bytes = throughput.unwrap_or_default() * report.measured_seconds;
+        (whole(bytes * READ_SHARE), whole(bytes * (1.0 - READ_SHARE)))
+    });
     report.claimed_read_bytes = read;
     report.claimed_written_bytes = written;
     report.series = observation.series;

@@ -169,6 +169,7 @@ pub(crate) fn prepare(
     spec: &IoWorkload,
     place: &Place,
     context: &TrialContext,
+    stop: &AtomicBool,
 ) -> Result<Box<dyn Prepared>, WorkloadError> {
     let target = match (&place.directory, &place.device) {
         (Some(directory), _) => directory.join(FILE_NAME),
@@ -176,7 +177,8 @@ pub(crate) fn prepare(
         (None, None) => return Err(WorkloadError::NoDirectory { kind: "io" }),
     };
     let job = job(spec, target, context.seed);
-    Ok(Box::new(PreparedIo { spec: spec.clone(), engine: iostone_engine::prepare(&job)? }))
+    let engine = iostone_engine::prepare_watched(&job, stop, &mut |_| {})?;
+    Ok(Box::new(PreparedIo { spec: spec.clone(), engine }))
 }
 
 impl Prepared for PreparedIo {

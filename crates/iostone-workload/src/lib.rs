@@ -7,9 +7,15 @@ mod bonnie;
 mod capture;
 mod command;
 mod dbench;
+mod dd;
+mod fio;
 mod installed;
 pub mod io;
+mod ioping;
+mod picked;
 mod program;
+mod sysbench;
+mod tool;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -71,7 +77,7 @@ pub struct RawOutput {
 pub enum WorkloadError {
     /// The load engine refused the job, or could not prepare it.
     #[error("the load engine: {0}")]
-    Engine(#[from] iostone_engine::EngineError),
+    Engine(#[source] iostone_engine::EngineError),
     /// The program could not be started.
     #[error("`{program}` could not be started: {source}")]
     Spawn {
@@ -88,12 +94,15 @@ pub enum WorkloadError {
         /// The workload's kind.
         kind: &'static str,
     },
-    /// This build has no such workload.
-    #[error("this build cannot run a `{kind}` workload")]
-    NotHere {
-        /// The workload's kind.
-        kind: &'static str,
-    },
+    /// The workload would touch what is not the trial's.
+    #[error("{0}")]
+    Refused(String),
+    /// A foreign tool did not do what is needed before the measurement.
+    #[error("before the measurement: {0}")]
+    Preparation(String),
+    /// It was interrupted while it was being prepared.
+    #[error("interrupted")]
+    Interrupted,
     /// The program is not installed.
     #[error("`{program}` is not on this machine")]
     NotInstalled {
@@ -126,6 +135,15 @@ pub enum WorkloadError {
     },
 }
 
+impl From<iostone_engine::EngineError> for WorkloadError {
+    fn from(error: iostone_engine::EngineError) -> Self {
+        match error {
+            iostone_engine::EngineError::Interrupted => Self::Interrupted,
+            error => Self::Engine(error),
+        }
+    }
+}
+
 /// A workload that is ready to run.
 pub trait Prepared {
     /// Runs it once, until its own end or until `stop` is set.
@@ -147,22 +165,32 @@ pub fn preflight(workload: &Workload, volume: Option<Bytes>) -> Result<Option<By
     match workload {
         Workload::Dbench(dbench) => dbench::preflight(dbench)?,
         Workload::Bonnie(bonnie) => return bonnie::preflight(bonnie, volume).map(Some),
-        _ => {}
+        Workload::Fio(fio) => fio::preflight(fio)?,
+        Workload::Dd(dd) => dd::preflight(dd)?,
+        Workload::Sysbench(sysbench) => sysbench::preflight(sysbench)?,
+        Workload::Io(_) | Workload::Command(_) | Workload::Ioping(_) => {}
     }
     Ok(workload.room())
 }
 
-/// Prepares a workload on a place.
+/// Prepares a workload on a place, until it is ready or `stop` is set.
+///
+/// # Errors
+/// What keeps it from being run.
 pub fn prepare(
     workload: &Workload,
     place: &Place,
     context: &TrialContext,
+    stop: &AtomicBool,
 ) -> Result<Box<dyn Prepared>, WorkloadError> {
     match workload {
-        Workload::Io(io) => io::prepare(io, place, context),
+        Workload::Io(io) => io::prepare(io, place, context, stop),
         Workload::Command(command) => command::prepare(command, place, context),
         Workload::Dbench(dbench) => dbench::prepare(dbench, place, context),
         Workload::Bonnie(bonnie) => bonnie::prepare(bonnie, place, context),
-        foreign => Err(WorkloadError::NotHere { kind: foreign.kind() }),
+        Workload::Fio(fio) => fio::prepare(fio, place, context, stop),
+        Workload::Dd(dd) => dd::prepare(dd, place, context, stop),
+        Workload::Sysbench(sysbench) => sysbench::prepare(sysbench, place, context, stop),
+        Workload::Ioping(ioping) => ioping::prepare(ioping, place, context),
     }
 }

@@ -202,6 +202,19 @@ fn trials_that_are_not_steady_are_flagged_and_count() {
 }
 
 #[test]
+fn a_level_most_of_whose_trials_the_source_limits_is_flagged() {
+    let mut records = records(6, (1000.0, 500), (1000.0, 500), &[]);
+    let mut limited = 0;
+    for trial in records.0.iter_mut().filter(|trial| trial.configuration == "off").take(4) {
+        trial.workload.facts.insert("source_limited".to_owned(), "2 GB/s".to_owned());
+        limited += 1;
+    }
+    assert_eq!(limited, 4);
+    let message = has(&concluded(&plan("", ""), &records), "source-limited").unwrap();
+    assert!(message.starts_with("under off the source was the limit in 4 of 6 trials"), "{message}");
+}
+
+#[test]
 fn a_trial_in_five_that_is_not_steady_is_no_matter_for_the_run() {
     let mut records = records(8, (1000.0, 500), (4000.0, 0), &[]);
     let_fall(&mut records, "off", 0.3, 8);

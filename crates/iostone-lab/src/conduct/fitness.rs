@@ -96,10 +96,17 @@ impl Conductor<'_> {
     }
 }
 
+/// What stands between a failure and the program's own words about it.
+const SAYING: &str = ", saying: ";
+
 /// A failure's reason with the last line that the program wrote to its standard error.
 pub(super) fn with_last_words(reason: String, stderr_tail: Option<&str>) -> String {
+    if reason.contains(SAYING) {
+        // A foreign tool's words were already chosen from all that it said.
+        return reason;
+    }
     match stderr_tail.and_then(|tail| tail.lines().rev().map(str::trim).find(|line| !line.is_empty())) {
-        Some(line) => format!("{reason}, saying: {line}"),
+        Some(line) => format!("{reason}{SAYING}{line}"),
         None => reason,
     }
 }

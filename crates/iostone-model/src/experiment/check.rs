@@ -1,5 +1,6 @@
 //! What types cannot say: settings that do not fit each other, and decisions that cannot be made.
 
+mod command;
 mod foreign;
 mod io;
 mod limits;
@@ -7,8 +8,7 @@ mod ramp;
 
 use super::combine::{Places, list, option_name};
 use super::{
-    CommandWorkload, Configuration, Decide, Experiment, Factor, Filesystem, LoopVolume, MachineSpec, Volume,
-    Workload,
+    Configuration, Decide, Experiment, Factor, Filesystem, LoopVolume, MachineSpec, Volume, Workload,
 };
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::units::Bytes;
@@ -77,7 +77,7 @@ pub(super) fn configuration(configuration: &Configuration, places: &Places<'_>) 
     check_mount_options(&stack.mount.options, &mut findings);
     match &configuration.workload {
         Workload::Io(io) => io::check(io, configuration, &mut findings),
-        Workload::Command(command) => check_command(command, &mut findings),
+        Workload::Command(command) => command::check(command, &mut findings),
         foreign => foreign::check(foreign, configuration, &mut findings),
     }
     limits::check_workload(configuration, &mut findings);
@@ -108,33 +108,6 @@ fn check_mount_options(options: &[String], findings: &mut Findings<'_>) {
         if options.iter().take(index).any(|earlier| option_name(earlier) == name) {
             let message = format!("`{option}` contradicts or repeats another option");
             findings.value(&path, message, "the kernel would take the last one only");
-        }
-    }
-}
-
-fn check_command(command: &CommandWorkload, findings: &mut Findings<'_>) {
-    if command.argv.first().is_none_or(String::is_empty) {
-        findings.value("workload.argv", "there is no program to run", "expected [\"program\", \"argument\"]");
-    }
-    if command.argv.iter().any(|argument| argument.contains('\0')) {
-        findings.value("workload.argv", "an argument holds a NUL byte", "no program can receive it");
-    }
-    if command.timeout.is_some_and(|timeout| timeout.0.is_zero()) {
-        findings.value("workload.timeout", "no program ends in no time", "longer than the program takes");
-    }
-    for name in command.env.keys() {
-        if name.is_empty() || name.contains(['=', '\0']) {
-            findings.key(
-                &format!("workload.env.{name}"),
-                format!("`{name}` cannot name a variable"),
-                "not empty, without `=`",
-            );
-        } else if name.starts_with("IOSTONE_") {
-            findings.key(
-                &format!("workload.env.{name}"),
-                format!("`{name}` is set by iostone itself"),
-                "rename it",
-            );
         }
     }
 }

@@ -275,8 +275,7 @@ fn trial(
             Vec::new()
         },
         latency_histogram: latency,
-        sync_latency_histogram: Vec::new(),
-        stderr_tail: None,
+        ..WorkloadReport::default()
     };
     TrialRecord {
         schema: TRIAL_SCHEMA.to_owned(),

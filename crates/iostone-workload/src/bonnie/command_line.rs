@@ -3,10 +3,7 @@
 use iostone_model::experiment::BonnieWorkload;
 use iostone_model::units::Bytes;
 
-/// What bonnie++ takes for what is left out; it has to be said where something behind it is.
-const CHUNK: Bytes = Bytes(8 << 10);
-const SEEKS: u32 = 8192;
-const FILES: u32 = 16;
+use super::{CHUNK, FILES, SEEKS};
 
 /// The whole command line.
 pub(super) struct CommandLine<'a> {
@@ -47,32 +44,28 @@ impl CommandLine<'_> {
     /// `SIZE[:CHUNK[:SEEKS[:SEEKERS]]]`, the size in MiB.
     fn size(&self) -> String {
         let spec = self.spec;
-        let mut text = (self.file_size.0 >> 20).to_string();
-        if spec.chunk.is_none() && spec.seeks.is_none() && spec.seekers.is_none() {
-            return text;
+        let mut parts = vec![self.file_size.0 >> 20];
+        if spec.chunk.is_some() || spec.seeks.is_some() || spec.seekers.is_some() {
+            parts.extend([spec.chunk.unwrap_or(CHUNK).0, u64::from(spec.seeks.unwrap_or(SEEKS))]);
         }
-        let (chunk, seeks) = (spec.chunk.unwrap_or(CHUNK), spec.seeks.unwrap_or(SEEKS));
-        text.push_str(&format!(":{}:{seeks}", chunk.0));
-        if let Some(seekers) = spec.seekers {
-            text.push_str(&format!(":{seekers}"));
-        }
-        text
+        parts.extend(spec.seekers.map(u64::from));
+        joined(&parts)
     }
 
     /// `NUMBER[:LARGEST[:SMALLEST[:DIRECTORIES]]]`.
     fn files(&self) -> String {
         let spec = self.spec;
-        let mut text = spec.files.unwrap_or(FILES).to_string();
-        if spec.file_max.is_none() && spec.file_min.is_none() && spec.directories.is_none() {
-            return text;
+        let mut parts = vec![u64::from(spec.files.unwrap_or(FILES))];
+        if spec.file_max.is_some() || spec.file_min.is_some() || spec.directories.is_some() {
+            parts.extend([spec.file_max.unwrap_or_default().0, spec.file_min.unwrap_or_default().0]);
         }
-        let size = |bytes: Option<Bytes>| bytes.unwrap_or_default().0;
-        text.push_str(&format!(":{}:{}", size(spec.file_max), size(spec.file_min)));
-        if let Some(directories) = spec.directories {
-            text.push_str(&format!(":{directories}"));
-        }
-        text
+        parts.extend(spec.directories.map(u64::from));
+        joined(&parts)
     }
+}
+
+fn joined(parts: &[u64]) -> String {
+    parts.iter().map(u64::to_string).collect::<Vec<_>>().join(":")
 }
 
 #[cfg(test)]

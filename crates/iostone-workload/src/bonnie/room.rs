@@ -6,14 +6,11 @@ use std::path::Path;
 use iostone_model::experiment::BonnieWorkload;
 use iostone_model::units::Bytes;
 
+use super::{CHUNK, FILES, SEEKS};
 use crate::WorkloadError;
 
 /// What it writes and reads byte by byte (`DefaultByteIO` in bonnie.h).
 const BY_THE_BYTE: u64 = 3 << 20;
-/// As in [`super::command_line`].
-const CHUNK: u64 = 8 << 10;
-const SEEKS: u32 = 8192;
-const FILES: u32 = 16;
 
 fn unsuitable(reason: String) -> WorkloadError {
     WorkloadError::Unsuitable { program: "bonnie++", reason }
@@ -100,14 +97,14 @@ pub(super) fn claimed(spec: &BonnieWorkload, file_size: Bytes) -> Claimed {
     let (mut read, mut written) = (0u64, 0u64);
     if file_size.0 > 0 {
         let by_the_byte = if spec.fast { 0 } else { BY_THE_BYTE };
-        let chunk = spec.chunk.map_or(CHUNK, |chunk| chunk.0);
+        let chunk = spec.chunk.unwrap_or(CHUNK).0;
         let seeks = u64::from(spec.seeks.unwrap_or(SEEKS));
         let twice = file_size.0.saturating_mul(2);
         read = twice.saturating_add(by_the_byte).saturating_add(seeks * chunk);
         written = twice.saturating_add(by_the_byte).saturating_add(seeks.div_ceil(10) * chunk);
     }
     let size = |bytes: Option<Bytes>| bytes.unwrap_or_default().0;
-    let mean = (size(spec.file_max) + size(spec.file_min)) / 2;
+    let mean = u64::midpoint(size(spec.file_max), size(spec.file_min));
     let small = u64::from(spec.files.unwrap_or(FILES)).saturating_mul(1024).saturating_mul(mean);
     let both = small.saturating_mul(2);
     Claimed {

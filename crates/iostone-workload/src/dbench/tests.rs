@@ -116,6 +116,9 @@ fn a_full_volume_is_told_as_such() {
     let error = measurement.report.error.unwrap();
     assert!(error.starts_with("the volume was full"), "{error}");
     assert!(measurement.metrics.is_empty());
+    let in_part = FULL.lines().filter(|line| !line.contains("No space left")).collect::<Vec<_>>().join("\n");
+    let error = measured(&in_part, Some("`dbench` ended with status 1")).report.error.unwrap();
+    assert!(error.starts_with("the volume was full"), "{error}");
 }
 
 #[test]

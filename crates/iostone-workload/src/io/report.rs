@@ -45,6 +45,7 @@ pub fn measurement(spec: &IoWorkload, outcome: &Outcome) -> Measurement {
         measured_seconds: outcome.elapsed.0.as_secs_f64(),
         claimed_read_bytes: outcome.reads.bytes.0,
         claimed_written_bytes: outcome.writes.bytes.0,
+        must_reach_device: spec.must_reach_device(),
         error: failure(outcome),
         facts: facts(spec, outcome),
         operations_per_100ms: outcome.series.ios.clone(),

@@ -32,8 +32,10 @@ impl Help {
 
     /// Whether any command has the option.
     fn knows(&mut self, option: &str) -> bool {
-        let commands =
-            ["run", "demo", "report", "list", "show", "judge", "import", "audit", "casebook", "export", "io", "doctor", "cleanup", "schema", "agent"];
+        let commands = [
+            "run", "demo", "report", "list", "show", "judge", "import", "audit", "casebook", "export", "io",
+            "doctor", "cleanup", "schema", "agent",
+        ];
         commands.iter().any(|command| self.of(command).is_some_and(|options| options.contains(option)))
     }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use iostone_model::experiment::json_schema;
-use iostone_model::metric::{COMMAND_METRICS, IO_METRICS};
+use iostone_model::metric::{DBENCH_OPERATIONS, Metric, TABLES};
 use serde_json::Value;
 
 use crate::pages::{Page, page, root};
@@ -51,13 +51,74 @@ fn the_reference_has_every_key_of_the_experiment_file_and_no_other() {
     let schema = serde_json::to_value(json_schema()).unwrap();
     let mut expected = BTreeSet::new();
     keys(&schema, &schema["$defs"], "", &mut expected);
-    assert_eq!(first_cells(&page("docs/reference/experiment-file.md"), &["key"]), expected);
+    let mut documented = first_cells(&page("docs/reference/experiment-file.md"), &["key"]);
+    documented.extend(first_cells(&page(TOOLS), &["key"]));
+    assert_eq!(documented, expected);
+}
+
+/// The page of the foreign workloads.
+const TOOLS: &str = "docs/reference/experiment-file-tools.md";
+
+/// A page cut at its headings of the second level: the heading's text, and what stands below it.
+fn sections(page: &Page) -> Vec<(String, Page)> {
+    let parts = page.text.split("\n## ").skip(1).filter_map(|part| part.split_once('\n'));
+    let section = |text: &str| Page { path: page.path.clone(), text: text.to_owned() };
+    parts.map(|(heading, text)| (heading.trim_matches('`').to_owned(), section(text))).collect()
+}
+
+#[test]
+fn each_foreign_workload_has_its_own_keys_and_no_other() {
+    let schema = serde_json::to_value(json_schema()).unwrap();
+    let kinds = schema["$defs"]["Workload"]["oneOf"].as_array().unwrap();
+    let sections = sections(&page(TOOLS));
+    for kind in kinds {
+        let name = kind["properties"]["kind"]["const"].as_str().unwrap();
+        if ["io", "command"].contains(&name) {
+            continue;
+        }
+        let mut expected = BTreeSet::new();
+        keys(kind, &schema["$defs"], "workload", &mut expected);
+        expected.remove("workload.kind");
+        let (_, section) = sections.iter().find(|(heading, _)| heading == name).unwrap();
+        assert_eq!(first_cells(section, &["key"]), expected, "{name}");
+    }
+}
+
+/// How the page calls a figure: one of many alike by what stands for all of them.
+fn documented_name(metric: &Metric) -> String {
+    match metric.name.split_once('.') {
+        Some((operation, rest)) if DBENCH_OPERATIONS.contains(&operation) => format!("<operation>.{rest}"),
+        Some((_, "cpu")) => "<phase>.cpu".to_owned(),
+        Some((phase, rest)) if TABLES.iter().flat_map(|table| *table).any(|other| other.name == phase) => {
+            format!("<phase>.{rest}")
+        }
+        _ => metric.name.to_owned(),
+    }
 }
 
 #[test]
 fn the_reference_has_every_metric() {
-    let expected = IO_METRICS.iter().chain(COMMAND_METRICS).map(|metric| metric.name.to_owned()).collect();
-    assert_eq!(first_cells(&page("docs/reference/metrics.md"), &["metric"]), expected);
+    let page = page("docs/reference/metrics.md");
+    let sections = sections(&page);
+    for (kind, table) in
+        ["io", "command", "dbench", "bonnie", "fio", "dd", "sysbench", "ioping"].into_iter().zip(TABLES)
+    {
+        let mut expected: BTreeSet<String> = table.iter().map(documented_name).collect();
+        if kind == "fio" {
+            for direction in ["read.", "write.", "trim."] {
+                let as_one = |name: String| match name.strip_prefix(direction) {
+                    Some(rest) => format!("<direction>.{rest}"),
+                    None => name,
+                };
+                expected = expected.into_iter().map(as_one).collect();
+            }
+        }
+        let (_, section) = sections.iter().find(|(heading, _)| heading == kind).unwrap();
+        assert_eq!(first_cells(section, &["metric"]), expected, "{kind}");
+    }
+    for operation in DBENCH_OPERATIONS {
+        assert!(page.text.contains(&format!("`{operation}`")), "{operation}");
+    }
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn the_figures_of_bonnie_are_those_of_its_own_line() {
     assert!(output.status.success(), "{}", words(&output));
     lab.assert_nothing_left();
     for trial in lab.record()["trials"].as_array().unwrap() {
-        let raw = lab.the_run().join(format!("trials/{:06}/raw", trial["number"]));
+        let raw = lab.the_run().join(format!("trials/{:06}/raw", trial["number"].as_u64().unwrap()));
         let line = std::fs::read_to_string(raw.join("bonnie.csv")).unwrap();
         assert!(line.starts_with("1.98,") || line.starts_with("1.97,"), "{line}");
         assert!(line.contains(",iostone,1,77,16M,"), "{line}");

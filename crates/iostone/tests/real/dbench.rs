@@ -46,7 +46,8 @@ fn the_figures_of_dbench_are_those_of_its_own_output() {
     assert!(output.status.success(), "{}", words(&output));
     lab.assert_nothing_left();
     for trial in lab.record()["trials"].as_array().unwrap() {
-        let raw = lab.the_run().join(format!("trials/{:06}/raw/stdout.txt", trial["number"]));
+        let raw =
+            lab.the_run().join(format!("trials/{:06}/raw/stdout.txt", trial["number"].as_u64().unwrap()));
         let log = std::fs::read_to_string(raw).unwrap();
         let last = log.lines().find(|line| line.starts_with("Throughput ")).unwrap();
         let words: Vec<&str> = last.split_whitespace().collect();

@@ -1,10 +1,12 @@
 //! Whether a foreign tool can be asked for what an experiment asks of it.
 
+mod dd;
+mod fio;
+mod ioping;
+mod sysbench;
+
 use super::Findings;
-use crate::experiment::{
-    BonnieWorkload, Configuration, DbenchWorkload, DdDirection, DdWorkload, Filesystem, FioWorkload,
-    IopingWorkload, SysbenchTest, SysbenchWorkload, Volume, Workload,
-};
+use crate::experiment::{BonnieWorkload, Configuration, DbenchWorkload, Filesystem, Volume, Workload};
 use crate::units::Bytes;
 
 /// Checks the workload of a foreign tool.
@@ -20,10 +22,10 @@ pub(super) fn check(workload: &Workload, configuration: &Configuration, findings
         Workload::Io(_) | Workload::Command(_) => {}
         Workload::Dbench(dbench) => check_dbench(dbench, findings),
         Workload::Bonnie(bonnie) => check_bonnie(bonnie, findings),
-        Workload::Fio(fio) => check_fio(fio, findings),
-        Workload::Dd(dd) => check_dd(dd, findings),
-        Workload::Sysbench(sysbench) => check_sysbench(sysbench, findings),
-        Workload::Ioping(ioping) => check_ioping(ioping, findings),
+        Workload::Fio(fio) => fio::check(fio, findings),
+        Workload::Dd(dd) => dd::check(dd, findings),
+        Workload::Sysbench(sysbench) => sysbench::check(sysbench, findings),
+        Workload::Ioping(ioping) => ioping::check(ioping, findings),
     }
     if let (Volume::Loop(volume), Some(room)) = (&stack.volume, workload.room())
         && room > volume.size
@@ -36,6 +38,9 @@ pub(super) fn check(workload: &Workload, configuration: &Configuration, findings
         );
     }
 }
+
+#[cfg(test)]
+mod tests;
 
 fn check_dbench(dbench: &DbenchWorkload, findings: &mut Findings<'_>) {
     if dbench.clients == 0 {
@@ -109,141 +114,5 @@ fn check_bonnie(bonnie: &BonnieWorkload, findings: &mut Findings<'_>) {
             "the smallest file is larger than the largest",
             "at most `file_max`",
         );
-    }
-}
-
-fn check_fio(fio: &FioWorkload, findings: &mut Findings<'_>) {
-    match (&fio.job_file, &fio.job) {
-        (Some(_), Some(_)) => {
-            findings.key("workload.job", "the job is given twice", "either `job_file` or `job`");
-        }
-        (None, None) => findings.key(
-            "workload",
-            "there is no job for fio",
-            "add `job_file = \"/path\"` or `job = \"\"\"...\"\"\"`",
-        ),
-        _ => {}
-    }
-    if fio.job_file.as_ref().is_some_and(|path| !path.is_absolute()) {
-        findings.value("workload.job_file", "the job file is not an absolute path", "start it with /");
-    }
-    if fio.timeout.is_some_and(|timeout| timeout.0.is_zero()) {
-        findings.value("workload.timeout", "no program ends in no time", "longer than the job takes");
-    }
-}
-
-fn check_dd(dd: &DdWorkload, findings: &mut Findings<'_>) {
-    if dd.bs.0 == 0 || dd.bs.0 > 1 << 30 {
-        findings.value("workload.bs", "dd cannot be asked for such blocks here", "1B to 1GiB");
-    } else if dd.size.0 == 0 || !dd.size.0.is_multiple_of(dd.bs.0) {
-        let message = format!("{} is not a whole number of blocks of {}", dd.size, dd.bs);
-        findings.value("workload.size", message, "a multiple of `bs`");
-    }
-    if dd.direction == DdDirection::Read {
-        if dd.source.is_some() {
-            findings.value("workload.source", "reads come from a file of iostone's own", "leave this out");
-        }
-        if dd.conv.is_some() || !dd.oflag.is_empty() {
-            findings.key(
-                "workload",
-                "`conv` and `oflag` are about what is written",
-                "leave them out of a read",
-            );
-        }
-    }
-    if dd.source.as_ref().is_some_and(|source| source != "generated" && !source.starts_with('/')) {
-        findings.value(
-            "workload.source",
-            "the source is neither `generated` nor an absolute path",
-            "as in `/dev/zero`",
-        );
-    }
-    let plain =
-        |word: &String| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-    for (key, words) in
-        [("conv", dd.conv.as_deref().unwrap_or_default()), ("oflag", &dd.oflag), ("iflag", &dd.iflag)]
-    {
-        if let Some(index) = words.iter().position(|word| !plain(word)) {
-            findings.value(
-                &format!("workload.{key}[{index}]"),
-                "this is not one of dd's words",
-                "one word an entry",
-            );
-        }
-    }
-}
-
-fn check_sysbench(sysbench: &SysbenchWorkload, findings: &mut Findings<'_>) {
-    const MODES: &[&str] = &["seqwr", "seqrewr", "seqrd", "rndrd", "rndwr", "rndrw"];
-    if sysbench.threads == 0 {
-        findings.value("workload.threads", "no threads do nothing", "at least 1");
-    }
-    if sysbench.seconds == 0 {
-        findings.value("workload.seconds", "sysbench would run for ever", "at least 1");
-    }
-    match (&sysbench.file_test_mode, sysbench.test) {
-        (None, SysbenchTest::Fileio) => {
-            findings.key(
-                "workload",
-                "sysbench's fileio test needs a mode",
-                "add `file_test_mode = \"rndrw\"`",
-            );
-        }
-        (Some(mode), SysbenchTest::Fileio) if !MODES.contains(&mode.as_str()) => {
-            let message = format!("`{mode}` is not one of sysbench's modes");
-            findings.value(
-                "workload.file_test_mode",
-                message,
-                "seqwr, seqrewr, seqrd, rndrd, rndwr or rndrw",
-            );
-        }
-        (Some(_), SysbenchTest::Cpu) => {
-            findings.value("workload.file_test_mode", "the cpu test has no files", "leave this out");
-        }
-        _ => {}
-    }
-    if let Some(mode) = &sysbench.file_io_mode
-        && !["sync", "async", "mmap"].contains(&mode.as_str())
-    {
-        findings.value(
-            "workload.file_io_mode",
-            format!("`{mode}` is not one of sysbench's ways"),
-            "sync, async or mmap",
-        );
-    }
-    for (index, flag) in sysbench.file_extra_flags.iter().enumerate() {
-        if !["sync", "dsync", "direct"].contains(&flag.as_str()) {
-            let path = format!("workload.file_extra_flags[{index}]");
-            findings.value(
-                &path,
-                format!("`{flag}` is not one of sysbench's flags"),
-                "sync, dsync or direct",
-            );
-        }
-    }
-    if sysbench.file_num == Some(0) {
-        findings.value("workload.file_num", "no files can hold nothing", "at least 1");
-    }
-}
-
-fn check_ioping(ioping: &IopingWorkload, findings: &mut Findings<'_>) {
-    if ioping.count == Some(0) {
-        findings.value("workload.count", "no requests measure nothing", "at least 1");
-    }
-    if ioping.runtime.is_some_and(|runtime| runtime.0.is_zero()) {
-        findings.value("workload.runtime", "no time measures nothing", "longer than a request");
-    }
-    if ioping.size.is_some_and(|size| size.0 == 0) {
-        findings.value("workload.size", "a request of no bytes measures nothing", "at least 1B");
-    }
-    if ioping.direct && ioping.cached {
-        findings.value(
-            "workload.cached",
-            "`direct` goes past the cache that `cached` asks for",
-            "one of them",
-        );
-    }
-    if ioping.working_set.is_some_and(|set| set < ioping.size.unwrap_or(Bytes(4096))) {
-        findings.value("workload.working_set", "it is smaller than one request", "at least `size`");
     }
 }

@@ -29,7 +29,8 @@ pub struct DdWorkload {
     /// dd's `oflag=`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub oflag: Vec<String>,
-    /// dd's `iflag=`; `fullblock` is always set where it writes from a pipe.
+    /// dd's `iflag=`; `fullblock` is always set for writes, since pipes and random devices give less than a block at
+    /// a time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub iflag: Vec<String>,
 }
@@ -70,6 +71,21 @@ impl DdWorkload {
         self.direction == DdDirection::Write
             && (self.conversions().iter().any(|word| matches!(*word, "fsync" | "fdatasync"))
                 || self.oflag.iter().map(String::as_str).any(|word| durable(&word)))
+    }
+
+    /// Whether it goes past the page cache on the side of the file.
+    pub fn is_direct(&self) -> bool {
+        let flags = match self.direction {
+            DdDirection::Write => &self.oflag,
+            DdDirection::Read => &self.iflag,
+        };
+        flags.iter().any(|word| word == "direct")
+    }
+
+    /// Whether all that it copies must pass the device while it runs: written past the cache or made durable before dd
+    /// ends, or read past the cache. `conv=sparse` leaves out blocks of zeros.
+    pub fn must_reach_device(&self) -> bool {
+        (self.is_direct() || self.syncs()) && !self.conversions().contains(&"sparse")
     }
 
     /// In a line for people.

@@ -87,6 +87,14 @@ impl SysbenchWorkload {
         self.test == SysbenchTest::Fileio && writes && (durable || self.file_fsync_freq != Some(0))
     }
 
+    /// Whether every request goes past the page cache.
+    pub fn is_direct(&self) -> bool {
+        let mapped = self.file_io_mode.as_deref() == Some("mmap");
+        self.test == SysbenchTest::Fileio
+            && !mapped
+            && self.file_extra_flags.iter().any(|flag| flag == "direct")
+    }
+
     /// In a line for people.
     pub fn summary(&self) -> String {
         let plural = if self.threads == 1 { "" } else { "s" };

@@ -1,0 +1,100 @@
+//! Whether a program can be run, and figures picked from what it prints.
+
+use super::Findings;
+use crate::experiment::{CommandWorkload, PickedMetric};
+use crate::metric::{self, COMMAND_METRICS};
+
+pub(super) fn check(command: &CommandWorkload, findings: &mut Findings<'_>) {
+    if command.argv.first().is_none_or(String::is_empty) {
+        findings.value("workload.argv", "there is no program to run", "expected [\"program\", \"argument\"]");
+    }
+    if command.argv.iter().any(|argument| argument.contains('\0')) {
+        findings.value("workload.argv", "an argument holds a NUL byte", "no program can receive it");
+    }
+    if command.timeout.is_some_and(|timeout| timeout.0.is_zero()) {
+        findings.value("workload.timeout", "no program ends in no time", "longer than the program takes");
+    }
+    for name in command.env.keys() {
+        if name.is_empty() || name.contains(['=', '\0']) {
+            findings.key(
+                &format!("workload.env.{name}"),
+                format!("`{name}` cannot name a variable"),
+                "not empty, without `=`",
+            );
+        } else if name.starts_with("IOSTONE_") {
+            findings.key(
+                &format!("workload.env.{name}"),
+                format!("`{name}` is set by iostone itself"),
+                "rename it",
+            );
+        }
+    }
+    for (name, picked) in &command.metrics {
+        check_metric(name, picked, findings);
+    }
+}
+
+/// Longer names do not fit into a table.
+const LONGEST_NAME: usize = 64;
+
+fn check_metric(name: &str, picked: &PickedMetric, findings: &mut Findings<'_>) {
+    let path = format!("workload.metrics.{name}");
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.' | '-');
+    if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) {
+        let message = format!("`{name}` cannot name a figure");
+        findings.key(&path, message, "up to 64 small letters, digits, `_`, `.` and `-`");
+    } else if COMMAND_METRICS.iter().any(|own| own.name == name) {
+        let message = format!("`{name}` is measured by iostone itself");
+        findings.key(&path, message, "rename it");
+    } else if let Some(known) = metric::find(name)
+        && (known.unit, known.direction) != (picked.unit.kind, picked.better)
+    {
+        // One name must mean the same wherever runs are compared.
+        let message =
+            format!("`{name}` is {} elsewhere, in another unit or the other way round", known.title);
+        findings.key(&path, message, "rename it, or mend `unit` and `better`");
+    }
+    match (&picked.regex, &picked.pointer) {
+        (Some(_), Some(_)) => {
+            findings.key(&path, format!("`{name}` is picked twice"), "either `regex` or `pointer`");
+        }
+        (None, None) => findings.key(
+            &path,
+            format!("nothing says where `{name}` stands in the output"),
+            "add `regex = '...'`, or `pointer = \"/...\"` where it is JSON",
+        ),
+        (Some(pattern), None) => {
+            if let Err(why) = check_pattern(pattern) {
+                let label = "one group for the number, as in '([0-9.]+) MB/s'";
+                findings.value(&format!("{path}.regex"), why, label);
+            }
+        }
+        (None, Some(pointer)) => {
+            if !pointer.is_empty() && !pointer.starts_with('/') {
+                let message = format!("`{pointer}` is not a JSON pointer");
+                findings.value(
+                    &format!("{path}.pointer"),
+                    message,
+                    "it starts with `/`, as in \"/jobs/0/iops\"",
+                );
+            }
+        }
+    }
+}
+
+fn check_pattern(pattern: &str) -> Result<(), String> {
+    match regex::Regex::new(pattern) {
+        Ok(regex) if regex.captures_len() == 2 => Ok(()),
+        Ok(regex) => {
+            let groups = regex.captures_len() - 1;
+            let groups = if groups == 0 { "no group".to_owned() } else { format!("{groups} groups") };
+            Err(format!("the expression has {groups}; `(?:...)` groups without picking"))
+        }
+        Err(error) => {
+            // The crate draws the pattern with a mark below it; its last line says what is wrong.
+            let text = error.to_string();
+            let why = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
+            Err(format!("this is no regular expression: {why}"))
+        }
+    }
+}

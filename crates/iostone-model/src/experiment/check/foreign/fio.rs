@@ -1,0 +1,24 @@
+//! Whether fio can be asked for a job.
+
+use super::Findings;
+use crate::experiment::FioWorkload;
+
+pub(super) fn check(fio: &FioWorkload, findings: &mut Findings<'_>) {
+    match (&fio.job_file, &fio.job) {
+        (Some(_), Some(_)) => {
+            findings.key("workload.job", "the job is given twice", "either `job_file` or `job`");
+        }
+        (None, None) => findings.key(
+            "workload",
+            "there is no job for fio",
+            "add `job_file = \"/path\"` or `job = \"\"\"...\"\"\"`",
+        ),
+        _ => {}
+    }
+    if fio.job_file.as_ref().is_some_and(|path| !path.is_absolute()) {
+        findings.value("workload.job_file", "the job file is not an absolute path", "start it with /");
+    }
+    if fio.timeout.is_some_and(|timeout| timeout.0.is_zero()) {
+        findings.value("workload.timeout", "no program ends in no time", "longer than the job takes");
+    }
+}

@@ -1,0 +1,51 @@
+//! Whether ioping can be asked for such requests.
+
+use super::Findings;
+use crate::experiment::IopingWorkload;
+use crate::units::{Bytes, Span};
+
+/// ioping's own interval.
+const SECOND: Span = Span(std::time::Duration::from_secs(1));
+
+pub(super) fn check(ioping: &IopingWorkload, findings: &mut Findings<'_>) {
+    if ioping.count == Some(0) {
+        findings.value("workload.count", "no requests measure nothing", "at least 1");
+    }
+    if ioping.runtime.is_some_and(|runtime| runtime.0.is_zero()) {
+        findings.value("workload.runtime", "no time measures nothing", "longer than a request");
+    }
+    if ioping.size.is_some_and(|size| size.0 == 0) {
+        findings.value("workload.size", "a request of no bytes measures nothing", "at least 1B");
+    }
+    if ioping.direct && ioping.cached {
+        findings.value(
+            "workload.cached",
+            "`direct` goes past the cache that `cached` asks for",
+            "one of them",
+        );
+    }
+    if ioping.direct && ioping.size.is_some_and(|size| !size.0.is_multiple_of(512)) {
+        findings.value(
+            "workload.size",
+            "`direct` cannot move requests of this size",
+            "a multiple of 512B, or of the device's sectors",
+        );
+    }
+    if ioping.sync && !ioping.write {
+        findings.value("workload.sync", "reads have nothing to make durable", "add `write = true`");
+    }
+    if let (Some(runtime), Some(interval)) = (ioping.runtime, ioping.interval.or(Some(SECOND)))
+        && ioping.count.is_none()
+        && interval > runtime
+    {
+        // ioping's first request is a warm-up that no figure counts.
+        findings.value(
+            "workload.runtime",
+            "no request after the warm-up would fall into this time",
+            "longer than `interval`, which is 1s when left out",
+        );
+    }
+    if ioping.working_set.is_some_and(|set| set < ioping.size.unwrap_or(Bytes(4096))) {
+        findings.value("workload.working_set", "it is smaller than one request", "at least `size`");
+    }
+}

@@ -1,0 +1,101 @@
+//! What is refused before a foreign tool is started, and how that is said.
+
+use crate::experiment::read;
+
+/// The messages about a workload, in one line.
+fn complaints(workload: &str) -> String {
+    let text = format!(
+        "name = \"check\"\n[stack]\nvolume = {{ kind = \"loop\", size = \"64MiB\" }}\n\
+         filesystem = {{ kind = \"ext4\" }}\n[[factor]]\nname = \"barrier\"\n\
+         levels = {{ on = {{ mount.options = [\"barrier=1\"] }}, off = {{ mount.options = [\"barrier=0\"] }} }}\n\
+         [workload]\n{workload}\n[decide]\nmetric = \"METRIC\"\nbaseline = \"on\"\n"
+    );
+    let kind = workload.split('"').nth(1).unwrap();
+    let metric = match kind {
+        "command" => "wall_time",
+        "sysbench" => "events",
+        "ioping" => "latency_mean",
+        _ => "throughput",
+    };
+    match read(&text.replace("METRIC", metric), &[]) {
+        Ok(_) => String::new(),
+        Err(found) => found.iter().map(|one| one.message.clone()).collect::<Vec<_>>().join("; "),
+    }
+}
+
+#[test]
+fn a_command_may_pick_figures_by_one_way_each() {
+    let command =
+        |metrics: &str| complaints(&format!("kind = \"command\"\nargv = [\"true\"]\nmetrics = {metrics}"));
+    assert_eq!(command(r#"{ rate = { regex = '([0-9.]+) MB/s', unit = "MB/s", better = "higher" } }"#), "");
+    assert_eq!(command(r#"{ mean = { pointer = "/results/0/mean", unit = "s", better = "lower" } }"#), "");
+    for (metric, complaint) in [
+        (r#"{ a = { better = "lower" } }"#, "nothing says where `a` stands"),
+        (r#"{ a = { regex = '(1)', pointer = "/a", better = "lower" } }"#, "`a` is picked twice"),
+        (r#"{ a = { regex = '1', better = "lower" } }"#, "the expression has no group"),
+        (r#"{ a = { regex = '(1)(2)', better = "lower" } }"#, "the expression has 2 groups"),
+        (r#"{ a = { regex = '(1', better = "lower" } }"#, "no regular expression: unclosed group"),
+        (r#"{ a = { pointer = "a", better = "lower" } }"#, "`a` is not a JSON pointer"),
+        (
+            r#"{ wall_time = { regex = '(1)', better = "lower" } }"#,
+            "`wall_time` is measured by iostone itself",
+        ),
+        (
+            r#"{ iops = { regex = '(1)', unit = "ms", better = "higher" } }"#,
+            "`iops` is operations per second",
+        ),
+        (r#"{ "A b" = { regex = '(1)', better = "lower" } }"#, "`A b` cannot name a figure"),
+    ] {
+        let said = command(metric);
+        assert!(said.contains(complaint), "{metric}: {said}");
+    }
+}
+
+#[test]
+fn dd_copies_whole_blocks_by_words_that_keep_it_a_copy() {
+    assert_eq!(complaints("kind = \"dd\"\nsize = \"16MiB\""), "");
+    assert_eq!(
+        complaints("kind = \"dd\"\nsize = \"16MiB\"\noflag = [\"direct\"]\nsource = \"/dev/zero\""),
+        ""
+    );
+    for (rest, complaint) in [
+        ("size = \"1000B\"", "is not a whole number of blocks"),
+        ("size = \"16MiB\"\nconv = [\"fdatasnyc\"]", "did you mean `fdatasync`?"),
+        ("size = \"16MiB\"\niflag = [\"count_bytes\"]\nsource = \"/dev/zero\"", "`count_bytes` is not one"),
+        ("size = \"16MiB\"\niflag = [\"direct\"]", "do nothing on a pipe"),
+        ("size = \"1000B\"\nbs = \"100B\"\noflag = [\"direct\"]", "`direct` cannot move blocks of 100B"),
+        ("size = \"16MiB\"\ndirection = \"read\"\noflag = [\"direct\"]", "are about what is written"),
+        ("size = \"1GiB\"", "dd needs 1GiB on a volume of 64MiB"),
+        ("size = \"16MiB\"\nsource = \"zero\"", "neither `generated` nor an absolute path"),
+    ] {
+        let said = complaints(&format!("kind = \"dd\"\n{rest}"));
+        assert!(said.contains(complaint), "{rest}: {said}");
+    }
+}
+
+#[test]
+fn sysbench_needs_a_mode_and_files_of_a_block_at_least() {
+    let fileio = "kind = \"sysbench\"\ntest = \"fileio\"\nfile_total_size = \"16MiB\"\nfile_num = 4\n";
+    assert_eq!(complaints(&format!("{fileio}file_test_mode = \"rndrw\"")), "");
+    assert!(complaints(fileio).contains("needs a mode"));
+    let tiny = complaints(&format!("{fileio}file_test_mode = \"rndrw\"\nfile_block_size = \"8MiB\""));
+    assert!(tiny.contains("each of 4 files would be smaller than a block"), "{tiny}");
+    let cpu = complaints("kind = \"sysbench\"\ntest = \"cpu\"\nfile_num = 4");
+    assert!(cpu.contains("the cpu test has no files"), "{cpu}");
+}
+
+#[test]
+fn ioping_must_have_time_for_a_request_after_its_warm_up() {
+    assert_eq!(complaints("kind = \"ioping\"\ncount = 5\ninterval = \"0s\""), "");
+    let short = complaints("kind = \"ioping\"\nruntime = \"500ms\"");
+    assert!(short.contains("no request after the warm-up"), "{short}");
+    assert!(complaints("kind = \"ioping\"\nsync = true").contains("nothing to make durable"));
+}
+
+#[test]
+fn fio_takes_one_job() {
+    assert_eq!(complaints("kind = \"fio\"\njob = \"[a]\\nrw=read\\nsize=1M\""), "");
+    assert!(complaints("kind = \"fio\"").contains("there is no job for fio"));
+    assert!(complaints("kind = \"fio\"\njob = \"x\"\njob_file = \"/x\"").contains("given twice"));
+    assert!(complaints("kind = \"fio\"\njob_file = \"x\"").contains("not an absolute path"));
+}
