@@ -22,6 +22,7 @@ use crate::imported::{is_import, read_import};
 use crate::journal::{BlockEnd, Entry, JournalEvent};
 pub(crate) use files::{read_json, sync_directory, write_json};
 use files::{write_durably, write_measured};
+pub(crate) use integrity::hexadecimal;
 
 /// A run directory that this process writes.
 pub struct RunDirectory {

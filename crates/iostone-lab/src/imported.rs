@@ -8,7 +8,7 @@ use iostone_model::dataset::Dataset;
 use iostone_model::run::{IMPORT_SCHEMA, ImportRecord};
 use sha2::{Digest, Sha256};
 
-use crate::directory::{read_json, sync_directory, write_json};
+use crate::directory::{hexadecimal, read_json, sync_directory, write_json};
 use crate::error::LabError;
 use crate::plan::run_id;
 
@@ -89,7 +89,7 @@ fn copy(file: &KeptFile, raw: &Path, sha256: &str) -> Result<(), LabError> {
         copy.write_all(read).map_err(|error| LabError::file("writing", &to, error))?;
     }
     copy.sync_all().map_err(|error| LabError::file("writing", &to, error))?;
-    let digest: String = digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = hexadecimal(&digest.finalize());
     if !sha256.is_empty() && digest != sha256 {
         let reason = "it was changed while it was being imported; import it again once it is complete";
         return Err(LabError::Damaged { path: file.path.clone(), reason: reason.to_owned() });

@@ -177,7 +177,7 @@ fn legend(view: &View<'_>) -> Option<String> {
                   comparisons and looks together; those of medians are context.";
     let invalid = view.rows.iter().any(|row| row.trial_counts().1 > 0);
     let invalid = invalid.then_some(if view.rehearsal {
-        "inv.: trials without a figure."
+        "inv.: trials that failed a gate or have no figure."
     } else {
         "inv.: trials that failed a gate or stand in a discarded block."
     });

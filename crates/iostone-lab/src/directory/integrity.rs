@@ -23,11 +23,16 @@ pub(super) struct Defect {
 
 pub(super) fn digest_file(path: &Path) -> Result<String, LabError> {
     let content = fs::read(path).map_err(|error| LabError::file("reading", path, error))?;
+    Ok(hexadecimal(&Sha256::digest(&content)))
+}
+
+/// Bytes as a digest is written.
+pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
     let mut text = String::new();
-    for byte in Sha256::digest(&content) {
+    for byte in bytes {
         let _ = write!(text, "{byte:02x}");
     }
-    Ok(text)
+    text
 }
 
 /// Holds the trials on the disk against the journal.

@@ -6,8 +6,10 @@ use super::wrap::{hang, wrap};
 use super::{Page, TextStyle};
 use crate::ink::{Ink, clean, dye};
 
-/// Evidence lines shown of a finding; the JSON has them all.
+/// Evidence lines shown of a finding where the audit is all there is; the JSON has them all.
 const SHOWN: usize = 4;
+/// And where it ends a report.
+const SHOWN_BESIDE: usize = 1;
 
 /// See [`crate::audit_text()`].
 pub(crate) fn write(audit: &AuditReport, style: TextStyle) -> String {
@@ -19,6 +21,7 @@ pub(crate) fn write(audit: &AuditReport, style: TextStyle) -> String {
 
 /// The findings, and what the silent rules mean where `complete`.
 pub(super) fn add_findings(page: &mut Page, audit: &AuditReport, complete: bool) {
+    let shown = if complete { SHOWN } else { SHOWN_BESIDE };
     for finding in &audit.findings {
         let (mark, ink) = match finding.severity {
             Severity::Serious => ("!!", Ink::Bad),
@@ -29,12 +32,13 @@ pub(super) fn add_findings(page: &mut Page, audit: &AuditReport, complete: bool)
         let first = format!("{} ", dye(ink, mark));
         let message = format!("{}: {}", dye(Ink::Bold, &name), clean(&finding.message));
         let mut lines = vec![hang(&message, page.width, &first, "   ")];
-        for evidence in finding.evidence.iter().take(SHOWN) {
+        for evidence in finding.evidence.iter().take(shown) {
             lines.push(dye(Ink::Dim, &hang(&clean(evidence), page.width, "     ", "       ")));
         }
-        if finding.evidence.len() > SHOWN {
-            let more = finding.evidence.len() - SHOWN;
-            lines.push(dye(Ink::Dim, &format!("     and {more} more; --json has them all")));
+        let more = finding.evidence.len().saturating_sub(shown);
+        if more > 0 {
+            let all = if complete { "--json has them all" } else { "`iostone audit` shows them" };
+            lines.push(dye(Ink::Dim, &format!("     and {more} more; {all}")));
         }
         lines.push(hang(&clean(&finding.advice), page.width, "   → ", "     "));
         page.add(lines.join("\n"));

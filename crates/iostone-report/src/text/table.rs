@@ -19,12 +19,35 @@ const GAPS: [u16; 7] = [0, 1, 2, 2, 1, 1, 2];
 /// From this width on the interval stands beside its figure, not below.
 const WIDE: usize = 112;
 
+/// Of a longer name so many letters in a line can still be read.
+const READABLE_NAME: usize = 12;
+
 /// Draws every configuration, and the comparisons that belong to none.
 pub(super) fn draw(view: &View<'_>, margin: f64, width: usize) -> String {
     if view.rows.is_empty() && view.unplaced.is_empty() {
         return String::new();
     }
     let sparks = view.rows.iter().any(|row| row.values().count() > 1);
+    let mut table = fill(view, margin, width, sparks);
+    // A name in a column of two letters says nothing; the sparkline is what can be spared.
+    if sparks && !leaves_room_for_names(&table, width) {
+        table = fill(view, margin, width, false);
+    }
+    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
+    // Between rows white space parts better than rules do.
+    let is_rule = |line: &str| line.chars().all(|c| c == '\u{2500}');
+    let last = lines.len().saturating_sub(1);
+    let inner = |at: usize| at > 0 && at < last;
+    let lines: Vec<&str> = lines
+        .iter()
+        .enumerate()
+        .map(|(at, line)| if inner(at) && is_rule(line) { "" } else { line.as_str() })
+        .collect();
+    lines.join("\n").replace('\u{2550}', "\u{2500}")
+}
+
+/// The table, with or without the column of sparklines.
+fn fill(view: &View<'_>, margin: f64, width: usize, sparks: bool) -> Table {
     let between = if width >= WIDE { " " } else { "\n" };
     let mut table = Table::new();
     table
@@ -53,17 +76,15 @@ pub(super) fn draw(view: &View<'_>, margin: f64, width: usize) -> String {
         table.add_row([name.trim().to_owned(), String::new(), against, verdict].map(Cell::new));
     }
     arrange(&mut table);
-    let lines: Vec<String> = table.lines().map(|line| line.trim_end().to_owned()).collect();
-    // Between rows white space parts better than rules do.
-    let is_rule = |line: &str| line.chars().all(|c| c == '\u{2500}');
-    let last = lines.len().saturating_sub(1);
-    let inner = |at: usize| at > 0 && at < last;
-    let lines: Vec<&str> = lines
-        .iter()
-        .enumerate()
-        .map(|(at, line)| if inner(at) && is_rule(line) { "" } else { line.as_str() })
-        .collect();
-    lines.join("\n").replace('\u{2550}', "\u{2500}")
+    table
+}
+
+/// Whether the other columns leave the names what they need, or a readable part of it.
+fn leaves_room_for_names(table: &Table, width: usize) -> bool {
+    let widths = table.column_max_content_widths();
+    let Some((names, others)) = widths.split_first() else { return true };
+    let others: usize = others.iter().zip(&GAPS[1..]).map(|(width, gap)| usize::from(width + gap)).sum();
+    others + usize::from(*names).min(READABLE_NAME) <= width
 }
 
 /// Only the name's column gives way when the table is wider than the terminal.

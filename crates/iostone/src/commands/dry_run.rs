@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use iostone_lab::{Estimate, estimate, first_pilot};
-use iostone_model::experiment::{Configuration, IoEngine, IoWorkload, Ramp, Workload};
+use iostone_model::experiment::{Configuration, DdDirection, IoEngine, IoWorkload, Ramp, Workload};
 use iostone_model::run::Plan;
 use iostone_model::units::{Bytes, Span};
 use iostone_report::clean;
@@ -90,6 +90,28 @@ fn workload_preparation(workload: &Workload) -> Option<(String, u64)> {
         Workload::Io(io) => io.file_size().map(|size| {
             (format!("lay out a file of {size} with random data, sync it, drop it from the cache"), size.0)
         }),
+        Workload::Dd(dd) => Some(match dd.direction {
+            DdDirection::Read => (
+                format!("lay out a file of {} with random data, sync it, drop it from the cache", dd.size),
+                dd.size.0,
+            ),
+            DdDirection::Write => {
+                ("measure the source by itself: the same dd to /dev/null, about a second".to_owned(), 0)
+            }
+        }),
+        Workload::Fio(_) => {
+            let text =
+                "fio --create_only=1 lays out the job's files; write them back, drop them from the cache";
+            Some((text.to_owned(), 0))
+        }
+        // `seqwr` makes its files in the measured time.
+        Workload::Sysbench(sysbench)
+            if sysbench.file_test_mode.as_deref().is_some_and(|mode| mode != "seqwr") =>
+        {
+            let room = sysbench.room().unwrap_or_default();
+            let text = format!("sysbench prepare lays out {room}; write it back, drop it from the cache");
+            Some((text, room.0))
+        }
         _ => None,
     }
 }
@@ -214,7 +236,7 @@ fn in_text(
     if let Some(pilots) = pilots(plan) {
         writeln!(text, "{pilots}")?;
     }
-    writeln!(text, "time    {}", time(estimate))?;
+    writeln!(text, "time    {}", time(estimate, plan))?;
     let disk =
         if estimate.disk == Bytes(0) { "next to nothing".to_owned() } else { estimate.disk.approximate() };
     writeln!(text, "disk    {disk} at a time, removed afterwards; some MiB of records stay")?;
@@ -237,13 +259,22 @@ fn pilots(plan: &Plan) -> Option<String> {
     ))
 }
 
-fn time(estimate: &Estimate) -> String {
+fn time(estimate: &Estimate, plan: &Plan) -> String {
     match (estimate.least, estimate.most, estimate.a_trial) {
         (Some(least), Some(most), Some(trial)) if least < most => {
             format!("about {} to {}, {} a trial", in_words(least), in_words(most), in_words(trial))
         }
         (_, Some(most), Some(trial)) => format!("about {}, {} a trial", in_words(most), in_words(trial)),
         (_, Some(most), None) => format!("only the workload knows; at most {}", in_words(most)),
-        _ => "only the workload knows; `decide.time` bounds the run, `workload.timeout` a trial".to_owned(),
+        _ => {
+            let can_time_out =
+                |c: &Configuration| matches!(c.workload, Workload::Command(_) | Workload::Fio(_));
+            let trial = if plan.experiment.configurations.iter().all(can_time_out) {
+                ", `workload.timeout` a trial"
+            } else {
+                ""
+            };
+            format!("only the workload knows; `decide.time` bounds the run{trial}")
+        }
     }
 }

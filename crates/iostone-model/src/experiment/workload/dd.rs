@@ -91,6 +91,9 @@ impl DdWorkload {
     /// In a line for people.
     pub fn summary(&self) -> String {
         let what = match self.direction {
+            DdDirection::Write if self.source() == "generated" => {
+                format!("dd, {} of generated data written", self.size)
+            }
             DdDirection::Write => format!("dd, {} written from {}", self.size, self.source()),
             DdDirection::Read => format!("dd, {} read", self.size),
         };

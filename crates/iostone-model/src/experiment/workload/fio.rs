@@ -33,7 +33,9 @@ impl FioWorkload {
             Some(path) => format!("fio {}", path.display()),
             None => "fio, its job in the experiment".to_owned(),
         };
-        let sections = (!self.sections.is_empty()).then(|| format!("sections {}", self.sections.join(", ")));
+        let plural = if self.sections.len() == 1 { "" } else { "s" };
+        let sections =
+            (!self.sections.is_empty()).then(|| format!("section{plural} {}", self.sections.join(", ")));
         sentence([Some(job), sections])
     }
 }
