@@ -320,7 +320,7 @@ pub(crate) enum ExportFormat {
     Csv,
     /// The dataset as iostone keeps it
     Json,
-    /// bonnie++'s CSV, as bon_csv2html takes it
+    /// bonnie++'s CSV, as `bon_csv2html` takes it
     Bonnie,
     /// fio's JSON
     Fio,

@@ -70,8 +70,8 @@ fn read_cases(named: Option<&str>) -> Result<Vec<CaseReport>> {
     let fitting: Vec<&(&str, &str)> =
         CASES.iter().filter(|(file, _)| named.is_none_or(|named| name_of(file).contains(named))).collect();
     if fitting.is_empty() {
-        let names: Vec<String> = CASES.iter().map(|(file, _)| name_of(file)).collect();
-        bail!("no case is called `{}`; there are {}", clean(named.unwrap_or_default()), names.join(", "));
+        let known: Vec<String> = CASES.iter().map(|(file, _)| name_of(file)).collect();
+        bail!("no case is called `{}`; there are {}", clean(named.unwrap_or_default()), known.join(", "));
     }
     fitting.into_iter().map(|(file, text)| read_case(file, text)).collect()
 }

@@ -76,7 +76,7 @@ fn csv(dataset: &Dataset) -> Result<String> {
             writer.write_record(cells)?;
         }
     }
-    Ok(String::from_utf8(writer.into_inner().map_err(|error| error.into_error())?)?)
+    Ok(String::from_utf8(writer.into_inner().map_err(csv::IntoInnerError::into_error)?)?)
 }
 
 /// A base unit in writing.

@@ -40,7 +40,7 @@ pub(super) fn dataset(table: &Table, arguments: &JudgeArguments) -> Dataset {
         observation.block = figure.block;
         observation.order =
             figure.order.map(|order| order + figure.block.map_or(0.0, |block| block as f64 * 1e6));
-        let known = observation.figures.values().any(|known| known.value == figure.value);
+        let known = observation.figures.values().any(|known| known.value.total_cmp(&figure.value).is_eq());
         if !known {
             let judged = DatasetFigure { value: figure.value, step: arguments.resolution };
             observation.figures.insert(arguments.metric.clone(), judged);
