@@ -59,7 +59,7 @@ fn every_trap_of_the_reports_is_found_by_a_rule() {
             let mut lines = evidence.chain(finding["message"].as_str());
             lines.any(|line| line.replace('\u{a0}', " ").contains(words))
         };
-        assert!(findings.iter().any(|finding| told(finding)), "{case}: {rule}: {words}\n{findings:#?}");
+        assert!(findings.iter().any(told), "{case}: {rule}: {words}\n{findings:#?}");
     }
 }
 
