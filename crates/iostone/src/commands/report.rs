@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use iostone_lab::{is_import, read_import, read_run};
 use iostone_model::run::RunRecord;
+use iostone_model::verdict::Flag;
 use iostone_report::TextStyle;
 
 use crate::cli::{ReportArguments, ReportFormat};
@@ -35,9 +36,19 @@ pub(crate) fn report(arguments: &ReportArguments, printer: &mut Printer) -> Resu
     Ok(ExitCode::Success)
 }
 
-/// A run with what an audit of its figures finds.
+/// A run with what an audit of its figures finds beyond the flags that it has already. A rehearsal claims nothing that
+/// could be doubted.
 pub(crate) fn audited(mut record: RunRecord) -> RunRecord {
-    record.audit = Some(iostone_audit::audit(&iostone_audit::dataset_of_run(&record)));
+    if record.plan.quick {
+        return record;
+    }
+    let mut audit = iostone_audit::audit(&iostone_audit::dataset_of_run(&record));
+    if let Some(verdicts) = &record.verdicts {
+        let of_comparisons = verdicts.comparisons.iter().flat_map(|comparison| &comparison.flags);
+        let raised: Vec<&Flag> = verdicts.flags.iter().chain(of_comparisons).collect();
+        audit.findings.retain(|finding| raised.iter().all(|flag| flag.name != finding.rule));
+    }
+    record.audit = Some(audit);
     record
 }
 
