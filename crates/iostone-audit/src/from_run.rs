@@ -110,7 +110,10 @@ fn facts(run: &RunRecord, configuration: Option<&Configuration>, trial: &TrialRe
         steal: (trial.signals.samples > 0).then_some(trial.signals.steal),
         throttled: trial.signals.throttled,
         // dd's source is measured by itself before each trial.
-        source_bytes_per_second: report.facts.get("source_bytes_per_second").and_then(|rate| rate.parse().ok()),
+        source_bytes_per_second: report
+            .facts
+            .get("source_bytes_per_second")
+            .and_then(|rate| rate.parse().ok()),
         cpu_quota: circumstances::cpu_quota(environment),
         cpus: (environment.cpu.logical > 0).then(|| f64::from(environment.cpu.logical)),
         cpus_used: cpus_used(&trial.metrics),

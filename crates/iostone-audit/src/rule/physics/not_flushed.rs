@@ -74,16 +74,21 @@ fn unwritten(dataset: &Dataset, observation: &Observation) -> (Option<f64>, Stri
     let memory = observation.facts.memory_bytes.filter(|memory| *memory > 0);
     match (written, memory) {
         (Some(written), Some(memory)) => {
-            let left = (memory as f64 * DIRTY_SHARE).min(written);
+            let most = memory as f64 * DIRTY_SHARE;
+            let left = most.min(written);
             let share = left / written;
-            let text = format!(
-                "up to {} of the {} written ({} of memory of {}) may still have been in the page cache: {}",
-                size(left),
-                size(written),
-                whole_percent(left / memory as f64),
-                Bytes(memory).approximate(),
-                percent(share),
-            );
+            let text = if most < written {
+                format!(
+                    "up to {} of the {} written ({} of memory of {}) may still have been in the page cache: {}",
+                    size(left),
+                    size(written),
+                    whole_percent(DIRTY_SHARE),
+                    Bytes(memory).approximate(),
+                    percent(share),
+                )
+            } else {
+                format!("all of the {} written may still have been in the page cache", size(written))
+            };
             (Some(share), text)
         }
         (Some(written), None) => {
