@@ -37,6 +37,7 @@ pub(super) fn dataset(table: &Table, arguments: &JudgeArguments) -> Dataset {
             observation.labels.remove(column);
             observation.figures.remove(column);
         }
+        observation.facts.remarks.clear();
         observation.block = figure.block;
         observation.order =
             figure.order.map(|order| order + figure.block.map_or(0.0, |block| block as f64 * 1e6));
@@ -50,11 +51,9 @@ pub(super) fn dataset(table: &Table, arguments: &JudgeArguments) -> Dataset {
         Better::Higher => Direction::Higher,
         Better::Lower => Direction::Lower,
     };
-    dataset.metrics.entry(arguments.metric.clone()).or_insert_with(|| MetricNote {
-        unit: Unit::Plain,
-        better: Some(better),
-        title: arguments.metric.clone(),
-    });
+    // What the column is counted in is not asked here, so nothing is presumed of it.
+    let plain = MetricNote { unit: Unit::Plain, better: Some(better), title: arguments.metric.clone() };
+    dataset.metrics.insert(arguments.metric.clone(), plain);
     dataset.factors = std::iter::once(arguments.by.clone()).chain(arguments.within.clone()).collect();
     if observations.iter().all(|observation| observation.block.is_some()) {
         dataset.order = Order::RandomisedBlocks;
