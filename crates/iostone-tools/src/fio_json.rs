@@ -33,8 +33,13 @@ pub fn fio_json(observations: &[&Observation]) -> Value {
 
 fn job(index: usize, observation: &Observation) -> Value {
     let label = |name: &str| observation.labels.get(name).cloned();
-    let options: Map<String, Value> =
-        observation.labels.iter().map(|(name, value)| (name.clone(), Value::from(value.as_str()))).collect();
+    // Readers look these up without asking whether they are there; fio leaves out what has its default.
+    let defaults = [("bs", "4k"), ("iodepth", "1"), ("numjobs", "1"), ("rw", "read")];
+    let mut options: Map<String, Value> =
+        defaults.iter().map(|(name, value)| ((*name).to_owned(), Value::from(*value))).collect();
+    let own = ["job", "tool_version", "host"];
+    let labels = observation.labels.iter().filter(|(name, _)| !own.contains(&name.as_str()));
+    options.extend(labels.map(|(name, value)| (name.clone(), Value::from(value.as_str()))));
     let undirected = if label("rw").is_some_and(|rw| rw.ends_with("write")) { "write" } else { "read" };
     let mut document = Map::new();
     let name = label("job").unwrap_or_else(|| observation.condition(&known_labels(observation)));

@@ -108,12 +108,27 @@ fn add_figures(page: &mut Page, dataset: &Dataset) {
     }
 }
 
+/// Labels that tell observations apart where nobody said what was varied; a label of each its own would tell too much.
+fn varying(dataset: &Dataset) -> Vec<String> {
+    let mut labels: Vec<&String> = dataset.observations.iter().flat_map(|o| o.labels.keys()).collect();
+    labels.sort_unstable();
+    labels.dedup();
+    labels.retain(|label| dataset.values_of(label).len() > 1);
+    labels.into_iter().cloned().collect()
+}
+
 /// Every condition with every figure of it; figures of parts (`ReadX.latency_mean`) only where there is nothing else.
 pub(crate) fn rows(dataset: &Dataset) -> Vec<Row> {
+    let telling = if dataset.factors.is_empty() { varying(dataset) } else { dataset.factors.clone() };
+    let several_files =
+        dataset.observations.iter().any(|o| dataset.observations.first().is_some_and(|f| f.file != o.file));
     let mut conditions: Vec<(String, Vec<&Observation>)> = Vec::new();
     for observation in &dataset.observations {
-        let condition = format!("{} {}", observation.table, observation.condition(&dataset.factors));
-        let condition = condition.trim().to_owned();
+        let condition = format!("{} {}", observation.table, observation.condition(&telling));
+        let condition = match condition.trim() {
+            "" if several_files => observation.file.clone(),
+            condition => condition.to_owned(),
+        };
         match conditions.iter_mut().find(|(known, _)| *known == condition) {
             Some((_, members)) => members.push(observation),
             None => conditions.push((condition, vec![observation])),
