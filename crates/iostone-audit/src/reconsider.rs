@@ -147,7 +147,7 @@ fn level(comparison: Comparison, listed: &[LevelFigures], stated: &StatedCompari
         ([baseline], [level]) => breakeven_cv(level / baseline),
         _ => None,
     };
-    let statement = statement::write(&comparison, breakeven_cv, stated.margin);
+    let statement = statement::write(&comparison, breakeven_cv, stated);
     ReconsideredLevel { comparison, breakeven_cv, statement }
 }
 

@@ -67,6 +67,18 @@ pub fn find(name: &str) -> Option<&'static Metric> {
 }
 
 impl Unit {
+    /// Nothing, in the unit without a prefix: `0.00 ns` would tell of a precision that no clock has.
+    fn zero(self) -> &'static str {
+        match self {
+            Self::BytesPerSecond => "0 B/s",
+            Self::PerSecond => "0 /s",
+            Self::Seconds => "0 s",
+            Self::Bytes => "0 B",
+            Self::Share => "0 %",
+            Self::Plain => "0",
+        }
+    }
+
     /// A value with its unit, scaled for people: `61.7 MB/s`, `1.45 k/s`, `4.40 ms`.
     pub fn format(self, value: f64) -> String {
         use crate::units::three_digits;
@@ -80,6 +92,9 @@ impl Unit {
                 .unwrap_or((1.0, 1.0, ""));
             format!("{}{name}", three_digits(value / divisor))
         };
+        if value == 0.0 {
+            return self.zero().to_owned();
+        }
         match self {
             Self::BytesPerSecond => {
                 scaled(&[(1e9, 1e9, " GB/s"), (1e6, 1e6, " MB/s"), (1e3, 1e3, " kB/s"), (1.0, 1.0, " B/s")])
@@ -94,8 +109,17 @@ impl Unit {
             }
             Self::Share => format!("{} %", three_digits(value * 100.0)),
             Self::Plain => {
-                if value.abs() >= 1e6 || (value != 0.0 && value.abs() < 1e-3) {
+                if value.abs() >= 1e6 || value.abs() < 1e-3 {
                     format!("{value:.3e}")
+                } else if value.abs() < 0.995 {
+                    let decimals = if value.abs() < 0.00995 {
+                        5
+                    } else if value.abs() < 0.0995 {
+                        4
+                    } else {
+                        3
+                    };
+                    format!("{value:.decimals$}")
                 } else {
                     three_digits(value)
                 }
@@ -114,7 +138,9 @@ mod tests {
         assert_eq!(Unit::PerSecond.format(1449.0), "1449 /s");
         assert_eq!(Unit::PerSecond.format(14_600.0), "14.6 k/s");
         assert_eq!(Unit::Seconds.format(0.0044), "4.40 ms");
-        assert_eq!(Unit::Seconds.format(0.0), "0.00 ns");
+        assert_eq!(Unit::Seconds.format(0.0), "0 s");
+        assert_eq!(Unit::Plain.format(0.001_068_2), "0.00107");
+        assert_eq!(Unit::Plain.format(0.25), "0.250");
         assert_eq!(Unit::Plain.format(198.003), "198");
     }
 

@@ -22,6 +22,7 @@ mod wording;
 pub use ink::{clean, clean_lines, harmless, steers};
 pub use json::REPORT_SCHEMA;
 pub use text::TextStyle;
+pub use text::dataset::is_detail;
 
 use iostone_model::audit::AuditReport;
 use iostone_model::case::CaseReport;

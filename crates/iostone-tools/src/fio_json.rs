@@ -15,6 +15,13 @@ const PERCENTILES: &[(&str, &str)] = &[
     ("latency_p99_99", "99.990000"),
 ];
 
+/// fio's tables of latencies, by their upper bounds.
+const SPREADS: &[(&str, &[&str])] = &[
+    ("latency_ns", &["2", "4", "10", "20", "50", "100", "250", "500", "750", "1000"]),
+    ("latency_us", &["2", "4", "10", "20", "50", "100", "250", "500", "750", "1000"]),
+    ("latency_ms", &["2", "4", "10", "20", "50", "100", "250", "500", "750", "1000", "2000", ">=2000"]),
+];
+
 /// The document that fio would have printed with `--output-format=json`, as far as the observations tell.
 ///
 /// Figures without a direction count as reads, unless the label `rw` says that only writes were done.
@@ -46,7 +53,15 @@ fn job(index: usize, observation: &Observation) -> Value {
     document.insert("jobname".to_owned(), name.into());
     document.insert("groupid".to_owned(), index.into());
     document.insert("error".to_owned(), 0.into());
+    for key in ["eta", "elapsed", "job_runtime", "usr_cpu", "sys_cpu", "ctx", "majf", "minf"] {
+        document.insert(key.to_owned(), 0.into());
+    }
     document.insert("job options".to_owned(), Value::Object(options));
+    // How latencies spread is not known beyond the percentiles; fio writes zeros for what did not happen.
+    for (unit, buckets) in SPREADS {
+        let buckets = buckets.iter().map(|bucket| ((*bucket).to_owned(), Value::from(0.0)));
+        document.insert((*unit).to_owned(), Value::Object(buckets.collect()));
+    }
     for direction in ["read", "write", "trim"] {
         document.insert(direction.to_owned(), side(observation, direction, direction == undirected));
     }

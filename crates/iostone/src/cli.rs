@@ -167,9 +167,9 @@ pub(crate) struct JudgeArguments {
     /// The column of figures
     #[arg(long, value_name = "COLUMN")]
     pub(crate) metric: String,
-    /// Which way the figures are better
-    #[arg(long, value_enum, default_value_t = Better::Higher)]
-    pub(crate) better: Better,
+    /// Which way the figures are better; what an import knows of them, and else higher, when left out
+    #[arg(long, value_enum)]
+    pub(crate) better: Option<Better>,
     /// The column of levels
     #[arg(long, value_name = "COLUMN")]
     pub(crate) by: String,

@@ -1,20 +1,34 @@
 //! What a command is about: a run, an import, files that other tools wrote, or a described dataset, as one dataset.
 
+use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use iostone_lab::{is_import, read_import, read_run};
 use iostone_model::case::{Case, StatedComparison};
 use iostone_model::dataset::Dataset;
 use iostone_report::clean;
 use iostone_tools::described::{Described, open_described};
 use iostone_tools::import::{Import, ImportOptions, import};
+use tempfile::TempDir;
 
 use crate::printer::Printer;
 use crate::runs;
 
 /// The margin of a comparison whose author named none.
 const USUAL_MARGIN: f64 = 0.03;
+
+/// What standard input is called among files.
+const STANDARD_INPUT: &str = "standard-input";
+
+/// Files that were read.
+pub(crate) struct Files {
+    /// What they hold.
+    pub(crate) import: Import,
+    /// Where standard input lies until it is copied or no longer needed.
+    #[expect(dead_code, reason = "its end removes the directory")]
+    spool: Option<TempDir>,
+}
 
 /// How files are to be read.
 #[derive(Default)]
@@ -30,7 +44,7 @@ pub(crate) struct Reading<'a> {
 }
 
 /// Reads files of other tools. What cannot be read is told, and the rest goes on.
-pub(crate) fn read_files(files: &[PathBuf], reading: &Reading<'_>, printer: &mut Printer) -> Result<Import> {
+pub(crate) fn read_files(files: &[PathBuf], reading: &Reading<'_>, printer: &mut Printer) -> Result<Files> {
     let tool = match reading.tool {
         None => None,
         Some(name) => Some(iostone_tools::find(name).ok_or_else(|| unknown_tool(name))?),
@@ -42,16 +56,55 @@ pub(crate) fn read_files(files: &[PathBuf], reading: &Reading<'_>, printer: &mut
         tool,
         by,
         name: reading.name.map(str::to_owned).or(first).unwrap_or_else(|| "import".to_owned()),
-        factors: reading.factors.to_vec(),
+        factors: Vec::new(),
     };
-    let import = import(files, &options);
+    let spool = if files.iter().any(|file| file == Path::new("-")) { Some(spool()?) } else { None };
+    let read: Vec<PathBuf> = files
+        .iter()
+        .map(|file| match &spool {
+            Some(spool) if file == Path::new("-") => spool.path().join(STANDARD_INPUT),
+            _ => file.clone(),
+        })
+        .collect();
+    let mut import = import(&read, &options);
     for failure in &import.failures {
         printer.warning(format_args!("{}", clean(&failure.to_string())));
     }
-    for unknown in &import.unknown_factors {
-        printer.warning(format_args!("{}", clean(&unknown.to_string())));
+    if !import.dataset.observations.is_empty() {
+        add_factors(&mut import.dataset, reading.factors)?;
     }
-    Ok(import)
+    Ok(Files { import, spool })
+}
+
+/// Standard input as a file of its own: a reader looks at the beginning before it reads.
+fn spool() -> Result<TempDir> {
+    let directory = tempfile::tempdir().context("keeping standard input")?;
+    let path = directory.path().join(STANDARD_INPUT);
+    let mut file = File::create(&path).context("keeping standard input")?;
+    std::io::copy(&mut std::io::stdin(), &mut file).context("reading standard input")?;
+    Ok(directory)
+}
+
+/// Adds labels that were varied on purpose to those that were found to vary.
+pub(crate) fn add_factors(dataset: &mut Dataset, factors: &[String]) -> Result<()> {
+    for factor in factors {
+        let mut labels: Vec<&str> =
+            dataset.observations.iter().flat_map(|o| o.labels.keys().map(String::as_str)).collect();
+        labels.sort_unstable();
+        labels.dedup();
+        if !labels.contains(&factor.as_str()) {
+            let known =
+                if labels.is_empty() { "there are none".to_owned() } else { clean(&labels.join(", ")) };
+            bail!(
+                "`--factor {}`: no figure has a label of that name; the labels are: {known}",
+                clean(factor)
+            );
+        }
+        if !dataset.factors.contains(factor) {
+            dataset.factors.push(factor.clone());
+        }
+    }
+    Ok(())
 }
 
 fn unknown_tool(name: &str) -> anyhow::Error {
@@ -70,30 +123,36 @@ pub(crate) fn of_directory(path: &Path) -> Result<Dataset> {
     Ok(iostone_audit::dataset_of_run(&read_run(path)?))
 }
 
-/// The dataset that somebody means: described in a TOML file, in files, or a run.
+/// The dataset that somebody means, described in a TOML file, in files, or a run; and how many files gave nothing.
 pub(crate) fn find(
     subjects: &[String],
     reading: &Reading<'_>,
     runs_directory: &Path,
     printer: &mut Printer,
-) -> Result<Dataset> {
+) -> Result<(Dataset, usize)> {
     let is_file = |subject: &String| Path::new(subject).is_file();
-    if let [one] = subjects {
-        if is_file(one) && Path::new(one).extension().is_some_and(|extension| extension == "toml") {
-            return Ok(open_described(Path::new(one))
-                .map_err(|error| anyhow!("{}", clean(&error.to_string())))?
-                .dataset);
+    if let [one] = subjects
+        && one != "-"
+    {
+        let path = Path::new(one);
+        let mut dataset = None;
+        if is_file(one) && path.extension().is_some_and(|extension| extension == "toml") {
+            let described = open_described(path).map_err(|error| anyhow!("{}", clean(&error.to_string())))?;
+            dataset = Some(described.dataset);
+        } else if !is_file(one) {
+            dataset = Some(of_directory(&runs::find(runs_directory, one, printer)?)?);
         }
-        if !is_file(one) {
-            return of_directory(&runs::find(runs_directory, one, printer)?);
+        if let Some(mut dataset) = dataset {
+            add_factors(&mut dataset, reading.factors)?;
+            return Ok((dataset, 0));
         }
     }
     let files: Vec<PathBuf> = subjects.iter().map(PathBuf::from).collect();
-    let import = read_files(&files, reading, printer)?;
+    let Files { import, .. } = read_files(&files, reading, printer)?;
     if import.dataset.observations.is_empty() {
         bail!("nothing of what was given could be read");
     }
-    Ok(import.dataset)
+    Ok((import.dataset, import.failures.len()))
 }
 
 /// A described dataset as a case to be reconsidered.

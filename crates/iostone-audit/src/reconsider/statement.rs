@@ -1,5 +1,7 @@
 //! What a reconsidered comparison allows to be said, in a sentence or two.
 
+use iostone_model::case::StatedComparison;
+use iostone_model::metric::Direction;
 use iostone_model::verdict::{Comparison, UnpairedTest, Verdict};
 use iostone_stats::FEWEST_BLOCKS;
 
@@ -8,8 +10,10 @@ const HARDLY_ANY_SCATTER: f64 = 0.02;
 /// Above this hardly any benchmark scatters.
 const MUCH_SCATTER: f64 = 0.2;
 
-/// Words it.
-pub(super) fn write(comparison: &Comparison, breakeven_cv: Option<f64>, margin: f64) -> String {
+/// Words it. Ratios are of the figures as they stand, level to baseline: a time that is ×2 took twice as long.
+pub(super) fn write(comparison: &Comparison, breakeven_cv: Option<f64>, stated: &StatedComparison) -> String {
+    let margin = stated.margin;
+    let comparison = &of_figures(comparison, stated.better);
     if let (Some(cv), Some(ratio)) = (breakeven_cv, ratio_of(comparison)) {
         return single_runs(ratio, cv);
     }
@@ -18,6 +22,25 @@ pub(super) fn write(comparison: &Comparison, breakeven_cv: Option<f64>, margin: 
         (None, Some(verdict)) => blocked(comparison, verdict, margin),
         (None, None) => "the figures say nothing of it".to_owned(),
     }
+}
+
+/// A comparison is kept with ratios of performance, above 1 being better; here they are turned back.
+fn of_figures(comparison: &Comparison, better: Direction) -> Comparison {
+    let mut turned = comparison.clone();
+    if better == Direction::Higher {
+        return turned;
+    }
+    let swap = |[low, high]: [Option<f64>; 2]| [high.map(f64::recip), low.map(f64::recip)];
+    turned.ratio = turned.ratio.map(f64::recip);
+    turned.ratio_interval = swap(turned.ratio_interval);
+    if let Some(test) = &mut turned.unpaired {
+        test.ratio = test.ratio.recip();
+        test.ratio_interval = swap(test.ratio_interval);
+    }
+    for log in &mut turned.log_ratios {
+        *log = -*log;
+    }
+    turned
 }
 
 fn ratio_of(comparison: &Comparison) -> Option<f64> {
@@ -91,10 +114,10 @@ fn blocked(comparison: &Comparison, verdict: Verdict, margin: f64) -> String {
     };
     let blocks = comparison.blocks;
     if blocks < FEWEST_BLOCKS {
-        let better = ratios.iter().filter(|ratio| **ratio > 1.0).count();
+        let above = ratios.iter().filter(|ratio| **ratio > 1.0).count();
         let least = 2.0_f64.powi(1 - i32::try_from(blocks).unwrap_or(i32::MAX));
         return format!(
-            "{typical}{range} over {blocks} blocks, {better} of them in its favour; {blocks} blocks cannot decide \
+            "{typical}{range} over {blocks} blocks, above the baseline in {above} of them; {blocks} blocks cannot decide \
              (p is {least:.3} at best), {FEWEST_BLOCKS} could"
         );
     }

@@ -3,6 +3,7 @@
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use iostone_model::audit::AuditReport;
 use iostone_model::dataset::{Dataset, Observation};
+use iostone_model::metric::DBENCH_OPERATIONS;
 
 use super::wrap::wrap;
 use super::{Page, TextStyle, audit};
@@ -108,6 +109,17 @@ fn add_figures(page: &mut Page, dataset: &Dataset) {
     }
 }
 
+/// Whether a figure need not be shown beside the others: those of single operations, CPU shares and longest operations of
+/// phases, and those of a direction that is the only one, so that they stand there without it.
+pub fn is_detail(observation: &Observation, name: &str) -> bool {
+    let Some((of, figure)) = name.split_once('.') else { return false };
+    let whole = observation.value(figure);
+    let alone =
+        whole.is_some_and(|whole| observation.value(name).is_some_and(|own| own.total_cmp(&whole).is_eq()));
+    let phase = observation.figures.contains_key(of) && matches!(figure, "cpu" | "latency_max");
+    DBENCH_OPERATIONS.contains(&of) || phase || alone
+}
+
 /// Labels that tell observations apart where nobody said what was varied; a label of each its own would tell too much.
 fn varying(dataset: &Dataset) -> Vec<String> {
     let mut labels: Vec<&String> = dataset.observations.iter().flat_map(|o| o.labels.keys()).collect();
@@ -117,7 +129,7 @@ fn varying(dataset: &Dataset) -> Vec<String> {
     labels.into_iter().cloned().collect()
 }
 
-/// Every condition with every figure of it; figures of parts (`ReadX.latency_mean`) only where there is nothing else.
+/// Every condition with every figure of it but details.
 pub(crate) fn rows(dataset: &Dataset) -> Vec<Row> {
     let telling = if dataset.factors.is_empty() { varying(dataset) } else { dataset.factors.clone() };
     let several_files =
@@ -134,14 +146,16 @@ pub(crate) fn rows(dataset: &Dataset) -> Vec<Row> {
             None => conditions.push((condition, vec![observation])),
         }
     }
-    let is_part = |name: &str| name.contains('.');
-    let only_parts = dataset.observations.iter().flat_map(|o| o.figures.keys()).all(|name| is_part(name));
     let mut rows = Vec::new();
     for (condition, members) in conditions {
-        let mut metrics: Vec<&String> = members.iter().flat_map(|member| member.figures.keys()).collect();
+        let told = |member: &&Observation, name: &String| !is_detail(member, name);
+        let mut metrics: Vec<&String> = members
+            .iter()
+            .flat_map(|member| member.figures.keys().filter(|name| told(member, name)))
+            .collect();
         metrics.sort_unstable();
         metrics.dedup();
-        for metric in metrics.into_iter().filter(|name| only_parts || !is_part(name)) {
+        for metric in metrics {
             let values = members.iter().filter_map(|member| member.value(metric)).collect();
             rows.push(Row { condition: condition.clone(), metric: metric.clone(), values });
         }

@@ -1,6 +1,6 @@
 //! `iostone audit`: says what is doubtful in figures, with the evidence and what to do about it.
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use iostone_model::audit::{AuditReport, Severity};
 use iostone_model::dataset::{Ceiling, Dataset, Order, Quantity};
 use iostone_report::clean;
@@ -17,7 +17,7 @@ pub(crate) fn audit(arguments: &AuditArguments, printer: &mut Printer) -> Result
         name: None,
         factors: &arguments.factors,
     };
-    let mut dataset = subject::find(&arguments.subjects, &reading, &arguments.runs.runs, printer)?;
+    let (mut dataset, unread) = subject::find(&arguments.subjects, &reading, &arguments.runs.runs, printer)?;
     supplement(&mut dataset, arguments)?;
     let report = iostone_audit::audit(&dataset);
     if arguments.json {
@@ -26,6 +26,10 @@ pub(crate) fn audit(arguments: &AuditArguments, printer: &mut Printer) -> Result
         let style = printer.text_style();
         printer.data(&iostone_report::audit_text(&report, style));
     }
+    if unread > 0 {
+        let files = if unread == 1 { "1 file".to_owned() } else { format!("{unread} files") };
+        bail!("{files} could not be read and had no part in this; see the warnings above");
+    }
     Ok(if fails(&report, arguments.fail_on) { ExitCode::Failure } else { ExitCode::Success })
 }
 
@@ -33,11 +37,6 @@ pub(crate) fn audit(arguments: &AuditArguments, printer: &mut Printer) -> Result
 fn supplement(dataset: &mut Dataset, arguments: &AuditArguments) -> Result<()> {
     for text in &arguments.ceilings {
         dataset.ceilings.push(ceiling(text)?);
-    }
-    for factor in &arguments.factors {
-        if !dataset.factors.contains(factor) {
-            dataset.factors.push(factor.clone());
-        }
     }
     if let Some(memory) = arguments.memory {
         for observation in &mut dataset.observations {

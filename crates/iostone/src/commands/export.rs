@@ -1,10 +1,13 @@
 //! `iostone export`: a run's figures for other programs.
 
 use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use iostone_lab::{is_import, read_run};
 use iostone_model::dataset::{Dataset, Observation};
-use iostone_model::metric::Unit;
+use iostone_model::experiment::{Configuration, Workload};
+use iostone_model::metric::{BONNIE_METRICS, Unit};
 
 use crate::cli::{ExportArguments, ExportFormat};
 use crate::exit_code::ExitCode;
@@ -12,13 +15,14 @@ use crate::printer::Printer;
 use crate::{runs, subject};
 
 pub(crate) fn export(arguments: &ExportArguments, printer: &mut Printer) -> Result<ExitCode> {
-    let dataset = subject::of_directory(&runs::find(&arguments.runs.runs, &arguments.run, printer)?)?;
+    let path = runs::find(&arguments.runs.runs, &arguments.run, printer)?;
+    let dataset = subject::of_directory(&path)?;
     let text = match arguments.format {
         ExportFormat::Csv => csv(&dataset)?,
         ExportFormat::Json => format!("{}\n", serde_json::to_string_pretty(&dataset)?),
         ExportFormat::Bonnie => {
-            let fitting =
-                of_phases(&dataset, &["block_write", "block_read", "random_seeks", "sequential_create"]);
+            let fitting: Vec<&Observation> =
+                dataset.observations.iter().filter(|o| is_of_bonnie(o)).collect();
             if fitting.is_empty() {
                 bail!(
                     "`{}` has no figures of bonnie++'s phases; `--format csv` writes what it has",
@@ -28,6 +32,7 @@ pub(crate) fn export(arguments: &ExportArguments, printer: &mut Printer) -> Resu
             iostone_tools::bonnie_csv(&fitting)
         }
         ExportFormat::Fio => {
+            let dataset = with_jobs(dataset, &path)?;
             let fitting = of_phases(&dataset, &["iops", "read.iops", "write.iops"]);
             if fitting.is_empty() {
                 bail!(
@@ -43,6 +48,38 @@ pub(crate) fn export(arguments: &ExportArguments, printer: &mut Printer) -> Resu
         None => printer.data(&text),
     }
     Ok(ExitCode::Success)
+}
+
+/// Whether an observation has figures of bonnie++'s phases, or phases that were too fast to have any.
+fn is_of_bonnie(observation: &Observation) -> bool {
+    let phase =
+        |name: &String| !name.contains('.') && BONNIE_METRICS.iter().any(|metric| metric.name == name);
+    observation.tool == "bonnie" || observation.figures.keys().any(phase)
+}
+
+/// With the load of each trial of iostone's own in fio's words, where it is the engine's.
+fn with_jobs(mut dataset: Dataset, path: &Path) -> Result<Dataset> {
+    if is_import(path) {
+        return Ok(dataset);
+    }
+    let configurations = read_run(path)?.plan.experiment.configurations;
+    for observation in &mut dataset.observations {
+        let is_of = |configuration: &&Configuration| {
+            configuration.levels.iter().all(|(factor, level)| observation.labels.get(factor) == Some(level))
+        };
+        let Some(configuration) = configurations.iter().find(is_of) else { continue };
+        let Workload::Io(io) = &configuration.workload else { continue };
+        for (name, value) in [
+            ("job", configuration.name.clone()),
+            ("rw", io.rw.word().to_owned()),
+            ("bs", io.block_sizes().to_string()),
+            ("iodepth", io.iodepth.to_string()),
+            ("numjobs", io.numjobs.to_string()),
+        ] {
+            observation.labels.insert(name.to_owned(), value);
+        }
+    }
+    Ok(dataset)
 }
 
 /// The observations that have one of these figures.

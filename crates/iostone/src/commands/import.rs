@@ -22,16 +22,20 @@ pub(crate) fn import(arguments: &ImportArguments, printer: &mut Printer) -> Resu
         name: arguments.name.as_deref(),
         factors: &arguments.factors,
     };
-    let import = read_files(files, &reading, printer)?;
+    let read = read_files(files, &reading, printer)?;
+    let import = &read.import;
     let failed = import.failures.len();
     if import.dataset.observations.is_empty() {
         bail!("nothing was imported: none of {} could be read", counted(files.len(), "file"));
     }
     let audit = iostone_audit::audit(&import.dataset);
-    let kept: Vec<KeptFile> =
-        import.kept.into_iter().map(|file| KeptFile { path: file.path, name: file.name }).collect();
-    let dataset = import.dataset.clone();
-    let path = write_import(&arguments.runs.runs, import.dataset, &kept, arguments.by.clone())?;
+    let kept: Vec<KeptFile> = import
+        .kept
+        .iter()
+        .map(|file| KeptFile { path: file.path.clone(), name: file.name.clone() })
+        .collect();
+    let dataset = &import.dataset;
+    let path = write_import(&arguments.runs.runs, dataset.clone(), &kept, arguments.by.clone())?;
     if arguments.json {
         let mut document = serde_json::to_value(iostone_lab::read_import(&path)?)?;
         if let Some(fields) = document.as_object_mut() {
@@ -41,7 +45,7 @@ pub(crate) fn import(arguments: &ImportArguments, printer: &mut Printer) -> Resu
         printer.data(&format!("{}\n", serde_json::to_string_pretty(&document)?));
     } else {
         let style = printer.text_style();
-        printer.data(&iostone_report::dataset_text(&dataset, &audit, style));
+        printer.data(&iostone_report::dataset_text(dataset, &audit, style));
     }
     printer.note(format_args!("\nkept in {}", clean(&path.display().to_string())));
     if failed > 0 {

@@ -30,10 +30,7 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
     let (figures, dataset, unit) = read(arguments, printer)?;
     let rules = Rules {
         baseline: arguments.baseline.clone(),
-        direction: match arguments.better {
-            Better::Higher => Direction::Higher,
-            Better::Lower => Direction::Lower,
-        },
+        direction: direction(arguments, &dataset),
         margin: arguments.margin.0,
         confidence: arguments.confidence.0,
         budget: arguments.budget,
@@ -73,6 +70,16 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
         printer.data(&iostone_report::verdicts_text(&verdicts, style));
     }
     Ok(ExitCode::Success)
+}
+
+/// Which way the figures are better: as the user says, as the import knows, or higher.
+fn direction(arguments: &JudgeArguments, dataset: &Dataset) -> Direction {
+    let known = || dataset.metrics.get(&arguments.metric).and_then(|note| note.better);
+    match arguments.better {
+        Some(Better::Higher) => Direction::Higher,
+        Some(Better::Lower) => Direction::Lower,
+        None => known().unwrap_or(Direction::Higher),
+    }
 }
 
 /// The figures, everything that is known of them, and their unit: of a table, or of an import.

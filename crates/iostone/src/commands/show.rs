@@ -10,7 +10,7 @@ use iostone_model::run::{ImportRecord, RunRecord};
 use iostone_model::trial::TrialRecord;
 use iostone_model::units::Bytes;
 use iostone_model::warm_up::SteadyState;
-use iostone_report::{clean, clean_lines};
+use iostone_report::{clean, clean_lines, is_detail};
 
 use crate::cli::ShowArguments;
 use crate::exit_code::ExitCode;
@@ -67,7 +67,7 @@ fn all_observations(record: &ImportRecord) -> Result<String, std::fmt::Error> {
         let run = observation.run.as_ref().map(|run| format!(", run {run}")).unwrap_or_default();
         let place = format!("{:>4}  {}: {}{run}", number + 1, observation.place(), labels.join(", "));
         writeln!(text, "{}", clean(&place))?;
-        let figures = observation.figures.iter().filter(|(name, _)| !name.contains('.'));
+        let figures = observation.figures.iter().filter(|(name, _)| !is_detail(observation, name));
         let figures: Vec<String> = figures
             .map(|(name, figure)| format!("{name} {}", record.dataset.unit_of(name).format(figure.value)))
             .collect();

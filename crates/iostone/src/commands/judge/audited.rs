@@ -48,8 +48,8 @@ pub(super) fn dataset(table: &Table, arguments: &JudgeArguments) -> Dataset {
         }
     }
     let better = match arguments.better {
-        Better::Higher => Direction::Higher,
-        Better::Lower => Direction::Lower,
+        None | Some(Better::Higher) => Direction::Higher,
+        Some(Better::Lower) => Direction::Lower,
     };
     // What the column is counted in is not asked here, so nothing is presumed of it.
     let plain = MetricNote { unit: Unit::Plain, better: Some(better), title: arguments.metric.clone() };
