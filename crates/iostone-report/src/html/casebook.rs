@@ -10,6 +10,7 @@ use super::{FULL, Figure, SCRIPT, SLIM, STYLE, digest};
 use crate::figures::{declared_percent, figure};
 use crate::svg::forest::capitalised;
 use crate::svg::strips::{self, Strip};
+use crate::text::case::NOTHING_TO_JUDGE;
 
 struct ComparisonPart {
     title: String,
@@ -38,6 +39,7 @@ struct CasebookPage<'a> {
     version: &'a str,
     title: &'a str,
     lede: String,
+    nothing: String,
     cases: Vec<CasePart>,
 }
 
@@ -54,6 +56,7 @@ pub(crate) fn write(cases: &[CaseReport]) -> Result<String, askama::Error> {
             "What engineers concluded from benchmarks made by hand, what their figures allow to be said, and the {findings} \
              things in them that an audit found doubtful."
         ),
+        nothing: capitalised(NOTHING_TO_JUDGE),
         cases: cases.iter().enumerate().map(|(index, case)| part(index, case)).collect(),
     };
     Ok(without_controls(&page.render()?))

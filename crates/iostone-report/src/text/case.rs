@@ -7,6 +7,9 @@ use super::{Page, TextStyle, audit};
 use crate::figures::figure;
 use crate::ink::{Ink, clean, dye};
 
+/// Beside a conclusion without figures.
+pub(crate) const NOTHING_TO_JUDGE: &str = "no figures were published that could be compared, so nothing can be judged; how they were taken is audited.";
+
 /// See [`crate::case_text()`].
 pub(crate) fn write(case: &CaseReport, style: TextStyle) -> String {
     let mut page = Page::new(style);
@@ -17,6 +20,9 @@ pub(crate) fn write(case: &CaseReport, style: TextStyle) -> String {
     }
     if let Some(conclusion) = &case.conclusion {
         page.add(hang(&clean(conclusion), page.width, "The author: ", "  "));
+    }
+    if case.comparisons.is_empty() {
+        page.add(hang(NOTHING_TO_JUDGE, page.width, "iostone: ", "  "));
     }
     for comparison in &case.comparisons {
         add_comparison(&mut page, comparison);

@@ -204,3 +204,52 @@ fn hostile_names_and_contents_stay_text() {
     let page = bench.iostone(&["report", "--format", "html"]).ended_with(0).stdout;
     assert!(!page.contains("<script>alert") && !page.contains("<script>-1"));
 }
+
+/// A shell's `time`, so many seconds long.
+fn time(seconds: f64) -> String {
+    format!("\nreal\t0m{seconds:.3}s\nuser\t0m0.100s\nsys\t0m0.100s\n")
+}
+
+#[test]
+fn an_import_knows_which_way_its_figures_are_better() {
+    let bench = Bench::new();
+    let mut names = Vec::new();
+    for block in 0..7 {
+        for (condition, seconds) in [("slow", 2.0), ("quick", 1.0)] {
+            let name = format!("{condition}-{block}.txt");
+            bench.write(&name, time(seconds + 0.001 * f64::from(block)));
+            names.push(name);
+        }
+    }
+    bench.iostone(&arguments(&["import", "--by", "{c}-{block}.txt"], &names)).ended_with(0);
+    let judge =
+        ["judge", "latest", "--metric", "wall_time", "--by", "c", "--baseline", "slow", "--block", "block"];
+    let said = bench.iostone(&judge).ended_with(0).stdout;
+    assert!(said.contains("lower is better") && said.contains("as fast as slow"), "{said}");
+    let said = bench.iostone(&[&judge[..], &["--better", "higher"]].concat()).ended_with(0).stdout;
+    assert!(said.contains("higher is better"), "{said}");
+}
+
+#[test]
+fn what_is_not_there_is_told_and_fails() {
+    let bench = Bench::new();
+    bench.write("on-1.log", dbench(198.832, 291.996));
+    let said = bench.iostone(&["audit", "on-1.log", "off-1.log"]).ended_with(2);
+    assert!(said.stdout.contains("1 observation") && said.stderr.contains("off-1.log"), "{}", said.stderr);
+    let said = bench.iostone(&["audit", "--factor", "colour", "on-1.log"]).ended_with(2);
+    assert!(
+        said.stderr.contains("no figure has a label of that name; the labels are: clients"),
+        "{}",
+        said.stderr
+    );
+}
+
+#[test]
+fn standard_input_is_a_file_like_any_other() {
+    let bench = Bench::new();
+    bench.write("on.log", dbench(198.832, 291.996));
+    let file = fs::File::open(bench.path("on.log")).unwrap();
+    let output = bench.command(&["import", "-"]).stdin(file).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(bench.only_run().join("raw/standard-input").exists());
+}
