@@ -174,9 +174,7 @@ fn report_two_averages_and_scaling() {
     }
     let report = audit(&dataset(&["instance", "disks"], Order::Unknown, observations));
     assert!(
-        only(&report, "no-spread")
-            .message
-            .starts_with("the 12 figures are averages of an unstated number of runs")
+        only(&report, "no-spread").message.starts_with("12 rows are averages of an unstated number of runs")
     );
     let scaling = only(&report, "superlinear");
     let start = "block_write grows by a factor of 2.35 from disks=1 to disks=2, 34.7 MB/s to 81.7 MB/s with instance=m1.xlarge";

@@ -72,9 +72,8 @@ fn likeness(line: &str) -> Likeness {
         return Likeness::Certain;
     }
     match csv::read(line) {
-        Ok(csv::Row::Record(record)) if record.has_format() => Likeness::Certain,
+        _ if csv::is_own(line) => Likeness::Certain,
         Ok(csv::Row::Record(_)) => Likeness::Likely,
-        Err(_) if csv::begins_with_format(line) => Likeness::Certain,
         _ if line.trim_start().starts_with("Writing intelligently...") => Likeness::Likely,
         _ => Likeness::No,
     }

@@ -4,18 +4,21 @@ mod clock;
 mod column;
 mod fact;
 mod fill;
+mod long;
 mod measure;
+mod repetition;
 mod sheet;
 
 use std::io::Read;
 
 use iostone_model::dataset::{Facts, Order};
+use iostone_model::metric;
 
 use crate::error::Malformed;
 use crate::{Format, Head, Input, Likeness, ReadError, Reading};
 
-use column::factors;
 pub(crate) use column::{Column, FigureColumn, Meaning, guess, note, note_of, written_unit};
+use column::{factors, without_gaps};
 pub(crate) use fact::{KEYS, set as set_fact};
 pub(crate) use fill::{Start, notes, observe};
 pub(crate) use measure::{Measure, written};
@@ -55,7 +58,11 @@ impl Format for CsvTable {
             .into());
         }
         let sheet = Sheet::read(&bytes)?;
+        if long::is_export(&sheet) {
+            return Ok(long::read(&sheet)?);
+        }
         let columns = guess(&sheet);
+        without_gaps(&sheet, &columns)?;
         let start = Start { labels: std::collections::BTreeMap::new(), facts: &|_| Facts::default() };
         let observations = observe(&sheet, &columns, &start)?;
         if observations
@@ -74,6 +81,17 @@ impl Format for CsvTable {
         let factors = factors(&sheet, &columns);
         Ok(Reading { observations, metrics: notes(&columns), factors, order: Order::Unknown })
     }
+}
+
+/// Whether text is a table under a header: names without a number among them, one with a unit or of a known figure.
+pub(crate) fn begins_with_header(text: &str) -> bool {
+    let first = text.split_inclusive('\n').take(50).collect::<String>();
+    looks_like_a_table(text)
+        && Sheet::read(first.as_bytes()).is_ok_and(|sheet| {
+            let number = |name: &String| written(name).is_some();
+            let telling = |name: &String| Measure::of_name(name).is_some() || metric::find(name).is_some();
+            !sheet.columns.iter().any(number) && sheet.columns.iter().any(telling)
+        })
 }
 
 /// Whether the first lines have something between cells, each as often as the header.

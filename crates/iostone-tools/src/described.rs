@@ -8,7 +8,7 @@ mod tables;
 
 use std::collections::BTreeMap;
 use std::io::{self, Read};
-use std::path::{Component, Path};
+use std::path::{Component, Path, PathBuf};
 
 use iostone_model::dataset::{CIRCUMSTANCES, Dataset, Order, SourceFile};
 use iostone_model::metric::Direction;
@@ -17,7 +17,7 @@ use sha2::{Digest, Sha256};
 
 use crate::Malformed;
 use crate::csv_table::LARGEST_BYTES;
-use crate::import::{hexadecimal, open_regular};
+use crate::import::{add_circumstances, hexadecimal, open_regular};
 use entry::Entry;
 
 pub use known::Known;
@@ -160,7 +160,19 @@ pub fn open_described(path: &Path) -> Result<Described, DescribedError> {
     let text = String::from_utf8(bytes).map_err(|_| failed("it is not UTF-8 text, as TOML is".to_owned()))?;
     let folder = path.parent().unwrap_or(Path::new("."));
     let name = path.file_name().map_or_else(|| shown.clone(), |name| name.to_string_lossy().into_owned());
-    read_described(&text, &name, &|file| read_bytes(&folder.join(file)))
+    read_described(&text, &name, &|file| read_bytes(&inside(folder, file)?))
+}
+
+/// The true path of a table's file. A symbolic link may lead out of the folder, where a dataset that was downloaded has
+/// nothing to read.
+fn inside(folder: &Path, file: &str) -> io::Result<PathBuf> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let path = folder.join(file).canonicalize()?;
+    if path.starts_with(folder.canonicalize()?) {
+        Ok(path)
+    } else {
+        Err(io::Error::other("it is a symbolic link out of the folder of the description"))
+    }
 }
 
 fn read_bytes(path: &Path) -> io::Result<Vec<u8>> {
@@ -271,7 +283,8 @@ fn factors(entry: &Entry<'_>, dataset: &Dataset) -> Result<Vec<String>, Describe
     Ok(factors)
 }
 
-/// Where nobody says what was varied: the labels that have several values and are no circumstances.
+/// Where nobody says what was varied: the labels that have several values and are no circumstances, and circumstances
+/// that differ within a condition.
 fn varied(dataset: &Dataset) -> Vec<String> {
     let mut labels: BTreeMap<&str, Option<&str>> = BTreeMap::new();
     let mut varied: Vec<String> = Vec::new();
@@ -281,6 +294,7 @@ fn varied(dataset: &Dataset) -> Vec<String> {
             varied.push(label.clone());
         }
     }
+    add_circumstances(&dataset.observations, &mut varied);
     varied
 }
 

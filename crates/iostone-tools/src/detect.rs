@@ -1,5 +1,6 @@
 //! Which tool printed a file, told by its content.
 
+use crate::csv_table::begins_with_header;
 use crate::{FORMATS, Format, Head, Likeness};
 
 /// Why no tool could be told. Each message is about a file that the caller names before it.
@@ -89,6 +90,10 @@ pub fn detect(head: &Head<'_>) -> Result<&'static dyn Format, NotRecognised> {
     let mut claiming = claims.iter().filter(|(likeness, _)| *likeness == surest).map(|(_, format)| *format);
     match (surest, claiming.next(), claiming.next()) {
         (Likeness::No, _, _) | (_, None, _) => Err(unknown(head)),
+        // Lines of bonnie++ 1.03 have no header, and many a row of many columns resembles one.
+        (Likeness::Likely, Some(only), None) if only.name() == "bonnie" && begins_with_header(head.text) => {
+            Ok(&crate::csv_table::CsvTable)
+        }
         (_, Some(only), None) => Ok(only),
         // Anything with commas may be a plain table, so that it gives way to whatever else there is, and is listed last.
         (Likeness::Perhaps, Some(first), Some(second)) if second.name() == "csv" => Ok(first),

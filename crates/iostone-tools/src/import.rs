@@ -2,6 +2,7 @@
 
 mod open;
 mod settle;
+mod vary;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use crate::{Format, Head, ReadError, Reading, orion};
 pub use open::OpenError;
 pub(crate) use open::{hexadecimal, open_regular};
 pub use settle::UnknownFactor;
+pub(crate) use vary::add_circumstances;
 
 /// How files are to be read.
 #[derive(Clone, Default)]
@@ -26,7 +28,8 @@ pub struct ImportOptions {
     pub by: Option<Pattern>,
     /// The dataset's name.
     pub name: String,
-    /// The labels that were varied on purpose. Empty: those of the pattern and of the files that have several values.
+    /// The labels that were varied on purpose. Empty: those of the pattern and of the files that have several values, and
+    /// without a pattern the circumstances that differ within a condition.
     pub factors: Vec<String>,
 }
 
@@ -77,6 +80,20 @@ pub enum ImportError {
     /// Its name does not match the pattern.
     #[error(transparent)]
     Name(#[from] NameError),
+    /// Its name says otherwise than its content.
+    #[error(
+        "by its name `{label}` is `{named}`, by {place} it is `{found}`; name that field of the pattern otherwise, or skip it with `{{_}}`"
+    )]
+    Label {
+        /// Where in the file: `line 3`.
+        place: String,
+        /// The label.
+        label: String,
+        /// Its value by the pattern.
+        named: String,
+        /// Its value in the file.
+        found: String,
+    },
     /// It was given before.
     #[error("it was given twice")]
     Twice,
@@ -122,6 +139,7 @@ pub fn import(files: &[PathBuf], options: &ImportOptions) -> Import {
     let mut given = BTreeSet::new();
     let mut factors: Vec<String> =
         options.by.iter().flat_map(|pattern| pattern.labels().map(str::to_owned)).collect();
+    let unsaid = options.factors.is_empty() && factors.is_empty();
     for path in files {
         let name = settle::free_name(path, &import.kept);
         let twice = !given.insert(path.canonicalize().unwrap_or_else(|_| path.clone()));
@@ -148,6 +166,9 @@ pub fn import(files: &[PathBuf], options: &ImportOptions) -> Import {
     import.dataset.order = settle::order(&import.dataset.observations, &orders);
     (import.dataset.factors, import.unknown_factors) =
         settle::factors(&import.dataset, &options.factors, factors);
+    if unsaid {
+        add_circumstances(&import.dataset.observations, &mut import.dataset.factors);
+    }
     import
 }
 
@@ -161,6 +182,7 @@ fn read_file(path: &Path, name: &str, options: &ImportOptions) -> Result<Read, I
     };
     let reading = opened.read(&own_name, format)?;
     let (bytes, sha256) = opened.finish().map_err(ReadError::Io)?;
+    settle::check_labels(&reading.observations, &named)?;
     let file = SourceFile { name: name.to_owned(), tool: format.name().to_owned(), bytes, sha256 };
     Ok(Read { file, reading, named })
 }

@@ -163,8 +163,13 @@ impl Samples {
     ///
     /// The step of a mean is the step of a single sample: rounding errors of a steady figure do not cancel out.
     pub(crate) fn into_observations(self, template: &Observation) -> Vec<Observation> {
+        let each_cpu = self.groups.iter().any(|(thing, _)| matches!(thing, Some(("cpu", _))));
         let made = self.groups.into_iter().map(|(thing, columns)| {
             let mut observation = template.clone();
+            // Beside single CPUs, what is of all of them is a condition of its own.
+            if each_cpu && thing.is_none() && columns.contains_key("cpu_idle") {
+                observation.labels.insert("cpu".to_owned(), "all".to_owned());
+            }
             if let Some((label, value)) = thing {
                 observation.labels.insert(label.to_owned(), value);
             }
@@ -201,12 +206,14 @@ pub(crate) fn notes(observations: &[Observation]) -> BTreeMap<String, MetricNote
     noted.collect()
 }
 
-/// The label `device`, where observations differ in it.
-pub(crate) fn devices_differ(observations: &[Observation]) -> Vec<String> {
-    let mut devices = observations.iter().filter_map(|observation| observation.labels.get("device"));
-    let first = devices.next();
-    let differ = devices.any(|device| Some(device) != first);
-    if differ { vec!["device".to_owned()] } else { Vec::new() }
+/// The labels `device` and `cpu`, where observations differ in them.
+pub(crate) fn things_that_differ(observations: &[Observation]) -> Vec<String> {
+    let differ = |label: &&str| {
+        let mut values = observations.iter().filter_map(|observation| observation.labels.get(*label));
+        let first = values.next();
+        values.any(|value| Some(value) != first)
+    };
+    ["device", "cpu"].iter().filter(|label| differ(label)).map(|label| (*label).to_owned()).collect()
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ impl Format for Sar {
 }
 
 fn reading(observations: Vec<Observation>) -> Reading {
-    let factors = crate::samples::devices_differ(&observations);
+    let factors = crate::samples::things_that_differ(&observations);
     Reading { metrics: notes(&observations), observations, factors, order: Order::Unknown }
 }
 

@@ -16,6 +16,9 @@ use lines::{Said, Setting};
 /// The output of sysbench.
 pub(crate) struct Sysbench;
 
+/// What the statistics of every version end with, as messages call it.
+const END: &str = "sysbench's statistics to their end: `total time:` or `Latency (ms):` with its `max:`";
+
 /// Labels of a run, in the order in which its work is described.
 const LABELS: &[&str] = &["test", "mode", "io_mode", "working_set", "block_size", "threads", "fsync"];
 
@@ -42,7 +45,15 @@ impl Format for Sysbench {
         let mut log = Log::default();
         while let Some(line) = input.next_line()? {
             let said = lines::read(&line)?;
+            if !input.line_has_end() && said.as_ref().is_some_and(Said::has_figures) {
+                return Err(line
+                    .malformed("the end of the line: the file is cut off, perhaps within a number")
+                    .into());
+            }
             log.take(line.number, said);
+        }
+        if log.run.is_cut_off() {
+            return Err(Malformed::at_end(input.line() + 1, END).into());
         }
         log.close();
         let observations = log.observations;
@@ -114,6 +125,11 @@ impl Log {
         }
         match said {
             Said::Begins { version } => {
+                if self.run.is_cut_off() {
+                    self.run.figures.clear();
+                    self.run.ending =
+                        Some(Ending::Failed("it broke off before its statistics ended".to_owned()));
+                }
                 self.close();
                 self.run.line = line;
                 self.run.labels.insert("tool_version".to_owned(), version);
@@ -207,6 +223,14 @@ impl Log {
 }
 
 impl Run {
+    /// Whether it got to work, but its statistics are not there to their end.
+    fn is_cut_off(&self) -> bool {
+        let begun = !self.figures.is_empty() || !self.courses.is_empty();
+        let has = |name: &str| self.figures.contains_key(name);
+        let ended = has("latency_max") || (has("wall_time") && !has("latency_min"));
+        begun && !ended && self.ending.is_none()
+    }
+
     /// Divides what older versions print as totals; a printed rate is kept as it is.
     fn rates(&mut self) {
         let Some(wall) = self.figures.get("wall_time").copied().filter(|wall| wall.value > 0.0) else {

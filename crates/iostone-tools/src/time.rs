@@ -42,6 +42,12 @@ impl Format for Time {
         let mut log = Log::default();
         while let Some(line) = input.next_line()? {
             log.take(&line)?;
+            if !input.line_has_end() {
+                log.refuse_a_cut(&line)?;
+            }
+        }
+        if let Some(begun) = log.verbose_since() {
+            return Err(Malformed::at_end(input.line() + 1, end_of_verbose(begun)).into());
         }
         log.close();
         let observations = log.observations;
@@ -98,7 +104,34 @@ struct Log {
     command: Option<String>,
 }
 
+/// The last line of `-v`, as messages call it.
+fn end_of_verbose(begun: u64) -> String {
+    format!("`Exit status: N`, the last line of what GNU time began on line {begun}")
+}
+
 impl Log {
+    /// On which line what GNU time's `-v` prints began, while it goes on.
+    fn verbose_since(&self) -> Option<u64> {
+        self.open.as_ref().filter(|open| open.verbose).map(|open| open.line)
+    }
+
+    /// A file that ends within a line may end within a number: then the last time has fewer decimals than the others.
+    fn refuse_a_cut(&self, line: &Line) -> Result<(), ReadError> {
+        let Some(Times::Part(_, last)) = Times::find(line)? else { return Ok(()) };
+        let triple = self.open.as_ref().map(|open| [open.wall, open.user, open.system]);
+        let closed = self.observations.last().map(|closed| {
+            ["wall_time", "user_time", "system_time"].map(|name| closed.figures.get(name).copied())
+        });
+        let finest =
+            triple.or(closed).into_iter().flatten().flatten().map(|time| time.step).fold(1.0, f64::min);
+        if !line.text.trim_end().ends_with('s') && (last.step > finest || last.step >= 1.0) {
+            return Err(line
+                .malformed("the end of the line: the file is cut off, perhaps within a number")
+                .into());
+        }
+        Ok(())
+    }
+
     fn take(&mut self, line: &Line) -> Result<(), ReadError> {
         let Some(times) = Times::find(line)? else {
             if let Some(command) = transcript::command(&line.text, "time") {
@@ -131,6 +164,9 @@ impl Log {
                 }
             }
             Times::Command(command) => {
+                if let Some(begun) = self.verbose_since() {
+                    return Err(line.malformed(end_of_verbose(begun)).into());
+                }
                 self.close();
                 self.open = Some(Timing {
                     line: line.number,
@@ -235,6 +271,37 @@ mod tests {
         assert_eq!(observations[0].facts.work.as_deref(), Some("make"));
         assert_eq!(observations[0].facts.cpus_used, Some(105.0 / 62.5));
         assert_eq!(observations[0].figures["wall_time"].step, 0.001);
+    }
+
+    #[test]
+    fn a_file_that_is_cut_within_a_number_is_refused() {
+        let refused = |text: &str| Time.read(&mut Input::of_text("x", text)).unwrap_err().to_string();
+        let whole = "real\t0m1.200s\nuser\t0m0.300s\nsys\t0m0.003s";
+        assert_eq!(read(whole)[0].value("system_time"), Some(0.003));
+        for cut in ["sys\t0m0.003", "sys\t0m0.", "sys\t0m", "sys\t0"] {
+            let text = whole.replace("sys\t0m0.003s", cut);
+            assert!(refused(&text).starts_with("line 3: expected "), "{text}");
+        }
+        assert_eq!(read("real 0.20\nuser 0.00\nsys 0.00").len(), 1);
+        assert!(refused("real 0.20\nuser 0.00\nsys 0.0").contains("cut off"));
+    }
+
+    #[test]
+    fn what_gnu_time_tells_in_many_lines_has_an_end() {
+        let whole = include_str!("../tests/fixtures/time/gnu-v.txt");
+        assert_eq!(read(whole.trim_end()).len(), 1);
+        let refused = |text: &str| Time.read(&mut Input::of_text("x", text)).unwrap_err().to_string();
+        for end in ["0:00.", "0:00.03", "Page size (bytes): 4096\n", "Exit status: "] {
+            let cut = &whole[..whole.find(end).unwrap() + end.len()];
+            assert!(refused(cut).contains("expected"), "{cut}");
+            assert!(refused(&format!("{cut}\n{whole}")).contains("expected"), "{cut}");
+        }
+    }
+
+    #[test]
+    fn a_time_of_zero_keeps_its_step() {
+        let observations = read("real\t0m0.010s\nuser\t0m0.000s\nsys\t0m0.000s\n");
+        assert_eq!(observations[0].figures["user_time"], Figure { value: 0.0, step: 0.001 });
     }
 
     #[test]

@@ -1,7 +1,10 @@
 //! Reads the columns of vmstat, told by their header.
 
+mod screen;
+
 use iostone_model::dataset::{Observation, Order};
 use jiff::civil::DateTime;
+use screen::{Again, Alike, Screen};
 
 use crate::samples::{Sample, Samples, notes};
 use crate::transcript;
@@ -37,8 +40,8 @@ impl Format for Vmstat {
                     observations.extend(std::mem::take(&mut table).finish(line.number)?);
                 }
                 table = Table { command: Some(command.to_owned()), ..Table::default() };
-            } else {
-                table.take(&line)?;
+            } else if let Some(begun) = table.take(&line)? {
+                observations.extend(std::mem::replace(&mut table, begun).finish(line.number)?);
             }
         }
         if observations.is_empty() || table.rows > 0 {
@@ -95,14 +98,19 @@ struct Table {
     last_at: f64,
     samples: Samples,
     swapping: bool,
+    screen: Screen,
 }
 
 impl Table {
-    fn take(&mut self, line: &Line) -> Result<(), ReadError> {
+    /// Takes one line more. A row that is the first of another run of vmstat, under a header of its own, is the first of the
+    /// table that is returned.
+    fn take(&mut self, line: &Line) -> Result<Option<Self>, ReadError> {
         if let Some(titles) = titles(&line.text) {
-            self.titles = titles.into_iter().map(str::to_owned).collect();
+            let titles: Vec<String> = titles.into_iter().map(str::to_owned).collect();
+            self.screen.header(line.number, self.titles != titles && self.rows > 0);
+            self.titles = titles;
             self.first_line.get_or_insert(line.number);
-            return Ok(());
+            return Ok(None);
         }
         if is_disk_table(&line.text) {
             return Err(line
@@ -111,16 +119,42 @@ impl Table {
         }
         let starts_with_digit = line.text.trim_start().starts_with(|sign: char| sign.is_ascii_digit());
         if self.titles.is_empty() || !starts_with_digit {
-            return Ok(());
+            return Ok(None);
         }
-        let (at_seconds, row) = self.row(line)?;
+        let again = self.screen.row();
+        let (at_seconds, row) = if again == Again::Run {
+            return self.begin_another(line).map(Some);
+        } else {
+            self.row(line)?
+        };
+        let like_since_boot =
+            || self.since_boot.as_ref().map_or(Alike::No, |(_, boot)| Alike::of(boot, &row));
+        match (again, like_since_boot()) {
+            (Again::Same, Alike::Yes) | (Again::Unknown, Alike::Yes | Alike::Nearly) => {
+                return self.begin_another(line).map(Some);
+            }
+            (Again::Unknown, Alike::No) => self.screen.doubtful = true,
+            _ => {}
+        }
         if self.rows == 0 && !self.since_boot_is_left_out() {
             self.since_boot = Some((at_seconds, row));
         } else {
             self.samples.add(None, at_seconds, row);
         }
         self.rows += 1;
-        Ok(())
+        Ok(None)
+    }
+
+    /// The table of a further run, of which only its header and first row were read.
+    fn begin_another(&self, line: &Line) -> Result<Self, ReadError> {
+        let mut another = Self {
+            titles: self.titles.clone(),
+            first_line: Some(self.screen.header_line),
+            command: self.command.clone(),
+            ..Self::default()
+        };
+        another.take(line)?;
+        Ok(another)
     }
 
     /// `-y` leaves the first report, since boot, out (procps 4).
@@ -186,6 +220,11 @@ impl Table {
             let remark = "vmstat does not print its interval; one second between rows is assumed";
             template.facts.remarks.push(remark.to_owned());
         }
+        if self.screen.doubtful {
+            let remark = "its header comes again after few rows; if these are several runs, the mean since boot of each but \
+                          the first is averaged in: import them apart";
+            template.facts.remarks.push(remark.to_owned());
+        }
         if self.swapping {
             let remark =
                 "swapping is read as KiB/s; with `-S` other than `K` vmstat scales it, and does not print so";
@@ -222,6 +261,40 @@ mod tests {
         assert!((observation.facts.steal.unwrap() - 0.15).abs() < 1e-12);
         assert_eq!(observation.series["steal"].at_seconds, [5.0, 10.0]);
         assert!(observation.facts.remarks.is_empty());
+    }
+
+    const BOOT: &str = " 9  0 0 22846800 10988 1649304 0 0 56090 17836 1047 4585 41 16 41  3  0\n";
+    const ROW: &str = " 1  0 0 22846800 10988 1649304 0 0 44 37672 2488 6320  1  7 87  5  20\n";
+
+    #[test]
+    fn a_further_run_in_the_same_file_is_an_observation_of_its_own() {
+        for rows in [2, 12, 20] {
+            let run = format!("{HEADER}{BOOT}{}", ROW.repeat(rows));
+            let reading = read(&run.repeat(2)).unwrap();
+            let means: Vec<_> = reading.observations.iter().map(|one| one.value("block_in")).collect();
+            assert_eq!(means, [Some(44.0 * 1024.0); 2], "{rows}");
+            assert_eq!(reading.observations[1].line, Some(rows as u64 + 5), "{rows}");
+        }
+        // The second screen is not full when the second run begins.
+        let run = format!("{HEADER}{BOOT}{}{HEADER}{}", ROW.repeat(20), ROW.repeat(8));
+        assert_eq!(read(&run.repeat(2)).unwrap().observations.len(), 2);
+        // Some time later.
+        let later = BOOT.replace("56090 17836 1047", "55011 17930 1050");
+        let text = format!("{HEADER}{BOOT}{}{HEADER}{later}{ROW}", ROW.repeat(9));
+        assert_eq!(read(&text).unwrap().observations.len(), 2);
+    }
+
+    #[test]
+    fn a_header_on_every_screen_begins_no_run() {
+        let text = format!("{HEADER}{BOOT}{}{HEADER}{}{HEADER}{ROW}", ROW.repeat(20), ROW.repeat(21));
+        let observations = read(&text).unwrap().observations;
+        assert_eq!(observations.len(), 1);
+        assert_eq!(observations[0].series["steal"].values.len(), 42);
+        assert_eq!(observations[0].facts.remarks.len(), 1);
+        let low = format!("{HEADER}{BOOT}{}{HEADER}{}", ROW.repeat(9), ROW.repeat(4));
+        let observations = read(&low).unwrap().observations;
+        assert_eq!(observations.len(), 1);
+        assert!(observations[0].facts.remarks.iter().any(|remark| remark.contains("header comes again")));
     }
 
     #[test]

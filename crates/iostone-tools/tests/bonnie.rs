@@ -170,3 +170,19 @@ proptest! {
         let _ = bonnie().recognise(&Head { name: "x", text: &line });
     }
 }
+
+#[test]
+fn a_table_of_numbers_is_not_bonnies() {
+    for text in [
+        "order,block,mode,a\n1,1,b,184.3\n2,1,c,200.9\n",
+        "ratio,version,mode\n2.5,1.2,c\n",
+        "1.97,1.98,1.99,2,3\n",
+        "2,1,c\n",
+    ] {
+        let head = Head { name: "x.csv", text };
+        assert_eq!(find("bonnie").unwrap().recognise(&head), Likeness::No, "{text}");
+    }
+    // A line that was cut off is its own nevertheless, and refused as such.
+    let head = Head { name: "x.csv", text: "1.98,2.00a,host,1,1790000000,64M,,8192,5,100\n" };
+    assert_eq!(find("bonnie").unwrap().recognise(&head), Likeness::Certain);
+}

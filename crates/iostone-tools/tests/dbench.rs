@@ -115,3 +115,14 @@ fn a_log_of_a_hundred_thousand_seconds_is_read() {
     assert_eq!(observations[0].series["throughput"].values.len(), 100_001);
     assert_eq!(observations[0].value("pass_time"), None, "the counter ran over");
 }
+
+#[test]
+fn a_write_that_fell_short_means_a_full_volume() {
+    // Rebuilt from the message in fileio.c of version 4.0.
+    let text = include_str!("fixtures/dbench/4.00-disk-full.txt").replace(
+        "write failed on handle 9941 (No space left on device)",
+        "wrote 4096 bytes, expected to write 65536 bytes on handle 9941",
+    );
+    let observations = find("dbench").unwrap().read(&mut Input::of_text("x", &text)).unwrap().observations;
+    assert_eq!(observations[0].facts.ending, Some(Ending::DiskFull));
+}

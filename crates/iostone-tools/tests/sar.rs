@@ -75,3 +75,30 @@ fn sadf_says_the_same_in_columns_and_in_json() {
     });
     assert_eq!(json[1].figures, disk[0].figures);
 }
+
+#[test]
+fn all_cpus_are_a_condition_beside_each() {
+    let reading = read(fixture("12.6-P-all")).unwrap();
+    let cpus: Vec<_> = reading.observations.iter().map(|one| one.labels["cpu"].as_str()).collect();
+    assert_eq!(cpus, ["all", "0", "1"]);
+    assert_eq!(reading.factors, ["cpu"]);
+    assert!(!read(fixture("12.6-u")).unwrap().observations[0].labels.contains_key("cpu"));
+}
+
+#[test]
+fn colours_change_nothing() {
+    for name in ["12.6-u", "12.6-d-p", "12.6-us"] {
+        let coloured: Vec<String> = fixture(name)
+            .lines()
+            .map(|line| {
+                if line.is_empty() {
+                    line.to_owned()
+                } else {
+                    line.replace(' ', " \u{1b}[32;22m") + "\u{1b}[0m\r"
+                }
+            })
+            .collect();
+        let coloured = coloured.join("\n") + "\n";
+        assert_eq!(read(&coloured).unwrap(), read(fixture(name)).unwrap(), "{name}");
+    }
+}

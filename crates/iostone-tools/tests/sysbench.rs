@@ -71,3 +71,33 @@ fn what_is_fatal_is_an_ending() {
         assert!(matches!(observations[0].facts.ending, Some(Ending::Failed(_))), "{name}");
     }
 }
+
+#[test]
+fn a_log_that_is_cut_off_is_refused() {
+    let whole = include_str!("fixtures/sysbench/1.0.20-rndrw.txt");
+    let cut = |end: &str| &whole[..whole.find(end).unwrap() + end.len()];
+    for end in [
+        "reads/s:                      338",
+        "2257.90\n",
+        "total time:                          2.0",
+        "avg:                                    0.03\n",
+        "[ 2s ] reads: 582.04 MiB/s writes: 388.04 MiB/s fsyncs: 2485.43/s latency (ms,95%): 0.007\n",
+    ] {
+        let error = read(cut(end)).unwrap_err().to_string();
+        assert!(
+            error.contains("cut off") || error.contains("ends with `s`") || error.contains("to their end"),
+            "{end}: {error}"
+        );
+        if !end.ends_with('\n') {
+            continue;
+        }
+        // A whole run after it is used; of the one that broke off only that.
+        let observations = match read(&format!("{}\n{whole}", cut(end))) {
+            Ok(reading) => reading.observations,
+            Err(error) => panic!("{end}: {error}"),
+        };
+        assert_eq!(observations.len(), 2, "{end}");
+        assert!(observations[0].figures.is_empty() && observations[0].facts.ending.is_some(), "{end}");
+    }
+    assert_eq!(read(whole.trim_end()).unwrap().observations.len(), 1);
+}

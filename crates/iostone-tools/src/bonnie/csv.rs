@@ -27,17 +27,31 @@ struct Layout {
 
 const FORMAT_1_97: Layout = Layout { fields: 48, rates: 7, files: 19 };
 const FORMAT_1_98: Layout = Layout { fields: 50, rates: 9, files: 21 };
+/// Of a run of 1.93 to 1.96 without a file, whose commas are missing.
+const FEWEST_FIELDS: usize = 44;
 const FIELDS_1_03: usize = 27;
 /// From the number of files to the end: five about the files, twelve of rates and shares, twelve latencies.
 const FROM_FILES: usize = 29;
 
 /// Whether it begins with a format and a version, as every line since 1.93 does.
-pub(super) fn begins_with_format(text: &str) -> bool {
+fn begins_with_format(text: &str) -> bool {
     let mut fields = text.trim().split(',');
-    let mut from =
-        |least: f64| fields.next().and_then(number_of).is_some_and(|number| (least..3.0).contains(&number));
+    // Both always have a point, as the `2,184.3` of other tables has not.
+    let mut from = |least: f64| {
+        let pointed = fields.next().filter(|field| field.contains('.'));
+        pointed.and_then(number_of).is_some_and(|number| (least..3.0).contains(&number))
+    };
     // The version is older than the format where the line was written from figures of an older run.
     from(1.9) && from(1.0) && fields.next().is_some()
+}
+
+/// Whether nothing but bonnie++ prints such a line: it begins with a format, has the fields of one, or at least a size with
+/// its unit where the file's stands. Tables of other figures begin with numbers too.
+pub(super) fn is_own(text: &str) -> bool {
+    let fields: Vec<&str> = text.trim().split(',').collect();
+    let file = fields.get(5).copied().unwrap_or_default();
+    let sized = file.ends_with(['M', 'G', 'T']) && size(file).is_some();
+    begins_with_format(text) && (sized || (FEWEST_FIELDS..=FORMAT_1_98.fields).contains(&fields.len()))
 }
 
 /// Reads a line.

@@ -139,11 +139,6 @@ pub(super) fn number_of(version: &str) -> Option<f64> {
 }
 
 impl Record {
-    /// Whether it is a CSV line that names its format.
-    pub(super) fn has_format(&self) -> bool {
-        !self.format.is_empty()
-    }
-
     /// Whether any phase about many files is filled in.
     pub(super) fn has_files(&self) -> bool {
         !self.files.is_empty() || self.rates.iter().skip(OF_ONE_FILE).any(|cell| *cell != Cell::Absent)

@@ -6,8 +6,9 @@ use iostone_model::metric::{self, Direction, Metric, Unit};
 use super::clock::moment;
 use super::fact;
 use super::measure::{Measure, snake, with_point, written};
+use super::repetition;
 use super::sheet::Sheet;
-use crate::units;
+use crate::{Malformed, units};
 
 /// A column and what is made of its cells.
 #[derive(Debug, Clone, PartialEq)]
@@ -15,6 +16,20 @@ pub(crate) struct Column {
     /// Its name in the header.
     pub(crate) name: String,
     pub(crate) meaning: Meaning,
+    /// Whether its cells alone told what it is: then other cells may tell better.
+    pub(super) guessed: bool,
+    /// What is doubtful in reading it so, where it is no figure.
+    pub(crate) remark: Option<String>,
+}
+
+impl Column {
+    /// The label that its cells are.
+    pub(crate) fn label(&self) -> Option<&str> {
+        match &self.meaning {
+            Meaning::Label(label) | Meaning::Fact { label: Some(label), .. } => Some(label),
+            _ => None,
+        }
+    }
 }
 
 /// What is made of a cell.
@@ -61,6 +76,10 @@ const LEVELS: &[&str] = &[
     "users",
     "disks",
     "devices",
+    "devs",
+    "nodes",
+    "release",
+    "os_release",
     "volumes",
     "members",
     "replicas",
@@ -86,7 +105,27 @@ const LEVELS: &[&str] = &[
 ];
 
 /// Names under which people write about a row, rather than what it was made under.
-const NOTES: &[&str] = &["note", "notes", "comment", "comments", "remark", "remarks", "description"];
+const NOTES: &[&str] =
+    &["note", "notes", "comment", "comments", "remark", "remarks", "description", "bemerkung", "kommentar"];
+
+/// Other names of facts that are sizes, for columns with a unit of bytes or whose cells carry one.
+const SIZES: &[(&[&str], &str)] = &[
+    (
+        &[
+            "file_size",
+            "filesize",
+            "size_of_file",
+            "working_set",
+            "working_set_size",
+            "data_size",
+            "dataset_size",
+            "test_size",
+        ],
+        "working_set_bytes",
+    ),
+    (&["memory", "ram", "mem", "memory_size"], "memory_bytes"),
+    (&["volume_size"], "volume_bytes"),
+];
 
 /// Other names of known figures, for columns whose unit agrees.
 const ALIASES: &[(&str, &str)] = &[
@@ -132,44 +171,55 @@ pub(crate) fn guess(sheet: &Sheet) -> Vec<Column> {
         .columns
         .iter()
         .enumerate()
-        .map(|(index, name)| Column { name: name.clone(), meaning: meaning(sheet, index, name) })
+        .map(|(index, name)| {
+            let told = meaning(sheet, index, name);
+            let guessed = told.is_none();
+            let meaning = told.unwrap_or_else(|| by_cells(sheet, index, name));
+            Column { name: name.clone(), meaning, guessed, remark: None }
+        })
         .collect();
+    repetition::find(sheet, &mut columns);
+    plain_numbers(sheet, &mut columns);
     part_namesakes(&mut columns);
     columns
 }
 
-fn meaning(sheet: &Sheet, index: usize, name: &str) -> Meaning {
+/// What a column's name tells; none where it tells nothing.
+fn meaning(sheet: &Sheet, index: usize, name: &str) -> Option<Meaning> {
     if name.is_empty() || sheet.column(index).all(is_missing) {
-        return Meaning::Ignored;
+        return Some(Meaning::Ignored);
     }
     let plain = snake(name);
     match plain.as_str() {
-        "run" | "trial" | "repetition" | "rep" | "iteration" => return Meaning::Run,
-        "block" | "round" => return Meaning::Block,
+        plain if repetition::is_named(plain) => return Some(Meaning::Run),
+        "block" | "round" => return Some(Meaning::Block),
         "order" | "position" | "sequence" | "timestamp" | "started_at"
             if sheet.column(index).all(|cell| moment(cell).is_some()) =>
         {
-            return Meaning::Order;
+            return Some(Meaning::Order);
         }
-        "tool" => return Meaning::Tool,
+        "tool" => return Some(Meaning::Tool),
         _ => {}
     }
     let named = Measure::of_name(name);
     if let Some(fact) = as_fact(sheet, index, name, &plain, named.as_ref()) {
-        return fact;
+        return Some(fact);
     }
     let base = named.as_ref().map_or(plain.as_str(), |(base, _)| base.as_str());
     let size = named.as_ref().is_none_or(|(_, measure)| measure.unit == Unit::Bytes);
     if CIRCUMSTANCES.contains(&plain.as_str()) || (size && LEVELS.contains(&base)) {
-        return Meaning::Label(name.to_owned());
+        return Some(Meaning::Label(name.to_owned()));
+    }
+    // A quota of -1 is none, and no time is below zero: such numbers were set, not measured.
+    let time = named.as_ref().is_some_and(|(_, measure)| measure.unit == Unit::Seconds);
+    let below_zero = || sheet.column(index).any(|cell| cell.parse::<f64>().is_ok_and(|number| number < 0.0));
+    if plain.split('_').any(|word| word == "quota") || (time && below_zero()) {
+        return Some(Meaning::Label(name.to_owned()));
     }
     if let Some(metric) = metric::find(name).or_else(|| metric::find(&plain)) {
-        return known_figure(sheet, index, name, metric);
+        return Some(known_figure(sheet, index, name, metric));
     }
-    match named {
-        Some((base, measure)) => Meaning::Figure(named_figure(name, base, measure)),
-        None => by_cells(sheet, index, name),
-    }
+    named.map(|(base, measure)| Meaning::Figure(named_figure(name, base, measure)))
 }
 
 /// A fact by its name, or by its name with another unit: `memory_gib`, `steal_percent`.
@@ -180,7 +230,14 @@ fn as_fact(
     plain: &str,
     named: Option<&(String, Measure)>,
 ) -> Option<Meaning> {
-    let exact = fact::KEYS.iter().find(|key| **key == plain).map(|key| (*key, String::new()));
+    let sized = |base: &str| {
+        let size = SIZES.iter().find(|(names, _)| names.contains(&base))?;
+        Some(size.1)
+    };
+    let sized_cells = (written_unit(sheet, index) == Some(Unit::Bytes)).then(|| sized(plain)).flatten();
+    let exact = sized_cells.map(|key| (key, String::new()));
+    let exact =
+        exact.or_else(|| fact::KEYS.iter().find(|key| **key == plain).map(|key| (*key, String::new())));
     let other = || {
         let (base, measure) = named?;
         let (wanted, base_unit) = match measure.unit {
@@ -189,14 +246,15 @@ fn as_fact(
             Unit::Share => (base.clone(), "%"),
             _ => return None,
         };
-        let key = fact::KEYS.iter().find(|key| **key == wanted)?;
+        let alias = (measure.unit == Unit::Bytes).then(|| sized(base)).flatten();
+        let key = alias.or_else(|| fact::KEYS.iter().copied().find(|key| *key == wanted))?;
         // The unit as quantities spell it, found by its factor.
         let unit = ["B", "KiB", "MiB", "GiB", "TiB", "kB", "MB", "GB", "TB", "%"]
             .iter()
             .flat_map(|unit| [(*unit).to_owned(), format!("{unit}/s")])
             .find(|unit| Measure::of_text(unit) == Some(*measure))
             .unwrap_or_else(|| base_unit.to_owned());
-        Some((*key, unit))
+        Some((key, unit))
     };
     let (key, unit) = exact.or_else(other)?;
     let fits = |cell: &str| {
@@ -262,7 +320,7 @@ fn named_figure(name: &str, base: String, measure: Measure) -> FigureColumn {
 /// Numbers are results unless they are whole and come back; all else is words.
 fn by_cells(sheet: &Sheet, index: usize, name: &str) -> Meaning {
     let label = Meaning::Label(name.to_owned());
-    let comes_back = distinct(sheet, index) * 2 <= sheet.rows.len();
+    let comes_back = comes_back(sheet, index);
     match written_unit(sheet, index) {
         Some(Unit::Plain) => {
             let whole = |cell: &str| is_missing(cell) || cell.parse::<i64>().is_ok();
@@ -283,6 +341,57 @@ fn by_cells(sheet: &Sheet, index: usize, name: &str) -> Meaning {
             Meaning::Figure(FigureColumn { metric, note: named.note, factor: None, remark: None })
         }
     }
+}
+
+/// Numbers whose name tells no unit stand beside figures with one as what was set, where they look so: every value twice on
+/// average, powers of two, or one more in each row. Where they are still figures that is doubtful, and said.
+fn plain_numbers(sheet: &Sheet, columns: &mut [Column]) {
+    let beside = columns.iter().any(|column| {
+        matches!(&column.meaning, Meaning::Figure(figure) if !column.guessed || figure.note.unit != Unit::Plain)
+    });
+    for (index, column) in columns.iter_mut().enumerate().filter(|(_, column)| column.guessed) {
+        let Meaning::Figure(figure) = &mut column.meaning else { continue };
+        if figure.note.unit != Unit::Plain {
+            continue;
+        }
+        if beside && (comes_back(sheet, index) || is_scale(sheet, index)) {
+            column.meaning = Meaning::Label(column.name.clone());
+        } else {
+            figure.remark = Some(format!("column `{}` names no unit; taken for a figure", column.name));
+        }
+    }
+}
+
+/// Whether a column is 1, 2, 4, 8 or 3, 4, 5: people count machines so, and no measurement comes out so.
+fn is_scale(sheet: &Sheet, index: usize) -> bool {
+    let read: Option<Vec<u32>> = sheet.column(index).map(|cell| cell.parse().ok()).collect();
+    let Some(numbers) = read.filter(|numbers| numbers.len() > 1) else { return false };
+    let doubled = numbers.iter().all(|number| number.is_power_of_two() || *number == 0);
+    let counted =
+        numbers.windows(2).all(|pair| matches!(pair, [one, next] if one.checked_add(1) == Some(*next)));
+    doubled || counted
+}
+
+/// Refuses a label that some rows have and some have not, where its values come back: what the others were made under is
+/// not known, and they must not become one condition.
+pub(super) fn without_gaps(sheet: &Sheet, columns: &[Column]) -> Result<(), Malformed> {
+    for (index, column) in columns.iter().enumerate() {
+        let Meaning::Label(label) = &column.meaning else { continue };
+        let filled = sheet.column(index).filter(|cell| !cell.is_empty()).count();
+        let values = distinct(sheet, index);
+        let Some(gap) = sheet.rows.iter().find(|row| row.cell(index).is_empty()) else { continue };
+        let noted = NOTES.contains(&snake(label).as_str());
+        // Spreadsheets write a level once above all of its rows.
+        let merged = values > 1 && sheet.rows.first().is_some_and(|row| !row.cell(index).is_empty());
+        if !noted && values > 1 && (values * 2 <= filled || merged) {
+            return Err(Malformed {
+                line: gap.line,
+                expected: format!("a value in column `{}`, as in other rows (`-` for none)", column.name),
+                found: "an empty cell".to_owned(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// The labels among the columns that may have been varied: they say something in every row, and are no circumstance and no
@@ -309,6 +418,11 @@ pub(crate) fn written_unit(sheet: &Sheet, index: usize) -> Option<Unit> {
         }
     }
     found
+}
+
+/// Whether every value stands twice on average.
+fn comes_back(sheet: &Sheet, index: usize) -> bool {
+    distinct(sheet, index) * 2 <= sheet.column(index).filter(|cell| !is_missing(cell)).count()
 }
 
 fn distinct(sheet: &Sheet, index: usize) -> usize {

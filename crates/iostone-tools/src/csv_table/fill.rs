@@ -13,7 +13,7 @@ use crate::Malformed;
 
 /// What every observation of a table begins with.
 pub(crate) struct Start<'a> {
-    /// Its labels; those of columns replace them.
+    /// Its labels, beside those of columns.
     pub(crate) labels: BTreeMap<String, String>,
     /// What is known of an observation of these labels; facts of columns replace it.
     pub(crate) facts: &'a dyn Fn(&BTreeMap<String, String>) -> Facts,
@@ -39,6 +39,9 @@ pub(crate) fn observe(
         if let Meaning::Figure(FigureColumn { metric, remark: Some(remark), .. }) = &column.meaning
             && let Some(first) = observations.iter_mut().find(|one| one.figures.contains_key(metric))
         {
+            first.facts.remarks.push(remark.clone());
+        }
+        if let (Some(remark), Some(first)) = (&column.remark, observations.first_mut()) {
             first.facts.remarks.push(remark.clone());
         }
     }
@@ -69,11 +72,8 @@ fn observe_row(
         cells.filter(|(_, cell)| !cell.is_empty())
     };
     for (column, cell) in filled() {
-        match &column.meaning {
-            Meaning::Label(label) | Meaning::Fact { label: Some(label), .. } => {
-                observation.labels.insert(label.clone(), cell.to_owned());
-            }
-            _ => {}
+        if let Some(label) = column.label() {
+            observation.labels.insert(label.to_owned(), cell.to_owned());
         }
     }
     observation.facts = (start.facts)(&observation.labels);

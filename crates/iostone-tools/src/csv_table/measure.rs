@@ -106,6 +106,17 @@ impl Measure {
     /// the name is nothing but a unit (`seconds`), or its end is part of it (`read_iops`), it stays whole.
     pub(crate) fn of_name(name: &str) -> Option<(String, Self)> {
         if let Some((rest, unit)) = in_brackets(name) {
+            let prefix = match unit {
+                "k" | "K" => Some(1e3),
+                "M" => Some(1e6),
+                _ => None,
+            };
+            // Thousands of a count, where a unit of bytes would be meant by the letter alone.
+            if let (Some(prefix), Some((base, measure))) = (prefix, Self::of_name(rest))
+                && measure.unit == Unit::PerSecond
+            {
+                return Some((base, Self { factor: measure.factor * prefix, ..measure }));
+            }
             let measure =
                 Self::of_text(unit).or_else(|| Self::of_ending(&format!("_{}", snake(unit)), unit))?;
             return Some((snake(rest), measure));
@@ -203,6 +214,8 @@ mod tests {
         is("seconds", "seconds", Unit::Seconds, 1.0);
         is("bytes", "bytes", Unit::Bytes, 1.0);
         is("steal_percent", "steal", Unit::Share, 0.01);
+        is("IOPS (k)", "iops", Unit::PerSecond, 1e3);
+        is("Reads/s [M]", "reads", Unit::PerSecond, 1e6);
         is("cpu (%)", "cpu", Unit::Share, 0.01);
         assert_eq!(of_name("disks"), None);
         assert_eq!(of_name("price_usd_h"), None);

@@ -40,7 +40,10 @@ impl Sheet {
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, Malformed> {
         let text = String::from_utf8_lossy(bytes);
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        let separator = separator(text).unwrap_or(b',');
+        // Excel's first line, which says what stands between cells, becomes a comment of the same length.
+        let commented = excel(text).map(|_| text.replacen("sep=", "#ep=", 1));
+        let (said, text) = (excel(text), commented.as_deref().unwrap_or(text));
+        let separator = said.or_else(|| separator(text)).unwrap_or(b',');
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
@@ -92,7 +95,25 @@ impl Sheet {
         if rows.is_empty() {
             return Err(Malformed::at_end(end, "at least one row below the names of the columns"));
         }
-        Ok(Self { columns, rows, comma_is_free: separator != b',' })
+        let mut sheet = Self { columns, rows, comma_is_free: separator != b',' };
+        sheet.drop_thousands();
+        Ok(sheet)
+    }
+
+    /// Takes signs of thousands out of numbers, where no other reading is left: `1,234.5` has both signs, and so has
+    /// `1.234,5` where a comma is free; beside the latter, `1.234` of the same column is one thousand as well.
+    fn drop_thousands(&mut self) {
+        for index in 0..self.columns.len() {
+            let european =
+                self.comma_is_free && self.column(index).any(|cell| grouped(cell, '.', ',') == Some(true));
+            for cell in self.rows.iter_mut().filter_map(|row| row.cells.get_mut(index)) {
+                if !european && grouped(cell, ',', '.') == Some(true) {
+                    *cell = cell.replace(',', "");
+                } else if european && grouped(cell, '.', ',').is_some() {
+                    *cell = cell.replace('.', "");
+                }
+            }
+        }
     }
 
     /// The cells of a column, from top to bottom.
@@ -106,6 +127,25 @@ impl Row {
     pub(crate) fn cell(&self, index: usize) -> &str {
         self.cells.get(index).map_or("", String::as_str)
     }
+}
+
+/// Whether a number is written in groups of three digits; if so, whether a decimal sign follows.
+fn grouped(cell: &str, sign: char, decimal: char) -> Option<bool> {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let (whole, fraction) =
+        cell.split_once(decimal).map_or((cell, None), |(whole, fraction)| (whole, Some(fraction)));
+    let (first, rest) = whole.strip_prefix('-').unwrap_or(whole).split_once(sign)?;
+    let right = digits(first)
+        && first.len() <= 3
+        && rest.split(sign).all(|group| group.len() == 3 && digits(group))
+        && fraction.is_none_or(digits);
+    right.then_some(fraction.is_some())
+}
+
+/// What `sep=;` on the first line says.
+fn excel(text: &str) -> Option<u8> {
+    let line = text.lines().next()?.strip_prefix("sep=")?;
+    SEPARATORS.into_iter().find(|separator| line.as_bytes() == [*separator])
 }
 
 /// Files are far smaller than an address space.
@@ -126,10 +166,13 @@ fn name_of(separator: u8) -> &'static str {
 }
 
 fn header(line: u64, cells: Vec<String>) -> Result<Vec<String>, Malformed> {
-    if cells.iter().all(|cell| cell.is_empty() || cell.parse::<f64>().is_ok()) {
+    let number = |cell: &&String| cell.parse::<f64>().is_ok();
+    let numbers = cells.iter().filter(number).count();
+    // One word among numbers is the level of a first row.
+    if cells.iter().filter(|cell| !cell.is_empty() && !number(cell)).count() <= usize::from(numbers > 0) {
         return Err(Malformed::new(
             line,
-            "a first line that names the columns (lines that begin with `#` are comments)",
+            "a header line, which names the columns (lines that begin with `#` are comments)",
             &cells.join(", "),
         ));
     }
@@ -138,16 +181,16 @@ fn header(line: u64, cells: Vec<String>) -> Result<Vec<String>, Malformed> {
             return Err(Malformed {
                 line,
                 expected: "a different name for every column".to_owned(),
-                found: format!("`{cell}` twice"),
+                found: format!("column `{cell}` twice"),
             });
         }
     }
     Ok(cells)
 }
 
-/// The lines that hold a row: neither blank nor a comment.
+/// The lines that hold a row: neither blank nor a comment, nor what Excel says of separators.
 pub(crate) fn filled_lines(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'))
+    text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#') && excel(line).is_none())
 }
 
 /// How often a separator stands in a line outside quotes.
@@ -245,9 +288,9 @@ mod tests {
         );
         assert_eq!(
             refuse("a,b,a\n1,2,3\n"),
-            "line 1: expected a different name for every column, found `a` twice"
+            "line 1: expected a different name for every column, found column `a` twice"
         );
-        assert!(refuse("1,2\n3,4\n").contains("line 1: expected a first line that names the columns"));
+        assert!(refuse("1,2\n3,4\n").contains("line 1: expected a header line, which names the columns"));
         assert!(refuse("").contains("found the end of the file"));
         assert!(refuse("a,b\n").contains("line 2: expected at least one row"));
     }

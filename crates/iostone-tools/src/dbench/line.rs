@@ -132,8 +132,9 @@ impl<'a> Line<'a> {
         if trimmed.starts_with("Child failed with status") || trimmed.starts_with("FAILED TO START") {
             return Ok(Self::Failed(trimmed));
         }
-        let complaint =
-            trimmed.contains("ERROR") || (trimmed.starts_with(['[', '(']) && trimmed.contains("failed"));
+        let complaint = trimmed.contains("ERROR")
+            || is_short_write(trimmed)
+            || (trimmed.starts_with(['[', '(']) && trimmed.contains("failed"));
         Ok(if complaint { Self::Complaint(trimmed) } else { Self::Other })
     }
 
@@ -144,6 +145,12 @@ impl<'a> Line<'a> {
     pub(super) fn operation(text: &'a str) -> Result<Self, &'static str> {
         operation(text.split_whitespace()).ok_or(OPERATION)
     }
+}
+
+/// `[72] wrote 4096 bytes, expected to write 65536 bytes on handle 9941` (fileio.c): write(2) writes a part only where the
+/// volume has no room for the rest.
+pub(super) fn is_short_write(text: &str) -> bool {
+    text.contains("wrote ") && text.contains(" bytes, expected to write ")
 }
 
 fn running(rest: &str) -> Option<Line<'_>> {

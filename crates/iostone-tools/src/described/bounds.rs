@@ -103,6 +103,13 @@ pub(super) fn comparison(section: &Section<'_>, dataset: &Dataset) -> Result<Com
         labels.iter().try_for_each(|label| check_label(&entry, dataset, label))?;
         Ok(labels)
     };
+    for key in ["within", "block"] {
+        let Some(entry) = section.get(key) else { continue };
+        let labels = if key == "block" { vec![entry.text()?] } else { entry.texts()? };
+        if labels.contains(&label) {
+            return Err(entry.wrong("another label than `by` compares", format!("`{label}`")));
+        }
+    }
     let noted = dataset.metrics.get(&metric).and_then(|note| note.better);
     let better = section.get("better").map(|entry| direction(&entry)).transpose()?.or(noted);
     Ok(Comparison {

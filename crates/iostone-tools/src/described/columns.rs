@@ -35,6 +35,7 @@ pub(super) fn describe(section: &Section<'_>, sheet: &Sheet) -> Result<Vec<Colum
         }
         if let Some(column) = columns.get_mut(index) {
             column.meaning = meaning;
+            column.remark = None;
         }
     }
     // What was only guessed gives way to what was said.

@@ -126,6 +126,11 @@ impl<'a> Section<'a> {
 }
 
 impl<'a> Entry<'a> {
+    /// The name of the file that it stands in.
+    pub(super) fn file(&self) -> &'a str {
+        self.document.name
+    }
+
     /// Text in quotes.
     pub(super) fn text(&self) -> Result<String, DescribedError> {
         match self.value {

@@ -74,6 +74,16 @@ pub(super) fn read_table(
     own.extend(section.get("averaged").map(|entry| averaged(&entry)).transpose()?);
     let facts = |labels: &BTreeMap<String, String>| base.facts(&own, labels);
     let start = Start { labels: base.labels(section)?, facts: &facts };
+    let twice =
+        columns.iter().find(|column| column.label().is_some_and(|label| start.labels.contains_key(label)));
+    if let Some((column, label)) = twice.and_then(|column| Some((column, column.label()?))) {
+        let key = ["columns", "labels", "rows", "file"].iter().find_map(|key| section.get(key));
+        let expected = format!("the label `{label}` either in `labels` or in a column");
+        let found = format!("both: `labels` and column `{}`", column.name);
+        return Err(
+            key.map_or_else(|| section.missing("columns", &expected), |key| key.wrong(&expected, found))
+        );
+    }
     let observations = observe(&sheet, &columns, &start).map_err(in_table)?;
     for (metric, note) in notes(&columns) {
         add_note(dataset, &metric, note).map_err(|(expected, found)| {
@@ -127,6 +137,9 @@ impl Content {
         open: &dyn Fn(&str) -> io::Result<Vec<u8>>,
     ) -> Result<Self, DescribedError> {
         let file = own_path(entry)?;
+        if file == entry.file() {
+            return Err(entry.wrong("a CSV file beside this one", format!("`{file}`, this file itself")));
+        }
         let bytes = open(&file)
             .map_err(|error| entry.wrong("a CSV file beside this one", format!("`{file}`: {error}")))?;
         if dataset.files.iter().all(|known| known.name != file) {

@@ -349,3 +349,19 @@ proptest::proptest! {
         }
     }
 }
+
+#[test]
+fn what_is_said_twice_is_refused_with_its_line() {
+    let table = "[[table]]\nrows = \"mode,x_s\\na,1.5\\nb,2.5\"\n";
+    assert!(refuse(&format!("[labels]\nmode = \"c\"\n{table}")).contains(
+        "line 4: `table.rows`: expected the label `mode` either in `labels` or in a column, found both"
+    ));
+    for key in ["within = [\"mode\"]", "block = \"mode\""] {
+        let comparison = format!("[[comparison]]\nmetric = \"x\"\nby = \"mode\"\nbaseline = \"a\"\n{key}\n");
+        let message = refuse(&format!("{table}{comparison}"));
+        assert!(message.contains("line 7: `comparison."), "{message}");
+        assert!(message.ends_with("expected another label than `by` compares, found `mode`"), "{message}");
+    }
+    let itself = refuse("[[table]]\nfile = \"data.toml\"\n");
+    assert!(itself.contains("line 2: `table.file`") && itself.ends_with("this file itself"), "{itself}");
+}

@@ -182,12 +182,14 @@ impl Job {
         {
             observation.labels.insert("host".to_owned(), host.clone());
         }
-        observation.order = self.start.map(|start| start / 1000.0).or(printed);
+        observation.order =
+            self.start.map(|start| start / 1000.0).or(printed).filter(|order| order.is_finite());
         observation.facts.ending = Some(ending(self.error, None));
         let busy = self.usr_cpu.zip(self.sys_cpu).map(|(user, system)| user + system);
         // Nothing at all is less than a tick of the clock, not idleness.
         let busy = busy.filter(|percent| *percent > 0.0);
-        observation.facts.cpus_used = busy.map(|percent| percent / 100.0 * f64::from(members));
+        observation.facts.cpus_used =
+            busy.map(|percent| percent / 100.0 * f64::from(members)).filter(|cpus| cpus.is_finite());
         let remarks = &mut observation.facts.remarks;
         for (_, side) in &sides {
             side.remark(remarks);

@@ -112,10 +112,15 @@ fn put(figures: &mut BTreeMap<String, Figure>, prefix: &str, flow: &Flow) {
     ];
     let percentiles = PERCENTILE_NAMES.into_iter().zip(latency.percentiles);
     for (name, figure) in named.into_iter().chain(percentiles) {
-        if let Some(figure) = figure {
+        if let Some(figure) = figure.filter(is_finite) {
             figures.insert(format!("{prefix}{name}"), figure);
         }
     }
+}
+
+/// Whether it is a figure at all: a number that is too large for its unit is none.
+fn is_finite(figure: &Figure) -> bool {
+    figure.value.is_finite() && figure.step.is_finite()
 }
 
 /// The sum of figures that are all known, as exact as the least exact of them.
@@ -124,7 +129,7 @@ fn put_sum(figures: &mut BTreeMap<String, Figure>, name: &str, parts: impl Itera
         let (sum, part) = (sum?, part?);
         Some(Figure { value: sum.value + part.value, step: sum.step.max(part.step) })
     });
-    if let Some(Some(figure)) = sum {
+    if let Some(figure) = sum.flatten().filter(is_finite) {
         figures.insert(name.to_owned(), figure);
     }
 }
@@ -133,7 +138,7 @@ fn put_sum(figures: &mut BTreeMap<String, Figure>, name: &str, parts: impl Itera
 pub(super) fn put_sync(observation: &mut Observation, latency: &Latency) {
     let [_, _, p99, ..] = latency.percentiles;
     for (name, figure) in [("sync.latency_mean", latency.mean), ("sync.latency_p99", p99)] {
-        if let Some(figure) = figure {
+        if let Some(figure) = figure.filter(is_finite) {
             observation.figures.insert(name.to_owned(), figure);
         }
     }

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
+use crate::input::without_escapes;
 use crate::{Format, Input, ReadError, Reading};
 
 /// How much of a file tells its format.
@@ -72,7 +73,7 @@ pub(super) fn head_text(bytes: &[u8]) -> String {
         _ => bytes,
     };
     let text = String::from_utf8_lossy(whole);
-    text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned()
+    without_escapes(text.strip_prefix('\u{feff}').unwrap_or(&text)).into_owned()
 }
 
 impl Opened {
@@ -128,6 +129,7 @@ mod tests {
         assert_eq!(head_text("µ".as_bytes().get(..1).unwrap()), "");
         assert_eq!(head_text(b"a\xb5b"), "a\u{fffd}b");
         assert_eq!(head_text(b"\xef\xbb\xbfa"), "a");
+        assert_eq!(head_text(b"\x1b[1ma\x1b[0m"), "a");
     }
 
     #[test]

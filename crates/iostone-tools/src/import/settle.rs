@@ -7,7 +7,7 @@ use iostone_model::dataset::{Dataset, MetricNote, Observation, Order};
 use iostone_model::diagnostic::nearest;
 use iostone_model::metric;
 
-use super::KeptFile;
+use super::{ImportError, KeptFile};
 use crate::by::Named;
 use crate::csv_table::{note as plain_note, note_of};
 
@@ -34,6 +34,25 @@ pub(super) fn free_name(path: &Path, kept: &[KeptFile]) -> String {
         number += 1;
     }
     name
+}
+
+/// Refuses a file whose name gives a label that its content gives with another value.
+pub(super) fn check_labels(observations: &[Observation], named: &Named) -> Result<(), ImportError> {
+    for observation in observations {
+        for (label, value) in &named.labels {
+            if let Some(found) = observation.labels.get(label).filter(|found| *found != value) {
+                return Err(ImportError::Label {
+                    place: observation
+                        .line
+                        .map_or_else(|| "its content".to_owned(), |line| format!("its line {line}")),
+                    label: label.clone(),
+                    named: value.clone(),
+                    found: found.clone(),
+                });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Puts what a file's name says into its observations.

@@ -34,6 +34,16 @@ pub(super) enum Said {
     Fatal(String),
 }
 
+impl Said {
+    /// Whether numbers were read of the line, which may have been cut.
+    pub(super) fn has_figures(&self) -> bool {
+        matches!(
+            self,
+            Self::Figures(_) | Self::Operations(_) | Self::Bytes(_) | Self::Events(_) | Self::Interval { .. }
+        )
+    }
+}
+
 /// What a run was asked for.
 pub(super) enum Setting {
     Label(&'static str, String),
@@ -185,7 +195,11 @@ fn result(line: &Line, text: &str) -> Result<Option<Said>, Malformed> {
             "fsyncs/s" => one("fsyncs", number(value, 1.0)?),
             "read, MiB/s" => one("read.throughput", number(value, MIB)?),
             "written, MiB/s" => one("write.throughput", number(value, MIB)?),
-            "total time" | "time elapsed" => one("wall_time", number(value.trim_end_matches('s'), 1.0)?),
+            "total time" | "time elapsed" => {
+                let seconds =
+                    value.strip_suffix('s').ok_or_else(|| line.malformed("a time that ends with `s`"))?;
+                one("wall_time", number(seconds, 1.0)?)
+            }
             "total number of events" => Some(Said::Events(number(value, 1.0)?)),
             _ => None,
         };

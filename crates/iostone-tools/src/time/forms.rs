@@ -49,6 +49,9 @@ fn pattern(text: &str) -> Option<Regex> {
 /// bash and ksh93 (`real\t0m0.205s`), busybox (`real\t0m 0.20s`) and POSIX (`real 0.20`).
 static PART: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^(real|user|sys)[\t ]+((?:\d+h ?)?(?:\d+m ?)?\d+(?:[.,]\d+)?s?)\s*$"));
+/// One of bash's that was cut off: what has minutes has the sign of seconds.
+static CUT: LazyLock<Option<Regex>> =
+    LazyLock::new(|| pattern(r"^(?:real|user|sys)[\t ]+(?:\d+h ?)?\d+m ?(?:\d+(?:[.,]\d*)?)?$"));
 /// `make -j4  12.00s user 1.50s system 198% cpu 6.812 total`.
 static ZSH: LazyLock<Option<Regex>> =
     LazyLock::new(|| pattern(r"^(.*?)\s*([\d.,]+)s user ([\d.,]+)s system \d+% cpu ([\d:.,]+) total\s*$"));
@@ -101,6 +104,9 @@ impl Times {
         };
         let duration =
             |text: &str| duration(text).ok_or_else(|| line.malformed(format!("a time instead of `{text}`")));
+        if found(&CUT).is_some() {
+            return Err(line.malformed("a time that ends with `s`").into());
+        }
         if let Some(parts) = found(&PART) {
             let part = match &parts[1] {
                 "real" => Part::Wall,
@@ -181,7 +187,8 @@ fn duration(text: &str) -> Option<Figure> {
         };
         last = &last[at + 1..];
     }
-    let last = figure(last, 1.0)?;
+    // `0:00.` was cut off.
+    let last = figure(last, 1.0).filter(|_| !last.ends_with('.'))?;
     Some(Figure { value: seconds + last.value, step: last.step })
 }
 

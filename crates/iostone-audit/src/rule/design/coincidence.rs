@@ -104,6 +104,12 @@ impl<'a> Coincidence<'a> {
         telling.sort_by(|a, b| a.1.total_cmp(&b.1));
         let mut chosen: Vec<&str> = Vec::new();
         let mut product = 1.0;
+        if self.differences.values().all(Vec::is_empty) {
+            // No two different repetitions tell which figures go their own ways, only the digits are left; half of the
+            // figures are taken to restate the others.
+            let all: f64 = telling.iter().map(|(_, chance, _)| chance).product();
+            return Some(telling.first().map_or(1.0, |(_, chance, _)| chance.min(all.sqrt())));
+        }
         for (metric, chance, _) in telling {
             if chosen.len() == MOST_FIGURES {
                 break;
@@ -159,6 +165,28 @@ pub(super) fn keys(dataset: &Dataset) -> Vec<String> {
         figures.collect::<String>()
     };
     dataset.observations.iter().map(key).collect()
+}
+
+/// Files that are byte for byte the same, as lists of their names.
+pub(super) fn same_files(dataset: &Dataset) -> Vec<Vec<&str>> {
+    let mut by_content: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for file in dataset.files.iter().filter(|file| !file.sha256.is_empty() && file.bytes > 0) {
+        let names = by_content.entry(&file.sha256).or_default();
+        if !names.contains(&file.name.as_str()) {
+            names.push(&file.name);
+        }
+    }
+    by_content.into_values().filter(|names| names.len() > 1).collect()
+}
+
+/// Those places whose rows are not of a file that is a copy of another; that is told of the files.
+pub(super) fn not_of_copies(dataset: &Dataset, members: &[usize]) -> Vec<usize> {
+    let copies: HashSet<&str> =
+        same_files(dataset).into_iter().flat_map(|names| names.into_iter().skip(1)).collect();
+    let own = |place: &&usize| {
+        at(dataset, **place).is_some_and(|observation| !copies.contains(observation.file.as_str()))
+    };
+    members.iter().filter(own).copied().collect()
 }
 
 /// Groups of two or more of those places whose rows agree in every figure, in the order of first appearance.
@@ -232,6 +260,22 @@ mod tests {
         let restated = alone(&dataset);
         add(&mut dataset, &|rate| ((rate * 7919.0).sin() * 1e4).round() / 1e4 + 3.0);
         assert!(restated > 1e-4 && alone(&dataset) < restated / 50.0, "{restated} {}", alone(&dataset));
+    }
+
+    #[test]
+    fn many_equal_figures_without_any_other_row_are_no_chance() {
+        let mut dataset = two_conditions(&[58.7519], &[58.7519]);
+        let chance = |dataset: &Dataset| {
+            Coincidence::of(dataset, &tables(dataset)).chance(&dataset.observations[0]).unwrap()
+        };
+        let alone = chance(&dataset);
+        for observation in &mut dataset.observations {
+            for index in 0..30 {
+                let value = 411.0 + f64::from(index) * 1.37;
+                observation.figures.insert(format!("figure{index}"), value.into());
+            }
+        }
+        assert!(alone > 1e-4 && chance(&dataset) < 1e-9, "{alone} {}", chance(&dataset));
     }
 
     #[test]

@@ -36,7 +36,7 @@ impl Rule for ConfoundedFactors {
     }
 
     fn looks_for(&self) -> &'static str {
-        "factors that change together with each other or with the host, hypervisor, kernel, image and the like"
+        "factors that change together with each other or with any other label: host, kernel, image, drive and the like"
     }
 
     fn look(&self, dataset: &Dataset) -> Outcome {
@@ -48,6 +48,7 @@ impl Rule for ConfoundedFactors {
             let dated = in_time(dataset, &table.members).is_none();
             for factor in &dataset.factors {
                 let others: Vec<&str> = partners(dataset, factor)
+                    .into_iter()
                     .filter(|other| !told.contains(other) && (dated || *other != "date"))
                     .collect();
                 let pairs = |other: &str| pairs(dataset, table, factor, other);
@@ -56,7 +57,8 @@ impl Rule for ConfoundedFactors {
                     .filter_map(|other| {
                         let pairs = pairs(other)?;
                         applies = true;
-                        Some((other, bond(&pairs)?, evidence(factor, other, &pairs)))
+                        let both = dataset.factors.iter().any(|known| known == other);
+                        Some((other, bond(&pairs, both)?, evidence(factor, other, &pairs)))
                     })
                     .collect();
                 if !bonds.is_empty() {
@@ -70,11 +72,19 @@ impl Rule for ConfoundedFactors {
     }
 }
 
-/// The labels a factor may be confounded with: the other factors, and the circumstances.
-fn partners<'a>(dataset: &'a Dataset, factor: &'a str) -> impl Iterator<Item = &'a str> {
-    let is_factor = |label: &str| dataset.factors.iter().any(|known| known == label);
-    let circumstances = CIRCUMSTANCES.iter().copied().filter(move |label| !is_factor(label));
-    dataset.factors.iter().map(String::as_str).chain(circumstances).filter(move |label| *label != factor)
+/// The labels a factor may be confounded with: the other factors, the circumstances, and every other label.
+fn partners<'a>(dataset: &'a Dataset, factor: &str) -> Vec<&'a str> {
+    let labels = dataset.observations.iter().flat_map(|observation| observation.labels.keys());
+    let others: BTreeSet<&str> =
+        labels.map(String::as_str).filter(|label| !CIRCUMSTANCES.contains(label)).collect();
+    let known = dataset.factors.iter().map(String::as_str).chain(CIRCUMSTANCES.iter().copied());
+    let mut partners: Vec<&str> = Vec::new();
+    for label in known.chain(others) {
+        if label != factor && !partners.contains(&label) {
+            partners.push(label);
+        }
+    }
+    partners
 }
 
 /// How often each pair of levels occurs, over the rows that have both; none where either does not vary there.
@@ -88,13 +98,17 @@ fn pairs<'a>(
         Some((observation.labels.get(factor)?.as_str(), observation.labels.get(other)?.as_str()))
     };
     let mut pairs = BTreeMap::new();
-    for pair in table.members.iter().filter_map(|place| of(at(dataset, *place)?)) {
+    // What has no figure, because it never ended, is compared with nothing.
+    let shown = table.members.iter().filter_map(|place| at(dataset, *place));
+    let shown = shown.filter(|observation| !observation.figures.is_empty());
+    for pair in shown.filter_map(of) {
         *pairs.entry(pair).or_insert(0) += 1;
     }
     let rows: usize = pairs.values().sum();
     let (levels, values) = (marginal(&pairs, true), marginal(&pairs, false));
-    // A value for each row names the row: a date, a run.
-    let names_rows = values.len() == rows && (levels.len() < rows || other == "date");
+    // A value for each row names the row: a date, a run, a file.
+    let known = dataset.factors.iter().any(|label| label == other) || CIRCUMSTANCES.contains(&other);
+    let names_rows = values.len() == rows && (levels.len() < rows || other == "date" || !known);
     (levels.len() > 1 && values.len() > 1 && !names_rows).then_some(pairs)
 }
 
@@ -118,7 +132,8 @@ fn commonest<'a>(pairs: &BTreeMap<(&'a str, &'a str), usize>) -> BTreeMap<&'a st
     best
 }
 
-fn bond(pairs: &BTreeMap<(&str, &str), usize>) -> Option<Bond> {
+/// `factors` says that both labels were varied on purpose.
+fn bond(pairs: &BTreeMap<(&str, &str), usize>, factors: bool) -> Option<Bond> {
     let best = commonest(pairs);
     // The same thing in two labels is not two things that change.
     if best.iter().all(|(level, (value, _))| reworded(level, value)) || proportional(&best) {
@@ -131,10 +146,32 @@ fn bond(pairs: &BTreeMap<(&str, &str), usize>) -> Option<Bond> {
     if pairs.len() == best.len() {
         return Some(if values.len() == best.len() { Bond::Fully } else { Bond::Partly });
     }
+    // Where each value of the other factor has one level of this one, it is told from the side of the other.
+    if factors && apart(pairs) && pairs.len() > marginal(pairs, false).len() {
+        return Some(Bond::Partly);
+    }
     let rows: usize = pairs.values().sum();
     let following: usize = best.values().map(|(_, count)| count).sum();
     let nearly = rows >= FEWEST_FOR_NEARLY && following as f64 >= NEARLY * rows as f64;
     nearly.then_some(Bond::Nearly)
+}
+
+/// Whether the levels fall into groups that share no value of the other label, not even by way of a third level.
+fn apart(pairs: &BTreeMap<(&str, &str), usize>) -> bool {
+    let Some((first, _)) = pairs.keys().next() else { return false };
+    let (mut levels, mut values) = (BTreeSet::from([*first]), BTreeSet::new());
+    loop {
+        let before = levels.len() + values.len();
+        for (level, value) in pairs.keys() {
+            if levels.contains(level) || values.contains(value) {
+                levels.insert(level);
+                values.insert(*value);
+            }
+        }
+        if levels.len() + values.len() == before {
+            return pairs.keys().any(|(level, _)| !levels.contains(level));
+        }
+    }
 }
 
 /// Whether the numbers of one label are those of the other times a constant: `25 %` and `250000`.
@@ -147,7 +184,9 @@ fn proportional(best: &BTreeMap<&str, (&str, usize)>) -> bool {
     let ratios: Vec<f64> =
         best.iter().filter_map(|(level, (value, _))| Some(number(value)? / number(level)?)).collect();
     let Some(first) = ratios.first() else { return false };
-    ratios.len() > 1 && ratios.iter().all(|ratio| (ratio / first - 1.0).abs() < 1e-6)
+    ratios.len() > 1
+        && ratios.len() == best.len()
+        && ratios.iter().all(|ratio| (ratio / first - 1.0).abs() < 1e-6)
 }
 
 /// Each value of the other label with the levels beside it.
@@ -172,6 +211,7 @@ fn describe(
     let others: Vec<&str> =
         bonds.iter().filter(|(_, bond, _)| *bond == strongest).map(|(other, _, _)| *other).collect();
     let names = all(&others);
+    let whom = if others.len() == 1 { "either" } else { "any of them" };
     let inherent = MACHINES.contains(&factor) && others == ["host"];
     let in_table = in_table(table);
     let (severity, message) = match strongest {
@@ -183,7 +223,7 @@ fn describe(
         }
         Bond::Fully => {
             let message = format!(
-                "`{factor}`{in_table} changes only together with {names}: a difference may be due to any of them"
+                "`{factor}`{in_table} changes only together with {names}: a difference may be due to {whom}"
             );
             (Severity::Serious, message)
         }
@@ -195,7 +235,7 @@ fn describe(
         }
         Bond::Nearly => {
             let message = format!(
-                "`{factor}`{in_table} changes nearly always together with {names}: a difference may be due to any of them"
+                "`{factor}`{in_table} changes nearly always together with {names}: a difference may be due to {whom}"
             );
             (Severity::Warning, message)
         }
@@ -325,6 +365,42 @@ mod tests {
             found[0].evidence,
             ["os=Amazon with kernel=3.14; os=CentOS with kernel=431 and kernel=504"]
         );
+    }
+
+    #[test]
+    fn any_label_that_comes_with_a_factor_is_found_whatever_its_name() {
+        let [a, b]: [&[(&str, &str)]; 2] =
+            [&[("pool", "fast"), ("drive_model", "X1")], &[("pool", "slow"), ("drive_model", "Y2")]];
+        let mut rows = rows(&[a, a, b, b]);
+        for (index, row) in rows.iter_mut().enumerate() {
+            row.labels.insert("log".to_owned(), format!("{index}.txt"));
+        }
+        let found = findings(&ConfoundedFactors, &dataset(&["pool"], Order::Unknown, rows));
+        assert_eq!((found.len(), found[0].severity), (1, Severity::Serious));
+        assert_eq!(
+            found[0].message,
+            "`pool` changes only together with `drive_model`: a difference may be due to either"
+        );
+    }
+
+    #[test]
+    fn levels_under_a_limit_of_their_own_are_told_beside_rows_without_figures() {
+        let mut rows = rows(&[
+            &[("instance", "t1.micro"), ("limit", "30 % limit")],
+            &[("instance", "m1.small"), ("limit", "no limit")],
+            &[("instance", "c3.large"), ("limit", "no limit")],
+            &[("instance", "t2.micro"), ("limit", "burst")],
+            &[("instance", "t2.micro"), ("limit", "10 % baseline")],
+        ]);
+        let told = |rows: &[Observation]| {
+            let set = dataset(&["limit", "instance"], Order::Unknown, rows.to_vec());
+            let found = findings(&ConfoundedFactors, &set);
+            assert_eq!((found.len(), found[0].severity), (1, Severity::Warning));
+            found[0].message.clone()
+        };
+        assert!(told(&rows).contains("differ in"), "{}", told(&rows));
+        rows[4].figures.clear();
+        assert!(told(&rows).starts_with("levels of `instance` differ in `limit` as well"), "{}", told(&rows));
     }
 
     #[test]

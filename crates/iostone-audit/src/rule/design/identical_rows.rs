@@ -3,7 +3,7 @@
 use iostone_model::audit::{Finding, Severity};
 use iostone_model::dataset::Dataset;
 
-use super::coincidence::{Coincidence, chance_among, keys, twins};
+use super::coincidence::{Coincidence, chance_among, keys, not_of_copies, twins};
 use super::conditions::tables;
 use super::wording::{condition_name, in_table, one_in, row};
 use crate::{Outcome, Rule, finding};
@@ -37,14 +37,15 @@ impl Rule for IdenticalRows {
         let mut findings = Vec::new();
         for table in &tables {
             for condition in &table.conditions {
-                let copied: Vec<(Vec<usize>, f64)> = twins(&keys, &condition.members)
-                    .into_iter()
-                    .filter_map(|group| {
-                        let first = *group.first()?;
-                        let chance = chance_among(&coincidence, dataset, first, pairs)?;
-                        (chance < LARGEST_CHANCE).then_some((group, chance))
-                    })
-                    .collect();
+                let copied: Vec<(Vec<usize>, f64)> =
+                    twins(&keys, &not_of_copies(dataset, &condition.members))
+                        .into_iter()
+                        .filter_map(|group| {
+                            let first = *group.first()?;
+                            let chance = chance_among(&coincidence, dataset, first, pairs)?;
+                            (chance < LARGEST_CHANCE).then_some((group, chance))
+                        })
+                        .collect();
                 if copied.is_empty() {
                     continue;
                 }

@@ -42,15 +42,19 @@ impl Rule for NoSpread {
                 (_, None) => "of an unstated number of runs".to_owned(),
                 (_, Some(_)) => "of several runs".to_owned(),
             };
-            let word = match first.by {
-                Aggregate::Mean | Aggregate::Unknown => "averages",
-                Aggregate::Median => "medians",
-                Aggregate::Best => "best results",
+            let (one, many) = match first.by {
+                Aggregate::Mean | Aggregate::Unknown => ("an average", "averages"),
+                Aggregate::Median => ("a median", "medians"),
+                Aggregate::Best => ("a best result", "best results"),
+            };
+            // Rows, not figures: each row may have several, or none where it only tells what was run.
+            let (rows, are) = match bare.len() {
+                1 => ("1 row".to_owned(), format!("is {one}")),
+                count => (format!("{count} rows"), format!("are {many}")),
             };
             let message = format!(
-                "the {} figures{} are {word} {number} without their spread: whether a difference is more than noise \
-                 cannot be told",
-                bare.len(),
+                "{rows}{} {are} {number} whose spread is not given: whether a difference is more than noise cannot be \
+                 told",
                 in_table(&table)
             );
             let places: Vec<usize> = bare.iter().map(|(place, _)| *place).collect();
@@ -87,8 +91,11 @@ mod tests {
     fn bare_averages_are_found() {
         let found = findings(&NoSpread, &averages(None, false));
         assert_eq!(found[0].severity, Severity::Warning);
-        let start = "the 2 figures are averages of an unstated number of runs without their spread";
+        let start = "2 rows are averages of an unstated number of runs whose spread is not given: ";
         assert!(found[0].message.starts_with(start), "{}", found[0].message);
+        let mut bare = averages(None, false);
+        bare.observations[0].figures.clear();
+        assert_eq!(findings(&NoSpread, &bare)[0].evidence[0], "t.csv, line 2, run 1");
         assert!(findings(&NoSpread, &averages(Some(5), false))[0].message.contains("averages of 5 runs"));
     }
 

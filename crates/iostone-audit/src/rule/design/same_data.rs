@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use iostone_model::audit::{Finding, Severity};
 use iostone_model::dataset::{Dataset, Observation};
 
-use super::coincidence::{Coincidence, chance_among, keys, twins};
+use super::coincidence::{Coincidence, chance_among, keys, not_of_copies, same_files, twins};
 use super::conditions::{Table, at, levels, tables};
-use super::wording::{condition_name, in_table, one_in, reworded, row};
+use super::wording::{condition_name, in_table, list, one_in, reworded, row};
 use crate::{Outcome, Rule, finding};
 
 /// Above this chance, over all pairs of rows, agreement is put down to few digits.
@@ -15,6 +15,9 @@ const LARGEST_CHANCE: f64 = 0.01;
 
 /// Of one row under more conditions than this, not every pair is told.
 const MOST_CONDITIONS: usize = 12;
+
+/// So many groups of equal files are listed.
+const MOST_FILES: usize = 6;
 
 /// Where an observation stands: its table, and its condition within it.
 type Spot = (usize, usize);
@@ -39,14 +42,15 @@ impl Rule for SameData {
             }
         }
         let conditions: usize = tables.iter().map(|table| table.conditions.len()).sum();
-        if conditions < 2 {
+        let files = same_files(dataset);
+        if conditions < 2 && files.is_empty() {
             return Outcome::NotApplicable;
         }
         let keys = keys(dataset);
         let all: Vec<usize> = (0..dataset.observations.len()).collect();
         // For each pair of conditions, the pairs of rows that agree.
         let mut shared: BTreeMap<(Spot, Spot), Vec<(usize, usize)>> = BTreeMap::new();
-        for group in twins(&keys, &all) {
+        for group in twins(&keys, &not_of_copies(dataset, &all)) {
             let mut one_of_each: BTreeMap<Spot, usize> = BTreeMap::new();
             for place in group {
                 if let Some(spot) = spots.get(&place) {
@@ -70,8 +74,32 @@ impl Rule for SameData {
                 .then(|| describe(self, dataset, &tables, spots, &rows, chance))
                 .flatten()
         });
-        Outcome::Looked(findings.collect())
+        Outcome::Looked(tell_files(self, dataset, &files).into_iter().chain(findings).collect())
     }
+}
+
+/// Copies of whole files, in one finding; no chance is needed for it.
+fn tell_files(rule: &dyn Rule, dataset: &Dataset, files: &[Vec<&str>]) -> Option<Finding> {
+    let named = |names: &Vec<&str>| list(&names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>());
+    let first = files.first()?;
+    let others = match files.len() {
+        1 => String::new(),
+        2 => "; so are those of another group".to_owned(),
+        more => format!("; so are those of {} other groups", more - 1),
+    };
+    let message = format!("the files {} are byte for byte the same{others}", named(first));
+    let of_copies = |(_, observation): &(usize, &Observation)| {
+        files.iter().flatten().any(|name| *name == observation.file)
+    };
+    let rows = dataset.observations.iter().enumerate().filter(of_copies);
+    let evidence = files.iter().take(MOST_FILES).map(|names| format!("{}: the same SHA-256", named(names)));
+    let advice = "Count one of them only: a copied file is no second measurement, and what the other names should have \
+                  stood for is missing.";
+    Some(Finding {
+        evidence: evidence.collect(),
+        observations: rows.map(|(place, _)| place).collect(),
+        ..finding(rule, Severity::Serious, message, advice)
+    })
 }
 
 fn describe(
@@ -106,7 +134,7 @@ fn describe(
             names[1],
             names[0],
             one_in(chance),
-            super::wording::list(&labels)
+            list(&labels)
         );
         let advice = "Measure one of the two conditions anew, and say under which settings of the other factor each row \
                       was taken.";
@@ -147,6 +175,7 @@ fn differing_labels<'a>(
 mod tests {
     use super::*;
     use crate::rule::design::examples::{findings, two_conditions};
+    use iostone_model::dataset::SourceFile;
 
     fn with_second_table(labels: &[(&str, &str)]) -> Dataset {
         let off = [195.168, 196.525, 196.241, 197.79, 195.378];
@@ -179,6 +208,28 @@ mod tests {
             let found = findings(&SameData, &with_second_table(labels));
             assert_eq!((found.len(), found[0].severity), (1, Severity::Note));
         }
+    }
+
+    #[test]
+    fn files_that_are_byte_for_byte_the_same_are_one_serious_finding() {
+        let mut dataset = two_conditions(&[5.0, 6.0], &[5.0, 6.0]);
+        let names = ["a.log", "b.log", "c.log", "d.log"];
+        for (observation, name) in dataset.observations.iter_mut().zip(names) {
+            observation.file = name.to_owned();
+        }
+        for (name, sha256) in names.into_iter().zip(["01", "02", "01", "01"]) {
+            let file = SourceFile {
+                name: name.to_owned(),
+                bytes: 9,
+                sha256: sha256.to_owned(),
+                ..SourceFile::default()
+            };
+            dataset.files.push(file);
+        }
+        let found = findings(&SameData, &dataset);
+        assert_eq!((found.len(), found[0].severity), (1, Severity::Serious));
+        assert_eq!(found[0].message, "the files `a.log`, `c.log` and `d.log` are byte for byte the same");
+        assert_eq!(found[0].observations, [0, 2, 3]);
     }
 
     #[test]

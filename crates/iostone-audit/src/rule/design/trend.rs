@@ -36,6 +36,10 @@ struct Test {
 struct Series {
     name: String,
     values: Vec<f64>,
+    /// How many runs there were.
+    runs: usize,
+    /// How many of them each value is the median of.
+    per_value: usize,
 }
 
 impl Rule for Trend {
@@ -119,7 +123,7 @@ fn tests_of(dataset: &Dataset, table: &Table<'_>) -> Vec<Test> {
             .iter()
             .map(|(name, places)| {
                 let value = |place: &usize| at(dataset, *place)?.value(metric);
-                Series { name: name.clone(), values: shorten(places.iter().filter_map(value).collect()) }
+                Series::new(name.clone(), places.iter().filter_map(value).collect())
             })
             .filter(|series| series.values.len() >= FEWEST_RUNS)
             .collect();
@@ -133,12 +137,15 @@ fn tests_of(dataset: &Dataset, table: &Table<'_>) -> Vec<Test> {
     tests
 }
 
-/// The medians of equal pieces, where a series is very long.
-fn shorten(values: Vec<f64>) -> Vec<f64> {
-    if values.len() <= LONGEST {
-        return values;
+impl Series {
+    /// The medians of equal pieces, where a series is very long.
+    fn new(name: String, values: Vec<f64>) -> Self {
+        let runs = values.len();
+        let per_value = runs.div_ceil(LONGEST).max(1);
+        let values =
+            if per_value == 1 { values } else { values.chunks(per_value).filter_map(median).collect() };
+        Self { name, values, runs, per_value }
     }
-    values.chunks(values.len().div_ceil(LONGEST)).filter_map(median).collect()
 }
 
 fn way(up: bool) -> &'static str {
@@ -149,7 +156,7 @@ fn way(up: bool) -> &'static str {
 fn climb(metric: &str, series: &Series) -> Option<Test> {
     let found = trend(&series.values)?;
     let way = way(found.tau > 0.0);
-    let count = series.values.len();
+    let count = series.runs;
     let sentence =
         format!("{metric} {way} over the {count} runs of {} (Kendall's tau {:+.2})", series.name, found.tau);
     Some(Test { p_value: found.p_value, sentence })
@@ -167,9 +174,10 @@ fn step(metric: &str, series: &[Series], in_table: &str) -> Option<Test> {
     });
     let changes: Vec<String> = changes.collect();
     let way = if found.up { "up" } else { "down" };
+    let per_value = series.iter().map(|one| one.per_value).max().unwrap_or(1);
     let sentence = format!(
         "{metric} steps {way} after run {}{in_table} ({} on the mean, condition by condition)",
-        found.after,
+        found.after * per_value,
         super::wording::list(&changes)
     );
     Some(Test { p_value: found.p_value, sentence })
@@ -180,6 +188,7 @@ fn diverge(metric: &str, series: &[Series]) -> Vec<Test> {
     let Some((first, others)) = series.split_first() else { return Vec::new() };
     let ratio = |other: &Series| {
         if other.values.len() != first.values.len()
+            || other.per_value != first.per_value
             || first.values.iter().chain(&other.values).any(|value| *value <= 0.0)
         {
             return None;
@@ -218,6 +227,18 @@ mod tests {
             observation.block = Some(index as u64 % 10);
         }
         assert_eq!(findings(&Trend, &dataset)[0].severity, Severity::Note);
+    }
+
+    #[test]
+    fn all_runs_of_a_long_series_are_counted() {
+        let climb: Vec<f64> = (0..500).map(|run| 100.0 + f64::from(run)).collect();
+        let found = findings(&Trend, &two_conditions(&climb, &[]));
+        let told = found[0].evidence.join("; ");
+        assert!(told.contains("over the 500 runs of"), "{told}");
+        let step: Vec<f64> =
+            (0..500).map(|run| f64::from(100 + run * 7 % 5 + 50 * i32::from(run >= 249))).collect();
+        let told = findings(&Trend, &two_conditions(&step, &[]))[0].evidence.join("; ");
+        assert!(told.contains("steps up after run 249"), "{told}");
     }
 
     #[test]

@@ -55,7 +55,8 @@ pub(super) fn row(dataset: &Dataset, place: usize) -> String {
     if names.len() > MOST_FIGURES {
         text = format!("{text} and {} more", names.len() - MOST_FIGURES);
     }
-    format!("{}: {text}", whereabouts(observation))
+    let place = whereabouts(observation);
+    if text.is_empty() { place } else { format!("{place}: {text}") }
 }
 
 /// Where a row stands and which run it is: `dbench.csv, line 4, run 3`.

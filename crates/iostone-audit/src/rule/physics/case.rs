@@ -136,13 +136,23 @@ pub(super) fn of_all(count: usize, all: usize, noun: &str) -> String {
 
 /// How far a value is from what it is compared with: `2.2 % above`, `16.5 times`.
 pub(super) fn times(ratio: f64) -> String {
-    use iostone_model::units::three_digits;
     if (0.5..2.0).contains(&ratio) {
         let side = if ratio >= 1.0 { "above" } else { "below" };
         format!("{:.1} % {side}", (ratio - 1.0).abs() * 100.0)
     } else {
-        format!("{} times", three_digits(ratio))
+        format!("{} times", significant(ratio))
     }
+}
+
+/// A positive number with three significant digits, however small: `0.00412`.
+pub(super) fn significant(value: f64) -> String {
+    if value >= 1.0 || value <= 0.0 || !value.is_finite() {
+        return iostone_model::units::three_digits(value);
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "between 2 and 12")]
+    let decimals = (2.0 - value.log10().floor()).clamp(2.0, 12.0) as usize;
+    let text = format!("{value:.decimals$}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// The middle of some values; none of none.
@@ -193,6 +203,8 @@ mod tests {
         assert_eq!(times(1.022), "2.2 % above");
         assert_eq!(times(0.937), "6.3 % below");
         assert_eq!(times(16.53), "16.5 times");
+        assert_eq!(times(0.004), "0.004 times");
+        assert_eq!(times(0.125), "0.125 times");
         assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0));
         assert_eq!(median(vec![4.0, 1.0]), Some(2.5));
         assert_eq!(median(Vec::new()), None);

@@ -24,6 +24,12 @@ const LITTLE_STEAL: f64 = 0.1;
 /// Ticks of the clock count in shorter times.
 const SHORTEST_SECONDS: f64 = 1.0;
 
+/// Labels that tell machines apart.
+const MACHINES: &[&str] =
+    &["instance", "host", "hostname", "machine", "node", "server", "vm", "guest", "cpu", "cpu_model"];
+/// Words in the names of labels that limit a machine without making it another.
+const LIMITS: &[&str] = &["limit", "quota", "throttl", "cpu_max", "cpu.max"];
+
 /// CPU time that differs for equal work.
 pub(super) struct CpuTime;
 
@@ -68,6 +74,7 @@ impl CpuTime {
         if ratio < threshold {
             return Vec::new();
         }
+        let same_machine = only_limits_differ(dataset, least.index, most.index);
         let little = [least, most].iter().all(|cost| cost.steal.is_some_and(|steal| steal < LITTLE_STEAL));
         let (severity, why) = if little {
             let steal = most.steal.into_iter().chain(least.steal).fold(0.0, f64::max);
@@ -75,7 +82,7 @@ impl CpuTime {
                 Severity::Note,
                 format!("; steal of {} does not explain it, so the condition does", percent(steal)),
             )
-        } else if ratio >= GRAVE && !presumed {
+        } else if ratio >= GRAVE && !presumed && same_machine {
             (Severity::Serious, ": time stolen or throttled was booked as the program's own".to_owned())
         } else {
             (
@@ -84,7 +91,8 @@ impl CpuTime {
             )
         };
         let same = if presumed { "what looks like the same work" } else { "the same work" };
-        self.tell(dataset, costs, severity, (least, most), &format!("{same} on the same machine"), &why)
+        let place = if same_machine { " on the same machine" } else { "" };
+        self.tell(dataset, costs, severity, (least, most), &format!("{same}{place}"), &why)
     }
 
     /// Judges machines against each other, by the least CPU time on each.
@@ -177,8 +185,15 @@ fn cpu_seconds(observation: &Observation) -> Option<f64> {
 
 /// What tells machines apart.
 fn machine(observation: &Observation) -> String {
-    let names = ["instance", "host", "cpu", "cpu_model"];
-    names.iter().filter_map(|name| observation.labels.get(*name)).cloned().collect::<Vec<_>>().join(" ")
+    MACHINES.iter().filter_map(|name| observation.labels.get(*name)).cloned().collect::<Vec<_>>().join(" ")
+}
+
+/// Whether two observations have the same labels but for limits: then nothing speaks against one machine.
+fn only_limits_differ(dataset: &Dataset, one: usize, other: usize) -> bool {
+    let labels = |index: usize| dataset.observations.get(index).map(|observation| &observation.labels);
+    let (Some(one), Some(other)) = (labels(one), labels(other)) else { return false };
+    let is_limit = |label: &str| LIMITS.iter().any(|word| label.to_lowercase().contains(word));
+    one.keys().chain(other.keys()).all(|label| is_limit(label) || one.get(label) == other.get(label))
 }
 
 fn extremes(costs: &[Cost]) -> Option<(&Cost, &Cost)> {
@@ -216,6 +231,27 @@ mod tests {
             "the same work on the same machine took 8.80 times the CPU time: 10787 s under limit=none, 1226 s under \
              limit=30 %: time stolen or throttled was booked as the program's own"
         );
+    }
+
+    #[test]
+    fn other_machines_and_other_conditions_are_not_called_the_same_machine() {
+        for label in ["vm", "machine", "node", "server", "host"] {
+            let mut set = limited(vec![build("a", "none", 9000.0, 1000.0), build("a", "30 %", 900.0, 100.0)]);
+            for (observation, name) in set.observations.iter_mut().zip(["one", "two"]) {
+                observation.labels.insert(label.to_owned(), name.to_owned());
+            }
+            let found = only(&CpuTime, &set);
+            assert!(found.message.contains("on different machines took 10.0 times"), "{}", found.message);
+        }
+        let mut set = limited(vec![build("a", "x", 9000.0, 1000.0), build("a", "x", 900.0, 100.0)]);
+        set.factors = vec!["compiler".to_owned()];
+        for (observation, name) in set.observations.iter_mut().zip(["gcc", "clang"]) {
+            observation.labels.insert("compiler".to_owned(), name.to_owned());
+        }
+        let found = only(&CpuTime, &set);
+        assert_eq!(found.severity, Severity::Warning);
+        let start = "the same work took 10.0 times the CPU time: 10000 s under compiler=gcc, 1000 s under compiler=clang";
+        assert!(found.message.starts_with(start), "{}", found.message);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Finds latencies in the wrong unit: a thousand times apart, or at odds with operations in flight.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use iostone_model::audit::{Finding, Severity};
 use iostone_model::dataset::{Dataset, Observation};
@@ -88,13 +88,13 @@ impl LatencyUnit {
         looked.then(|| told(self, dataset, cases, message, ADVICE))
     }
 
-    /// Conditions whose latencies are about a thousand times apart while their rates are not. None where no mean or
-    /// median latency is known under two conditions.
+    /// Conditions whose latencies are about a thousand times apart while their rates are not. None where no latency is
+    /// known under two conditions.
     fn apart(&self, dataset: &Dataset) -> Option<Vec<Finding>> {
         let conditions = by_condition(dataset);
         let mut looked = false;
         let mut found = Vec::new();
-        for metric in TYPICAL.iter().copied() {
+        for metric in latencies(dataset) {
             let with = || conditions.iter().filter(|shown| shown.latencies.contains_key(metric));
             let latency = |shown: &Shown| shown.latencies.get(metric).copied().unwrap_or_default();
             let low = with().min_by(|one, other| latency(one).total_cmp(&latency(other)));
@@ -129,8 +129,28 @@ impl LatencyUnit {
 
 const ADVICE: &str = "Look up the unit in the tool's own output (ms, us and ns change between versions of one tool) and import again.";
 
-/// Means and medians: tails may well be a thousand times apart.
+/// Means and medians, which are looked at first: they scatter least.
 const TYPICAL: &[&str] = &["latency_mean", "latency_p50"];
+/// Parts of the names of latencies, whoever names them.
+const PARTS: &[&str] = &["latency", "response", "svctm", "await"];
+/// Short words of such names, which stand in other words too.
+const WORDS: &[&str] = &["lat", "clat", "slat", "rtt"];
+
+/// Every figure in seconds that a latency's name has, the most typical first.
+fn latencies(dataset: &Dataset) -> Vec<&str> {
+    let names = dataset.observations.iter().flat_map(|observation| observation.figures.keys());
+    let names: BTreeSet<&str> = names.map(String::as_str).filter(|name| is_latency(dataset, name)).collect();
+    let mut names: Vec<&str> = names.into_iter().collect();
+    names.sort_by_key(|name| (!TYPICAL.contains(name), name.contains('.')));
+    names
+}
+
+fn is_latency(dataset: &Dataset, name: &str) -> bool {
+    let name_of = name.to_lowercase();
+    let mut words = name_of.split(|letter: char| !letter.is_alphanumeric());
+    dataset.unit_of(name) == Unit::Seconds
+        && (PARTS.iter().any(|part| name_of.contains(part)) || words.any(|word| WORDS.contains(&word)))
+}
 
 /// What one condition shows: medians over its observations.
 struct Shown {
@@ -159,7 +179,7 @@ fn by_condition(dataset: &Dataset) -> Vec<Shown> {
         let observations = || indices.iter().filter_map(|index| dataset.observations.get(*index));
         let names = observations().flat_map(|observation| observation.figures.keys());
         let latencies = names
-            .filter(|name| name.starts_with("latency_"))
+            .filter(|name| name.starts_with("latency_") || is_latency(dataset, name))
             .filter_map(|name| {
                 let typical =
                     median(observations().filter_map(|observation| observation.value(name)).collect())?;
@@ -167,7 +187,15 @@ fn by_condition(dataset: &Dataset) -> Vec<Shown> {
             })
             .collect();
         let rate = observations().filter_map(|observation| {
-            ["iops", "throughput", "events"].iter().find_map(|name| observation.value(name))
+            let known = ["iops", "throughput", "events"].iter().find_map(|name| observation.value(name));
+            let of_rates = || {
+                let rates = [Unit::PerSecond, Unit::BytesPerSecond];
+                let mut figures = observation.figures.iter();
+                figures
+                    .find(|(name, _)| rates.contains(&dataset.unit_of(name)))
+                    .map(|(_, figure)| figure.value)
+            };
+            known.or_else(of_rates)
         });
         let rate = median(rate.collect()).filter(|rate| *rate > 0.0);
         Some(Shown { condition, first: *indices.first()?, latencies, rate })
@@ -234,6 +262,27 @@ mod tests {
                 .message
                 .starts_with("latency_mean is 430 µs under version=11.1 and 400 ms under version=12.2")
         );
+    }
+
+    #[test]
+    fn latencies_of_any_name_and_tails_are_looked_at() {
+        for name in
+            ["p99_latency", "max_latency", "latency_max", "clat", "lat", "response_time", "r_await", "rtt"]
+        {
+            let row = |version: &str, latency: f64| {
+                super::super::made_up::observation(
+                    &[("version", version)],
+                    &[("throughput", 1e8), (name, latency)],
+                )
+            };
+            let mut set = dataset(vec![row("1", 0.43e-3), row("2", 0.40)]);
+            let note = set.metrics["throughput"].clone();
+            let note = iostone_model::dataset::MetricNote { unit: Unit::Seconds, ..note };
+            set.metrics.insert(name.to_owned(), note);
+            assert_eq!(only(&LatencyUnit, &set).severity, Severity::Warning, "{name}");
+        }
+        let row = |latency: f64| super::super::made_up::observation(&[], &[("translation_time", latency)]);
+        assert!(silent(&LatencyUnit, &dataset(vec![row(1e-3), row(1.0)])));
     }
 
     #[test]

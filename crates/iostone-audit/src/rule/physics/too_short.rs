@@ -40,7 +40,7 @@ impl Rule for TooShort {
         let cases = short.iter().map(|(index, seconds)| Case {
             index: *index,
             severity: Severity::Note,
-            text: format!("over after {}", Unit::Seconds.format(*seconds)),
+            text: format!("it was over after {}", Unit::Seconds.format(*seconds)),
         });
         let findings = told(
             self,

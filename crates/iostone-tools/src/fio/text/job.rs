@@ -143,7 +143,10 @@ impl Job {
             observation.labels.insert("numjobs".to_owned(), self.members.to_string());
         }
         observation.facts.ending = Some(ending(self.error, self.said.as_deref()));
-        observation.facts.cpus_used = self.busy.map(|percent| percent / 100.0 * f64::from(self.members));
+        observation.facts.cpus_used = self
+            .busy
+            .map(|percent| percent / 100.0 * f64::from(self.members))
+            .filter(|cpus| cpus.is_finite());
         observation.facts.remarks.clone_from(&self.remarks);
         observation
     }

@@ -6,6 +6,9 @@ use super::super::case::times;
 use super::super::slip::{nearest, rounding};
 use super::{AGREES, NEAR, Slipped, named};
 
+/// So near to a mix-up's factor, rounding is no explanation.
+const EXACTLY: f64 = 0.001;
+
 /// Looks at every limit that was restated; none if there is none.
 pub(super) fn look(dataset: &Dataset) -> Option<Vec<Slipped>> {
     let restated = || dataset.ceilings.iter().filter(|ceiling| ceiling.restated.is_some());
@@ -21,10 +24,12 @@ pub(super) fn look(dataset: &Dataset) -> Option<Vec<Slipped>> {
 
 fn judge(ceiling: &Ceiling) -> Option<Slipped> {
     let (limit, restated) = (&ceiling.limit, ceiling.restated.as_ref()?);
-    let rounded = rounding(&limit.text) + rounding(&restated.text);
     let ratio = restated.value / limit.value;
     let same_kind = limit.unit == restated.unit;
-    if !ratio.is_finite() || ratio <= 0.0 || (same_kind && (ratio - 1.0).abs() <= AGREES.max(rounded)) {
+    let off = (ratio - 1.0).abs();
+    // A limit is exact however few its digits; what was calculated from it may be rounded, but not to a mix-up's factor.
+    let rounded = off <= rounding(&restated.text) && nearest(ratio, EXACTLY).is_none();
+    if !ratio.is_finite() || ratio <= 0.0 || (same_kind && (off <= AGREES || rounded)) {
         return None;
     }
     let (severity, mix_up) = named(nearest(ratio, NEAR).filter(|_| same_kind));
@@ -71,6 +76,17 @@ mod tests {
              taken for MiB"
         );
         assert_eq!(found[0].evidence[0], "500Mbps is 62.5 MB/s; 62.5MiB/s is 65.5 MB/s");
+    }
+
+    #[test]
+    fn a_limit_of_few_digits_is_exact_all_the_same() {
+        for (limit, restated) in
+            [("2Gbps", "250MiB/s"), ("1Gbps", "125MiB/s"), ("10Gbps", "1250MiB/s"), ("125MiB/s", "1Gbps")]
+        {
+            let found = found(limit, restated);
+            assert!(found[0].message.ends_with("as with MB taken for MiB"), "{}", found[0].message);
+        }
+        assert!(found("1Gbps", "0.12GiB/s").is_empty());
     }
 
     #[test]
