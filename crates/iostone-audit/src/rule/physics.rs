@@ -7,6 +7,7 @@ mod cpu_time;
 mod disk_full;
 mod failed;
 mod given_up;
+mod idle_ceiling;
 mod latency_unit;
 mod limits;
 #[cfg(test)]
@@ -44,6 +45,7 @@ pub(super) const RULES: &[&dyn Rule] = &[
     &latency_unit::LatencyUnit,
     &prediction_beyond_ceiling::PredictionBeyondCeiling,
     &at_ceiling::AtCeiling,
+    &idle_ceiling::IdleCeiling,
     &cpu_time::CpuTime,
     &steal::Steal,
     &throttled::Throttled,

@@ -2,14 +2,18 @@
 
 use iostone_model::audit::{Finding, Severity};
 use iostone_model::dataset::Dataset;
+use iostone_model::metric::Unit;
 use iostone_stats::median::median;
 
 use super::conditions::{Condition, Table, at, metrics, prominence, tables};
-use super::wording::{condition_name, in_table, percent, printed};
+use super::wording::{condition_name, in_table, list, percent, printed};
 use crate::{Outcome, Rule, finding};
 
 /// Rounding that can move a ratio by less than this hides nothing that a margin of 3 % would care for (its tenth).
 const HARMLESS: f64 = 0.003;
+
+/// Figures of a tool that prints significant digits have the same step above this share of one.
+const ALIKE: f64 = 0.8;
 
 pub(super) struct CoarseDigits;
 
@@ -26,15 +30,21 @@ impl Rule for CoarseDigits {
         let mut applies = false;
         let mut findings = Vec::new();
         for table in tables(dataset).iter().filter(|table| table.compares) {
-            for metric in metrics(dataset, &table.members) {
+            let mut hidden: Vec<Hidden<'_>> = Vec::new();
+            // A comparison rests on the main figures, not on those of single operations.
+            for metric in metrics(dataset, &table.members).into_iter().filter(|name| !name.contains('.')) {
+                let steps = Steps::of(dataset, &table.members, metric);
                 let rounded: Vec<(&Condition, Rounded)> = table
                     .conditions
                     .iter()
-                    .filter_map(|condition| Some((condition, Rounded::of(dataset, condition, metric)?)))
+                    .filter_map(|condition| {
+                        Some((condition, Rounded::of(dataset, &steps, condition, metric)?))
+                    })
                     .collect();
                 applies |= rounded.len() > 1;
-                findings.extend(describe(self, dataset, table, metric, &rounded));
+                hidden.extend(look_at(dataset, table, metric, &rounded));
             }
+            findings.extend(describe(self, dataset, table, hidden));
         }
         if applies { Outcome::Looked(findings) } else { Outcome::NotApplicable }
     }
@@ -50,7 +60,7 @@ struct Rounded {
 }
 
 impl Rounded {
-    fn of(dataset: &Dataset, condition: &Condition, metric: &str) -> Option<Self> {
+    fn of(dataset: &Dataset, steps: &Steps, condition: &Condition, metric: &str) -> Option<Self> {
         let figures: Vec<(usize, f64, f64)> = condition
             .members
             .iter()
@@ -60,7 +70,7 @@ impl Rounded {
             })
             .collect();
         let values: Vec<f64> = figures.iter().map(|(_, value, _)| *value).collect();
-        let step = figures.iter().map(|(_, _, step)| *step).fold(0.0, f64::max);
+        let step = figures.iter().map(|(_, value, step)| steps.finest(*value, *step)).fold(0.0, f64::max);
         let largest = values.iter().copied().fold(0.0, f64::max);
         let smallest = values.iter().copied().fold(f64::INFINITY, f64::min);
         Some(Self {
@@ -72,13 +82,51 @@ impl Rounded {
     }
 }
 
-fn describe(
-    rule: &dyn Rule,
+/// The steps of one figure in a table. Where trailing zeros were dropped, a figure's own step is too coarse.
+struct Steps {
+    /// Values in ascending order, each with the finest step from there on.
+    from: Vec<(f64, f64)>,
+    /// Whether all have as many decimals; tools that print significant digits have coarser steps for larger figures.
+    fixed: bool,
+}
+
+impl Steps {
+    fn of(dataset: &Dataset, members: &[usize], metric: &str) -> Self {
+        let rows = || members.iter().filter_map(|place| at(dataset, *place));
+        let figures = rows().filter_map(|row| row.figures.get(metric));
+        let mut from: Vec<(f64, f64)> =
+            figures.filter(|figure| figure.step > 0.0).map(|figure| (figure.value, figure.step)).collect();
+        from.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let mut finest = f64::INFINITY;
+        for (_, step) in from.iter_mut().rev() {
+            finest = finest.min(*step);
+            *step = finest;
+        }
+        Self { from, fixed: rows().all(|row| ["", "csv"].contains(&row.tool.as_str())) }
+    }
+
+    /// The finest of figures that are not much smaller, where that matters.
+    fn finest(&self, value: f64, step: f64) -> f64 {
+        let least = if self.fixed { f64::NEG_INFINITY } else { ALIKE * value };
+        let first = self.from.partition_point(|(value, _)| *value < least);
+        self.from.get(first).map_or(step, |(_, finest)| finest.min(step))
+    }
+}
+
+/// A figure whose step hides a difference.
+struct Hidden<'a> {
+    metric: &'a str,
+    rounding: f64,
+    lines: Vec<String>,
+    places: Vec<usize>,
+}
+
+fn look_at<'a>(
     dataset: &Dataset,
     table: &Table<'_>,
-    metric: &str,
+    metric: &'a str,
     rounded: &[(&Condition, Rounded)],
-) -> Option<Finding> {
+) -> Option<Hidden<'a>> {
     let mut hidden: Vec<(f64, String, [usize; 2])> = Vec::new();
     let mut sorted: Vec<&(&Condition, Rounded)> = rounded.iter().collect();
     sorted.sort_by(|a, b| a.1.middle.total_cmp(&b.1.middle));
@@ -105,23 +153,44 @@ fn describe(
         );
         hidden.push((rounding, line, [a.example, b.example]));
     }
-    let (rounding, _, _) = hidden.first()?;
+    Some(Hidden {
+        metric,
+        rounding: hidden.first()?.0,
+        places: hidden.iter().flat_map(|(_, _, places)| *places).collect(),
+        lines: hidden.into_iter().map(|(_, line, _)| line).collect(),
+    })
+}
+
+/// One finding for all figures of a table, by the most prominent.
+fn describe(
+    rule: &dyn Rule,
+    dataset: &Dataset,
+    table: &Table<'_>,
+    hidden: Vec<Hidden<'_>>,
+) -> Option<Finding> {
+    let Hidden { metric, rounding, .. } = hidden.first()?;
     // What a comparison does not rest on may be coarse.
     let severity = if prominence(dataset, metric) == 0 { Severity::Warning } else { Severity::Note };
+    let advice = match dataset.unit_of(metric) {
+        Unit::BytesPerSecond | Unit::PerSecond => {
+            "Take the figure with more digits from the raw output, or compute it from the amount and the seconds."
+        }
+        _ => "Print more digits, or use a tool that does.",
+    };
+    let others: Vec<String> = hidden.iter().skip(1).map(|other| format!("`{}`", other.metric)).collect();
+    let others = match others.as_slice() {
+        [] => String::new(),
+        others => format!("; so have {}", list(others)),
+    };
     let message = format!(
-        "{metric}{} has too few digits to tell conditions apart: its step alone can move a ratio by {}",
+        "{metric}{} has too few digits to tell conditions apart: its step alone can move a ratio by {}{others}",
         in_table(table),
         percent(*rounding).trim_start_matches('+')
     );
     Some(Finding {
-        observations: hidden.iter().flat_map(|(_, _, places)| *places).collect(),
-        evidence: hidden.into_iter().map(|(_, line, _)| line).take(6).collect(),
-        ..finding(
-            rule,
-            severity,
-            message,
-            "Take the figure with more digits from the raw output, or compute it from bytes and seconds.",
-        )
+        observations: hidden.iter().flat_map(|one| one.places.clone()).collect(),
+        evidence: hidden.into_iter().flat_map(|one| one.lines).take(6).collect(),
+        ..finding(rule, severity, message, advice)
     })
 }
 
@@ -129,6 +198,7 @@ fn describe(
 mod tests {
     use super::*;
     use crate::rule::design::examples::{findings, two_conditions};
+    use iostone_model::dataset::Figure;
 
     fn stepped(on: &[f64], off: &[f64], step: f64) -> Dataset {
         let mut dataset = two_conditions(on, off);
@@ -145,6 +215,31 @@ mod tests {
         let found = findings(&CoarseDigits, &stepped(&[61e6, 61e6], &[61e6, 62e6], 1e6));
         assert_eq!((found.len(), found[0].severity), (1, Severity::Warning));
         assert!(found[0].message.contains("can move a ratio by 1.6 %"), "{}", found[0].message);
+    }
+
+    #[test]
+    fn figures_of_single_operations_are_left_out_and_a_table_has_one_finding() {
+        let mut set = stepped(&[61e6, 61e6], &[61e6, 62e6], 1e6);
+        for observation in &mut set.observations {
+            for name in ["latency_max", "NTCreateX.latency_max", "Close.latency_max"] {
+                observation.figures.insert(name.to_owned(), Figure { value: 0.005, step: 0.001 });
+            }
+        }
+        let found = findings(&CoarseDigits, &set);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].message.ends_with("; so have `latency_max`"), "{}", found[0].message);
+        assert!(!found[0].evidence.join(" ").contains("Close"));
+        for observation in &mut set.observations {
+            observation.figures.remove("throughput");
+        }
+        assert_eq!(findings(&CoarseDigits, &set)[0].advice, "Print more digits, or use a tool that does.");
+    }
+
+    #[test]
+    fn a_dropped_trailing_zero_is_no_coarser_step() {
+        let mut set = stepped(&[500.0, 510.0], &[520.0, 510.0], 1.0);
+        set.observations[0].figures.insert("throughput".to_owned(), Figure { value: 500.0, step: 100.0 });
+        assert!(findings(&CoarseDigits, &set).is_empty());
     }
 
     #[test]

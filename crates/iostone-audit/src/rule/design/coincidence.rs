@@ -10,7 +10,7 @@
 //! go their own ways: with Kendall's `tau`, and so about `r = sin(pi tau / 2)` (Greiner), two normal figures agree at
 //! once with the product of their chances over `sqrt(1 - r^2)`.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use iostone_model::dataset::{Dataset, Figure, Observation};
 use iostone_model::metric::Unit;
@@ -169,20 +169,20 @@ pub(super) fn keys(dataset: &Dataset) -> Vec<String> {
 
 /// Files that are byte for byte the same, as lists of their names.
 pub(super) fn same_files(dataset: &Dataset) -> Vec<Vec<&str>> {
-    let mut by_content: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut by_content: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for file in dataset.files.iter().filter(|file| !file.sha256.is_empty() && file.bytes > 0) {
-        let names = by_content.entry(&file.sha256).or_default();
-        if !names.contains(&file.name.as_str()) {
-            names.push(&file.name);
-        }
+        by_content.entry(&file.sha256).or_default().insert(&file.name);
     }
-    by_content.into_values().filter(|names| names.len() > 1).collect()
+    let names = by_content.into_values().filter(|names| names.len() > 1);
+    names.map(|names| names.into_iter().collect()).collect()
 }
 
 /// Those places whose rows are not of a file that is a copy of another; that is told of the files.
-pub(super) fn not_of_copies(dataset: &Dataset, members: &[usize]) -> Vec<usize> {
-    let copies: HashSet<&str> =
-        same_files(dataset).into_iter().flat_map(|names| names.into_iter().skip(1)).collect();
+pub(super) fn not_of_copies(dataset: &Dataset, files: &[Vec<&str>], members: &[usize]) -> Vec<usize> {
+    if files.is_empty() {
+        return members.to_vec();
+    }
+    let copies: HashSet<&str> = files.iter().flat_map(|names| names.iter().skip(1).copied()).collect();
     let own = |place: &&usize| {
         at(dataset, **place).is_some_and(|observation| !copies.contains(observation.file.as_str()))
     };

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use iostone_model::dataset::{CIRCUMSTANCES, Dataset, Observation};
 
-/// The observations of one table of one tool; only these are held against each other.
+/// The observations of one table and one test of one tool; only these are held against each other.
 pub(super) struct Table<'a> {
-    /// Its name; empty where the dataset has but one.
+    /// Its name, or that of the test where the tool has several; empty where the dataset has but one.
     pub(super) name: &'a str,
     /// Its observations, as places in the dataset, in the order of the source.
     pub(super) members: Vec<usize>,
@@ -29,12 +29,18 @@ pub(super) fn at(dataset: &Dataset, place: usize) -> Option<&Observation> {
     dataset.observations.get(place)
 }
 
+/// The table, the tool and the test.
+type Key<'a> = (&'a str, &'a str, &'a str);
+
 /// Every table of a dataset.
-pub(super) fn tables(dataset: &Dataset) -> Vec<Table<'_>> {
-    let mut groups: Vec<((&str, &str), Vec<usize>)> = Vec::new();
-    let mut known: HashMap<(&str, &str), usize> = HashMap::new();
+pub(super) fn tables<'a>(dataset: &'a Dataset) -> Vec<Table<'a>> {
+    let mut groups: Vec<(Key<'_>, Vec<usize>)> = Vec::new();
+    let mut known: HashMap<Key<'_>, usize> = HashMap::new();
+    // What was varied on purpose is compared, whatever it is called.
+    let tests = !dataset.factors.iter().any(|factor| factor == TEST) && dataset.values_of(TEST).len() > 1;
     for (place, observation) in dataset.observations.iter().enumerate() {
-        let key = (observation.table.as_str(), observation.tool.as_str());
+        let test = if tests { level(observation, TEST) } else { "" };
+        let key = (observation.table.as_str(), observation.tool.as_str(), test);
         let group = *known.entry(key).or_insert_with(|| {
             groups.push((key, Vec::new()));
             groups.len() - 1
@@ -43,11 +49,37 @@ pub(super) fn tables(dataset: &Dataset) -> Vec<Table<'_>> {
             members.push(place);
         }
     }
-    groups.into_iter().map(|((name, _), members)| table(dataset, name, members)).collect()
+    let named = |(name, _, test): Key<'a>| if name.is_empty() { test } else { name };
+    groups.into_iter().map(|(key, members)| table(dataset, named(key), members)).collect()
+}
+
+/// The label by which tools name one of several tests that have nothing to do with each other.
+const TEST: &str = "test";
+/// What tools that watch a machine tell apart: not conditions, but things that were watched at once.
+const SUBJECTS: &[&str] = &["device", "cpu"];
+/// Those tools.
+const WATCHERS: &[&str] = &["iostat", "sar", "sadf", "mpstat", "vmstat", "pidstat"];
+
+/// Whether a label names there what was watched, rather than what it was watched under.
+fn is_subject(dataset: &Dataset, members: &[usize], label: &str) -> bool {
+    let tool = members.first().and_then(|place| at(dataset, *place)).map(|first| first.tool.as_str());
+    SUBJECTS.contains(&label) && tool.is_some_and(|tool| WATCHERS.contains(&tool))
+}
+
+/// What of a machine an observation is about, where its tool watches several things at once; else the same for all.
+pub(super) fn subject(observation: &Observation) -> [&str; 2] {
+    if WATCHERS.contains(&observation.tool.as_str()) {
+        [level(observation, "device"), level(observation, "cpu")]
+    } else {
+        ["", ""]
+    }
 }
 
 fn table<'a>(dataset: &'a Dataset, name: &'a str, members: Vec<usize>) -> Table<'a> {
-    let compares = dataset.factors.iter().any(|factor| levels(dataset, &members, factor).len() > 1);
+    let compares = dataset
+        .factors
+        .iter()
+        .any(|factor| !is_subject(dataset, &members, factor) && levels(dataset, &members, factor).len() > 1);
     let telling = telling_labels(dataset, &members);
     let works: BTreeSet<&str> =
         members.iter().filter_map(|place| at(dataset, *place)?.facts.work.as_deref()).collect();
@@ -169,6 +201,29 @@ mod tests {
         let found = tables(&dataset);
         assert_eq!(found[0].conditions.len(), 4);
         assert_eq!(found[0].conditions[0].name, "barrier=1, rw=read");
+    }
+
+    #[test]
+    fn what_is_watched_at_once_is_not_compared_and_tests_are_tables() {
+        let mut dataset = two_conditions(&[1.0], &[2.0]);
+        dataset.factors = vec!["device".to_owned()];
+        for (observation, device) in dataset.observations.iter_mut().zip(["sda", "sdb"]) {
+            observation.labels = [("device".to_owned(), device.to_owned())].into();
+        }
+        assert!(tables(&dataset)[0].compares);
+        for observation in &mut dataset.observations {
+            observation.tool = "iostat".to_owned();
+        }
+        assert!(!tables(&dataset)[0].compares);
+        let mut dataset = two_conditions(&[1.0, 2.0], &[2.0]);
+        for (observation, test) in dataset.observations.iter_mut().zip(["cpu", "fileio", "cpu"]) {
+            observation.labels.insert("test".to_owned(), test.to_owned());
+        }
+        let names =
+            |dataset: &Dataset| tables(dataset).iter().map(|table| table.name.to_owned()).collect::<Vec<_>>();
+        assert_eq!(names(&dataset), ["cpu", "fileio"]);
+        dataset.factors.push("test".to_owned());
+        assert_eq!(names(&dataset), [""]);
     }
 
     #[test]

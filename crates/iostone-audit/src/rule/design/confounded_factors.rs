@@ -98,9 +98,10 @@ fn pairs<'a>(
         Some((observation.labels.get(factor)?.as_str(), observation.labels.get(other)?.as_str()))
     };
     let mut pairs = BTreeMap::new();
-    // What has no figure, because it never ended, is compared with nothing.
-    let shown = table.members.iter().filter_map(|place| at(dataset, *place));
-    let shown = shown.filter(|observation| !observation.figures.is_empty());
+    let members = || table.members.iter().filter_map(|place| at(dataset, *place));
+    // What has no figure, because it never ended, is compared with nothing; where none has, their charts were compared.
+    let all_bare = members().all(|observation| observation.figures.is_empty());
+    let shown = members().filter(|observation| all_bare || !observation.figures.is_empty());
     for pair in shown.filter_map(of) {
         *pairs.entry(pair).or_insert(0) += 1;
     }

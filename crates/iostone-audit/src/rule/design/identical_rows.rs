@@ -3,7 +3,7 @@
 use iostone_model::audit::{Finding, Severity};
 use iostone_model::dataset::Dataset;
 
-use super::coincidence::{Coincidence, chance_among, keys, not_of_copies, twins};
+use super::coincidence::{Coincidence, chance_among, keys, not_of_copies, same_files, twins};
 use super::conditions::tables;
 use super::wording::{condition_name, in_table, one_in, row};
 use crate::{Outcome, Rule, finding};
@@ -33,12 +33,13 @@ impl Rule for IdenticalRows {
             return Outcome::NotApplicable;
         }
         let keys = keys(dataset);
+        let files = same_files(dataset);
         let coincidence = Coincidence::of(dataset, &tables);
         let mut findings = Vec::new();
         for table in &tables {
             for condition in &table.conditions {
                 let copied: Vec<(Vec<usize>, f64)> =
-                    twins(&keys, &not_of_copies(dataset, &condition.members))
+                    twins(&keys, &not_of_copies(dataset, &files, &condition.members))
                         .into_iter()
                         .filter_map(|group| {
                             let first = *group.first()?;

@@ -1,6 +1,6 @@
 //! `same-data`: the same rows reported under two conditions.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use iostone_model::audit::{Finding, Severity};
 use iostone_model::dataset::{Dataset, Observation};
@@ -50,7 +50,7 @@ impl Rule for SameData {
         let all: Vec<usize> = (0..dataset.observations.len()).collect();
         // For each pair of conditions, the pairs of rows that agree.
         let mut shared: BTreeMap<(Spot, Spot), Vec<(usize, usize)>> = BTreeMap::new();
-        for group in twins(&keys, &not_of_copies(dataset, &all)) {
+        for group in twins(&keys, &not_of_copies(dataset, &files, &all)) {
             let mut one_of_each: BTreeMap<Spot, usize> = BTreeMap::new();
             for place in group {
                 if let Some(spot) = spots.get(&place) {
@@ -88,9 +88,8 @@ fn tell_files(rule: &dyn Rule, dataset: &Dataset, files: &[Vec<&str>]) -> Option
         more => format!("; so are those of {} other groups", more - 1),
     };
     let message = format!("the files {} are byte for byte the same{others}", named(first));
-    let of_copies = |(_, observation): &(usize, &Observation)| {
-        files.iter().flatten().any(|name| *name == observation.file)
-    };
+    let equal: BTreeSet<&str> = files.iter().flatten().copied().collect();
+    let of_copies = |(_, observation): &(usize, &Observation)| equal.contains(observation.file.as_str());
     let rows = dataset.observations.iter().enumerate().filter(of_copies);
     let evidence = files.iter().take(MOST_FILES).map(|names| format!("{}: the same SHA-256", named(names)));
     let advice = "Count one of them only: a copied file is no second measurement, and what the other names should have \

@@ -1,10 +1,12 @@
 //! `single-run`: conditions compared by one execution each.
 
+use std::collections::BTreeMap;
+
 use iostone_model::audit::{Finding, Severity};
 use iostone_model::dataset::Dataset;
 use iostone_stats::breakeven::breakeven_cv;
 
-use super::conditions::{Condition, Table, at, executions, metrics, prominence, tables, values};
+use super::conditions::{Condition, Table, at, executions, metrics, prominence, subject, tables, values};
 use super::wording::{condition_name, in_table, list};
 use crate::{Outcome, Rule, finding};
 
@@ -27,36 +29,78 @@ impl Rule for SingleRun {
 
     fn look(&self, dataset: &Dataset) -> Outcome {
         let tables = tables(dataset);
-        let findings = tables.iter().filter_map(|table| describe(self, dataset, table));
-        if tables.is_empty() { Outcome::NotApplicable } else { Outcome::Looked(findings.collect()) }
+        if tables.is_empty() {
+            return Outcome::NotApplicable;
+        }
+        let compared = tables.iter().filter(|table| compares(dataset, table));
+        let mut findings: Vec<Finding> =
+            compared.filter_map(|table| describe(self, dataset, table)).collect();
+        findings.extend(alone(self, dataset, &tables));
+        Outcome::Looked(findings)
     }
 }
 
-fn describe(rule: &dyn Rule, dataset: &Dataset, table: &Table<'_>) -> Option<Finding> {
+/// Whether any two of its conditions have something in common that can be compared: a figure, of the same device.
+fn compares(dataset: &Dataset, table: &Table<'_>) -> bool {
+    let mut seen = BTreeMap::new();
+    let shown = table.conditions.iter().enumerate().flat_map(|(index, condition)| {
+        let observations = condition.members.iter().filter_map(|place| at(dataset, *place));
+        observations.flat_map(move |observation| {
+            let about = subject(observation);
+            observation.figures.keys().map(move |metric| (index, (about, metric.as_str())))
+        })
+    });
+    // Given-up runs have no figure, and are compared with the others all the same.
+    let some = table.conditions.iter().any(|condition| {
+        let mut rows = condition.members.iter().filter_map(|place| at(dataset, *place));
+        rows.all(|row| row.figures.is_empty())
+    });
+    let mut shared = false;
+    for (index, key) in shown {
+        shared |= *seen.entry(key).or_insert(index) != index;
+    }
+    table.compares && table.conditions.len() > 1 && (shared || some)
+}
+
+/// The conditions that were run once.
+fn once<'a>(dataset: &Dataset, table: &'a Table<'_>) -> Vec<&'a Condition> {
     let single = |members: &[usize]| {
         members.len() == 1
             && members.iter().filter_map(|place| at(dataset, *place)).all(|row| executions(row) == Some(1))
     };
-    let conditions: Vec<_> = table.conditions.iter().filter(|condition| single(&condition.members)).collect();
+    table.conditions.iter().filter(|condition| single(&condition.members)).collect()
+}
+
+/// One note for all tables in which nothing is compared: a lone figure says nothing about the next run either.
+fn alone(rule: &dyn Rule, dataset: &Dataset, tables: &[Table<'_>]) -> Option<Finding> {
+    let lone: Vec<(&Table<'_>, Vec<&Condition>)> = tables
+        .iter()
+        .filter(|table| !compares(dataset, table))
+        .map(|table| (table, once(dataset, table)))
+        .filter(|(_, conditions)| !conditions.is_empty())
+        .collect();
+    let which = match lone.as_slice() {
+        [] => return None,
+        [(table, conditions)] if conditions.len() == 1 => {
+            format!("{}{}", condition_name(table, conditions.first()?), in_table(table))
+        }
+        [(table, _)] => format!("each condition{}", in_table(table)),
+        _ => format!("each condition of {} tables", lone.len()),
+    };
+    let message = format!("{which} was run once: nothing is known of how much its figures scatter");
+    let conditions = lone.iter().flat_map(|(_, conditions)| conditions);
+    let observations = conditions.flat_map(|condition| condition.members.clone()).collect();
+    let advice = "Repeat it before the figure is compared with any other.";
+    Some(Finding { observations, ..finding(rule, Severity::Note, message, advice) })
+}
+
+fn describe(rule: &dyn Rule, dataset: &Dataset, table: &Table<'_>) -> Option<Finding> {
+    let conditions = once(dataset, table);
     if conditions.is_empty() {
         return None;
     }
     let observations: Vec<usize> =
         conditions.iter().flat_map(|condition| condition.members.clone()).collect();
-    if !table.compares || table.conditions.len() < 2 {
-        // Nothing is compared, but a lone figure says nothing about the next run either.
-        let message = format!(
-            "{}{} was run once: nothing is known of how much its figures scatter",
-            if conditions.len() == 1 {
-                condition_name(table, conditions[0])
-            } else {
-                "each condition".to_owned()
-            },
-            in_table(table)
-        );
-        let advice = "Repeat it before the figure is compared with any other.";
-        return Some(Finding { observations, ..finding(rule, Severity::Note, message, advice) });
-    }
     let comparisons = breakevens(dataset, table, &conditions);
     let closest = comparisons.first().map(|(cv, _)| *cv);
     let severity = match closest {
@@ -74,7 +118,8 @@ fn describe(rule: &dyn Rule, dataset: &Dataset, table: &Table<'_>) -> Option<Fin
     let message = if conditions.len() == table.conditions.len() {
         format!("each of the {} conditions{} was run once{consequence}", conditions.len(), in_table(table))
     } else {
-        format!("{}{} were run once{consequence}", list(&names), in_table(table))
+        let were = if names.len() == 1 { "was" } else { "were" };
+        format!("{}{} {were} run once{consequence}", list(&names), in_table(table))
     };
     let evidence = comparisons.into_iter().map(|(_, line)| line).take(MOST_LINES).collect();
     let advice = "Run each condition six times or more, in blocks of random order; a difference far above the scatter \
@@ -91,10 +136,16 @@ fn breakevens<'a>(dataset: &Dataset, table: &Table<'_>, conditions: &[&'a Condit
         let figures = |condition: &&'a Condition| {
             values(dataset, &condition.members, metric).first().map(|(_, value)| (*condition, *value))
         };
+        let about = |condition: &Condition| {
+            condition.members.first().and_then(|place| at(dataset, *place)).map(subject)
+        };
         let mut ranked: Vec<(&Condition, f64)> = conditions.iter().filter_map(figures).collect();
-        ranked.sort_by(|a, b| a.1.total_cmp(&b.1));
+        ranked.sort_by(|a, b| about(a.0).cmp(&about(b.0)).then(a.1.total_cmp(&b.1)));
         for pair in ranked.windows(2) {
             let [(low, smaller), (high, larger)] = pair else { continue };
+            if about(low) != about(high) {
+                continue;
+            }
             let Some(cv) = breakeven_cv(larger / smaller) else { continue };
             let unit = dataset.unit_of(metric);
             let line = format!(
@@ -142,6 +193,36 @@ mod tests {
         assert_eq!(found[0].severity, Severity::Warning);
         let found = findings(&SingleRun, &builds(&[("none", 11219.721)]));
         assert_eq!(found[0].severity, Severity::Note);
+    }
+
+    #[test]
+    fn devices_watched_at_once_and_unlike_figures_are_not_ranked() {
+        let mut watched = builds(&[("sda", 5408.645), ("sdb", 5409.0)]);
+        watched.factors = vec!["device".to_owned(), "load".to_owned()];
+        for (observation, device) in watched.observations.iter_mut().zip(["sda", "sdb"]) {
+            observation.tool = "iostat".to_owned();
+            observation.labels = [("device".to_owned(), device.to_owned())].into();
+        }
+        let found = findings(&SingleRun, &watched);
+        assert_eq!((found.len(), found[0].severity), (1, Severity::Note));
+        let mut loaded = watched.clone();
+        loaded.observations.extend(watched.observations.clone());
+        for (index, observation) in loaded.observations.iter_mut().enumerate() {
+            observation.labels.insert("load".to_owned(), (index / 2).to_string());
+            observation.figures.insert("wall_time".to_owned(), [100.0, 101.0, 200.0, 150.0][index].into());
+        }
+        let found = findings(&SingleRun, &loaded);
+        assert_eq!((found.len(), found[0].severity), (1, Severity::Warning), "{:?}", found[0]);
+        let mut unlike = builds(&[("a", 5408.645), ("b", 5409.0)]);
+        let figure = unlike.observations[1].figures.remove("wall_time").unwrap();
+        unlike.observations[1].figures.insert("throughput".to_owned(), figure);
+        assert_eq!(findings(&SingleRun, &unlike)[0].severity, Severity::Note);
+    }
+
+    #[test]
+    fn a_single_run_beside_repeated_ones_is_told_in_the_singular() {
+        let found = findings(&SingleRun, &two_conditions(&[1.0, 2.0], &[3.0]));
+        assert!(found[0].message.starts_with("`barrier=0` was run once"), "{}", found[0].message);
     }
 
     #[test]

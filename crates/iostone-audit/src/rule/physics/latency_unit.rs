@@ -139,8 +139,8 @@ const WORDS: &[&str] = &["lat", "clat", "slat", "rtt"];
 /// Every figure in seconds that a latency's name has, the most typical first.
 fn latencies(dataset: &Dataset) -> Vec<&str> {
     let names = dataset.observations.iter().flat_map(|observation| observation.figures.keys());
-    let names: BTreeSet<&str> = names.map(String::as_str).filter(|name| is_latency(dataset, name)).collect();
-    let mut names: Vec<&str> = names.into_iter().collect();
+    let names: BTreeSet<&str> = names.map(String::as_str).collect();
+    let mut names: Vec<&str> = names.into_iter().filter(|name| is_latency(dataset, name)).collect();
     names.sort_by_key(|name| (!TYPICAL.contains(name), name.contains('.')));
     names
 }
@@ -177,8 +177,11 @@ fn by_condition(dataset: &Dataset) -> Vec<Shown> {
     }
     let shown = |((_, condition), indices): ((String, String), Vec<usize>)| {
         let observations = || indices.iter().filter_map(|index| dataset.observations.get(*index));
-        let names = observations().flat_map(|observation| observation.figures.keys());
+        // Each name once: a file of thousands of runs has it as often.
+        let names: BTreeSet<&String> =
+            observations().flat_map(|observation| observation.figures.keys()).collect();
         let latencies = names
+            .into_iter()
             .filter(|name| name.starts_with("latency_") || is_latency(dataset, name))
             .filter_map(|name| {
                 let typical =
