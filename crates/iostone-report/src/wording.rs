@@ -1,6 +1,7 @@
 //! Sentences that several formats share: what was decided, what is open, how the blocks went.
 
 use iostone_model::run::RunRecord;
+use iostone_model::trial::TrialRecord;
 use iostone_model::verdict::{BlockCount, Comparison, NoiseFloor, Verdict, Verdicts};
 
 use crate::figures::{counted, declared_percent, percent, ratio};
@@ -16,6 +17,8 @@ pub(crate) fn headline(run: &RunRecord) -> String {
             if run.ended.is_some() { "it ended before its first trial" } else { "nothing has run yet" }
         } else if !run.finished {
             "it has not come to its end"
+        } else if let Some(lacking) = without_figure(run) {
+            return format!("A rehearsal with shrunken sizes: {lacking}. It claims no verdict.");
         } else if run.trials.iter().all(|trial| trial.valid) {
             "every step ran, and every trial passed its gates"
         } else {
@@ -37,6 +40,16 @@ pub(crate) fn headline(run: &RunRecord) -> String {
             format!("No verdict yet: {done} complete, and none is given before {minimum}.")
         }
     }
+}
+
+/// Trials of a rehearsal that did not yield what is to be decided by, and why the first of them did not.
+fn without_figure(run: &RunRecord) -> Option<String> {
+    let metric = &run.plan.experiment.decide.metric;
+    let lacking: Vec<&TrialRecord> =
+        run.trials.iter().filter(|trial| !trial.metrics.contains_key(metric)).collect();
+    let why = lacking.first()?.workload.absent.get(metric).map(|why| format!(" ({why})")).unwrap_or_default();
+    let (some, all) = (lacking.len(), run.trials.len());
+    Some(format!("every step ran, but {some} of {all} trials have no figure `{metric}`{why}"))
 }
 
 /// Why an unfinished run stopped, where its last session told: "Ended before its time: interrupted."

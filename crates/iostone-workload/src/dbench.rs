@@ -5,6 +5,7 @@ mod command_line;
 use std::collections::BTreeMap;
 use std::fs;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use iostone_model::dataset::{Ending, Observation};
 use iostone_model::experiment::DbenchWorkload;
@@ -12,7 +13,7 @@ use iostone_model::metric::DBENCH_METRICS;
 use iostone_model::trial::WorkloadReport;
 use iostone_tools::Input;
 
-use crate::program::{Finished, Program};
+use crate::program::{Finished, Program, patience};
 use crate::{Measurement, Place, Prepared, TrialContext, WorkloadError};
 use command_line::{CommandLine, LoadFile, Version};
 
@@ -52,6 +53,9 @@ pub(crate) fn prepare(
     let argv = CommandLine { spec, version: &version, loadfile: &loadfile, folder: FOLDER }.argv();
     let mut program = Program::in_trial(argv, place, context, "dbench")?;
     program.environment.insert("LC_ALL".to_owned(), "C".to_owned());
+    // A loadfile that it cannot read makes it go round for ever.
+    let asked = u64::from(spec.seconds) + u64::from(spec.warm_up.unwrap_or(0));
+    program.timeout = Some(patience(Duration::from_secs(asked)));
     let folder = program.directory.join(FOLDER);
     fs::create_dir_all(&folder).map_err(|source| WorkloadError::Make { path: folder, source })?;
     Ok(Box::new(PreparedDbench { spec: spec.clone(), version, loadfile, program }))
@@ -105,6 +109,11 @@ impl PreparedDbench {
                 Some(said) => format!("{error}, saying: {said}"),
                 None => error.clone(),
             });
+        }
+        // Clients may fail and dbench end as if nothing had been.
+        let failed = |line: &&str| line.starts_with('[') && line.contains("] ") && line.contains("failed");
+        if let Some(said) = finished.stdout.lines().map(str::trim).find(failed) {
+            return Some(format!("a client of dbench failed, saying: {said}"));
         }
         match read {
             Err(reason) => Some(format!("what dbench printed cannot be read: {reason}")),

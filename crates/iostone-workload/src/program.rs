@@ -24,6 +24,8 @@ use crate::{Place, RawOutput, TrialContext, WorkloadError};
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How long a program may take to end itself after SIGTERM.
 const GRACE: Duration = Duration::from_secs(2);
+/// What a tool may take beyond twice the time that it was asked to work: to start, to clean up on a slow disk.
+const BEYOND: Duration = Duration::from_secs(120);
 /// What is repeated of the standard error in the record.
 const TAIL_BYTES: usize = 2000;
 
@@ -219,6 +221,11 @@ impl Program {
             },
         }
     }
+}
+
+/// How long a tool that was asked to work so long may take before something must be wrong with it.
+pub(crate) fn patience(asked: Duration) -> Duration {
+    asked.saturating_mul(2).saturating_add(BEYOND)
 }
 
 impl Finished {

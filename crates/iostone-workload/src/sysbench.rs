@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use iostone_model::experiment::{SysbenchTest, SysbenchWorkload};
 
-use crate::program::{Finished, Program};
+use crate::program::{Finished, Program, patience};
 use crate::tool::{self, in_plain_words, measurement, observe, prepare_with, settle_files};
 use crate::{Measurement, Place, Prepared, TrialContext, WorkloadError};
 
@@ -44,7 +44,10 @@ pub(crate) fn prepare(
         prepare_with(&layout, stop)?;
         settle_files(&layout.directory)?;
     }
-    Ok(Box::new(PreparedSysbench { spec: spec.clone(), program: plain("run")?, version }))
+    let mut program = plain("run")?;
+    let asked = u64::from(spec.seconds) + u64::from(spec.warm_up.unwrap_or(0));
+    program.timeout = Some(patience(Duration::from_secs(asked)));
+    Ok(Box::new(PreparedSysbench { spec: spec.clone(), program, version }))
 }
 
 /// `seqwr` makes its files itself; that is what it measures.
@@ -92,6 +95,13 @@ impl PreparedSysbench {
     fn measurement(&self, finished: &Finished) -> Measurement {
         let mut measured = measurement("sysbench", &self.program, &self.version, finished);
         measured.take(observe("sysbench", &finished.stdout));
+        // It may go on after a failed request and end as if nothing had been.
+        if let Some(said) = finished.stderr.lines().find(|line| line.starts_with("FATAL:"))
+            && measured.report.error.is_none()
+        {
+            measured.report.error = Some(format!("sysbench failed, saying: {}", said.trim()));
+            measured.metrics.clear();
+        }
         measured.report.latency_histogram = histogram(&finished.stdout);
         measured.report.must_reach_device = self.spec.is_direct();
         if lays_out(&self.spec) {

@@ -65,9 +65,13 @@ pub(super) fn check(
     };
     // A filesystem keeps some of its volume for itself.
     let volume = Bytes((needed.0 + needed.0 / 16).next_multiple_of(1 << 30));
+    let smaller = if needed.0 > 2 << 30 {
+        ", or, where only writes are the question, a smaller file (`--set workload.size=1GiB --set workload.memory=0B`)"
+    } else {
+        ", or a smaller `workload.size`"
+    };
     Err(unsuitable(format!(
-        "its files take {}{why}, but {has} {}; use a larger volume (`--set stack.volume.size={volume}`), or, where only \
-         writes are the question, a smaller file (`--set workload.size=1GiB --set workload.memory=0B`)",
+        "its files take {}{why}, but {has} {}; use a larger volume (`--set stack.volume.size={volume}`){smaller}",
         needed.approximate(),
         room.approximate()
     )))

@@ -100,6 +100,20 @@ fn check_bonnie(bonnie: &BonnieWorkload, findings: &mut Findings<'_>) {
     if bonnie.runs == 0 {
         findings.value("workload.runs", "no runs do nothing", "at least 1");
     }
+    for (key, number, most) in [
+        ("directories", bonnie.directories, 99_999),
+        ("seekers", bonnie.seekers, 1024),
+        ("runs", Some(bonnie.runs), 1000),
+        ("files", bonnie.files, 65_536),
+    ] {
+        if number.is_some_and(|number| number > most) {
+            findings.value(
+                &format!("workload.{key}"),
+                "this is more than bonnie++ can be asked for",
+                &format!("at most {most}"),
+            );
+        }
+    }
     if bonnie.seeks == Some(0) || bonnie.seekers == Some(0) {
         findings.key(
             "workload",

@@ -4,12 +4,15 @@ use super::Findings;
 use crate::experiment::IopingWorkload;
 use crate::units::{Bytes, Span};
 
+/// Where ioping's requests lie unless it is told otherwise.
+const USUAL_SET: Bytes = Bytes(1 << 20);
 /// ioping's own interval.
 const SECOND: Span = Span(std::time::Duration::from_secs(1));
 
 pub(super) fn check(ioping: &IopingWorkload, findings: &mut Findings<'_>) {
-    if ioping.count == Some(0) {
-        findings.value("workload.count", "no requests measure nothing", "at least 1");
+    if ioping.count.is_some_and(|count| count < 2) {
+        // Its first request is a warm-up that no figure counts.
+        findings.value("workload.count", "no request after the warm-up would be counted", "at least 2");
     }
     if ioping.runtime.is_some_and(|runtime| runtime.0.is_zero()) {
         findings.value("workload.runtime", "no time measures nothing", "longer than a request");
@@ -45,7 +48,15 @@ pub(super) fn check(ioping: &IopingWorkload, findings: &mut Findings<'_>) {
             "longer than `interval`, which is 1s when left out",
         );
     }
-    if ioping.working_set.is_some_and(|set| set < ioping.size.unwrap_or(Bytes(4096))) {
-        findings.value("workload.working_set", "it is smaller than one request", "at least `size`");
+    let size = ioping.size.unwrap_or(Bytes(4096));
+    match ioping.working_set {
+        Some(set) if set < size => {
+            findings.value("workload.working_set", "it is smaller than one request", "at least `size`");
+        }
+        None if size > USUAL_SET => {
+            let message = format!("a request of {size} does not fit into ioping's 1MiB");
+            findings.value("workload.size", message, "at most 1MiB, or give a `working_set`");
+        }
+        _ => {}
     }
 }

@@ -4,10 +4,13 @@ use super::Findings;
 use crate::experiment::{SysbenchTest, SysbenchWorkload};
 use crate::units::Bytes;
 
+/// More would starve the machine before they measured anything.
+const MOST_THREADS: u32 = 1024;
+
 pub(super) fn check(sysbench: &SysbenchWorkload, findings: &mut Findings<'_>) {
     const MODES: &[&str] = &["seqwr", "seqrewr", "seqrd", "rndrd", "rndwr", "rndrw"];
-    if sysbench.threads == 0 {
-        findings.value("workload.threads", "no threads do nothing", "at least 1");
+    if !(1..=MOST_THREADS).contains(&sysbench.threads) {
+        findings.value("workload.threads", "the number of threads is out of range", "1 to 1024");
     }
     if sysbench.seconds == 0 {
         findings.value("workload.seconds", "sysbench would run for ever", "at least 1");
