@@ -43,7 +43,7 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
     let complete = judgement.comparisons.iter().map(|comparison| comparison.blocks).max().unwrap_or(0);
     let mut verdicts = Verdicts {
         schema: VERDICTS_SCHEMA.to_owned(),
-        source: name,
+        source: if arguments.file.is_file() { name } else { dataset.name.clone() },
         question: None,
         headline: String::new(),
         metric: arguments.metric.clone(),
