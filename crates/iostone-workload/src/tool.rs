@@ -75,7 +75,20 @@ pub(crate) fn failure(finished: &Finished) -> Option<String> {
     }
     let lines = || finished.stderr.lines().chain(finished.stdout.lines()).map(str::trim);
     let telling = |line: &&str| {
-        ["error", "failed", "FATAL", "cannot", "No space", "not permitted", "unrecognized", "invalid"]
+        // A key of a JSON document, such as `"error" : 0`, complains of nothing.
+        !line.starts_with('"')
+            && [
+                "Bad option",
+                "bad option",
+                "error",
+                "failed",
+                "FATAL",
+                "cannot",
+                "No space",
+                "not permitted",
+                "unrecognized",
+                "invalid",
+            ]
             .iter()
             .any(|word| line.contains(word))
     };

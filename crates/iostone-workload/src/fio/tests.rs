@@ -39,6 +39,8 @@ fn a_job_may_only_touch_files_of_the_trial() {
         ("ioengine=exec", "only engines that work on the files"),
         ("ioengine=external:/tmp/x.so", "only engines that work on the files"),
         ("ioengine=net", "only engines that work on the files"),
+        ("ioengine=null", "only engines that work on the files"),
+        ("EXEC_PRERUN=true", "it would run a shell's line"),
         ("name=/dev/sda", "names its files"),
         ("${X}=1", "could be any option"),
     ] {
@@ -94,7 +96,7 @@ fn every_job_must_be_direct_for_all_bytes_to_reach_the_device() {
     assert!(direct("[a]\nbuffered=0\nrw=read"));
     assert!(!direct("[a]\ndirect=1\n[b]\nrw=write"));
     assert!(!direct("[global]\ndirect=1\n[a]\ndirect=0"));
-    assert!(!direct("[a]\ndirect=1\nioengine=null"));
+    assert!(!direct("[a]\ndirect=1\nioengine=mmap"));
 }
 
 #[test]
