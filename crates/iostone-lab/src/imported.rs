@@ -15,24 +15,15 @@ use crate::plan::run_id;
 /// The file that makes a directory an import.
 const RECORD: &str = "import.json";
 
-/// A file to be kept beside the record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct KeptFile {
-    /// Where it lies now.
-    pub path: PathBuf,
-    /// Its name within the import, as in [`Dataset::files`].
-    pub name: String,
-}
-
 /// Makes a run directory of a dataset and the files that it was read from, and returns where it is. It appears below
-/// `parent` whole, or not at all.
+/// `parent` whole, or not at all. Each file is where it lies now, and its name as in [`Dataset::files`].
 ///
 /// # Errors
 /// The file system's, or a file that has changed since it was read.
-pub fn write_import(
+pub fn write_import<'a>(
     parent: &Path,
     dataset: Dataset,
-    files: &[KeptFile],
+    files: impl IntoIterator<Item = (&'a Path, &'a str)>,
     by: Option<String>,
 ) -> Result<PathBuf, LabError> {
     let created_at = jiff::Timestamp::now().to_string();
@@ -52,9 +43,9 @@ pub fn write_import(
     let unfinished = Unfinished(parent.join(format!(".{directory}.new")));
     let raw = unfinished.0.join("raw");
     fs::create_dir_all(&raw).map_err(|error| LabError::file("making", &raw, error))?;
-    for file in files {
-        let known = record.dataset.files.iter().find(|known| known.name == file.name);
-        copy(file, &raw, known.map_or("", |known| known.sha256.as_str()))?;
+    for (path, name) in files {
+        let known = record.dataset.files.iter().find(|known| known.name == name);
+        copy(path, name, &raw, known.map_or("", |known| known.sha256.as_str()))?;
     }
     sync_directory(&raw)?;
     write_json(&unfinished.0.join(RECORD), &record)?;
@@ -75,15 +66,14 @@ impl Drop for Unfinished {
 }
 
 /// Copies a file durably, and makes sure that it is the one that was read.
-fn copy(file: &KeptFile, raw: &Path, sha256: &str) -> Result<(), LabError> {
-    let to = raw.join(Path::new(&file.name).file_name().unwrap_or("file".as_ref()));
-    let mut source = File::open(&file.path).map_err(|error| LabError::file("reading", &file.path, error))?;
+fn copy(path: &Path, name: &str, raw: &Path, sha256: &str) -> Result<(), LabError> {
+    let to = raw.join(Path::new(name).file_name().unwrap_or("file".as_ref()));
+    let mut source = File::open(path).map_err(|error| LabError::file("reading", path, error))?;
     let mut copy = File::create_new(&to).map_err(|error| LabError::file("writing", &to, error))?;
     let mut digest = Sha256::new();
     let mut buffer = vec![0; 1 << 20];
     loop {
-        let length =
-            source.read(&mut buffer).map_err(|error| LabError::file("reading", &file.path, error))?;
+        let length = source.read(&mut buffer).map_err(|error| LabError::file("reading", path, error))?;
         let Some(read) = buffer.get(..length).filter(|read| !read.is_empty()) else { break };
         digest.update(read);
         copy.write_all(read).map_err(|error| LabError::file("writing", &to, error))?;
@@ -92,7 +82,7 @@ fn copy(file: &KeptFile, raw: &Path, sha256: &str) -> Result<(), LabError> {
     let digest = hexadecimal(&digest.finalize());
     if !sha256.is_empty() && digest != sha256 {
         let reason = "it was changed while it was being imported; import it again once it is complete";
-        return Err(LabError::Damaged { path: file.path.clone(), reason: reason.to_owned() });
+        return Err(LabError::Damaged { path: path.to_owned(), reason: reason.to_owned() });
     }
     Ok(())
 }
@@ -137,9 +127,9 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let path = place.path().join("here.log");
         fs::write(&path, "hello").unwrap();
-        let files = [KeptFile { path, name: "on-1.log".to_owned() }];
+        let files = [(path.as_path(), "on-1.log")];
         let sha256 = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824";
-        let run = write_import(place.path(), dataset(sha256), &files, None).unwrap();
+        let run = write_import(place.path(), dataset(sha256), files, None).unwrap();
         assert!(is_import(&run));
         assert!(run.file_name().unwrap().to_string_lossy().contains("-barrier-logs-"));
         assert_eq!(read_import(&run).unwrap().dataset, dataset(sha256));
@@ -152,8 +142,8 @@ mod tests {
         let path = place.path().join("here.log");
         fs::write(&path, "hullo").unwrap();
         let runs = place.path().join("runs");
-        let files = [KeptFile { path, name: "on-1.log".to_owned() }];
-        let error = write_import(&runs, dataset("00"), &files, None).unwrap_err();
+        let files = [(path.as_path(), "on-1.log")];
+        let error = write_import(&runs, dataset("00"), files, None).unwrap_err();
         assert!(error.to_string().contains("changed while it was being imported"));
         assert_eq!(fs::read_dir(&runs).unwrap().count(), 0);
     }

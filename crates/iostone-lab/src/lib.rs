@@ -20,7 +20,7 @@ pub use conduct::{Conductor, Ending, Observer, Progress};
 pub use directory::{RunDirectory, RunListing, list_runs, read_run};
 pub use error::LabError;
 pub use estimate::{Estimate, estimate};
-pub use imported::{KeptFile, is_import, read_import, write_import};
+pub use imported::{is_import, read_import, write_import};
 pub use journal::{BlockEnd, Entry, JournalEvent};
 pub use link::Link;
 pub use pilot::{first_pilot, needs_pilots};

@@ -24,7 +24,7 @@ fn child_session() {
     let options = SessionOptions {
         run_token: "child".to_owned(),
         run_directory: place.join("run"),
-        work_directory: place.join("run/work"),
+        work_directory: place.join("run/area"),
         ..SessionOptions::default()
     };
     let mut stack = loop_stack(16 * MIB, &["noatime"]);
@@ -137,7 +137,7 @@ fn cleanup_works_when_the_run_directory_is_gone() {
     let end = Command::new("sh")
         .arg("-c")
         .arg("for pid in $(grep -lsz \"^IOSTONE_RUN=child-\" /proc/[0-9]*/environ | cut -d/ -f3); do \
-              case $(readlink /proc/$pid/cwd) in \"$0\"*) kill -9 $pid;; esac; done; umount \"$0\"/run/work/*/mount || true")
+              case $(readlink /proc/$pid/cwd) in \"$0\"*) kill -9 $pid;; esac; done; umount \"$0\"/run/area/*/mount || true")
         .arg(machine.path())
         .stderr(Stdio::null())
         .status()

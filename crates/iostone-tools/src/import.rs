@@ -16,7 +16,7 @@ use crate::{Format, Head, ReadError, Reading, orion};
 
 pub use open::OpenError;
 pub(crate) use open::{hexadecimal, open_regular};
-pub use settle::UnknownFactor;
+pub use settle::{UnknownFactor, add_factors};
 pub(crate) use vary::add_circumstances;
 
 /// How files are to be read.
@@ -28,9 +28,6 @@ pub struct ImportOptions {
     pub by: Option<Pattern>,
     /// The dataset's name.
     pub name: String,
-    /// The labels that were varied on purpose. Empty: those of the pattern and of the files that have several values, and
-    /// without a pattern the circumstances that differ within a condition.
-    pub factors: Vec<String>,
 }
 
 /// What was made of the files.
@@ -42,8 +39,6 @@ pub struct Import {
     pub kept: Vec<KeptFile>,
     /// The files of which nothing was used.
     pub failures: Vec<Failure>,
-    /// Factors that were asked for and that no observation has a label of; they are left out of the dataset.
-    pub unknown_factors: Vec<UnknownFactor>,
 }
 
 /// A file that was read. Some tell nothing by themselves (ORION's traces) and are kept without observations.
@@ -139,7 +134,7 @@ pub fn import(files: &[PathBuf], options: &ImportOptions) -> Import {
     let mut given = BTreeSet::new();
     let mut factors: Vec<String> =
         options.by.iter().flat_map(|pattern| pattern.labels().map(str::to_owned)).collect();
-    let unsaid = options.factors.is_empty() && factors.is_empty();
+    let unsaid = factors.is_empty();
     for path in files {
         let name = settle::free_name(path, &import.kept);
         let twice = !given.insert(path.canonicalize().unwrap_or_else(|_| path.clone()));
@@ -164,8 +159,7 @@ pub fn import(files: &[PathBuf], options: &ImportOptions) -> Import {
     import.dataset.observations = orion::join(std::mem::take(&mut import.dataset.observations));
     import.dataset.metrics = metrics.of(&import.dataset.observations);
     import.dataset.order = settle::order(&import.dataset.observations, &orders);
-    (import.dataset.factors, import.unknown_factors) =
-        settle::factors(&import.dataset, &options.factors, factors);
+    import.dataset.factors = settle::factors(&import.dataset, factors);
     if unsaid {
         add_circumstances(&import.dataset.observations, &mut import.dataset.factors);
     }

@@ -10,7 +10,7 @@ use std::process::Command;
 use iostone_model::dataset::{Observation, Order};
 use iostone_model::metric::Unit;
 use iostone_tools::detect::tool;
-use iostone_tools::import::{Import, ImportOptions, import};
+use iostone_tools::import::{Import, ImportOptions, add_factors, import};
 
 const TABLE: &str = "place,throughput_mb_s\nhost,61.7\n";
 
@@ -154,14 +154,11 @@ fn what_cannot_be_meant_is_said() {
         failures(&unlike)[0]
             .ends_with("its name `on.csv` does not match the pattern `{condition}-{run}.csv`")
     );
-    let options =
-        ImportOptions { factors: vec!["plcae".to_owned(), "place".to_owned()], ..ImportOptions::default() };
-    let import = import(std::slice::from_ref(&file), &options);
-    assert_eq!(import.dataset.factors, ["place"]);
-    assert_eq!(
-        import.unknown_factors[0].to_string(),
-        "no observation has a label `plcae`; did you mean `place`?"
-    );
+    let mut dataset = import(std::slice::from_ref(&file), &ImportOptions::default()).dataset;
+    let unknown = add_factors(&mut dataset, &["plcae".to_owned()]).unwrap_err();
+    assert_eq!(unknown.to_string(), "no observation has a label `plcae`; did you mean `place`?");
+    add_factors(&mut dataset, &["place".to_owned()]).unwrap();
+    assert_eq!(dataset.factors, ["place"]);
 }
 
 #[test]

@@ -9,7 +9,7 @@ use iostone_model::case::{Case, StatedComparison};
 use iostone_model::dataset::Dataset;
 use iostone_report::clean;
 use iostone_tools::described::{Described, open_described};
-use iostone_tools::import::{Import, ImportOptions, import};
+use iostone_tools::import::{Import, ImportOptions, add_factors, import};
 use tempfile::TempDir;
 
 use crate::printer::Printer;
@@ -47,7 +47,9 @@ pub(crate) struct Reading<'a> {
 pub(crate) fn read_files(files: &[PathBuf], reading: &Reading<'_>, printer: &mut Printer) -> Result<Files> {
     let tool = match reading.tool {
         None => None,
-        Some(name) => Some(iostone_tools::find(name).ok_or_else(|| unknown_tool(name))?),
+        Some(name) => Some(
+            iostone_tools::detect::tool(name).map_err(|error| anyhow!("{}", clean(&error.to_string())))?,
+        ),
     };
     let by = reading.by.map(str::parse).transpose().map_err(|error| anyhow!("`--by`: {error}"))?;
     let first =
@@ -56,7 +58,6 @@ pub(crate) fn read_files(files: &[PathBuf], reading: &Reading<'_>, printer: &mut
         tool,
         by,
         name: reading.name.map(str::to_owned).or(first).unwrap_or_else(|| "import".to_owned()),
-        factors: Vec::new(),
     };
     let spool = if files.iter().any(|file| file == Path::new("-")) { Some(spool()?) } else { None };
     let read: Vec<PathBuf> = files
@@ -71,7 +72,7 @@ pub(crate) fn read_files(files: &[PathBuf], reading: &Reading<'_>, printer: &mut
         printer.warning(format_args!("{}", clean(&failure.to_string())));
     }
     if !import.dataset.observations.is_empty() {
-        add_factors(&mut import.dataset, reading.factors)?;
+        add_named_factors(&mut import.dataset, reading.factors)?;
     }
     Ok(Files { import, spool })
 }
@@ -85,34 +86,9 @@ fn spool() -> Result<TempDir> {
     Ok(directory)
 }
 
-/// Adds labels that were varied on purpose to those that were found to vary.
-pub(crate) fn add_factors(dataset: &mut Dataset, factors: &[String]) -> Result<()> {
-    for factor in factors {
-        let mut labels: Vec<&str> =
-            dataset.observations.iter().flat_map(|o| o.labels.keys().map(String::as_str)).collect();
-        labels.sort_unstable();
-        labels.dedup();
-        if !labels.contains(&factor.as_str()) {
-            let known =
-                if labels.is_empty() { "there are none".to_owned() } else { clean(&labels.join(", ")) };
-            bail!(
-                "`--factor {}`: no figure has a label of that name; the labels are: {known}",
-                clean(factor)
-            );
-        }
-        if !dataset.factors.contains(factor) {
-            dataset.factors.push(factor.clone());
-        }
-    }
-    Ok(())
-}
-
-fn unknown_tool(name: &str) -> anyhow::Error {
-    let names: Vec<&str> = iostone_tools::FORMATS.iter().map(|format| format.name()).collect();
-    match iostone_model::diagnostic::nearest(name, names.iter().copied()) {
-        Some(near) => anyhow!("`{}` is no tool that iostone reads; did you mean `{near}`?", clean(name)),
-        None => anyhow!("`{}` is no tool that iostone reads; it reads {}", clean(name), names.join(", ")),
-    }
+/// Adds what the user says was varied on purpose.
+fn add_named_factors(dataset: &mut Dataset, factors: &[String]) -> Result<()> {
+    add_factors(dataset, factors).map_err(|error| anyhow!("`--factor`: {}", clean(&error.to_string())))
 }
 
 /// The dataset of a run directory, of iostone's own trials or imported.
@@ -143,7 +119,7 @@ pub(crate) fn find(
             dataset = Some(of_directory(&runs::find(runs_directory, one, printer)?)?);
         }
         if let Some(mut dataset) = dataset {
-            add_factors(&mut dataset, reading.factors)?;
+            add_named_factors(&mut dataset, reading.factors)?;
             return Ok((dataset, 0));
         }
     }

@@ -91,33 +91,31 @@ pub(super) fn order(observations: &[Observation], orders: &[Order]) -> Order {
     }
 }
 
-/// The factors that were asked for, or of those that were found the ones that have several values; and what was asked for
-/// in vain.
-pub(super) fn factors(
-    dataset: &Dataset,
-    asked: &[String],
-    found: Vec<String>,
-) -> (Vec<String>, Vec<UnknownFactor>) {
+/// Of the labels that names and files tell of, those that have several values.
+pub(super) fn factors(dataset: &Dataset, found: Vec<String>) -> Vec<String> {
     let mut factors: Vec<String> = Vec::new();
-    let mut unknown = Vec::new();
-    let mut keep = |name: String| {
+    for name in found.into_iter().filter(|name| dataset.values_of(name).len() > 1) {
         if !factors.contains(&name) {
             factors.push(name);
         }
-    };
-    if asked.is_empty() {
-        for name in found.into_iter().filter(|name| dataset.values_of(name).len() > 1) {
-            keep(name);
-        }
     }
+    factors
+}
+
+/// Adds labels that somebody says were varied on purpose to a dataset's factors.
+///
+/// # Errors
+/// The first that no observation has.
+pub fn add_factors(dataset: &mut Dataset, asked: &[String]) -> Result<(), UnknownFactor> {
     for name in asked {
         if dataset.values_of(name).is_empty() {
-            unknown.push(UnknownFactor { name: name.clone(), hint: hint(dataset, name) });
-        } else {
-            keep(name.clone());
+            return Err(UnknownFactor { name: name.clone(), hint: hint(dataset, name) });
+        }
+        if !dataset.factors.contains(name) {
+            dataset.factors.push(name.clone());
         }
     }
-    (factors, unknown)
+    Ok(())
 }
 
 fn hint(dataset: &Dataset, name: &str) -> String {

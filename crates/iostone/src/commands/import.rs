@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
-use iostone_lab::{KeptFile, write_import};
+use iostone_lab::write_import;
 use iostone_report::clean;
 
 use crate::cli::ImportArguments;
@@ -29,13 +29,9 @@ pub(crate) fn import(arguments: &ImportArguments, printer: &mut Printer) -> Resu
         bail!("nothing was imported: none of {} could be read", counted(files.len(), "file"));
     }
     let audit = iostone_audit::audit(&import.dataset);
-    let kept: Vec<KeptFile> = import
-        .kept
-        .iter()
-        .map(|file| KeptFile { path: file.path.clone(), name: file.name.clone() })
-        .collect();
+    let kept = import.kept.iter().map(|file| (file.path.as_path(), file.name.as_str()));
     let dataset = &import.dataset;
-    let path = write_import(&arguments.runs.runs, dataset.clone(), &kept, arguments.by.clone())?;
+    let path = write_import(&arguments.runs.runs, dataset.clone(), kept, arguments.by.clone())?;
     if arguments.json {
         let mut document = serde_json::to_value(iostone_lab::read_import(&path)?)?;
         if let Some(fields) = document.as_object_mut() {

@@ -237,11 +237,7 @@ fn what_is_not_there_is_told_and_fails() {
     let said = bench.iostone(&["audit", "on-1.log", "off-1.log"]).ended_with(2);
     assert!(said.stdout.contains("1 observation") && said.stderr.contains("off-1.log"), "{}", said.stderr);
     let said = bench.iostone(&["audit", "--factor", "colour", "on-1.log"]).ended_with(2);
-    assert!(
-        said.stderr.contains("no figure has a label of that name; the labels are: clients"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("no observation has a label `colour`; "), "{}", said.stderr);
 }
 
 #[test]

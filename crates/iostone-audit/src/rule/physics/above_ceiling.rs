@@ -1,14 +1,12 @@
 //! Finds figures above what a known limit lets through: memory answered in the device's place.
 
-use std::collections::BTreeMap;
-
 use iostone_model::audit::{Finding, Severity};
 use iostone_model::dataset::Dataset;
 use iostone_model::metric::Unit;
 use iostone_model::units::Bytes;
 
 use super::case::{Case, of_all, outcome, size, times, title, told, whole_percent};
-use super::limits::{Bounded, bounded, named};
+use super::limits::{Bounded, bounded, by_ceiling, named};
 use super::traffic::{self, DIRTY_SHARE, Traffic};
 use crate::Outcome;
 use crate::rule::Rule;
@@ -30,11 +28,7 @@ impl Rule for AboveCeiling {
 
     fn look(&self, dataset: &Dataset) -> Outcome {
         let all = bounded(dataset);
-        let mut by_ceiling: BTreeMap<usize, Vec<Bounded<'_>>> = BTreeMap::new();
-        for figure in all.iter().copied() {
-            by_ceiling.entry(figure.which).or_default().push(figure);
-        }
-        let findings = by_ceiling.values().flat_map(|figures| self.judge(dataset, figures)).collect();
+        let findings = by_ceiling(&all).values().flat_map(|figures| self.judge(dataset, figures)).collect();
         outcome(!all.is_empty(), findings)
     }
 }

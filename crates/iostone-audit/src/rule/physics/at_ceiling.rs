@@ -1,13 +1,11 @@
 //! Notes figures that stand at a known limit: conditions cannot differ above it.
 
-use std::collections::BTreeMap;
-
 use iostone_model::audit::{Finding, Severity};
 use iostone_model::dataset::Dataset;
 
 use super::above_ceiling::ALLOWANCE;
 use super::case::{Case, of_all, outcome, percent, title, told};
-use super::limits::{Bounded, bounded, named};
+use super::limits::{Bounded, bounded, by_ceiling, named};
 use crate::Outcome;
 use crate::rule::Rule;
 
@@ -28,11 +26,7 @@ impl Rule for AtCeiling {
 
     fn look(&self, dataset: &Dataset) -> Outcome {
         let all = bounded(dataset);
-        let mut by_ceiling: BTreeMap<usize, Vec<Bounded<'_>>> = BTreeMap::new();
-        for figure in all.iter().copied() {
-            by_ceiling.entry(figure.which).or_default().push(figure);
-        }
-        let findings = by_ceiling.values().flat_map(|figures| self.judge(dataset, figures)).collect();
+        let findings = by_ceiling(&all).values().flat_map(|figures| self.judge(dataset, figures)).collect();
         outcome(!all.is_empty(), findings)
     }
 }

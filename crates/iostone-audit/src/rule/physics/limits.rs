@@ -1,5 +1,7 @@
 //! Which of the known limits bounds a figure: the lowest.
 
+use std::collections::BTreeMap;
+
 use iostone_model::dataset::{Ceiling, Dataset, Observation};
 use iostone_model::metric::Unit;
 
@@ -41,6 +43,15 @@ pub(super) fn bounded(dataset: &Dataset) -> Vec<Bounded<'_>> {
         }
     }
     all
+}
+
+/// Figures by the limit that bounds them.
+pub(super) fn by_ceiling<'a>(all: &[Bounded<'a>]) -> BTreeMap<usize, Vec<Bounded<'a>>> {
+    let mut by_ceiling: BTreeMap<usize, Vec<Bounded<'a>>> = BTreeMap::new();
+    for figure in all.iter().copied() {
+        by_ceiling.entry(figure.which).or_default().push(figure);
+    }
+    by_ceiling
 }
 
 /// The lowest limit of an observation's figure.
