@@ -15,7 +15,8 @@ pub use data::{Checksum, Content, Data, RequestFlag, Verify};
 pub use kinds::{Advice, Direction, EngineChoice, PerDirection, Preparation, Rw, Stamp, WriteSync};
 pub use pace::{Arrivals, LeastRate, Pace, RangeSync, Rate, SteadyLimit, SteadyOf, SteadyRule, Think};
 pub use shape::{
-    BlockSize, BlockSizes, Distribution, Extent, Service, ServiceOrder, SizeShare, Strides, Walk, Zone,
+    BlockSize, BlockSizes, Distribution, Extent, Service, ServiceOrder, SizeShare, Strides, Volume, Walk,
+    Zone,
 };
 
 /// One load on one or more targets, by one or more threads that all do the same.
@@ -33,6 +34,9 @@ pub struct Job {
     /// How several targets take turns.
     #[serde(default)]
     pub service: Service,
+    /// The targets are one volume, instead of taking turns.
+    #[serde(default)]
+    pub volume: Option<Volume>,
     /// Direction and order.
     pub rw: Rw,
     /// Share of reads in a mix of reads and writes, in percent.
@@ -184,6 +188,7 @@ impl Job {
         Self {
             targets: vec![target.into()],
             service: Service::default(),
+            volume: None,
             rw,
             rwmixread: default_mix(),
             bs: default_bs(),

@@ -57,7 +57,7 @@ pub use histogram::{HistogramError, LatencyHistogram, SparseHistogram};
 pub use job::{
     Advice, Arrivals, BlockSize, BlockSizes, Checksum, Content, Data, Direction, Distribution, EngineChoice,
     Extent, Job, LeastRate, Pace, PerDirection, Preparation, RangeSync, Rate, RequestFlag, Rw, Service,
-    ServiceOrder, SizeShare, Stamp, SteadyLimit, SteadyOf, SteadyRule, Strides, Think, Verify, Walk,
+    ServiceOrder, SizeShare, Stamp, SteadyLimit, SteadyOf, SteadyRule, Strides, Think, Verify, Volume, Walk,
     WriteSync, Zone,
 };
 pub use outcome::{

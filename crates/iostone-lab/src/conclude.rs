@@ -129,6 +129,7 @@ pub fn conclude(
         comparisons,
         noise,
         audit: None,
+        curves: Vec::new(),
         scope: "measured on this host".to_owned(),
     };
     verdicts.headline = if plan.quick {

@@ -10,6 +10,7 @@ pub mod diagnostic;
 pub mod environment;
 pub mod experiment;
 pub mod metric;
+pub mod orion;
 pub mod run;
 pub mod sample;
 pub mod trial;

@@ -78,6 +78,9 @@ pub struct Comparison {
     /// The other factors' levels within which both stand, as `factor=level, ...`; empty with one factor.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub stratum: String,
+    /// The figure that is compared, where a whole curve is judged: a trial's metric such as `iops@4,0`. Empty otherwise.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub point: String,
     /// The verdict; null where the figures were not blocked, so that none can be given.
     pub verdict: Option<Verdict>,
     /// The typical ratio to the baseline; above 1 is better whatever the metric's direction. Null without a figure.
@@ -141,6 +144,33 @@ pub struct ConfigurationSummary {
     pub cv: Option<f64>,
 }
 
+/// Every load point of a level held against the same point of the baseline, and what that comes to.
+///
+/// `faster` only if no point is slower and some point is faster; `slower` likewise; `equivalent` if every point is;
+/// otherwise `undecided`, with the flag `crossing` where points of both kinds were shown.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CurveVerdict {
+    /// The level compared.
+    pub level: String,
+    /// The level it is compared with.
+    pub baseline: String,
+    /// The other factors' levels within which both stand; empty with one factor.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub stratum: String,
+    /// What it comes to.
+    pub verdict: Verdict,
+    /// Points shown faster.
+    pub faster: u32,
+    /// Points shown slower.
+    pub slower: u32,
+    /// Points shown equivalent.
+    pub equivalent: u32,
+    /// All points.
+    pub points: u32,
+    /// What else must be known.
+    pub flags: Vec<Flag>,
+}
+
 /// How the blocks went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct BlockCount {
@@ -200,6 +230,9 @@ pub struct Verdicts {
     pub baseline: String,
     /// Each level against the baseline.
     pub comparisons: Vec<Comparison>,
+    /// Where whole curves are judged: the verdict on each, made of the comparisons of its points.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub curves: Vec<CurveVerdict>,
     /// Each configuration by itself.
     pub configurations: Vec<ConfigurationSummary>,
     /// How the blocks went.

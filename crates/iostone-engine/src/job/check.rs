@@ -49,6 +49,10 @@ impl Job {
         for direction in self.directions() {
             check_sizes(self.bs.of(direction))?;
         }
+        if self.volume.is_some() {
+            return refuse("volume", "given", "this version of the engine takes targets in turn only");
+        }
+        check_between("walk.start", self.walk.start.0, 0, 0)?;
         self.check_limits()?;
         self.check_walk()?;
         self.check_durability()?;

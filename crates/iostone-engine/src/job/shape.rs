@@ -135,6 +135,22 @@ pub struct Walk {
     pub align: Option<Bytes>,
     /// Zones that sequential and random I/O stays in for a while.
     pub strides: Option<Strides>,
+    /// Where in the span a sequential job begins; at its end it goes on at the span's start.
+    pub start: Bytes,
+}
+
+/// Several targets as one volume, whose places are those that the job's offsets mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Volume {
+    /// One behind the other.
+    Concat,
+    /// Striped: `chunk` bytes on one target, then the next one's turn. As large as the smallest target, times their
+    /// number.
+    Raid0 {
+        /// What lies on one target at a stretch.
+        chunk: Bytes,
+    },
 }
 
 impl Default for Walk {
@@ -148,6 +164,7 @@ impl Default for Walk {
             revisits: false,
             align: None,
             strides: None,
+            start: Bytes(0),
         }
     }
 }

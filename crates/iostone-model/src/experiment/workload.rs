@@ -23,6 +23,7 @@ use crate::metric::{
     BONNIE_METRICS, COMMAND_METRICS, DBENCH_METRICS, DD_METRICS, Direction, FIO_METRICS, IO_METRICS,
     IOPING_METRICS, Metric, SYSBENCH_METRICS, Unit,
 };
+use crate::orion::LoadPoint;
 use crate::units::{ByteRate, Bytes, Span};
 
 pub use access::{IoEngine, ReadWrite, RequestFlag, SyncMode, Verification};
@@ -71,7 +72,25 @@ pub struct DeclaredMetric<'a> {
     pub direction: Direction,
 }
 
+/// A figure of a curve: one load point's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CurvePoint {
+    /// The key of a trial's metrics: `iops@4,0`.
+    pub metric: String,
+    /// The unit of its values.
+    pub unit: Unit,
+    /// Which way is better.
+    pub direction: Direction,
+    /// Where in the matrix it lies.
+    pub point: LoadPoint,
+}
+
 impl Workload {
+    /// The points that a metric is made of, where it is a whole curve; they are compared one by one.
+    pub fn curve(&self, _metric: &str) -> Option<Vec<CurvePoint>> {
+        None
+    }
+
     /// The word used in the experiment file.
     pub fn kind(&self) -> &'static str {
         match self {

@@ -84,6 +84,7 @@ fn comparison(run: &RunRecord, level: &str, baseline: &str, width: f64) -> Compa
         forecast: (verdict == Verdict::Undecided).then_some(forecast),
         unpaired: None,
         log_ratios: Vec::new(),
+        point: String::new(),
     }
 }
 
@@ -115,6 +116,7 @@ pub(crate) fn judged(scene: &Scene, width: f64, headline: &str) -> RunRecord {
         permanent: Vec::new(),
         noise: None,
         audit: None,
+        curves: Vec::new(),
         scope: "measured on 1 host".to_owned(),
     });
     run

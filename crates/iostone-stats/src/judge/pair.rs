@@ -162,6 +162,7 @@ impl<'a> Pair<'a> {
             forecast,
             unpaired: None,
             log_ratios: self.log_ratios.clone(),
+            point: String::new(),
         }
     }
 

@@ -33,6 +33,7 @@ pub(super) fn compare(table: &Table<'_>, rules: &Rules) -> Judgement {
                 forecast: None,
                 unpaired: test,
                 log_ratios: Vec::new(),
+                point: String::new(),
             }
         })
         .collect();

@@ -45,6 +45,7 @@ fn any_walk() -> impl Strategy<Value = Walk> {
             revisits,
             align: align.map(Bytes),
             strides,
+            start: Bytes(0),
         },
     )
 }

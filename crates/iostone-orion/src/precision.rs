@@ -1,0 +1,1 @@
+//! Ends a point by the precision of its rate instead of by time.
