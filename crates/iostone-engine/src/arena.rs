@@ -28,6 +28,8 @@ pub(crate) struct Arena {
     block_bytes: usize,
     rotation: usize,
     slots: usize,
+    /// The memory that blocks lie in.
+    used_bytes: usize,
 }
 
 // SAFETY: the mapping belongs to this value alone; nothing in it is tied to a thread.
@@ -36,6 +38,14 @@ unsafe impl Send for Arena {}
 /// Where a block lies: its slot and which of the slot's buffers.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place(usize);
+
+impl Place {
+    /// The place `bytes` further on. It must lie in the same block.
+    #[inline]
+    pub(crate) fn advance(self, bytes: u32) -> Self {
+        Self(self.0 + bytes as usize)
+    }
+}
 
 impl Arena {
     /// Maps memory for `slots` blocks of `block_bytes` in flight; with `rotate`, several buffers per slot.
@@ -67,7 +77,8 @@ impl Arena {
         }?;
         let mapping = NonNull::new(address.cast::<u8>()).ok_or_else(too_large)?;
         let lead = mapping.addr().get().next_multiple_of(alignment) - mapping.addr().get();
-        let arena = Self { mapping, mapped_bytes, lead, stride, block_bytes, rotation, slots };
+        let arena =
+            Self { mapping, mapped_bytes, lead, stride, block_bytes, rotation, slots, used_bytes: used };
         if huge {
             let length = used.next_multiple_of(HUGE_PAGE_BYTES);
             // Only a hint: where huge pages are off the buffers work all the same.
@@ -85,7 +96,7 @@ impl Arena {
 
     /// All memory that blocks lie in: what a ring registers.
     pub(crate) fn extent(&self) -> (*mut u8, usize) {
-        (self.base(), self.stride * self.slots * self.rotation)
+        (self.base(), self.used_bytes)
     }
 
     /// The block that the `turn`th I/O of `slot` uses.
@@ -98,17 +109,32 @@ impl Arena {
     /// Address of a block, for the kernel.
     #[inline]
     pub(crate) fn address(&self, place: Place) -> *mut u8 {
-        // SAFETY: every `Place` is made by `place`, which keeps it within the mapping.
+        // SAFETY: every `Place` is made by `place`, which keeps it within the mapping, or lies in the same block.
         unsafe { self.base().add(place.0) }
     }
 
     /// A block's bytes. The caller must not ask for a block that is in flight: the slots see to that.
     #[inline]
     pub(crate) fn block_mut(&mut self, place: Place) -> &mut [u8] {
+        debug_assert!(place.0.is_multiple_of(self.stride), "a place within a block is no block");
         // SAFETY: the block lies within the mapping (see `address`), is initialised (anonymous memory is zeroed),
         // and is borrowed from `self` for as long as the slice lives; blocks do not overlap, and the kernel only
         // accesses blocks of slots in flight, whose places are not asked for meanwhile.
         unsafe { std::slice::from_raw_parts_mut(self.address(place), self.block_bytes) }
+    }
+
+    /// `length_bytes` from a place on, which may lie within a block; None if that is more than a block, or reaches
+    /// beyond all of them. As with [`block_mut`](Self::block_mut) nobody else may be at these bytes: they are of one
+    /// block, and the caller's.
+    #[inline]
+    pub(crate) fn bytes_mut(&mut self, place: Place, length_bytes: usize) -> Option<&mut [u8]> {
+        let end = place.0.checked_add(length_bytes)?;
+        if length_bytes > self.block_bytes || end > self.used_bytes {
+            return None;
+        }
+        // SAFETY: `end` was just compared with the memory that blocks lie in, all of which is initialised; the slice
+        // borrows `self`, and the bytes are of a block that is not in flight (see above).
+        Some(unsafe { std::slice::from_raw_parts_mut(self.address(place), length_bytes) })
     }
 
     /// Every block in turn, to be filled before the I/O begins.

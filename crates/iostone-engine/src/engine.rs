@@ -8,6 +8,7 @@ pub(crate) mod null;
 pub(crate) mod sync;
 pub(crate) mod trim;
 pub(crate) mod uring;
+pub(crate) mod volume;
 
 use std::fs::File;
 use std::io;
@@ -16,7 +17,7 @@ use std::time::Duration;
 
 use crate::arena::{Arena, Place};
 use crate::error::EngineError;
-use crate::job::{EngineChoice, Job};
+use crate::job::{EngineChoice, Job, Volume};
 use crate::outcome::EngineKind;
 use crate::source::Request;
 
@@ -81,6 +82,12 @@ pub(crate) trait Engine {
     /// What pwrite(2) said.
     fn write_rest(&mut self, transfer: Transfer, done_bytes: usize) -> io::Result<()>;
 
+    /// Which request to a target is behind a failed transfer, and what it transferred: the transfer itself, but for
+    /// engines that cut it into several.
+    fn blame(&mut self, transfer: Transfer, done_bytes: u32) -> (Request, u32) {
+        (transfer.request, done_bytes)
+    }
+
     /// How many completions are there to be reaped.
     fn arrived(&mut self) -> usize;
 
@@ -91,7 +98,8 @@ pub(crate) trait Engine {
 /// Writes what a write left over after `done_bytes`, pwrite(2).
 fn write_rest(files: &[File], arena: &mut Arena, transfer: Transfer, done_bytes: usize) -> io::Result<()> {
     let Transfer { place, request, .. } = transfer;
-    let rest = arena.block_mut(place).get(done_bytes..request.length_bytes as usize).unwrap_or_default();
+    let block = arena.bytes_mut(place, request.length_bytes as usize).unwrap_or_default();
+    let rest = block.get(done_bytes..).unwrap_or_default();
     let Some(file) = files.get(request.target as usize) else { return Ok(()) };
     file.write_all_at(rest, request.offset_bytes + done_bytes as u64)
 }
@@ -123,6 +131,15 @@ pub(crate) fn select(
             Ok(()) => selected(EngineKind::IoUring, "asked for".into()),
             Err(reason) => Err(EngineError::NoRing { reason }),
         },
+        EngineChoice::Auto if job.iodepth == 1 && cuts_blocks(job) => match probe() {
+            Ok(()) => {
+                selected(EngineKind::IoUring, "available, and a block goes to several members at once".into())
+            }
+            Err(reason) => selected(
+                EngineKind::Sync,
+                format!("a block goes to one member after the other, for want of `io_uring`: {reason}"),
+            ),
+        },
         EngineChoice::Auto if job.iodepth == 1 => selected(
             EngineKind::Sync,
             "at depth 1 each I/O is one system call either way, and a ring adds its own work to it".into(),
@@ -134,10 +151,16 @@ pub(crate) fn select(
     }
 }
 
+/// Whether blocks are larger than what lies on one member of their volume at a stretch.
+fn cuts_blocks(job: &Job) -> bool {
+    matches!(job.volume, Some(Volume::Raid0 { chunk }) if job.targets.len() > 1 && job.largest_block() > chunk)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::job::Rw;
+    use iostone_model::units::Bytes;
 
     fn job(engine: EngineChoice, iodepth: u32) -> Job {
         Job { iodepth, engine, ..Job::new("/dev/zero", Rw::Read) }
@@ -159,6 +182,20 @@ mod tests {
         assert_eq!(error, "`iodepth` of `32` needs `io_uring`: `kernel.io_uring_disabled` is 2");
         let error = select(&job(EngineChoice::IoUring, 1), missing).unwrap_err().to_string();
         assert_eq!(error, "`io_uring` is not available: `kernel.io_uring_disabled` is 2");
+    }
+
+    #[test]
+    fn a_block_over_several_members_gets_a_ring_where_there_is_one() {
+        let striped = |chunk| {
+            let mut job = job(EngineChoice::Auto, 1);
+            job.targets.push("/dev/null".into());
+            job.volume = Some(Volume::Raid0 { chunk: Bytes(chunk) });
+            job
+        };
+        let kind = |job, probe: fn() -> Result<(), String>| select(&job, probe).unwrap().kind;
+        assert_eq!(kind(striped(2048), || Ok(())), EngineKind::IoUring);
+        assert_eq!(kind(striped(2048), missing), EngineKind::Sync);
+        assert_eq!(kind(striped(4096), || Ok(())), EngineKind::Sync);
     }
 
     #[test]

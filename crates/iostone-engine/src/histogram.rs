@@ -172,6 +172,20 @@ impl LatencyHistogram {
         (!self.is_empty()).then(|| self.sum_ns as f64 / self.count as f64)
     }
 
+    /// The standard deviation of the latencies in nanoseconds, of all that were recorded (divided by their number).
+    /// Each latency counts as the middle of its bucket, at most 0.4 % off, and saturated ones as the longest; the mean
+    /// is the exact one. None when nothing was recorded.
+    pub fn deviation_ns(&self) -> Option<f64> {
+        let mean = self.mean_ns()?;
+        let (least, most) = (self.min_ns as f64, self.max_ns as f64);
+        let squares = self.occupied().map(|(first, width, count)| {
+            let saturated = self.saturated > 0 && first + width > LONGEST_NS;
+            let middle = if saturated { most } else { first as f64 + (width - 1) as f64 / 2.0 };
+            (middle.clamp(least, most) - mean).powi(2) * count as f64
+        });
+        Some((squares.sum::<f64>() / self.count as f64).sqrt())
+    }
+
     /// The latency that a share `q` (0 to 1) of all recorded ones does not exceed, by nearest rank, at most
     /// 0.4 % off. None when nothing was recorded or `q` is not within 0 to 1.
     ///
@@ -322,6 +336,14 @@ mod tests {
     }
 
     #[test]
+    fn the_deviation_is_that_of_what_was_recorded() {
+        // The textbook's 2, 4, 4, 4, 5, 5, 7, 9 have a mean of 5 and a standard deviation of 2.
+        assert_eq!(recorded(&[2, 4, 4, 4, 5, 5, 7, 9]).deviation_ns(), Some(2.0));
+        assert_eq!(recorded(&[123_456_789; 3]).deviation_ns(), Some(0.0));
+        assert_eq!(LatencyHistogram::new().deviation_ns(), None);
+    }
+
+    #[test]
     fn an_empty_histogram_has_no_figures() {
         let empty = LatencyHistogram::new();
         assert_eq!((empty.percentile_ns(0.5), empty.max_ns(), empty.mean_ns()), (None, None, None));
@@ -412,6 +434,19 @@ mod tests {
             let exact = *latencies.iter().find(|latency| not_above(**latency) >= wanted).unwrap();
             let estimate = histogram.percentile_ns(q).unwrap();
             prop_assert!(estimate.abs_diff(exact) as f64 <= exact as f64 / 256.0, "{estimate} for {exact}");
+        }
+
+        #[test]
+        fn the_deviation_is_within_the_error_of_the_buckets(
+            latencies in vec(latency().prop_map(|ns| ns.min(LONGEST_NS)), 1..300),
+        ) {
+            let number = latencies.len() as f64;
+            let mean = latencies.iter().sum::<u64>() as f64 / number;
+            let exact = (latencies.iter().map(|ns| (*ns as f64 - mean).powi(2)).sum::<f64>() / number).sqrt();
+            let estimate = recorded(&latencies).deviation_ns().unwrap();
+            // No latency is moved by more than this, so neither is their root mean square.
+            let most = *latencies.iter().max().unwrap() as f64 / 256.0;
+            prop_assert!((estimate - exact).abs() <= most + exact * 1e-9, "{estimate} for {exact}");
         }
 
         #[test]

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use iostone_model::units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
 
+pub(crate) use check::DEEPEST_QUEUE;
 pub use data::{Checksum, Content, Data, RequestFlag, Verify};
 pub use kinds::{Advice, Direction, EngineChoice, PerDirection, Preparation, Rw, Stamp, WriteSync};
 pub use pace::{Arrivals, LeastRate, Pace, RangeSync, Rate, SteadyLimit, SteadyOf, SteadyRule, Think};
@@ -34,7 +35,8 @@ pub struct Job {
     /// How several targets take turns.
     #[serde(default)]
     pub service: Service,
-    /// The targets are one volume, instead of taking turns.
+    /// The targets are one volume, instead of taking turns. They must exist, since their lengths say what lies where;
+    /// `offset`, `size` and the places of I/O are in the volume then. An fsync of it is one of every target.
     #[serde(default)]
     pub volume: Option<Volume>,
     /// Direction and order.
@@ -57,10 +59,10 @@ pub struct Job {
     /// Once the queue is full, let it drain to this depth before filling it again; fio's `iodepth_low`.
     #[serde(default)]
     pub iodepth_low: Option<u32>,
-    /// Where the span begins in each target.
+    /// Where the span begins in each target, or in the volume.
     #[serde(default)]
     pub offset: Bytes,
-    /// The span of each target that is used. Default: all of a file or block device that exists, from `offset` on.
+    /// The span of each target, or of the volume, that is used. Default: all of a file or block device that exists, from `offset` on.
     #[serde(default)]
     pub size: Option<Bytes>,
     /// Goes around the page cache (`O_DIRECT`).
@@ -270,9 +272,9 @@ impl Job {
     /// Whether the hot path can do without drawing anything but a place: one target, one direction, one block size.
     pub(crate) fn is_plain(&self) -> bool {
         let sizes: Vec<&BlockSize> = self.directions().map(|direction| self.bs.of(direction)).collect();
-        self.targets.len() == 1
+        (self.targets.len() == 1 || self.volume.is_some())
             && matches!(sizes.as_slice(), [BlockSize::Fixed(_)])
-            && self.walk == Walk { revisits: self.walk.revisits, ..Walk::default() }
+            && self.walk == Walk { revisits: self.walk.revisits, start: self.walk.start, ..Walk::default() }
             && !self.rw.trims()
     }
 }

@@ -24,6 +24,9 @@
 //! measures. What keeps it from starting is an [`EngineError`]; an I/O that fails later is an [`IoFault`] in the
 //! [`Outcome`], beside the figures up to it.
 //!
+//! Several targets take turns, or are one [`Volume`]: then each request is cut at the boundaries of its members, and
+//! is done when its last piece is.
+//!
 //! Without a rate a job is a closed loop: a new I/O is submitted when one completes, and latencies are service times.
 //! With one ([`Pace`]) it is an open loop, and response times, from the intended start, are recorded beside them.
 
@@ -49,6 +52,7 @@ mod target;
 mod tsc;
 mod usage;
 mod verify;
+mod volume;
 mod worker;
 
 pub use error::EngineError;

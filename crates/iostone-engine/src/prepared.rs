@@ -1,6 +1,7 @@
 //! Prepares jobs' targets, and runs the jobs on them.
 
 mod crew;
+mod members;
 mod span;
 
 use std::fs::File;
@@ -19,8 +20,10 @@ use crate::outcome::{Layout, Outcome};
 use crate::source::Part;
 use crate::target::{self, TargetKind};
 use crate::verify::Ledger;
+use crate::volume::VolumeMap;
 use crew::PROGRESS_INTERVAL;
 pub use crew::run_together;
+use members::Members;
 use span::{check_memory, resolve_part};
 
 /// What a job is busy with.
@@ -55,8 +58,9 @@ pub struct Prepared {
     job: Job,
     selection: Selection,
     clock: Clock,
-    /// The span of each target.
+    /// The span of each target, or that of the volume.
     parts: Vec<Part>,
+    volume: Option<VolumeMap>,
     ledger: Option<Arc<Ledger>>,
     layout: Layout,
     /// The targets, once per thread.
@@ -89,12 +93,19 @@ pub fn prepare_watched(
     job.check()?;
     check_memory(job)?;
     let selection = engine::select(job, uring::probe)?;
+    let members = members::survey(job)?;
     let mut ready = Ready::default();
     for index in 0..job.targets.len() {
-        ready.prepare_target(job, index, stop, progress)?;
+        let of_member = members.as_ref().and_then(|members| members.parts.get(index)).copied();
+        ready.prepare_target(job, index, of_member, stop, progress)?;
     }
     let Ready { parts, layout, created, claims, open_flags, first } = ready;
+    let (parts, volume) = match members {
+        Some(Members { map, part, .. }) => (vec![part], Some(map)),
+        None => (parts, None),
+    };
     check_shares(job, &parts)?;
+    check_start(job, &parts)?;
     let ledger = job.verify.is_some().then(|| Ledger::open(job, &parts)).transpose()?;
     let mut files = vec![first];
     for _ in 1..job.numjobs {
@@ -108,6 +119,7 @@ pub fn prepare_watched(
         selection,
         clock: Clock::choose(),
         parts,
+        volume,
         ledger,
         layout,
         files,
@@ -132,6 +144,7 @@ impl Ready {
         &mut self,
         job: &Job,
         index: usize,
+        of_member: Option<Part>,
         stop: &AtomicBool,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), EngineError> {
@@ -142,11 +155,15 @@ impl Ready {
             (TargetKind::RegularFile, Some(metadata)) => Some(metadata.len()),
             _ => None,
         };
-        let part = resolve_part(job, path, kind, existing_bytes)?;
+        let part = match of_member {
+            Some(part) => part,
+            None => resolve_part(job, path, kind, existing_bytes)?,
+        };
         if kind == TargetKind::BlockDevice && job.changes_targets() {
             self.claims.push(target::claim(path)?);
         }
-        if kind == TargetKind::RegularFile {
+        // A member of a volume that is used up to another one stays as it is.
+        if kind == TargetKind::RegularFile && part.length_bytes > 0 {
             let target = FileTarget { job, index, exists: metadata.is_some(), part };
             let created = target.lay_out(&mut self.layout, stop, progress)?;
             self.created.extend(created);
@@ -188,6 +205,19 @@ fn check_shares(job: &Job, parts: &[Part]) -> Result<(), EngineError> {
         reason: format!(
             "sequential and verifying threads get a part of the span each, and it has {blocks} blocks of {bs}"
         ),
+    })
+}
+
+/// A walk begins within its span.
+fn check_start(job: &Job, parts: &[Part]) -> Result<(), EngineError> {
+    let span = parts.iter().map(|part| part.length_bytes).min().unwrap_or(0);
+    if job.walk.start.0 < span {
+        return Ok(());
+    }
+    Err(EngineError::Invalid {
+        field: "walk.start",
+        value: job.walk.start.to_string(),
+        reason: format!("it must lie within the span of {}", Bytes(span)),
     })
 }
 

@@ -2,13 +2,13 @@
 
 mod series;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use iostone_model::units::{Bytes, Span};
 
 use crate::driver::RawFault;
 use crate::fault::{IoFault, Operation, name_errno};
+use crate::job::Job;
 use crate::outcome::{
     CpuTime, CpuUse, EngineKind, EngineReport, Layout, Outcome, Scheduling, Steadiness, Syncs, Transfers,
 };
@@ -105,7 +105,7 @@ pub(crate) fn summarise(crew: &Crew<'_>, reports: Vec<Report>, ending: Ending) -
     let elapsed = Duration::from_nanos(sum.ended_ns.saturating_sub(opened_ns));
     let completed = sum.transfers.iter().map(|transfers| transfers.ios).sum::<u64>() + sum.ramp_ios;
     let error = match (sum.fault, fell_short) {
-        (Some(fault), _) => Some(describe_fault(fault, &job.targets, completed)),
+        (Some(fault), _) => Some(describe_fault(fault, job, completed)),
         (None, Some(sentence)) => Some(describe_shortfall(sentence, completed)),
         (None, None) => None,
     };
@@ -152,7 +152,7 @@ fn add_missing(lines: &mut Vec<String>, more: Vec<String>) {
     }
 }
 
-fn describe_fault(fault: RawFault, targets: &[PathBuf], completed_ios: u64) -> IoFault {
+fn describe_fault(fault: RawFault, job: &Job, completed_ios: u64) -> IoFault {
     let RawFault { operation, errno, request, transferred_bytes, .. } = fault;
     let name = match (errno, operation) {
         (0, Operation::Write) => "short write".to_owned(),
@@ -160,8 +160,13 @@ fn describe_fault(fault: RawFault, targets: &[PathBuf], completed_ios: u64) -> I
         (0, _) => "short read".to_owned(),
         (errno, _) => name_errno(errno),
     };
-    let of_a_target = !matches!(operation, Operation::Submit | Operation::KeepRate);
-    let target = targets.get(request.target as usize).filter(|_| of_a_target).cloned();
+    let of_a_target = match operation {
+        Operation::Submit | Operation::KeepRate => false,
+        // These are of a volume as a whole; what is read or written is of the member that failed.
+        Operation::Sync | Operation::TooSlow => job.volume.is_none(),
+        _ => true,
+    };
+    let target = job.targets.get(request.target as usize).filter(|_| of_a_target).cloned();
     IoFault {
         operation,
         target,

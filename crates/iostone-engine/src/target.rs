@@ -13,6 +13,7 @@ use crate::arena::Arena;
 use crate::device;
 use crate::error::EngineError;
 use crate::job::{Advice, EngineChoice, Job, WriteSync};
+use crate::volume::unit_bytes;
 
 /// What a target is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -227,6 +228,21 @@ pub(crate) fn check_direct_alignment(
         DirectAlignment::Unknown => try_alignments(path),
     };
     let Some(required) = required else { return Ok(()) };
+    if let Some(volume) = job.volume
+        && let unit = unit_bytes(volume)
+        && !unit.is_multiple_of(required)
+    {
+        return Err(EngineError::Invalid {
+            field: "volume",
+            value: volume.word().into(),
+            reason: format!(
+                "`direct` on `{}` needs multiples of {}, and blocks are cut at multiples of {}",
+                path.display(),
+                Bytes(required),
+                Bytes(unit)
+            ),
+        });
+    }
     match job.block_sizes().find(|bs| !bs.0.is_multiple_of(required)) {
         Some(bs) => Err(EngineError::Unaligned { path: path.to_owned(), bs, required: Bytes(required) }),
         None => Ok(()),

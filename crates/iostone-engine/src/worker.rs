@@ -16,12 +16,14 @@ pub(crate) use meter::ProcessMeter;
 use crate::arena::Arena;
 use crate::clock::Clock;
 use crate::driver::{Driver, Kit, Lane, Tally};
+use crate::engine::Engine;
 use crate::engine::mmap::MmapEngine;
 use crate::engine::null::NullEngine;
 use crate::engine::sync::SyncEngine;
 use crate::engine::uring::{Ring, RingPlan};
+use crate::engine::volume::VolumeEngine;
 use crate::error::EngineError;
-use crate::job::Job;
+use crate::job::{Job, RequestFlag};
 use crate::outcome::{CpuTime, EngineKind, Scheduling};
 use crate::payload::{self, Payload};
 use crate::processor;
@@ -30,9 +32,13 @@ use crate::source::shaped::Shaped;
 use crate::source::{Part, Source};
 use crate::usage;
 use crate::verify::{Ledger, Verifier};
+use crate::volume::VolumeMap;
 
 /// A thread that waits for its turn looks at the stop flag this often.
 const LONGEST_SLEEP: Duration = Duration::from_millis(100);
+
+/// Pieces of requests to a volume are handed over so many at once, at most.
+const MOST_PIECES_AT_ONCE: u32 = 256;
 
 /// What all threads of a job share. Nothing of it is written while I/O is measured, but for the stop flags.
 pub(crate) struct Crew<'a> {
@@ -41,6 +47,8 @@ pub(crate) struct Crew<'a> {
     pub(crate) clock: Clock,
     /// The span of each target.
     pub(crate) parts: &'a [Part],
+    /// How the targets make one volume; then `parts` is that of the volume.
+    pub(crate) volume: Option<&'a VolumeMap>,
     pub(crate) ledger: Option<Arc<Ledger>>,
     pub(crate) stop: &'a AtomicBool,
     pub(crate) halt: AtomicBool,
@@ -123,7 +131,7 @@ fn drive<S: Source>(crew: &Crew<'_>, number: u32, files: &[File], lane: &Lane, t
         (driver.run_nothing(), 0)
     } else if let Some(ring) = ring {
         let mut engine = ring.engine(files, arena);
-        let ended = driver.run(&mut engine, &mut meter);
+        let ended = run(crew, driver, &mut engine, &mut meter);
         // Before the engine waits for what is in flight: the workers end with this thread.
         (ended, usage::count_io_workers(rustix::thread::gettid().as_raw_nonzero().get()))
     } else {
@@ -136,8 +144,8 @@ fn drive<S: Source>(crew: &Crew<'_>, number: u32, files: &[File], lane: &Lane, t
                     Err(error) => driver.refuse(&error),
                 }
             }
-            EngineKind::Null => driver.run(&mut NullEngine::new(arena), &mut meter),
-            _ => driver.run(&mut SyncEngine::new(files, arena, flags), &mut meter),
+            EngineKind::Null => run(crew, driver, &mut NullEngine::new(arena), &mut meter),
+            _ => run(crew, driver, &mut SyncEngine::new(files, arena, flags), &mut meter),
         };
         (ended, 0)
     };
@@ -150,6 +158,25 @@ fn drive<S: Source>(crew: &Crew<'_>, number: u32, files: &[File], lane: &Lane, t
     Report { tally, features, declined, cpu: meter.used, scheduling: meter.scheduled, io_workers }
 }
 
+/// Runs the loop on an engine, with the volume between them if there is one.
+fn run<S: Source, E: Engine>(
+    crew: &Crew<'_>,
+    driver: Driver<'_, S>,
+    engine: &mut E,
+    meter: &mut EdgeMeter<'_>,
+) -> (Tally, Option<Verifier>) {
+    let Some(map) = crew.volume else { return driver.run(engine, meter) };
+    let job = crew.job;
+    let nowait = job.flags.contains(&RequestFlag::Nowait);
+    driver.run(&mut VolumeEngine::new(engine, map, job.iodepth, pieces_per_request(crew), nowait), meter)
+}
+
+/// Requests to targets that a request of the job can take; 1 without a volume.
+fn pieces_per_request(crew: &Crew<'_>) -> u32 {
+    let pieces = crew.volume.map_or(1, |map| map.most_pieces(crew.job.largest_block().0));
+    u32::try_from(pieces).unwrap_or(u32::MAX)
+}
+
 fn refuse(gate: &Gate, error: EngineError) -> Option<Report> {
     // Whoever listens has stopped listening only if it has failed before.
     let _ = gate.ready.send(Err(error));
@@ -160,9 +187,12 @@ fn open_ring(crew: &Crew<'_>, files: &[File], arena: &Arena) -> Result<Option<Ri
     if !matches!(crew.engine, EngineKind::IoUring | EngineKind::IoUringNop) {
         return Ok(None);
     }
+    let pieces = pieces_per_request(crew);
+    // A sync of a volume is one of every member.
+    let syncs = crew.volume.map_or(1, VolumeMap::members);
     let plan = RingPlan {
-        depth: crew.job.iodepth,
-        batch: crew.job.batch,
+        depth: crew.job.iodepth.saturating_mul(pieces).max(syncs),
+        batch: crew.job.batch.saturating_mul(pieces).min(crew.job.batch.max(MOST_PIECES_AT_ONCE)),
         request_flags: shift::request_flags(crew.job),
         nop: crew.engine == EngineKind::IoUringNop,
     };
@@ -214,7 +244,7 @@ fn plan_plain(crew: &Crew<'_>, number: u32) -> Plain {
             Plain::random(direction, block_bytes, part, offsets)
         }
     } else {
-        Plain::sequential(direction, block_bytes, part)
+        Plain::sequential(direction, block_bytes, part, job.walk.start.0)
     }
 }
 

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use iostone_engine::{EngineChoice, EngineError, Job, Operation, Outcome, Preparation, Rw, prepare, run};
+use iostone_engine::{
+    Content, EngineChoice, EngineError, Job, Operation, Outcome, Preparation, Rw, Volume, prepare, run,
+};
 use iostone_model::units::Bytes;
 use tempfile::TempDir;
 
@@ -209,5 +211,34 @@ fn requests_that_the_kernel_hands_to_workers_are_noticed() {
             // Files on tmpfs have no way to say that a read would block, so each goes to a worker.
             assert!(outcome.punted() && outcome.io_workers > 0);
         }
+    }
+}
+
+#[test]
+fn devices_are_striped_as_one_volume() {
+    if !is_root() {
+        return;
+    }
+    let Some(devices) = (0..3).map(|_| Loop::attach(1 << 20)).collect::<Option<Vec<_>>>() else { return };
+    for (engine, iodepth) in [(EngineChoice::Sync, 1), (EngineChoice::Auto, 16)] {
+        let mut job = Job::new("/", Rw::RandWrite);
+        job.targets = devices.iter().map(|device| device.device.clone()).collect();
+        job.volume = Some(Volume::Raid0 { chunk: Bytes(BLOCK) });
+        (job.engine, job.iodepth, job.direct) = (engine, iodepth, true);
+        job.bs = Bytes(4 * BLOCK).into();
+        // A pattern that begins anew with each block says where in its block a chunk belongs.
+        let words = (0..2 * BLOCK).flat_map(|word| u16::to_be_bytes(u16::try_from(word).unwrap()));
+        job.data.content = Content::Pattern(words.collect());
+        let outcome = measure(&job);
+        assert_eq!((outcome.writes.ios, outcome.error), (192, None));
+        for (number, device) in devices.iter().enumerate() {
+            let bytes = fs::read(&device.device).unwrap();
+            for (row, chunk) in bytes.chunks(4096).enumerate() {
+                let wanted = (row * 3 + number) % 4 * 2048;
+                assert_eq!(usize::from(u16::from_be_bytes([chunk[0], chunk[1]])), wanted);
+            }
+        }
+        job.volume = Some(Volume::Raid0 { chunk: Bytes(BLOCK + 256) });
+        assert!(prepare(&job).unwrap_err().to_string().contains("blocks are cut at multiples of 4352B"));
     }
 }

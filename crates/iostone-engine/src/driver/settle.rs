@@ -67,8 +67,9 @@ impl<S: Source> Driver<'_, S> {
             } else if (errno == libc::EINTR || self.may_retry(errno)) && engine.room() > 0 {
                 engine.queue(Transfer { slot, place, request });
             } else if errno > 0 {
+                let (failed, _) = engine.blame(Transfer { slot, place, request }, 0);
                 self.give_up(slot);
-                self.fail(operation_of(request.direction), errno, Some(request), 0);
+                self.fail(operation_of(request.direction), errno, Some(failed), 0);
             } else {
                 self.settle_short(engine, Transfer { slot, place, request }, result.unsigned_abs());
             }
@@ -120,8 +121,9 @@ impl<S: Source> Driver<'_, S> {
     fn settle_short<E: Engine>(&mut self, engine: &mut E, transfer: Transfer, done_bytes: u32) {
         let Transfer { slot, request, .. } = transfer;
         if request.direction != Direction::Write {
+            let (failed, done_bytes) = engine.blame(transfer, done_bytes);
             self.give_up(slot);
-            return self.fail(operation_of(request.direction), 0, Some(request), done_bytes);
+            return self.fail(operation_of(request.direction), 0, Some(failed), done_bytes);
         }
         match engine.write_rest(transfer, done_bytes as usize) {
             Ok(()) => {
@@ -131,10 +133,11 @@ impl<S: Source> Driver<'_, S> {
                 self.count(slot, self.shift.clock.now_ns());
             }
             Err(error) => {
+                let (failed, done_bytes) = engine.blame(transfer, done_bytes);
                 self.give_up(slot);
                 // With O_DIRECT the rest may be refused for its alignment, which is not what cut the write short.
                 let errno = error.raw_os_error().filter(|errno| *errno != libc::EINVAL).unwrap_or(0);
-                self.fail(Operation::Write, errno, Some(request), done_bytes);
+                self.fail(Operation::Write, errno, Some(failed), done_bytes);
             }
         }
     }

@@ -182,7 +182,7 @@ fn drive_at(
     let part = Part { offset_bytes: 0, length_bytes: 1000 * u64::from(BLOCK) };
     let begun_ns = shift.opens_ns;
     let kit = Kit {
-        source: Plain::sequential(direction, BLOCK, part),
+        source: Plain::sequential(direction, BLOCK, part, 0),
         payload: Payload::new(&Data::default(), BLOCK as usize, data),
         pacer: pace.and_then(|pace| Pacer::begin(&pace, [direction].into_iter(), begun_ns, arrivals)),
         verifier: None,

@@ -51,7 +51,7 @@ impl<'a> SyncEngine<'a> {
         let failed = Completion { tag: slot, result: -libc::EBADF };
         let Some(file) = self.files.get(request.target as usize) else { return failed };
         let offset = request.offset_bytes;
-        let Some(block) = self.arena.block_mut(place).get_mut(..request.length_bytes as usize) else {
+        let Some(block) = self.arena.bytes_mut(place, request.length_bytes as usize) else {
             return failed;
         };
         let result = match (request.direction, self.flags.is_empty()) {

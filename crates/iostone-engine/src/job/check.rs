@@ -1,5 +1,7 @@
 //! Everything about a job that can be refused without touching its targets.
 
+mod volume;
+
 use iostone_model::units::Bytes;
 
 use super::{
@@ -11,7 +13,7 @@ use crate::error::EngineError;
 /// The largest `bs`. Linux moves at most 2 GiB per call (`MAX_RW_COUNT`), and a fixed buffer is at most 1 GiB.
 const LARGEST_BLOCK_BYTES: u64 = 1 << 30;
 /// The most entries that the kernel gives a ring (`IORING_MAX_ENTRIES`).
-const DEEPEST_QUEUE: u32 = 32_768;
+pub(crate) const DEEPEST_QUEUE: u32 = 32_768;
 /// More threads than this are a mistake in the unit of something.
 const MOST_THREADS: u32 = 4_096;
 /// More targets than this per job cannot be open at once on a common machine.
@@ -49,15 +51,13 @@ impl Job {
         for direction in self.directions() {
             check_sizes(self.bs.of(direction))?;
         }
-        if self.volume.is_some() {
-            return refuse("volume", "given", "this version of the engine takes targets in turn only");
-        }
-        check_between("walk.start", self.walk.start.0, 0, 0)?;
         self.check_limits()?;
         self.check_walk()?;
+        self.check_start()?;
         self.check_durability()?;
         self.check_pace()?;
         self.check_data()?;
+        self.check_volume()?;
         self.check_engine()
     }
 

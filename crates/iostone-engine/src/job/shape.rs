@@ -135,7 +135,8 @@ pub struct Walk {
     pub align: Option<Bytes>,
     /// Zones that sequential and random I/O stays in for a while.
     pub strides: Option<Strides>,
-    /// Where in the span a sequential job begins; at its end it goes on at the span's start.
+    /// Where in the span a sequential job begins, rounded down to a multiple of its smallest block; at its end it goes
+    /// on at the span's start. For one thread, and one target or volume.
     pub start: Bytes,
 }
 
@@ -143,10 +144,10 @@ pub struct Walk {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Volume {
-    /// One behind the other.
+    /// One behind the other; of each target only whole 4 KiB are used.
     Concat,
-    /// Striped: `chunk` bytes on one target, then the next one's turn. As large as the smallest target, times their
-    /// number.
+    /// Striped: `chunk` bytes on one target, then the next one's turn. As large as the whole chunks of the smallest
+    /// target, times their number.
     Raid0 {
         /// What lies on one target at a stretch.
         chunk: Bytes,

@@ -42,6 +42,7 @@ pub fn run_together(
             engine: prepared.selection.kind,
             clock: prepared.clock,
             parts: &prepared.parts,
+            volume: prepared.volume.as_ref(),
             ledger: prepared.ledger.as_ref().map(Arc::clone),
             stop,
             halt: AtomicBool::new(false),

@@ -29,9 +29,12 @@ pub(crate) struct Plain {
 }
 
 impl Plain {
-    /// Walks the whole blocks of `part` in sequence. There must be one.
-    pub(crate) fn sequential(direction: Direction, block_bytes: u32, part: Part) -> Self {
-        Self::new(direction, block_bytes, part, Order::Sequential { next: 0 })
+    /// Walks the whole blocks of `part` in sequence, from the one at `start_bytes` on. There must be one.
+    pub(crate) fn sequential(direction: Direction, block_bytes: u32, part: Part, start_bytes: u64) -> Self {
+        let block = u64::from(block_bytes).max(1);
+        // What does not fill a block at the end is not walked over.
+        let next = start_bytes / block % (part.length_bytes / block).max(1);
+        Self::new(direction, block_bytes, part, Order::Sequential { next })
     }
 
     /// Walks them in random order.
@@ -106,9 +109,12 @@ mod tests {
     #[test]
     fn a_sequential_walk_stays_in_its_part_and_wraps() {
         let part = Part { offset_bytes: 1024, length_bytes: 3 * 512 + 100 };
-        let mut walk = Plain::sequential(Direction::Write, 512, part);
-        let seen: Vec<u64> =
-            (0..7).filter_map(|_| walk.next(None)).map(|request| request.offset_bytes).collect();
-        assert_eq!(seen, [1024, 1536, 2048, 1024, 1536, 2048, 1024]);
+        let places = |start| -> Vec<u64> {
+            let mut walk = Plain::sequential(Direction::Write, 512, part, start);
+            (0..5).filter_map(|_| walk.next(None)).map(|request| request.offset_bytes).collect()
+        };
+        assert_eq!(places(0), [1024, 1536, 2048, 1024, 1536]);
+        assert_eq!(places(1023), [1536, 2048, 1024, 1536, 2048]);
+        assert_eq!(places(3 * 512 + 99), [1024, 1536, 2048, 1024, 1536]);
     }
 }

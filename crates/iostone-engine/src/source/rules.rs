@@ -18,6 +18,8 @@ pub(crate) struct Rules {
     pub(crate) repeat_place: bool,
     /// Sequential jobs only.
     pub(crate) skip_bytes: i64,
+    /// Where the first pass begins; sequential jobs only.
+    pub(crate) start_bytes: u64,
     pub(crate) strides: Option<Strides>,
 }
 
@@ -57,6 +59,7 @@ impl Rules {
             percentage_random: walk.percentage_random,
             repeat_place: walk.repeat_place,
             skip_bytes: if job.rw.is_random() { 0 } else { walk.skip_bytes },
+            start_bytes: if job.rw.is_random() { 0 } else { walk.start.0 },
             strides: walk.strides,
             sizes,
         }

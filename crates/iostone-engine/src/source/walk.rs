@@ -54,12 +54,17 @@ impl Walk {
     /// A walk over `part`.
     pub(crate) fn new(rules: &Rules, part: Part, is_endless: bool, mut rng: Xoshiro256PlusPlus) -> Self {
         let range = cut_range(rules, part, 0);
+        let begin = |direction: &Direction| {
+            let block = u64::from(rules.sizes.of(*direction).smallest()).max(1);
+            let start = rules.start_bytes / block * block;
+            Cursor { start, end: start }
+        };
         let visits = rules.is_random.then(|| Visits::new(rules, range.length, rng.clone()));
         Self {
             part,
             is_endless,
             range,
-            cursors: [Cursor::default(); 3],
+            cursors: Direction::ALL.each_ref().map(begin),
             visits,
             passed_bytes: 0,
             discarded: None,

@@ -13,7 +13,7 @@ fn a_plain_job_gets_what_the_plain_source_gives() {
         let mut plain = if rw.is_random() {
             Plain::random(direction, 4096, part, rng(3))
         } else {
-            Plain::sequential(direction, 4096, part)
+            Plain::sequential(direction, 4096, part, 0)
         };
         let mut shaped = Shaped::new(&job, vec![part], rng(3));
         for _ in 0..250 {
