@@ -7,16 +7,20 @@ use crate::root::Root;
 
 /// Which of the two interfaces a controller is offered through.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Version {
+pub enum Version {
+    /// A hierarchy for each controller.
     One,
+    /// The unified hierarchy.
     Two,
 }
 
 /// The group of this process and its visible ancestors, nearest first, as paths below the root of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Groups {
-    pub(crate) version: Version,
-    pub(crate) directories: Vec<PathBuf>,
+pub struct Groups {
+    /// The interface through which the controller is offered.
+    pub version: Version,
+    /// The group of this process first, then those above it.
+    pub directories: Vec<PathBuf>,
 }
 
 /// One line of `/proc/self/cgroup`: `4:memory:/user.slice`, `0::/user.slice`.
@@ -42,7 +46,7 @@ pub(crate) fn parse_memberships(text: &str) -> Vec<Membership> {
 
 /// Finds the groups whose files of `controller` hold for this process: a controller that a version 1 hierarchy
 /// has claimed is not in version 2, whatever else is mounted. `None` where no such hierarchy is mounted in reach.
-pub(crate) fn find_groups(root: &Root, controller: &str) -> Option<Groups> {
+pub fn find_groups(root: &Root, controller: &str) -> Option<Groups> {
     let memberships = parse_memberships(&root.text("/proc/self/cgroup")?);
     let mounts = read_mounts(root);
     let claimed = memberships.iter().find(|one| one.controllers.iter().any(|name| name == controller));

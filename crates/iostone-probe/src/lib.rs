@@ -10,7 +10,7 @@ mod fields;
 mod fixture;
 #[doc(hidden)]
 pub mod fuzzing;
-mod hierarchy;
+pub mod hierarchy;
 mod idle;
 mod kernel_file;
 pub mod mountinfo;

@@ -60,10 +60,12 @@ impl Format for Orion {
         let name = input.name().to_owned();
         let mut before = Vec::new();
         let mut reading = Reading::default();
+        let mut is_table = false;
         // Everything is small but the trace, of which only the first lines are looked at.
         while let Some(line) = input.next_line()? {
             if matrix::is_header(&line.text) {
                 reading.observations = matrix::read(&name, &before, &line, input)?;
+                is_table = true;
                 break;
             }
             if summary::is_own(&line.text) || histogram::is_title(&line.text) {
@@ -74,7 +76,7 @@ impl Format for Orion {
                 before.push(line.text);
             }
         }
-        if reading.observations.is_empty() && !is_unreadable(&name) {
+        if reading.observations.is_empty() && !is_table && !is_unreadable(&name) {
             let expected = "a summary, a table that begins with `Large/Small` or a histogram of ORION";
             return Err(crate::Malformed::at_end(input.line() + 1, expected).into());
         }

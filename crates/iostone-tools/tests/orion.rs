@@ -141,6 +141,18 @@ fn what_is_wrong_is_named_with_its_line() {
 }
 
 #[test]
+fn a_table_of_what_a_test_did_not_measure_is_empty() {
+    let empty =
+        |name: &str, text: &str| read(name, text).is_ok_and(|reading| reading.observations.is_empty());
+    let (no_rows, no_columns) = ("Large/Small,      0,      1\n", "Large/Small\n          0\n          1\n");
+    assert!(empty("t_mbps.csv", no_rows) && !empty("t_mbps.csv", no_columns));
+    for name in ["t_iops.csv", "t_lat.csv"] {
+        assert!(empty(name, no_columns) && !empty(name, no_rows), "{name}");
+    }
+    assert!(!empty("x.csv", no_rows) && !empty("x.csv", no_columns));
+}
+
+#[test]
 fn a_test_that_failed_says_why() {
     let observation = &observations(&["19c-failed.txt"])[0];
     assert!(

@@ -95,8 +95,11 @@ pub(super) fn read(
             cells.push(Cell { line: line.number, small, large, text });
         }
     }
-    if cells.is_empty() {
+    if cells.is_empty() && !is_empty_by_nature(name, &columns, &rows) {
         return Err(Malformed::at_end(input.line() + 1, "at least one value").into());
+    }
+    if cells.is_empty() {
+        return Ok(Vec::new());
     }
     let kind = kind(name, before, &columns, &rows, &cells).ok_or_else(|| {
         header.malformed("a file name that ends in `_iops.csv`, `_lat.csv` or `_mbps.csv` where nothing else tells the values")
@@ -107,7 +110,17 @@ pub(super) fn read(
 fn loads<'a>(texts: impl Iterator<Item = &'a str>) -> Option<Vec<u64>> {
     let texts: Vec<&str> = texts.map(str::trim).filter(|text| !text.is_empty()).collect();
     let loads: Vec<u64> = texts.into_iter().map(|text| text.parse().ok()).collect::<Option<_>>()?;
-    (!loads.is_empty() && loads.is_sorted_by(|one, next| one < next)).then_some(loads)
+    loads.is_sorted_by(|one, next| one < next).then_some(loads)
+}
+
+/// Whether its test has none of what the table holds: small I/O alone has no row of MBPS, large I/O alone no column of the
+/// others.
+fn is_empty_by_nature(name: &str, columns: &[u64], rows: &[u64]) -> bool {
+    match test_of(name).1 {
+        Some("_iops.csv" | "_lat.csv") => columns.is_empty() && !rows.is_empty(),
+        Some("_mbps.csv") => rows.is_empty() && !columns.is_empty(),
+        _ => false,
+    }
 }
 
 /// What a table holds: by what it says, else by its loads and digits, else by its file's name.
