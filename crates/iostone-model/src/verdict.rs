@@ -1,5 +1,7 @@
 //! What was concluded: verdicts of comparisons, summaries of configurations, and the document that holds them.
 
+mod load_range;
+
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -7,6 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::audit::AuditReport;
 use crate::metric::{Direction, Unit};
+
+pub use load_range::{LoadRange, PointName, fold_loads, name_loads};
 
 /// The version of [`Verdicts`] as JSON. Fields may be added within a version, never renamed or removed.
 pub const VERDICTS_SCHEMA: &str = "iostone/verdicts/1";

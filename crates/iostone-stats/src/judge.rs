@@ -1,16 +1,20 @@
 //! The single door to a judgement: figures and rules in, comparisons with verdicts and flags out.
 
+mod error;
+mod family;
 mod next;
 mod pair;
+mod sequence;
 mod table;
 mod unblocked;
 
 use iostone_model::metric::Direction;
 use iostone_model::verdict::{Comparison, Flag};
 
-use crate::boundary::LARGEST_BUDGET;
-pub use next::{Next, next_step};
-use pair::Pair;
+pub use error::JudgeError;
+use family::Family;
+pub use next::{Next, next_step, next_step_together};
+use sequence::Sequence;
 use table::Table;
 
 /// The log ratio of a block in which only one of the two runs ended: it counts by rank alone.
@@ -54,6 +58,15 @@ pub struct Rules {
     pub adjust_order: bool,
 }
 
+/// Figures of one metric, to be judged by themselves or together with those of others.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FigureSet<'a> {
+    /// The figures.
+    pub figures: &'a [Figure],
+    /// Which way is better; it stands for [`Rules::direction`].
+    pub direction: Direction,
+}
+
 /// What the figures came to.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
@@ -61,110 +74,6 @@ pub struct Judgement {
     pub comparisons: Vec<Comparison>,
     /// What holds for the figures as a whole.
     pub flags: Vec<Flag>,
-}
-
-/// Why figures cannot be judged.
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[non_exhaustive]
-pub enum JudgeError {
-    /// There is nothing to judge.
-    #[error("there are no figures to judge")]
-    NoFigures,
-    /// A rule makes no sense.
-    #[error("`{rule}` is {value}, but must be {expected}")]
-    BadRule {
-        /// The rule's name.
-        rule: &'static str,
-        /// Its value.
-        value: f64,
-        /// What it must be.
-        expected: String,
-    },
-    /// The baseline is not among the levels.
-    #[error("no figure has the baseline `{baseline}`; the levels are {levels}")]
-    UnknownBaseline {
-        /// The baseline asked for.
-        baseline: String,
-        /// The levels there are.
-        levels: String,
-    },
-    /// A stratum has no baseline to compare with.
-    #[error("no figure within `{stratum}` has the baseline `{baseline}`; the levels there are {levels}")]
-    MissingBaseline {
-        /// The stratum.
-        stratum: String,
-        /// The baseline.
-        baseline: String,
-        /// The levels in that stratum.
-        levels: String,
-    },
-    /// All figures are of one level.
-    #[error("all figures have the level `{level}`; a comparison needs at least one more")]
-    SingleLevel {
-        /// That level.
-        level: String,
-    },
-    /// Some figures have a block and some have none.
-    #[error(
-        "figure {number} (`{level}`, {value}) has no block, but others have; give every figure one, or none"
-    )]
-    MissingBlock {
-        /// The figure's number, from 1.
-        number: usize,
-        /// Its level.
-        level: String,
-        /// Its value.
-        value: f64,
-    },
-    /// Two figures claim the same place.
-    #[error("block {block} has two figures of `{level}`{}", write_stratum(.stratum))]
-    Duplicate {
-        /// The block.
-        block: u64,
-        /// The level.
-        level: String,
-        /// The stratum, empty with one factor.
-        stratum: String,
-    },
-    /// A figure without a logarithm.
-    #[error("figure {number} (`{level}`{}) is {value}; ratios need figures above zero", write_block(*.block))]
-    NotPositive {
-        /// The figure's number, from 1.
-        number: usize,
-        /// Its level.
-        level: String,
-        /// Its block.
-        block: Option<u64>,
-        /// Its value.
-        value: f64,
-    },
-    /// A figure's order cannot be compared.
-    #[error("the order of figure {number} (`{level}`{}) is not a number", write_block(*.block))]
-    BadOrder {
-        /// The figure's number, from 1.
-        number: usize,
-        /// Its level.
-        level: String,
-        /// Its block.
-        block: Option<u64>,
-    },
-    /// More blocks than limits can be computed for.
-    #[error("there are {blocks} blocks; at most {LARGEST_BUDGET} can be judged together")]
-    TooManyBlocks {
-        /// The blocks of the longest comparison.
-        blocks: usize,
-    },
-    /// A live run is made of blocks.
-    #[error("the figures have no blocks, so no next block can be planned")]
-    NotBlocked,
-}
-
-fn write_stratum(stratum: &str) -> String {
-    if stratum.is_empty() { String::new() } else { format!(" within `{stratum}`") }
-}
-
-fn write_block(block: Option<u64>) -> String {
-    block.map_or_else(String::new, |block| format!(", block {block}"))
 }
 
 /// Judges all levels against the baseline.
@@ -177,13 +86,41 @@ fn write_block(block: Option<u64>) -> String {
 /// `withheld` and `carry-over` or `fixed-order`) where the order of trials could have made it. Unblocked figures get
 /// no verdict but an exact unpaired test. See [`JudgeError`] for what cannot be judged.
 pub fn judge(figures: &[Figure], rules: &Rules) -> Result<Judgement, JudgeError> {
-    let table = Table::read(figures, rules)?;
-    if !table.is_blocked() {
-        return Ok(unblocked::compare(&table, rules));
+    let judgements = judge_together(&[FigureSet { figures, direction: rules.direction }], 0, rules)?;
+    judgements.into_iter().next().ok_or(JudgeError::NoFigures)
+}
+
+/// Judges several sets of figures of the same trials as one family: Holm's steps and Bonferroni's intervals are over
+/// the comparisons of all of them.
+///
+/// `declared` is the number of comparisons that were planned: those that no figure was measured for stay open in the
+/// family, so that what happened to be measured does not make the others easier to decide. Fewer than there are
+/// figures for mean nothing. What runs before what is read from all sets, and a figure that is missing in one set
+/// takes its block from that set alone. One judgement for each set, in order; see [`judge`] for the rest. The first
+/// set that cannot be judged is the error, as is a mixture of sets with and without blocks.
+pub fn judge_together(
+    sets: &[FigureSet<'_>],
+    declared: usize,
+    rules: &Rules,
+) -> Result<Vec<Judgement>, JudgeError> {
+    let (tables, sequence) = read(sets, rules)?;
+    let comparisons: usize = tables.iter().map(|table| table.pairs().len()).sum();
+    if !tables.iter().any(Table::is_blocked) {
+        return Ok(tables.iter().map(|table| unblocked::compare(table, rules, comparisons)).collect());
     }
-    let family = Family::judge(&table, rules)?;
-    let comparisons = (0..family.pairs.len()).map(|index| family.describe(index, rules)).collect();
-    Ok(Judgement { comparisons, flags: family.flags(rules) })
+    let family = Family::judge(&tables, declared, rules, &sequence)?;
+    Ok((0..tables.len()).map(|set| family.describe(set, rules)).collect())
+}
+
+fn read<'a>(sets: &[FigureSet<'a>], rules: &Rules) -> Result<(Vec<Table<'a>>, Sequence<'a>), JudgeError> {
+    let sequence = Sequence::of(sets);
+    let tables = sets.iter().map(|set| Table::read(*set, rules, &sequence)).collect::<Result<Vec<_>, _>>()?;
+    let blocked = tables.iter().filter(|table| table.is_blocked()).count();
+    match (tables.len(), blocked) {
+        (0, _) => Err(JudgeError::NoFigures),
+        (all, some) if some > 0 && some < all => Err(JudgeError::NotBlocked),
+        _ => Ok((tables, sequence)),
+    }
 }
 
 /// The largest difference either way, as a fraction, that a comparison's interval leaves possible.
@@ -199,67 +136,6 @@ pub fn largest_possible_difference(comparison: &Comparison) -> Option<f64> {
 /// Confidence as the chance of error; rounded, so that 0.95 gives the very number 0.05.
 fn alpha(rules: &Rules) -> f64 {
     ((1.0 - rules.confidence) * 1e12).round() / 1e12
-}
-
-/// All comparisons of a table of blocks, and what Holm's rule decides of them.
-struct Family<'a> {
-    pairs: Vec<Pair<'a>>,
-    /// For each comparison, the number open when it was decided.
-    decided: Vec<Option<u32>>,
-    /// The budget in force.
-    budget: u32,
-}
-
-impl<'a> Family<'a> {
-    fn judge(table: &Table<'a>, rules: &Rules) -> Result<Self, JudgeError> {
-        let places = table.pairs();
-        let longest =
-            places.iter().map(|(stratum, level)| table.count_blocks(*stratum, *level)).max().unwrap_or(0);
-        if longest > LARGEST_BUDGET as usize {
-            return Err(JudgeError::TooManyBlocks { blocks: longest });
-        }
-        let budget = rules.budget.max(crate::count(longest));
-        let size = crate::count(places.len());
-        let pairs: Vec<Pair<'a>> = places
-            .into_iter()
-            .map(|(stratum, level)| Pair::judge(table, stratum, level, rules, budget, size))
-            .collect();
-        let strengths: Vec<u32> = pairs.iter().map(Pair::strength).collect();
-        Ok(Self { decided: crate::holm::decide(&strengths), pairs, budget })
-    }
-
-    /// The family size at which a comparison stands: that of its decision, or what is open at the end.
-    fn open_for(&self, index: usize) -> u32 {
-        let still_open = crate::holm::count_open(&self.decided);
-        self.decided.get(index).copied().flatten().unwrap_or(still_open)
-    }
-
-    fn describe(&self, index: usize, rules: &Rules) -> Comparison {
-        self.pairs[index].describe(rules, self.open_for(index), crate::count(self.pairs.len()), self.budget)
-    }
-
-    fn flags(&self, rules: &Rules) -> Vec<Flag> {
-        let mut flags = Vec::new();
-        let blocks: usize = self.pairs.iter().map(Pair::blocks).sum();
-        let unknown: usize = self.pairs.iter().map(Pair::unknown_orders).sum();
-        if unknown > 0 {
-            let share = if unknown == blocks { "any block" } else { "some blocks" };
-            let message = format!(
-                "which trial ran first is not known for {share}: an effect of running second is not removed there, \
-                 and carry-over cannot be seen"
-            );
-            flags.push(Flag::new("order-unknown", message));
-        }
-        if self.budget > rules.budget {
-            let message = format!(
-                "there are {} blocks, more than the budget of {}: the limits are those of {} blocks, valid only if \
-                 that number was not chosen by looking at the figures",
-                self.budget, rules.budget, self.budget
-            );
-            flags.push(Flag::new("budget-exceeded", message));
-        }
-        flags
-    }
 }
 
 #[cfg(test)]

@@ -41,8 +41,10 @@
 //! # Ok::<(), iostone_stats::judge::JudgeError>(())
 //! ```
 
+pub mod batch_means;
 mod boundary;
 pub mod breakeven;
+pub mod curve;
 pub mod flags;
 pub mod forecast;
 mod holm;

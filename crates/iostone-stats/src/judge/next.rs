@@ -2,8 +2,8 @@
 
 use iostone_model::verdict::Verdict;
 
-use super::table::Table;
-use super::{Family, Figure, JudgeError, Rules};
+use super::family::{Family, Placed};
+use super::{Figure, FigureSet, JudgeError, Rules, read};
 
 /// For a live run: which levels still need blocks, whether to stop, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,25 +30,45 @@ pub enum Next {
 /// by chance soon changes, and evidence of carry-over from few blocks may fade. Where several comparisons closed for
 /// different reasons, the budget is named before futility and futility before decisions.
 pub fn next_step(figures: &[Figure], rules: &Rules, futility: bool) -> Result<Next, JudgeError> {
-    let table = Table::read(figures, rules)?;
-    if !table.is_blocked() {
+    next_step_together(&[FigureSet { figures, direction: rules.direction }], 0, rules, futility)
+}
+
+/// The same for sets that are judged together, see [`super::judge_together`].
+///
+/// A (stratum, level) needs blocks while one of its comparisons in any set does. It needs no more once one of them is
+/// faster and another slower: the curves cross, and no further verdict changes what that comes to.
+pub fn next_step_together(
+    sets: &[FigureSet<'_>],
+    declared: usize,
+    rules: &Rules,
+    futility: bool,
+) -> Result<Next, JudgeError> {
+    let (tables, sequence) = read(sets, rules)?;
+    if !tables.iter().any(super::Table::is_blocked) {
         return Err(JudgeError::NotBlocked);
     }
-    let family = Family::judge(&table, rules)?;
+    let family = Family::judge(&tables, declared, rules, &sequence)?;
     let mut open = Vec::new();
     let mut next_look_at = family.budget;
     let (mut spent, mut futile) = (false, false);
-    for (index, pair) in family.pairs.iter().enumerate() {
-        if pair.verdict(family.open_for(index)) != Verdict::Undecided {
+    for ((stratum, level), members) in by_place(&family) {
+        let has = |verdict: Verdict| members.iter().any(|(_, found)| *found == verdict);
+        if has(Verdict::Faster) && has(Verdict::Slower) {
             continue;
         }
-        if pair.whole.blocks() >= family.budget {
-            spent = true;
-        } else if futility && pair.whole.is_futile() {
-            futile = true;
-        } else {
-            open.push((pair.stratum.to_owned(), pair.level.to_owned()));
-            next_look_at = next_look_at.min(pair.whole.next_look().unwrap_or(family.budget));
+        let mut goes_on = false;
+        for (placed, _) in members.iter().filter(|(_, verdict)| *verdict == Verdict::Undecided) {
+            if placed.ran >= family.budget as usize {
+                spent = true;
+            } else if futility && placed.pair.whole.is_futile() {
+                futile = true;
+            } else {
+                goes_on = true;
+                next_look_at = next_look_at.min(placed.pair.whole.next_look().unwrap_or(family.budget));
+            }
+        }
+        if goes_on {
+            open.push((stratum.to_owned(), level.to_owned()));
         }
     }
     Ok(if !open.is_empty() {
@@ -60,4 +80,21 @@ pub fn next_step(figures: &[Figure], rules: &Rules, futility: bool) -> Result<Ne
     } else {
         Next::Decided
     })
+}
+
+/// The comparisons of one (stratum, level), with their verdicts.
+type Members<'f, 'a> = Vec<(&'f Placed<'a>, Verdict)>;
+
+/// Every (stratum, level), in order of first appearance.
+fn by_place<'f, 'a>(family: &'f Family<'a>) -> Vec<((&'a str, &'a str), Members<'f, 'a>)> {
+    let mut places: Vec<((&'a str, &'a str), Members<'f, 'a>)> = Vec::new();
+    for (index, placed) in family.pairs.iter().enumerate() {
+        let place = (placed.pair.stratum, placed.pair.level);
+        let member = (placed, placed.pair.verdict(family.open_for(index)));
+        match places.iter_mut().find(|(known, _)| *known == place) {
+            Some((_, members)) => members.push(member),
+            None => places.push((place, vec![member])),
+        }
+    }
+    places
 }

@@ -19,7 +19,7 @@ const FEWEST_FOR_FORECAST: usize = 6;
 pub(super) struct Pair<'a> {
     pub(super) stratum: &'a str,
     pub(super) level: &'a str,
-    baseline: &'a str,
+    pub(super) baseline: &'a str,
     log_ratios: Vec<f64>,
     orders: Vec<RunOrder>,
     log_ratio_of_medians: f64,
@@ -88,7 +88,7 @@ impl<'a> Pair<'a> {
             stratum: table.strata.get(stratum).copied().unwrap_or_default(),
             level,
             baseline,
-            log_ratio_of_medians: rules.direction.sign() * (level_median / baseline_median).ln(),
+            log_ratio_of_medians: table.direction.sign() * (level_median / baseline_median).ln(),
             rounding,
             censored: [count([false, true]), count([true, false]), count([false, false])],
             log_ratios,

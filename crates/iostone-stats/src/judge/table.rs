@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{CENSORED_LOG_RATIO, Figure, JudgeError, Rules};
+use iostone_model::metric::Direction;
+
+use super::sequence::Sequence;
+use super::{CENSORED_LOG_RATIO, Figure, FigureSet, JudgeError, Rules};
 use crate::boundary::LARGEST_BUDGET;
 use crate::order_effect::RunOrder;
 
@@ -52,14 +55,22 @@ pub(super) struct Table<'a> {
     pub(super) levels: Vec<&'a str>,
     pub(super) strata: Vec<&'a str>,
     pub(super) baseline: usize,
+    /// Which way is better.
+    pub(super) direction: Direction,
     /// Blocks in ascending order; one without meaning where the figures are not blocked.
     blocks: Vec<Vec<Trial>>,
     blocked: bool,
 }
 
 impl<'a> Table<'a> {
-    pub(super) fn read(figures: &'a [Figure], rules: &Rules) -> Result<Self, JudgeError> {
+    /// Checks a set; `sequence` is that of all sets which it is judged with.
+    pub(super) fn read(
+        set: FigureSet<'a>,
+        rules: &Rules,
+        sequence: &Sequence<'a>,
+    ) -> Result<Self, JudgeError> {
         check_rules(rules)?;
+        let FigureSet { figures, direction } = set;
         if figures.is_empty() {
             return Err(JudgeError::NoFigures);
         }
@@ -73,7 +84,7 @@ impl<'a> Table<'a> {
                 level: place(&mut levels, &figure.level),
                 value: figure.value,
                 score: if figure.value.is_finite() {
-                    rules.direction.sign() * figure.value.ln()
+                    direction.sign() * figure.value.ln()
                 } else {
                     f64::NEG_INFINITY
                 },
@@ -92,15 +103,14 @@ impl<'a> Table<'a> {
             }
             block.push(trial);
         }
-        if blocked {
-            find_predecessors(&mut blocks);
-        }
+        note_predecessors(&mut blocks, &levels, &strata, sequence);
         let baseline = levels.iter().position(|level| *level == rules.baseline);
         let baseline = baseline.ok_or_else(|| JudgeError::UnknownBaseline {
             baseline: rules.baseline.clone(),
             levels: list(&levels),
         })?;
-        let table = Self { levels, strata, baseline, blocks: blocks.into_values().collect(), blocked };
+        let blocks = blocks.into_values().collect();
+        let table = Self { levels, strata, baseline, direction, blocks, blocked };
         table.check_strata()?;
         Ok(table)
     }
@@ -206,26 +216,20 @@ fn check_figure(number: usize, figure: &Figure, blocked: bool) -> Result<(), Jud
     Ok(())
 }
 
-/// Notes for each trial which level ran just before it.
-fn find_predecessors(blocks: &mut BTreeMap<u64, Vec<Trial>>) {
-    let numbers: Vec<u64> = blocks.keys().copied().collect();
-    let step = numbers.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap_or(1);
-    let mut previous: Option<(u64, usize)> = None;
+/// Notes for each trial which level ran just before it. One that has no figure in this set is neither side of any of its
+/// comparisons, so it is noted as a level beyond all others.
+fn note_predecessors(
+    blocks: &mut BTreeMap<u64, Vec<Trial>>,
+    levels: &[&str],
+    strata: &[&str],
+    sequence: &Sequence<'_>,
+) {
     for (number, trials) in blocks {
-        let rank = |trial: &Trial| trial.order.unwrap_or(f64::NAN);
-        trials.sort_by(|a, b| rank(a).total_cmp(&rank(b)));
-        let known = trials.iter().all(|trial| trial.order.is_some())
-            && trials.windows(2).all(|pair| rank(&pair[0]) < rank(&pair[1]));
-        if !known {
-            previous = None;
-            continue;
+        for trial in trials {
+            let place = strata.get(trial.stratum).zip(levels.get(trial.level));
+            let before = place.and_then(|(stratum, level)| sequence.before(*number, stratum, level));
+            trial.before =
+                before.map(|before| levels.iter().position(|level| *level == before).unwrap_or(levels.len()));
         }
-        // After a gap in the numbers, something that is not among the figures ran last.
-        let mut before = previous.filter(|(block, _)| number - block == step).map(|(_, level)| level);
-        for trial in trials.iter_mut() {
-            trial.before = before;
-            before = Some(trial.level);
-        }
-        previous = before.map(|level| (*number, level));
     }
 }

@@ -288,7 +288,8 @@ fn carry_over_withholds_the_verdict_for_two_levels_and_for_three() {
 fn carry_over_is_not_read_across_a_missing_block() {
     let figures = run(&["on", "off"], 12, 7, |_, _, _| 100.0);
     let before = |figures: &[Figure]| {
-        let table = Table::read(figures, &rules()).unwrap();
+        let set = FigureSet { figures, direction: Direction::Higher };
+        let table = Table::read(set, &rules(), &Sequence::of(&[set])).unwrap();
         table.meetings(0, 1).filter(|m| m.baseline.before.is_some() && m.level.before.is_some()).count()
     };
     assert_eq!(before(&figures), 11);

@@ -6,8 +6,8 @@ use super::table::Table;
 use super::{Judgement, Rules};
 use crate::unpaired;
 
-/// Compares each level with its baseline by the unpaired test; no verdicts.
-pub(super) fn compare(table: &Table<'_>, rules: &Rules) -> Judgement {
+/// Compares each level with its baseline by the unpaired test; no verdicts. `all` comparisons are made together.
+pub(super) fn compare(table: &Table<'_>, rules: &Rules, all: usize) -> Judgement {
     let places = table.pairs();
     let comparisons: Vec<Comparison> = places
         .iter()
@@ -37,7 +37,7 @@ pub(super) fn compare(table: &Table<'_>, rules: &Rules) -> Judgement {
             }
         })
         .collect();
-    Judgement { comparisons, flags: vec![unblocked(places.len())] }
+    Judgement { comparisons, flags: vec![unblocked(all)] }
 }
 
 fn censored() -> Flag {

@@ -1,0 +1,294 @@
+//! Several sets of figures of the same trials, judged as one family.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests, where a panic is the message")]
+
+use iostone_model::metric::Direction;
+use iostone_model::verdict::{Comparison, Verdict};
+use iostone_stats::judge::{
+    Figure, FigureSet, JudgeError, Judgement, Next, Rules, judge, judge_together, next_step,
+    next_step_together,
+};
+use iostone_stats::schedule::{BlockOrders, SplitMix64};
+use proptest::prelude::*;
+
+fn rules() -> Rules {
+    Rules {
+        baseline: "a".to_owned(),
+        direction: Direction::Higher,
+        margin: 0.03,
+        confidence: 0.95,
+        budget: 40,
+        minimum: 6,
+        resolution: 0.0,
+        adjust_order: true,
+    }
+}
+
+/// A factor with that spread: the exponential of a sum of twelve uniform numbers, which is near enough to normal.
+fn noise(generator: &mut SplitMix64, spread: f64) -> f64 {
+    (spread * ((0..12).map(|_| generator.next_unit()).sum::<f64>() - 6.0)).exp()
+}
+
+/// The figures of one metric for each point; `value` gives them from point, level, block.
+fn run(
+    levels: &[&str],
+    points: usize,
+    blocks: usize,
+    seed: u64,
+    mut value: impl FnMut(usize, usize, usize) -> f64,
+) -> Vec<Vec<Figure>> {
+    let mut sets = vec![Vec::new(); points];
+    for (block, order) in BlockOrders::new(seed, levels.len()).take(blocks).enumerate() {
+        for (position, level) in order.into_iter().enumerate() {
+            for (point, set) in sets.iter_mut().enumerate() {
+                set.push(Figure {
+                    level: levels[level].to_owned(),
+                    stratum: String::new(),
+                    value: value(point, level, block),
+                    block: Some(block as u64),
+                    order: Some(position as f64),
+                });
+            }
+        }
+    }
+    sets
+}
+
+fn higher(sets: &[Vec<Figure>]) -> Vec<FigureSet<'_>> {
+    sets.iter().map(|figures| FigureSet { figures, direction: Direction::Higher }).collect()
+}
+
+fn only(judgement: &Judgement) -> &Comparison {
+    assert_eq!(judgement.comparisons.len(), 1);
+    &judgement.comparisons[0]
+}
+
+fn verdicts(sets: &[Vec<Figure>], declared: usize) -> Vec<Verdict> {
+    let judged = judge_together(&higher(sets), declared, &rules()).unwrap();
+    judged.iter().map(|judgement| only(judgement).verdict.unwrap()).collect()
+}
+
+/// A difference that nobody can miss, without noise that could reorder anything.
+fn clear(_: usize, level: usize, block: usize) -> f64 {
+    [100.0, 200.0][level] * (1.0 + 0.001 * (block as f64 % 5.0))
+}
+
+#[test]
+fn more_points_need_more_blocks() {
+    // All signs equal has a chance of 2^-n; of the level, alpha / 2 k, the first look may spend 65 %.
+    for (points, first) in [(1usize, 6usize), (2, 7), (4, 8), (20, 11), (28, 11), (100, 14)] {
+        assert_eq!(iostone_stats::fewest_blocks(points, 0.95), u32::try_from(first).unwrap());
+        let decided = |blocks| {
+            let sets = run(&["a", "b"], points, blocks, 3, clear);
+            verdicts(&sets, 0).iter().all(|verdict| *verdict == Verdict::Faster)
+        };
+        assert!(decided(first) && !decided(first - 1), "{points} points");
+    }
+}
+
+#[test]
+fn points_that_were_declared_but_not_measured_stay_in_the_family() {
+    let sets = run(&["a", "b"], 1, 6, 3, clear);
+    assert_eq!(verdicts(&sets, 1), [Verdict::Faster]);
+    assert_eq!(verdicts(&sets, 2), [Verdict::Undecided]);
+    let sets = run(&["a", "b"], 1, 7, 3, clear);
+    assert_eq!(verdicts(&sets, 2), [Verdict::Faster]);
+}
+
+#[test]
+fn a_decided_point_makes_the_others_easier_by_holms_rule() {
+    let mut generator = SplitMix64::new(5);
+    // One point is clear; the other needs the whole level to be shown.
+    let both = run(&["a", "b"], 2, 14, 3, |point, level, block| match point {
+        0 => clear(point, level, block),
+        _ => [100.0, 108.0][level] * noise(&mut generator, 0.05),
+    });
+    let open = |blocks: usize| {
+        let seen: Vec<Vec<Figure>> = both.iter().map(|set| set[..2 * blocks].to_vec()).collect();
+        verdicts(&seen, 0)
+    };
+    let stepped = (6..=14).filter(|blocks| {
+        let together = open(*blocks);
+        let alone = verdicts(&[both[1][..2 * blocks].to_vec()], 0);
+        // With the first decided, the second stands as if it were alone.
+        together[0] == Verdict::Faster && together[1] == alone[0]
+    });
+    assert_eq!(stepped.count(), 8);
+}
+
+#[test]
+fn each_set_has_a_direction_of_its_own() {
+    let sets = run(&["a", "b"], 2, 8, 3, clear);
+    let mixed = [
+        FigureSet { figures: &sets[0], direction: Direction::Higher },
+        FigureSet { figures: &sets[1], direction: Direction::Lower },
+    ];
+    let judged = judge_together(&mixed, 0, &rules()).unwrap();
+    assert_eq!(only(&judged[0]).verdict, Some(Verdict::Faster));
+    assert_eq!(only(&judged[1]).verdict, Some(Verdict::Slower));
+    // The curves cross, which nothing that follows can change.
+    assert_eq!(next_step_together(&mixed, 0, &rules(), true), Ok(Next::Decided));
+}
+
+#[test]
+fn a_crossing_closes_a_curve_that_has_open_points() {
+    let mut generator = SplitMix64::new(9);
+    let mut sets = run(&["a", "b"], 3, 12, 3, |point, level, block| match point {
+        0 => clear(point, level, block),
+        1 => clear(point, 1 - level, block),
+        _ => 100.0 * noise(&mut generator, 0.05),
+    });
+    assert_eq!(verdicts(&sets, 0), [Verdict::Faster, Verdict::Slower, Verdict::Undecided]);
+    assert_eq!(next_step_together(&higher(&sets), 0, &rules(), false), Ok(Next::Decided));
+    sets.remove(1);
+    let next = next_step_together(&higher(&sets), 0, &rules(), false);
+    assert!(
+        matches!(next, Ok(Next::Continue { ref open, .. }) if *open == [(String::new(), "b".to_owned())])
+    );
+}
+
+#[test]
+fn a_figure_that_is_missing_drops_its_block_for_its_own_point() {
+    let mut sets = run(&["a", "b"], 2, 12, 3, clear);
+    sets[1].retain(|figure| figure.block != Some(4) || figure.level != "b");
+    let judged = judge_together(&higher(&sets), 0, &rules()).unwrap();
+    assert_eq!(only(&judged[0]).log_ratios.len(), 12);
+    assert_eq!(only(&judged[1]).log_ratios.len(), 11);
+}
+
+#[test]
+fn the_budget_is_spent_when_the_trials_have_run_even_if_figures_are_missing() {
+    let mut generator = SplitMix64::new(4);
+    let mut sets = run(&["a", "b"], 2, 40, 3, |_, _, _| 100.0 * noise(&mut generator, 0.2));
+    sets[1].retain(|figure| figure.block != Some(4) || figure.level != "b");
+    assert_eq!(next_step_together(&higher(&sets), 0, &rules(), false), Ok(Next::BudgetSpent));
+}
+
+#[test]
+fn what_ran_before_is_read_from_all_points() {
+    // Whatever follows `b` is 8 % slower. The second point lacks all figures of `c`; its own cannot tell what ran before.
+    let (mut before, mut generator) = (None, SplitMix64::new(7));
+    let mut whole = Vec::new();
+    for (block, order) in BlockOrders::new(7, 3).take(36).enumerate() {
+        for (position, level) in order.into_iter().enumerate() {
+            let slowed = if before == Some(1) { 92.0 } else { 100.0 };
+            whole.push(Figure {
+                level: ["a", "b", "c"][level].to_owned(),
+                stratum: String::new(),
+                value: slowed * noise(&mut generator, 0.01),
+                block: Some(block as u64),
+                order: Some(position as f64),
+            });
+            before = Some(level);
+        }
+    }
+    let lacking: Vec<Figure> = whole.iter().filter(|figure| figure.level != "c").cloned().collect();
+    let carried = |judgement: &Judgement| {
+        let comparison = judgement.comparisons.iter().find(|comparison| comparison.level == "b").unwrap();
+        comparison.flags.iter().find(|flag| flag.name == "carry-over").map(|flag| flag.message.clone())
+    };
+    let alone = judge(&lacking, &rules()).unwrap();
+    let together = judge_together(&higher(&[whole, lacking]), 0, &rules()).unwrap();
+    assert!(carried(&together[0]).is_some());
+    assert_eq!(carried(&together[0]), carried(&together[1]));
+    assert_ne!(carried(&together[1]), carried(&alone));
+}
+
+#[test]
+fn sets_of_two_kinds_and_no_sets_are_refused() {
+    let mut sets = run(&["a", "b"], 2, 8, 3, clear);
+    for figure in &mut sets[1] {
+        figure.block = None;
+    }
+    assert_eq!(judge_together(&higher(&sets), 0, &rules()), Err(JudgeError::NotBlocked));
+    assert_eq!(judge_together(&[], 0, &rules()), Err(JudgeError::NoFigures));
+    let unblocked: Vec<Vec<Figure>> = vec![sets[1].clone(), sets[1].clone()];
+    let judged = judge_together(&higher(&unblocked), 0, &rules()).unwrap();
+    assert_eq!(only(&judged[1]).verdict, None);
+}
+
+#[test]
+fn twenty_points_of_equal_configurations_are_rarely_told_apart() {
+    const RUNS: u64 = 200;
+    let told_apart = (0..RUNS)
+        .filter(|seed| {
+            let mut generator = SplitMix64::new(1000 + seed);
+            // The points of a trial share its weather, and each has noise of its own.
+            let mut weather = (usize::MAX, usize::MAX, 1.0);
+            let sets = run(&["a", "b"], 20, 20, *seed, |_, level, block| {
+                if (weather.0, weather.1) != (level, block) {
+                    weather = (level, block, noise(&mut generator, 0.05));
+                }
+                100.0 * weather.2 * noise(&mut generator, 0.05)
+            });
+            let rules = Rules { budget: 20, ..rules() };
+            let judged = judge_together(&higher(&sets), 0, &rules).unwrap();
+            judged
+                .iter()
+                .any(|judgement| matches!(only(judgement).verdict, Some(Verdict::Faster | Verdict::Slower)))
+        })
+        .count();
+    println!("{told_apart} of {RUNS} runs of 20 equal points show a difference somewhere");
+    // Ten are expected at most; twenty would come up once in a thousand such tests.
+    assert!(told_apart < 20, "{told_apart} of {RUNS}");
+}
+
+fn any_figure() -> impl Strategy<Value = Figure> {
+    let name = |names: &'static [&'static str]| proptest::sample::select(names).prop_map(str::to_owned);
+    let value = prop_oneof![8 => 1e-3f64..1e3, 1 => Just(f64::INFINITY)];
+    (name(&["a", "b", "c"]), name(&["", "x"]), value, 0u64..30, proptest::option::of(0f64..9.0)).prop_map(
+        |(level, stratum, value, block, order)| Figure { level, stratum, value, block: Some(block), order },
+    )
+}
+
+fn without_repeats(figures: Vec<Figure>) -> Vec<Figure> {
+    let mut seen = std::collections::BTreeSet::new();
+    figures
+        .into_iter()
+        .filter(|figure| seen.insert((figure.level.clone(), figure.stratum.clone(), figure.block)))
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn a_family_of_one_set_is_the_judgement_of_that_set(
+        figures in proptest::collection::vec(any_figure(), 0..80),
+        lower: bool,
+        futility: bool,
+    ) {
+        let figures = without_repeats(figures);
+        let direction = if lower { Direction::Lower } else { Direction::Higher };
+        let rules = Rules { direction, ..rules() };
+        let set = FigureSet { figures: &figures, direction };
+        let together = judge_together(&[set], 0, &rules).map(|mut judged| judged.remove(0));
+        prop_assert_eq!(together, judge(&figures, &rules));
+        let next = next_step_together(&[set], 0, &rules, futility);
+        prop_assert_eq!(next, next_step(&figures, &rules, futility));
+    }
+
+    #[test]
+    fn company_never_decides_what_stays_open_alone(seed: u64, blocks in 6usize..24, points in 2usize..6) {
+        let mut generator = SplitMix64::new(seed);
+        let sets = run(&["a", "b"], points, blocks, seed, |point, level, _| {
+            [100.0, 100.0 + 4.0 * point as f64][level] * noise(&mut generator, 0.03)
+        });
+        for (set, together) in sets.iter().zip(verdicts(&sets, 0)) {
+            let alone = verdicts(std::slice::from_ref(set), 0)[0];
+            prop_assert!(alone != Verdict::Undecided || together == Verdict::Undecided);
+        }
+    }
+
+    #[test]
+    fn the_order_of_the_sets_changes_nothing(seed: u64, points in 2usize..6) {
+        let mut generator = SplitMix64::new(seed);
+        let mut sets = run(&["a", "b"], points, 14, seed, |point, level, _| {
+            [100.0, 100.0 + 4.0 * point as f64][level] * noise(&mut generator, 0.03)
+        });
+        let mut listed = judge_together(&higher(&sets), 0, &rules()).unwrap();
+        sets.reverse();
+        listed.reverse();
+        prop_assert_eq!(judge_together(&higher(&sets), 0, &rules()).unwrap(), listed);
+    }
+}
