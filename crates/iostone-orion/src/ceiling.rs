@@ -1,1 +1,120 @@
 //! Says what bounded the rates of a test: a known limit, a plateau, or the load itself.
+
+mod curve;
+mod usage;
+
+use iostone_model::orion::{BoundBy, Ceiling, OrionRecord, Plateau};
+
+use curve::{Curve, flat_ranges};
+use usage::{Usage, usages};
+
+/// A limit of which this share is used binds.
+const BINDS: f64 = 0.95;
+/// Beyond this share, and what a slice more comes to, the limit was not what held the rate.
+const EXCEEDED: f64 = 1.03;
+/// The kernel grants I/Os in slices of 100 ms (`throtl_slice`, block/blk-throttle.c), of which the measured time may hold
+/// one more than its length.
+const SLICE_SECONDS: f64 = 0.1;
+/// Growth by less than this share over the last doubling of the load is none.
+const GROWTH: f64 = 0.05;
+
+/// What bounds small I/O alone, and large I/O alone, at the point of its highest rate.
+///
+/// Of the known limits ([`OrionHeader::limits`](iostone_model::orion::OrionHeader::limits)) the one that is used most binds
+/// when at least 95 % of it is used, reads and writes counted apart; one that is used by more than 103 %, and what a slice of
+/// the kernel's clock adds in a short time, is told to be exceeded. The kernel counts I/Os after it has split large ones
+/// into what the device takes at once (`max_sectors_kb`), so large I/O is held against limits on I/Os by the requests that
+/// the limited device served, where they were counted. Without such a limit it is a plateau where the rate did not grow by
+/// 5 % over the last doubling of the load, or lies on one of [`plateaus`]; otherwise the load itself.
+pub fn ceilings(record: &OrionRecord) -> Vec<Ceiling> {
+    [true, false].into_iter().filter_map(|small| ceiling(record, small)).collect()
+}
+
+/// Ranges of load, a doubling or more, over which the rate of small (then of large) I/O alone stayed within 5 % while
+/// latency grew by at least the square root of the load.
+pub fn plateaus(record: &OrionRecord) -> Vec<Plateau> {
+    [true, false].into_iter().flat_map(|small| flat_ranges(&Curve::of(&record.points, small))).collect()
+}
+
+fn ceiling(record: &OrionRecord, small: bool) -> Option<Ceiling> {
+    let curve = Curve::of(&record.points, small);
+    let best = curve.best()?;
+    let mut used = usages(&record.header.limits, best.record, small);
+    used.sort_by(|a, b| b.share.total_cmp(&a.share));
+    let (bound_by, sentence) = match used.first() {
+        Some(most) if most.share >= BINDS => {
+            let others = used.iter().skip(1).filter(|other| other.share >= BINDS);
+            let sentence = tell_limit(most, others, exceeded_from(best.record.seconds), record.header.direct);
+            (BoundBy::Limit { limit: most.limit.clone(), share: most.share }, sentence)
+        }
+        most => tell_curve(&curve, most),
+    };
+    Some(Ceiling { small, point: best.record.point(), bound_by, sentence })
+}
+
+/// The share of a limit from which on it cannot have held what was measured for so long.
+fn exceeded_from(seconds: f64) -> f64 {
+    EXCEEDED + SLICE_SECONDS / seconds.max(SLICE_SECONDS)
+}
+
+fn tell_limit<'a>(
+    most: &Usage,
+    others: impl Iterator<Item = &'a Usage<'a>>,
+    exceeded: f64,
+    direct: bool,
+) -> String {
+    let (limit, measured, share) = (most.limit_in_words(), most.measured_in_words(), most.share_in_words());
+    let on = &most.limit.on;
+    let mut sentence = if most.share > exceeded {
+        let why = if direct { "a cache, or a burst" } else { "the page cache, or a burst" };
+        format!("{limit} on {on} were exceeded: {measured} were measured, {share}; {why}")
+    } else {
+        format!("{limit} on {on} bind: {measured} were measured, {share}")
+    };
+    for other in others {
+        let (limit, share, on) = (other.limit_in_words(), other.share_in_words(), &other.limit.on);
+        let place = if *on == most.limit.on { String::new() } else { format!(" on {on}") };
+        let verb = if other.share > exceeded { "were exceeded as well" } else { "bind as well" };
+        sentence = format!("{sentence}; {limit}{place} {verb}, {share}");
+    }
+    sentence
+}
+
+fn tell_curve(curve: &Curve, most: Option<&Usage>) -> (BoundBy, String) {
+    let what = if curve.small { "small" } else { "large" };
+    let (Some(best), Some(top)) = (curve.best(), curve.points.last()) else {
+        return (BoundBy::Load, String::new());
+    };
+    let rate = curve.unit().format(best.rate);
+    let plateau = flat_ranges(curve).into_iter().find(|flat| (flat.from..=flat.to).contains(&best.load));
+    let at_half = curve.points.iter().filter(|point| point.load <= top.load / 2).map(|point| point.rate);
+    let grew = at_half.reduce(f64::max).is_none_or(|half| best.rate > half * (1.0 + GROWTH));
+    let (bound_by, mut sentence) = if let Some(flat) = plateau {
+        let (from, mean) = (flat.from, curve.unit().format(flat.rate));
+        let until = if flat.to == top.load { "on".to_owned() } else { format!("to {}", flat.to) };
+        (
+            BoundBy::Plateau,
+            format!("{what} I/O stays at {mean} from load {from} {until}, and only latency grows"),
+        )
+    } else if curve.points.len() == 1 {
+        (BoundBy::Load, format!("{what} I/O was measured at one load, {rate} may not be all it can do"))
+    } else if grew {
+        let verb = if best.load == top.load { "still grew at" } else { "grew nearly up to" };
+        (
+            BoundBy::Load,
+            format!("{what} I/O {verb} the highest load, {}: {rate} may not be all it can do", top.load),
+        )
+    } else {
+        (BoundBy::Plateau, format!("{what} I/O stopped growing at {rate}, which load {} reached", best.load))
+    };
+    if let Some(most) = most {
+        let (share, limit, on) = (most.share_in_words(), most.limit_in_words(), &most.limit.on);
+        sentence = format!("{sentence}; of the known limits, {limit} on {on} were used most, {share}");
+    } else if bound_by == BoundBy::Plateau {
+        sentence += "; no limit is known that would explain it";
+    }
+    (bound_by, sentence)
+}
+
+#[cfg(test)]
+mod tests;

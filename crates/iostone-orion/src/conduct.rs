@@ -1,6 +1,7 @@
 //! Conducts a test: point after point, each recorded before the next begins.
 
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use iostone_model::orion::{LoadPoint, OrionEnd, OrionHeader, PointRecord};
 use iostone_model::units::Span;
@@ -8,6 +9,8 @@ use iostone_model::units::Span;
 use crate::course::Course;
 use crate::error::OrionError;
 use crate::lun::Lun;
+use crate::point::{Subject, Teller, devices_of, heaviest, measure, moment, rehearse};
+use crate::warming::warm;
 
 /// What is to be done.
 pub struct Assignment<'a> {
@@ -37,7 +40,9 @@ pub trait Observer {
 }
 
 /// Measures the points of a course that are still to be measured. Gives all of them, those of earlier sessions first, and
-/// how the test ended; a failed I/O and an interruption are such ends.
+/// how the test ended; a failed I/O and an interruption are such ends, and so is what the engine refuses once a point was
+/// measured. The heaviest point of the plan is prepared before the first one is measured, so that what would keep it from
+/// being measured is known then and not hours later.
 ///
 /// # Errors
 /// What keeps it from beginning, and what the observer says.
@@ -46,6 +51,47 @@ pub fn conduct(
     observer: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<(Vec<PointRecord>, OrionEnd), OrionError> {
-    let _ = (assignment, observer, stop);
-    Err(OrionError::Interrupted)
+    let Assignment { header, luns, course, mut done } = assignment;
+    let subject = Subject { header, luns, devices: devices_of(luns) };
+    let before = done.len();
+    if let Some(next) = course.next(&done) {
+        rehearse(&subject, heaviest(header).unwrap_or(next))?;
+    }
+    let reason = loop {
+        let Some(point) = course.next(&done) else { break None };
+        if stop.load(Ordering::Relaxed) {
+            break Some(OrionError::Interrupted);
+        }
+        let number = u32::try_from(done.len() + 1).unwrap_or(u32::MAX);
+        observer.begins(number, course.total(), point);
+        let mut tell = |what: &'static str, elapsed: Span, most: Span| observer.goes_on(what, elapsed, most);
+        match measure_warm(&subject, (number, point), stop, &mut tell) {
+            Ok(record) => {
+                observer.measured(&record)?;
+                done.push(record);
+            }
+            Err(end @ (OrionError::Interrupted | OrionError::Fault { .. })) => break Some(end),
+            Err(refusal) if done.len() == before => return Err(refusal),
+            Err(refusal) => break Some(refusal),
+        }
+    };
+    let end = OrionEnd {
+        ended_at: moment(Duration::ZERO),
+        finished: reason.is_none(),
+        reason: reason.map(|reason| reason.to_string()),
+        knee: course.knee(&done),
+        estimates: course.estimates(&done),
+    };
+    Ok((done, end))
+}
+
+fn measure_warm(
+    subject: &Subject<'_>,
+    (number, point): (u32, LoadPoint),
+    stop: &AtomicBool,
+    tell: Teller<'_>,
+) -> Result<PointRecord, OrionError> {
+    let warming_bytes = warm(subject, point, stop, tell)?;
+    let record = measure(subject, (number, point), stop, tell)?;
+    Ok(PointRecord { warming_bytes, ..record })
 }

@@ -1,6 +1,14 @@
 //! The course of a test: which point is next.
 
-use iostone_model::orion::{CellEstimate, Knee, LoadPoint, PointRecord};
+mod adaptive;
+mod knee;
+
+use std::collections::HashSet;
+
+use iostone_model::orion::{CellEstimate, Knee, LoadPoint, OrionHeader, PointRecord};
+
+pub use adaptive::AdaptiveCourse;
+pub use knee::{KneeCourse, knee_of};
 
 /// Says what point is next, from those measured so far: so a test that was killed goes on where it was.
 pub trait Course {
@@ -21,16 +29,46 @@ pub trait Course {
     }
 }
 
+/// The course that a test asks for: to the knee (`--knee`), as few points as a stated error needs (`--adaptive`), or all
+/// of its plan. Where both are asked for, the knee is looked for.
+pub fn course(header: &OrionHeader) -> Box<dyn Course> {
+    if header.knee {
+        return Box::new(KneeCourse::new(&header.test, header.num_disks));
+    }
+    let points = header.test.points(header.num_disks);
+    match header.adaptive {
+        Some(error) => Box::new(AdaptiveCourse::new(&points, error)),
+        None => Box::new(WholePlan(points)),
+    }
+}
+
 /// All points of a plan, in its order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WholePlan(pub Vec<LoadPoint>);
 
 impl Course for WholePlan {
     fn next(&self, done: &[PointRecord]) -> Option<LoadPoint> {
-        self.0.get(done.len()).copied()
+        let measured: HashSet<LoadPoint> = done.iter().map(PointRecord::point).collect();
+        self.0.iter().find(|point| !measured.contains(point)).copied()
     }
 
     fn total(&self) -> Option<u32> {
         u32::try_from(self.0.len()).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_whole_plan_goes_on_behind_what_was_measured() {
+        let plan = WholePlan((0..3).map(|small| LoadPoint { small, large: 0 }).collect());
+        let mut done = Vec::new();
+        while let Some(point) = plan.next(&done) {
+            done.push(PointRecord { small: point.small, large: point.large, ..PointRecord::default() });
+        }
+        assert_eq!(done.iter().map(PointRecord::point).collect::<Vec<_>>(), plan.0);
+        assert_eq!(plan.total(), Some(3));
     }
 }

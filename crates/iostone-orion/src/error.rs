@@ -44,6 +44,12 @@ pub enum OrionError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The LUNs are not those that the test was begun on.
+    #[error("the test was begun on {change}; begin a new one")]
+    Changed {
+        /// The first LUN that differs, and how.
+        change: String,
+    },
     /// It was interrupted.
     #[error("interrupted")]
     Interrupted,

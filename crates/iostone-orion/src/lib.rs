@@ -12,6 +12,8 @@ pub mod conduct;
 pub mod course;
 pub mod error;
 pub mod files;
+pub mod findings;
+pub mod limits;
 pub mod lun;
 pub mod point;
 pub mod precision;

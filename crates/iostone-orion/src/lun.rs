@@ -1,8 +1,23 @@
 //! The `.lun` file: one file or block device a line, and the classic mistakes in it.
 
-use std::path::PathBuf;
+mod error;
+mod joined;
+mod text;
 
-use iostone_model::orion::LunKind;
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+use iostone_model::orion::{LunKind, LunRecord};
+use iostone_model::units::Bytes;
+
+pub use error::{EntryFault, LunError};
+pub use text::{LunLine, parse_lun_text};
+
+/// No list of names is longer; what is, is the data file itself.
+const LONGEST_LIST_BYTES: u64 = 1 << 20;
 
 /// A file or device under test.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,22 +32,140 @@ pub struct Lun {
     pub bytes: u64,
 }
 
-/// What is wrong with a `.lun` file.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum LunError {
-    /// There is none.
-    #[error("there is no `{file}`; write one file or device a line into it")]
-    Missing {
-        /// The file looked for.
-        file: String,
-    },
+impl Lun {
+    /// As it is kept in the record of a test.
+    pub fn to_record(&self) -> LunRecord {
+        LunRecord { name: self.name.clone(), kind: self.kind, bytes: self.bytes }
+    }
 }
 
-/// Reads `NAME.lun`.
+/// The `.lun` file of a test name, which may hold a path: `NAME.lun`.
+pub fn lun_file_of(test_name: &str) -> PathBuf {
+    PathBuf::from(format!("{test_name}.lun"))
+}
+
+/// Reads `NAME.lun` and looks at everything that it names. Relative names are taken from the current directory, as ORION
+/// does, wherever the `.lun` file lies.
 ///
 /// # Errors
-/// See [`LunError`].
+/// See [`LunError`]: each classic mistake is named, with what to do next.
 pub fn read_lun_file(test_name: &str) -> Result<Vec<Lun>, LunError> {
-    Err(LunError::Missing { file: format!("{test_name}.lun") })
+    let (file, lines) = read_lines(test_name)?;
+    let mut seen = HashMap::new();
+    lines
+        .iter()
+        .map(|line| look_at(line, &mut seen).map_err(|fault| LunError::entry(&file, line.number, fault)))
+        .collect()
+}
+
+/// The names in `NAME.lun` that do not exist although the directory they lie in does: the files that may be made.
+///
+/// # Errors
+/// See [`LunError`]: of the `.lun` file itself, and of a missing name that is two joined ones or a slip of the pen, which no
+/// file is to be made for.
+pub fn missing_luns(test_name: &str) -> Result<Vec<PathBuf>, LunError> {
+    let (file, lines) = read_lines(test_name)?;
+    let mut missing: Vec<PathBuf> = Vec::new();
+    for line in &lines {
+        let path = PathBuf::from(&line.name);
+        if path.symlink_metadata().is_ok() || missing.contains(&path) {
+            continue;
+        }
+        match joined::fault_of_missing(&line.name) {
+            EntryFault::Missing { .. } => missing.push(path),
+            EntryFault::NoDirectory { .. } => {}
+            fault => return Err(LunError::entry(&file, line.number, fault)),
+        }
+    }
+    Ok(missing)
+}
+
+/// Refuses LUNs that are smaller than the largest I/O of a test.
+///
+/// # Errors
+/// [`LunError::Small`], with both sizes.
+pub fn check_sizes(luns: &[Lun], largest_io: Bytes) -> Result<(), LunError> {
+    match luns.iter().find(|lun| lun.bytes < largest_io.0) {
+        Some(lun) => Err(LunError::Small { name: lun.name.clone(), size: Bytes(lun.bytes), largest_io }),
+        None => Ok(()),
+    }
+}
+
+/// The path of the `.lun` file, for messages, and its lines.
+fn read_lines(test_name: &str) -> Result<(String, Vec<LunLine>), LunError> {
+    let path = lun_file_of(test_name);
+    let file = path.display().to_string();
+    let opened = File::open(&path).map_err(|error| match error.kind() {
+        io::ErrorKind::NotFound => missing_list(test_name, &file),
+        _ => LunError::Unreadable { file: file.clone(), reason: error },
+    })?;
+    let mut text = Vec::new();
+    let read = opened.take(LONGEST_LIST_BYTES + 1).read_to_end(&mut text);
+    if path.is_dir() {
+        return Err(LunError::IsDirectory { file });
+    }
+    read.map_err(|reason| LunError::Unreadable { file: file.clone(), reason })?;
+    if text.len() as u64 > LONGEST_LIST_BYTES {
+        return Err(LunError::NoList { file });
+    }
+    let lines = parse_lun_text(&file, &text)?;
+    Ok((file, lines))
+}
+
+fn missing_list(test_name: &str, file: &str) -> LunError {
+    match test_name.strip_suffix(".lun") {
+        Some(name) if !name.is_empty() => {
+            LunError::EndingTwice { file: file.to_owned(), name: name.to_owned() }
+        }
+        _ => LunError::Missing { file: file.to_owned(), name: test_name.to_owned() },
+    }
+}
+
+/// What makes two names one LUN: the device's number, or the file's filesystem and inode.
+#[derive(PartialEq, Eq, Hash)]
+enum Identity {
+    Device(u64),
+    File(u64, u64),
+}
+
+fn look_at(line: &LunLine, seen: &mut HashMap<Identity, LunLine>) -> Result<Lun, EntryFault> {
+    let name = line.name.clone();
+    let path = PathBuf::from(&name);
+    let metadata = match fs::metadata(&path) {
+        Ok(metadata) => metadata,
+        Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
+            return Err(joined::fault_of_missing(&name));
+        }
+        Err(reason) => return Err(EntryFault::Unreadable { name, reason }),
+    };
+    let kind = metadata.file_type();
+    let (kind, identity) = if kind.is_file() {
+        (LunKind::File, Identity::File(metadata.dev(), metadata.ino()))
+    } else if kind.is_block_device() {
+        (LunKind::Device, Identity::Device(metadata.rdev()))
+    } else if kind.is_dir() {
+        return Err(EntryFault::Directory { name });
+    } else if kind.is_char_device() {
+        return Err(EntryFault::CharacterDevice { name });
+    } else {
+        return Err(EntryFault::Other { name, what: if kind.is_fifo() { "named pipe" } else { "socket" } });
+    };
+    let bytes = size_of(&path, kind, metadata.len())
+        .map_err(|reason| EntryFault::Unreadable { name: name.clone(), reason })?;
+    if bytes == 0 {
+        return Err(EntryFault::Empty { name, kind });
+    }
+    if let Some(first) = seen.insert(identity, line.clone()) {
+        return Err(EntryFault::Twice { name, first: first.name, line: first.number });
+    }
+    Ok(Lun { name, path, kind, bytes })
+}
+
+/// Opens it, so that what cannot be read is found before the first point.
+fn size_of(path: &Path, kind: LunKind, length: u64) -> io::Result<u64> {
+    let mut file = File::open(path)?;
+    match kind {
+        LunKind::File => Ok(length),
+        LunKind::Device => file.seek(SeekFrom::End(0)),
+    }
 }

@@ -1,1 +1,197 @@
 //! Measures one load point: small and large I/O beside each other through the engine.
+
+mod figures;
+mod idle;
+mod jobs;
+mod rehearsal;
+mod served;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use iostone_engine::{EngineError, Outcome, Phase, Prepared, Progress, run_together};
+use iostone_model::orion::{LoadPoint, OrionHeader, PointRecord};
+use iostone_model::units::Span;
+use iostone_probe::WatchedDevice;
+
+use crate::error::OrionError;
+use crate::lun::Lun;
+use crate::precision::{self, PrecisionWatch};
+pub(crate) use jobs::base_job;
+pub use jobs::{Load, PointJob, jobs_of, volume_bytes};
+use rehearsal::prepare_all;
+pub(crate) use rehearsal::{heaviest, rehearse};
+use served::Watcher;
+pub use served::devices_of;
+
+/// Loads that end further apart than this share of the measured time do not have quite the same time behind them.
+const END_TOLERANCE: f64 = 0.01;
+
+/// What a test is done on.
+#[derive(Debug, Clone)]
+pub struct Subject<'a> {
+    /// What is asked.
+    pub header: &'a OrionHeader,
+    /// The LUNs, in order.
+    pub luns: &'a [Lun],
+    /// The devices whose counters say what was served; see [`devices_of`].
+    pub devices: Vec<WatchedDevice>,
+}
+
+/// Hears what is going on (`warming`, `measuring`), for how long, and for how long at most.
+pub type Teller<'a> = &'a mut dyn FnMut(&'static str, Span, Span);
+
+/// Measures a point, `number` in the order of measurement.
+///
+/// Both loads measure the same time, after a ramp of a tenth of it, at most 1 s. The point without load only watches the
+/// devices, for 1 s at most. Nothing is warmed here, see [`warm`](crate::warming::warm).
+///
+/// # Errors
+/// [`OrionError::Interrupted`] when `stop` was raised, [`OrionError::Fault`] for an I/O that failed, and what keeps the
+/// engine from beginning. Nothing of the point is kept then.
+pub fn measure(
+    subject: &Subject<'_>,
+    (number, point): (u32, LoadPoint),
+    stop: &AtomicBool,
+    tell: Teller<'_>,
+) -> Result<PointRecord, OrionError> {
+    let Subject { header, luns, devices } = subject;
+    let mut jobs = jobs_of(header, luns, point);
+    let mut record = if jobs.is_empty() {
+        idle::watch(devices, header.test.duration.0, stop)?
+    } else {
+        if let Some(one) = jobs.first_mut() {
+            one.job.invalidate = !header.direct;
+        }
+        let loads: Vec<Load> = jobs.iter().map(|one| one.load).collect();
+        let prepared = prepare_all(jobs, stop)?;
+        let mut run = Run::new(header, point, devices);
+        let outcomes = run.go(prepared, stop, tell)?;
+        if let Some(fault) = outcomes.iter().find_map(|outcome| outcome.error.as_ref()) {
+            return Err(OrionError::Fault { point: point.to_string(), fault: fault.to_string() });
+        }
+        run.describe(&loads, &outcomes)
+    };
+    record.number = number;
+    record.small = point.small;
+    record.large = point.large;
+    Ok(record)
+}
+
+/// What the engine says, with its own word for an interruption taken for ours.
+pub(crate) fn refused(error: EngineError) -> OrionError {
+    match error {
+        EngineError::Interrupted => OrionError::Interrupted,
+        error => error.into(),
+    }
+}
+
+/// The moment that lies so long back, RFC 3339 with the offset of the machine's zone.
+pub(crate) fn moment(ago: Duration) -> String {
+    let now = jiff::Zoned::now();
+    let then = now.checked_sub(ago).unwrap_or(now);
+    then.strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string()
+}
+
+/// A point while it runs.
+struct Run<'a> {
+    header: &'a OrionHeader,
+    watcher: Watcher,
+    precision: Option<PrecisionWatch>,
+    /// Raised by the caller's stop, or when the rates are known precisely enough.
+    halt: AtomicBool,
+    precise: bool,
+    started_at: Option<String>,
+}
+
+impl<'a> Run<'a> {
+    fn new(header: &'a OrionHeader, point: LoadPoint, devices: &[WatchedDevice]) -> Self {
+        Self {
+            header,
+            watcher: Watcher::begin(devices),
+            precision: PrecisionWatch::new(header, point),
+            halt: AtomicBool::new(false),
+            precise: false,
+            started_at: None,
+        }
+    }
+
+    fn go(
+        &mut self,
+        prepared: Vec<Prepared>,
+        stop: &AtomicBool,
+        tell: Teller<'_>,
+    ) -> Result<Vec<Outcome>, OrionError> {
+        let Self { header, watcher, precision, halt, precise, started_at } = self;
+        let most = header.test.duration;
+        let mut interrupted = stop.load(Ordering::Relaxed);
+        halt.store(interrupted, Ordering::Relaxed);
+        let outcomes = run_together(prepared, halt, &mut |progress: Progress| {
+            if stop.load(Ordering::Relaxed) {
+                interrupted = true;
+                halt.store(true, Ordering::Relaxed);
+            }
+            let Progress { phase, elapsed, ios, bytes } = progress;
+            if phase != Phase::Measure {
+                let elapsed = if phase == Phase::Verify { most } else { Span::default() };
+                return tell("measuring", elapsed, most);
+            }
+            watcher.measuring(elapsed.0);
+            started_at.get_or_insert_with(|| moment(elapsed.0));
+            let enough = precision.as_mut().is_some_and(|watch| watch.look(elapsed.0, ios, bytes.0));
+            if enough {
+                *precise = true;
+                halt.store(true, Ordering::Relaxed);
+            }
+            tell("measuring", Span(elapsed.0.min(most.0)), most);
+        })
+        .map_err(refused)?;
+        if interrupted { Err(OrionError::Interrupted) } else { Ok(outcomes) }
+    }
+
+    fn describe(self, loads: &[Load], outcomes: &[Outcome]) -> PointRecord {
+        let of = |load| {
+            let matching = loads.iter().zip(outcomes).filter(move |(of, _)| **of == load);
+            figures::figures_of(matching.map(|(_, outcome)| outcome))
+        };
+        let measured = || outcomes.iter().map(|outcome| outcome.elapsed.0);
+        let longest = measured().max().unwrap_or_default();
+        let shortest = measured().min().unwrap_or_default();
+        // Each job reports the process, which is the same for all.
+        let cpu = outcomes.first().map(|outcome| outcome.cpu.process).unwrap_or_default();
+        let (served, notes) = self.watcher.end(longest);
+        let mut record = PointRecord {
+            started_at: self.started_at.unwrap_or_else(|| moment(longest)),
+            seconds: longest.as_secs_f64(),
+            small_io: of(Load::Small),
+            large_io: of(Load::Large),
+            cpu_seconds: [cpu.user.0.as_secs_f64(), cpu.system.0.as_secs_f64()],
+            served,
+            notes,
+            ..PointRecord::default()
+        };
+        record.precision =
+            precision::worse(record.small_io.as_ref(), record.large_io.as_ref(), record.seconds);
+        record.notes.extend(served::compare(&record, !self.header.direct));
+        if let (Some(wanted), false) = (self.header.until, self.precise) {
+            let asked = format!("where {:.1} % were asked for: `-duration` ended it", wanted * 100.0);
+            match record.precision {
+                Some(reached) if reached <= wanted => {}
+                Some(reached) => {
+                    record.notes.push(format!("the rate is known within {:.1} % {asked}", reached * 100.0));
+                }
+                None => record.notes.push(format!("how precisely the rate is known cannot be told, {asked}")),
+            }
+        }
+        if longest.abs_diff(shortest).as_secs_f64() > END_TOLERANCE * record.seconds {
+            record.notes.push(format!(
+                "its loads ended {:.0} ms apart; rates are over the longer time",
+                longest.abs_diff(shortest).as_secs_f64() * 1e3
+            ));
+        }
+        record
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;
