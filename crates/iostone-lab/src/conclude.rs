@@ -8,15 +8,17 @@ mod permanent;
 mod served;
 mod source;
 mod steady;
+mod subject;
 
 use iostone_model::run::{BlockRecord, Plan};
 use iostone_model::trial::TrialRecord;
 use iostone_model::verdict::{
     BlockCount, Comparison, ConfigurationSummary, Flag, NoiseFloor, VERDICTS_SCHEMA, Verdict, Verdicts,
 };
+use iostone_stats::curve::conclude_curves;
 use iostone_stats::flags::discard_imbalance;
 use iostone_stats::forecast::noise_floor;
-use iostone_stats::judge::{Figure, Rules, judge};
+use iostone_stats::judge::Rules;
 use iostone_stats::median::summarize;
 
 use crate::directory::block_records;
@@ -24,6 +26,7 @@ use crate::error::LabError;
 use crate::journal::{BlockEnd, Entry, JournalEvent};
 
 pub use headline::headline;
+pub use subject::{Subject, SubjectFigures, SubjectPoint};
 
 /// The rules that were declared with the plan.
 pub fn rules(plan: &Plan) -> Rules {
@@ -41,29 +44,6 @@ pub fn rules(plan: &Plan) -> Rules {
     }
 }
 
-/// The figures of all trials that count.
-pub fn figures(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Vec<Figure> {
-    let experiment = &plan.experiment;
-    // When an environment turns out unfit, blocks that had been discarded count again; the budget stays what it was.
-    let budget = usize::try_from(experiment.decide.blocks.max).unwrap_or(usize::MAX);
-    let counted: Vec<u32> =
-        blocks.iter().filter(|block| block.counted).take(budget).map(|block| block.number).collect();
-    trials
-        .iter()
-        .filter(|trial| counted.contains(&trial.block))
-        .filter_map(|trial| {
-            let configuration = experiment.configurations.iter().find(|c| c.name == trial.configuration)?;
-            Some(Figure {
-                level: experiment.compared_level(configuration).to_owned(),
-                stratum: experiment.stratum(configuration),
-                value: *trial.metrics.get(&experiment.decide.metric)?,
-                block: Some(u64::from(trial.block)),
-                order: Some(f64::from(trial.position)),
-            })
-        })
-        .collect()
-}
-
 /// Concludes a run from its records.
 ///
 /// # Errors
@@ -74,12 +54,22 @@ pub fn conclude(
     entries: &[Entry],
     futile: bool,
 ) -> Result<Verdicts, LabError> {
+    conclude_subject(plan, &Subject::of(plan), trials, entries, futile)
+}
+
+fn conclude_subject(
+    plan: &Plan,
+    subject: &Subject,
+    trials: &[TrialRecord],
+    entries: &[Entry],
+    futile: bool,
+) -> Result<Verdicts, LabError> {
     let blocks = block_records(entries);
-    let figures = figures(plan, trials, &blocks);
+    let figures = subject.figures(plan, trials, &blocks);
     let mut comparisons = Vec::new();
     let mut flags = Vec::new();
     if !figures.is_empty() && !plan.quick {
-        let judgement = judge(&figures, &rules(plan))?;
+        let judgement = figures.judge(subject, plan, &rules(plan))?;
         comparisons = judgement.comparisons;
         flags = judgement.flags;
     }
@@ -95,14 +85,17 @@ pub fn conclude(
     flags.extend(served::page_cache(plan, trials, &blocks));
     flags.extend(source::limited(plan, trials, &blocks));
     flags.extend(steady::not_steady(plan, trials, &blocks));
-    for comparison in &mut comparisons {
-        if let Some(flag) = evidence::no_flush(plan, comparison, trials, &blocks) {
+    for pair in plan.comparisons() {
+        let Some(flag) = evidence::no_flush(plan, &pair, trials, &blocks) else { continue };
+        let own = |c: &&mut Comparison| c.level == pair.level && c.stratum == pair.stratum;
+        for comparison in comparisons.iter_mut().filter(own) {
             if matches!(comparison.verdict, Some(Verdict::Faster | Verdict::Slower)) {
                 withhold(comparison, &flag, "the figures differ, but not by this setting");
             }
-            comparison.flags.push(flag);
+            comparison.flags.push(flag.clone());
         }
     }
+    let curves = if subject.curve { conclude_curves(&mut comparisons) } else { Vec::new() };
     if futile {
         flags.push(Flag::new(
             "futile",
@@ -121,15 +114,15 @@ pub fn conclude(
         margin: plan.experiment.decide.margin.0,
         confidence: plan.experiment.decide.confidence.0,
         baseline: plan.experiment.baseline_level.clone(),
-        configurations: summaries(plan, trials, &blocks),
+        configurations: summaries(plan, subject, trials, &blocks),
         blocks: count(plan, &blocks),
         flags,
         evidence: evidence::sentences(plan, trials, &blocks),
-        permanent: permanent::lines(plan, &comparisons),
+        permanent: permanent::lines(plan, &comparisons, &curves),
         comparisons,
         noise,
         audit: None,
-        curves: Vec::new(),
+        curves,
         scope: "measured on this host".to_owned(),
     };
     verdicts.headline = if plan.quick {
@@ -152,8 +145,10 @@ fn withhold(comparison: &mut Comparison, because: &Flag, short: &str) {
 const USUAL_BUDGET: u32 = 40;
 
 fn noise(plan: &Plan, comparisons: &[Comparison]) -> Option<NoiseFloor> {
-    let comparison = comparisons.first().filter(|_| plan.identical_levels)?;
-    noise_floor(&comparison.log_ratios, USUAL_BUDGET)
+    // Of a curve the point that tells least: what is shown there is shown everywhere.
+    let floors = comparisons.iter().filter(|_| plan.identical_levels);
+    let floors = floors.filter_map(|comparison| noise_floor(&comparison.log_ratios, USUAL_BUDGET));
+    floors.max_by(|left, right| left.sigma.total_cmp(&right.sigma))
 }
 
 fn environment_flags(plan: &Plan, entries: &[Entry]) -> Vec<Flag> {
@@ -189,7 +184,13 @@ fn count(plan: &Plan, blocks: &[BlockRecord]) -> BlockCount {
     }
 }
 
-fn summaries(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Vec<ConfigurationSummary> {
+/// Each configuration by itself. A curve has no middle: its configurations have trials, but no figure.
+fn summaries(
+    plan: &Plan,
+    subject: &Subject,
+    trials: &[TrialRecord],
+    blocks: &[BlockRecord],
+) -> Vec<ConfigurationSummary> {
     let metric = &plan.experiment.decide.metric;
     plan.experiment
         .configurations
@@ -197,17 +198,23 @@ fn summaries(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Vec
         .map(|configuration| {
             let own: Vec<&TrialRecord> =
                 trials.iter().filter(|trial| trial.configuration == configuration.name).collect();
-            let figures: Vec<f64> = own
+            let counting: Vec<&&TrialRecord> = own
                 .iter()
                 .filter(|trial| blocks.iter().any(|block| block.counted && block.number == trial.block))
+                .filter(|trial| subject.is_in(&trial.metrics))
+                .collect();
+            let figures: Vec<f64> = counting
+                .iter()
+                .filter(|_| !subject.curve)
                 .filter_map(|trial| trial.metrics.get(metric).copied())
                 .collect();
-            let invalid = u32::try_from(own.len() - figures.len()).unwrap_or(u32::MAX);
-            summarize(&figures, plan.experiment.decide.confidence.0).of_configuration(
+            let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+            let summary = summarize(&figures, plan.experiment.decide.confidence.0).of_configuration(
                 configuration.name.clone(),
                 configuration.levels.clone(),
-                invalid,
-            )
+                number(own.len() - counting.len()),
+            );
+            ConfigurationSummary { trials: number(counting.len()), ..summary }
         })
         .collect()
 }

@@ -15,7 +15,7 @@ use iostone_model::run::Plan;
 use iostone_model::trial::TrialRecord;
 use iostone_model::units::Span;
 use iostone_model::verdict::Verdicts;
-use iostone_stats::judge::{Next, next_step};
+use iostone_stats::judge::Next;
 use iostone_stats::schedule::block_order;
 
 use crate::conclude;
@@ -234,16 +234,25 @@ impl<'a> Conductor<'a> {
             return Ok((Some(Ending::Rehearsed), everything));
         }
         let trials = self.directory.trials()?;
-        let figures = conclude::figures(plan, &trials, &blocks);
-        // In an unfit environment blocks count whatever became of them.
+        let figures = conclude::Subject::of(plan).figures(plan, &trials, &blocks);
+        // In an unfit environment blocks count whatever became of them. What lies beyond the budget is not judged, so
+        // figures that its blocks lack never come.
+        let counted = blocks.iter().filter(|block| block.counted).count();
+        let spent = counted >= usize::try_from(plan.experiment.decide.blocks.max).unwrap_or(usize::MAX);
+        if figures.is_empty() && spent {
+            return Ok((Some(Ending::BlocksSpent), everything));
+        }
         if figures.is_empty() {
             return Ok((None, everything));
         }
-        match next_step(&figures, &conclude::rules(plan), true)? {
+        match figures.next_step(&conclude::rules(plan))? {
             Next::Decided => Ok((Some(Ending::Decided), everything)),
             Next::BudgetSpent => Ok((Some(Ending::BlocksSpent), everything)),
             Next::Futile => Ok((Some(Ending::Futile), everything)),
             Next::Continue { open, .. } => {
+                if spent {
+                    return Ok((Some(Ending::BlocksSpent), everything));
+                }
                 if self.time_is_up(&blocks) {
                     return Ok((Some(Ending::TimeSpent), everything));
                 }

@@ -5,9 +5,11 @@ mod rehearsal;
 use std::collections::BTreeMap;
 
 use iostone_model::experiment::{Configuration, Experiment, Factor};
+use iostone_model::metric::{Direction, Unit};
 use iostone_model::run::{PLAN_SCHEMA, Plan};
 use iostone_stats::fewest_blocks;
 
+use crate::conclude::Subject;
 use crate::error::LabError;
 
 /// How a plan is made.
@@ -42,18 +44,14 @@ pub fn make_plan(experiment: Experiment, options: PlanOptions) -> Result<Plan, L
     if options.quick {
         rehearsal::shrink(&mut experiment);
     }
-    let metric = experiment
-        .configurations
-        .first()
-        .and_then(|configuration| configuration.workload.metric(&experiment.decide.metric))
-        .ok_or_else(|| LabError::Plan(format!("nobody knows the metric `{}`", experiment.decide.metric)))?;
+    let (unit, better) = measure_of(&experiment)?;
     let plan = Plan {
         schema: PLAN_SCHEMA.to_owned(),
         run_id: run_id(random()),
         created_at: jiff::Timestamp::now().to_string(),
         iostone_version: env!("CARGO_PKG_VERSION").to_owned(),
-        unit: metric.unit,
-        better: metric.direction,
+        unit,
+        better,
         seed: experiment.trials.seed.unwrap_or_else(random),
         quick: options.quick,
         identical_levels: options.identical_levels,
@@ -64,10 +62,36 @@ pub fn make_plan(experiment: Experiment, options: PlanOptions) -> Result<Plan, L
     Ok(plan)
 }
 
-/// A budget below the first look would spend all its blocks for nothing.
+/// The unit of what decides, and which way it is better. A curve has those that its points share; without them it is a
+/// plain number and higher is better, and only its points tell more.
+fn measure_of(experiment: &Experiment) -> Result<(Unit, Direction), LabError> {
+    let name = &experiment.decide.metric;
+    let workload = experiment.configurations.first().map(|configuration| &configuration.workload);
+    if let Some(points) = workload.and_then(|workload| workload.curve(name)) {
+        let Some(first) = points.first() else {
+            return Err(LabError::Plan(format!("`{name}` has no point, so there is nothing to compare")));
+        };
+        let unit = if points.iter().all(|point| point.unit == first.unit) { first.unit } else { Unit::Plain };
+        let alike = points.iter().all(|point| point.direction == first.direction);
+        return Ok((unit, if alike { first.direction } else { Direction::Higher }));
+    }
+    workload
+        .and_then(|workload| workload.metric(name))
+        .map(|metric| (metric.unit, metric.direction))
+        .ok_or_else(|| LabError::Plan(format!("nobody knows the metric `{name}`")))
+}
+
+/// Curves must have points in common; and a budget below the first look would spend all its blocks for nothing.
 fn check_budget(plan: &Plan) -> Result<(), LabError> {
     let decide = &plan.experiment.decide;
-    let comparisons = plan.comparisons().len();
+    let subject = Subject::of(plan);
+    let comparisons = subject.declared(plan);
+    if subject.curve && comparisons == 0 {
+        return Err(LabError::Plan(format!(
+            "no level has a point of `{}` in common with its baseline, so there is nothing to compare",
+            decide.metric
+        )));
+    }
     let fewest = fewest_blocks(comparisons, decide.confidence.0);
     if decide.blocks.max >= fewest || plan.quick {
         return Ok(());

@@ -1,10 +1,12 @@
 //! The report as one HTML page that loads nothing, runs no script but its own, and reads without that one too.
 
 pub(crate) mod casebook;
+mod curves;
 pub(crate) mod dataset;
 mod digest;
 mod facts;
 mod findings;
+pub(crate) mod orion;
 mod prose;
 
 use askama::Template;
@@ -17,6 +19,7 @@ use crate::svg::forest::capitalised;
 use crate::svg::{Drawing, forest, latency, ratios, run_order, sparkline, timeline};
 use crate::view::{Row, View};
 use crate::{environment, wording};
+use curves::Curves;
 use facts::{Chip, DiscardLine, ServedLine};
 use findings::Findings;
 use prose::Prose;
@@ -73,6 +76,10 @@ struct ReportPage<'a> {
     chips: Vec<Chip>,
     metric_title: String,
     direction: &'a str,
+    judges_curves: bool,
+    has_curves: bool,
+    curves: Option<Curves>,
+    curves_rule: Prose,
     forest: Option<Figure>,
     forest_start: &'static str,
     rows: Vec<TableRow>,
@@ -113,6 +120,7 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, askama::Error> {
     let any_figure = view.rows.iter().any(|row| row.centre().is_some());
     let latency = both(&|width, id| latency::draw(&view, width, id), HALF, "latency-figure");
     let order_width = if latency.is_some() { HALF } else { FULL };
+    let curves = Curves::of(run, &view);
     let page = ReportPage {
         style: STYLE,
         script: SCRIPT,
@@ -127,11 +135,19 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, askama::Error> {
         chips: facts::chips(run, &view, &discards),
         metric_title: capitalised(view.metric_title()),
         direction: view.direction_words(),
+        judges_curves: view.curve,
+        has_curves: curves.as_ref().is_some_and(|curves| !curves.charts.is_empty()),
+        curves,
+        curves_rule: curves::rule(&declared_percent(confidence), &declared_percent(margin)),
         forest: any_figure
             .then(|| both(&|width, id| Some(forest::draw(&view, width, id).0), FULL, "forest-figure"))
             .flatten(),
         forest_start: forest::draw(&view, FULL, "forest").1.sentence(),
-        rows: view.rows.iter().enumerate().map(|(index, row)| table_row(&view, index, row, margin)).collect(),
+        rows: if view.curve {
+            Vec::new()
+        } else {
+            view.rows.iter().enumerate().map(|(index, row)| table_row(&view, index, row, margin)).collect()
+        },
         flags: flags(run, &view),
         audit: run.audit.as_ref().map(Findings::of),
         ratios: both(&|width, id| ratios::draw(&view, margin, width, id), FULL, "ratio-figure"),
@@ -255,8 +271,11 @@ fn flags(run: &RunRecord, view: &View<'_>) -> Vec<FlagLine> {
         message: Prose::of(message),
     };
     let defects = run.defects.iter().map(|defect| line(None, "damaged", defect));
+    let of_curves = run.verdicts.as_ref().map(wording::curve::flags).unwrap_or_default();
     let flags = wording::flags(view, run.verdicts.as_ref()).into_iter();
-    defects.chain(flags.map(|(subject, name, message)| line(subject, name, message))).collect()
+    let flags = flags.map(|(subject, name, message)| line(subject, name, message));
+    let of_curves = of_curves.iter().map(|(subject, name, message)| line(subject.clone(), name, message));
+    defects.chain(of_curves).chain(flags).collect()
 }
 
 /// What is open, and what the typical ratio does not tell.

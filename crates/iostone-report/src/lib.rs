@@ -13,6 +13,7 @@ mod html;
 mod ink;
 mod json;
 mod latency;
+mod load_points;
 mod svg;
 mod text;
 mod view;
@@ -27,6 +28,7 @@ pub use text::dataset::is_detail;
 use iostone_model::audit::AuditReport;
 use iostone_model::case::CaseReport;
 use iostone_model::dataset::Dataset;
+use iostone_model::orion::{OrionFindings, OrionRecord};
 use iostone_model::run::RunRecord;
 use iostone_model::verdict::Verdicts;
 
@@ -99,4 +101,15 @@ pub fn json(run: &RunRecord) -> Result<String, ReportError> {
 /// The report of a run as one HTML page that loads nothing from anywhere.
 pub fn html(run: &RunRecord) -> Result<String, ReportError> {
     html::write(run).map_err(|source| ReportError::Html { directory: run.directory.clone(), source })
+}
+
+/// An ORION test and what was found in it, for the terminal: the answers, the load points as bars and the matrix.
+pub fn orion_text(record: &OrionRecord, findings: &OrionFindings, style: TextStyle) -> String {
+    text::orion::write(record, findings, style)
+}
+
+/// An ORION test and what was found in it, as one HTML page that loads nothing from anywhere.
+pub fn orion_html(record: &OrionRecord, findings: &OrionFindings) -> Result<String, ReportError> {
+    html::orion::write(record, findings)
+        .map_err(|source| ReportError::Html { directory: record.header.test.test_name.clone(), source })
 }

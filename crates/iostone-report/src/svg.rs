@@ -3,13 +3,16 @@
 //! Colours come from classes that the style sheet defines, so that one drawing serves the light and the dark theme.
 //! Every configuration has a shape of its own beside its colour.
 
+pub(crate) mod curves;
 pub(crate) mod forest;
+pub(crate) mod heat_map;
 pub(crate) mod latency;
 pub(crate) mod marker;
 pub(crate) mod ratios;
 pub(crate) mod run_order;
 pub(crate) mod scale;
 pub(crate) mod sparkline;
+pub(crate) mod steadiness;
 pub(crate) mod strips;
 pub(crate) mod timeline;
 

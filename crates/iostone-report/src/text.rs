@@ -2,7 +2,9 @@
 
 pub(crate) mod audit;
 pub(crate) mod case;
+mod curve;
 pub(crate) mod dataset;
+pub(crate) mod orion;
 mod sparkline;
 mod table;
 mod wrap;
@@ -137,7 +139,11 @@ pub(crate) fn write_verdicts(verdicts: &Verdicts, style: TextStyle) -> String {
 
 /// The table and everything that qualifies it.
 fn add_conclusions(page: &mut Page, view: &View<'_>, verdicts: Option<&Verdicts>, margin: f64) {
-    page.add(table::draw(view, margin, page.width));
+    if view.curve {
+        curve::add(page, verdicts, margin);
+    } else {
+        page.add(table::draw(view, margin, page.width));
+    }
     if let Some(legend) = legend(view) {
         page.add(dye(Ink::Dim, &wrap(&legend, page.width)));
     }
@@ -148,6 +154,12 @@ fn add_conclusions(page: &mut Page, view: &View<'_>, verdicts: Option<&Verdicts>
             page.heed(&format!("{subject}{name}: {message}"))
         })
         .collect();
+    let of_curves = verdicts.map(wording::curve::flags).unwrap_or_default();
+    let of_curves = of_curves.into_iter().map(|(subject, name, message)| {
+        let subject = subject.map(|name| format!("{name}: ")).unwrap_or_default();
+        page.heed(&format!("{subject}{name}: {message}"))
+    });
+    let flags: Vec<String> = flags.into_iter().chain(of_curves).collect();
     page.add(flags.join("\n"));
     let mut remarks: Vec<(String, String)> = Vec::new();
     for (name, comparison) in view.comparisons() {
@@ -172,6 +184,9 @@ fn add_conclusions(page: &mut Page, view: &View<'_>, verdicts: Option<&Verdicts>
 
 /// How the columns are to be read, as far as it is not plain.
 fn legend(view: &View<'_>) -> Option<String> {
+    if view.curve {
+        return None;
+    }
     let compared = view.rows.iter().any(|row| row.comparison.is_some_and(|c| c.ratio.is_some()));
     let better = "Ratios are of performance: above 0\u{a0}% (\u{d7}1) is better. Their intervals hold for all \
                   comparisons and looks together; those of medians are context.";

@@ -16,6 +16,8 @@ pub(crate) struct View<'a> {
     pub(crate) better: Direction,
     /// A rehearsal, which claims no verdict whatever was computed from it.
     pub(crate) rehearsal: bool,
+    /// Whether the metric is a whole curve: its comparisons are those of its points and stand in no row.
+    pub(crate) curve: bool,
     /// One a configuration, in the experiment's order.
     pub(crate) rows: Vec<Row<'a>>,
     /// Comparisons that belong to no row.
@@ -58,7 +60,8 @@ impl<'a> View<'a> {
         let planned = run.plan.comparisons();
         let comparison_of = |index: usize| {
             let plan = planned.iter().find(|comparison| comparison.configuration == index)?;
-            let matches = |c: &&Comparison| c.level == plan.level && c.stratum == plan.stratum;
+            let matches =
+                |c: &&Comparison| c.point.is_empty() && c.level == plan.level && c.stratum == plan.stratum;
             verdicts?.comparisons.iter().find(matches)
         };
         let rows: Vec<Row<'_>> = configurations
@@ -78,6 +81,7 @@ impl<'a> View<'a> {
             unit: run.plan.unit,
             better: run.plan.better,
             rehearsal: run.plan.quick,
+            curve: is_curve(verdicts) || configurations.iter().any(|c| c.workload.curve(metric).is_some()),
             rows,
             unplaced: Vec::new(),
         };
@@ -95,7 +99,10 @@ impl<'a> View<'a> {
                 baseline: summary.name == verdicts.baseline
                     || verdicts.comparisons.iter().any(|c| stands_at(summary, &c.baseline, &c.stratum)),
                 summary: Some(summary),
-                comparison: verdicts.comparisons.iter().find(|c| stands_at(summary, &c.level, &c.stratum)),
+                comparison: verdicts
+                    .comparisons
+                    .iter()
+                    .find(|c| c.point.is_empty() && stands_at(summary, &c.level, &c.stratum)),
                 trials: Vec::new(),
             })
             .collect();
@@ -104,6 +111,7 @@ impl<'a> View<'a> {
             unit: verdicts.unit,
             better: verdicts.better,
             rehearsal: false,
+            curve: is_curve(Some(verdicts)),
             rows,
             unplaced: Vec::new(),
         };
@@ -116,7 +124,7 @@ impl<'a> View<'a> {
         let placed = |c: &&Comparison| {
             self.rows.iter().any(|row| row.comparison.is_some_and(|other| std::ptr::eq(other, *c)))
         };
-        self.unplaced = comparisons.iter().filter(|c| !placed(c)).collect();
+        self.unplaced = comparisons.iter().filter(|c| c.point.is_empty() && !placed(c)).collect();
     }
 
     /// The metric's name for people.
@@ -132,7 +140,7 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Every comparison with the name it is shown under.
+    /// Every comparison of whole metrics with the name it is shown under.
     pub(crate) fn comparisons(&self) -> Vec<(String, &'a Comparison)> {
         let placed = self.rows.iter().filter_map(|row| Some((row.name.to_owned(), row.comparison?)));
         let unplaced = self.unplaced.iter().map(|c| (comparison_name(c), *c));
@@ -188,11 +196,17 @@ impl Row<'_> {
 
 /// How a comparison without a row of its own is called.
 fn comparison_name(comparison: &Comparison) -> String {
-    if comparison.stratum.is_empty() {
-        comparison.level.clone()
-    } else {
-        format!("{} ({})", comparison.level, comparison.stratum)
-    }
+    name_in(&comparison.level, &comparison.stratum)
+}
+
+/// A level with the stratum it is compared in, if there is one.
+pub(crate) fn name_in(level: &str, stratum: &str) -> String {
+    if stratum.is_empty() { level.to_owned() } else { format!("{level} ({stratum})") }
+}
+
+/// Whether points of a curve were compared.
+fn is_curve(verdicts: Option<&Verdicts>) -> bool {
+    verdicts.is_some_and(|v| !v.curves.is_empty() || v.comparisons.iter().any(|c| !c.point.is_empty()))
 }
 
 /// The trials of a configuration in run order.

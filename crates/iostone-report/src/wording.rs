@@ -1,5 +1,7 @@
 //! Sentences that several formats share: what was decided, what is open, how the blocks went.
 
+pub(crate) mod curve;
+
 use iostone_model::run::RunRecord;
 use iostone_model::trial::TrialRecord;
 use iostone_model::verdict::{BlockCount, Comparison, NoiseFloor, Verdict, Verdicts};
@@ -45,8 +47,16 @@ pub(crate) fn headline(run: &RunRecord) -> String {
 /// Trials of a rehearsal that did not yield what is to be decided by, and why the first of them did not.
 fn without_figure(run: &RunRecord) -> Option<String> {
     let metric = &run.plan.experiment.decide.metric;
-    let lacking: Vec<&TrialRecord> =
-        run.trials.iter().filter(|trial| !trial.metrics.contains_key(metric)).collect();
+    let configurations = &run.plan.experiment.configurations;
+    let has_figure = |trial: &TrialRecord| {
+        let own = configurations.iter().find(|configuration| configuration.name == trial.configuration);
+        // Of a curve, any point will do.
+        match own.and_then(|configuration| configuration.workload.curve(metric)) {
+            Some(points) => points.iter().any(|point| trial.metrics.contains_key(&point.metric)),
+            None => trial.metrics.contains_key(metric),
+        }
+    };
+    let lacking: Vec<&TrialRecord> = run.trials.iter().filter(|trial| !has_figure(trial)).collect();
     let why = lacking.first()?.workload.absent.get(metric).map(|why| format!(" ({why})")).unwrap_or_default();
     let (some, all) = (lacking.len(), run.trials.len());
     Some(format!("every step ran, but {some} of {all} trials have no figure `{metric}`{why}"))
@@ -273,7 +283,7 @@ pub(crate) fn mean_note(comparison: &Comparison) -> Option<String> {
     })
 }
 
-/// Every flag with where it belongs: the run (none), or a comparison's name.
+/// Every flag with where it belongs: the run (none), or a comparison's name. Those of curves are [`curve::flags`].
 pub(crate) fn flags<'a>(
     view: &View<'a>,
     verdicts: Option<&'a Verdicts>,

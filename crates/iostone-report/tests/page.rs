@@ -1,45 +1,14 @@
 //! The HTML page of made-up runs: escaping, self-containment, well-formed figures, size.
 
+#[path = "support/markup.rs"]
+mod markup;
 #[path = "support/scenes.rs"]
 mod scenes;
 #[path = "support/synthetic.rs"]
 mod synthetic;
 
 use iostone_report::html;
-
-/// Elements that HTML closes by itself.
-const VOID: [&str; 4] = ["meta", "!doctype", "br", "img"];
-
-/// Checks that tags are balanced, and gives the names of all elements.
-fn balanced(markup: &str) -> Vec<String> {
-    let mut open: Vec<String> = Vec::new();
-    let mut seen = Vec::new();
-    let mut rest = markup;
-    while let Some((_, after)) = rest.split_once('<') {
-        let (tag, tail) = after.split_once('>').expect("every tag is closed");
-        rest = tail;
-        let name: String = tag.chars().take_while(|c| !c.is_whitespace() && *c != '>').collect();
-        let name = name.trim_end_matches('/').to_lowercase();
-        if let Some(closed) = name.strip_prefix('/') {
-            assert_eq!(
-                open.pop().as_deref(),
-                Some(closed),
-                "before {:?}",
-                rest.chars().take(60).collect::<String>()
-            );
-        } else {
-            seen.push(name.clone());
-            if name == "script" || name == "style" {
-                let end = format!("</{name}>");
-                rest = rest.split_once(&end).expect("it ends").1;
-            } else if !tag.ends_with('/') && !VOID.contains(&name.as_str()) {
-                open.push(name);
-            }
-        }
-    }
-    assert!(open.is_empty(), "left open: {open:?}");
-    seen
-}
+use markup::{balanced, drawing};
 
 #[test]
 fn every_page_is_well_formed_and_has_no_figure_of_nonsense() {
@@ -157,15 +126,6 @@ fn the_script_is_small() {
     let page = html(&scenes::empty()).unwrap();
     let script = page.split_once("<script>").unwrap().1.split_once("</script>").unwrap().0;
     assert!(script.len() < 5_000, "{} bytes", script.len());
-}
-
-/// The wide drawing of a figure.
-fn drawing(page: &str, id: &str) -> String {
-    let marked = format!("aria-labelledby=\"{id}-wide-t");
-    let at = page.find(&marked).expect("the figure is there");
-    let start = page[..at].rfind("<svg").expect("it begins");
-    let end = at + page[at..].find("</svg>").expect("it ends");
-    format!("{}</svg>", &page[start..end])
 }
 
 #[test]

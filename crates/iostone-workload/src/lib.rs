@@ -12,6 +12,7 @@ mod fio;
 mod installed;
 pub mod io;
 mod ioping;
+mod orion;
 mod picked;
 mod program;
 mod sysbench;
@@ -168,7 +169,7 @@ pub fn preflight(workload: &Workload, volume: Option<Bytes>) -> Result<Option<By
         Workload::Fio(fio) => fio::preflight(fio)?,
         Workload::Dd(dd) => dd::preflight(dd)?,
         Workload::Sysbench(sysbench) => sysbench::preflight(sysbench)?,
-        Workload::Io(_) | Workload::Command(_) | Workload::Ioping(_) => {}
+        Workload::Io(_) | Workload::Command(_) | Workload::Ioping(_) | Workload::Orion(_) => {}
     }
     Ok(workload.room())
 }
@@ -192,5 +193,6 @@ pub fn prepare(
         Workload::Dd(dd) => dd::prepare(dd, place, context, stop),
         Workload::Sysbench(sysbench) => sysbench::prepare(sysbench, place, context, stop),
         Workload::Ioping(ioping) => ioping::prepare(ioping, place, context),
+        Workload::Orion(orion) => orion::prepare(orion, place, context, stop),
     }
 }

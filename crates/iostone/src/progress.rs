@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use iostone_lab::conclude::Subject;
 use iostone_lab::{Observer, Progress};
-use iostone_model::experiment::Experiment;
-use iostone_model::metric::Unit;
+use iostone_model::run::Plan;
 use iostone_model::warm_up::SteadyState;
 use iostone_report::clean;
 
@@ -15,15 +15,16 @@ use crate::printer::Printer;
 pub(crate) struct RunProgress<'a> {
     printer: &'a mut Printer,
     bar: Option<ProgressBar>,
-    metric: String,
-    unit: Unit,
+    plan: &'a Plan,
+    subject: Subject,
     /// The longest name of a configuration, for columns that stay in line.
     width: usize,
     block: u32,
 }
 
 impl<'a> RunProgress<'a> {
-    pub(crate) fn new(printer: &'a mut Printer, experiment: &Experiment, unit: Unit) -> Self {
+    pub(crate) fn new(printer: &'a mut Printer, plan: &'a Plan) -> Self {
+        let experiment = &plan.experiment;
         let bar = printer.shows_bars().then(|| {
             let bar = ProgressBar::with_draw_target(
                 Some(u64::from(experiment.decide.blocks.max)),
@@ -37,7 +38,7 @@ impl<'a> RunProgress<'a> {
         });
         let width =
             experiment.configurations.iter().map(|c| clean(&c.name).chars().count()).max().unwrap_or(0);
-        Self { printer, bar, metric: experiment.decide.metric.clone(), unit, width, block: 0 }
+        Self { printer, bar, plan, subject: Subject::of(plan), width, block: 0 }
     }
 
     /// A line that stays, above the bar where there is one.
@@ -116,10 +117,8 @@ impl Observer for RunProgress<'_> {
                 self.doing(format!("block {block}: {}", clean(configuration)));
             }
             Progress::TrialRecorded { record, blocks, at_most, .. } => {
-                let figure = record
-                    .metrics
-                    .get(&self.metric)
-                    .map_or_else(|| "no figure".to_owned(), |value| self.unit.format(*value));
+                let figure = self.subject.describe(self.plan, record);
+                let figure = figure.unwrap_or_else(|| "no figure".to_owned());
                 let left = at_most
                     .map(|time| format!("  at most {} left", in_words(time)))
                     .unwrap_or_default();

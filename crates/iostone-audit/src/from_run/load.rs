@@ -4,7 +4,7 @@ use iostone_model::dataset::{DataKind, Facts};
 use iostone_model::environment::Environment;
 use iostone_model::experiment::{
     BonnieWorkload, Configuration, DdDirection, DdWorkload, Filesystem, IoWorkload, IopingWorkload,
-    SysbenchWorkload, Volume, Workload,
+    OrionWorkload, SysbenchWorkload, Volume, Workload,
 };
 
 /// From this share on data is what that share is.
@@ -27,6 +27,7 @@ pub(super) fn facts(configuration: &Configuration, environment: &Environment, kn
         Workload::Dd(dd) => of_dd(dd, known),
         Workload::Sysbench(sysbench) => of_sysbench(sysbench, known),
         Workload::Ioping(ioping) => of_ioping(ioping, known),
+        Workload::Orion(orion) => of_orion(orion, known),
         Workload::Fio(_) => known,
     }
 }
@@ -104,6 +105,20 @@ fn of_ioping(ioping: &IopingWorkload, known: Facts) -> Facts {
         working_set_bytes: Some(ioping.working_set.map_or(1 << 20, |size| size.0)),
         direct: (!ioping.write || ioping.direct).then_some(past_the_cache),
         flushed: ioping.write.then_some(ioping.sync),
+        ..known
+    }
+}
+
+/// Its data files are filled with incompressible data, and so is what it writes; it never syncs. A bare device is worked on
+/// as a whole.
+fn of_orion(orion: &OrionWorkload, known: Facts) -> Facts {
+    let writes = orion.test().is_ok_and(|test| test.writes());
+    let files = orion.size.and_then(|_| orion.room()).map(|room| room.0);
+    Facts {
+        working_set_bytes: files.or(known.volume_bytes),
+        direct: Some(orion.direct),
+        flushed: writes.then_some(false),
+        data: Some(DataKind::Random),
         ..known
     }
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use iostone_model::experiment::{Configuration, Stack, WriteCache};
 use iostone_model::metric::Unit;
-use iostone_model::run::{BlockRecord, Plan};
+use iostone_model::run::{BlockRecord, Plan, PlannedComparison};
 use iostone_model::trial::{Check, TrialRecord};
-use iostone_model::verdict::{Comparison, Evidence, Flag};
+use iostone_model::verdict::{Evidence, Flag};
 
 use crate::gates::stack_device;
 
@@ -168,14 +168,10 @@ fn is_barrier(option: &str) -> bool {
 /// say, the setting had nothing to act on.
 pub(super) fn no_flush(
     plan: &Plan,
-    comparison: &Comparison,
+    pair: &PlannedComparison,
     trials: &[TrialRecord],
     blocks: &[BlockRecord],
 ) -> Option<Flag> {
-    let planned = plan.comparisons();
-    let pair = planned
-        .iter()
-        .find(|candidate| candidate.level == comparison.level && candidate.stratum == comparison.stratum)?;
     let configurations = &plan.experiment.configurations;
     let (level, baseline) = (configurations.get(pair.configuration)?, configurations.get(pair.baseline)?);
     if level.workload != baseline.workload || !differ_in_barriers_alone(&level.stack, &baseline.stack) {

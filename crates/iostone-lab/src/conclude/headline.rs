@@ -1,7 +1,9 @@
 //! The answer in a sentence or two.
 
+mod curve;
+
 use iostone_model::units::three_digits;
-use iostone_model::verdict::{Comparison, Verdict, Verdicts};
+use iostone_model::verdict::{Comparison, CurveVerdict, Verdict, Verdicts};
 
 /// From this ratio on people say "4.3 times", below they say "12 %".
 const FACTOR_FROM: f64 = 1.5;
@@ -9,60 +11,79 @@ const FACTOR_FROM: f64 = 1.5;
 /// Says what the comparisons came to, in plain words, the firm ones first.
 pub fn headline(verdicts: &Verdicts) -> String {
     if let Some(noise) = &verdicts.noise {
-        let difference = match verdicts.comparisons.first().and_then(|comparison| comparison.verdict) {
-            Some(Verdict::Faster | Verdict::Slower) => {
-                "Identical trials came out different, so this machine is not fit for comparisons now."
-            }
-            Some(Verdict::Unstable) => {
-                "Identical trials drifted apart and back: this machine is not steady now."
-            }
-            _ => "Identical trials were not told apart, as it should be.",
+        let any = |wanted: &[Verdict]| {
+            verdicts.comparisons.iter().filter_map(|c| c.verdict).any(|verdict| wanted.contains(&verdict))
         };
+        let difference = if any(&[Verdict::Faster, Verdict::Slower]) {
+            "Identical trials came out different, so this machine is not fit for comparisons now."
+        } else if any(&[Verdict::Unstable]) {
+            "Identical trials drifted apart and back: this machine is not steady now."
+        } else {
+            "Identical trials were not told apart, as it should be."
+        };
+        let place = if verdicts.curves.is_empty() { "Here" } else { "At the noisiest point" };
         return format!(
-            "{difference} Here {} blocks would show a difference of {}, and {} blocks one of {}.",
+            "{difference} {place} {} blocks would show a difference of {}, and {} blocks one of {}.",
             verdicts.blocks.complete,
             percent(noise.detectable_at_run),
             noise.budget,
             percent(noise.detectable)
         );
     }
-    match verdicts.comparisons.as_slice() {
+    let answers = answers(verdicts);
+    match answers.as_slice() {
         [] => "No block is complete yet, so nothing can be said.".to_owned(),
-        [one] => sentence(one, verdicts),
-        several => {
-            let sentences: Vec<String> =
-                several.iter().map(|comparison| sentence(comparison, verdicts)).collect();
-            if sentences.len() <= 3 {
-                return sentences.join(" ");
-            }
-            let count = |verdict: Verdict| several.iter().filter(|c| c.verdict == Some(verdict)).count();
-            let words = [
-                Verdict::Faster,
-                Verdict::Slower,
-                Verdict::Equivalent,
-                Verdict::Undecided,
-                Verdict::Unstable,
-            ];
-            let counts: Vec<String> = words
-                .iter()
-                .filter(|verdict| count(**verdict) > 0)
-                .map(|verdict| format!("{} {}", count(*verdict), verdict.word()))
-                .collect();
-            let best = several
-                .iter()
-                .filter(|comparison| comparison.verdict == Some(Verdict::Faster))
-                .max_by(|left, right| left.ratio.unwrap_or(0.0).total_cmp(&right.ratio.unwrap_or(0.0)));
-            let against = format!(
-                "Of {} comparisons with {}: {}.",
-                several.len(),
-                verdicts.baseline,
-                counts.join(", ")
-            );
-            match best {
-                Some(best) => format!("{against} The largest: {}", sentence(best, verdicts)),
-                None => against,
-            }
+        few if few.len() <= 3 => {
+            few.iter().map(|answer| answer.sentence.as_str()).collect::<Vec<_>>().join(" ")
         }
+        several => count(several, verdicts),
+    }
+}
+
+/// What is said of one level.
+struct Answer {
+    verdict: Option<Verdict>,
+    /// The typical ratio, of a curve the largest; nothing counts as 0.
+    ratio: f64,
+    sentence: String,
+}
+
+fn answers(verdicts: &Verdicts) -> Vec<Answer> {
+    if verdicts.curves.is_empty() {
+        let of_comparison = |comparison: &Comparison| Answer {
+            verdict: comparison.verdict,
+            ratio: comparison.ratio.unwrap_or(0.0),
+            sentence: sentence(comparison, verdicts),
+        };
+        return verdicts.comparisons.iter().map(of_comparison).collect();
+    }
+    let of_curve = |curve: &CurveVerdict| Answer {
+        verdict: Some(curve.verdict),
+        ratio: curve::points(curve, verdicts).filter_map(|point| point.ratio).fold(0.0, f64::max),
+        sentence: curve::sentence(curve, verdicts),
+    };
+    verdicts.curves.iter().map(of_curve).collect()
+}
+
+/// More than a reader takes in sentence by sentence: how many of each verdict, and the largest gain.
+fn count(several: &[Answer], verdicts: &Verdicts) -> String {
+    let count = |verdict: Verdict| several.iter().filter(|answer| answer.verdict == Some(verdict)).count();
+    let words =
+        [Verdict::Faster, Verdict::Slower, Verdict::Equivalent, Verdict::Undecided, Verdict::Unstable];
+    let counts: Vec<String> = words
+        .iter()
+        .filter(|verdict| count(**verdict) > 0)
+        .map(|verdict| format!("{} {}", count(*verdict), verdict.word()))
+        .collect();
+    let best = several
+        .iter()
+        .filter(|answer| answer.verdict == Some(Verdict::Faster))
+        .max_by(|left, right| left.ratio.total_cmp(&right.ratio));
+    let what = if verdicts.curves.is_empty() { "comparisons" } else { "curves compared" };
+    let against = format!("Of {} {what} with {}: {}.", several.len(), verdicts.baseline, counts.join(", "));
+    match best {
+        Some(best) => format!("{against} The largest: {}", best.sentence),
+        None => against,
     }
 }
 
@@ -76,12 +97,9 @@ fn factor(ratio: f64) -> String {
     if ratio < 10.0 { format!("{ratio:.1}") } else { three_digits(ratio) }
 }
 
-fn name(comparison: &Comparison) -> String {
-    if comparison.stratum.is_empty() {
-        comparison.level.clone()
-    } else {
-        format!("{} (at {})", comparison.level, comparison.stratum)
-    }
+/// The level, with the stratum it is compared in.
+fn at_stratum(level: &str, stratum: &str) -> String {
+    if stratum.is_empty() { level.to_owned() } else { format!("{level} (at {stratum})") }
 }
 
 /// "3.2 to 4.8 times", or "-1.6 to +0.4 %".
@@ -108,7 +126,7 @@ fn margin(verdicts: &Verdicts) -> String {
 }
 
 fn sentence(comparison: &Comparison, verdicts: &Verdicts) -> String {
-    let level = name(comparison);
+    let level = at_stratum(&comparison.level, &comparison.stratum);
     let baseline = &comparison.baseline;
     let blocks = match comparison.blocks {
         1 => "1 block".to_owned(),

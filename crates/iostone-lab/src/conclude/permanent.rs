@@ -2,23 +2,33 @@
 
 use iostone_model::experiment::{Configuration, Filesystem, Volume};
 use iostone_model::run::Plan;
-use iostone_model::verdict::{Comparison, Verdict};
+use iostone_model::verdict::{Comparison, CurveVerdict, Verdict};
+
+/// What one level came to, by one figure or as a curve.
+struct Outcome<'a> {
+    level: &'a str,
+    stratum: &'a str,
+    verdict: Option<Verdict>,
+    /// The typical ratio; of a curve, the geometric mean of its points'.
+    ratio: f64,
+}
 
 /// For the fastest level that is faster than the baseline: what to write where. Otherwise why to leave things alone.
-pub(super) fn lines(plan: &Plan, comparisons: &[Comparison]) -> Vec<String> {
+pub(super) fn lines(plan: &Plan, comparisons: &[Comparison], curves: &[CurveVerdict]) -> Vec<String> {
     if plan.identical_levels || plan.quick {
         return Vec::new();
     }
     let planned = plan.comparisons();
-    let best = comparisons
+    let outcomes = outcomes(comparisons, curves);
+    let best = outcomes
         .iter()
-        .filter(|comparison| comparison.verdict == Some(Verdict::Faster))
-        .max_by(|left, right| left.ratio.unwrap_or(0.0).total_cmp(&right.ratio.unwrap_or(0.0)));
+        .filter(|outcome| outcome.verdict == Some(Verdict::Faster))
+        .max_by(|left, right| left.ratio.total_cmp(&right.ratio));
     let Some(best) = best else {
-        let settled = comparisons
+        let settled = outcomes
             .iter()
-            .all(|comparison| matches!(comparison.verdict, Some(Verdict::Slower | Verdict::Equivalent)));
-        return if settled && !comparisons.is_empty() {
+            .all(|outcome| matches!(outcome.verdict, Some(Verdict::Slower | Verdict::Equivalent)));
+        return if settled && !outcomes.is_empty() {
             vec![format!("# nothing to change: no level is faster than {}", plan.experiment.baseline_level)]
         } else {
             Vec::new()
@@ -30,6 +40,30 @@ pub(super) fn lines(plan: &Plan, comparisons: &[Comparison]) -> Vec<String> {
         .find(|candidate| candidate.level == best.level && candidate.stratum == best.stratum)
         .and_then(|candidate| Some((find(candidate.configuration)?, find(candidate.baseline)?)));
     pair.map(|(winner, baseline)| changes(winner, baseline)).unwrap_or_default()
+}
+
+fn outcomes<'a>(comparisons: &'a [Comparison], curves: &'a [CurveVerdict]) -> Vec<Outcome<'a>> {
+    if curves.is_empty() {
+        let of_comparison = |c: &'a Comparison| Outcome {
+            level: &c.level,
+            stratum: &c.stratum,
+            verdict: c.verdict,
+            ratio: c.ratio.unwrap_or(0.0),
+        };
+        return comparisons.iter().map(of_comparison).collect();
+    }
+    let mean = |curve: &CurveVerdict| {
+        let own = comparisons.iter().filter(|c| c.level == curve.level && c.stratum == curve.stratum);
+        let logs: Vec<f64> = own.filter_map(|point| point.ratio).map(f64::ln).collect();
+        if logs.is_empty() { 0.0 } else { (logs.iter().sum::<f64>() / logs.len() as f64).exp() }
+    };
+    let of_curve = |curve: &'a CurveVerdict| Outcome {
+        level: &curve.level,
+        stratum: &curve.stratum,
+        verdict: Some(curve.verdict),
+        ratio: mean(curve),
+    };
+    curves.iter().map(of_curve).collect()
 }
 
 fn changes(winner: &Configuration, baseline: &Configuration) -> Vec<String> {

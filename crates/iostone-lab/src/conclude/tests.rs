@@ -1,5 +1,7 @@
 //! Conclusions from made-up records: what is claimed, what is withheld, and in which words.
 
+mod curves;
+
 use std::collections::BTreeMap;
 
 use iostone_model::experiment::read;

@@ -11,6 +11,7 @@ use iostone_model::units::Span;
 use iostone_stats::schedule::SplitMix64;
 use iostone_workload::RawOutput;
 
+use crate::conclude::Subject;
 use crate::error::LabError;
 use crate::gates;
 use crate::link::Link;
@@ -98,14 +99,19 @@ fn measure(
 }
 
 /// A trial without the figure that decides has failed: said at once, not after a budget of blocks. A rehearsal decides
-/// nothing, and its sizes are often too small for a tool to time.
+/// nothing, and its sizes are often too small for a tool to time. Of a curve some points may be missing.
 fn require_figure(plan: &Plan, measured: &mut Measured) {
     let metric = &plan.experiment.decide.metric;
-    if measured.report.error.is_some() || measured.metrics.contains_key(metric) {
+    let subject = Subject::of(plan);
+    if measured.report.error.is_some() || subject.is_in(&measured.metrics) {
         return;
     }
     let reason = measured.report.absent.get(metric).map_or("the workload did not give it", String::as_str);
-    let sentence = format!("there is no figure `{metric}`: {reason}");
+    let sentence = if subject.curve {
+        format!("no point of `{metric}` has a figure: {reason}")
+    } else {
+        format!("there is no figure `{metric}`: {reason}")
+    };
     if plan.quick {
         measured.losses.push(sentence);
     } else {

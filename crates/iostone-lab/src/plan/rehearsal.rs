@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use iostone_model::experiment::{
     BonnieWorkload, Configuration, DbenchWorkload, DdWorkload, Experiment, Filesystem, IoWorkload,
-    IopingWorkload, Ramp, SysbenchWorkload, Volume, Workload,
+    IopingWorkload, OrionWorkload, Ramp, SysbenchWorkload, Volume, Workload,
 };
 use iostone_model::units::{Bytes, Span};
 
@@ -37,6 +37,7 @@ fn shrink_workload(configuration: &mut Configuration) {
         Workload::Dd(dd) => shrink_dd(dd),
         Workload::Sysbench(sysbench) => shrink_sysbench(sysbench),
         Workload::Ioping(ioping) => shrink_ioping(ioping),
+        Workload::Orion(orion) => shrink_orion(orion),
     }
 }
 
@@ -126,6 +127,29 @@ fn shrink_ioping(ioping: &mut IopingWorkload) {
     ioping.working_set = ioping.working_set.map(|size| size.min(FILE.max(ioping.size.unwrap_or_default())));
 }
 
+/// Every point of the matrix, because each is a figure, in some ten seconds together; and files that still hold all I/Os
+/// in flight.
+fn shrink_orion(orion: &mut OrionWorkload) {
+    const MATRIX: Duration = Duration::from_secs(10);
+    const SHORTEST: Duration = Duration::from_millis(100);
+    const LONGEST: Duration = Duration::from_secs(1);
+    // A command line counts whole seconds.
+    *orion = orion.with_keys();
+    let Ok(test) = orion.test() else { return };
+    let points = u32::try_from(orion.points().len().max(1)).unwrap_or(u32::MAX);
+    // In whole tenths of a second, as rates are kept.
+    let tenths = u64::try_from((MATRIX / points).as_millis() / 100).unwrap_or(0);
+    let point = Span(Duration::from_millis(tenths * 100).clamp(SHORTEST, LONGEST));
+    orion.duration = Some(test.duration.min(point));
+    orion.until = None;
+    // Two minutes before each sequential point when left out.
+    orion.cache_size = Some(test.cache_size.unwrap_or(FILE).min(FILE));
+    let flight = orion.in_flight(&test).0.div_ceil(u64::from(orion.files.max(1)));
+    let whole = test.stripe.0.max(test.size_large.0).max(1);
+    let least = Bytes(FILE.0.max(flight.saturating_mul(2)).next_multiple_of(whole).next_multiple_of(4096));
+    orion.size = orion.size.map(|size| size.min(least));
+}
+
 #[cfg(test)]
 mod tests {
     use iostone_model::experiment::read;
@@ -191,6 +215,12 @@ mod tests {
         let experiment = rehearsed(text, "events");
         let Workload::Sysbench(sysbench) = &experiment.configurations[0].workload else { panic!("sysbench") };
         assert_eq!((sysbench.seconds, sysbench.file_total_size), (1, Some(FILE)));
+        let text = "kind = \"orion\"\narguments = \"-run advanced -num_disks 4 -duration 60 -write 20\"\n\
+                    files = 2\nsize = \"10GiB\"";
+        let experiment = rehearsed(text, "curve");
+        let Workload::Orion(orion) = &experiment.configurations[0].workload else { panic!("orion") };
+        assert_eq!((orion.points().len(), orion.size), (29, Some(FILE)));
+        assert!(orion.asked_time().unwrap() < Duration::from_secs(12));
         let experiment = rehearsed("kind = \"ioping\"", "latency_mean");
         let Workload::Ioping(ioping) = &experiment.configurations[0].workload else { panic!("ioping") };
         assert_eq!(ioping.asked_time(), Some(Duration::from_secs(1)));

@@ -4,6 +4,7 @@ mod command;
 mod foreign;
 mod io;
 mod limits;
+mod orion;
 mod ramp;
 
 use super::combine::{Places, list, option_name};
@@ -78,6 +79,7 @@ pub(super) fn configuration(configuration: &Configuration, places: &Places<'_>) 
     match &configuration.workload {
         Workload::Io(io) => io::check(io, configuration, &mut findings),
         Workload::Command(command) => command::check(command, &mut findings),
+        Workload::Orion(orion) => orion::check(orion, configuration, &mut findings),
         foreign => foreign::check(foreign, configuration, &mut findings),
     }
     limits::check_workload(configuration, &mut findings);
@@ -198,14 +200,16 @@ pub(super) fn experiment(experiment: &Experiment, places: &Places<'_>) -> Vec<Di
 
 /// The figures worth naming in a message: some workloads have one for each operation of theirs.
 fn shown<'a>(names: &[&'a str]) -> Vec<&'a str> {
-    names.iter().copied().filter(|name| !name.contains('.')).collect()
+    names.iter().copied().filter(|name| !name.contains(['.', '@'])).collect()
 }
 
 fn check_decide(experiment: &Experiment, findings: &mut Findings<'_>) {
     let decide = &experiment.decide;
     if let Some(configuration) = experiment.configurations.first() {
-        let names: Vec<&str> = configuration.workload.metrics().iter().map(|metric| metric.name).collect();
-        if !names.contains(&decide.metric.as_str()) {
+        let declared = configuration.workload.metrics();
+        let names: Vec<&str> = declared.iter().map(|metric| metric.name.as_ref()).collect();
+        // A workload that is wrong itself has none, and is spoken of already.
+        if !names.is_empty() && !names.contains(&decide.metric.as_str()) {
             let kind = configuration.workload.kind();
             let error = Diagnostic::new(
                 "io0008",
@@ -218,6 +222,7 @@ fn check_decide(experiment: &Experiment, findings: &mut Findings<'_>) {
             });
         }
     }
+    orion::check_metric(experiment, findings);
     if !(decide.margin.0 > 0.0 && decide.margin.0 < 1.0) {
         findings.value(
             "decide.margin",

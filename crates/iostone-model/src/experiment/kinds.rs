@@ -92,8 +92,8 @@ pub(super) fn filesystem(value: &Value, path: &str, places: &Places<'_>) -> Resu
 }
 
 pub(super) fn workload(value: &Value, path: &str, places: &Places<'_>) -> Result<Workload, Diagnostic> {
-    let kinds = ["io", "command", "dbench", "bonnie", "fio", "dd", "sysbench", "ioping"];
-    match kind(value, path, &kinds, &["orion"], places)? {
+    let kinds = ["io", "command", "dbench", "bonnie", "fio", "dd", "sysbench", "ioping", "orion"];
+    match kind(value, path, &kinds, &[], places)? {
         ("io", rest) => decode(rest, path, places).map(Workload::Io),
         ("dbench", rest) => decode(rest, path, places).map(Workload::Dbench),
         ("bonnie", rest) => decode(rest, path, places).map(Workload::Bonnie),
@@ -101,6 +101,7 @@ pub(super) fn workload(value: &Value, path: &str, places: &Places<'_>) -> Result
         ("dd", rest) => decode(rest, path, places).map(Workload::Dd),
         ("sysbench", rest) => decode(rest, path, places).map(Workload::Sysbench),
         ("ioping", rest) => decode(rest, path, places).map(Workload::Ioping),
+        ("orion", rest) => decode(rest, path, places).map(Workload::Orion),
         (_, rest) => decode(rest, path, places).map(Workload::Command),
     }
 }

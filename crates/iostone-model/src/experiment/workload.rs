@@ -10,9 +10,11 @@ mod decimal;
 mod distribution;
 mod fio;
 mod ioping;
+mod orion;
 mod pace;
 mod sysbench;
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use schemars::JsonSchema;
@@ -36,6 +38,7 @@ pub use decimal::Decimal;
 pub use distribution::{RandomDistribution, Zone};
 pub use fio::FioWorkload;
 pub use ioping::IopingWorkload;
+pub use orion::{MOST_POINTS, OrionWorkload, Precision, point_metric};
 pub use pace::{RangeSync, RateProcess, Rates};
 pub use sysbench::{SysbenchTest, SysbenchWorkload};
 
@@ -59,17 +62,26 @@ pub enum Workload {
     Sysbench(SysbenchWorkload),
     /// ioping: the latency of single requests.
     Ioping(IopingWorkload),
+    /// Oracle ORION's test on iostone's own engine: a matrix of loads.
+    Orion(Box<OrionWorkload>),
 }
 
 /// A figure that a workload yields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DeclaredMetric<'a> {
     /// The name used in `decide.metric` and as key of a trial's metrics.
-    pub name: &'a str,
+    pub name: Cow<'a, str>,
     /// The unit of its values.
     pub unit: Unit,
     /// Which way is better.
     pub direction: Direction,
+}
+
+impl DeclaredMetric<'_> {
+    /// A figure as its table defines it.
+    pub(crate) fn of(metric: &'static Metric) -> Self {
+        Self { name: Cow::Borrowed(metric.name), unit: metric.unit, direction: metric.direction }
+    }
 }
 
 /// A figure of a curve: one load point's.
@@ -87,8 +99,11 @@ pub struct CurvePoint {
 
 impl Workload {
     /// The points that a metric is made of, where it is a whole curve; they are compared one by one.
-    pub fn curve(&self, _metric: &str) -> Option<Vec<CurvePoint>> {
-        None
+    pub fn curve(&self, metric: &str) -> Option<Vec<CurvePoint>> {
+        match self {
+            Self::Orion(orion) => orion.curve(metric),
+            _ => None,
+        }
     }
 
     /// The word used in the experiment file.
@@ -102,12 +117,13 @@ impl Workload {
             Self::Dd(_) => "dd",
             Self::Sysbench(_) => "sysbench",
             Self::Ioping(_) => "ioping",
+            Self::Orion(_) => "orion",
         }
     }
 
     /// The figures it yields.
     pub fn metrics(&self) -> Vec<DeclaredMetric<'_>> {
-        let table: &[Metric] = match self {
+        let table: &'static [Metric] = match self {
             Self::Io(_) => IO_METRICS,
             Self::Command(_) => COMMAND_METRICS,
             Self::Dbench(_) => DBENCH_METRICS,
@@ -116,18 +132,15 @@ impl Workload {
             Self::Dd(_) => DD_METRICS,
             Self::Sysbench(_) => SYSBENCH_METRICS,
             Self::Ioping(_) => IOPING_METRICS,
+            Self::Orion(orion) => return orion.metrics(),
         };
-        let own = table.iter().map(|metric| DeclaredMetric {
-            name: metric.name,
-            unit: metric.unit,
-            direction: metric.direction,
-        });
+        let own = table.iter().map(DeclaredMetric::of);
         let picked = match self {
             Self::Command(command) => Some(&command.metrics),
             _ => None,
         };
         let picked = picked.into_iter().flatten().map(|(name, picked)| DeclaredMetric {
-            name,
+            name: Cow::Borrowed(name),
             unit: picked.unit.kind,
             direction: picked.better,
         });
@@ -136,13 +149,16 @@ impl Workload {
 
     /// The figure of that name, if it yields one.
     pub fn metric(&self, name: &str) -> Option<DeclaredMetric<'_>> {
+        if let Self::Orion(orion) = self {
+            return orion.metric(name);
+        }
         self.metrics().into_iter().find(|metric| metric.name == name)
     }
 
     /// The program that must be installed; none for iostone's own engine, and for what the file itself names.
     pub fn program(&self) -> Option<&'static str> {
         Some(match self {
-            Self::Io(_) | Self::Command(_) => return None,
+            Self::Io(_) | Self::Command(_) | Self::Orion(_) => return None,
             Self::Dbench(_) => "dbench",
             Self::Bonnie(_) => "bonnie++",
             Self::Fio(_) => "fio",
@@ -156,7 +172,7 @@ impl Workload {
     pub fn syncs(&self) -> bool {
         match self {
             Self::Io(io) => io.syncs(),
-            Self::Command(_) | Self::Fio(_) => false,
+            Self::Command(_) | Self::Fio(_) | Self::Orion(_) => false,
             // dbench's loadfile calls fsync(2), `Flush` in its own words, thousands of times a pass; bonnie++ syncs each
             // phase that writes.
             Self::Dbench(_) | Self::Bonnie(_) => true,
@@ -177,6 +193,7 @@ impl Workload {
             Self::Dd(dd) => Some(dd.summary()),
             Self::Sysbench(sysbench) => Some(sysbench.summary()),
             Self::Ioping(ioping) => Some(ioping.summary()),
+            Self::Orion(orion) => Some(orion.summary()),
         }
     }
 
@@ -190,10 +207,11 @@ impl Workload {
             Self::Dd(dd) => Some(dd.size),
             Self::Sysbench(sysbench) => sysbench.room(),
             Self::Ioping(ioping) => Some(ioping.working_set.unwrap_or(Bytes(1 << 20))),
+            Self::Orion(orion) => orion.room(),
         }
     }
 
-    /// How long a foreign tool was told to work, where it was.
+    /// How long a foreign tool, or a matrix of loads, was told to work, where it was.
     pub fn asked_time(&self) -> Option<Duration> {
         let seconds = |seconds: u32| Some(Duration::from_secs(u64::from(seconds)));
         match self {
@@ -202,6 +220,7 @@ impl Workload {
             Self::Dbench(dbench) => seconds(dbench.warm_up_seconds().saturating_add(dbench.seconds)),
             Self::Sysbench(sysbench) => seconds(sysbench.seconds),
             Self::Ioping(ioping) => ioping.asked_time(),
+            Self::Orion(orion) => orion.asked_time(),
         }
     }
 }

@@ -16,6 +16,7 @@ pub const TABLES: &[&[Metric]] = &[
     DD_METRICS,
     SYSBENCH_METRICS,
     IOPING_METRICS,
+    ORION_METRICS,
 ];
 
 /// What the `io` workload yields.
@@ -255,4 +256,16 @@ pub const IOPING_METRICS: &[Metric] = &[
     metric("latency_min", Unit::Seconds, Direction::Lower, "minimum latency"),
     metric("latency_max", Unit::Seconds, Direction::Lower, "maximum latency"),
     metric("latency_mdev", Unit::Seconds, Direction::Lower, "mean deviation of latency"),
+];
+
+/// What the `orion` workload yields beside the figures of each point, `iops@4,0` and its like. A curve is all of its points,
+/// compared one by one.
+pub const ORION_METRICS: &[Metric] = &[
+    metric("max_throughput", Unit::BytesPerSecond, Direction::Higher, "highest throughput of any point"),
+    metric("max_iops", Unit::PerSecond, Direction::Higher, "most small I/Os per second of any point"),
+    metric("min_latency", Unit::Seconds, Direction::Lower, "lowest mean latency of any point"),
+    metric("curve", Unit::Plain, Direction::Higher, "IOPS and throughput at every load"),
+    metric("iops_curve", Unit::PerSecond, Direction::Higher, "small I/Os per second at every load"),
+    metric("throughput_curve", Unit::BytesPerSecond, Direction::Higher, "throughput at every load"),
+    metric("latency_curve", Unit::Seconds, Direction::Lower, "mean latency of small I/O at every load"),
 ];

@@ -112,6 +112,11 @@ fn workload_preparation(workload: &Workload) -> Option<(String, u64)> {
             let text = format!("sysbench prepare lays out {room}; write it back, drop it from the cache");
             Some((text, room.0))
         }
+        Workload::Orion(orion) => orion.size.map(|size| {
+            let files = if orion.files == 1 { "a file".to_owned() } else { format!("{} files", orion.files) };
+            let text = format!("lay out {files} of {size} with random data, sync, drop from the cache");
+            (text, orion.room().unwrap_or_default().0)
+        }),
         _ => None,
     }
 }
@@ -187,7 +192,7 @@ fn io_text(io: &IoWorkload) -> String {
 }
 
 /// A word of a program's arguments as a shell would need it; none is involved, but people read it so.
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

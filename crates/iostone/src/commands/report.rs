@@ -45,7 +45,8 @@ pub(crate) fn audited(mut record: RunRecord) -> RunRecord {
     let mut audit = iostone_audit::audit(&iostone_audit::dataset_of_run(&record));
     if let Some(verdicts) = &record.verdicts {
         let of_comparisons = verdicts.comparisons.iter().flat_map(|comparison| &comparison.flags);
-        let raised: Vec<&Flag> = verdicts.flags.iter().chain(of_comparisons).collect();
+        let of_curves = verdicts.curves.iter().flat_map(|curve| &curve.flags);
+        let raised: Vec<&Flag> = verdicts.flags.iter().chain(of_comparisons).chain(of_curves).collect();
         audit.findings.retain(|finding| raised.iter().all(|flag| flag.name != finding.rule));
     }
     record.audit = Some(audit);

@@ -148,7 +148,7 @@ fn conduct(
     let path = shorten(directory.path());
     printer.note(format_args!("{} in {}", plan.experiment.name, path.display()));
     let ended = {
-        let mut progress = RunProgress::new(printer, &plan.experiment, plan.unit);
+        let mut progress = RunProgress::new(printer, plan);
         Conductor::new(plan, directory, machine, &mut progress, stop)?.run()
     };
     let record = audited(directory.record()?);

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use iostone_lab::conclude::Subject;
 use iostone_lab::{is_import, read_import, read_run};
 use iostone_model::metric;
 use iostone_model::run::{ImportRecord, RunRecord};
@@ -122,11 +123,9 @@ fn all_trials(run: &RunRecord) -> Result<String, std::fmt::Error> {
         "configuration",
         clean(&decide.metric)
     )?;
+    let subject = Subject::of(&run.plan);
     for (trial, name) in run.trials.iter().zip(&names) {
-        let figure = trial
-            .metrics
-            .get(&decide.metric)
-            .map_or_else(|| "none".to_owned(), |value| run.plan.unit.format(*value));
+        let figure = subject.describe(&run.plan, trial).unwrap_or_else(|| "none".to_owned());
         let block = run.blocks.iter().find(|block| block.number == trial.block);
         let mut remarks: Vec<String> =
             trial.gates.iter().filter(|gate| !gate.passed).map(|gate| gate.message.clone()).collect();

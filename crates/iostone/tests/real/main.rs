@@ -13,6 +13,7 @@ mod guard;
 mod io;
 mod ioping;
 mod lab;
+mod orion;
 mod picked;
 mod remote;
 mod sysbench;

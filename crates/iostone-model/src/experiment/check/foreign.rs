@@ -19,7 +19,7 @@ pub(super) fn check(workload: &Workload, configuration: &Configuration, findings
         findings.value("workload.kind", message, "add `filesystem = { kind = \"ext4\" }` to the stack");
     }
     match workload {
-        Workload::Io(_) | Workload::Command(_) => {}
+        Workload::Io(_) | Workload::Command(_) | Workload::Orion(_) => {}
         Workload::Dbench(dbench) => check_dbench(dbench, findings),
         Workload::Bonnie(bonnie) => check_bonnie(bonnie, findings),
         Workload::Fio(fio) => fio::check(fio, findings),

@@ -186,7 +186,6 @@ fn kinds_that_are_not_here_are_told_from_kinds_that_are_nowhere() {
     assert_text(
         "wrong_kinds",
         &complaints(vec![
-            barrier("a workload that is planned", "kind = \"io\"", "kind = \"orion\""),
             barrier("a workload that is nowhere", "kind = \"io\"", "kind = \"iozone\""),
             barrier("a mistyped workload", "kind = \"io\"", "kind = \"oi\""),
             barrier("a filesystem that is planned", "kind = \"ext4\"", "kind = \"xfs\""),

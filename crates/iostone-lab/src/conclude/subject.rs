@@ -1,0 +1,267 @@
+//! What a plan compares: one figure, or every point of a curve, each with its figures and its direction.
+
+use std::collections::BTreeMap;
+
+use iostone_model::experiment::CurvePoint;
+use iostone_model::metric::{Direction, Unit};
+use iostone_model::run::{BlockRecord, Plan};
+use iostone_model::trial::TrialRecord;
+use iostone_model::verdict::{Comparison, Flag, PointName, Verdict};
+use iostone_stats::judge::{
+    Figure, FigureSet, JudgeError, Judgement, Next, Rules, judge_together, next_step_together,
+};
+
+/// What is compared, point by point.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subject {
+    /// Whether it is a curve. One figure is a subject of one point.
+    pub curve: bool,
+    /// The points, in the order of the curve.
+    pub points: Vec<SubjectPoint>,
+}
+
+/// A metric of a trial and whose trials have it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SubjectPoint {
+    /// The key of a trial's metrics.
+    pub metric: String,
+    /// Which way is better.
+    pub direction: Direction,
+    /// The unit of its values.
+    pub unit: Unit,
+    /// For each configuration of the plan, whether its workload yields it.
+    yielded: Vec<bool>,
+}
+
+/// The figures of a subject: those of each point.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SubjectFigures {
+    points: Vec<(SubjectPoint, Vec<Figure>)>,
+    /// Comparisons planned over all points.
+    declared: usize,
+}
+
+impl Subject {
+    /// What the plan's metric stands for.
+    pub fn of(plan: &Plan) -> Self {
+        let configurations = &plan.experiment.configurations;
+        let metric = &plan.experiment.decide.metric;
+        let curves: Vec<Option<Vec<CurvePoint>>> =
+            configurations.iter().map(|configuration| configuration.workload.curve(metric)).collect();
+        if curves.iter().any(Option::is_some) {
+            return Self::of_curves(&curves);
+        }
+        let point = SubjectPoint {
+            metric: metric.clone(),
+            direction: plan.better,
+            unit: plan.unit,
+            yielded: vec![true; configurations.len()],
+        };
+        Self { curve: false, points: vec![point] }
+    }
+
+    /// The points of the curves that each configuration's workload yields.
+    pub fn of_curves(curves: &[Option<Vec<CurvePoint>>]) -> Self {
+        let mut points: Vec<SubjectPoint> = Vec::new();
+        for (configuration, curve) in curves.iter().enumerate() {
+            for point in curve.iter().flatten() {
+                let at = points.iter().position(|known| known.metric == point.metric);
+                let at = at.unwrap_or_else(|| {
+                    points.push(SubjectPoint {
+                        metric: point.metric.clone(),
+                        direction: point.direction,
+                        unit: point.unit,
+                        yielded: vec![false; curves.len()],
+                    });
+                    points.len() - 1
+                });
+                let known = points.get_mut(at).and_then(|known| known.yielded.get_mut(configuration));
+                if let Some(yielded) = known {
+                    *yielded = true;
+                }
+            }
+        }
+        Self { curve: true, points }
+    }
+
+    /// The comparisons that the plan declares: of each point, the pairs both of whose configurations yield it.
+    pub fn declared(&self, plan: &Plan) -> usize {
+        self.points.iter().map(|point| point.pairs(plan).len()).sum()
+    }
+
+    /// Whether a trial has what is compared; of a curve, some point.
+    pub fn is_in(&self, metrics: &BTreeMap<String, f64>) -> bool {
+        self.points.iter().any(|point| metrics.contains_key(&point.metric))
+    }
+
+    /// What a trial measured, in a few words: its figure, or how many points of its curve have one. None without any.
+    pub fn describe(&self, plan: &Plan, trial: &TrialRecord) -> Option<String> {
+        let metrics = &trial.metrics;
+        if !self.curve {
+            let point = self.points.first()?;
+            return metrics.get(&point.metric).map(|value| point.unit.format(*value));
+        }
+        let configurations = &plan.experiment.configurations;
+        let configuration = configurations.iter().position(|c| c.name == trial.configuration)?;
+        let yielded =
+            || self.points.iter().filter(|point| point.yielded.get(configuration).copied().unwrap_or(false));
+        let all = yielded().count();
+        match yielded().filter(|point| metrics.contains_key(&point.metric)).count() {
+            0 => None,
+            some if some == all => Some(format!("{all} points")),
+            some => Some(format!("{some} of {all} points")),
+        }
+    }
+
+    /// The figures of all trials that count.
+    pub fn figures(&self, plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> SubjectFigures {
+        let experiment = &plan.experiment;
+        // When an environment turns out unfit, blocks that had been discarded count again; the budget stays what it was.
+        let budget = usize::try_from(experiment.decide.blocks.max).unwrap_or(usize::MAX);
+        let counted: Vec<u32> =
+            blocks.iter().filter(|block| block.counted).take(budget).map(|block| block.number).collect();
+        let counting: Vec<&TrialRecord> =
+            trials.iter().filter(|trial| counted.contains(&trial.block)).collect();
+        let figure = |point: &SubjectPoint, trial: &TrialRecord| {
+            let configuration = experiment.configurations.iter().find(|c| c.name == trial.configuration)?;
+            let value = *trial.metrics.get(&point.metric)?;
+            Some(Figure {
+                level: experiment.compared_level(configuration).to_owned(),
+                stratum: experiment.stratum(configuration),
+                value: if self.curve { of_point(value, point.direction)? } else { value },
+                block: Some(u64::from(trial.block)),
+                order: Some(f64::from(trial.position)),
+            })
+        };
+        let points = self
+            .points
+            .iter()
+            .map(|point| {
+                let figures = counting.iter().filter_map(|trial| figure(point, trial)).collect();
+                (point.clone(), if self.curve { comparable(figures, plan) } else { figures })
+            })
+            .collect();
+        SubjectFigures { points, declared: self.declared(plan) }
+    }
+}
+
+/// A rate of nothing is the worst of all, as a run that never ends is; a time of nothing was not measured.
+fn of_point(value: f64, direction: Direction) -> Option<f64> {
+    match direction {
+        Direction::Higher if value == 0.0 => Some(f64::INFINITY),
+        _ => (value > 0.0).then_some(value),
+    }
+}
+
+/// Leaves out strata in which a point has no figure of the baseline, or of nothing else.
+fn comparable(mut figures: Vec<Figure>, plan: &Plan) -> Vec<Figure> {
+    let baseline = &plan.experiment.baseline_level;
+    let all = figures.clone();
+    let has = |stratum: &str, of_baseline: bool| {
+        all.iter().any(|figure| figure.stratum == stratum && (figure.level == *baseline) == of_baseline)
+    };
+    figures.retain(|figure| has(&figure.stratum, true) && has(&figure.stratum, false));
+    figures
+}
+
+impl SubjectPoint {
+    /// The (stratum, level, baseline) that the plan compares at this point.
+    fn pairs(&self, plan: &Plan) -> Vec<(String, String)> {
+        let yields = |configuration: usize| self.yielded.get(configuration).copied().unwrap_or(false);
+        let planned = plan.comparisons().into_iter();
+        planned
+            .filter(|pair| yields(pair.configuration) && yields(pair.baseline))
+            .map(|pair| (pair.stratum, pair.level))
+            .collect()
+    }
+}
+
+impl SubjectFigures {
+    /// Whether there is nothing to judge.
+    pub fn is_empty(&self) -> bool {
+        self.points.iter().all(|(_, figures)| figures.is_empty())
+    }
+
+    fn sets(&self) -> Vec<FigureSet<'_>> {
+        self.measured().map(|(point, figures)| FigureSet { figures, direction: point.direction }).collect()
+    }
+
+    fn measured(&self) -> impl Iterator<Item = &(SubjectPoint, Vec<Figure>)> {
+        self.points.iter().filter(|(_, figures)| !figures.is_empty())
+    }
+
+    /// What to do after the blocks so far.
+    ///
+    /// # Errors
+    /// Figures that cannot be judged.
+    pub fn next_step(&self, rules: &Rules) -> Result<Next, JudgeError> {
+        next_step_together(&self.sets(), self.declared, rules, true)
+    }
+
+    /// Judges all points as one family. The comparisons of a curve name their points, and those that the plan declares
+    /// but no figure was measured for are undecided (flag `no-figures`).
+    ///
+    /// # Errors
+    /// Figures that cannot be judged.
+    pub fn judge(&self, subject: &Subject, plan: &Plan, rules: &Rules) -> Result<Judgement, JudgeError> {
+        let judged = judge_together(&self.sets(), self.declared, rules)?;
+        let mut whole = Judgement { comparisons: Vec::new(), flags: Vec::new() };
+        for ((point, _), judgement) in self.measured().zip(judged) {
+            for mut comparison in judgement.comparisons {
+                if subject.curve {
+                    comparison.point.clone_from(&point.metric);
+                }
+                whole.comparisons.push(comparison);
+            }
+            for flag in judgement.flags {
+                if !whole.flags.iter().any(|known| known.name == flag.name) {
+                    whole.flags.push(flag);
+                }
+            }
+        }
+        if subject.curve {
+            self.add_unmeasured(plan, &mut whole.comparisons);
+        }
+        Ok(whole)
+    }
+
+    /// Adds the comparisons without figures, and brings all into the plan's order, point by point.
+    fn add_unmeasured(&self, plan: &Plan, comparisons: &mut Vec<Comparison>) {
+        let mut ordered = Vec::with_capacity(comparisons.len());
+        for (stratum, level) in plan.comparisons().into_iter().map(|pair| (pair.stratum, pair.level)) {
+            for (point, _) in &self.points {
+                if !point.pairs(plan).contains(&(stratum.clone(), level.clone())) {
+                    continue;
+                }
+                let found = comparisons
+                    .iter()
+                    .position(|c| c.point == point.metric && c.stratum == stratum && c.level == level);
+                ordered.push(match found {
+                    Some(found) => comparisons.swap_remove(found),
+                    None => unmeasured(plan, &point.metric, &stratum, &level),
+                });
+            }
+        }
+        *comparisons = ordered;
+    }
+}
+
+fn unmeasured(plan: &Plan, point: &str, stratum: &str, level: &str) -> Comparison {
+    let message = format!("no block has the {} of both levels", PointName::parse(point));
+    Comparison {
+        level: level.to_owned(),
+        baseline: plan.experiment.baseline_level.clone(),
+        stratum: stratum.to_owned(),
+        point: point.to_owned(),
+        verdict: Some(Verdict::Undecided),
+        ratio: None,
+        ratio_interval: [None, None],
+        equivalence_interval: [None, None],
+        mean_ratio: None,
+        blocks: 0,
+        flags: vec![Flag::new("no-figures", message)],
+        forecast: None,
+        unpaired: None,
+        log_ratios: Vec::new(),
+    }
+}

@@ -1,0 +1,71 @@
+//! Sentences about a curve: what its points came to, and what else must be known of them.
+
+use iostone_model::verdict::{Comparison, CurveVerdict, Verdicts, name_loads};
+
+use crate::figures::declared_percent;
+use crate::view::name_in;
+
+/// The flags of curves with the curve's name where there are several: those of each curve, then those of its points.
+///
+/// Of its points there is one line for each name: at how many of them, where, and the evidence at the first.
+/// That a point was decided before the last block is the rule where other points go on, and not told. What the curve
+/// says of all its points is not told again.
+pub(crate) fn flags(verdicts: &Verdicts) -> Vec<(Option<String>, String, String)> {
+    let several = verdicts.curves.len() > 1;
+    let mut lines = Vec::new();
+    for curve in &verdicts.curves {
+        let subject = several.then(|| name_in(&curve.level, &curve.stratum));
+        let own = curve.flags.iter().map(|flag| (subject.clone(), flag.name.clone(), flag.message.clone()));
+        lines.extend(own);
+        let points: Vec<&Comparison> = points_of(curve, verdicts).collect();
+        let names: Vec<&str> = points.iter().map(|point| point.point.as_str()).collect();
+        let mut told: Vec<&str> = curve.flags.iter().map(|flag| flag.name.as_str()).collect();
+        told.push("decided-early");
+        for flag in points.iter().flat_map(|point| &point.flags) {
+            if told.contains(&flag.name.as_str()) {
+                continue;
+            }
+            told.push(&flag.name);
+            let has = |index: usize| {
+                points.get(index).is_some_and(|point| point.flags.iter().any(|own| own.name == flag.name))
+            };
+            let count = (0..points.len()).filter(|index| has(*index)).count();
+            let place = name_loads(&names, has);
+            let message = if count == 1 {
+                format!("{place}: {}", flag.message)
+            } else {
+                format!("at {count} of {} points ({place}), first: {}", points.len(), flag.message)
+            };
+            lines.push((subject.clone(), flag.name.clone(), message));
+        }
+    }
+    lines
+}
+
+/// The comparisons that a curve is made of, in its order.
+pub(crate) fn points_of<'a>(
+    curve: &'a CurveVerdict,
+    verdicts: &'a Verdicts,
+) -> impl Iterator<Item = &'a Comparison> {
+    verdicts
+        .comparisons
+        .iter()
+        .filter(|c| !c.point.is_empty() && c.level == curve.level && c.stratum == curve.stratum)
+}
+
+/// The verdict on a curve and what its points came to: "faster: 12 of 28 points faster, none slower, 10 equivalent
+/// within 3 %, 6 undecided".
+pub(crate) fn curve_words(curve: &CurveVerdict, margin: f64) -> String {
+    let number = |count: u32| if count == 0 { "none".to_owned() } else { count.to_string() };
+    let mut words = format!(
+        "{} of {} points faster, {} slower",
+        number(curve.faster),
+        curve.points,
+        number(curve.slower)
+    );
+    if curve.equivalent > 0 {
+        words = format!("{words}, {} equivalent within {}", curve.equivalent, declared_percent(margin));
+    }
+    let rest = curve.points - curve.faster - curve.slower - curve.equivalent;
+    if rest > 0 { format!("{words}, {rest} undecided") } else { words }
+}

@@ -1,0 +1,140 @@
+//! The terminal report of curves.
+
+#[expect(dead_code, reason = "the other tests of the report have more scenes")]
+#[path = "support/scenes.rs"]
+mod scenes;
+#[path = "support/synthetic.rs"]
+mod synthetic;
+
+use iostone_model::verdict::{Comparison, CurveVerdict, Flag, Verdict, Verdicts};
+use iostone_report::{TextStyle, text, verdicts_text};
+
+/// Verdicts on a curve: each point with the letter of its verdict and its ratio.
+fn judged(points: &[(String, char, f64)]) -> Verdicts {
+    let mut verdicts = scenes::barrier().verdicts.expect("it was judged");
+    let model = verdicts.comparisons.remove(0);
+    let point = |(name, letter, ratio): &(String, char, f64)| Comparison {
+        point: name.clone(),
+        verdict: Some(match letter {
+            '+' => Verdict::Faster,
+            '-' => Verdict::Slower,
+            '=' => Verdict::Equivalent,
+            _ => Verdict::Undecided,
+        }),
+        ratio: Some(*ratio),
+        ratio_interval: [Some(ratio * 0.98), Some(ratio * 1.02)],
+        forecast: None,
+        ..model.clone()
+    };
+    verdicts.comparisons = points.iter().map(point).collect();
+    let count =
+        |letter| u32::try_from(points.iter().filter(|(_, own, _)| *own == letter).count()).expect("a few");
+    verdicts.curves = vec![CurveVerdict {
+        level: model.level.clone(),
+        baseline: model.baseline,
+        stratum: String::new(),
+        verdict: Verdict::Faster,
+        faster: count('+'),
+        slower: count('-'),
+        equivalent: count('='),
+        points: u32::try_from(points.len()).expect("a few"),
+        flags: vec![Flag::new("order-effect", "running second costs 2 %")],
+    }];
+    verdicts.headline = String::from("off is faster than on at 3 of 6 load points and slower at none.");
+    verdicts.metric = String::from("curve");
+    verdicts.flags = Vec::new();
+    for summary in &mut verdicts.configurations {
+        summary.median = None;
+        summary.median_interval = [None, None];
+    }
+    verdicts
+}
+
+fn basic() -> Verdicts {
+    let points = [
+        ("iops@1,0", '+', 1.12),
+        ("iops@2,0", '+', 1.31),
+        ("iops@4,0", '+', 1.9),
+        ("iops@8,0", '=', 1.001),
+        ("throughput@0,1", '?', 1.02),
+        ("throughput@0,2", '=', 0.999),
+    ];
+    judged(&points.map(|(name, letter, ratio)| (name.to_owned(), letter, ratio)))
+}
+
+/// A matrix of ten small and four large loads: a corner is faster, one point is open.
+fn matrix() -> Verdicts {
+    let mut points = Vec::new();
+    for large in 0..4 {
+        for small in 1..=10 {
+            let letter = match (small, large) {
+                (10, 3) => '?',
+                (1..=4, 0..=1) => '+',
+                _ => '=',
+            };
+            let ratio = if letter == '+' { 1.05 + 0.02 * f64::from(small) } else { 1.0 };
+            points.push((format!("iops@{small},{large}"), letter, ratio));
+        }
+    }
+    judged(&points)
+}
+
+#[test]
+fn a_short_curve_has_a_row_for_each_point_under_its_verdict() {
+    insta::assert_snapshot!(verdicts_text(&basic(), TextStyle::default()));
+}
+
+#[test]
+fn many_points_are_folded_into_ranges_of_load() {
+    let written = verdicts_text(&matrix(), TextStyle::default());
+    let table: Vec<&str> =
+        written.lines().filter(|line| line.contains(" to ") && line.contains('[')).collect();
+    assert_eq!(table.len(), 4, "{written}");
+    insta::assert_snapshot!(written);
+}
+
+#[test]
+fn flags_of_points_are_told_once_a_name_and_those_of_the_rule_not_at_all() {
+    let mut verdicts = basic();
+    for comparison in &mut verdicts.comparisons {
+        comparison.flags = vec![Flag::new("decided-early", "decided after 9 of 12 blocks")];
+    }
+    for index in [0, 1] {
+        verdicts.comparisons[index].flags.push(Flag::new("tail", format!("evidence {index}")));
+    }
+    verdicts.comparisons[4].flags.push(Flag::new("trend", "it rises"));
+    let written = verdicts_text(&verdicts, TextStyle { width: 200, colour: false });
+    assert!(!written.contains("decided-early"), "{written}");
+    assert!(
+        written.contains("! tail: at 2 of 6 points (IOPS at Small=1 to 2 and Large=0), first: evidence 0"),
+        "{written}"
+    );
+    assert!(written.contains("! trend: throughput at Small=0 and Large=1: it rises"), "{written}");
+    assert!(written.contains("! order-effect: running second costs 2 %"), "{written}");
+}
+
+#[test]
+fn a_run_shows_its_curves_in_place_of_the_table_of_figures() {
+    let mut run = scenes::barrier();
+    run.verdicts = Some(basic());
+    let written = text(&run, TextStyle::default());
+    assert!(written.contains("off against on: faster (3 of 6 points faster, none slower"), "{written}");
+    assert!(!written.contains("median"), "{written}");
+}
+
+#[test]
+fn no_width_breaks_a_curve() {
+    for width in [40, 60, 80, 120, 200] {
+        let written = verdicts_text(&matrix(), TextStyle { width, colour: false });
+        assert!(written.contains("faster"), "{written}");
+    }
+}
+
+#[test]
+fn scattered_points_end_in_a_count() {
+    let points: Vec<(String, char, f64)> = (0..90)
+        .map(|n| (format!("iops@{},0", n + 1), if n % 2 == 0 { '+' } else { '=' }, 1.0 + f64::from(n) / 1e3))
+        .collect();
+    let written = verdicts_text(&judged(&points), TextStyle::default());
+    assert!(written.contains("and 50 more points"), "{written}");
+}

@@ -1,0 +1,153 @@
+//! ORION's loads as a workload: limits come out as they were set and are named, and a report's command line runs as it is.
+
+use iostone_stack::ThrottleController;
+use serde_json::Value;
+
+use crate::lab::{Lab, needs_root, words};
+use crate::tools::{experiment, figure, raw, rehearsed};
+
+/// A volume of 2,000 reads and 500 writes a second and 64 MB/s each way, under loads that reach its limits also where other
+/// tests leave the processors little time. One block: `decide.time` is over after it.
+///
+/// Points take two seconds, because version 1 grants limits in slices of 100 ms. Large I/O is of 256 KiB, so that a mix has
+/// enough of them to be one: a fifth of 80 is a fifth give or take a fifth.
+const THROTTLED: &str = r#"
+name = "small-orion"
+
+[stack]
+volume = { kind = "loop", size = "32MiB", read_iops = 2000, write_iops = 500, throughput = "64MB/s" }
+
+[[factor]]
+name = "load"
+[factor.levels]
+reads = { workload = { write = 0 } }
+mix = { workload = { write = 20 } }
+writes = { workload = { write = 100 } }
+few_writes = { workload = { write = 100, num_small = 6 } }
+large_reads = { workload = { write = 0, num_small = 0, num_large = 8 } }
+large_mix = { workload = { write = 20, num_small = 0, num_large = 8 } }
+large_writes = { workload = { write = 100, num_small = 0, num_large = 8 } }
+
+[workload]
+kind = "orion"
+run = "advanced"
+matrix = "point"
+num_small = 24
+num_large = 0
+size_large = "256KiB"
+duration = "2s"
+
+[decide]
+metric = "curve"
+baseline = "reads"
+time = "1s"
+
+[trials]
+settle = "20ms"
+warmups = 0
+
+[gates]
+steal = "off"
+idle = "off"
+throttling = "off"
+"#;
+
+/// What each load must come to. Of a mix both directions bind: 2,000 reads are 80 % of 2,500, and 64 MB/s of reads 80 % of
+/// 80 MB/s. Writes alone stay where they are whatever the load, the flat curve of field report 5.
+const EXPECTED: [(&str, &str, f64); 7] = [
+    ("reads", "max_iops", 2000.0),
+    ("mix", "max_iops", 2500.0),
+    ("writes", "max_iops", 500.0),
+    ("few_writes", "max_iops", 500.0),
+    ("large_reads", "max_throughput", 64e6),
+    ("large_mix", "max_throughput", 80e6),
+    ("large_writes", "max_throughput", 64e6),
+];
+
+/// How often the block is measured at most: a machine that runs other tests beside may give a load less than its limit.
+const ATTEMPTS: usize = 4;
+
+/// True, with a word about it, where volumes cannot be limited.
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+fn cannot_limit() -> bool {
+    let found = ThrottleController::find();
+    if let Err(error) = &found {
+        eprintln!("skipped: {error}");
+    }
+    found.is_err()
+}
+
+fn fact(trial: &Value, name: &str) -> String {
+    trial["workload"]["facts"][name].as_str().unwrap_or_default().to_owned()
+}
+
+/// One block under limits: its trials.
+fn measured() -> Vec<Value> {
+    let lab = Lab::new();
+    let file = lab.write("experiment.toml", THROTTLED);
+    let output = lab.iostone(&["run", &file]).output().unwrap();
+    assert!(output.status.success(), "{}", words(&output));
+    lab.assert_nothing_left();
+    let Value::Array(trials) = lab.record()["trials"].take() else { panic!("no trials") };
+    assert_eq!(trials.len(), EXPECTED.len());
+    for trial in &trials {
+        assert_eq!(trial["valid"], true, "{trial:#}");
+        assert!(raw(&lab, trial, "orion_summary.txt").contains("Maximum "), "{trial:#}");
+    }
+    trials
+}
+
+#[test]
+fn a_limited_volume_shows_its_limits_at_every_share_of_writes() {
+    needs_root!();
+    if cannot_limit() {
+        return;
+    }
+    let mut left = EXPECTED.to_vec();
+    let mut seen = Vec::new();
+    for _ in 0..ATTEMPTS {
+        let trials = measured();
+        left.retain(|(load, metric, expected)| {
+            let trial = trials.iter().find(|trial| trial["configuration"] == *load).unwrap();
+            let value = figure(trial, metric);
+            let ceiling = if *metric == "max_iops" { "ceiling_small" } else { "ceiling_large" };
+            let ceiling = fact(trial, ceiling);
+            seen.push(format!("{load}: {value} of {expected}: {ceiling}"));
+            let is_near = (value / expected - 1.0).abs() < 0.03;
+            // At its limit a load must say which one that is.
+            assert!(!is_near || (ceiling.contains("bind") && ceiling.contains("loop")), "{seen:#?}");
+            !is_near
+        });
+        if left.is_empty() {
+            return;
+        }
+    }
+    panic!("not within 3 %: {left:?} in {seen:#?}");
+}
+
+#[test]
+fn the_command_line_of_a_report_runs_as_it_is() {
+    needs_root!();
+    let lab = Lab::new();
+    let workload = "kind = \"orion\"\nfiles = 2\nsize = \"24MiB\"\n\
+        arguments = \"-run advanced -testname orion-test -size_small 8 -num_disks 4 -write 20 -duration 1\"";
+    for trial in rehearsed(&lab, &experiment("report-orion", "curve", workload)) {
+        assert_eq!(fact(&trial, "points"), "29 of 29");
+        for point in ["iops@1,0", "iops@20,0", "latency@20,0", "latency_p99@7,0", "throughput@0,8"] {
+            assert!(figure(&trial, point) > 0.0, "{point}");
+        }
+        let claimed = |name: &str| trial["workload"][name].as_f64().unwrap();
+        let (read, written) = (claimed("claimed_read_bytes"), claimed("claimed_written_bytes"));
+        assert!((written / (read + written) - 0.2).abs() < 0.05, "{written} of {}", read + written);
+        let maximum = figure(&trial, "max_iops");
+        let best = (1..=20).map(|load| figure(&trial, &format!("iops@{load},0"))).fold(0.0, f64::max);
+        assert!((maximum - best).abs() < best * 1e-9);
+        // What ORION's own readers take out of its files is what the trial says.
+        let table = raw(&lab, &trial, "orion_iops.csv");
+        let row = table.lines().rfind(|line| line.trim_start().starts_with("0,")).unwrap();
+        let last: f64 = row.rsplit(',').next().unwrap().trim().parse().unwrap();
+        assert!((last - figure(&trial, "iops@20,0")).abs() <= 1.0, "{row}");
+        let kept = raw(&lab, &trial, "orion_record.jsonl");
+        assert_eq!(kept.lines().count(), 1 + 29 + 1);
+    }
+}
