@@ -21,7 +21,10 @@ fn only(load: u32) -> BTreeSet<u32> {
 }
 
 fn product(small: &BTreeSet<u32>, large: &BTreeSet<u32>) -> Vec<LoadPoint> {
-    large.iter().flat_map(|large| small.iter().map(|small| LoadPoint { small: *small, large: *large })).collect()
+    large
+        .iter()
+        .flat_map(|large| small.iter().map(|small| LoadPoint { small: *small, large: *large }))
+        .collect()
 }
 
 fn parse(line: &str) -> OrionTest {
@@ -98,7 +101,10 @@ fn every_published_observation_comes_out() {
     // 11.1, simple, eight disks: 38 points, the last small load 40 and the last large one 16, one of them 7.
     let eight = points("-run simple", 8);
     assert_eq!(eight.len(), 38);
-    assert!(eight.contains(&LoadPoint { small: 40, large: 0 }) && eight.contains(&LoadPoint { small: 0, large: 7 }));
+    assert!(
+        eight.contains(&LoadPoint { small: 40, large: 0 })
+            && eight.contains(&LoadPoint { small: 0, large: 7 })
+    );
     // 11.2, normal, one LUN: 19 minutes.
     assert_eq!((points("-run normal", 1).len(), minutes("-run normal", 1)), (18, 19));
     // 10.2, simple: `Point 2 out of 29` is Small=1, Large=0.

@@ -42,6 +42,8 @@ pub(crate) enum Command {
     Export(ExportArguments),
     /// Load a file or a device, by the engine alone
     Io(Box<IoArguments>),
+    /// Oracle ORION's test of storage: its command line, its load points, its files
+    Orion(OrionArguments),
     /// Say what this machine can do, what is missing, and the command that installs it
     Doctor(DoctorArguments),
     /// Undo whatever a crash left on this machine
@@ -436,6 +438,14 @@ pub(crate) struct IoOptions {
     /// The machine lost power since the blocks were written: what no sync made durable may be older
     #[arg(long)]
     pub(crate) after_crash: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(override_help = crate::commands::orion::HELP)]
+pub(crate) struct OrionArguments {
+    /// ORION's options, with iostone's own anywhere among them
+    #[arg(value_name = "OPTION", trailing_var_arg = true, allow_hyphen_values = true)]
+    pub(crate) words: Vec<String>,
 }
 
 #[derive(Debug, Args)]

@@ -3,6 +3,7 @@
 use iostone_engine::EngineError;
 use iostone_lab::LabError;
 use iostone_machine::{Failure, FailureKind};
+use iostone_orion::OrionError;
 
 /// The exit codes; `iostone --help` lists them too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +59,14 @@ pub(crate) struct IoFailed {
     pub(crate) interrupted: bool,
 }
 
+/// A test of `iostone orion` that ended early; what it had measured is kept.
+#[derive(Debug, thiserror::Error)]
+#[error("{reason}")]
+pub(crate) struct OrionEnded {
+    pub(crate) reason: String,
+    pub(crate) code: ExitCode,
+}
+
 /// The code that an error ends with.
 pub(crate) fn of_error(error: &anyhow::Error) -> ExitCode {
     for cause in error.chain() {
@@ -78,6 +87,14 @@ pub(crate) fn of_error(error: &anyhow::Error) -> ExitCode {
         }
         if let Some(EngineError::Interrupted) = cause.downcast_ref::<EngineError>() {
             return ExitCode::Interrupted;
+        }
+        if let Some(ended) = cause.downcast_ref::<OrionEnded>() {
+            return ended.code;
+        }
+        match cause.downcast_ref::<OrionError>() {
+            Some(OrionError::Interrupted) => return ExitCode::Interrupted,
+            Some(OrionError::Fault { .. }) => return ExitCode::Failure,
+            _ => {}
         }
         if let Some(engine) = cause.downcast_ref::<IoFailed>() {
             return if engine.interrupted { ExitCode::Interrupted } else { ExitCode::Failure };

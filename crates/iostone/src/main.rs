@@ -47,6 +47,7 @@ fn main() -> std::process::ExitCode {
         Command::Casebook(arguments) => commands::casebook::casebook(&arguments, &mut printer),
         Command::Export(arguments) => commands::export::export(&arguments, &mut printer),
         Command::Io(arguments) => commands::io::io(&arguments, &mut printer),
+        Command::Orion(arguments) => commands::orion::orion(&arguments, &mut printer),
         Command::Doctor(arguments) => commands::doctor::doctor(&arguments, &mut printer),
         Command::Cleanup(arguments) => commands::cleanup::cleanup(&arguments, &mut printer),
         Command::Schema => commands::schema::schema(&mut printer),

@@ -14,6 +14,7 @@ mod hostile;
 mod import;
 mod io;
 mod judge;
+mod orion;
 mod runs;
 mod support;
 mod wrong_files;

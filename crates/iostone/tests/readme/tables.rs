@@ -100,8 +100,9 @@ fn documented_name(metric: &Metric) -> String {
 fn the_reference_has_every_metric() {
     let page = page("docs/reference/metrics.md");
     let sections = sections(&page);
-    for (kind, table) in
-        ["io", "command", "dbench", "bonnie", "fio", "dd", "sysbench", "ioping"].into_iter().zip(TABLES)
+    for (kind, table) in ["io", "command", "dbench", "bonnie", "fio", "dd", "sysbench", "ioping", "orion"]
+        .into_iter()
+        .zip(TABLES)
     {
         let mut expected: BTreeSet<String> = table.iter().map(documented_name).collect();
         if kind == "fio" {

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use iostone_engine::{EngineChoice, Job, Preparation};
 use iostone_machine::Failure;
-use iostone_model::experiment::{BlockVolume, Filesystem, Mount, Queue, Stack, Volume};
-use iostone_stack::{FileOwner, Session, check_room, create_own_file, file_owner, guard_file, mark_own_file};
+use iostone_stack::{FileOwner, check_room, create_own_file, file_owner, guard_file, mark_own_file};
+
+use crate::commands::target::{guard_device, refuse_mistyped_device};
 
 /// The files that loads were let at.
 #[derive(Debug, Default)]
@@ -41,7 +42,7 @@ impl Taken {
         let only_checks = job.verify.as_ref().is_some_and(|verify| verify.only);
         let changes = job.changes_targets();
         if metadata.is_ok_and(|metadata| metadata.file_type().is_block_device()) {
-            return if changes { guard_device(target) } else { Ok(()) };
+            return if changes { guard_device(target, &[]) } else { Ok(()) };
         }
         if changes {
             let destroy = destroy.iter().find(|path| *path == target);
@@ -79,10 +80,7 @@ impl Taken {
             let name = target.display();
             bail!("`{name}` does not exist; say how large it should be, as in `--size 1GiB`");
         };
-        if target.starts_with("/dev") && !target.starts_with("/dev/shm") {
-            // A typing error in a device's name must not fill the memory that /dev lies in.
-            bail!("there is no device `{}`; `lsblk` lists those that there are", target.display());
-        }
+        refuse_mistyped_device(target)?;
         let parent = target.parent().filter(|parent| parent.exists()).unwrap_or(Path::new("."));
         check_room(parent, job.offset.0.saturating_add(size.0)).map_err(Failure::from)?;
         // A directory that is not there is the command line's fault, not the machine's.
@@ -105,16 +103,4 @@ impl Taken {
         }
         Ok(())
     }
-}
-
-/// Writing to a device destroys what is on it.
-fn guard_device(device: &Path) -> Result<()> {
-    let stack = Stack {
-        volume: Volume::Block(BlockVolume { devices: vec![std::path::absolute(device)?] }),
-        queue: Queue::default(),
-        filesystem: Filesystem::None,
-        mount: Mount::default(),
-    };
-    Session::preflight(&stack, false, Path::new("/")).map_err(Failure::from)?;
-    Ok(())
 }

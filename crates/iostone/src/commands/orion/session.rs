@@ -1,0 +1,249 @@
+//! A session of a test: from the LUNs to the files, or from where an earlier one was interrupted.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Result, bail};
+use iostone_model::orion::{ORION_SCHEMA, OrionHeader, OrionRecord, OrionTest};
+use iostone_orion::course::course;
+use iostone_orion::files::{Format, announcement, paths};
+use iostone_orion::limits::known_limits;
+use iostone_orion::record::{RecordFile, check_same};
+use iostone_orion::{Assignment, Lun, OrionError, conduct};
+use iostone_report::clean;
+
+use super::arguments::{self, Asked, OrionOptions};
+use super::luns::{self, Wanted};
+use super::plan::Own;
+use super::prefix::Prefix;
+use super::progress::TestProgress;
+use super::results::Results;
+use super::taken::Taken;
+use crate::commands::dry_run::quoted;
+use crate::exit_code::{ExitCode, OrionEnded};
+use crate::interrupt;
+use crate::printer::Printer;
+
+/// How a test of which nothing but the time was short ended, in the record.
+const INTERRUPTED: &str = "interrupted";
+
+/// What a session works with.
+struct Session<'a> {
+    prefix: Prefix,
+    file: RecordFile,
+    record: OrionRecord,
+    luns: Vec<Lun>,
+    taken: Taken,
+    options: &'a OrionOptions,
+}
+
+/// Begins a test.
+pub(super) fn begin(
+    test: OrionTest,
+    options: &OrionOptions,
+    words: &[String],
+    printer: &mut Printer,
+) -> Result<ExitCode> {
+    let stop = interrupt::stop_flag();
+    let seed = options.seed.map_or_else(random_seed, Ok)?;
+    let wanted = Wanted { test: &test, options, words, seed };
+    let (luns, taken) = luns::take(&wanted, &stop, printer)?;
+    let header = head(test, &luns, options, words, seed)?;
+    let prefix = Prefix::new(&header.test.test_name);
+    let file = RecordFile::create(&prefix.record(), &header)?;
+    let record = OrionRecord { header, points: Vec::new(), end: None };
+    Session { prefix, file, record, luns, taken, options }.run(&stop, printer)
+}
+
+/// Goes on with a test.
+pub(super) fn go_on(
+    typed: &str,
+    mut options: OrionOptions,
+    words: &[String],
+    printer: &mut Printer,
+) -> Result<ExitCode> {
+    let stop = interrupt::stop_flag();
+    let prefix = Prefix::resumed(typed)?;
+    let (file, record) = RecordFile::reopen(&prefix.record())?;
+    let header = &record.header;
+    // As it was begun: what was said of the layout and of never-written blocks holds on.
+    if let Ok(Asked::Test(_, before)) = arguments::sort(&header.arguments) {
+        options.format = options.format.or(before.format);
+        options.allow_unwritten |= before.allow_unwritten;
+    }
+    if record.is_finished() {
+        return write_again(&prefix, &record, &options, printer);
+    }
+    let wanted = Wanted { test: &header.test, options: &options, words, seed: header.seed };
+    let (luns, taken) = luns::take(&wanted, &stop, printer)?;
+    check_same(header, &luns)?;
+    Session { prefix, file, record, luns, taken, options: &options }.run(&stop, printer)
+}
+
+/// A test that was killed between its last point and its files lacks nothing but those.
+fn write_again(
+    prefix: &Prefix,
+    record: &OrionRecord,
+    options: &OrionOptions,
+    printer: &mut Printer,
+) -> Result<ExitCode> {
+    let format = options.format.unwrap_or(Format::V12);
+    let files = paths(prefix.as_path(), format);
+    if files.iter().chain([&prefix.report()]).all(|file| file.exists()) {
+        bail!("`{}` is finished; its results are in `{}_*`", prefix.record().display(), prefix.as_str());
+    }
+    printer.note("every point was measured already; what was missing of the files is written");
+    Results::write(record, prefix, format)?.print(prefix, options.json, printer)?;
+    Ok(ExitCode::Success)
+}
+
+impl Session<'_> {
+    fn run(mut self, stop: &std::sync::atomic::AtomicBool, printer: &mut Printer) -> Result<ExitCode> {
+        self.announce(printer);
+        let header = self.record.header.clone();
+        let course = course(&header);
+        if header.test.writes() {
+            self.taken.begin_writing();
+        }
+        let assignment = Assignment {
+            header: &header,
+            luns: &self.luns,
+            course: course.as_ref(),
+            done: std::mem::take(&mut self.record.points),
+        };
+        let mut progress = TestProgress::new(&header, &mut self.file, self.options.json, printer);
+        let conducted = conduct(assignment, &mut progress, stop);
+        drop(progress);
+        let end = match conducted {
+            Ok((points, end)) => {
+                self.record.points = points;
+                self.file.append_end(&end)?;
+                self.record.end = Some(end);
+                None
+            }
+            // The record holds what was measured, whatever it is that failed.
+            Err(error) => {
+                self.record = iostone_orion::record::read(&self.prefix.record())?;
+                Some(error)
+            }
+        };
+        // The files are iostone's as they are now, whatever comes.
+        drop(std::mem::take(&mut self.taken));
+        if self.record.points.is_empty() {
+            return Err(self.nothing_measured(end));
+        }
+        self.finish(end, printer)
+    }
+
+    /// What ORION prints before it begins.
+    fn announce(&self, printer: &mut Printer) {
+        let header = &self.record.header;
+        let mut text = format!(
+            "iostone orion {}, in the manner of ORION 12.2\n{}\n",
+            env!("CARGO_PKG_VERSION"),
+            clean(self.prefix.as_str())
+        );
+        text.push_str(&announcement(header, self.format()));
+        for remark in Own::of_header(header).remarks(&header.test) {
+            text.push_str(&remark);
+            text.push('\n');
+        }
+        text.push('\n');
+        // With `--json`, standard output is for the document alone.
+        if self.options.json { printer.note(text.trim_end()) } else { printer.data(&text) }
+    }
+
+    /// Nothing to keep: the record goes again.
+    fn nothing_measured(&self, error: Option<OrionError>) -> anyhow::Error {
+        let _ = std::fs::remove_file(self.prefix.record());
+        if let Some(error) = error {
+            return error.into();
+        }
+        let reason = self.reason();
+        let code = if reason == INTERRUPTED { ExitCode::Interrupted } else { ExitCode::Failure };
+        OrionEnded { reason: format!("{reason} before the first point was measured"), code }.into()
+    }
+
+    fn format(&self) -> Format {
+        self.options.format.unwrap_or(Format::V12)
+    }
+
+    fn reason(&self) -> &str {
+        self.record.end.as_ref().and_then(|end| end.reason.as_deref()).unwrap_or(INTERRUPTED)
+    }
+
+    fn finish(&self, error: Option<OrionError>, printer: &mut Printer) -> Result<ExitCode> {
+        let (reason, code) = match error {
+            Some(OrionError::Interrupted) => (INTERRUPTED.to_owned(), ExitCode::Interrupted),
+            Some(error) => (error.to_string(), ExitCode::Partial),
+            None if self.record.is_finished() => (String::new(), ExitCode::Success),
+            None if self.reason() == INTERRUPTED => (INTERRUPTED.to_owned(), ExitCode::Interrupted),
+            None => (self.reason().to_owned(), ExitCode::Failure),
+        };
+        let written = Results::write(&self.record, &self.prefix, self.format())
+            .and_then(|results| results.print(&self.prefix, self.options.json, printer));
+        let (reason, code) = match written {
+            Ok(()) if code == ExitCode::Success => return Ok(ExitCode::Success),
+            Ok(()) => (reason, code),
+            Err(unwritten) if code == ExitCode::Success => (format!("{unwritten:#}"), ExitCode::Partial),
+            // What ended the test is worth more; its figures are in the record all the same.
+            Err(unwritten) => {
+                printer.warning(format!("{unwritten:#}"));
+                (reason, code)
+            }
+        };
+        let kept = match self.record.points.len() {
+            1 => "1 point is kept".to_owned(),
+            several => format!("{several} points are kept"),
+        };
+        let next = format!("iostone orion --resume {}", quoted(self.prefix.as_str()));
+        Err(OrionEnded { reason: format!("{reason}; {kept}: go on with `{next}`"), code }.into())
+    }
+}
+
+/// The first line of the record.
+fn head(
+    test: OrionTest,
+    luns: &[Lun],
+    options: &OrionOptions,
+    words: &[String],
+    seed: u64,
+) -> Result<OrionHeader> {
+    let num_disks = match test.num_disks {
+        Some(disks) => disks,
+        None => u32::try_from(luns.len())?,
+    };
+    let mut header = OrionHeader {
+        schema: ORION_SCHEMA.to_owned(),
+        iostone_version: env!("CARGO_PKG_VERSION").to_owned(),
+        started_at: jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
+        arguments: words.to_vec(),
+        num_disks,
+        luns: luns.iter().map(Lun::to_record).collect(),
+        seed,
+        direct: !options.buffered,
+        until: options.until.map(|share| share.0),
+        knee: options.knee,
+        adaptive: options.adaptive.map(|share| share.0),
+        total_points: 0,
+        limits: known_limits(luns),
+        machine: describe_machine(),
+        test,
+    };
+    let planned = || u32::try_from(header.test.points(num_disks).len()).ok();
+    header.total_points = course(&header).total().or_else(planned).unwrap_or(u32::MAX);
+    Ok(header)
+}
+
+/// What the machine is, in a few words each.
+fn describe_machine() -> BTreeMap<String, String> {
+    let environment = iostone_probe::snapshot(&[]);
+    let described = iostone_probe::describe(&environment).into_iter();
+    described.map(|(label, value)| (label.to_lowercase(), value)).collect()
+}
+
+/// One that also programs without 64-bit integers read back as it is.
+fn random_seed() -> Result<u64> {
+    let mut entropy = [0u8; 8];
+    rustix::rand::getrandom(&mut entropy, rustix::rand::GetRandomFlags::empty())?;
+    Ok(u64::from_ne_bytes(entropy) >> 11)
+}

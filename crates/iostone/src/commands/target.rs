@@ -1,0 +1,29 @@
+//! What commands that load files and devices ask before they write to one.
+
+use std::path::Path;
+
+use anyhow::{Result, bail};
+use iostone_machine::Failure;
+use iostone_model::experiment::{BlockVolume, Filesystem, Mount, Queue, Stack, Volume};
+use iostone_stack::Session;
+
+/// Writing to a device destroys what is on it: the guard refuses one on which anything is, unless its stable name is
+/// among those in `destroy`.
+pub(super) fn guard_device(device: &Path, destroy: &[String]) -> Result<()> {
+    let stack = Stack {
+        volume: Volume::Block(BlockVolume { devices: vec![std::path::absolute(device)?] }),
+        queue: Queue::default(),
+        filesystem: Filesystem::None,
+        mount: Mount::default(),
+    };
+    Session::preflight_destroying(&stack, false, Path::new("/"), destroy).map_err(Failure::from)?;
+    Ok(())
+}
+
+/// Refuses to make a file below `/dev`: a typing error in a device's name must not fill the memory that `/dev` lies in.
+pub(super) fn refuse_mistyped_device(path: &Path) -> Result<()> {
+    if path.starts_with("/dev") && !path.starts_with("/dev/shm") {
+        bail!("there is no device `{}`; `lsblk` lists those that there are", path.display());
+    }
+    Ok(())
+}
