@@ -1,23 +1,25 @@
 //! The memory that I/O goes from and to: one mapping per thread, page-aligned, on huge pages where they help.
 #![expect(unsafe_code, reason = "memory that the kernel writes into must be mapped and sliced by hand")]
 
+mod plan;
+
 use std::ffi::c_void;
 use std::io;
 use std::ptr::{self, NonNull};
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-/// Blocks begin at multiples of this, which suits `O_DIRECT` on every device.
-const PAGE_BYTES: usize = 4096;
+use crate::job::Direction;
+use plan::PAGE_BYTES;
+pub(crate) use plan::{ArenaPlan, Sharing};
+
 /// A huge page on x86-64 and (with 4 KiB pages) on `AArch64`.
 const HUGE_PAGE_BYTES: usize = 2 << 20;
 /// From this size up a mapping is worth a whole huge page: fewer segments per request and fewer TLB misses.
 const WORTH_HUGE_BYTES: usize = 128 << 10;
-/// Writes rotate through at least this much memory, so that no compressor with a window up to a record of ZFS or
-/// btrfs sees the same bytes twice (a block in it differs from its last use only by its stamps).
-const ROTATION_BYTES: usize = 2 << 20;
 
-/// Buffers of equal size: `slots` of them can be in flight, and each slot rotates through several.
+/// Buffers of equal size: `slots` of them can be in flight, and each slot rotates through several. Where reads and
+/// writes have buffers apart, each slot has one more, for its reads; these lie before all others.
 #[derive(Debug)]
 pub(crate) struct Arena {
     mapping: NonNull<u8>,
@@ -28,6 +30,8 @@ pub(crate) struct Arena {
     block_bytes: usize,
     rotation: usize,
     slots: usize,
+    /// Where the buffers begin that are not for reads only; 0 where none is.
+    writes_at: usize,
     /// The memory that blocks lie in.
     used_bytes: usize,
 }
@@ -48,17 +52,22 @@ impl Place {
 }
 
 impl Arena {
-    /// Maps memory for `slots` blocks of `block_bytes` in flight; with `rotate`, several buffers per slot.
+    /// Maps memory for `slots` blocks of `block_bytes` in flight, whatever their direction; with `rotates`, several
+    /// buffers per slot.
+    ///
+    /// # Errors
+    /// As [`map_planned`](Self::map_planned).
+    pub(crate) fn map(slots: u32, block_bytes: u32, rotates: bool) -> io::Result<Self> {
+        Self::map_planned(&ArenaPlan { slots, block_bytes, rotates, sharing: Sharing::Alone })
+    }
+
+    /// Maps the memory of a plan.
     ///
     /// # Errors
     /// What mmap(2) says, or `ENOMEM` when the size has no number.
-    pub(crate) fn map(slots: u32, block_bytes: u32, rotate: bool) -> io::Result<Self> {
+    pub(crate) fn map_planned(plan: &ArenaPlan) -> io::Result<Self> {
         let too_large = || io::Error::from_raw_os_error(libc::ENOMEM);
-        let (slots, block_bytes) = (slots as usize, block_bytes as usize);
-        let stride = block_bytes.next_multiple_of(PAGE_BYTES);
-        let in_flight = stride.checked_mul(slots).ok_or_else(too_large)?;
-        let rotation = if rotate { ROTATION_BYTES.div_ceil(in_flight).max(1) } else { 1 };
-        let used = in_flight.checked_mul(rotation).ok_or_else(too_large)?;
+        let used = plan.used_bytes().ok_or_else(too_large)?;
         let huge = used >= WORTH_HUGE_BYTES;
         let alignment = if huge { HUGE_PAGE_BYTES } else { PAGE_BYTES };
         // One alignment more than needed, so that an aligned start lies within wherever the kernel puts it.
@@ -77,8 +86,17 @@ impl Arena {
         }?;
         let mapping = NonNull::new(address.cast::<u8>()).ok_or_else(too_large)?;
         let lead = mapping.addr().get().next_multiple_of(alignment) - mapping.addr().get();
-        let arena =
-            Self { mapping, mapped_bytes, lead, stride, block_bytes, rotation, slots, used_bytes: used };
+        let arena = Self {
+            mapping,
+            mapped_bytes,
+            lead,
+            stride: plan.stride(),
+            block_bytes: plan.block_bytes as usize,
+            rotation: plan.rotation().ok_or_else(too_large)?,
+            slots: plan.slots as usize,
+            writes_at: plan.writes_at().ok_or_else(too_large)?,
+            used_bytes: used,
+        };
         if huge {
             let length = used.next_multiple_of(HUGE_PAGE_BYTES);
             // Only a hint: where huge pages are off the buffers work all the same.
@@ -94,16 +112,39 @@ impl Arena {
         unsafe { self.mapping.as_ptr().add(self.lead) }
     }
 
-    /// All memory that blocks lie in: what a ring registers.
-    pub(crate) fn extent(&self) -> (*mut u8, usize) {
-        (self.base(), self.used_bytes)
+    /// All memory that blocks lie in, start and length in bytes: what a ring registers. Where they are apart it is
+    /// first that of reads, then that of writes, as a ring takes only so much at a stretch.
+    pub(crate) fn extents(&self) -> Vec<(*mut u8, usize)> {
+        let all = [Place(0)..Place(self.writes_at), Place(self.writes_at)..Place(self.used_bytes)];
+        let taken = all.into_iter().filter(|range| range.start.0 < range.end.0);
+        taken.map(|range| (self.address(range.start), range.end.0 - range.start.0)).collect()
     }
 
-    /// The block that the `turn`th I/O of `slot` uses.
+    /// Which of the [extents](Self::extents) the blocks of a direction lie in.
+    #[inline]
+    pub(crate) fn extent_of(&self, direction: Direction) -> u16 {
+        u16::from(self.writes_at > 0 && direction == Direction::Write)
+    }
+
+    /// The block that the `turn`th I/O of `slot` uses; where reads have blocks of their own, its `turn`th write.
     #[inline]
     pub(crate) fn place(&self, slot: u32, turn: u32) -> Place {
         let turn = if self.rotation == 1 { 0 } else { turn as usize % self.rotation };
-        Place(((slot as usize % self.slots) * self.rotation + turn) * self.stride)
+        Place(self.writes_at + ((slot as usize % self.slots) * self.rotation + turn) * self.stride)
+    }
+
+    /// The block that an I/O of `slot` in this direction uses, after `turn` writes of it.
+    #[inline]
+    pub(crate) fn place_of(&self, direction: Direction, slot: u32, turn: u32) -> Place {
+        if self.writes_at > 0 && direction != Direction::Write {
+            return Place((slot as usize % self.slots) * self.stride);
+        }
+        self.place(slot, turn)
+    }
+
+    /// Whether what lies there is never written, because the block is for reads only.
+    pub(crate) fn is_for_reads(&self, place: Place) -> bool {
+        place.0 < self.writes_at
     }
 
     /// Address of a block, for the kernel.
@@ -140,7 +181,7 @@ impl Arena {
     /// Every block in turn, to be filled before the I/O begins.
     pub(crate) fn places(&self) -> impl Iterator<Item = Place> + use<> {
         let stride = self.stride;
-        (0..self.slots * self.rotation).map(move |index| Place(index * stride))
+        (0..self.used_bytes / stride.max(1)).map(move |index| Place(index * stride))
     }
 
     /// Never gives the memory back, for a kernel that may still write to it.
@@ -186,6 +227,37 @@ mod tests {
         let addresses: std::collections::HashSet<usize> =
             (0..1000).map(|turn| arena.address(arena.place(0, turn)).addr()).collect();
         assert_eq!(addresses.len(), 512);
+    }
+
+    #[test]
+    fn blocks_of_reads_and_of_writes_apart_lie_in_an_extent_each() {
+        for (slots, block_bytes) in [(1, 4096), (3, 5000), (2, 1 << 20)] {
+            let plan = ArenaPlan { slots, block_bytes, rotates: true, sharing: Sharing::Apart };
+            let arena = Arena::map_planned(&plan).unwrap();
+            let extents = arena.extents();
+            assert_eq!(extents.iter().map(|(_, length)| length).sum::<usize>(), plan.used_bytes().unwrap());
+            let mut seen = std::collections::HashSet::new();
+            for direction in [Direction::Read, Direction::Write] {
+                let (start, length) = extents[usize::from(arena.extent_of(direction))];
+                for (slot, turn) in (0..slots).flat_map(|slot| (0..600).map(move |turn| (slot, turn))) {
+                    let place = arena.place_of(direction, slot, turn);
+                    let at = arena.address(place).addr() - start.addr();
+                    assert!(at + block_bytes as usize <= length);
+                    assert_eq!(arena.is_for_reads(place), direction == Direction::Read);
+                    seen.insert(arena.address(place).addr());
+                }
+            }
+            assert_eq!(seen.len(), arena.places().count());
+        }
+    }
+
+    #[test]
+    fn all_directions_use_the_same_blocks_where_none_is_apart() {
+        let arena = Arena::map(2, 4096, true).unwrap();
+        for direction in Direction::ALL {
+            assert_eq!(arena.place_of(direction, 1, 5).0, arena.place(1, 5).0);
+            assert_eq!((arena.extent_of(direction), arena.extents().len()), (0, 1));
+        }
     }
 
     #[test]

@@ -319,7 +319,7 @@ impl<'a, S: Source> Driver<'a, S> {
                 self.held = Some(request);
                 break;
             }
-            let place_of = |slot, turn| engine.arena().place(slot, turn);
+            let place_of = |slot, turn| engine.arena().place_of(request.direction, slot, turn);
             let Some((slot, place)) = self.slots.begin(request, intended, since, place_of) else { break };
             begun += 1;
             self.in_flight_bytes += u64::from(request.length_bytes);

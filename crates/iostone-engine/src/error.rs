@@ -119,8 +119,8 @@ pub enum EngineError {
     },
     /// The buffers of all threads together would not fit in memory, and the kernel would end processes to make room.
     #[error(
-        "`numjobs` times `iodepth` times `bs` is {needed} of I/O buffers, more than half of the {available} of memory \
-         that are available; lower one of them"
+        "`numjobs` times `iodepth` times `bs` (twice for reads mixed with writes) is {needed} of I/O buffers, more than \
+         half of the {available} of memory that are available; lower one of them"
     )]
     TooMuchMemory {
         /// What the job would take.

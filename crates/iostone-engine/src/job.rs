@@ -250,6 +250,16 @@ impl Job {
         })
     }
 
+    /// Those of them that it really goes in: a mix of one direction only never goes in the other, rate or none.
+    pub(crate) fn directions_taken(&self) -> impl Iterator<Item = Direction> + use<> {
+        let (is_mixed, rwmixread) = (self.rw.is_mixed(), self.rwmixread);
+        self.directions().filter(move |direction| match direction {
+            Direction::Read => !is_mixed || rwmixread > 0,
+            Direction::Write => !is_mixed || rwmixread < 100,
+            Direction::Trim => true,
+        })
+    }
+
     /// The largest block that can be drawn: what each buffer must hold.
     pub(crate) fn largest_block(&self) -> Bytes {
         self.directions().map(|direction| self.bs.of(direction).largest()).max().unwrap_or(Bytes(0))

@@ -79,13 +79,28 @@ pub(crate) fn repeat(pattern: &[u8], bytes: &mut [u8]) {
 
 /// What happens to a block before each write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Renewal {
+pub(crate) enum Renewal {
     /// It is written as it is.
     Keep,
     /// A fresh word in each sector.
     Stamp,
     /// All of it anew.
     Remake,
+}
+
+impl Renewal {
+    /// What `data` asks for, of memory that nothing but writes uses.
+    pub(crate) fn of(data: &Data) -> Self {
+        match data.content {
+            _ if data.compress_percent >= 100 => Self::Keep,
+            // Written again as it is, however it was made.
+            Content::Same if data.dedupe_percent == 0 && !data.refill => Self::Keep,
+            _ if data.compress_percent > 0 || data.dedupe_percent > 0 => Self::Remake,
+            Content::Noise | Content::Same if data.refill => Self::Remake,
+            Content::Noise => Self::Stamp,
+            Content::Same | Content::Zeros | Content::Pattern(_) => Self::Keep,
+        }
+    }
 }
 
 /// Makes the blocks of one thread.
@@ -117,15 +132,6 @@ impl Payload {
             Content::Noise | Content::Same if data.compress_percent >= 100 => Content::Zeros,
             content => content.clone(),
         };
-        let renewal = match content {
-            _ if data.compress_percent >= 100 => Renewal::Keep,
-            // Written again as it is, however it was made.
-            Content::Same if data.dedupe_percent == 0 && !data.refill => Renewal::Keep,
-            _ if is_shaped => Renewal::Remake,
-            Content::Noise | Content::Same if data.refill => Renewal::Remake,
-            Content::Noise => Renewal::Stamp,
-            Content::Same | Content::Zeros | Content::Pattern(_) => Renewal::Keep,
-        };
         let chunk_bytes = match data.compress_chunk {
             None => CHUNK_BYTES,
             Some(bytes) if bytes.0 == 0 => largest_block_bytes,
@@ -144,7 +150,7 @@ impl Payload {
             same: is_same.then(|| rng.next_u64()),
             rng,
             content,
-            renewal,
+            renewal: Renewal::of(data),
             dedupe_percent: data.dedupe_percent,
             chunk_bytes,
             noise_bytes,
@@ -155,17 +161,11 @@ impl Payload {
 
     /// For a thread whose reads go to the same memory as its writes: what a read left there is never written again.
     ///
-    /// Every write is then made anew, which costs as much as `refill`: a thread that can afford separate buffers for
-    /// reads and writes is better off with those.
+    /// Every write is then made anew, which costs as much as `refill`. Only where it is so anyway do reads and writes
+    /// share memory (see [`ArenaPlan`](crate::arena::ArenaPlan)).
     pub(crate) fn shared_with_reads(mut self) -> Self {
         self.renewal = Renewal::Remake;
         self
-    }
-
-    /// Whether each place in flight should rotate through several buffers: where only a few words of a block change
-    /// from write to write, a compressor would otherwise find the rest again.
-    pub(crate) fn rotates(&self) -> bool {
-        self.renewal == Renewal::Stamp
     }
 
     /// Fills a block before the job begins.

@@ -13,7 +13,7 @@ pub(crate) struct Flight {
     /// When it was to begin; in a closed loop the same.
     pub(crate) intended_ns: u64,
     place: Option<Place>,
-    /// How often the slot was used, which chooses its buffer.
+    /// How often the slot has written, which chooses its buffer: reads do not hasten the round of writes.
     turn: u32,
 }
 
@@ -49,7 +49,8 @@ impl Slots {
         (self.all.len() - self.free) as u64
     }
 
-    /// Takes a free slot for the request, whose buffer `place` gives for the slot's number and turn.
+    /// Takes a free slot for the request, whose buffer `place` gives for the slot's number and how often it has
+    /// written, this time included.
     #[inline]
     pub(crate) fn begin(
         &mut self,
@@ -62,7 +63,7 @@ impl Slots {
         let number = *self.stack.get(next)?;
         let slot = self.all.get_mut(number as usize)?;
         self.free = next;
-        let turn = slot.turn.wrapping_add(1);
+        let turn = slot.turn.wrapping_add(u32::from(request.direction == Direction::Write));
         let place = place(number, turn);
         *slot = Flight { request, submitted_ns, intended_ns, place: Some(place), turn };
         Some((number, place))
@@ -142,5 +143,22 @@ mod tests {
             (Some(10), Some(40), Some(25))
         );
         assert_eq!(slots.in_flight(), 0);
+    }
+
+    #[test]
+    fn only_writes_take_a_slot_to_its_next_buffer() {
+        let arena = Arena::map(1, 512, true).unwrap();
+        let mut slots = Slots::new(1);
+        let mut turns = Vec::new();
+        for direction in [Direction::Write, Direction::Read, Direction::Read, Direction::Write] {
+            let request = Request { direction, target: 0, offset_bytes: 0, length_bytes: 512 };
+            let place = |slot, turn| {
+                turns.push(turn);
+                arena.place(slot, turn)
+            };
+            slots.begin(request, 0, 0, place).unwrap();
+            slots.finish(0).unwrap();
+        }
+        assert_eq!(turns, [1, 1, 1, 2]);
     }
 }

@@ -13,7 +13,7 @@ use iostone_model::units::Bytes;
 use meter::EdgeMeter;
 pub(crate) use meter::ProcessMeter;
 
-use crate::arena::Arena;
+use crate::arena::{Arena, ArenaPlan, Sharing};
 use crate::clock::Clock;
 use crate::driver::{Driver, Kit, Lane, Tally};
 use crate::engine::Engine;
@@ -202,22 +202,18 @@ fn open_ring(crew: &Crew<'_>, files: &[File], arena: &Arena) -> Result<Option<Ri
 /// The thread's buffers, touched and, for writes, full of data; and what renews them.
 fn get_memory(crew: &Crew<'_>, number: u32) -> Result<(Arena, Payload), EngineError> {
     let (_, data) = payload::streams_of_thread(crew.job.seed, number);
-    let largest = crew.job.largest_block();
-    // `check` has seen to it that a block is at most 1 GiB.
-    let block_bytes = u32::try_from(largest.0).unwrap_or(u32::MAX);
-    let mut payload = Payload::new(&crew.job.data, block_bytes as usize, data);
-    let writes = crew.job.rw.writes();
-    if writes && crew.job.rw.reads() {
+    let plan = ArenaPlan::of(crew.job);
+    let mut payload = Payload::new(&crew.job.data, plan.block_bytes as usize, data);
+    if plan.sharing == Sharing::Shared {
         payload = payload.shared_with_reads();
     }
-    // What is verified is made anew each time, so that nothing repeats.
-    let rotates = writes && payload.rotates() && crew.job.verify.is_none();
-    let mut arena = Arena::map(crew.job.iodepth, block_bytes, rotates).map_err(|source| {
-        let bytes = Bytes(u64::from(crew.job.iodepth) * largest.0);
+    let mut arena = Arena::map_planned(&plan).map_err(|source| {
+        let bytes = Bytes(plan.used_bytes().map_or(u64::MAX, |bytes| bytes as u64));
         EngineError::Buffers { bytes, source }
     })?;
+    let writes = crew.job.rw.writes();
     for place in arena.places() {
-        if writes {
+        if writes && !arena.is_for_reads(place) {
             payload.fill(arena.block_mut(place));
         } else {
             // Page faults now rather than within the first I/Os.

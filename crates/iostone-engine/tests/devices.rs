@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use iostone_engine::{
     Content, EngineChoice, EngineError, Job, Operation, Outcome, Preparation, Rw, Volume, prepare, run,
@@ -14,6 +15,14 @@ use iostone_model::units::Bytes;
 use tempfile::TempDir;
 
 const BLOCK: u64 = 4096;
+
+/// These tests run one after another: a process that another test is about to start holds, between fork(2) and execve(2),
+/// whatever this one has open, and a filesystem with an open file cannot be unmounted.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn is_root() -> bool {
     let root = rustix::process::geteuid().is_root();
@@ -75,8 +84,9 @@ impl Mount {
     }
 
     fn detach(&mut self) -> std::process::Output {
-        self.mounted = false;
-        Command::new("umount").arg(self.folder.path()).output().unwrap()
+        let unmounted = Command::new("umount").arg(self.folder.path()).output().unwrap();
+        self.mounted = !unmounted.status.success();
+        unmounted
     }
 }
 
@@ -97,6 +107,7 @@ fn a_block_device_is_used_whole_and_never_extended() {
     if !is_root() {
         return;
     }
+    let _alone = alone();
     let Some(device) = Loop::attach(1 << 20) else { return };
     for (engine, iodepth) in [(EngineChoice::Sync, 1), (EngineChoice::Auto, 16)] {
         for rw in [Rw::RandWrite, Rw::Read] {
@@ -122,6 +133,7 @@ fn a_device_that_something_holds_is_not_written_to() {
     if !is_root() {
         return;
     }
+    let _alone = alone();
     let Some(device) = Loop::attach(1 << 20) else { return };
     let holder = OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(&device.device).unwrap();
     let mut job = Job::new(&device.device, Rw::Write);
@@ -152,6 +164,7 @@ fn a_filesystem_that_fills_up_ends_the_job_and_keeps_the_figures() {
     if !is_root() {
         return;
     }
+    let _alone = alone();
     for (engine, iodepth) in [(EngineChoice::Sync, 1), (EngineChoice::Auto, 8)] {
         let Some(mount) = Mount::attach(&["-t", "tmpfs", "-o", "size=64k", "tmpfs"]) else { return };
         let mut job = Job::new(mount.path().join("data"), Rw::Write);
@@ -174,6 +187,7 @@ fn a_filesystem_can_be_unmounted_at_once_afterwards() {
     if !is_root() {
         return;
     }
+    let _alone = alone();
     let Some(device) = Loop::attach(16 << 20) else { return };
     let path = device.device.to_str().unwrap();
     if succeed("mkfs.ext4", &["-q", path]).is_none() {
@@ -199,6 +213,7 @@ fn requests_that_the_kernel_hands_to_workers_are_noticed() {
     if !is_root() {
         return;
     }
+    let _alone = alone();
     let Some(mount) = Mount::attach(&["-t", "tmpfs", "-o", "size=8m", "tmpfs"]) else { return };
     let mut job = Job::new(mount.path().join("data"), Rw::RandRead);
     job.size = Some(Bytes(64 * BLOCK));
@@ -219,6 +234,7 @@ fn devices_are_striped_as_one_volume() {
     if !is_root() {
         return;
     }
+    let _alone = alone();
     let Some(devices) = (0..3).map(|_| Loop::attach(1 << 20)).collect::<Option<Vec<_>>>() else { return };
     for (engine, iodepth) in [(EngineChoice::Sync, 1), (EngineChoice::Auto, 16)] {
         let mut job = Job::new("/", Rw::RandWrite);

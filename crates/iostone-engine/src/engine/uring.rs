@@ -128,14 +128,18 @@ impl Ring {
                 false
             }
         };
-        let (address, length) = arena.extent();
+        let extents = arena.extents();
         let descriptors: Vec<_> = files.iter().map(AsRawFd::as_raw_fd).collect();
         let files_taken = note("registered-file", ring.submitter().register_files(&descriptors));
-        let buffers = if length <= LARGEST_REGISTERED_BYTES {
-            let extent = libc::iovec { iov_base: address.cast(), iov_len: length };
+        let buffers = if extents.iter().all(|(_, length)| *length <= LARGEST_REGISTERED_BYTES) {
+            let vector = |(address, length): &(*mut u8, usize)| libc::iovec {
+                iov_base: address.cast(),
+                iov_len: *length,
+            };
+            let vectors: Vec<libc::iovec> = extents.iter().map(vector).collect();
             // SAFETY: the memory belongs to `arena`, which the engine borrows for as long as requests can be in
             // flight (see `UringEngine`'s drop), and which outlives this ring in `worker`.
-            unsafe { ring.submitter().register_buffers(&[extent]) }
+            unsafe { ring.submitter().register_buffers(&vectors) }
         } else {
             Err(io::Error::from_raw_os_error(libc::EFBIG))
         };
@@ -251,16 +255,17 @@ impl UringEngine<'_> {
         let (length, offset, flags) =
             (transfer.request.length_bytes, transfer.request.offset_bytes, self.request_flags);
         let (target, writes) = (transfer.request.target, transfer.request.direction == Direction::Write);
+        let buffer = self.arena.extent_of(transfer.request.direction);
         // Written out, since a registered and a plain file are different types to the crate and the compiler
         // hoists nothing out of a request.
         macro_rules! build {
             ($with_buffer:ident, $without:ident) => {
                 match (self.registered.buffers, self.registered.files) {
-                    (true, true) => opcode::$with_buffer::new(Fixed(target), address, length, 0)
+                    (true, true) => opcode::$with_buffer::new(Fixed(target), address, length, buffer)
                         .offset(offset)
                         .rw_flags(flags)
                         .build(),
-                    (true, false) => opcode::$with_buffer::new(self.fd(target), address, length, 0)
+                    (true, false) => opcode::$with_buffer::new(self.fd(target), address, length, buffer)
                         .offset(offset)
                         .rw_flags(flags)
                         .build(),

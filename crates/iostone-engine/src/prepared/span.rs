@@ -4,6 +4,7 @@ use std::path::Path;
 
 use iostone_model::units::Bytes;
 
+use crate::arena::ArenaPlan;
 use crate::error::EngineError;
 use crate::job::{Job, Preparation};
 use crate::source::Part;
@@ -12,8 +13,7 @@ use crate::target::TargetKind;
 /// Buffers are written to before they are used, so what is asked for is taken; a job that takes most of the memory
 /// would push out the page cache, or other programs.
 pub(super) fn check_memory(job: &Job) -> Result<(), EngineError> {
-    let per_thread = job.largest_block().0.saturating_mul(u64::from(job.iodepth));
-    let needed = per_thread.saturating_mul(u64::from(job.numjobs));
+    let needed = needed_bytes(job);
     let Some(available) = std::fs::read_to_string("/proc/meminfo").ok().as_deref().and_then(read_available)
     else {
         return Ok(());
@@ -22,6 +22,12 @@ pub(super) fn check_memory(job: &Job) -> Result<(), EngineError> {
         return Ok(());
     }
     Err(EngineError::TooMuchMemory { needed: Bytes(needed), available: Bytes(available) })
+}
+
+/// Memory that the buffers of all threads take.
+fn needed_bytes(job: &Job) -> u64 {
+    let per_thread = ArenaPlan::of(job).used_bytes().and_then(|bytes| u64::try_from(bytes).ok());
+    per_thread.map_or(u64::MAX, |bytes| bytes.saturating_mul(u64::from(job.numjobs)))
 }
 
 /// `MemAvailable` of `/proc/meminfo` in bytes (`proc_meminfo(5)`).
@@ -92,4 +98,21 @@ pub(super) fn resolve_part(
         });
     }
     Ok(Part { offset_bytes: offset, length_bytes })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::job::Rw;
+
+    #[test]
+    fn a_mix_needs_memory_for_its_reads_and_for_its_writes() {
+        let needed = |rw| {
+            let mut job = Job::new("/dev/null", rw);
+            (job.bs, job.iodepth, job.numjobs) = (Bytes(1 << 20).into(), 32, 3);
+            needed_bytes(&job)
+        };
+        assert_eq!((needed(Rw::RandRead), needed(Rw::RandWrite)), (96 << 20, 96 << 20));
+        assert_eq!(needed(Rw::RandRw), 192 << 20);
+    }
 }

@@ -7,7 +7,7 @@ use super::Crew;
 use crate::driver::{Cadence, Lane, Pacer, RawFault, Shift, Tally};
 use crate::engine::uring::BATCH;
 use crate::fault::Operation;
-use crate::job::{Direction, Job, RequestFlag};
+use crate::job::{Job, RequestFlag};
 use crate::payload;
 use crate::source::Part;
 use crate::verify::Verifier;
@@ -111,14 +111,7 @@ pub(super) fn plan_arrivals(crew: &Crew<'_>, number: u32) -> Option<Pacer> {
     let job = crew.job;
     // The streams of another seed, so that arrivals and places have nothing to do with each other.
     let (arrivals, _) = payload::streams_of_thread(job.seed ^ 0xA55A_A55A_A55A_A55A, number);
-    // A mix of one direction only never goes in the other, rate or none.
-    let is_mixed = job.rw.reads() && job.rw.writes();
-    let goes = job.directions().filter(|direction| match direction {
-        Direction::Read => !is_mixed || job.rwmixread > 0,
-        Direction::Write => !is_mixed || job.rwmixread < 100,
-        Direction::Trim => true,
-    });
-    Pacer::begin(&job.pace, goes, begin(crew), arrivals)
+    Pacer::begin(&job.pace, job.directions_taken(), begin(crew), arrivals)
 }
 
 /// After the load: reads back what was written, or everything where nothing else was asked for.

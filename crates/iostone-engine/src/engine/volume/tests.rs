@@ -50,7 +50,8 @@ impl Beneath {
 
     fn describe(&self, transfer: Transfer) -> Asked {
         let Request { target, offset_bytes, length_bytes, .. } = transfer.request;
-        let start = self.arena.address(transfer.place).addr() - self.arena.extent().0.addr();
+        let start =
+            self.arena.address(transfer.place).addr() - self.arena.address(self.arena.place(0, 0)).addr();
         (target, offset_bytes, length_bytes, start)
     }
 
