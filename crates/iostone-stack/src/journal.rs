@@ -8,6 +8,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
@@ -77,6 +78,11 @@ pub(crate) enum Opened {
 }
 
 impl Journal {
+    /// When its last line was written: by its owner, as long as nothing was undone.
+    pub(crate) fn last_line_at(&self) -> Option<SystemTime> {
+        self.file.metadata().ok()?.modified().ok()
+    }
+
     /// Makes a new journal in `directory` and locks it. It appears under its name only once its first line is on
     /// the disk, so nobody ever sees one without an owner.
     ///

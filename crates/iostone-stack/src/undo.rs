@@ -139,7 +139,7 @@ fn undo_step(journal: &mut Journal, number: usize) -> Result<Did, UndoFailure> {
             })
         }
         Step::Directory { path, content_is_ours: false } => {
-            directory::remove_if_empty(path, entry.made).map(Did::from)
+            directory::remove_if_empty(path, entry.made, journal.last_line_at()).map(Did::from)
         }
         Step::Image { path } => loop_device::remove_image(path, entry.made, &token),
         // Loop devices, mounts, queue settings and control groups do not outlive the boot in which they were made.

@@ -4,6 +4,7 @@ use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, ResolveFlags};
 use rustix::io::Errno;
@@ -18,12 +19,22 @@ use crate::tool::quote;
 const DEPTH_MAX: usize = 256;
 
 /// Removes a plain directory that we made, if nothing is in it; what others put there stays, and the directory too.
-pub(super) fn remove_if_empty(path: &Path, made: Option<FileIdentity>) -> Result<bool, UndoFailure> {
+///
+/// A process that was killed between making it and saying so left no confirming line. The directory is ours then if it came
+/// into being right after the journal's last line, `announced`; otherwise an empty directory is the smaller evil.
+pub(super) fn remove_if_empty(
+    path: &Path,
+    made: Option<FileIdentity>,
+    announced: Option<SystemTime>,
+) -> Result<bool, UndoFailure> {
     let Ok(metadata) = fs::symlink_metadata(path) else { return Ok(false) };
-    // Without the confirming line nobody knows who made it; an empty directory is the smaller evil.
-    let confirmed =
-        made.is_some_and(|made| made == FileIdentity { dev: metadata.dev(), ino: metadata.ino() });
-    if !confirmed || !metadata.is_dir() {
+    let ours = match made {
+        Some(made) => made == FileIdentity { dev: metadata.dev(), ino: metadata.ino() },
+        None => {
+            metadata.created().ok().zip(announced).is_some_and(|(born, announced)| follows(announced, born))
+        }
+    };
+    if !ours || !metadata.is_dir() {
         return Ok(false);
     }
     match fs::remove_dir(path) {
@@ -34,6 +45,13 @@ pub(super) fn remove_if_empty(path: &Path, made: Option<FileIdentity>) -> Result
         }
         Err(error) => Err(failure(path, error.to_string(), format!("rmdir {}", quote(path.as_os_str())))),
     }
+}
+
+/// Whether a directory born then can be the one announced at that time. Files are stamped with the time of the last
+/// timer tick, up to 10 ms ago, so that the two may seem to be in the wrong order.
+fn follows(announced: SystemTime, born: SystemTime) -> bool {
+    let (tick, longest) = (Duration::from_millis(10), Duration::from_secs(10));
+    announced <= born + tick && born <= announced + longest
 }
 
 /// Removes a directory of the session's own with everything in it.
@@ -177,10 +195,24 @@ mod tests {
         fs::create_dir(&path).unwrap();
         let metadata = fs::metadata(&path).unwrap();
         let made = FileIdentity { dev: metadata.dev(), ino: metadata.ino() };
-        assert!(!remove_if_empty(&path, None).unwrap());
+        assert!(!remove_if_empty(&path, None, None).unwrap());
         fs::write(path.join("file"), "x").unwrap();
-        assert!(!remove_if_empty(&path, Some(made)).unwrap());
+        assert!(!remove_if_empty(&path, Some(made), None).unwrap());
         fs::remove_file(path.join("file")).unwrap();
-        assert!(remove_if_empty(&path, Some(made)).unwrap());
+        assert!(remove_if_empty(&path, Some(made), None).unwrap());
+    }
+
+    #[test]
+    fn an_unconfirmed_directory_goes_only_if_it_was_born_right_after_its_announcement() {
+        let work = tempfile::tempdir().unwrap();
+        let path = work.path().join("plain");
+        let announced = SystemTime::now();
+        fs::create_dir(&path).unwrap();
+        let hour = Duration::from_secs(3600);
+        assert!(!remove_if_empty(&path, None, Some(announced - hour)).unwrap(), "somebody made it since");
+        assert!(!remove_if_empty(&path, None, Some(announced + hour)).unwrap(), "it was there before");
+        if fs::metadata(&path).unwrap().created().is_ok() {
+            assert!(remove_if_empty(&path, None, Some(announced)).unwrap());
+        }
     }
 }
