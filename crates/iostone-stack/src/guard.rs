@@ -145,6 +145,14 @@ fn is_named(device: &BlockDevice, destroy: &[String]) -> bool {
     })
 }
 
+/// Whether what a user typed to have its content destroyed is the identity of this device. Nothing else is.
+///
+/// # Errors
+/// [`StackError::Io`] when the device cannot be looked at.
+pub fn is_device_named(path: &Path, typed: &str) -> Result<bool, StackError> {
+    Ok(BlockDevice::at(path)?.is_some_and(|device| is_named(&device, &[typed.to_owned()])))
+}
+
 /// Objections that nobody can override: something uses the device now, or it cannot be written at all.
 fn alive(device: &BlockDevice) -> Result<Option<Objection>, StackError> {
     let family = family::of(device);

@@ -3,7 +3,11 @@
 //! A file of ours carries the extended attribute `user.iostone` (xattr(7)) with the length and the modification time
 //! that the file had when iostone was done with it. Whoever writes to it afterwards changes one of them, and the file
 //! is theirs from then on: the mark lasts no longer than the content that it vouches for. On a filesystem without such
-//! attributes nothing can be told apart, so there every file that exists is somebody else's.
+//! attributes nothing can be told apart, so there every file that exists is somebody else's. While iostone writes to a file,
+//! the mark says so ([`mark_writing`]), for the case that it is killed.
+
+mod backing;
+mod writing;
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::os::unix::fs::MetadataExt;
@@ -13,7 +17,8 @@ use rustix::fs::{XattrFlags, fsetxattr, getxattr};
 
 use crate::device::size_in_words;
 use crate::error::{Refusal, RefusalReason, StackError};
-use crate::volume::attached_loops;
+use backing::refuse_backing_file;
+pub use writing::{Writing, file_writing, keeps_marks, mark_writing, unmark_file};
 
 const MARK: &str = "user.iostone";
 
@@ -44,10 +49,15 @@ pub fn file_owner(path: &Path) -> Result<FileOwner, StackError> {
     if !metadata.is_file() {
         return Ok(FileOwner::Nobody);
     }
-    let mut value = [0u8; 64];
-    let marked = getxattr(path, MARK, &mut value).ok().and_then(|length| value.get(..length));
-    let ours = marked.is_some_and(|marked| marked == mark_of(&metadata).as_bytes());
+    let ours = mark_on(path).is_some_and(|mark| mark == mark_of(&metadata).as_bytes());
     Ok(if ours { FileOwner::Ours } else { FileOwner::Foreign { bytes: metadata.len() } })
+}
+
+/// The mark that a file carries, of whichever kind.
+fn mark_on(path: &Path) -> Option<Vec<u8>> {
+    let mut value = [0u8; 256];
+    let length = getxattr(path, MARK, &mut value).ok()?;
+    value.get(..length).map(<[u8]>::to_vec)
 }
 
 /// Length in bytes and modification time in seconds and nanoseconds.
@@ -113,29 +123,6 @@ pub fn guard_file(path: &Path, destroy: Option<&Path>) -> Result<(), StackError>
             format!("`--destroy {name}` if its content may go"),
         ],
         destroy: Some(name.to_string()),
-    })))
-}
-
-/// A file below a loop device is a device in use, whoever made it: no word overrides that.
-fn refuse_backing_file(path: &Path) -> Result<(), StackError> {
-    let Ok(real) = fs::canonicalize(path) else { return Ok(()) };
-    // Where sysfs cannot be listed there are no loop devices to be seen.
-    let attached = attached_loops().unwrap_or_default();
-    let Some(above) = attached.into_iter().find(|attached| Path::new(&attached.backing_file) == real) else {
-        return Ok(());
-    };
-    let (name, device) = (path.display(), above.path.display());
-    Err(StackError::Refused(Box::new(Refusal {
-        device: path.to_owned(),
-        identity: "a file".to_owned(),
-        reason: RefusalReason::Held,
-        because: format!("the loop device `{device}` stands on it"),
-        loses: vec![format!("whatever is on `{device}`")],
-        next: vec![
-            format!("`losetup -d {device}` if nothing needs it"),
-            format!("another file than `{name}`"),
-        ],
-        destroy: None,
     })))
 }
 

@@ -7,5 +7,5 @@ mod loopback;
 
 pub(crate) use block::BlockLayer;
 pub(crate) use directory::DirectoryLayer;
-pub(crate) use loop_devices::{attached_loops, is_of_file, loops_over, open_attached};
+pub(crate) use loop_devices::{AttachedLoop, attached_loops, is_of_file, loops_over, open_attached};
 pub(crate) use loopback::LoopLayer;
