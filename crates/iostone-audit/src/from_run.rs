@@ -15,15 +15,18 @@ use iostone_model::trial::{SignalSummary, TrialRecord, WorkloadReport};
 /// What a full disk is called by strerror(3) and by every tool that repeats it.
 const DISK_FULL: &str = "No space left on device";
 
-/// The counted trials of a run: those that passed every gate, in blocks that are counted. A trial's file is its
-/// `trials/NNNNNN/trial.json`, of which only the name is known here.
+/// The trials that a run was judged by: those of blocks that are counted, up to its budget of them. In an unfit environment
+/// those are blocks with failed gates too. A trial's file is its `trials/NNNNNN/trial.json`, of which only the name is
+/// known here.
 pub fn dataset_of_run(run: &RunRecord) -> Dataset {
     let plan = &run.plan;
     let mut dataset = Dataset::new(run.directory.clone());
     dataset.factors = plan.experiment.factors.iter().map(|factor| factor.name.clone()).collect();
     // Blocks are always run in a random order of their own.
     dataset.order = Order::RandomisedBlocks;
-    let counted: Vec<&TrialRecord> = run.trials.iter().filter(|trial| counts(run, trial)).collect();
+    let judged = judged_blocks(run);
+    let counted: Vec<&TrialRecord> =
+        run.trials.iter().filter(|trial| judged.contains(&trial.block)).collect();
     let moments = moments(&counted);
     for (trial, moment) in counted.iter().zip(moments) {
         let observation = observation(run, trial, moment);
@@ -42,8 +45,11 @@ pub fn dataset_of_run(run: &RunRecord) -> Dataset {
     dataset
 }
 
-fn counts(run: &RunRecord, trial: &TrialRecord) -> bool {
-    trial.valid && run.blocks.iter().any(|block| block.counted && block.number == trial.block)
+/// The numbers of the blocks that verdicts are made of. Blocks that count again in an unfit environment may be more than
+/// the budget, and what is beyond it is not judged.
+fn judged_blocks(run: &RunRecord) -> Vec<u32> {
+    let budget = usize::try_from(run.plan.experiment.decide.blocks.max).unwrap_or(usize::MAX);
+    run.blocks.iter().filter(|block| block.counted).take(budget).map(|block| block.number).collect()
 }
 
 /// When each trial began, seconds since 1970; its number where some time cannot be read, so that all are of one kind.

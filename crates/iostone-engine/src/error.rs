@@ -93,6 +93,22 @@ pub enum EngineError {
         /// The alignment that is needed.
         required: Bytes,
     },
+    /// Where a volume cuts blocks, `O_DIRECT` does not allow it on this member.
+    #[error(
+        "`volume` of `{volume}` is refused: `direct` on `{}` needs multiples of {required}, and blocks are cut at \
+         multiples of {unit}",
+        path.display()
+    )]
+    UnalignedPieces {
+        /// The member.
+        path: PathBuf,
+        /// The kind of volume, as it is written in a job.
+        volume: &'static str,
+        /// The alignment that is needed.
+        required: Bytes,
+        /// What blocks are cut at.
+        unit: Bytes,
+    },
     /// The filesystem or device has no `O_DIRECT`.
     #[error("`{}` cannot be opened with `direct`: its filesystem or driver has no O_DIRECT", path.display())]
     NoDirect {

@@ -232,15 +232,11 @@ pub(crate) fn check_direct_alignment(
         && let unit = unit_bytes(volume)
         && !unit.is_multiple_of(required)
     {
-        return Err(EngineError::Invalid {
-            field: "volume",
-            value: volume.word().into(),
-            reason: format!(
-                "`direct` on `{}` needs multiples of {}, and blocks are cut at multiples of {}",
-                path.display(),
-                Bytes(required),
-                Bytes(unit)
-            ),
+        return Err(EngineError::UnalignedPieces {
+            path: path.to_owned(),
+            volume: volume.word(),
+            required: Bytes(required),
+            unit: Bytes(unit),
         });
     }
     match job.block_sizes().find(|bs| !bs.0.is_multiple_of(required)) {

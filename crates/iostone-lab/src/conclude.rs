@@ -4,6 +4,7 @@
 
 mod evidence;
 mod headline;
+mod lacking;
 mod permanent;
 mod served;
 mod source;
@@ -68,11 +69,12 @@ fn conclude_subject(
     let figures = subject.figures(plan, trials, &blocks);
     let mut comparisons = Vec::new();
     let mut flags = Vec::new();
-    if !figures.is_empty() && !plan.quick {
+    if blocks.iter().any(|block| block.counted) && !plan.quick {
         let judgement = figures.judge(subject, plan, &rules(plan))?;
         comparisons = judgement.comparisons;
         flags = judgement.flags;
     }
+    let one_sided = lacking::note(plan, subject, &mut comparisons, trials, &blocks);
     let of_environment = environment_flags(plan, entries);
     // Discarding that falls on one level more often is part of that level's effect (a level that crashes, say): what
     // is left would make it look better than it is.
@@ -95,7 +97,9 @@ fn conclude_subject(
             comparison.flags.push(flag.clone());
         }
     }
-    let curves = if subject.curve { conclude_curves(&mut comparisons) } else { Vec::new() };
+    let mut curves = if subject.curve { conclude_curves(&mut comparisons) } else { Vec::new() };
+    lacking::withhold(&mut curves, &one_sided);
+    lacking::note_unmatched(plan, subject, &mut curves);
     if futile {
         flags.push(Flag::new(
             "futile",
@@ -184,7 +188,7 @@ fn count(plan: &Plan, blocks: &[BlockRecord]) -> BlockCount {
     }
 }
 
-/// Each configuration by itself. A curve has no middle: its configurations have trials, but no figure.
+/// Each configuration by itself. A curve has no middle, but one at each of its points.
 fn summaries(
     plan: &Plan,
     subject: &Subject,
@@ -192,6 +196,7 @@ fn summaries(
     blocks: &[BlockRecord],
 ) -> Vec<ConfigurationSummary> {
     let metric = &plan.experiment.decide.metric;
+    let confidence = plan.experiment.decide.confidence.0;
     plan.experiment
         .configurations
         .iter()
@@ -203,18 +208,26 @@ fn summaries(
                 .filter(|trial| blocks.iter().any(|block| block.counted && block.number == trial.block))
                 .filter(|trial| subject.is_in(&trial.metrics))
                 .collect();
-            let figures: Vec<f64> = counting
-                .iter()
-                .filter(|_| !subject.curve)
-                .filter_map(|trial| trial.metrics.get(metric).copied())
-                .collect();
+            let figures = |metric: &str| -> Vec<f64> {
+                counting.iter().filter_map(|trial| trial.metrics.get(metric).copied()).collect()
+            };
+            let middle = |metric: &str| {
+                let median = summarize(&figures(metric), confidence).median?;
+                Some((metric.to_owned(), median))
+            };
             let number = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-            let summary = summarize(&figures, plan.experiment.decide.confidence.0).of_configuration(
+            let whole = if subject.curve { Vec::new() } else { figures(metric) };
+            let points = subject.points.iter().filter(|_| subject.curve);
+            let summary = summarize(&whole, confidence).of_configuration(
                 configuration.name.clone(),
                 configuration.levels.clone(),
                 number(own.len() - counting.len()),
             );
-            ConfigurationSummary { trials: number(counting.len()), ..summary }
+            ConfigurationSummary {
+                trials: number(counting.len()),
+                points: points.filter_map(|point| middle(&point.metric)).collect(),
+                ..summary
+            }
         })
         .collect()
 }

@@ -93,15 +93,16 @@ fn check_budget(plan: &Plan) -> Result<(), LabError> {
         )));
     }
     let fewest = fewest_blocks(comparisons, decide.confidence.0);
-    if decide.blocks.max >= fewest || plan.quick {
+    if decide.blocks.max >= fewest.difference || plan.quick {
         return Ok(());
     }
     Err(LabError::Plan(format!(
-        "`decide.blocks.max` is {}, but {comparisons} {} at {} confidence cannot be decided before {fewest} blocks; \
-         raise it with `--set decide.blocks.max={fewest}`, or rehearse with `--quick`",
+        "`decide.blocks.max` is {}, too few for {comparisons} {} at {} confidence: {fewest}; raise it with \
+         `--set decide.blocks.max={}`, or rehearse with `--quick`",
         decide.blocks.max,
         if comparisons == 1 { "comparison" } else { "comparisons" },
-        decide.confidence
+        decide.confidence,
+        fewest.difference
     )))
 }
 

@@ -6,6 +6,8 @@
 
 mod arguments;
 mod findings;
+mod flight;
+mod naming;
 mod options;
 mod points;
 mod record;
@@ -14,6 +16,8 @@ pub use arguments::OrionArgumentError;
 pub use findings::{
     BoundBy, Ceiling, CellEstimate, Knee, KnownLimit, LimitKind, Maxima, MaximumAt, OrionFindings, Plateau,
 };
+pub use flight::{MOST_IN_FLIGHT, MOST_LOAD_POINTS, MOST_STREAMS};
+pub use naming::shortened;
 pub use options::{LargeIo, Matrix, OrionTest, RunLevel, SimulatedArray};
 pub use points::{LoadPoint, levels};
 pub use record::{

@@ -3,9 +3,13 @@
 //! Decimal and binary prefixes are told apart (`MB` is 10^6 bytes, `MiB` is 2^20, `Mbps` is 10^6 bits
 //! per second), because mixing them is how a 500 Mbps link was once expected to carry 62.5 MiB/s.
 
+mod digits;
+
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
+
+pub use digits::{ratio_digits, three_digits};
 
 /// Why a piece of text is not a quantity of the kind asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -280,15 +284,16 @@ impl Bytes {
     }
 }
 
-/// Three significant digits, or whole numbers from 100 up.
-pub fn three_digits(value: f64) -> String {
-    let magnitude = value.abs();
-    if magnitude >= 99.95 {
-        format!("{value:.0}")
-    } else if magnitude >= 9.995 {
-        format!("{value:.1}")
-    } else {
-        format!("{value:.2}")
+impl Bytes {
+    /// The size for people, with a blank before its unit: exact where it is a whole number of a binary unit below 1000
+    /// (`8 KiB`), rounded to three digits else (`1.46 GiB`).
+    pub fn in_words(self) -> String {
+        let units = [("TiB", 1u64 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+        let exact = units.iter().find(|(_, factor)| self.0 >= *factor);
+        match exact {
+            Some((name, factor)) if self.0.is_multiple_of(*factor) => format!("{} {name}", self.0 / factor),
+            _ => self.approximate(),
+        }
     }
 }
 

@@ -146,6 +146,9 @@ pub struct ConfigurationSummary {
     pub maximum: Option<f64>,
     /// Robust coefficient of variation: 1.4826 MAD / median.
     pub cv: Option<f64>,
+    /// Of a curve, the median at each point, by the name of a trial's metric such as `iops@4,0`; empty for one figure.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub points: BTreeMap<String, f64>,
 }
 
 /// Every load point of a level held against the same point of the baseline, and what that comes to.
@@ -173,6 +176,13 @@ pub struct CurveVerdict {
     pub points: u32,
     /// What else must be known.
     pub flags: Vec<Flag>,
+}
+
+impl CurveVerdict {
+    /// Whether it was shown to be faster at some loads and slower at others, which no one word of [`Verdict`] says.
+    pub fn crosses(&self) -> bool {
+        self.faster > 0 && self.slower > 0
+    }
 }
 
 /// How the blocks went.

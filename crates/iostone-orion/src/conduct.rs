@@ -9,7 +9,8 @@ use iostone_model::units::Span;
 use crate::course::Course;
 use crate::error::OrionError;
 use crate::lun::Lun;
-use crate::point::{Subject, Teller, devices_of, heaviest, measure, moment, rehearse};
+use crate::point::{Subject, Teller, devices_of, measure, moment, rehearse};
+use crate::refusal::explain;
 use crate::warming::warm;
 
 /// What is to be done.
@@ -26,6 +27,9 @@ pub struct Assignment<'a> {
 
 /// Hears how a test gets on.
 pub trait Observer {
+    /// Nothing is known any more that would keep the test from being done.
+    fn ready(&mut self) {}
+
     /// A point begins: its number from 1, and how many there are, where that is known.
     fn begins(&mut self, _number: u32, _total: Option<u32>, _point: LoadPoint) {}
 
@@ -41,7 +45,7 @@ pub trait Observer {
 
 /// Measures the points of a course that are still to be measured. Gives all of them, those of earlier sessions first, and
 /// how the test ended; a failed I/O and an interruption are such ends, and so is what the engine refuses once a point was
-/// measured. The heaviest point of the plan is prepared before the first one is measured, so that what would keep it from
+/// measured. The heaviest points of the plan are prepared before the first one is measured, so that what would keep it from
 /// being measured is known then and not hours later.
 ///
 /// # Errors
@@ -55,8 +59,11 @@ pub fn conduct(
     let subject = Subject { header, luns, devices: devices_of(luns) };
     let before = done.len();
     if let Some(next) = course.next(&done) {
-        rehearse(&subject, heaviest(header).unwrap_or(next))?;
+        for point in to_rehearse(header, next) {
+            rehearse(&subject, point).map_err(|error| explain(error, &subject, point))?;
+        }
     }
+    observer.ready();
     let reason = loop {
         let Some(point) = course.next(&done) else { break None };
         if stop.load(Ordering::Relaxed) {
@@ -85,13 +92,23 @@ pub fn conduct(
     Ok((done, end))
 }
 
+/// The points that show whether the plan can be done: the heaviest ones; of one that is found on the way (`--knee`), the
+/// next.
+fn to_rehearse(header: &OrionHeader, next: LoadPoint) -> Vec<LoadPoint> {
+    let extremes = if header.knee { Vec::new() } else { header.test.extremes(header.num_disks) };
+    if extremes.is_empty() { vec![next] } else { extremes }
+}
+
 fn measure_warm(
     subject: &Subject<'_>,
     (number, point): (u32, LoadPoint),
     stop: &AtomicBool,
     tell: Teller<'_>,
 ) -> Result<PointRecord, OrionError> {
-    let warming_bytes = warm(subject, point, stop, tell)?;
-    let record = measure(subject, (number, point), stop, tell)?;
-    Ok(PointRecord { warming_bytes, ..record })
+    let mut measured = || {
+        let warming_bytes = warm(subject, point, stop, tell)?;
+        let record = measure(subject, (number, point), stop, tell)?;
+        Ok(PointRecord { warming_bytes, ..record })
+    };
+    measured().map_err(|error| explain(error, subject, point))
 }

@@ -1,6 +1,7 @@
 //! The course of a test: which point is next.
 
 mod adaptive;
+pub(crate) mod growth;
 mod knee;
 
 use std::collections::HashSet;

@@ -18,6 +18,9 @@ pub enum OrionError {
     /// The engine refused a point.
     #[error("the load engine: {0}")]
     Engine(#[from] EngineError),
+    /// What an option of ORION's asks for cannot be done.
+    #[error("{0}")]
+    Refused(String),
     /// An I/O failed, which ends the test.
     #[error("at {point}: {fault}")]
     Fault {

@@ -24,7 +24,7 @@ use iostone_model::orion::OrionRecord;
 use crate::error::OrionError;
 
 pub use histogram::histogram;
-pub use places::{paths, prefix_of};
+pub use places::{paths, prefix_of, write_whole};
 pub use results::{announcement, console};
 pub use summary::summary;
 pub use tables::{iops_csv, lat_csv, mbps_csv};
@@ -110,5 +110,9 @@ pub fn write_files(record: &OrionRecord, prefix: &Path, format: Format) -> Resul
     ];
     let of_format = places::endings(format);
     let texts = texts.into_iter().filter(|(ending, _)| of_format.contains(ending));
-    texts.map(|(ending, text)| places::write_whole(prefix, ending, &text)).collect()
+    let written = texts.map(|(ending, text)| {
+        let path = places::with_ending(prefix, ending);
+        write_whole(&path, &text).map(|()| path)
+    });
+    written.collect()
 }

@@ -2,7 +2,9 @@
 
 #[cfg(test)]
 pub(crate) mod fixture;
+mod notes;
 mod remarks;
+mod served;
 
 use iostone_model::orion::{OrionFindings, OrionRecord};
 

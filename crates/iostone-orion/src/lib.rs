@@ -18,6 +18,7 @@ pub mod lun;
 pub mod point;
 pub mod precision;
 pub mod record;
+mod refusal;
 pub mod warming;
 pub mod written;
 

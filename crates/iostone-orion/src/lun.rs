@@ -1,6 +1,7 @@
 //! The `.lun` file: one file or block device a line, and the classic mistakes in it.
 
 mod error;
+mod identity;
 mod joined;
 mod text;
 
@@ -10,7 +11,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-use iostone_model::orion::{LunKind, LunRecord};
+use iostone_model::orion::{LunKind, LunRecord, OrionTest};
 use iostone_model::units::Bytes;
 
 pub use error::{EntryFault, LunError};
@@ -35,7 +36,7 @@ pub struct Lun {
 impl Lun {
     /// As it is kept in the record of a test.
     pub fn to_record(&self) -> LunRecord {
-        LunRecord { name: self.name.clone(), kind: self.kind, bytes: self.bytes }
+        LunRecord { name: self.name.clone(), kind: self.kind, bytes: self.bytes, identity: self.identity() }
     }
 }
 
@@ -80,13 +81,23 @@ pub fn missing_luns(test_name: &str) -> Result<Vec<PathBuf>, LunError> {
     Ok(missing)
 }
 
-/// Refuses LUNs that are smaller than the largest I/O of a test.
+/// The disks that scale the loads of a test: as many as LUNs, unless it says otherwise.
+pub fn disks_of(test: &OrionTest, luns: usize) -> u32 {
+    test.num_disks.unwrap_or_else(|| u32::try_from(luns).unwrap_or(u32::MAX))
+}
+
+/// Refuses LUNs that are smaller than the largest I/O that a point of the test does.
 ///
 /// # Errors
-/// [`LunError::Small`], with both sizes.
-pub fn check_sizes(luns: &[Lun], largest_io: Bytes) -> Result<(), LunError> {
+/// [`LunError::Small`], with both sizes and the option to lower.
+pub fn check_sizes(luns: &[Lun], test: &OrionTest) -> Result<(), LunError> {
+    let used = test.sizes_used(disks_of(test, luns.len()));
+    let Some((option, largest_io)) = used.into_iter().max_by_key(|(_, size)| *size) else { return Ok(()) };
     match luns.iter().find(|lun| lun.bytes < largest_io.0) {
-        Some(lun) => Err(LunError::Small { name: lun.name.clone(), size: Bytes(lun.bytes), largest_io }),
+        Some(lun) => {
+            let (name, size) = (lun.name.clone(), Bytes(lun.bytes));
+            Err(LunError::Small { name, size, largest_io, option })
+        }
         None => Ok(()),
     }
 }

@@ -1,15 +1,17 @@
 //! Measures one load point: small and large I/O beside each other through the engine.
 
+mod divergence;
 mod figures;
 mod idle;
 mod jobs;
+mod notes;
 mod rehearsal;
 mod served;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use iostone_engine::{EngineError, Outcome, Phase, Prepared, Progress, run_together};
+use iostone_engine::{EngineError, Outcome, Phase, Prepared, Progress, SERIES_INTERVAL, run_together};
 use iostone_model::orion::{LoadPoint, OrionHeader, PointRecord};
 use iostone_model::units::Span;
 use iostone_probe::WatchedDevice;
@@ -17,15 +19,15 @@ use iostone_probe::WatchedDevice;
 use crate::error::OrionError;
 use crate::lun::Lun;
 use crate::precision::{self, PrecisionWatch};
+pub use divergence::{Divergence, divergences};
 pub(crate) use jobs::base_job;
-pub use jobs::{Load, PointJob, jobs_of, volume_bytes};
+pub use jobs::{Load, PointJob, jobs_of, untested_bytes, volume_bytes};
+pub(crate) use notes::tells_precision;
 use rehearsal::prepare_all;
-pub(crate) use rehearsal::{heaviest, rehearse};
+pub(crate) use rehearsal::rehearse;
 use served::Watcher;
 pub use served::devices_of;
-
-/// Loads that end further apart than this share of the measured time do not have quite the same time behind them.
-const END_TOLERANCE: f64 = 0.01;
+pub(crate) use served::{tells_served, tolerance as served_tolerance};
 
 /// What a test is done on.
 #[derive(Debug, Clone)]
@@ -43,7 +45,8 @@ pub type Teller<'a> = &'a mut dyn FnMut(&'static str, Span, Span);
 
 /// Measures a point, `number` in the order of measurement.
 ///
-/// Both loads measure the same time, after a ramp of a tenth of it, at most 1 s. The point without load only watches the
+/// Both loads measure the same time, after a ramp of a tenth of it, at most 1 s. What is counted ends with a whole 100 ms, also
+/// where the point ends by precision, so that rate and precision are of the same time. The point without load only watches the
 /// devices, for 1 s at most. Nothing is warmed here, see [`warm`](crate::warming::warm).
 ///
 /// # Errors
@@ -70,11 +73,9 @@ pub fn measure(
         if let Some(fault) = outcomes.iter().find_map(|outcome| outcome.error.as_ref()) {
             return Err(OrionError::Fault { point: point.to_string(), fault: fault.to_string() });
         }
-        run.describe(&loads, &outcomes)
+        run.describe(point, &loads, &outcomes)
     };
     record.number = number;
-    record.small = point.small;
-    record.large = point.large;
     Ok(record)
 }
 
@@ -149,48 +150,52 @@ impl<'a> Run<'a> {
         if interrupted { Err(OrionError::Interrupted) } else { Ok(outcomes) }
     }
 
-    fn describe(self, loads: &[Load], outcomes: &[Outcome]) -> PointRecord {
-        let of = |load| {
-            let matching = loads.iter().zip(outcomes).filter(move |(of, _)| **of == load);
-            figures::figures_of(matching.map(|(_, outcome)| outcome))
-        };
+    fn describe(self, point: LoadPoint, loads: &[Load], outcomes: &[Outcome]) -> PointRecord {
         let measured = || outcomes.iter().map(|outcome| outcome.elapsed.0);
         let longest = measured().max().unwrap_or_default();
         let shortest = measured().min().unwrap_or_default();
-        // Each job reports the process, which is the same for all.
-        let cpu = outcomes.first().map(|outcome| outcome.cpu.process).unwrap_or_default();
-        let (served, notes) = self.watcher.end(longest);
+        let (whole, counted) = whole_intervals(shortest).unzip();
+        let counted: Duration = counted.unwrap_or(longest);
+        let of = |load| {
+            let matching = loads.iter().zip(outcomes).filter(move |(of, _)| **of == load);
+            figures::figures_of(matching.map(|(_, outcome)| outcome), whole)
+        };
+        // Each job reports the process, which is the same for all, over the job's time: a little longer than what counts.
+        let cpu_of = |outcome: &Outcome| {
+            let share =
+                counted.as_secs_f64() / outcome.elapsed.0.max(counted).as_secs_f64().max(f64::MIN_POSITIVE);
+            let process = outcome.cpu.process;
+            [process.user, process.system].map(|used| used.0.as_secs_f64() * share)
+        };
+        let (served, notes) = self.watcher.end(counted);
         let mut record = PointRecord {
+            small: point.small,
+            large: point.large,
             started_at: self.started_at.unwrap_or_else(|| moment(longest)),
-            seconds: longest.as_secs_f64(),
+            seconds: counted.as_secs_f64(),
             small_io: of(Load::Small),
             large_io: of(Load::Large),
-            cpu_seconds: [cpu.user.0.as_secs_f64(), cpu.system.0.as_secs_f64()],
+            cpu_seconds: outcomes.first().map(cpu_of).unwrap_or_default(),
             served,
             notes,
             ..PointRecord::default()
         };
-        record.precision =
-            precision::worse(record.small_io.as_ref(), record.large_io.as_ref(), record.seconds);
-        record.notes.extend(served::compare(&record, !self.header.direct));
-        if let (Some(wanted), false) = (self.header.until, self.precise) {
-            let asked = format!("where {:.1} % were asked for: `-duration` ended it", wanted * 100.0);
-            match record.precision {
-                Some(reached) if reached <= wanted => {}
-                Some(reached) => {
-                    record.notes.push(format!("the rate is known within {:.1} % {asked}", reached * 100.0));
-                }
-                None => record.notes.push(format!("how precisely the rate is known cannot be told, {asked}")),
-            }
-        }
-        if longest.abs_diff(shortest).as_secs_f64() > END_TOLERANCE * record.seconds {
-            record.notes.push(format!(
-                "its loads ended {:.0} ms apart; rates are over the longer time",
-                longest.abs_diff(shortest).as_secs_f64() * 1e3
-            ));
-        }
+        record.precision = match &self.precision {
+            Some(watch) if self.precise => watch.reached(),
+            _ => precision::worse(record.small_io.as_ref(), record.large_io.as_ref(), record.seconds),
+        };
+        let divergent = divergences(&record, !self.header.direct);
+        record.notes.extend(divergent.iter().map(ToString::to_string));
+        record.notes.extend(notes::tell(&record, self.header, self.precise));
         record
     }
+}
+
+/// How many whole intervals a time has, and how long they are together; none if it has none.
+fn whole_intervals(time: Duration) -> Option<(usize, Duration)> {
+    let whole =
+        u32::try_from(time.as_nanos() / SERIES_INTERVAL.as_nanos()).ok().filter(|whole| *whole > 0)?;
+    Some((usize::try_from(whole).ok()?, SERIES_INTERVAL * whole))
 }
 
 #[cfg(test)]

@@ -1,14 +1,15 @@
 //! Ends a point by the precision of its rate instead of by time.
 //!
 //! The rate of a point is that of the I/Os completed in each 100 ms; how precisely its mean is known, the method of batch
-//! means says ([`iostone_stats::batch_means`]). A point that ends by precision is looked at after 2 s and from then on
-//! whenever it has become 15 % longer: looking all the time would end points at moments when they seem steady by chance.
+//! means says, and where the I/Os came more regularly than chance has it, the place of the window between two portions of
+//! them ([`iostone_stats::batch_means::count_interval`]). A point that ends by precision is looked at after 2 s and from
+//! then on whenever it has become 15 % longer: looking all the time would end points at moments when they seem steady by chance.
 
 use std::time::Duration;
 
 use iostone_engine::SERIES_INTERVAL;
 use iostone_model::orion::{LoadFigures, LoadPoint, OrionHeader};
-use iostone_stats::batch_means::mean_interval;
+use iostone_stats::batch_means::count_interval;
 
 /// The confidence of the intervals.
 const CONFIDENCE: f64 = 0.95;
@@ -19,8 +20,8 @@ const LOOK_GROWTH: f64 = 1.15;
 /// Two readings that are nearer to each other than this say too little about the rate.
 const LEAST_STEP: Duration = Duration::from_millis(20);
 
-/// The half width of the 95 % interval of a load's rate, as a share of the rate. None for less than a second, and where
-/// nothing was completed.
+/// The half width of the 95 % interval of a load's rate, as a share of the rate; never 0. None for less than a second, and
+/// where nothing was completed.
 pub fn precision_of(figures: &LoadFigures, seconds: f64) -> Option<f64> {
     // The last interval is not whole where the measured time is no multiple of its length, and shows a low rate.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a number of intervals")]
@@ -36,8 +37,9 @@ pub(crate) fn worse(small: Option<&LoadFigures>, large: Option<&LoadFigures>, se
     of_each?.into_iter().reduce(f64::max)
 }
 
+/// Of I/Os in each 100 ms.
 fn relative(series: &[f64]) -> Option<f64> {
-    mean_interval(series, CONFIDENCE)?.relative()
+    count_interval(series, CONFIDENCE)?.relative()
 }
 
 /// Watches a running point until its rates are known precisely enough.
@@ -49,6 +51,7 @@ pub(crate) struct PrecisionWatch {
     small: Vec<f64>,
     large: Vec<f64>,
     next_look: f64,
+    reached: Option<f64>,
 }
 
 /// Which loads run, and so how the sum of their I/Os is taken apart.
@@ -76,6 +79,7 @@ impl PrecisionWatch {
             small: Vec::new(),
             large: Vec::new(),
             next_look: 0.0,
+            reached: None,
         })
     }
 
@@ -87,7 +91,8 @@ impl PrecisionWatch {
             return false;
         }
         self.last = (elapsed, ios, bytes);
-        let rate = |now: u64, before: u64| now.saturating_sub(before) as f64 / step.as_secs_f64();
+        let intervals = step.as_secs_f64() / SERIES_INTERVAL.as_secs_f64();
+        let rate = |now: u64, before: u64| now.saturating_sub(before) as f64 / intervals;
         let (ios, bytes) = (rate(ios, ios_before), rate(bytes, bytes_before));
         match self.loads {
             Loads::One => self.small.push(ios),
@@ -102,8 +107,19 @@ impl PrecisionWatch {
             return false;
         }
         self.next_look = self.small.len() as f64 * LOOK_GROWTH;
-        let enough = |series: &[f64]| relative(series).is_some_and(|precision| precision <= self.wanted);
-        enough(&self.small) && (matches!(self.loads, Loads::One) || enough(&self.large))
+        self.reached = match self.loads {
+            Loads::One => relative(&self.small),
+            Loads::Both { .. } => {
+                relative(&self.small).and_then(|small| relative(&self.large).map(|large| small.max(large)))
+            }
+        };
+        self.reached.is_some_and(|reached| reached <= self.wanted)
+    }
+
+    /// The precision at the last look, of the worse load: that by which a point was ended. Cut into 100 ms that begin at other
+    /// moments, the same I/Os have an interval of another width, and the one that was decided by is the one to state.
+    pub(crate) fn reached(&self) -> Option<f64> {
+        self.reached
     }
 }
 
@@ -131,9 +147,40 @@ mod tests {
     }
 
     #[test]
-    fn a_steady_point_ends_after_two_seconds() {
-        assert_eq!(ends_after(watch(0.02, 4, 0), || (200, 0)), Some(20));
-        assert_eq!(ends_after(watch(0.02, 4, 2), || (200, 10)), Some(20));
+    fn a_steady_point_ends_once_its_edges_are_a_small_enough_part_of_it() {
+        assert_eq!(ends_after(watch(0.05, 4, 0), || (200, 0)), Some(20));
+        assert_eq!(ends_after(watch(0.02, 4, 0), || (200, 0)), Some(43));
+        assert_eq!(ends_after(watch(0.02, 4, 2), || (200, 10)), Some(43));
+    }
+
+    #[test]
+    fn a_point_of_granted_portions_ends_with_its_rate_within_what_was_asked() {
+        let mut rng = SplitMix64::new(9);
+        let mut held = 0;
+        for _ in 0..400 {
+            let pace = 0.098 + 0.004 * rng.next_unit();
+            // When each of the 200 I/Os of a portion is done: up to 8 ms late, and in 20 ms.
+            let first = -pace * rng.next_unit();
+            let mut done: Vec<f64> = (0..250)
+                .flat_map(|portion| {
+                    let begun = first + pace * f64::from(portion) + 0.008 * rng.next_unit();
+                    (0..200).map(move |io| begun + 0.000_1 * f64::from(io))
+                })
+                .filter(|at| *at >= 0.0)
+                .collect();
+            done.sort_by(f64::total_cmp);
+            let counted = |until: f64| done.partition_point(|at| *at < until);
+            let mut watch = watch(0.02, 4, 0);
+            // Looks come a little later each time; what counts ends with a whole 100 ms.
+            let ended = (1..240)
+                .map(|tick| 0.100_2 * f64::from(tick))
+                .find(|elapsed| watch.look(Duration::from_secs_f64(*elapsed), counted(*elapsed) as u64, 0));
+            let ended = (10.0 * ended.unwrap()).floor() / 10.0;
+            assert!(watch.reached().is_some_and(|reached| reached > 0.0 && reached <= 0.02) && ended >= 3.8);
+            let rate = counted(ended) as f64 / ended;
+            held += u32::from((rate * pace / 200.0 - 1.0).abs() <= 0.02);
+        }
+        assert!(held >= 380, "{held}");
     }
 
     #[test]
@@ -147,7 +194,8 @@ mod tests {
     fn the_precision_of_a_whole_point_leaves_a_part_of_an_interval_out() {
         let steady =
             LoadFigures { ios_per_100ms: [vec![50; 20], vec![3]].concat(), ..LoadFigures::default() };
-        assert_eq!(precision_of(&steady, 2.01), Some(0.0));
+        let whole = precision_of(&steady, 2.01).unwrap();
+        assert!((whole - 0.038_82).abs() < 1e-5, "{whole}");
         assert_eq!(worse(Some(&steady), Some(&LoadFigures::default()), 2.01), None);
         assert_eq!(worse(None, None, 2.0), None);
     }

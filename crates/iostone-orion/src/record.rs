@@ -37,15 +37,22 @@ impl RecordFile {
                 OrionError::file("create", path, source)
             }
         })?;
-        lock(&file, path)?;
         let mut record = Self { file, path: path.to_owned() };
-        record.append(&RecordLine::Test(Box::new(header.clone())))?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        record.begin(header).inspect_err(|_| {
+            // A record without its first line is none.
+            let _ = fs::remove_file(path);
+        })?;
+        Ok(record)
+    }
+
+    fn begin(&mut self, header: &OrionHeader) -> Result<(), OrionError> {
+        lock(&self.file, &self.path)?;
+        self.append(&RecordLine::Test(Box::new(header.clone())))?;
+        let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
         let folder = folder.unwrap_or_else(|| Path::new("."));
         File::open(folder)
             .and_then(|folder| folder.sync_all())
-            .map_err(|source| OrionError::file("make durable", folder, source))?;
-        Ok(record)
+            .map_err(|source| OrionError::file("make durable", folder, source))
     }
 
     /// Opens the record of a test that was interrupted, to go on with it, and gives what it holds. A line that was left
@@ -119,7 +126,15 @@ pub fn read(path: &Path) -> Result<OrionRecord, OrionError> {
 /// [`OrionError::Changed`] names the first LUN that differs and how.
 pub fn check_same(header: &OrionHeader, luns: &[Lun]) -> Result<(), OrionError> {
     if header.luns.len() != luns.len() {
-        let change = format!("{} LUNs, and {} are named now", header.luns.len(), luns.len());
+        let were = match header.luns.len() {
+            1 => "1 LUN".to_owned(),
+            several => format!("{several} LUNs"),
+        };
+        let change = match luns.len() {
+            0 => format!("{were}, and none is named now"),
+            1 => format!("{were}, and 1 is named now"),
+            several => format!("{were}, and {several} are named now"),
+        };
         return Err(OrionError::Changed { change });
     }
     for (was, is) in header.luns.iter().zip(luns) {
@@ -129,6 +144,13 @@ pub fn check_same(header: &OrionHeader, luns: &[Lun]) -> Result<(), OrionError> 
             format!("`{}` when it was {}, and it is {} now", was.name, word(was.kind), word(is.kind))
         } else if was.bytes != is.bytes {
             format!("`{}` when it had {}, and it has {} now", was.name, Bytes(was.bytes), Bytes(is.bytes))
+        } else if let Some(identity) = was.identity.as_ref().filter(|identity| !is.is_still(identity)) {
+            let now = is.identity().unwrap_or_default();
+            let other = match is.kind {
+                LunKind::File => "another file, a copy or a restored one",
+                LunKind::Device => "another device",
+            };
+            format!("`{}` when it was {identity}; what has its name now is {other}: {now}", was.name)
         } else {
             continue;
         };

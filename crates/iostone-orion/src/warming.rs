@@ -40,8 +40,8 @@ pub fn extent_before(test: &OrionTest, point: LoadPoint) -> Option<Extent> {
     }
 }
 
-/// Warms the cache before a point where that is due, with random large reads, or writes in a test that writes; gives the
-/// bytes that were moved.
+/// Warms the cache before a point where that is due, with random large reads, or writes where a stream of the point
+/// writes; gives the bytes that were moved.
 ///
 /// # Errors
 /// [`OrionError::Interrupted`] when `stop` was raised, [`OrionError::Fault`] for an I/O that failed, and what keeps the
@@ -67,8 +67,8 @@ pub fn warm(
 
 fn warming_job(subject: &Subject<'_>, point: LoadPoint, extent: Extent) -> Job {
     let test = &subject.header.test;
-    let mut job =
-        base_job(subject.header, subject.luns, if test.writes() { Rw::RandWrite } else { Rw::RandRead });
+    let rw = if test.writing_streams(point.large) > 0 { Rw::RandWrite } else { Rw::RandRead };
+    let mut job = base_job(subject.header, subject.luns, rw);
     job.bs = test.size_large.into();
     job.iodepth = point.large.saturating_mul(test.num_stream_io).clamp(1, DEEPEST);
     let load = u64::from(point.small) << 32 | u64::from(point.large);
@@ -124,14 +124,19 @@ mod tests {
     }
 
     #[test]
-    fn junk_is_read_before_reads_and_written_before_writes() {
+    fn junk_is_read_before_reads_and_written_before_writing_streams() {
         let luns = luns(&[64 << 20]);
-        let point = LoadPoint { small: 0, large: 3 };
-        for (write_percent, rw) in [(0, Rw::RandRead), (20, Rw::RandWrite)] {
+        for (large, write_percent, rw) in
+            [(3, 0, Rw::RandRead), (3, 20, Rw::RandWrite), (2, 20, Rw::RandRead), (2, 25, Rw::RandWrite)]
+        {
+            let point = LoadPoint { small: 0, large };
             let header = header(sequential(Some(Bytes(3 << 19)), write_percent));
             let subject = Subject { header: &header, luns: &luns, devices: Vec::new() };
             let job = warming_job(&subject, point, Extent::Moved(Bytes(3 << 19)));
-            assert_eq!((job.rw, job.io_size, job.runtime, job.iodepth), (rw, Some(Bytes(2 << 20)), None, 12));
+            assert_eq!(
+                (job.rw, job.io_size, job.runtime, job.iodepth),
+                (rw, Some(Bytes(2 << 20)), None, 4 * large)
+            );
             assert!(job.check().is_ok());
         }
     }

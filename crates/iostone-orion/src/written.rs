@@ -13,7 +13,7 @@ mod sample;
 use std::fs::File;
 use std::ops::Range;
 
-use iostone_model::orion::LunKind;
+use iostone_model::orion::{LunKind, shortened};
 use iostone_model::units::Bytes;
 
 use crate::error::OrionError;
@@ -89,9 +89,9 @@ impl Written {
 pub enum Unwritten {
     /// Holes, or extents that were never written.
     #[error(
-        "{} of the {} of `{name}` ({percent:.1} %) were never written, by {}, and are answered without touching the \
-         medium; `--prefill` fills them with random data and keeps what is there, `--allow-unwritten` measures all the same",
-        .unwritten.approximate(), .bytes.approximate(), .method.words()
+        "{} were never written, by {}, and are answered without touching the medium; `--prefill` fills them with random \
+         data and keeps what is there, `--allow-unwritten` measures all the same",
+        part_of(.name, *.unwritten, *.bytes, *.percent), .method.words()
     )]
     Holes {
         /// The LUN.
@@ -119,6 +119,15 @@ pub enum Unwritten {
         /// Blocks of zeros among them.
         zeros: u32,
     },
+}
+
+/// `2 MiB of the 8 MiB of x (25.0 %)`, or `all 8 MiB of x`.
+fn part_of(name: &str, unwritten: Bytes, bytes: Bytes, percent: f64) -> String {
+    let (name, whole) = (shortened(name), bytes.in_words());
+    if unwritten == bytes {
+        return format!("all {whole} of `{name}`");
+    }
+    format!("{} of the {whole} of `{name}` ({percent:.1} %)", unwritten.in_words())
 }
 
 /// Looks at which of its blocks were ever written. The same seed samples the same blocks of a LUN.

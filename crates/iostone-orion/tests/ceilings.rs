@@ -46,6 +46,7 @@ fn look_for_knee(lun: &Lun, write_percent: u32) -> OrionRecord {
         iostone_version: String::new(),
         started_at: String::new(),
         arguments: Vec::new(),
+        directory: None,
         total_points: 8,
         test,
         num_disks: 1,

@@ -6,8 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 
-use iostone_model::orion::LunKind;
-use iostone_model::units::Bytes;
+use iostone_model::orion::{LunKind, OrionTest};
 use iostone_orion::lun::{LunError, check_sizes, lun_file_of, missing_luns, read_lun_file};
 
 /// A directory with a test of that name, and files of 2 MiB.
@@ -49,9 +48,18 @@ fn files_are_read_in_their_order() {
     assert_eq!(names, [place.path("b"), place.path("a")]);
     assert!(luns.iter().all(|lun| lun.bytes == 2 << 20 && lun.kind == LunKind::File));
     assert_eq!(luns[0].to_record().name, luns[0].name);
-    assert!(check_sizes(&luns, Bytes(2 << 20)).is_ok());
-    let message = check_sizes(&luns, Bytes(4 << 20)).unwrap_err().to_string();
-    assert!(message.contains("is 2MiB, smaller than one large I/O of 4MiB"), "{message}");
+    let test = |words: &str| {
+        let words: Vec<String> = format!("-run advanced {words}").split(' ').map(str::to_owned).collect();
+        OrionTest::parse(&words).unwrap()
+    };
+    let refused = |words: &str| check_sizes(&luns, &test(words)).map_err(|error| error.to_string());
+    assert_eq!(refused("-size_large 2048"), Ok(()));
+    let message = refused("-size_large 4096").unwrap_err();
+    assert!(message.contains("has 2 MiB, less than one I/O of 4 MiB (`-size_large`)"), "{message}");
+    // What no point does is not asked of a LUN.
+    assert_eq!(refused("-size_large 4096 -matrix row -num_large 0"), Ok(()));
+    let message = refused("-size_small 4096 -matrix row -num_large 0").unwrap_err();
+    assert!(message.contains("(`-size_small`)") && !message.contains("-size_large"), "{message}");
 }
 
 #[test]
@@ -138,7 +146,9 @@ fn missing_files_are_listed_where_they_could_be_made() {
         [place.path("new"), place.path("other")].map(|name| Path::new(&name).to_owned())
     );
     assert!(missing_luns(&place.test("@/a\n@/b")).unwrap().is_empty());
-    for slip in ["@/a@/b\n", "@/new \n", "~/new\n", "'@/a'\n"] {
+    for slip in
+        ["@/a@/b\n", "@/new \n", "~/new\n", "'@/a'\n", "@/n1 # x\n", "@/n6,n7\n", "\"n8\"\n", "@/n2@/n3\n"]
+    {
         assert!(missing_luns(&place.test(slip)).is_err(), "{slip}");
     }
     assert!(missing_luns(&place.test("/dev/iostone-none\n")).is_err(), "no device is made");

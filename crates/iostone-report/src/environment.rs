@@ -1,7 +1,5 @@
 //! The machine and the stack in a few lines, the same in every format.
 
-use std::collections::BTreeSet;
-
 use iostone_model::experiment::{
     Filesystem, IoEngine, IoWorkload, Limits, LoopVolume, RateProcess, Stack, SyncMode, Volume, Workload,
 };
@@ -10,8 +8,14 @@ use iostone_model::units::{Bytes, Span};
 
 use crate::warm_up;
 
-/// How many different stacks or workloads are described before only their number is given.
+/// How many different stacks or workloads are described in full before only what differs is told.
 const DESCRIBED: usize = 2;
+
+/// Of how many different ones what differs is told.
+const TOLD_APART: usize = 6;
+
+/// Between the parts of a description.
+const PART: &str = " · ";
 
 /// Label and value, in the order in which they are read.
 pub(crate) fn lines(run: &RunRecord) -> Vec<(&'static str, String)> {
@@ -53,7 +57,7 @@ fn engine_used(run: &RunRecord) -> Option<String> {
 
 fn join(parts: impl IntoIterator<Item = Option<String>>) -> String {
     let parts: Vec<String> = parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
-    parts.join(" · ")
+    parts.join(PART)
 }
 
 fn host(run: &RunRecord) -> String {
@@ -101,23 +105,46 @@ fn kernel(run: &RunRecord) -> String {
     ])
 }
 
-/// What the configurations have in common, or how many different ones there are.
-fn describe_all(descriptions: impl Iterator<Item = String>, noun: &str) -> String {
-    let different: BTreeSet<String> = descriptions.collect();
-    if different.len() > DESCRIBED {
-        return format!("{} {noun}, one a configuration", different.len());
+/// What the configurations have in common, then what each has of its own: "loop 64MiB · ext4; slow: limited to 400
+/// reads/s; fast: limited to 800 reads/s". Few different ones are written out one beside the other.
+fn describe_all<'a>(described: impl Iterator<Item = (&'a str, String)>) -> String {
+    let mut different: Vec<(Vec<&str>, String)> = Vec::new();
+    for (name, description) in described {
+        match different.iter_mut().find(|(_, known)| *known == description) {
+            Some((names, _)) => names.push(name),
+            None => different.push((vec![name], description)),
+        }
     }
-    different.into_iter().collect::<Vec<_>>().join(" or ")
+    if different.len() <= DESCRIBED {
+        let mut whole: Vec<String> = different.into_iter().map(|(_, description)| description).collect();
+        whole.sort();
+        return whole.join(" or ");
+    }
+    let parts = |description: &str| description.split(PART).map(str::to_owned).collect::<Vec<String>>();
+    let taken: Vec<(&[&str], Vec<String>)> =
+        different.iter().map(|(names, description)| (names.as_slice(), parts(description))).collect();
+    let everywhere = |part: &String| taken.iter().all(|(_, parts)| parts.contains(part));
+    let first = taken.first().map(|(_, parts)| parts.as_slice()).unwrap_or_default();
+    let common: Vec<&str> = first.iter().filter(|part| everywhere(part)).map(String::as_str).collect();
+    let own = taken.iter().take(TOLD_APART).map(|(names, parts)| {
+        let own: Vec<&str> = parts.iter().filter(|part| !everywhere(part)).map(String::as_str).collect();
+        let own = if own.is_empty() { "nothing more".to_owned() } else { own.join(PART) };
+        format!("{}: {own}", names.join(", "))
+    });
+    let common = (!common.is_empty()).then(|| common.join(PART));
+    let more = taken.len().saturating_sub(TOLD_APART);
+    let more = (more > 0).then(|| format!("{more} more"));
+    common.into_iter().chain(own).chain(more).collect::<Vec<String>>().join("; ")
 }
 
 fn storage(run: &RunRecord) -> String {
     let configurations = &run.plan.experiment.configurations;
-    describe_all(configurations.iter().map(|c| describe_stack(&c.stack)), "stacks")
+    describe_all(configurations.iter().map(|c| (c.name.as_str(), describe_stack(&c.stack))))
 }
 
 fn workloads(run: &RunRecord) -> String {
     let configurations = &run.plan.experiment.configurations;
-    describe_all(configurations.iter().map(|c| describe_workload(&c.workload)), "workloads")
+    describe_all(configurations.iter().map(|c| (c.name.as_str(), describe_workload(&c.workload))))
 }
 
 fn describe_stack(stack: &Stack) -> String {
@@ -260,5 +287,30 @@ fn after_writes(call: &str, every: u32) -> String {
         format!("{call} after every write")
     } else {
         format!("{call} after every {every} writes")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(described: &[(&'static str, &str)]) -> String {
+        describe_all(described.iter().map(|(name, description)| (*name, (*description).to_owned())))
+    }
+
+    #[test]
+    fn what_differs_between_stacks_is_told() {
+        let stacks = [
+            ("free", "loop 64MiB · ext4"),
+            ("fast", "loop 64MiB · limited to 800 reads/s · ext4"),
+            ("slow", "loop 64MiB · limited to 400 reads/s · ext4"),
+        ];
+        assert_eq!(
+            told(&stacks),
+            "loop 64MiB · ext4; free: nothing more; fast: limited to 800 reads/s; slow: limited to 400 reads/s"
+        );
+        assert_eq!(told(&stacks[..2]), "loop 64MiB · ext4 or loop 64MiB · limited to 800 reads/s · ext4");
+        assert_eq!(told(&[("a", "one"), ("b", "one")]), "one");
+        assert_eq!(told(&[("a", "x"), ("b", "y"), ("c", "z"), ("d", "x")]), "a, d: x; b: y; c: z");
     }
 }

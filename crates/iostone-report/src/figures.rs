@@ -1,7 +1,7 @@
 //! Figures in writing: numbers with their unit, ranges, ratios and spans, rounded for people.
 
 use iostone_model::metric::Unit;
-use iostone_model::units::three_digits;
+use iostone_model::units::ratio_digits;
 
 /// Between groups of three digits, and nowhere a line may break (U+202F, ISO 80000-1).
 const GROUP: char = '\u{202f}';
@@ -216,13 +216,9 @@ pub(crate) fn ratio(estimate: Option<f64>, interval: [Option<f64>; 2]) -> RatioT
     RatioText { estimate: written, interval, in_percent }
 }
 
-/// A factor: three digits, and an exponent where even those would be a row of zeros.
+/// A factor: three digits, and below a tenth the two that count.
 pub(crate) fn factor_digits(ratio: f64) -> String {
-    if ratio >= 1e6 || (ratio > 0.0 && ratio < 0.005) {
-        format!("{ratio:.2e}")
-    } else {
-        group_digits(&three_digits(ratio))
-    }
+    group_digits(&ratio_digits(ratio))
 }
 
 /// Seconds for people: `45 s`, `12 min`, `2 h 11 min`.

@@ -5,9 +5,14 @@ use iostone_model::orion::{
     BoundBy, Ceiling, Knee, KnownLimit, LargeIo, LimitKind, LoadFigures, LoadPoint, MaximumAt, OrionFindings,
     OrionRecord, Plateau, PointRecord,
 };
-use iostone_model::units::three_digits;
+use iostone_model::units::{Bytes, three_digits};
 
-use crate::figures::{NO_FIGURE, bytes, counted, figure, percent, round_number};
+use crate::figures::{NO_FIGURE, counted, figure, percent, round_number};
+
+/// More of what should be known beside the figures is not read.
+const REMARKS: usize = 6;
+/// From this share of the highest rate on, what is left to gain is hardly any.
+const NEARLY_ALL: f64 = 0.9;
 
 /// A load point's figures, measured or estimated.
 #[derive(Debug, Clone, Copy)]
@@ -180,22 +185,35 @@ pub(crate) fn answer(record: &OrionRecord, findings: &OrionFindings) -> String {
     let told: Vec<String> = told.into_iter().flatten().collect();
     let name = short_name(record);
     match told.len() {
-        0 => format!("{name}: nothing measured yet"),
+        0 if record.points.is_empty() => format!("{name}: nothing measured yet"),
+        0 => format!("{name}: no load measured yet"),
         _ => format!("{name}: {} at best", told.join(", ")),
     }
 }
 
-/// "29 of 29 points, 2 LUNs of 20.0 GB".
+/// "21 of 29 points, 2 LUNs, 20.0 GiB together". A search for the knee takes as many points as it needs, whatever the plan
+/// has.
 pub(crate) fn extent_words(record: &OrionRecord) -> String {
     let (measured, all) = (record.points.len() as u64, u64::from(record.header.total_points));
-    let points = if measured == all {
-        counted(all, "point")
+    let points = if measured == all || record.header.knee {
+        counted(measured, "point")
     } else {
         format!("{measured} of {}", counted(all, "point"))
     };
     let total: u64 = record.header.luns.iter().map(|lun| lun.bytes).fold(0, u64::saturating_add);
-    let luns = counted(record.header.luns.len() as u64, "LUN");
-    format!("{points}, {luns} of {}", bytes(total))
+    match record.header.luns.len() as u64 {
+        1 => format!("{points}, 1 LUN of {}", size(total)),
+        luns => format!("{points}, {}, {} together", counted(luns, "LUN"), size(total)),
+    }
+}
+
+/// A size in binary units, as ORION counts its own: `8 KiB`, `20.0 GiB`; digits only where it is no whole number of them.
+pub(crate) fn size(bytes: u64) -> String {
+    let units = [("TiB", 1_u64 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+    match units.into_iter().find(|(_, factor)| bytes >= *factor) {
+        Some((unit, factor)) if bytes.is_multiple_of(factor) => format!("{}\u{a0}{unit}", bytes / factor),
+        _ => Bytes(bytes).approximate().replace(' ', "\u{a0}"),
+    }
 }
 
 /// `500 writes/s on loop0`.
@@ -226,38 +244,60 @@ pub(crate) fn plateau_words(plateau: &Plateau) -> String {
         Unit::PerSecond => Aspect::Iops.write(plateau.rate),
         unit => figure(unit, plateau.rate),
     };
-    format!("flat at {rate} (±{}) from load {} to {}", percent(plateau.spread), plateau.from, plateau.to)
+    let spread = precision(plateau.spread);
+    format!("flat at {rate} ({spread}) from load {} to {}", plateau.from, plateau.to)
 }
 
-/// "knee at load 7.4", or that it may lie higher.
-pub(crate) fn knee_words(knee: &Knee) -> String {
-    let load = three(knee.load);
-    if knee.saturated { format!("knee at load {load}") } else { format!("knee at load {load} or above") }
+/// "knee at load 7.4"; none where the rate still grew at the highest load.
+pub(crate) fn knee_words(knee: &Knee) -> Option<String> {
+    knee.saturated.then(|| format!("knee at load {}", three(knee.load)))
 }
 
-/// What the knee means: the figures at the measured load nearest above it.
-pub(crate) fn knee_sentence(knee: &Knee) -> String {
+/// What the knee means: the figures at the measured load nearest above it. Or that there is none yet.
+pub(crate) fn knee_sentence(knee: &Knee, points: &[PointRecord]) -> String {
+    if !knee.saturated {
+        let loads = points.iter().map(|point| if knee.small { point.small } else { point.large });
+        let highest = loads.max().unwrap_or(knee.at);
+        return format!("No knee up to load {highest}: the rate still grows.");
+    }
     let load = if knee.small { "Small" } else { "Large" };
-    let sentence = format!(
-        "At {load}={} the rate is {} of the highest, and latency {} times the lowest ({}); more load brings more latency, \
-         hardly more rate.",
+    let beyond = if knee.share_of_maximum >= NEARLY_ALL {
+        "more load brings more latency, hardly more rate".to_owned()
+    } else {
+        format!(
+            "more load brings up to {} times that rate, and more latency",
+            three(knee.share_of_maximum.recip())
+        )
+    };
+    format!(
+        "At {load}={} the rate is {} of the highest, and latency {} times the lowest ({}); {beyond}.",
         knee.at,
         percent(knee.share_of_maximum),
         three(knee.latency_ratio),
         figure(Unit::Seconds, knee.latency)
-    );
-    if knee.saturated {
-        sentence
-    } else {
-        format!("{sentence} The rate still grew at the highest load, so the knee may lie higher.")
+    )
+}
+
+/// Half of an interval, as a share: `±1.2 %`. What is below a tenth of a percent no measurement of such length knows.
+pub(crate) fn precision(share: f64) -> String {
+    format!("±{}", percent(if share.is_finite() { share.max(0.001) } else { share }))
+}
+
+/// The first of what should be known, and how many more there are.
+pub(crate) fn first_remarks(remarks: &[String]) -> Vec<String> {
+    let mut told: Vec<String> = remarks.iter().take(REMARKS).cloned().collect();
+    let more = remarks.len().saturating_sub(REMARKS);
+    if more > 0 {
+        let stand = if more == 1 { "stands" } else { "stand" };
+        told.push(format!("{} {stand} in the record", counted(more as u64, "more note")));
     }
+    told
 }
 
 /// Where a maximum lies, as ORION writes it, and how sure it is where that is known.
 pub(crate) fn place_words(maximum: &MaximumAt, record: &OrionRecord) -> String {
-    let precision = record.at(maximum.point).and_then(|point| point.precision);
-    match precision {
-        Some(share) if share.is_finite() => format!("at {}, ±{}", maximum.point, percent(share)),
+    match record.at(maximum.point).and_then(|point| point.precision) {
+        Some(share) if share.is_finite() => format!("at {}, {}", maximum.point, precision(share)),
         _ => format!("at {}", maximum.point),
     }
 }
@@ -287,25 +327,6 @@ pub(crate) fn served_share(point: &PointRecord) -> Option<f64> {
     (claimed > 0).then(|| (served.read_bytes as f64 + served.written_bytes as f64) / claimed as f64)
 }
 
-/// Notes on points, a sentence each with where it belongs; the same note once for all points that have it.
-pub(crate) fn notes(record: &OrionRecord) -> Vec<(String, String)> {
-    let mut notes: Vec<(Vec<LoadPoint>, &str)> = Vec::new();
-    for point in &record.points {
-        for note in &point.notes {
-            match notes.iter_mut().find(|(_, known)| known == note) {
-                Some((places, _)) => places.push(point.point()),
-                None => notes.push((vec![point.point()], note)),
-            }
-        }
-    }
-    let named = |places: Vec<LoadPoint>| match places.as_slice() {
-        [one] => one.to_string(),
-        [first, ..] => format!("{} points from {first}", places.len()),
-        [] => String::new(),
-    };
-    notes.into_iter().map(|(places, note)| (named(places), note.to_owned())).collect()
-}
-
 /// The figure and the load point that a trial's metric is of: `iops@4,0`.
 pub(crate) fn point_of_metric(name: &str) -> Option<(Aspect, LoadPoint)> {
     let (figure, place) = name.split_once('@')?;
@@ -326,6 +347,52 @@ mod tests {
         for other in ["iops", "latency_p99@1,0", "iops@1", "iops@x,0", "", "@1,1"] {
             assert_eq!(point_of_metric(other), None, "{other}");
         }
+    }
+
+    #[test]
+    fn a_knee_far_below_the_highest_rate_does_not_say_that_hardly_more_is_to_come() {
+        let knee = |share_of_maximum| Knee {
+            small: true,
+            load: 2.6,
+            at: 3,
+            iops: 17_440.0,
+            latency: 172e-6,
+            share_of_maximum,
+            latency_ratio: 2.16,
+            saturated: true,
+        };
+        assert!(
+            knee_sentence(&knee(0.95), &[]).ends_with("; more load brings more latency, hardly more rate.")
+        );
+        let told = knee_sentence(&knee(0.5), &[]);
+        assert!(told.ends_with("; more load brings up to 2.00 times that rate, and more latency."), "{told}");
+    }
+
+    #[test]
+    fn sizes_are_binary_with_a_blank() {
+        let told = [20 << 20, 10 << 30, 8192, (3 << 30) + 5, 512, 0].map(size);
+        assert_eq!(
+            told.map(|text| text.replace('\u{a0}', " ")),
+            ["20 MiB", "10 GiB", "8 KiB", "3.00 GiB", "512 B", "0 B"]
+        );
+    }
+
+    #[test]
+    fn no_precision_is_nothing() {
+        let told = [0.0, 0.000_4, 0.001, 0.012, 0.43].map(precision);
+        assert_eq!(
+            told.map(|text| text.replace('\u{a0}', " ")),
+            ["±0.1 %", "±0.1 %", "±0.1 %", "±1.2 %", "±43.0 %"]
+        );
+    }
+
+    #[test]
+    fn few_remarks_are_told_and_the_rest_counted() {
+        let remarks = |count: u32| (0..count).map(|at| format!("remark {at}")).collect::<Vec<_>>();
+        assert_eq!(first_remarks(&remarks(6)), remarks(6));
+        assert_eq!(first_remarks(&remarks(7)).last().unwrap(), "1 more note stands in the record");
+        let told = first_remarks(&remarks(18));
+        assert_eq!((told.len(), told.last().unwrap().as_str()), (7, "12 more notes stand in the record"));
     }
 
     #[test]

@@ -188,19 +188,24 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
+/// `DejaVu` Sans, the widest of the usual fonts, takes about 7.6 pixels a letter at 13 pixels, bold 8.5.
+const LETTER: f64 = 8.2;
+
+/// About how many pixels a label takes at the figures' type size.
+pub(crate) fn text_width(text: &str) -> f64 {
+    let wide = |c: char| if unicode_width::UnicodeWidthChar::width(c).unwrap_or(1) > 1 { 1.7 } else { 1.0 };
+    text.chars().map(wide).sum::<f64>() * LETTER
+}
+
 /// Shortens a label to about `width` pixels at the figures' type size.
 pub(crate) fn fit(label: &str, width: f64) -> String {
-    // DejaVu Sans, the widest of the usual fonts, takes about 7.6 pixels a letter at 13 pixels, bold 8.5.
-    const LETTER: f64 = 8.2;
-    let wide = |c: char| if unicode_width::UnicodeWidthChar::width(c).unwrap_or(1) > 1 { 1.7 } else { 1.0 };
-    let length = |text: &str| text.chars().map(wide).sum::<f64>() * LETTER;
-    if length(label) <= width {
+    if text_width(label) <= width {
         return label.to_owned();
     }
     let mut short = String::new();
     for character in label.chars() {
         short.push(character);
-        if length(&short) + LETTER > width {
+        if text_width(&short) + LETTER > width {
             short.pop();
             break;
         }

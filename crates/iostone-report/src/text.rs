@@ -10,7 +10,7 @@ mod table;
 mod wrap;
 
 use iostone_model::run::RunRecord;
-use iostone_model::verdict::Verdicts;
+use iostone_model::verdict::{Verdict, Verdicts};
 
 use crate::ink::{Ink, clean, dye};
 use crate::view::View;
@@ -196,7 +196,13 @@ fn legend(view: &View<'_>) -> Option<String> {
     } else {
         "inv.: trials that failed a gate or stand in a discarded block."
     });
-    let sentences: Vec<&str> = compared.then_some(better).into_iter().chain(invalid).collect();
+    let comparisons = || view.comparisons().into_iter().map(|(_, comparison)| comparison);
+    let notes = wording::interval_notes(
+        comparisons().any(|c| c.verdict == Some(Verdict::Equivalent) && !view.rehearsal),
+        comparisons().any(|c| wording::is_step_down(&c.flags) && !view.rehearsal),
+    );
+    let sentences: Vec<String> =
+        compared.then(|| format!("{better}{notes}")).into_iter().chain(invalid.map(str::to_owned)).collect();
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 

@@ -229,7 +229,7 @@ fn points<'a>(run: &'a RunRecord, metric: &str, configuration: &str) -> Vec<Poin
 }
 
 /// Whether a configuration has `level` of some factor while its other levels are exactly those of `stratum`.
-fn stands_at(summary: &ConfigurationSummary, level: &str, stratum: &str) -> bool {
+pub(crate) fn stands_at(summary: &ConfigurationSummary, level: &str, stratum: &str) -> bool {
     if stratum.is_empty() && summary.name == level {
         return true;
     }
@@ -259,6 +259,8 @@ pub(crate) fn middle(mut values: Vec<f64>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::*;
 
     fn summary(levels: &[(&str, &str)]) -> ConfigurationSummary {
@@ -273,6 +275,7 @@ mod tests {
             minimum: None,
             maximum: None,
             cv: None,
+            points: BTreeMap::new(),
         }
     }
 

@@ -4,7 +4,7 @@ pub(crate) mod curve;
 
 use iostone_model::run::RunRecord;
 use iostone_model::trial::TrialRecord;
-use iostone_model::verdict::{BlockCount, Comparison, NoiseFloor, Verdict, Verdicts};
+use iostone_model::verdict::{BlockCount, Comparison, Flag, NoiseFloor, Verdict, Verdicts};
 
 use crate::figures::{counted, declared_percent, percent, ratio};
 use crate::view::View;
@@ -88,6 +88,35 @@ pub(crate) fn verdict_words(comparison: &Comparison, margin: f64, rehearsal: boo
         None if comparison.unpaired.is_some() => "not blocked".to_owned(),
         None => "no verdict".to_owned(),
     }
+}
+
+/// The interval to be shown beside a verdict: with `equivalent` that of the equivalence test, which decided it.
+pub(crate) fn deciding_interval(comparison: &Comparison) -> [Option<f64>; 2] {
+    match comparison.verdict {
+        Some(Verdict::Equivalent) => comparison.equivalence_interval,
+        _ => comparison.ratio_interval,
+    }
+}
+
+/// What marks a verdict that the interval beside it does not bear out, because Holm's rule needs less.
+pub(crate) const HOLM: &str = "(Holm)";
+
+/// Whether only Holm's rule bears the verdict out.
+pub(crate) fn is_step_down(flags: &[Flag]) -> bool {
+    flags.iter().any(|flag| flag.name == "step-down")
+}
+
+/// How the intervals of those comparisons are to be read, as far as it is not plain.
+pub(crate) fn interval_notes(equivalent: bool, step_down: bool) -> String {
+    let equivalent = equivalent.then_some(
+        " Beside `equivalent` stands the interval of the equivalence test, each bound of which holds at the declared \
+         confidence.",
+    );
+    let step_down = step_down.then_some(
+        " (Holm): decided step by step over all comparisons; the interval beside it holds for all of them at once and is \
+         wider than the verdict needs.",
+    );
+    format!("{}{}", equivalent.unwrap_or_default(), step_down.unwrap_or_default())
 }
 
 /// A comparison in one sentence, for readers who do not see the figure.

@@ -55,13 +55,33 @@ fn a_curve_has_no_median_of_its_own() {
 fn a_cell_says_its_verdict_without_colour() {
     let page = html(&curve_scenes::detailed()).unwrap();
     let map = drawing(&page, "ratio-map-0");
-    let texts: Vec<&str> = map
-        .split("<text class=\"cell-text")
+    let signs: Vec<&str> = map
+        .split("<text class=\"cell-sign")
         .skip(1)
         .filter_map(|rest| Some(rest.split_once('>')?.1.split_once('<')?.0))
         .collect();
-    assert_eq!(texts.len(), map.matches("<rect").count());
-    assert!(texts.iter().all(|text| text.starts_with(['+', '\u{2212}', '=', '?'])), "{texts:?}");
+    assert_eq!(signs.len(), map.matches("<rect").count());
+    assert!(signs.iter().all(|sign| ["\u{25b2}", "\u{25bc}", "=", "?"].contains(sign)), "{signs:?}");
+    assert!(map.contains(">+") && map.contains("cell-text"), "figures keep signs of their own");
+}
+
+#[test]
+fn a_matrix_shows_rows_further_in_and_says_what_stands_beside() {
+    let page = html(&curve_scenes::detailed()).unwrap();
+    assert!(page.contains("with no large I/O beside it") && page.contains("with no small I/O beside it"));
+    for id in ["curve-iops-2", "curve-iops-4", "curve-throughput-10"] {
+        assert!(page.contains(&format!("id=\"{id}\"")), "{id}");
+    }
+    let page = html(&curve_scenes::basic()).unwrap();
+    assert!(!page.contains("tag\">with no") && !page.contains("class=\"thirds\""));
+}
+
+#[test]
+fn curves_that_cross_are_called_so() {
+    let page = html(&curve_scenes::crossing()).unwrap();
+    assert!(page.contains("<span class=\"verdict-word undecided\">crosses</span>"));
+    assert!(page.contains("faster †</span>"), "the step-down is marked in the row");
+    assert!(page.contains("†: decided by Holm’s rule"));
 }
 
 #[test]

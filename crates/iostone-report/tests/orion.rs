@@ -109,6 +109,37 @@ fn a_load_beside_another_is_said_at_the_axis() {
 }
 
 #[test]
+fn a_rate_that_still_grows_has_no_knee_anywhere() {
+    let record = calibrations::unreached();
+    let (page, text) = (page(&record), text(&record, 80));
+    assert!(page.contains("No knee up to load 20: the rate still grows."));
+    assert!(text.contains("No knee up to load 20: the rate still grows."), "{text}");
+    for claim in ["knee at", "Knee at", "Knee: where", "hardly more rate", "or above"] {
+        assert!(!page.contains(claim) && !text.contains(claim), "{claim}");
+    }
+}
+
+#[test]
+fn what_a_search_for_the_knee_took_is_no_share_of_a_plan() {
+    let record = calibrations::unreached();
+    let count = record.points.len();
+    assert!(text(&record, 80).contains(&format!("\n{count} points, 1 LUN of 10\u{a0}GiB, ")));
+    let plan = text(&calibrations::adaptive(), 80).replace('\n', " ");
+    assert!(plan.contains(" of 189 points, 2 LUNs, 20\u{a0}GiB together"), "{plan}");
+}
+
+#[test]
+fn more_remarks_than_are_read_are_counted() {
+    let record = calibrations::unreached();
+    let more = record.points.len() - 6;
+    for told in [page(&record), text(&record, 80)] {
+        assert_eq!(told.matches("hat is to be said of ").count(), 6);
+        assert!(told.contains(&format!("{more} more notes stand in the record")));
+        assert!(!told.contains("±0.0") && told.contains("±0.1\u{a0}%"));
+    }
+}
+
+#[test]
 fn an_unfinished_test_says_so() {
     assert!(page(&calibrations::adaptive()).contains("has not come to its end (interrupted)"));
     let record = calibrations::nothing();
@@ -148,4 +179,14 @@ fn a_small_matrix_is_written_and_drawn_as_before() {
     insta::assert_snapshot!("orion_text", text(&record, 80));
     insta::assert_snapshot!("orion_map", drawing(&page(&record), "map-iops"));
     insta::assert_snapshot!("orion_curve", drawing(&page(&record), "iops"));
+}
+
+#[test]
+fn a_rate_that_is_hardly_known_is_no_good_news() {
+    let mut record = calibrations::basic();
+    assert!(page(&record).contains("<li class=\"good\">✓ rates known to"));
+    record.points.last_mut().unwrap().precision = Some(0.162);
+    let page = page(&record);
+    assert!(page.contains("<li class=\"heed\">! rates known to ±16.2\u{a0}% at worst</li>"));
+    assert!(!page.contains("✓ rates known"));
 }

@@ -23,6 +23,7 @@ fn judged(points: &[(String, char, f64)]) -> Verdicts {
         }),
         ratio: Some(*ratio),
         ratio_interval: [Some(ratio * 0.98), Some(ratio * 1.02)],
+        equivalence_interval: [Some(ratio * 0.985), Some(ratio * 1.015)],
         forecast: None,
         ..model.clone()
     };
@@ -77,6 +78,84 @@ fn matrix() -> Verdicts {
         }
     }
     judged(&points)
+}
+
+/// The same with the medians of both levels.
+fn with_medians(mut verdicts: Verdicts) -> Verdicts {
+    let ratios: Vec<(String, f64)> =
+        verdicts.comparisons.iter().filter_map(|c| Some((c.point.clone(), c.ratio?))).collect();
+    let level = verdicts.curves[0].level.clone();
+    for summary in &mut verdicts.configurations {
+        let own = |ratio: f64| if summary.name == level { ratio } else { 1.0 };
+        let base = |name: &str| if name.starts_with("iops") { 1500.0 } else { 61.7e6 };
+        let points = ratios.iter().map(|(name, ratio)| (name.clone(), base(name) * own(*ratio)));
+        summary.points = points.collect();
+    }
+    verdicts
+}
+
+#[test]
+fn a_row_has_the_medians_of_both_levels_within_the_width() {
+    for width in [40, 80, 120] {
+        let written = verdicts_text(&with_medians(basic()), TextStyle { width, colour: false });
+        assert!(written.contains("1500\u{a0}/s") && written.contains("1680\u{a0}/s"), "{written}");
+        let widest = written.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+        assert!(width < 80 || widest <= width, "{widest}: {written}");
+    }
+    insta::assert_snapshot!(verdicts_text(&with_medians(basic()), TextStyle { width: 100, colour: false }));
+    insta::assert_snapshot!(verdicts_text(&with_medians(matrix()), TextStyle::default()));
+}
+
+#[test]
+fn an_equivalent_point_shows_the_interval_that_decided_and_a_step_down_is_marked() {
+    let mut verdicts = basic();
+    verdicts.comparisons[3].ratio_interval = [Some(0.655), Some(2.199)];
+    verdicts.comparisons[3].equivalence_interval = [Some(0.99), Some(1.012)];
+    verdicts.comparisons[0].ratio_interval = [Some(0.98), Some(1.3)];
+    verdicts.comparisons[0].flags = vec![Flag::new("step-down", "decided by Holm's rule")];
+    let written = verdicts_text(&verdicts, TextStyle { width: 200, colour: false });
+    assert!(written.contains("[\u{2212}1.0,\u{a0}+1.2]\u{a0}%") && !written.contains("119.9"), "{written}");
+    assert_eq!(written.matches("faster\u{a0}(Holm)").count(), 1, "{written}");
+    assert!(
+        written.contains("interval of the equivalence test") && written.contains("(Holm): decided"),
+        "{written}"
+    );
+}
+
+#[test]
+fn ratios_of_one_row_are_in_one_style() {
+    let points: Vec<(String, char, f64)> =
+        (1..=20).map(|n| (format!("iops@{n},0"), '-', if n == 1 { 0.0026 } else { 0.6 })).collect();
+    let written = verdicts_text(&judged(&points), TextStyle { width: 200, colour: false });
+    assert!(written.contains("\u{d7}0.0026 to \u{d7}0.60"), "{written}");
+}
+
+#[test]
+fn curves_that_cross_are_called_so() {
+    let mut verdicts = basic();
+    verdicts.curves[0].verdict = Verdict::Undecided;
+    verdicts.curves[0].slower = 1;
+    verdicts.curves[0].flags.push(Flag::new("crossing", "the curves cross"));
+    verdicts.curves[0].equivalent = 1;
+    let written = verdicts_text(&verdicts, TextStyle { width: 200, colour: false });
+    assert!(written.contains("off against on: crosses (3 of 6 points faster, 1 slower"), "{written}");
+}
+
+#[test]
+fn a_rehearsal_of_a_curve_shows_what_was_measured() {
+    let mut run = scenes::barrier();
+    run.plan.quick = true;
+    let mut verdicts = with_medians(basic());
+    (verdicts.curves, verdicts.comparisons) = (Vec::new(), Vec::new());
+    run.verdicts = Some(verdicts);
+    run.plan.experiment.decide.metric = "curve".to_owned();
+    let spec: iostone_model::experiment::OrionWorkload =
+        iostone_model::experiment::OrionWorkload::new(iostone_model::orion::RunLevel::Simple);
+    for configuration in &mut run.plan.experiment.configurations {
+        configuration.workload = iostone_model::experiment::Workload::Orion(Box::new(spec.clone()));
+    }
+    let written = text(&run, TextStyle::default());
+    assert!(written.contains("IOPS") && written.contains("2850\u{a0}/s"), "{written}");
 }
 
 #[test]

@@ -45,10 +45,34 @@ pub(crate) fn first_deciding_look(level: f64) -> u32 {
         .unwrap_or(LARGEST_BUDGET)
 }
 
-/// The fewest blocks after which any of so many comparisons can have a verdict at a confidence: 6 for one comparison at
-/// 95 %, 7 for two, 8 for three or four.
-pub fn fewest_blocks(comparisons: usize, confidence: f64) -> u32 {
-    first_deciding_look((1.0 - confidence) / 2.0 / comparisons.max(1) as f64)
+/// The fewest blocks after which any of several comparisons can have a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FewestBlocks {
+    /// To be shown faster or slower: each way has half the chance of error.
+    pub difference: u32,
+    /// To be shown equivalent: each of the two bounds has all of it.
+    pub equivalence: u32,
+}
+
+/// The fewest blocks for so many comparisons at a confidence: 6 for one comparison at 95 %; for two, 7 to be shown faster or
+/// slower and 6 to be shown equivalent.
+pub fn fewest_blocks(comparisons: usize, confidence: f64) -> FewestBlocks {
+    // Rounded, so that 0.95 gives the very number 0.05.
+    let alpha = ((1.0 - confidence) * 1e12).round() / 1e12;
+    let level = alpha / comparisons.max(1) as f64;
+    FewestBlocks { difference: first_deciding_look(level / 2.0), equivalence: first_deciding_look(level) }
+}
+
+impl std::fmt::Display for FewestBlocks {
+    /// "faster or slower from 9 blocks, equivalent from 8".
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { difference, equivalence } = self;
+        if difference == equivalence {
+            write!(f, "a verdict needs at least {difference} blocks")
+        } else {
+            write!(f, "faster or slower from {difference} blocks, equivalent from {equivalence}")
+        }
+    }
 }
 
 fn all_signs_equal(blocks: u32) -> f64 {

@@ -47,6 +47,7 @@ impl Summary {
             minimum: self.minimum,
             maximum: self.maximum,
             cv: self.cv,
+            points: BTreeMap::new(),
         }
     }
 }

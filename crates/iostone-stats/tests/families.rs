@@ -77,7 +77,7 @@ fn clear(_: usize, level: usize, block: usize) -> f64 {
 fn more_points_need_more_blocks() {
     // All signs equal has a chance of 2^-n; of the level, alpha / 2 k, the first look may spend 65 %.
     for (points, first) in [(1usize, 6usize), (2, 7), (4, 8), (20, 11), (28, 11), (100, 14)] {
-        assert_eq!(iostone_stats::fewest_blocks(points, 0.95), u32::try_from(first).unwrap());
+        assert_eq!(iostone_stats::fewest_blocks(points, 0.95).difference, u32::try_from(first).unwrap());
         let decided = |blocks| {
             let sets = run(&["a", "b"], points, blocks, 3, clear);
             verdicts(&sets, 0).iter().all(|verdict| *verdict == Verdict::Faster)

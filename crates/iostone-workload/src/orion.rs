@@ -61,6 +61,7 @@ impl PreparedOrion {
             iostone_version: env!("CARGO_PKG_VERSION").to_owned(),
             started_at: jiff::Timestamp::now().to_string(),
             arguments: self.arguments(),
+            directory: None,
             test: self.test.clone(),
             num_disks: self.spec.disks(&self.test),
             luns: self.luns.iter().map(Lun::to_record).collect(),

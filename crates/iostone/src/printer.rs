@@ -40,6 +40,13 @@ impl Printer {
         }
     }
 
+    /// What is said before the data, on standard output too; silent with `--quiet`.
+    pub(crate) fn preface(&mut self, text: &str) {
+        if !self.quiet {
+            self.data(text);
+        }
+    }
+
     /// Why some of the data could not be written, if that is so.
     pub(crate) fn unwritten(&mut self) -> Option<std::io::Error> {
         self.unwritten.take()

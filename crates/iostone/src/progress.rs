@@ -148,7 +148,8 @@ impl Observer for RunProgress<'_> {
                 ));
             }
             Progress::Unfit { failed, begun } => self.line(&format!(
-                "          {failed} of {begun} blocks failed a gate: this environment is unfit; all blocks are kept"
+                "          {failed} of {begun} blocks failed a gate: this environment is unfit; all blocks are \
+                 kept, the discarded ones too"
             )),
             Progress::Looked { verdicts } => {
                 if let Some(bar) = &self.bar {

@@ -135,13 +135,26 @@ fn doubts(report: &AuditReport) -> Vec<(&str, Severity)> {
 }
 
 #[test]
-fn only_counted_trials_are_observations() {
-    let mut run = run();
-    run.trials[0].valid = false;
-    let dataset = dataset_of_run(&run);
-    assert_eq!(dataset.observations.len(), 13);
-    assert_eq!(dataset.files.len(), 13);
+fn only_trials_of_counted_blocks_are_observations() {
+    let dataset = dataset_of_run(&run());
+    assert_eq!(dataset.observations.len(), 14);
+    assert_eq!(dataset.files.len(), 14);
     assert!(dataset.observations.iter().all(|observation| observation.block != Some(3)));
+}
+
+#[test]
+fn in_an_unfit_environment_the_trials_that_were_judged_are_audited() {
+    let mut run = run();
+    for block in &mut run.blocks {
+        block.counted = true;
+    }
+    for trial in run.trials.iter_mut().filter(|trial| trial.block < 4) {
+        trial.valid = false;
+    }
+    run.plan.experiment.decide.blocks.max = 7;
+    let dataset = dataset_of_run(&run);
+    assert_eq!(dataset.observations.len(), 14, "failed gates and all, up to the budget");
+    assert!(dataset.observations.iter().all(|observation| observation.block != Some(7)));
 }
 
 #[test]

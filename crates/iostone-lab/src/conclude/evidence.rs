@@ -1,5 +1,7 @@
 //! What was verified: how each varied setting read back, and what the device saw of it.
 
+mod ceiling;
+
 use std::collections::BTreeMap;
 
 use iostone_model::experiment::{Configuration, Stack, WriteCache};
@@ -107,7 +109,8 @@ pub(super) fn sentences(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockReco
             },
         );
         let price = sync_price(&configuration.name, trials, blocks);
-        let parts: Vec<String> = varied.into_iter().chain(served).chain(price).collect();
+        let ceilings = ceiling::sentences(&configuration.name, trials, blocks);
+        let parts: Vec<String> = varied.into_iter().chain(served).chain(price).chain(ceilings).collect();
         if !parts.is_empty() {
             sentences
                 .push(Evidence { configuration: configuration.name.clone(), sentence: parts.join(", ") });

@@ -2,7 +2,7 @@
 
 mod curve;
 
-use iostone_model::units::three_digits;
+use iostone_model::units::ratio_digits;
 use iostone_model::verdict::{Comparison, CurveVerdict, Verdict, Verdicts};
 
 /// From this ratio on people say "4.3 times", below they say "12 %".
@@ -43,6 +43,8 @@ pub fn headline(verdicts: &Verdicts) -> String {
 /// What is said of one level.
 struct Answer {
     verdict: Option<Verdict>,
+    /// A curve that is ahead at some loads and behind at others.
+    crosses: bool,
     /// The typical ratio, of a curve the largest; nothing counts as 0.
     ratio: f64,
     sentence: String,
@@ -52,6 +54,7 @@ fn answers(verdicts: &Verdicts) -> Vec<Answer> {
     if verdicts.curves.is_empty() {
         let of_comparison = |comparison: &Comparison| Answer {
             verdict: comparison.verdict,
+            crosses: false,
             ratio: comparison.ratio.unwrap_or(0.0),
             sentence: sentence(comparison, verdicts),
         };
@@ -59,6 +62,7 @@ fn answers(verdicts: &Verdicts) -> Vec<Answer> {
     }
     let of_curve = |curve: &CurveVerdict| Answer {
         verdict: Some(curve.verdict),
+        crosses: curve.crosses(),
         ratio: curve::points(curve, verdicts).filter_map(|point| point.ratio).fold(0.0, f64::max),
         sentence: curve::sentence(curve, verdicts),
     };
@@ -67,13 +71,17 @@ fn answers(verdicts: &Verdicts) -> Vec<Answer> {
 
 /// More than a reader takes in sentence by sentence: how many of each verdict, and the largest gain.
 fn count(several: &[Answer], verdicts: &Verdicts) -> String {
-    let count = |verdict: Verdict| several.iter().filter(|answer| answer.verdict == Some(verdict)).count();
+    let count = |verdict: Verdict| {
+        several.iter().filter(|answer| answer.verdict == Some(verdict) && !answer.crosses).count()
+    };
+    let crossing = several.iter().filter(|answer| answer.crosses).count();
     let words =
         [Verdict::Faster, Verdict::Slower, Verdict::Equivalent, Verdict::Undecided, Verdict::Unstable];
     let counts: Vec<String> = words
         .iter()
         .filter(|verdict| count(**verdict) > 0)
         .map(|verdict| format!("{} {}", count(*verdict), verdict.word()))
+        .chain((crossing > 0).then(|| format!("{crossing} crossing the baseline's")))
         .collect();
     let best = several
         .iter()
@@ -94,7 +102,7 @@ fn percent(ratio: f64) -> String {
 
 /// "4.3", "24.4", "580": as many digits as people take in.
 fn factor(ratio: f64) -> String {
-    if ratio < 10.0 { format!("{ratio:.1}") } else { three_digits(ratio) }
+    if (0.1..10.0).contains(&ratio) { format!("{ratio:.1}") } else { ratio_digits(ratio) }
 }
 
 /// The level, with the stratum it is compared in.
@@ -106,7 +114,7 @@ fn at_stratum(level: &str, stratum: &str) -> String {
 fn interval([low, high]: [Option<f64>; 2], as_factor: bool) -> Option<String> {
     match (low, high) {
         (Some(low), Some(high)) if as_factor => {
-            Some(format!("{} to {}", three_digits(low), three_digits(high)))
+            Some(format!("{} to {}", ratio_digits(low), ratio_digits(high)))
         }
         (Some(low), Some(high)) => {
             Some(format!("{:+.1} to {:+.1} %", (low - 1.0) * 100.0, (high - 1.0) * 100.0))

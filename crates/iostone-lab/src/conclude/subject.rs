@@ -6,7 +6,7 @@ use iostone_model::experiment::CurvePoint;
 use iostone_model::metric::{Direction, Unit};
 use iostone_model::run::{BlockRecord, Plan};
 use iostone_model::trial::TrialRecord;
-use iostone_model::verdict::{Comparison, Flag, PointName, Verdict};
+use iostone_model::verdict::{Comparison, Verdict};
 use iostone_stats::judge::{
     Figure, FigureSet, JudgeError, Judgement, Next, Rules, judge_together, next_step_together,
 };
@@ -103,8 +103,7 @@ impl Subject {
         }
         let configurations = &plan.experiment.configurations;
         let configuration = configurations.iter().position(|c| c.name == trial.configuration)?;
-        let yielded =
-            || self.points.iter().filter(|point| point.yielded.get(configuration).copied().unwrap_or(false));
+        let yielded = || self.points.iter().filter(|point| point.is_yielded(configuration));
         let all = yielded().count();
         match yielded().filter(|point| metrics.contains_key(&point.metric)).count() {
             0 => None,
@@ -128,7 +127,7 @@ impl Subject {
             Some(Figure {
                 level: experiment.compared_level(configuration).to_owned(),
                 stratum: experiment.stratum(configuration),
-                value: if self.curve { of_point(value, point.direction)? } else { value },
+                value: if self.curve || value == 0.0 { of_point(value, point.direction)? } else { value },
                 block: Some(u64::from(trial.block)),
                 order: Some(f64::from(trial.position)),
             })
@@ -137,8 +136,10 @@ impl Subject {
             .points
             .iter()
             .map(|point| {
-                let figures = counting.iter().filter_map(|trial| figure(point, trial)).collect();
-                (point.clone(), if self.curve { comparable(figures, plan) } else { figures })
+                let mut figures: Vec<Figure> =
+                    counting.iter().filter_map(|trial| figure(point, trial)).collect();
+                tie_nothing_with_nothing(&mut figures);
+                (point.clone(), comparable(figures, plan))
             })
             .collect();
         SubjectFigures { points, declared: self.declared(plan) }
@@ -150,6 +151,21 @@ fn of_point(value: f64, direction: Direction) -> Option<f64> {
     match direction {
         Direction::Higher if value == 0.0 => Some(f64::INFINITY),
         _ => (value > 0.0).then_some(value),
+    }
+}
+
+/// Where no level of a block completed anything they are equal, which is a measurement as good as any other.
+fn tie_nothing_with_nothing(figures: &mut [Figure]) {
+    let mut finite: Vec<f64> = figures.iter().map(|f| f.value).filter(|value| value.is_finite()).collect();
+    finite.sort_by(f64::total_cmp);
+    // Any value has the ratio 1 to itself; a usual one leaves the medians of the levels where they are.
+    let usual = finite.get(finite.len() / 2).copied().unwrap_or(1.0);
+    let place = |figure: &Figure| (figure.block, figure.stratum.clone());
+    let moved: Vec<_> = figures.iter().filter(|figure| figure.value.is_finite()).map(place).collect();
+    for figure in figures.iter_mut().filter(|figure| figure.value.is_infinite()) {
+        if !moved.contains(&place(figure)) {
+            figure.value = usual;
+        }
     }
 }
 
@@ -165,12 +181,21 @@ fn comparable(mut figures: Vec<Figure>, plan: &Plan) -> Vec<Figure> {
 }
 
 impl SubjectPoint {
-    /// The (stratum, level, baseline) that the plan compares at this point.
+    /// Whether a trial has a figure of it that can be compared.
+    pub(super) fn is_measured(&self, trial: &TrialRecord) -> bool {
+        trial.metrics.get(&self.metric).is_some_and(|value| of_point(*value, self.direction).is_some())
+    }
+
+    /// Whether a configuration's workload yields it.
+    pub(super) fn is_yielded(&self, configuration: usize) -> bool {
+        self.yielded.get(configuration).copied().unwrap_or(false)
+    }
+
+    /// The (stratum, level) that the plan compares at this point.
     fn pairs(&self, plan: &Plan) -> Vec<(String, String)> {
-        let yields = |configuration: usize| self.yielded.get(configuration).copied().unwrap_or(false);
         let planned = plan.comparisons().into_iter();
         planned
-            .filter(|pair| yields(pair.configuration) && yields(pair.baseline))
+            .filter(|pair| self.is_yielded(pair.configuration) && self.is_yielded(pair.baseline))
             .map(|pair| (pair.stratum, pair.level))
             .collect()
     }
@@ -199,12 +224,13 @@ impl SubjectFigures {
     }
 
     /// Judges all points as one family. The comparisons of a curve name their points, and those that the plan declares
-    /// but no figure was measured for are undecided (flag `no-figures`).
+    /// but no figure was measured for are undecided.
     ///
     /// # Errors
     /// Figures that cannot be judged.
     pub fn judge(&self, subject: &Subject, plan: &Plan, rules: &Rules) -> Result<Judgement, JudgeError> {
-        let judged = judge_together(&self.sets(), self.declared, rules)?;
+        let sets = self.sets();
+        let judged = if sets.is_empty() { Vec::new() } else { judge_together(&sets, self.declared, rules)? };
         let mut whole = Judgement { comparisons: Vec::new(), flags: Vec::new() };
         for ((point, _), judgement) in self.measured().zip(judged) {
             for mut comparison in judgement.comparisons {
@@ -219,26 +245,25 @@ impl SubjectFigures {
                 }
             }
         }
-        if subject.curve {
-            self.add_unmeasured(plan, &mut whole.comparisons);
-        }
+        self.add_unmeasured(subject, plan, &mut whole.comparisons);
         Ok(whole)
     }
 
     /// Adds the comparisons without figures, and brings all into the plan's order, point by point.
-    fn add_unmeasured(&self, plan: &Plan, comparisons: &mut Vec<Comparison>) {
+    fn add_unmeasured(&self, subject: &Subject, plan: &Plan, comparisons: &mut Vec<Comparison>) {
         let mut ordered = Vec::with_capacity(comparisons.len());
         for (stratum, level) in plan.comparisons().into_iter().map(|pair| (pair.stratum, pair.level)) {
             for (point, _) in &self.points {
                 if !point.pairs(plan).contains(&(stratum.clone(), level.clone())) {
                     continue;
                 }
+                let name = if subject.curve { point.metric.as_str() } else { "" };
                 let found = comparisons
                     .iter()
-                    .position(|c| c.point == point.metric && c.stratum == stratum && c.level == level);
+                    .position(|c| c.point == name && c.stratum == stratum && c.level == level);
                 ordered.push(match found {
                     Some(found) => comparisons.swap_remove(found),
-                    None => unmeasured(plan, &point.metric, &stratum, &level),
+                    None => unmeasured(plan, name, &stratum, &level),
                 });
             }
         }
@@ -247,7 +272,6 @@ impl SubjectFigures {
 }
 
 fn unmeasured(plan: &Plan, point: &str, stratum: &str, level: &str) -> Comparison {
-    let message = format!("no block has the {} of both levels", PointName::parse(point));
     Comparison {
         level: level.to_owned(),
         baseline: plan.experiment.baseline_level.clone(),
@@ -259,7 +283,8 @@ fn unmeasured(plan: &Plan, point: &str, stratum: &str, level: &str) -> Compariso
         equivalence_interval: [None, None],
         mean_ratio: None,
         blocks: 0,
-        flags: vec![Flag::new("no-figures", message)],
+        // Who lacked the figure, and why, is told of all comparisons alike.
+        flags: Vec::new(),
         forecast: None,
         unpaired: None,
         log_ratios: Vec::new(),

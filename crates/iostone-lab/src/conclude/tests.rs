@@ -23,7 +23,7 @@ fn plan(from: &str, to: &str) -> Plan {
     make_plan(read(&text, &[]).unwrap(), PlanOptions::default()).unwrap()
 }
 
-fn trial(
+pub(super) fn trial(
     number: u32,
     block: u32,
     position: u32,
@@ -201,6 +201,15 @@ fn trials_that_are_not_steady_are_flagged_and_count() {
 
     let pilots = concluded(&plan("ramp_time = \"1s\"", "ramp_time = \"auto\""), &falling);
     assert!(has(&pilots, "not-steady").unwrap().contains("a longer `workload.runtime`"));
+}
+
+#[test]
+fn a_rate_of_nothing_is_the_worst_and_does_not_end_the_run() {
+    let verdicts = concluded(&plan("", ""), &records(8, (1000.0, 500), (0.0, 1), &[]));
+    assert_eq!(verdicts.comparisons[0].verdict, Some(Verdict::Slower));
+    assert_eq!(verdicts.comparisons[0].ratio, None);
+    let both = concluded(&plan("", ""), &records(8, (0.0, 500), (0.0, 1), &[]));
+    assert_eq!(both.comparisons[0].verdict, Some(Verdict::Equivalent));
 }
 
 #[test]

@@ -40,8 +40,14 @@ impl Conductor<'_> {
         };
         self.directory.log(JournalEvent::BlockEnded { block: number, end })?;
         if let Some((configuration, message)) = failures.first() {
-            self.observer.observe(Progress::BlockDiscarded { reason: message });
-            self.watch_fitness(configuration, message)?;
+            let watched = self.watch_fitness(configuration, message);
+            // In an unfit environment it counts nevertheless, so that none takes its place.
+            let counts =
+                block_records(self.directory.entries()).iter().any(|b| b.number == number && b.counted);
+            if !counts {
+                self.observer.observe(Progress::BlockDiscarded { reason: message });
+            }
+            watched?;
         }
         if block_records(self.directory.entries()).iter().any(|block| block.counted) {
             let verdicts = self.conclude(None)?;

@@ -216,9 +216,13 @@ fn check_decide(experiment: &Experiment, findings: &mut Findings<'_>) {
                 format!("a workload of kind `{kind}` has no metric `{}`", decide.metric),
             );
             let error = findings.places.at_value(error, "decide.metric", "not one of its figures");
-            findings.found.push(match nearest(&decide.metric, names.iter().copied()) {
-                Some(near) => error.fix(format!("\"{near}\"")),
-                None => error.note(format!("expected {}", list(&shown(&names)))),
+            let point = orion::unmeasured_point(&decide.metric, &configuration.workload);
+            findings.found.push(match point {
+                Some(reason) => error.note(reason),
+                None => match nearest(&decide.metric, names.iter().copied()) {
+                    Some(near) => error.fix(format!("\"{near}\"")),
+                    None => error.note(format!("expected {}", list(&shown(&names)))),
+                },
             });
         }
     }

@@ -138,10 +138,14 @@ fn absent<'a>(table: &Table, required: &[&'a str], known: &[&str]) -> Vec<&'a st
 }
 
 /// Errors in the base stack come up once for every configuration; each is said once.
+/// Each finding once: what is wrong at one place is so in every configuration, be it with other figures.
 fn distinct(errors: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let mut kept: Vec<Diagnostic> = Vec::new();
+    let same_place = |one: &Diagnostic, other: &Diagnostic| {
+        one.code == other.code && !one.labels.is_empty() && one.labels == other.labels
+    };
     for error in errors {
-        if !kept.contains(&error) {
+        if !kept.iter().any(|other| *other == error || same_place(other, &error)) {
             kept.push(error);
         }
     }

@@ -3,11 +3,15 @@
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::{LargeIo, Matrix, OrionTest, RunLevel, SimulatedArray};
+use super::{LargeIo, MOST_IN_FLIGHT, Matrix, OrionTest, RunLevel, SimulatedArray, shortened};
 use crate::units::{Bytes, Span};
 
-/// The most outstanding I/Os or streams, and the most disks: beyond it no queue of a kernel goes.
-const LARGEST_LOAD: u64 = 65_536;
+/// The most disks that are counted; which loads they make possible is looked at apart.
+const MOST_DISKS: u64 = 65_536;
+/// The longest `-testname`: paths end at 4,096 bytes (`PATH_MAX`), and endings of files follow it.
+const LONGEST_NAME_BYTES: usize = 4_000;
+/// The longest of its last part: names end at 255 bytes (`NAME_MAX`), of which date, time and ending take some.
+const LONGEST_LAST_BYTES: usize = 200;
 
 /// Why a command line is not one of ORION's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -17,7 +21,7 @@ pub enum OrionArgumentError {
     #[error("`-run` is missing; say which load: simple, normal, advanced, oltp or dss")]
     NoRun,
     /// An option that there is not.
-    #[error("ORION has no option `{word}`{}", hint(*.nearest))]
+    #[error("ORION has no option `{}`{}", shortened(.word), hint(*.nearest))]
     Unknown {
         /// As it was typed.
         word: String,
@@ -26,7 +30,8 @@ pub enum OrionArgumentError {
     },
     /// A word that is no option.
     #[error(
-        "`{word}` stands where an option is expected; values follow their option after a space, as in `-run simple`"
+        "`{}` stands where an option is expected; values follow their option after a space, as in `-run simple`",
+        shortened(.word)
     )]
     Stray {
         /// As it was typed.
@@ -41,7 +46,7 @@ pub enum OrionArgumentError {
         expected: &'static str,
     },
     /// The value cannot be.
-    #[error("`{option}` is `{value}`; expected {expected}")]
+    #[error("`{option}` is `{}`; expected {expected}", shortened(.value))]
     BadValue {
         /// The option.
         option: &'static str,
@@ -63,6 +68,32 @@ pub enum OrionArgumentError {
         option: &'static str,
         /// The level.
         run: &'static str,
+    },
+    /// More at once than a machine can have.
+    #[error("`{option} {value}` needs {needed} {what}; at most {most} are possible")]
+    TooHeavy {
+        /// The option.
+        option: &'static str,
+        /// Its value.
+        value: u32,
+        /// How many of them.
+        needed: u64,
+        /// Of what.
+        what: &'static str,
+        /// How many there can be.
+        most: u64,
+    },
+    /// More load points than anybody measures.
+    #[error("`{option} {value}` makes {points} load points; a test has at most {most}")]
+    TooManyPoints {
+        /// The option.
+        option: &'static str,
+        /// Its value.
+        value: u32,
+        /// How many.
+        points: u64,
+        /// How many there may be.
+        most: u64,
     },
     /// An option that needs another.
     #[error("`{option}` {reason}")]
@@ -115,8 +146,14 @@ impl OrionTest {
         let mut test = Self::new(run);
         given.fill(&mut test)?;
         test.check(&given)?;
+        // As many disks as LUNs are known later.
+        test.check_loads(test.num_disks.unwrap_or(1))?;
         Ok(test)
     }
+}
+
+fn is_option(word: &str) -> bool {
+    OPTIONS.iter().any(|(name, _)| name.eq_ignore_ascii_case(word))
 }
 
 /// The options given, with their values.
@@ -140,7 +177,9 @@ impl<'a> Given<'a> {
             let value = if expected.is_empty() {
                 ""
             } else {
-                words.next().ok_or(OrionArgumentError::NoValue { option, expected })?.as_str()
+                // An option in the value's place was not meant as one.
+                let value = words.next().filter(|value| !is_option(value));
+                value.ok_or(OrionArgumentError::NoValue { option, expected })?.as_str()
             };
             given.push((option, expected, value));
         }
@@ -164,38 +203,56 @@ impl<'a> Given<'a> {
 
     /// A number within bounds.
     fn number(&self, option: &'static str, least: u64, most: u64) -> Result<Option<u64>, OrionArgumentError> {
-        let Some(number) = self.value::<u64>(option)? else { return Ok(None) };
-        if (least..=most).contains(&number) {
-            return Ok(Some(number));
+        let Some((.., value)) = self.0.iter().find(|(name, ..)| *name == option) else { return Ok(None) };
+        match value.parse() {
+            Ok(number) if (least..=most).contains(&number) => Ok(Some(number)),
+            _ => {
+                let expected = format!("a whole number from {least} to {most}");
+                Err(OrionArgumentError::BadValue { option, value: (*value).to_owned(), expected })
+            }
         }
-        let expected = format!("a whole number from {least} to {most}");
-        Err(OrionArgumentError::BadValue { option, value: number.to_string(), expected })
     }
 
-    fn load(&self, option: &'static str, least: u64) -> Result<Option<u32>, OrionArgumentError> {
-        Ok(self.number(option, least, LARGEST_LOAD)?.and_then(|number| u32::try_from(number).ok()))
+    fn load(&self, option: &'static str, least: u64, most: u64) -> Result<Option<u32>, OrionArgumentError> {
+        Ok(self.number(option, least, most)?.and_then(|number| u32::try_from(number).ok()))
+    }
+
+    /// The name of the test, which becomes the beginning of names of files.
+    fn test_name(&self) -> Result<Option<String>, OrionArgumentError> {
+        const OPTION: &str = "-testname";
+        let Some((.., name)) = self.0.iter().find(|(name, ..)| *name == OPTION) else { return Ok(None) };
+        let refuse = |expected: &str| {
+            let (option, value) = (OPTION, name.escape_debug().to_string());
+            Err(OrionArgumentError::BadValue { option, value, expected: expected.to_owned() })
+        };
+        if name.is_empty() {
+            return refuse("a name; NAME.lun lists the LUNs");
+        }
+        if name.chars().any(char::is_control) {
+            return refuse("a name without line ends and other control characters");
+        }
+        if name.len() > LONGEST_NAME_BYTES
+            || name.rsplit('/').next().is_some_and(|last| last.len() > LONGEST_LAST_BYTES)
+        {
+            return refuse(&format!(
+                "a name of at most {LONGEST_LAST_BYTES} bytes: names of files end at 255, and date, time and ending follow it"
+            ));
+        }
+        Ok(Some((*name).to_owned()))
     }
 
     fn fill(&self, test: &mut OrionTest) -> Result<(), OrionArgumentError> {
-        if let Some((.., name)) = self.0.iter().find(|(name, ..)| *name == "-testname") {
-            if name.is_empty() {
-                let expected = "a name; NAME.lun lists the LUNs".to_owned();
-                return Err(OrionArgumentError::BadValue {
-                    option: "-testname",
-                    value: String::new(),
-                    expected,
-                });
-            }
-            (*name).clone_into(&mut test.test_name);
+        if let Some(name) = self.test_name()? {
+            test.test_name = name;
         }
-        test.num_disks = self.load("-num_disks", 1)?;
+        test.num_disks = self.load("-num_disks", 1, MOST_DISKS)?;
         let kib =
             |option, least, most| self.number(option, least, most).map(|kib| kib.map(|kib| Bytes(kib << 10)));
         test.size_small = kib("-size_small", 1, LARGEST_KIB)?.unwrap_or(test.size_small);
         test.size_large = kib("-size_large", 1, LARGEST_KIB)?.unwrap_or(test.size_large);
         test.stripe = kib("-stripe", 1, LARGEST_STRIPE_KIB)?.unwrap_or(test.stripe);
         test.large_io = self.value("-type")?.unwrap_or_default();
-        test.num_stream_io = self.load("-num_streamIO", 1)?.unwrap_or(test.num_stream_io);
+        test.num_stream_io = self.load("-num_streamIO", 1, MOST_IN_FLIGHT)?.unwrap_or(test.num_stream_io);
         test.simulate = self.value("-simulate")?.unwrap_or_default();
         test.write_percent = self
             .number("-write", 0, 100)?
@@ -206,8 +263,8 @@ impl<'a> Given<'a> {
             test.duration = Span(Duration::from_secs(seconds));
         }
         test.matrix = self.value("-matrix")?.unwrap_or_default();
-        test.num_small = self.load("-num_small", 0)?;
-        test.num_large = self.load("-num_large", 0)?;
+        test.num_small = self.load("-num_small", 0, MOST_IN_FLIGHT)?;
+        test.num_large = self.load("-num_large", 0, MOST_IN_FLIGHT)?;
         test.verbose = self.has("-verbose");
         if let Some((_, _, layer)) = self.0.iter().find(|(name, ..)| *name == "-storax")
             && !layer.eq_ignore_ascii_case("skgfr")
@@ -367,6 +424,12 @@ mod tests {
                 .contains("`-num_large` is needed with `-matrix row`")
         );
         assert!(parse("-run advanced -storax asmlib").unwrap_err().contains("skgfr"));
+        assert_eq!(parse("-write -run advanced").unwrap_err(), "`-write` needs a value: a percentage");
+        let words = |name: &str| ["-run", "simple", "-testname", name].map(str::to_owned);
+        let refused = |name: &str| OrionTest::parse(&words(name)).unwrap_err().to_string();
+        assert!(refused("a\nb").contains("`-testname` is `a\\nb`; expected a name without line ends"));
+        let long = refused(&"a".repeat(5_000));
+        assert!(long.contains("aaa...aaa") && long.len() < 400, "{long}");
         assert!(parse("-run advanced -write 101").unwrap_err().contains("from 0 to 100"));
     }
 }

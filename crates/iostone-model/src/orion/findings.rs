@@ -173,6 +173,7 @@ pub struct CellEstimate {
     pub latency: Option<f64>,
     /// Bytes a second of large I/O.
     pub throughput: Option<f64>,
-    /// The share by which it may be off: the largest error of such a prediction where one was checked nearby.
+    /// The share by which it may be off, about: the largest error of such a prediction where one was checked nearby, and the
+    /// precision of the points that it rests on, in quadrature.
     pub error: f64,
 }

@@ -129,7 +129,8 @@ impl OrionTest {
         self.write_percent > 0
     }
 
-    /// How many of `streams` sequential streams only write: the share `-write`, rounded half up.
+    /// How many of `streams` sequential streams only write: the share `-write`, rounded half up. A stream writes or reads as
+    /// a whole, so that of few streams none may write, or more than were asked.
     pub fn writing_streams(&self, streams: u32) -> u32 {
         u32::try_from((u64::from(streams) * u64::from(self.write_percent) + 50) / 100).unwrap_or(streams)
     }

@@ -43,6 +43,13 @@ pub fn levels(maximum: u32) -> Vec<u32> {
     (1..=step).chain((2 * step..=maximum).step_by(step as usize)).filter(|level| *level <= maximum).collect()
 }
 
+/// How many [`levels`] there are.
+fn level_count(maximum: u32) -> u64 {
+    let step = (maximum / LEVELS_PER_AXIS).max(1);
+    // Those up to the step, and the multiples behind it.
+    if maximum == 0 { 0 } else { u64::from(step) + u64::from(maximum / step) - 1 }
+}
+
 impl OrionTest {
     /// The part of the matrix that it measures, with its level taken into account.
     pub fn shape(&self) -> Matrix {
@@ -57,37 +64,52 @@ impl OrionTest {
 
     /// The columns: its small loads, ascending, 0 among them where it is measured.
     pub fn small_loads(&self, num_disks: u32) -> Vec<u32> {
-        let num_small = self.num_small.unwrap_or(0);
-        match self.shape() {
-            Matrix::Point | Matrix::Col => vec![num_small],
-            Matrix::Max => from_zero(num_small),
-            Matrix::Basic | Matrix::Detailed | Matrix::Row => {
-                let per_disk = if self.run == RunLevel::Oltp { SMALL_PER_DISK_OLTP } else { SMALL_PER_DISK };
-                from_zero(num_disks.saturating_mul(per_disk))
-            }
-        }
+        self.small_axis(num_disks).loads()
     }
 
     /// The rows: its large loads, likewise.
     pub fn large_loads(&self, num_disks: u32) -> Vec<u32> {
-        let num_large = self.num_large.unwrap_or(0);
+        self.large_axis(num_disks).loads()
+    }
+
+    fn small_axis(&self, num_disks: u32) -> Axis {
+        let num_small = self.num_small.unwrap_or(0);
         match self.shape() {
-            Matrix::Point | Matrix::Row => vec![num_large],
-            Matrix::Max => from_zero(num_large),
-            Matrix::Basic | Matrix::Detailed | Matrix::Col => {
-                let per_disk = if self.run == RunLevel::Dss { LARGE_PER_DISK_DSS } else { LARGE_PER_DISK };
-                from_zero(num_disks.saturating_mul(per_disk))
+            Matrix::Point | Matrix::Col => Axis::Only(num_small),
+            Matrix::Max => Axis::UpTo(num_small),
+            Matrix::Basic | Matrix::Detailed | Matrix::Row => {
+                let per_disk = if self.run == RunLevel::Oltp { SMALL_PER_DISK_OLTP } else { SMALL_PER_DISK };
+                Axis::UpTo(num_disks.saturating_mul(per_disk))
             }
         }
+    }
+
+    fn large_axis(&self, num_disks: u32) -> Axis {
+        let num_large = self.num_large.unwrap_or(0);
+        match self.shape() {
+            Matrix::Point | Matrix::Row => Axis::Only(num_large),
+            Matrix::Max => Axis::UpTo(num_large),
+            Matrix::Basic | Matrix::Detailed | Matrix::Col => {
+                let per_disk = if self.run == RunLevel::Dss { LARGE_PER_DISK_DSS } else { LARGE_PER_DISK };
+                Axis::UpTo(num_disks.saturating_mul(per_disk))
+            }
+        }
+    }
+
+    /// How many load points there are, without listing them: those of thousands of disks are millions.
+    pub fn point_count(&self, num_disks: u32) -> u64 {
+        let (columns, rows) = (self.small_axis(num_disks).count(), self.large_axis(num_disks).count());
+        if self.shape() == Matrix::Basic { columns + rows - 1 } else { columns.saturating_mul(rows) }
     }
 
     /// The load points in the order in which they are measured: row by row, the row without large I/O first.
     pub fn points(&self, num_disks: u32) -> Vec<LoadPoint> {
         let (columns, rows) = (self.small_loads(num_disks), self.large_loads(num_disks));
         let basic = self.shape() == Matrix::Basic;
+        let measured = |large: u32| if basic && large > 0 { columns.get(..1) } else { columns.get(..) };
         rows.iter()
-            .flat_map(|large| columns.iter().map(|small| LoadPoint { small: *small, large: *large }))
-            .filter(|point| !basic || point.small == 0 || point.large == 0)
+            .flat_map(|large| measured(*large).into_iter().flatten().map(|small| (*small, *large)))
+            .map(|(small, large)| LoadPoint { small, large })
             .collect()
     }
 
@@ -98,8 +120,29 @@ impl OrionTest {
     }
 }
 
-fn from_zero(maximum: u32) -> Vec<u32> {
-    std::iter::once(0).chain(levels(maximum)).collect()
+/// The loads of one axis of a matrix.
+#[derive(Clone, Copy)]
+enum Axis {
+    /// This one alone.
+    Only(u32),
+    /// 0, and the levels up to this maximum.
+    UpTo(u32),
+}
+
+impl Axis {
+    fn loads(self) -> Vec<u32> {
+        match self {
+            Self::Only(load) => vec![load],
+            Self::UpTo(maximum) => std::iter::once(0).chain(levels(maximum)).collect(),
+        }
+    }
+
+    fn count(self) -> u64 {
+        match self {
+            Self::Only(_) => 1,
+            Self::UpTo(maximum) => 1 + level_count(maximum),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -125,6 +168,21 @@ mod tests {
         assert_eq!(counted(RunLevel::Simple, 8).0, 38);
         assert_eq!(counted(RunLevel::Oltp, 1), (21, 22));
         assert_eq!(counted(RunLevel::Dss, 1), (16, 17));
+    }
+
+    #[test]
+    fn points_are_counted_as_they_are_listed() {
+        for maximum in (0..2_000).chain([32_765, 65_536, 327_680]) {
+            assert_eq!(level_count(maximum), levels(maximum).len() as u64, "{maximum}");
+        }
+        for run in [RunLevel::Simple, RunLevel::Normal, RunLevel::Oltp, RunLevel::Dss] {
+            for disks in 1..100 {
+                let test = OrionTest::new(run);
+                assert_eq!(test.point_count(disks), test.points(disks).len() as u64, "{run:?} {disks}");
+            }
+        }
+        let huge = OrionTest::new(RunLevel::Simple).points(60_000);
+        assert_eq!(huge.len() as u64, OrionTest::new(RunLevel::Simple).point_count(60_000));
     }
 
     #[test]

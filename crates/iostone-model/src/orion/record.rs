@@ -33,6 +33,9 @@ pub struct OrionHeader {
     pub started_at: String,
     /// The command line behind `iostone orion`, as it was typed.
     pub arguments: Vec<String>,
+    /// The directory it was begun in, from where the `.lun` file and the LUNs are named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
     /// What it means.
     pub test: OrionTest,
     /// The disks that scale the loads.
@@ -76,6 +79,9 @@ pub struct LunRecord {
     pub kind: LunKind,
     /// Its size.
     pub bytes: u64,
+    /// What tells it from others of that name and size: a file's inode and when that was made, a device's stable name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<String>,
 }
 
 /// What a LUN is.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::metric::{self, Unit};
 use crate::orion::LoadPoint;
 
 /// The parts of a point's name, such as `iops@4,0`.
@@ -31,6 +32,16 @@ impl<'a> PointName<'a> {
             "latency" => "mean latency",
             "latency_p99" => "p99 latency",
             other => other,
+        }
+    }
+}
+
+impl PointName<'_> {
+    /// The unit of its values.
+    pub fn unit(&self) -> Unit {
+        match self.figure {
+            "latency" => Unit::Seconds,
+            other => metric::find(other).map_or(Unit::Plain, |metric| metric.unit),
         }
     }
 }
@@ -215,6 +226,9 @@ mod tests {
     #[test]
     fn a_name_without_a_load_stays_by_itself() {
         assert_eq!(folded(&[("iops", '+'), ("iops@x,1", '+')]), ["+: IOPS", "+: iops@x,1"]);
+        let units = ["iops@1,0", "latency@1,0", "latency_p99@1,0", "throughput@0,1"]
+            .map(|n| PointName::parse(n).unit());
+        assert_eq!(units, [Unit::PerSecond, Unit::Seconds, Unit::Seconds, Unit::BytesPerSecond]);
         assert_eq!(PointName::parse("latency_p99@4,2").to_string(), "p99 latency at Small=4 and Large=2");
     }
 }

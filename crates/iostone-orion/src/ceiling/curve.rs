@@ -3,6 +3,8 @@
 use iostone_model::metric::Unit;
 use iostone_model::orion::{Plateau, PointRecord};
 
+use crate::course::growth::{GROWTH, Growth, Step, growth_at_the_top};
+
 /// Rates this near to their mean, and to each other at the ends, are the same.
 const FLAT: f64 = 0.05;
 /// A plateau spans at least this factor of load.
@@ -46,6 +48,22 @@ impl<'a> Curve<'a> {
     /// The first of its highest rates.
     pub(super) fn best(&self) -> Option<CurvePoint<'a>> {
         self.points.iter().copied().reduce(|best, point| if point.rate > best.rate { point } else { best })
+    }
+
+    /// Whether it goes on beyond the highest load.
+    pub(super) fn growth(&self) -> Growth {
+        let step = |point: &CurvePoint| Step {
+            load: point.load,
+            rate: point.rate,
+            precision: point.record.precision,
+        };
+        growth_at_the_top(&self.points.iter().map(step).collect::<Vec<_>>())
+    }
+
+    /// The least load that came as near to the highest rate as is no growth any more.
+    pub(super) fn reached(&self) -> Option<CurvePoint<'a>> {
+        let best = self.best()?;
+        self.points.iter().copied().find(|point| best.rate <= point.rate * (1.0 + GROWTH))
     }
 
     pub(super) fn unit(&self) -> Unit {

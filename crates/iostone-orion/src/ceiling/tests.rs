@@ -1,13 +1,13 @@
 //! Curves of limited storage, with the limit known and unknown.
 
 use iostone_model::metric::Unit;
-use iostone_model::orion::{KnownLimit, LimitKind, ServedAtPoint};
+use iostone_model::orion::{KnownLimit, LimitKind, PointRecord, ServedAtPoint};
 use proptest::prelude::*;
 
 use super::*;
 use crate::findings::fixture::{large, limit, record, small};
 
-fn limited(limits: Vec<KnownLimit>, points: Vec<iostone_model::orion::PointRecord>) -> OrionRecord {
+fn limited(limits: Vec<KnownLimit>, points: Vec<PointRecord>) -> OrionRecord {
     OrionRecord { points, ..record(limits) }
 }
 
@@ -64,6 +64,49 @@ fn a_slice_more_in_a_short_time_is_no_excess() {
     };
     assert!(told(1.0).starts_with("500 writes a second on loop0 bind"));
     assert!(told(10.0).starts_with("500 writes a second on loop0 were exceeded"));
+}
+
+#[test]
+fn more_than_all_of_a_limit_says_how_well_the_window_is_known() {
+    let told = |rate: f64, seconds: f64| {
+        let mut point = small(4, rate, 0.0);
+        point.seconds = seconds;
+        let reads = &mut point.small_io.as_mut().unwrap().reads;
+        reads.ios = reads.ios * whole(seconds) / 10;
+        ceilings(&limited(vec![limit(LimitKind::ReadIops, 2000.0)], vec![point])).remove(0).sentence
+    };
+    assert_eq!(
+        told(2082.0, 1.0),
+        "2000 reads a second on loop0 bind: 2082 were measured, 104 % (a window of 1 s is known to ±10 %)"
+    );
+    assert!(told(2082.0, 2.0).ends_with("104 % (a window of 2 s is known to ±5 %)"));
+    assert!(told(2050.0, 10.0).ends_with("2050 were measured, 102 %"), "a slice of 10 s is less than that");
+    assert!(told(2004.0, 1.0).ends_with("2004 were measured, 100 %"));
+    assert!(told(1990.0, 1.0).ends_with("1990 were measured, 99.5 %"));
+}
+
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "figures of the tests' own")]
+fn whole(seconds: f64) -> u64 {
+    seconds as u64
+}
+
+#[test]
+fn a_highest_rate_that_a_lower_load_reached_is_no_growth() {
+    let rates = [(1, 11_100.0), (2, 17_500.0), (3, 25_100.0), (4, 22_200.0), (5, 25_111.0)];
+    let points = rates.map(|(load, rate)| small(load, rate, 0.0)).to_vec();
+    let found = &ceilings(&limited(Vec::new(), points))[0];
+    assert_eq!((&found.bound_by, found.point.small), (&BoundBy::Plateau, 5));
+    assert_eq!(
+        found.sentence,
+        "small I/O stopped growing at 25.1 k/s, which load 3 already reached; no limit is known that would explain it"
+    );
+    let rates = [(1, 100.0), (2, 150.0), (3, 200.0), (4, 205.0), (5, 220.0)];
+    let points = rates.map(|(load, rate)| PointRecord { precision: Some(0.2), ..small(load, rate, 0.0) });
+    assert_eq!(
+        ceilings(&limited(Vec::new(), points.to_vec()))[0].sentence,
+        "small I/O came to 220 /s at load 5, above lower loads by less than the points are known to; no limit is known \
+         that would explain it"
+    );
 }
 
 #[test]

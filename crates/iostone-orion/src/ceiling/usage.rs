@@ -74,6 +74,6 @@ impl Usage<'_> {
 fn figure(kind: LimitKind, value: f64) -> String {
     match kind {
         LimitKind::ReadBytes | LimitKind::WriteBytes => Unit::BytesPerSecond.format(value),
-        LimitKind::ReadIops | LimitKind::WriteIops => format!("{value:.0}"),
+        LimitKind::ReadIops | LimitKind::WriteIops => format!("{:.0}", value.round()),
     }
 }

@@ -3,9 +3,8 @@
 use iostone_model::orion::{Knee, LoadFigures, LoadPoint, OrionTest, PointRecord};
 
 use super::Course;
+use super::growth::{GROWTH, Growth, Step, growth_at_the_top};
 
-/// A doubling of the load that brings less than this share of rate no longer counts as growth.
-const GROWTH: f64 = 0.05;
 /// So many doublings without growth in a row end the search: one may be an accident.
 const FLAT_DOUBLINGS: usize = 2;
 /// The search ends at the plan's highest load times this, within [`SMALLEST_CAP`] and [`LARGEST_CAP`].
@@ -48,6 +47,8 @@ struct Loaded {
     iops: f64,
     /// Mean, seconds.
     latency: f64,
+    /// Of the rate, where it is known.
+    precision: Option<f64>,
 }
 
 impl KneeCourse {
@@ -140,7 +141,7 @@ impl Line {
         let iops = if record.seconds > 0.0 { completed as f64 / record.seconds } else { 0.0 };
         let measured = figures.and_then(|io| io.latency.as_ref()).map(|latency| latency.mean);
         let latency = measured.unwrap_or(if iops > 0.0 { f64::from(load) / iops } else { 0.0 });
-        Some(Loaded { load, iops, latency })
+        Some(Loaded { load, iops, latency, precision: record.precision })
     }
 
     fn knee(self, points: &[PointRecord]) -> Option<Knee> {
@@ -161,9 +162,10 @@ impl Line {
         let (load, highest_rate, lowest_latency) = asymptotes(&curve)?;
         // The load of the highest rate is never below `N*`, so there always is one.
         let at = curve.iter().find(|one| f64::from(one.load) >= load * AT_THE_KNEE && one.iops > 0.0)?;
-        let top = curve.last()?.load;
-        let half = curve.iter().filter(|one| one.load <= top / 2);
-        let rate_of_half = half.map(|one| one.iops).fold(0.0, f64::max);
+        let steps: Vec<Step> = curve
+            .iter()
+            .map(|one| Step { load: one.load, rate: one.iops, precision: one.precision })
+            .collect();
         Some(Knee {
             small: self.small,
             load,
@@ -172,7 +174,7 @@ impl Line {
             latency: at.latency,
             share_of_maximum: at.iops / highest_rate,
             latency_ratio: at.latency / lowest_latency,
-            saturated: highest_rate <= rate_of_half * (1.0 + GROWTH),
+            saturated: growth_at_the_top(&steps) != Growth::Continues,
         })
     }
 }

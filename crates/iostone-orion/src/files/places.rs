@@ -37,28 +37,29 @@ pub(super) fn endings(format: Format) -> &'static [&'static str] {
     }
 }
 
-fn with_ending(prefix: &Path, ending: &str) -> PathBuf {
+pub(super) fn with_ending(prefix: &Path, ending: &str) -> PathBuf {
     let mut path = prefix.as_os_str().to_owned();
     path.push(ending);
     PathBuf::from(path)
 }
 
 /// Writes a file beside its place, makes it durable and renames it.
-pub(super) fn write_whole(prefix: &Path, ending: &str, text: &str) -> Result<PathBuf, OrionError> {
-    let path = with_ending(prefix, ending);
-    let beside = with_ending(prefix, &format!("{ending}.part"));
+///
+/// # Errors
+/// [`OrionError::File`], with the path that it would have had; nothing of it is left then.
+pub fn write_whole(path: &Path, text: &str) -> Result<(), OrionError> {
+    let beside = with_ending(path, ".part");
     let write = || {
         // A leftover of a test that was killed; whatever else it is, a link above all, is not written through.
         let _ = fs::remove_file(&beside);
         let mut file = OpenOptions::new().write(true).create_new(true).open(&beside)?;
         file.write_all(text.as_bytes())?;
         file.sync_all()?;
-        fs::rename(&beside, &path)
+        fs::rename(&beside, path)
     };
     write().map_err(|error| {
         // What failed is told; a leftover is all that could be added to it.
         let _ = fs::remove_file(&beside);
-        OrionError::file("write", &path, error)
-    })?;
-    Ok(path)
+        OrionError::file("write", path, error)
+    })
 }

@@ -8,9 +8,11 @@ use super::Format;
 use super::cells::estimates;
 use super::tables::MEGABYTE;
 
-/// What is printed as a test begins: the minutes that it will take, in ORION's words.
-pub fn announcement(header: &OrionHeader, format: Format) -> String {
-    let minutes = header.test.estimated_minutes(usize::try_from(header.total_points).unwrap_or(usize::MAX));
+/// What is printed as a test begins, or goes on with that many points measured before: the minutes that what is left of it
+/// will take, in ORION's words.
+pub fn announcement(header: &OrionHeader, measured: usize, format: Format) -> String {
+    let points = usize::try_from(header.total_points).unwrap_or(usize::MAX);
+    let minutes = header.test.estimated_minutes(points.saturating_sub(measured));
     match format {
         Format::V11_1 => {
             format!("Test will take approximately {minutes} minutes\nLarger caches may take longer\n")
@@ -45,7 +47,7 @@ pub(super) fn maxima(record: &OrionRecord, format: Format) -> String {
     }
     if let Some(most) = maxima.iops {
         let details = details(record, most.point, format);
-        parts.push(format!("Maximum Small IOPS={:.0} @ {}\n{details}", most.value, most.point));
+        parts.push(format!("Maximum Small IOPS={:.0} @ {}\n{details}", most.value.round(), most.point));
     }
     if let Some(least) = maxima.latency {
         let value = match format {
@@ -82,32 +84,52 @@ fn push_detail(text: &mut String, kind: &str, transfer: &TransferFigures, point:
 /// What has to be known of the figures: points that are missing or estimated, and the knee.
 pub(super) fn reservations(record: &OrionRecord) -> Vec<String> {
     let mut lines = Vec::new();
-    let total = record.header.total_points;
+    let total = told_points(record);
     let estimated: Vec<f64> = estimates(record).map(|cell| cell.error).collect();
     if !record.is_finished() {
         let measured = record.points.len();
         let reason = record.end.as_ref().and_then(|end| end.reason.clone());
         let reason = reason.map(|reason| format!(" ({})", one_line(&reason))).unwrap_or_default();
-        lines.push(format!("Not finished: {measured} of {total} points were measured{reason}"));
+        // How many points a knee takes is not known beforehand.
+        let of = if record.header.knee { String::new() } else { format!(" of {total}") };
+        let were = if measured == 1 { "was" } else { "were" };
+        let points = if measured == 1 && of.is_empty() { "point" } else { "points" };
+        lines.push(format!("Not finished: {measured}{of} {points} {were} measured{reason}"));
     }
     if !estimated.is_empty() {
         let error = estimated.iter().copied().fold(0.0, f64::max) * 100.0;
         let count = estimated.len();
         let were = if count == 1 { "was" } else { "were" };
-        lines.push(format!("{count} of {total} points {were} estimated, within {error:.2} %"));
+        lines.push(format!(
+            "{count} of {total} points {were} estimated, the least certain to about {error:.1} %"
+        ));
     }
     if let Some(knee) = record.end.as_ref().and_then(|end| end.knee.as_ref()) {
         let what = if knee.small { "small" } else { "large" };
-        let doubt = if knee.saturated { "" } else { ", or higher: the rate still grew at the highest load" };
-        lines.push(format!(
-            "Knee of {what} I/O: {:.1} outstanding; at {} it does {:.0} IOPS in {:.3} ms{doubt}",
-            knee.load,
-            knee.at,
-            knee.iops,
-            knee.latency * 1e3,
-        ));
+        lines.push(if knee.saturated {
+            format!(
+                "Knee of {what} I/O: {:.1} outstanding; at {} it does {:.0} IOPS in {:.3} ms",
+                knee.load,
+                knee.at,
+                knee.iops.round(),
+                knee.latency * 1e3,
+            )
+        } else {
+            let loads = record.points.iter().map(|point| if knee.small { point.small } else { point.large });
+            let highest = loads.max().unwrap_or(knee.at);
+            format!("No knee of {what} I/O up to load {highest}: the rate still grows")
+        });
     }
     lines
+}
+
+/// The points of a test: those of its plan, or those that the search for the knee took, to which no plan applies.
+pub(super) fn told_points(record: &OrionRecord) -> u32 {
+    if record.header.knee {
+        u32::try_from(record.points.len()).unwrap_or(u32::MAX)
+    } else {
+        record.header.total_points
+    }
 }
 
 /// Text from outside in one line, so that it cannot pass for lines of ORION.

@@ -7,7 +7,7 @@ use iostone_model::units::Bytes;
 
 use super::Format;
 use super::cells::{listed_columns, listed_rows};
-use super::results::{maxima, one_line, reservations};
+use super::results::{maxima, one_line, reservations, told_points};
 use super::tables::push_loads;
 
 const KB: u64 = 1 << 10;
@@ -27,7 +27,7 @@ pub fn summary(record: &OrionRecord, format: Format) -> String {
     push_loads(&mut text, &listed_columns(record));
     text.push_str("\nLarge Columns:");
     push_loads(&mut text, &listed_rows(record));
-    let _ = writeln!(text, "\nTotal Data Points: {}\n", header.total_points);
+    let _ = writeln!(text, "\nTotal Data Points: {}\n", told_points(record));
     let _ = writeln!(
         text,
         "Measured by iostone {}, in the layout of ORION {format}",
@@ -69,8 +69,8 @@ fn conditions(record: &OrionRecord) -> Vec<String> {
     }
     let noted = record.points.iter().filter(|point| !point.notes.is_empty()).count();
     if noted > 0 {
-        let points = if noted == 1 { "point stands" } else { "points stand" };
-        lines.push(format!("What is to be said of {noted} {points} in the trace"));
+        let points = if noted == 1 { "point" } else { "points" };
+        lines.push(format!("Notes on {noted} {points} are in the trace"));
     }
     lines
 }

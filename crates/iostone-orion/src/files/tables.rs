@@ -9,7 +9,7 @@ use std::fmt::Write;
 use iostone_model::orion::OrionRecord;
 
 use super::Format;
-use super::cells::{Cell, Cells, without_zero};
+use super::cells::{Cell, Cells, estimates, without_zero};
 
 /// Bytes of a megabyte in MBPS; Oracle does not say which.
 pub(super) const MEGABYTE: f64 = 1e6;
@@ -19,9 +19,9 @@ pub fn iops_csv(record: &OrionRecord, format: Format) -> String {
     let comment = "# Small I/Os completed per second (IOPS), reads and writes together.\n";
     let Cells { columns, rows, .. } = Cells::of(record);
     let text = table(record, &without_zero(columns), &rows, |cell| {
-        cell.iops.map(|iops| format!("{:>7}", format!("{iops:.0}")))
+        cell.iops.map(|iops| format!("{:>7}", format!("{:.0}", iops.round())))
     });
-    commented(comment, &text, format)
+    commented(record, comment, &text, format)
 }
 
 /// Mean latency of the small I/Os, in milliseconds (11.1) or microseconds (12), with two digits.
@@ -31,7 +31,7 @@ pub fn lat_csv(record: &OrionRecord, format: Format) -> String {
     let text = table(record, &without_zero(columns), &rows, |cell| {
         cell.latency.map(|seconds| format!("{:>7.2}", seconds * format.per_second()))
     });
-    commented(comment, &text, format)
+    commented(record, comment, &text, format)
 }
 
 /// Throughput of the large I/Os in MBPS, 10^6 bytes a second, with two digits.
@@ -42,16 +42,31 @@ pub fn mbps_csv(record: &OrionRecord, format: Format) -> String {
     let text = table(record, &columns, &without_zero(rows), |cell| {
         cell.throughput.map(|bytes| format!("{:>7.2}", bytes / MEGABYTE))
     });
-    commented(comment, &text, format)
+    commented(record, comment, &text, format)
 }
 
 /// From 12 on a table says what it holds. Each of these lines names its own figure alone: readers tell a table by them.
-fn commented(comment: &str, table: &str, format: Format) -> String {
+fn commented(record: &OrionRecord, comment: &str, table: &str, format: Format) -> String {
     match format {
         Format::V11_1 => table.to_owned(),
-        Format::V12 => format!(
-            "{comment}# Columns: outstanding small I/Os. Rows: outstanding large I/Os, or sequential streams.\n{table}"
-        ),
+        Format::V12 => {
+            let estimated = tell_estimates(record).unwrap_or_default();
+            format!(
+                "{comment}# Columns: outstanding small I/Os. Rows: outstanding large I/Os, or sequential streams.\n\
+                 {estimated}{table}"
+            )
+        }
+    }
+}
+
+/// How many cells of the matrix hold estimates. Cells themselves bear no mark, which readers would take for a figure.
+fn tell_estimates(record: &OrionRecord) -> Option<String> {
+    match estimates(record).count() {
+        0 => None,
+        1 => Some("# 1 cell of the matrix is estimated, not measured; the trace names it.\n".to_owned()),
+        more => {
+            Some(format!("# {more} cells of the matrix are estimated, not measured; the trace names them.\n"))
+        }
     }
 }
 

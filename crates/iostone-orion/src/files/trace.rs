@@ -5,7 +5,7 @@ use std::fmt::Write;
 use iostone_model::orion::{LatencyFigures, LoadFigures, OrionRecord, PointRecord, TransferFigures};
 
 use super::cells::estimates;
-use super::results::{one_line, reservations};
+use super::results::{one_line, reservations, told_points};
 use super::tables::MEGABYTE;
 
 /// The text of the trace: a line for each point in the order of measurement, `name=value` behind each other, and below it,
@@ -26,7 +26,7 @@ pub fn trace(record: &OrionRecord) -> String {
         let _ = writeln!(text, "# limit on {on}: {:?} {} per second, from {from}", limit.kind, limit.value);
     }
     for point in &record.points {
-        push_point(&mut text, point, header.total_points);
+        push_point(&mut text, point, told_points(record));
     }
     for cell in estimates(record) {
         let _ = write!(text, "estimated small={} large={}", cell.small, cell.large);

@@ -17,6 +17,7 @@ pub(crate) fn record(limits: Vec<KnownLimit>) -> OrionRecord {
             iostone_version: "0".to_owned(),
             started_at: String::new(),
             arguments: Vec::new(),
+            directory: None,
             test,
             num_disks: 1,
             luns: Vec::new(),

@@ -1,22 +1,29 @@
 //! What should be known beside the figures of a test, a sentence each.
 
 use iostone_model::metric::Unit;
-use iostone_model::orion::{LoadFigures, LoadPoint, OrionRecord, PointRecord, TransferFigures};
+use iostone_model::orion::{LoadPoint, OrionRecord, SimulatedArray};
+use iostone_model::units::Bytes;
 
-/// Claimed and served bytes of a whole test may differ by this share: requests under way at the edges of each point.
-const SERVED_TOLERANCE: f64 = 0.05;
+use super::notes::tell_notes;
+use super::served::tell_served;
+use crate::point::untested_bytes;
+
 /// Where no precision was asked for, a rate known no better than this is worth a remark.
 const WIDE: f64 = 0.10;
+/// Noise of this share of what is allowed to an estimate hardly adds to it.
+const PRECISE_ENOUGH: f64 = 0.4;
 /// At the point of most IOPS, latency this much above its minimum is no accident.
 const LATENCY_RATIO: f64 = 1.1;
+/// Less than this share of the LUNs left out is the odd end of one.
+const UNTESTED: f64 = 0.01;
 
 /// All remarks, in the order in which they matter.
 pub(super) fn remarks(record: &OrionRecord) -> Vec<String> {
     let mut remarks = Vec::new();
     remarks.extend(tell_page_cache(record));
+    remarks.extend(tell_untested(record));
     remarks.extend(tell_idleness(record));
-    remarks.extend(tell_served(record, "read", |io| &io.reads, |served| served.read_bytes));
-    remarks.extend(tell_served(record, "written", |io| &io.writes, |served| served.written_bytes));
+    remarks.extend(tell_served(record));
     remarks.extend(tell_extremes(record));
     remarks.extend(tell_precision(record));
     remarks.extend(tell_estimates(record));
@@ -30,45 +37,25 @@ fn tell_page_cache(record: &OrionRecord) -> Option<String> {
     (!record.header.direct).then(|| sentence.to_owned())
 }
 
+/// That a part of the LUNs is never read or written.
+fn tell_untested(record: &OrionRecord) -> Option<String> {
+    let (test, luns) = (&record.header.test, &record.header.luns);
+    let all: u64 = luns.iter().map(|lun| lun.bytes).sum();
+    let untested = untested_bytes(test, luns);
+    let cause = if luns.len() > 1 && test.simulate == SimulatedArray::Raid0 {
+        "RAID 0 uses as much of each LUN as the smallest has, in whole stripes"
+    } else {
+        "they fill no block at the end of a LUN"
+    };
+    (untested > 0 && untested as f64 >= UNTESTED * all as f64).then(|| {
+        let (untested, all) = (Bytes(untested).approximate(), Bytes(all).approximate());
+        format!("{untested} of {all} are not tested: {cause}")
+    })
+}
+
 /// What was noted at the point without load.
 fn tell_idleness(record: &OrionRecord) -> Vec<String> {
     record.at(LoadPoint { small: 0, large: 0 }).map(|point| point.notes.clone()).unwrap_or_default()
-}
-
-/// Bytes claimed against bytes served, of all points where both are known.
-fn tell_served(
-    record: &OrionRecord,
-    word: &str,
-    direction: fn(&LoadFigures) -> &TransferFigures,
-    served_bytes: fn(&iostone_model::orion::ServedAtPoint) -> u64,
-) -> Option<String> {
-    let (mut claimed, mut served) = (0, 0);
-    let mut devices: Vec<&str> = Vec::new();
-    for point in &record.points {
-        let bytes: u64 = loads(point).map(|io| direction(io).bytes).sum();
-        let Some(counted) = point.served.as_ref().filter(|_| bytes > 0) else { continue };
-        claimed += bytes;
-        served += served_bytes(counted);
-        devices.extend(counted.devices.iter().map(String::as_str));
-    }
-    devices.sort_unstable();
-    devices.dedup();
-    let share = if claimed > 0 { served as f64 / claimed as f64 } else { 1.0 };
-    let (claimed, told) = (Unit::Bytes.format(claimed as f64), Unit::Bytes.format(served as f64));
-    let (devices, share_told) = (devices.join(", "), Unit::Share.format(share));
-    if share < 1.0 - SERVED_TOLERANCE {
-        let cause = "the rest came to a cache above, so the rates are not the storage's";
-        Some(format!("of {claimed} {word}, {devices} served {told} ({share_told}): {cause}"))
-    } else if share > 1.0 + SERVED_TOLERANCE {
-        let cause = "others used it too, or what lies above adds I/O of its own";
-        Some(format!("{devices} served {told} {word} where {claimed} were asked for ({share_told}): {cause}"))
-    } else {
-        None
-    }
-}
-
-fn loads(point: &PointRecord) -> impl Iterator<Item = &LoadFigures> {
-    [&point.small_io, &point.large_io].into_iter().flatten()
 }
 
 /// ORION prints most IOPS and least latency one below the other, and readers take them for one state of the storage.
@@ -86,34 +73,51 @@ fn tell_extremes(record: &OrionRecord) -> Option<String> {
     })
 }
 
+/// Points that are known less precisely than was asked for, and what would help where estimates rest on them.
 fn tell_precision(record: &OrionRecord) -> Option<String> {
-    let wanted = record.header.until.unwrap_or(WIDE);
-    let precise = |point: &PointRecord| point.precision.filter(|precision| *precision > wanted);
-    let wide = record.points.iter().filter_map(|point| Some((precise(point)?, point.point())));
-    let count = wide.clone().count();
-    let (worst, at) = wide.reduce(|worst, other| if other.0 > worst.0 { other } else { worst })?;
-    let (wanted, worst) = (Unit::Share.format(wanted), Unit::Share.format(worst));
-    let all = record.points.len();
-    Some(format!("{count} of {all} points are less precise than ±{wanted}, the worst ±{worst} at {at}"))
+    let header = &record.header;
+    let wanted = header.until.or(header.adaptive).unwrap_or(WIDE);
+    let known = || record.points.iter().filter_map(|point| Some((point.precision?, point.point())));
+    let wide = || known().filter(|(precision, _)| *precision > wanted);
+    let (worst, at) = wide().reduce(|worst, other| if other.0 > worst.0 { other } else { worst })?;
+    let (count, all) = (wide().count(), record.points.len());
+    let told = Unit::Share.format(worst);
+    let mut precisions: Vec<f64> = known().map(|it| it.0).collect();
+    precisions.sort_by(f64::total_cmp);
+    let usual = precisions.get(precisions.len() / 2).copied().unwrap_or(worst);
+    let Some(target) = header.adaptive.filter(|target| usual > *target) else {
+        let wanted = Unit::Share.format(wanted);
+        let are = if count == 1 { "is" } else { "are" };
+        return Some(format!(
+            "{count} of {all} points {are} less precise than ±{wanted}, the worst ±{told} at {at}"
+        ));
+    };
+    // With an end by precision it was the duration that ended these.
+    let or_until = match header.until {
+        Some(_) => String::new(),
+        None => format!(" or `--until {}`", plain_percent(target * PRECISE_ENOUGH).replace(' ', "")),
+    };
+    Some(format!(
+        "points are known to ±{} in the middle (the worst to ±{told} at {at}), worse than the {} asked for: a longer \
+         `-duration`{or_until} would let more points be estimated",
+        Unit::Share.format(usual),
+        plain_percent(target),
+    ))
+}
+
+/// `5 %`, `2.5 %`.
+fn plain_percent(share: f64) -> String {
+    format!("{} %", (share * 1000.0).round() / 10.0)
 }
 
 fn tell_estimates(record: &OrionRecord) -> Option<String> {
     let estimates = &record.end.as_ref()?.estimates;
     let worst = estimates.iter().map(|cell| cell.error).reduce(f64::max)?;
     let (count, all) = (estimates.len(), record.header.total_points);
-    let worst = Unit::Share.format(worst);
-    Some(format!("{count} of {all} points were not measured but estimated, each within {worst} at most"))
-}
-
-fn tell_notes(record: &OrionRecord) -> Option<String> {
-    let loaded = |point: &&PointRecord| point.small > 0 || point.large > 0;
-    let noted =
-        record.points.iter().filter(loaded).filter_map(|point| Some((point.point(), point.notes.first()?)));
-    let count = noted.clone().count();
-    match noted.clone().next()? {
-        (at, note) if count == 1 => Some(format!("at {at}: {note}")),
-        (at, note) => Some(format!("{count} points have notes; the first, at {at}: {note}")),
-    }
+    let (worst, were) = (Unit::Share.format(worst), if count == 1 { "was" } else { "were" });
+    Some(format!(
+        "{count} of {all} points {were} not measured but estimated, the least certain to about ±{worst}"
+    ))
 }
 
 fn tell_end(record: &OrionRecord) -> Option<String> {

@@ -17,6 +17,9 @@ pub(super) fn fault_of_missing(name: &str) -> EntryFault {
     if let Some(fault) = fault_of_writing(name, &exists) {
         return fault;
     }
+    if let Some(names) = split_at_directories(name, &|directory| Path::new(directory).is_dir()) {
+        return EntryFault::Joined { names };
+    }
     let name = name.to_owned();
     if name.starts_with("/dev/") {
         return EntryFault::NoDevice { name };
@@ -42,6 +45,12 @@ fn fault_of_writing(name: &str, exists: &dyn Fn(&str) -> bool) -> Option<EntryFa
         around,
     };
     let bare = name.trim();
+    if let Some((meant, _)) = bare.split_once('#')
+        && meant.ends_with([' ', '\t'])
+    {
+        let (name, meant) = (bare.to_owned(), meant.trim_end().to_owned());
+        return Some(EntryFault::TrailingComment { name, meant });
+    }
     if bare != name && exists(bare) {
         return Some(decorated(bare, "blanks"));
     }
@@ -52,13 +61,44 @@ fn fault_of_writing(name: &str, exists: &dyn Fn(&str) -> bool) -> Option<EntryFa
     if let Some(names) = split_into_existing(bare, exists) {
         return Some(EntryFault::Joined { names });
     }
+    // From here on nothing exists: what no name holds on purpose must not become part of a file that is made.
+    if let Some(sign) = bare.chars().find(|letter| matches!(letter, ',' | ';')) {
+        let sign = if sign == ',' { "comma" } else { "semicolon" };
+        return Some(EntryFault::SeveralNames { name: bare.to_owned(), sign });
+    }
+    if unquoted != bare && !unquoted.is_empty() {
+        return Some(EntryFault::Quotes { name: bare.to_owned(), bare: unquoted.to_owned() });
+    }
     if bare != name && !bare.is_empty() {
-        // Nobody means blanks at the end of a name: they must not become part of a file that is made.
         return Some(EntryFault::Blanks { name: name.to_owned(), bare: bare.to_owned() });
     }
     let sign =
         if name.starts_with('~') { Some('~') } else { name.chars().find(|sign| matches!(sign, '$' | '*')) };
     sign.map(|sign| EntryFault::ShellSign { name: name.to_owned(), sign })
+}
+
+/// Absolute names that need not exist, one behind the other: the directory that the first one lies in, or one above it,
+/// begins again within a name whose own directory does not exist.
+fn split_at_directories(name: &str, is_directory: &dyn Fn(&str) -> bool) -> Option<Vec<String>> {
+    let (parent, _) = name.rsplit_once('/')?;
+    if !name.starts_with('/') || parent.is_empty() || is_directory(parent) {
+        return None;
+    }
+    let ends = name.match_indices('/').map(|(place, _)| place).filter(|place| *place > 0);
+    let directories: Vec<&str> = ends.filter_map(|end| name.get(..=end)).collect();
+    let again = |directory: &&&str| {
+        name.get(1..).is_some_and(|behind| behind.contains(**directory)) && is_directory(directory)
+    };
+    // The longest, which is the least likely to come twice by chance.
+    let directory = directories.iter().rev().find(again)?;
+    let mut names = Vec::new();
+    let mut from = 0;
+    while let Some(next) = name.get(from + 1..).and_then(|behind| behind.find(directory)) {
+        names.push(name.get(from..=from + next)?.to_owned());
+        from += next + 1;
+    }
+    names.push(name.get(from..)?.to_owned());
+    Some(names)
 }
 
 /// The names that exist and that, one behind the other, make up this one, as few of them as possible. Blanks, commas and
@@ -130,6 +170,20 @@ mod tests {
     }
 
     #[test]
+    fn joined_names_that_do_not_exist_yet_are_found_by_their_directory() {
+        let split = |name: &str| {
+            split_at_directories(name, &|path| matches!(path.trim_end_matches('/'), "/a" | "/a/b" | "/a/b/a"))
+        };
+        assert_eq!(split("/a/b/n2/a/b/n3").unwrap(), ["/a/b/n2", "/a/b/n3"]);
+        assert_eq!(split("/a/b/n2/a/n3").unwrap(), ["/a/b/n2", "/a/n3"]);
+        assert_eq!(split("/a/b/n1/a/b/n2/a/b/n3").unwrap(), ["/a/b/n1", "/a/b/n2", "/a/b/n3"]);
+        assert_eq!(split("/a/b/a/n"), None, "it lies in a directory");
+        for name in ["/a/b/none/n", "/none/n", "/n", "n2n3", "none/n", "/"] {
+            assert_eq!(split(name), None, "{name}");
+        }
+    }
+
+    #[test]
     fn slips_of_the_pen_are_told_apart() {
         let fault = |name: &str| {
             fault_of_writing(name, &|part| part == "a.data")
@@ -144,6 +198,14 @@ mod tests {
         assert!(fault("~/a.data").contains("no shell expands `~`"));
         assert!(fault("$HOME/a").contains("no shell expands `$`"));
         assert!(fault("b.data ").contains("has blanks at its end"));
+        assert_eq!(
+            fault("a.data # the first"),
+            "`a.data # the first` ends in a comment, which ORION does not allow in a `.lun` file; write `a.data` alone"
+        );
+        assert!(fault("n6,n7").contains("in which a comma stands"));
+        assert!(fault("n6; n7").contains("in which a semicolon stands"));
+        assert!(fault("\"n8\"").contains("quotes would be part of the name; write `n8`"));
+        assert_eq!(fault("disk#1"), "", "part of a name");
         assert_eq!(fault("b.data"), "");
     }
 }

@@ -2,6 +2,11 @@
 
 use super::error::{EntryFault, LunError};
 
+/// `PATH_MAX` of Linux, less the byte that ends a path.
+const LONGEST_PATH_BYTES: usize = 4_095;
+/// `NAME_MAX`.
+const LONGEST_PART_BYTES: usize = 255;
+
 /// A name in a `.lun` file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LunLine {
@@ -51,6 +56,10 @@ fn fault_of(name: &str) -> Option<EntryFault> {
     if trimmed.starts_with('#') {
         return Some(EntryFault::Comment { name: trimmed.to_owned() });
     }
+    let part_too_long = || trimmed.split('/').any(|part| part.len() > LONGEST_PART_BYTES);
+    if trimmed.len() > LONGEST_PATH_BYTES || part_too_long() {
+        return Some(EntryFault::TooLong { name: trimmed.to_owned(), bytes: trimmed.len() });
+    }
     is_of_windows(trimmed).then(|| EntryFault::WindowsPath { name: trimmed.to_owned() })
 }
 
@@ -97,6 +106,8 @@ mod tests {
             assert!(refused(windows.as_bytes()).contains("is a path of Windows"), "{windows}");
         }
         assert!(refused(b"a\rb\r").contains(r"a carriage return stands within the name `a\rb`"));
+        let long = refused(&[b'a'; 5_000]);
+        assert!(long.contains("aaa...aaa") && long.contains("has 5000 bytes") && long.len() < 300, "{long}");
         assert!(refused(b"a\0b").contains("a zero byte"));
         assert!(refused(b"\xff\xfea\0").contains("UTF-16"));
         assert!(refused(b"a\nb\xff\n").contains("line 2 is not text in UTF-8;"));

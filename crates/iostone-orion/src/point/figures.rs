@@ -1,32 +1,41 @@
 //! The figures of a point's load, put together from what the engine reports of its jobs.
 
-use iostone_engine::{LatencyHistogram, Outcome, Transfers};
+use iostone_engine::{LatencyHistogram, Outcome, Series, Transfers};
 use iostone_model::orion::{LatencyFigures, LoadFigures, TransferFigures};
 
-/// What a load came to; none without any job.
-pub(super) fn figures_of<'a>(outcomes: impl Iterator<Item = &'a Outcome> + Clone) -> Option<LoadFigures> {
+/// What a load came to in that many whole 100 ms, which all jobs have behind them, or in all of its time; none without any
+/// job. Latencies are those of all of its time, which is less than 100 ms longer.
+pub(super) fn figures_of<'a>(
+    outcomes: impl Iterator<Item = &'a Outcome> + Clone,
+    whole: Option<usize>,
+) -> Option<LoadFigures> {
+    let most = whole.unwrap_or(usize::MAX);
     let mut ios_per_100ms: Vec<u64> = Vec::new();
     for outcome in outcomes.clone() {
-        let wanted = ios_per_100ms.len().max(outcome.series.ios.len());
+        let wanted = ios_per_100ms.len().max(outcome.series.ios.len().min(most));
         ios_per_100ms.resize(wanted, 0);
         for (sum, ios) in ios_per_100ms.iter_mut().zip(&outcome.series.ios) {
             *sum += ios;
         }
     }
     outcomes.clone().next()?;
-    let (reads, read_latency) = transfers(outcomes.clone().map(|outcome| &outcome.reads));
-    let (writes, write_latency) = transfers(outcomes.map(|outcome| &outcome.writes));
+    let reads = outcomes.clone().map(|outcome| (&outcome.reads, &outcome.series_of.read));
+    let writes = outcomes.map(|outcome| (&outcome.writes, &outcome.series_of.write));
+    let ((reads, read_latency), (writes, write_latency)) = (transfers(reads, most), transfers(writes, most));
     let mut both = read_latency;
     both.merge(&write_latency);
     Some(LoadFigures { reads, writes, latency: describe(&both), ios_per_100ms })
 }
 
-fn transfers<'a>(all: impl Iterator<Item = &'a Transfers>) -> (TransferFigures, LatencyHistogram) {
+fn transfers<'a>(
+    all: impl Iterator<Item = (&'a Transfers, &'a Series)>,
+    most: usize,
+) -> (TransferFigures, LatencyHistogram) {
     let mut sum = TransferFigures::default();
     let mut latency = LatencyHistogram::new();
-    for transfers in all {
-        sum.ios += transfers.ios;
-        sum.bytes += transfers.bytes.0;
+    for (transfers, series) in all {
+        sum.ios += series.ios.iter().take(most).sum::<u64>();
+        sum.bytes += series.bytes.iter().take(most).sum::<u64>();
         latency.merge(&transfers.latency);
     }
     sum.latency = describe(&latency);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use iostone_engine::{Job, Preparation, Rw, Volume, Walk};
-use iostone_model::orion::{LargeIo, LoadPoint, OrionHeader, OrionTest, SimulatedArray};
+use iostone_model::orion::{LargeIo, LoadPoint, LunRecord, OrionHeader, OrionTest, SimulatedArray};
 use iostone_model::units::{Bytes, Span};
 use iostone_stats::schedule::SplitMix64;
 
@@ -85,22 +85,42 @@ pub fn jobs_of(header: &OrionHeader, luns: &[Lun], point: LoadPoint) -> Vec<Poin
 
 /// The size of the volume that the LUNs make, in bytes.
 pub fn volume_bytes(test: &OrionTest, luns: &[Lun]) -> u64 {
-    match (volume_of(test, luns), luns) {
-        (None, [lun]) => lun.bytes,
-        (Some(Volume::Raid0 { chunk }), luns) => {
-            let smallest = luns.iter().map(|lun| lun.bytes).min().unwrap_or(0);
-            smallest / chunk.0.max(1) * chunk.0 * luns.len() as u64
+    let sizes: Vec<u64> = luns.iter().map(|lun| lun.bytes).collect();
+    volume_over(test, &sizes)
+}
+
+/// The bytes of the LUNs that no I/O of a test touches: what RAID 0 leaves of LUNs that are larger than the smallest, and
+/// what fills no page of a concatenation's LUN, no stripe, or no block of the loads at the end of the volume.
+pub fn untested_bytes(test: &OrionTest, luns: &[LunRecord]) -> u64 {
+    let sizes: Vec<u64> = luns.iter().map(|lun| lun.bytes).collect();
+    let points = test.points(test.num_disks.unwrap_or(u32::try_from(sizes.len()).unwrap_or(u32::MAX)));
+    let blocks = [
+        (points.iter().any(|point| point.small > 0), test.size_small.0),
+        (points.iter().any(|point| point.large > 0), test.size_large.0),
+    ];
+    let volume = volume_over(test, &sizes);
+    let reached = |(used, block): (bool, u64)| used.then(|| volume / block.max(1) * block);
+    let tested = blocks.into_iter().filter_map(reached).max().unwrap_or(volume);
+    sizes.iter().sum::<u64>().saturating_sub(tested)
+}
+
+fn volume_over(test: &OrionTest, sizes: &[u64]) -> u64 {
+    match (volume_of(test, sizes.len()), sizes) {
+        (None, [bytes]) => *bytes,
+        (Some(Volume::Raid0 { chunk }), sizes) => {
+            let smallest = sizes.iter().copied().min().unwrap_or(0);
+            smallest / chunk.0.max(1) * chunk.0 * sizes.len() as u64
         }
-        _ => luns.iter().map(|lun| lun.bytes / CONCAT_UNIT * CONCAT_UNIT).sum(),
+        _ => sizes.iter().map(|bytes| bytes / CONCAT_UNIT * CONCAT_UNIT).sum(),
     }
 }
 
 /// The engine uses whole pages of each member of a concatenation.
 const CONCAT_UNIT: u64 = 4096;
 
-/// How the LUNs make a volume; a single one is it as it is.
-fn volume_of(test: &OrionTest, luns: &[Lun]) -> Option<Volume> {
-    (luns.len() > 1).then_some(match test.simulate {
+/// How so many LUNs make a volume; a single one is it as it is.
+fn volume_of(test: &OrionTest, luns: usize) -> Option<Volume> {
+    (luns > 1).then_some(match test.simulate {
         SimulatedArray::Concat => Volume::Concat,
         SimulatedArray::Raid0 => Volume::Raid0 { chunk: test.stripe },
     })
@@ -113,7 +133,7 @@ fn volume_of(test: &OrionTest, luns: &[Lun]) -> Option<Volume> {
 pub(crate) fn base_job(header: &OrionHeader, luns: &[Lun], rw: Rw) -> Job {
     let mut job = Job::new("", rw);
     job.targets = luns.iter().map(|lun| lun.path.clone()).collect();
-    job.volume = volume_of(&header.test, luns);
+    job.volume = volume_of(&header.test, luns.len());
     job.direct = header.direct;
     job.preparation = Preparation::Leave;
     job.invalidate = false;

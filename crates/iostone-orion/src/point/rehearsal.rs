@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use iostone_engine::{EngineError, Prepared, prepare_watched};
-use iostone_model::orion::{LargeIo, LoadPoint, OrionHeader};
+use iostone_model::orion::LoadPoint;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::jobs::{PointJob, jobs_of};
@@ -12,25 +12,6 @@ use crate::error::OrionError;
 
 /// Files that are open beside the LUNs.
 const OTHER_FILES: u64 = 256;
-
-/// The point of a plan with the most bytes in flight; none of a plan without points, and of one that is found on the way
-/// (`--knee`).
-pub(crate) fn heaviest(header: &OrionHeader) -> Option<LoadPoint> {
-    if header.knee {
-        return None;
-    }
-    let test = &header.test;
-    let per_large = match test.large_io {
-        LargeIo::Rand => 1,
-        LargeIo::Seq => u64::from(test.num_stream_io),
-    };
-    let in_flight = |point: &LoadPoint| {
-        let small = u64::from(point.small).saturating_mul(test.size_small.0);
-        let large = u64::from(point.large).saturating_mul(per_large).saturating_mul(test.size_large.0);
-        small.saturating_add(large)
-    };
-    test.points(header.num_disks).into_iter().max_by_key(in_flight)
-}
 
 /// Does everything for a point but run it: jobs, memory, rights, alignment, room for open files. Drops what the page cache
 /// holds of the LUNs.
@@ -66,26 +47,4 @@ fn make_room_for_files(files: u64) {
     }
     let current = maximum.map_or(wanted, |maximum| maximum.min(wanted));
     let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(current), maximum });
-}
-
-#[cfg(test)]
-mod tests {
-    use iostone_model::orion::{Matrix, OrionTest, RunLevel};
-
-    use super::*;
-    use crate::point::tests::header;
-
-    #[test]
-    fn the_heaviest_point_has_the_most_bytes_in_flight() {
-        let simple = header(OrionTest::new(RunLevel::Simple));
-        assert_eq!(heaviest(&simple), Some(LoadPoint { small: 0, large: 2 }));
-        let normal = header(OrionTest::new(RunLevel::Normal));
-        assert_eq!(heaviest(&normal), Some(LoadPoint { small: 5, large: 2 }));
-        let mut knee = normal;
-        knee.knee = true;
-        assert_eq!(heaviest(&knee), None);
-        let mut test = OrionTest::new(RunLevel::Advanced);
-        (test.matrix, test.num_small, test.num_large) = (Matrix::Point, Some(0), Some(0));
-        assert_eq!(heaviest(&header(test)), Some(LoadPoint { small: 0, large: 0 }));
-    }
 }

@@ -1,4 +1,4 @@
-//! What the LUNs' devices served during a point, held against what the point claims.
+//! What the LUNs' devices served during a point.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,8 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use iostone_model::metric::Unit;
-use iostone_model::orion::{LoadFigures, LunKind, PointRecord, ServedAtPoint};
+use iostone_model::orion::{LunKind, ServedAtPoint};
 use iostone_model::sample::{DiskCounters, Sample};
 use iostone_probe::mountinfo::read_mounts;
 use iostone_probe::{DEFAULT_INTERVAL, Probe, Recording, Role, Root, WatchedDevice};
@@ -161,53 +160,18 @@ fn counter_at(
     Some(early + (late - early) * share)
 }
 
-/// What is to be said where claimed and served differ by more than 5 %, or what 200 ms of the measured time are, whichever is
-/// more.
-pub(super) fn compare(record: &PointRecord, page_cache: bool) -> Vec<String> {
-    let Some(served) = &record.served else { return Vec::new() };
-    let loads = || [&record.small_io, &record.large_io].into_iter().flatten();
-    let claimed = |of: fn(&LoadFigures) -> u64| loads().map(of).sum::<u64>();
-    let tolerance = TOLERANCE.max(EDGES_SECONDS / record.seconds.max(f64::MIN_POSITIVE));
-    let devices = served.devices.join("`, `");
-    let mut notes = Vec::new();
-    let directions = [
-        ("read", claimed(|io| io.reads.bytes), claimed(|io| io.reads.ios), served.read_bytes, served.reads),
-        (
-            "written",
-            claimed(|io| io.writes.bytes),
-            claimed(|io| io.writes.ios),
-            served.written_bytes,
-            served.writes,
-        ),
-    ];
-    for (word, bytes, ios, served_bytes, requests) in directions {
-        let off = |served: u64, claimed: u64| served as f64 / claimed.max(1) as f64 - 1.0;
-        let (claimed, told) = (Unit::Bytes.format(bytes as f64), Unit::Bytes.format(served_bytes as f64));
-        if bytes == 0 {
-            continue;
-        }
-        if off(served_bytes, bytes) < -tolerance {
-            let cause = if page_cache {
-                "the page cache served the rest"
-            } else {
-                "a cache above it served the rest"
-            };
-            notes.push(format!("of {claimed} {word}, `{devices}` served {told}: {cause}"));
-        } else if off(served_bytes, bytes) > tolerance {
-            notes.push(format!("`{devices}` served {told} {word} where {claimed} were asked for: others use it too, or the filesystem adds its own"));
-        } else if off(requests, ios) < -tolerance {
-            notes.push(format!(
-                "`{devices}` got {requests} requests for {ios} I/Os {word}: the kernel merged them"
-            ));
-        }
-    }
-    notes
+/// The share by which bytes claimed and served may differ in so many seconds.
+pub(crate) fn tolerance(seconds: f64) -> f64 {
+    TOLERANCE.max(EDGES_SECONDS / seconds.max(f64::MIN_POSITIVE))
+}
+
+/// Whether a note on a point is about bytes claimed and served, as [`divergences`](super::divergences) tells it.
+pub(crate) fn tells_served(note: &str) -> bool {
+    note.contains("` served ")
 }
 
 #[cfg(test)]
 mod tests {
-    use iostone_model::orion::TransferFigures;
-
     use super::*;
 
     fn sample(at_ns: u64, read_bytes: u64) -> Sample {
@@ -223,33 +187,6 @@ mod tests {
         assert_eq!(read.map(|bytes| format!("{bytes}")), ["100", "150", "200", "400", "600"]);
         assert_eq!(counter_at(&samples, 1, 50, |disk| disk.read_bytes), None);
         assert_eq!(counter_at(&[], 0, 50, |disk| disk.read_bytes), None);
-    }
-
-    fn read(claimed: u64, ios: u64, served_bytes: u64, reads: u64) -> Vec<String> {
-        let reads_of = TransferFigures { ios, bytes: claimed, latency: None };
-        let small_io = LoadFigures { reads: reads_of, ..LoadFigures::default() };
-        let served = ServedAtPoint {
-            devices: vec!["vda".to_owned()],
-            reads,
-            read_bytes: served_bytes,
-            ..ServedAtPoint::default()
-        };
-        let record = PointRecord {
-            seconds: 10.0,
-            small_io: Some(small_io),
-            served: Some(served),
-            ..PointRecord::default()
-        };
-        compare(&record, true)
-    }
-
-    #[test]
-    fn a_difference_is_told_with_its_kind() {
-        assert!(read(1000, 100, 960, 100).is_empty());
-        assert!(read(1000, 100, 940, 100)[0].contains("page cache"));
-        assert!(read(1000, 100, 1100, 100)[0].contains("others use it"));
-        assert!(read(1000, 100, 1000, 50)[0].contains("merged"));
-        assert!(read(1000, 100, 1000, 200).is_empty());
     }
 
     #[test]

@@ -11,6 +11,7 @@ pub(crate) fn header(test: OrionTest) -> OrionHeader {
         iostone_version: "0.1.0".to_owned(),
         started_at: "2026-01-01T00:00:00+00:00".to_owned(),
         arguments: Vec::new(),
+        directory: None,
         test,
         num_disks: 1,
         luns: Vec::new(),

@@ -10,9 +10,15 @@ fn header() -> OrionHeader {
         iostone_version: "0.1.0".to_owned(),
         started_at: "2026-01-01T00:00:00+00:00".to_owned(),
         arguments: vec!["-run".to_owned(), "simple".to_owned()],
+        directory: None,
         test: OrionTest::new(RunLevel::Simple),
         num_disks: 1,
-        luns: vec![LunRecord { name: "a.data".to_owned(), kind: LunKind::File, bytes: 1 << 20 }],
+        luns: vec![LunRecord {
+            name: "a.data".to_owned(),
+            kind: LunKind::File,
+            bytes: 1 << 20,
+            identity: None,
+        }],
         seed: 1,
         direct: true,
         until: None,
@@ -135,7 +141,7 @@ fn luns_that_changed_are_refused_by_name() {
     let grown = check(&[lun("a.data", 2 << 20)]).unwrap_err();
     assert!(grown.contains("`a.data` when it had 1MiB, and it has 2MiB now"), "{grown}");
     assert!(check(&[lun("b.data", 1 << 20)]).unwrap_err().contains("`b.data`"));
-    assert!(check(&[]).unwrap_err().contains("1 LUNs, and 0 are named now"));
+    assert!(check(&[]).unwrap_err().contains("1 LUN, and none is named now"));
     let device = Lun { kind: LunKind::Device, ..lun("a.data", 1 << 20) };
     assert!(check(&[device]).unwrap_err().contains("when it was a file, and it is a device"));
 }

@@ -37,12 +37,18 @@ impl Bench {
             iostone_version: "0.1.0".to_owned(),
             started_at: "2026-01-01T00:00:00+00:00".to_owned(),
             arguments: Vec::new(),
+            directory: None,
             total_points: u32::try_from(test.points(num_disks).len()).unwrap(),
             test,
             num_disks,
             luns: luns
                 .iter()
-                .map(|lun| LunRecord { name: lun.name.clone(), kind: lun.kind, bytes: lun.bytes })
+                .map(|lun| LunRecord {
+                    name: lun.name.clone(),
+                    kind: lun.kind,
+                    bytes: lun.bytes,
+                    identity: None,
+                })
                 .collect(),
             seed: 7,
             direct,

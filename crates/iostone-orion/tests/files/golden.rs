@@ -161,16 +161,47 @@ fn what_is_not_measured_is_said() {
     });
     record.end = Some(end);
     let text = summary(&record, Format::V11_1);
-    assert!(text.contains("\n1 of 18 points was estimated, within 3.12 %\n"), "{text}");
-    assert!(
-        text.contains("\nKnee of small I/O: 3.5 outstanding; at 4 it does 5000 IOPS in 0.800 ms, or higher")
-    );
+    assert!(text.contains("\n1 of 18 points was estimated, the least certain to about 3.1 %\n"), "{text}");
+    assert!(text.contains("\nNo knee of small I/O up to load 5: the rate still grows\n"));
+    let knee = record.end.as_mut().and_then(|end| end.knee.as_mut()).unwrap();
+    knee.saturated = true;
+    let text = summary(&record, Format::V11_1);
+    assert!(text.contains("\nKnee of small I/O: 3.5 outstanding; at 4 it does 5000 IOPS in 0.800 ms\n"));
+    let told = "\n# 1 cell of the matrix is estimated, not measured; the trace names it.\nLarge/Small,";
+    for table in [iops_csv, lat_csv, mbps_csv] {
+        assert!(table(&record, Format::V12).contains(told));
+        assert!(!table(&record, Format::V11_1).contains('#'));
+    }
     assert!(iops_csv(&record, Format::V11_1).ends_with(",    123\n"), "an estimate fills its cell");
     assert!(lat_csv(&record, Format::V11_1).ends_with(",  40.50\n"));
     assert!(mbps_csv(&record, Format::V11_1).ends_with(",   7.89\n"));
     assert!(files::trace(&record).contains(
         "estimated small=5 large=2 iops=123.400 mean_us=40500.000 mbps=7.891 within_percent=3.12\n"
     ));
+}
+
+#[test]
+fn a_search_for_the_knee_has_the_points_that_it_took() {
+    let mut record = measured("-run normal", 1);
+    record.header.knee = true;
+    record.header.total_points = 8;
+    let told = |text: &str| text.lines().any(|line| line == "Total Data Points: 18");
+    assert!(told(&summary(&record, Format::V11_1)));
+    assert!(files::trace(&record).contains("point=18 of=18 "));
+    record.end = None;
+    assert!(console(&record, Format::V12).starts_with("Not finished: 18 points were measured\n"));
+}
+
+#[test]
+fn rates_between_two_whole_numbers_are_rounded_up_everywhere() {
+    let mut record = published();
+    record.points.truncate(1);
+    let mut small = figures(25_110.0, 8192, 0.001, 0.0);
+    small.reads.ios = 50_221;
+    record.points.push(point_of(2, LoadPoint { small: 1, large: 0 }, Some(small), None));
+    record.points[1].seconds = 2.0;
+    assert!(iops_csv(&record, Format::V11_1).contains(",  25111"));
+    assert!(console(&record, Format::V11_1).contains("Maximum Small IOPS=25111 @"));
 }
 
 #[test]
@@ -212,7 +243,7 @@ fn conditions_that_orion_does_not_know_are_said() {
     for line in [
         "The page cache was not gone around: these are figures of memory as much as of storage",
         "A point ended once its rate was known within 2.00 %, and at the duration above at the latest",
-        "What is to be said of 1 point stands in the trace",
+        "Notes on 1 point are in the trace",
     ] {
         assert!(text.lines().any(|other| other == line), "{text}");
     }
@@ -274,11 +305,11 @@ fn text_from_outside_cannot_pass_for_a_line_of_orion() {
 fn the_announcement_is_in_the_words_of_its_version() {
     let header = &published().header;
     assert_eq!(
-        announcement(header, Format::V11_1),
+        announcement(header, 0, Format::V11_1),
         "Test will take approximately 9 minutes\nLarger caches may take longer\n"
     );
     assert!(
-        announcement(header, Format::V12)
+        announcement(header, 0, Format::V12)
             .starts_with("Calibration will take approximately 9 minutes.\nUsing")
     );
 }

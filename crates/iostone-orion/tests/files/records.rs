@@ -13,12 +13,18 @@ pub(crate) fn asked(words: &str, default_disks: u32) -> OrionRecord {
     let test = OrionTest::parse(&arguments).expect("a good command line");
     let num_disks = test.num_disks.unwrap_or(default_disks);
     let total_points = u32::try_from(test.points(num_disks).len()).unwrap();
-    let lun = LunRecord { name: "/dev/sda2".to_owned(), kind: LunKind::Device, bytes: 629_143_441_920 };
+    let lun = LunRecord {
+        name: "/dev/sda2".to_owned(),
+        kind: LunKind::Device,
+        bytes: 629_143_441_920,
+        identity: None,
+    };
     let header = OrionHeader {
         schema: ORION_SCHEMA.to_owned(),
         iostone_version: "0.1.0".to_owned(),
         started_at: "2018-09-13T00:34:05+02:00[Europe/Berlin]".to_owned(),
         arguments,
+        directory: None,
         test,
         num_disks,
         luns: vec![lun],

@@ -16,10 +16,10 @@ use crate::figures::{counted, duration, figure, percent};
 use crate::load_points::{self, Aspect, readings};
 use points::PointLine;
 
-/// Notes on single points; the table's tips have the rest.
-const NOTES: usize = 12;
 /// A longer table of points is folded away.
 const OPEN_ROWS: usize = 45;
+/// A rate known no better than this, as a share, is nothing to be glad of.
+const SURE: f64 = 0.05;
 
 /// One of the figures that people ask for.
 struct Answer {
@@ -52,7 +52,7 @@ struct OrionPage<'a> {
     ended: Option<Prose>,
     chips: Vec<Chip>,
     answers: Vec<Answer>,
-    remarks: Vec<(Option<String>, Prose)>,
+    remarks: Vec<Prose>,
     charts: Vec<ChartPart>,
     maps: Vec<ChartPart>,
     maps_side_by_side: bool,
@@ -80,11 +80,11 @@ pub(crate) fn write(record: &OrionRecord, findings: &OrionFindings) -> Result<St
         name: load_points::short_name(record),
         eyebrow: eyebrow(record),
         answer: load_points::answer(record, findings),
-        lede: lede(findings),
+        lede: lede(record, findings),
         ended: load_points::ending(record).map(|ended| Prose::of(&ended)),
         chips: chips(record),
         answers: answers(record, findings),
-        remarks: remarks(record, findings),
+        remarks: remarks(findings),
         charts: charts::draw(record, findings, &readings),
         maps,
         maps_side_by_side,
@@ -100,7 +100,7 @@ pub(crate) fn write(record: &OrionRecord, findings: &OrionFindings) -> Result<St
     Ok(without_controls(&page.render()?))
 }
 
-/// "ORION calibration · 21 Nov 2026 19:40 UTC · 29 points, 2 LUNs of 20.0 GB · 29 min measured".
+/// "ORION calibration · 21 Nov 2026 19:40 UTC · 29 points, 2 LUNs, 20.0 GiB together · 29 min measured".
 fn eyebrow(record: &OrionRecord) -> String {
     let seconds: f64 = record.points.iter().map(|point| point.seconds).filter(|s| s.is_finite()).sum();
     let mut parts = vec![
@@ -114,10 +114,13 @@ fn eyebrow(record: &OrionRecord) -> String {
     parts.join(" · ")
 }
 
-/// What binds, in sentences.
-fn lede(findings: &OrionFindings) -> Option<Prose> {
-    let sentences: Vec<String> =
+/// What binds, in sentences; and that there is no knee where it was not reached.
+fn lede(record: &OrionRecord, findings: &OrionFindings) -> Option<Prose> {
+    let mut sentences: Vec<String> =
         findings.ceilings.iter().map(|ceiling| sentence(&ceiling.sentence)).collect();
+    // Whoever looked for it wants to hear so; to others the ceiling says as much.
+    let unreached = findings.knee.as_ref().filter(|knee| record.header.knee && !knee.saturated);
+    sentences.extend(unreached.map(|knee| load_points::knee_sentence(knee, &record.points)));
     (!sentences.is_empty()).then(|| Prose::of(&sentences.join(" ")))
 }
 
@@ -167,12 +170,12 @@ fn chips(record: &OrionRecord) -> Vec<Chip> {
     }
     let precisions = record.points.iter().filter_map(|point| point.precision);
     if let Some((_, worst)) = crate::svg::scale::extent(precisions) {
-        let text = format!("rates known to ±{} or better", percent(worst));
         let kept = header.until.is_none_or(|until| worst <= until * 1.0001);
-        chips.push(if kept {
-            chip("good", format!("✓ {text}"))
+        let worst_words = load_points::precision(worst);
+        chips.push(if kept && worst <= SURE {
+            chip("good", format!("✓ rates known to {worst_words} or better"))
         } else {
-            chip("heed", format!("! {text}"))
+            chip("heed", format!("! rates known to {worst_words} at worst"))
         });
     }
     let estimates = record.end.as_ref().map_or(0, |end| end.estimates.len());
@@ -218,12 +221,12 @@ fn answers(record: &OrionRecord, findings: &OrionFindings) -> Vec<Answer> {
     .into_iter()
     .flatten()
     .collect();
-    answers.extend(findings.knee.as_ref().map(|knee| Answer {
+    answers.extend(findings.knee.as_ref().filter(|knee| knee.saturated).map(|knee| Answer {
         what: "Knee: where latency takes off",
         figure: load_points::three(knee.load),
         unit: if knee.small { "small I/Os in flight" } else { "large in flight" }.to_owned(),
         place: format!("{} there", Aspect::Iops.write(knee.iops)),
-        why: Some(Prose::of(&load_points::knee_sentence(knee))),
+        why: Some(Prose::of(&load_points::knee_sentence(knee, &record.points))),
     }));
     answers
 }
@@ -249,13 +252,7 @@ fn bound_words(bound: &BoundBy) -> String {
     }
 }
 
-/// What must be known, then notes on single points.
-fn remarks(record: &OrionRecord, findings: &OrionFindings) -> Vec<(Option<String>, Prose)> {
-    let general = findings.remarks.iter().map(|remark| (None, Prose::of(&sentence(remark))));
-    let mut notes = load_points::notes(record);
-    let more = notes.len().saturating_sub(NOTES);
-    notes.truncate(NOTES);
-    let notes = notes.into_iter().map(|(place, note)| (Some(place), Prose::of(&sentence(&note))));
-    let more = (more > 0).then(|| (None, Prose::of(&format!("{more} more notes stand in the record."))));
-    general.chain(notes).chain(more).collect()
+/// What must be known.
+fn remarks(findings: &OrionFindings) -> Vec<Prose> {
+    load_points::first_remarks(&findings.remarks).iter().map(|remark| Prose::of(&sentence(remark))).collect()
 }

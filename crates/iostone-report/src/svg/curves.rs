@@ -3,7 +3,7 @@
 use iostone_model::metric::Unit;
 
 use super::scale::{Scale, extent};
-use super::{Anchor, Drawing, NARROW, fit, number};
+use super::{Anchor, Drawing, NARROW, fit, number, text_width};
 use crate::figures;
 
 const TOP: f64 = 18.0;
@@ -72,9 +72,14 @@ pub(crate) struct Level {
 
 /// Draws the figure `width` pixels wide; nothing without a finite figure.
 pub(crate) fn draw(chart: &Chart, width: f64, id: &str) -> Option<String> {
+    draw_on(chart, None, width, id)
+}
+
+/// The same on an axis that holds `also` these figures, so that charts can be compared by eye.
+pub(crate) fn draw_on(chart: &Chart, also: Option<(f64, f64)>, width: f64, id: &str) -> Option<String> {
     let places = || chart.curves.iter().flat_map(|curve| &curve.places);
     let (_, heaviest) = extent(places().map(|place| place.load))?;
-    let vertical_domain = domain(chart)?;
+    let vertical_domain = domain(chart, also)?;
     let narrow = width < NARROW;
     let height = if narrow { 240.0 } else { 300.0 };
     let bottom = height - AXIS_HEIGHT;
@@ -89,32 +94,35 @@ pub(crate) fn draw(chart: &Chart, width: f64, id: &str) -> Option<String> {
     };
     let mut drawing = Drawing::new(width, height);
     draw_axes(&mut drawing, chart, &horizontal, &vertical, (right, bottom));
+    // Bands of several lines lie over each other, and must let each other through.
+    let kind = if chart.curves.len() > 1 { "spread" } else { "interval" };
     for curve in &chart.curves {
-        draw_band(&mut drawing, curve, &horizontal, &vertical);
+        draw_band(&mut drawing, curve, kind, &horizontal, &vertical);
     }
     for level in &chart.levels {
         draw_level(&mut drawing, level, &horizontal, &vertical, right);
     }
     if let Some((load, label)) = &chart.knee {
-        draw_knee(&mut drawing, (*load, label), chart.logarithmic, &horizontal, (right, bottom));
+        draw_knee(&mut drawing, (*load, label), &horizontal, (width, bottom));
     }
     for curve in &chart.curves {
         draw_curve(&mut drawing, curve, &horizontal, &vertical);
     }
     if named {
-        label_ends(&mut drawing, chart, &horizontal, &vertical, bottom);
+        label_ends(&mut drawing, chart, &horizontal, &vertical, (right, bottom));
     }
     Some(drawing.finish(id, &chart.title, &describe(chart)))
 }
 
 /// The least and the largest figure of the axis, with air around.
-fn domain(chart: &Chart) -> Option<(f64, f64)> {
+fn domain(chart: &Chart, also: Option<(f64, f64)>) -> Option<(f64, f64)> {
     let places = chart.curves.iter().flat_map(|curve| &curve.places);
     let drawn = places.flat_map(|place| {
         let band = place.band.into_iter().flat_map(|(low, high)| [low, high]);
         std::iter::once(place.value).chain(band).chain(place.beyond.iter().copied()).collect::<Vec<f64>>()
     });
     let drawn = drawn.chain(chart.levels.iter().map(|level| level.value));
+    let drawn = drawn.chain(also.into_iter().flat_map(|(low, high)| [low, high]));
     let usable = |value: &f64| value.is_finite() && (*value > 0.0 || !chart.logarithmic);
     let (low, high) = extent(drawn.filter(usable))?;
     Some(if chart.logarithmic { (low / 1.3, high * 1.3) } else { (0.0, high.max(f64::MIN_POSITIVE) * 1.12) })
@@ -148,7 +156,7 @@ fn draw_axes(
 }
 
 /// The band along the upper ends there and along the lower ends back.
-fn draw_band(drawing: &mut Drawing, curve: &Curve, horizontal: &Scale, vertical: &Scale) {
+fn draw_band(drawing: &mut Drawing, curve: &Curve, kind: &str, horizontal: &Scale, vertical: &Scale) {
     let banded: Vec<(f64, f64, f64)> = curve
         .places
         .iter()
@@ -159,7 +167,7 @@ fn draw_band(drawing: &mut Drawing, curve: &Curve, horizontal: &Scale, vertical:
             [x, low, high].iter().all(|value| value.is_finite()).then_some((x, low, high))
         })
         .collect();
-    let class = format!("interval {}", super::marker::colour_class(curve.index));
+    let class = format!("{kind} {}", super::marker::colour_class(curve.index));
     if let [(x, low, high)] = banded.as_slice() {
         drawing.rect(&class, (x - 4.0, *high), (8.0, low - high), "");
         return;
@@ -191,28 +199,26 @@ fn draw_level(drawing: &mut Drawing, level: &Level, horizontal: &Scale, vertical
 
 /// What fits of a name: without what stands behind its first bracket where that is too long.
 fn phrase(name: &str, room: f64) -> String {
+    // These names are neither bold nor as large as other labels.
+    let room = room * 1.14;
     let whole = fit(name, room);
     if whole == name { whole } else { fit(name.split(" (").next().unwrap_or(name), room) }
 }
 
-/// Its name stands where rates leave room (below) and latencies do (above).
+/// Its name stands above the plot, where no figure can lie, and within the drawing whichever side has the room.
 fn draw_knee(
     drawing: &mut Drawing,
     (load, label): (f64, &str),
-    above: bool,
     horizontal: &Scale,
-    (right, bottom): (f64, f64),
+    (width, bottom): (f64, f64),
 ) {
     let x = horizontal.at_most(load);
-    drawing.line("baseline", (x, TOP), (x, bottom));
-    let y = if above { TOP + 10.0 } else { bottom - 10.0 };
-    // On the side that has the room.
-    let (place, anchor, room) = if right - x > x - horizontal.at(0.0) {
-        (x + 7.0, Anchor::Start, right - x)
-    } else {
-        (x - 7.0, Anchor::End, x - horizontal.at(0.0))
-    };
-    drawing.text("verdict", (place, y), anchor, &fit(label, room));
+    drawing.line("baseline", (x, TOP - 2.0), (x, bottom));
+    let label = fit(label, width);
+    let needed = text_width(&label);
+    let (place, anchor) =
+        if x + needed <= width { (x, Anchor::Start) } else { (x.max(needed).min(width), Anchor::End) };
+    drawing.text("verdict", (place, TOP - 6.0), anchor, &label);
 }
 
 fn draw_curve(drawing: &mut Drawing, curve: &Curve, horizontal: &Scale, vertical: &Scale) {
@@ -231,8 +237,14 @@ fn draw_curve(drawing: &mut Drawing, curve: &Curve, horizontal: &Scale, vertical
     }
 }
 
-/// Names at the ends of the lines, moved apart so that none covers another.
-fn label_ends(drawing: &mut Drawing, chart: &Chart, horizontal: &Scale, vertical: &Scale, bottom: f64) {
+/// Names beside the plot, moved apart so that none covers another, each with a thread from where its line ends.
+fn label_ends(
+    drawing: &mut Drawing,
+    chart: &Chart,
+    horizontal: &Scale,
+    vertical: &Scale,
+    (right, bottom): (f64, f64),
+) {
     let mut ends: Vec<(f64, f64, &Curve)> = chart
         .curves
         .iter()
@@ -247,22 +259,44 @@ fn label_ends(drawing: &mut Drawing, chart: &Chart, horizontal: &Scale, vertical
         return;
     }
     ends.sort_by(|a, b| a.0.total_cmp(&b.0));
-    let mut lowest_free = TOP;
-    let mut places: Vec<f64> = Vec::new();
-    for (y, ..) in &ends {
-        let place = y.max(lowest_free);
-        lowest_free = place + LINE;
-        places.push(place);
+    let places = spread(&ends.iter().map(|(y, ..)| *y).collect::<Vec<f64>>(), (TOP, bottom));
+    for ((end, x, curve), y) in ends.iter().zip(places) {
+        let colour = super::marker::colour_class(curve.index);
+        // A line that ends early goes on level as a thread, so that its name lies on no other line.
+        drawing.line(&format!("thread {colour}"), (x + 6.0, *end), (right.max(x + 6.0), *end));
+        drawing.line(&format!("thread {colour}"), (right.max(x + 6.0), *end), (right + 11.0, y));
+        drawing.text(
+            &format!("end {colour}"),
+            (right + 14.0, y + 4.0),
+            Anchor::Start,
+            &fit(&curve.name, 102.0),
+        );
     }
-    let mut limit = bottom;
-    for place in places.iter_mut().rev() {
-        *place = place.min(limit);
-        limit = *place - LINE;
+}
+
+/// Ascending places at least a line apart and within the bounds, each bunch centred on where its members belong.
+fn spread(wanted: &[f64], (top, bottom): (f64, f64)) -> Vec<f64> {
+    // Bunches of neighbours: how many, and the middle of where they belong.
+    let mut bunches: Vec<(usize, f64)> = Vec::new();
+    let half = |count: usize| (count as f64 - 1.0) * LINE / 2.0;
+    let within =
+        |(count, middle): (usize, f64)| (count, middle.min(bottom - half(count)).max(top + half(count)));
+    for place in wanted {
+        let mut bunch = within((1, *place));
+        while let Some((count, middle)) = bunches.pop() {
+            if middle + half(count) + LINE <= bunch.1 - half(bunch.0) {
+                bunches.push((count, middle));
+                break;
+            }
+            let both = count + bunch.0;
+            bunch = within((both, (middle * count as f64 + bunch.1 * bunch.0 as f64) / both as f64));
+        }
+        bunches.push(bunch);
     }
-    for ((_, x, curve), y) in ends.iter().zip(places) {
-        let class = format!("end {}", super::marker::colour_class(curve.index));
-        drawing.text(&class, (x + 10.0, y + 4.0), Anchor::Start, &fit(&curve.name, 104.0));
-    }
+    let members = |(count, middle): (usize, f64)| {
+        (0..count).map(move |at| middle - half(count) + at as f64 * LINE).collect::<Vec<f64>>()
+    };
+    bunches.into_iter().flat_map(members).collect()
 }
 
 /// Every line from its first figure to its last, and what bounds it.
@@ -289,4 +323,59 @@ fn describe(chart: &Chart) -> String {
     parts.extend(chart.levels.iter().map(|level| level.name.clone()));
     parts.extend(chart.knee.iter().map(|(_, label)| label.clone()));
     parts.join("; ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_have_room_stay_where_they_belong() {
+        assert_eq!(spread(&[30.0, 60.0, 90.0], (18.0, 256.0)), [30.0, 60.0, 90.0]);
+        assert_eq!(spread(&[50.0, 50.0], (18.0, 256.0)), [50.0 - LINE / 2.0, 50.0 + LINE / 2.0]);
+        assert_eq!(spread(&[18.0, 18.0], (18.0, 256.0)), [18.0, 18.0 + LINE]);
+    }
+
+    #[test]
+    fn no_name_covers_another() {
+        for crowd in 1..=15_u32 {
+            // Sorted bunches here and there, from a walk that never repeats itself.
+            let mut wanted: Vec<f64> =
+                (0..crowd).map(|at| 18.0 + (f64::from(at * crowd) * 61.8).rem_euclid(238.0)).collect();
+            wanted.sort_by(f64::total_cmp);
+            let places = spread(&wanted, (18.0, 256.0));
+            assert_eq!(places.len(), wanted.len());
+            assert!(places.windows(2).all(|pair| pair[1] - pair[0] >= LINE - 1e-6), "{places:?}");
+            assert!(places.iter().all(|place| (18.0 - 1e-6..=256.0 + 1e-6).contains(place)), "{places:?}");
+        }
+    }
+
+    #[test]
+    fn the_name_of_a_knee_stays_within_the_drawing() {
+        let place = |load: f64| Place { load, value: 100.0, ..Place::default() };
+        for (knee, loads) in [(1.0, 1.0), (10.0, 10.0), (5.0, 10.0), (0.0, 3.0)] {
+            let chart = Chart {
+                title: String::new(),
+                axis: String::new(),
+                unit: Unit::PerSecond,
+                logarithmic: false,
+                curves: vec![Curve { index: 0, name: String::new(), places: vec![place(1.0), place(loads)] }],
+                levels: Vec::new(),
+                knee: Some((knee, "knee at load 7.43 or above".to_owned())),
+            };
+            for width in [346.0, 538.0] {
+                let drawn = draw(&chart, width, "knee").unwrap();
+                let label = drawn.split("class=\"verdict\" x=\"").nth(1).unwrap();
+                let x: f64 = label.split('"').next().unwrap().parse().unwrap();
+                let needed = text_width("knee at load 7.43 or above");
+                let (from, to) =
+                    if label.starts_with(&format!("{}\" y=\"12\" text-anchor=\"end\"", number(x))) {
+                        (x - needed, x)
+                    } else {
+                        (x, x + needed)
+                    };
+                assert!(from >= 0.0 && to <= width, "{from} to {to} of {width}");
+            }
+        }
+    }
 }

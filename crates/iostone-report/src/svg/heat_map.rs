@@ -12,6 +12,8 @@ const TOP: f64 = 40.0;
 const WIDEST: f64 = 110.0;
 /// Pixels of a digit in a cell.
 const DIGIT: f64 = 7.4;
+/// Pixels of a sign beside the figure, with the room that parts them.
+const SIGN: f64 = 16.0;
 /// Steps of the scale that goes from least to most, classes `h0` to `h6` of the style sheet.
 const STEPS: f64 = 7.0;
 
@@ -39,7 +41,7 @@ pub(crate) struct Cell {
     pub(crate) class: String,
     /// The figure, as short as it can be.
     pub(crate) text: String,
-    /// What stands there where there is no room for the figure; may be empty.
+    /// What stands before the figure, apart from it, and alone where there is no room for both; may be empty.
     pub(crate) sign: String,
     /// Said to those who point at it.
     pub(crate) tip: String,
@@ -109,11 +111,19 @@ fn draw_cell(drawing: &mut Drawing, cell: &Cell, (left, top): (f64, f64), (width
     if cell.estimated {
         drawing.path("hatch", &hatch(corner, size), "");
     }
-    let needed = cell.text.chars().count() as f64 * DIGIT;
-    let text = if needed <= size.0 { &cell.text } else { &cell.sign };
-    if !text.is_empty() && text.chars().count() as f64 * DIGIT <= size.0 + 2.0 {
-        let class = format!("cell-text {}", cell.class);
-        drawing.text(&class, (left + width / 2.0, top + height / 2.0 + 4.0), Anchor::Middle, text);
+    let baseline = top + height / 2.0 + 4.0;
+    let (figure, sign) = (cell.text.chars().count() as f64 * DIGIT, cell.sign.chars().count() as f64 * SIGN);
+    let mut write = |kind: &str, x: f64, text: &str| {
+        if !text.is_empty() {
+            drawing.text(&format!("{kind} {}", cell.class), (x, baseline), Anchor::Middle, text);
+        }
+    };
+    let middle = left + width / 2.0;
+    if figure + sign <= size.0 && !cell.text.is_empty() {
+        write("cell-sign", middle - figure / 2.0, &cell.sign);
+        write("cell-text", middle + sign / 2.0, &cell.text);
+    } else if sign <= size.0 + 4.0 {
+        write("cell-sign", middle, &cell.sign);
     }
 }
 

@@ -58,7 +58,7 @@ fn draw_panel(drawing: &mut Drawing, panel: &Panel, (left, top): (f64, f64), wid
     drawing.rect("highlight", (left, roof), (width, PANEL_HEIGHT), &panel.tip);
     drawing.text("tick", (left, top + 13.0), Anchor::Start, &panel.caption);
     if let Some(variation) = panel.variation() {
-        let spread = format!("±{}", crate::figures::percent(variation));
+        let spread = crate::load_points::precision(variation);
         drawing.text("tick", (left + width, top + 13.0), Anchor::End, &spread);
     }
     let highest = panel.slots.iter().max().copied().unwrap_or(0).max(1) as f64;

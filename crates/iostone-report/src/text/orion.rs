@@ -41,7 +41,8 @@ pub(crate) fn write(record: &OrionRecord, findings: &OrionFindings, style: TextS
         let sentence = "~ marks points that were not measured but estimated from their neighbours.";
         page.add(dye(Ink::Dim, &wrap(sentence, page.width)));
     }
-    let remarks: Vec<String> = findings.remarks.iter().map(|remark| page.heed(remark)).collect();
+    let remarks = load_points::first_remarks(&findings.remarks);
+    let remarks: Vec<String> = remarks.iter().map(|remark| page.heed(remark)).collect();
     page.add(remarks.join("\n"));
     page.finish(style)
 }
@@ -50,7 +51,7 @@ fn beside(other: &str, load: u32) -> String {
     if load == 0 { String::new() } else { format!(" beside {other}={load}") }
 }
 
-/// "29 points, 2 LUNs of 20.0 GB, -write 20, page cache bypassed".
+/// "29 points, 2 LUNs, 20.0 GiB together, -write 20, page cache bypassed".
 fn terms(record: &OrionRecord) -> String {
     let header = &record.header;
     let writes = header.test.write_percent;
@@ -70,6 +71,10 @@ fn answers(record: &OrionRecord, findings: &OrionFindings) -> Vec<(String, Strin
     .into_iter()
     .filter_map(|(name, aspect, maximum)| {
         let maximum = maximum?;
+        // Of a single point, the line of its load says it better.
+        if aspect == Aspect::Latency && record.points.len() == 1 {
+            return None;
+        }
         let place = load_points::place_words(&maximum, record);
         Some((name.to_owned(), format!("{} {place}", aspect.write(maximum.value))))
     })
@@ -80,8 +85,12 @@ fn answers(record: &OrionRecord, findings: &OrionFindings) -> Vec<(String, Strin
     });
     answers.extend(ceilings);
     answers.extend(findings.knee.as_ref().map(|knee| {
-        let words = crate::svg::forest::capitalised(&load_points::knee_words(knee));
-        ("Knee".to_owned(), format!("{words}. {}", load_points::knee_sentence(knee)))
+        let sentence = load_points::knee_sentence(knee, &record.points);
+        let sentence = match load_points::knee_words(knee) {
+            Some(words) => format!("{}. {sentence}", crate::svg::forest::capitalised(&words)),
+            None => sentence,
+        };
+        ("Knee".to_owned(), sentence)
     }));
     answers
 }

@@ -8,7 +8,7 @@ use super::sparkline;
 use crate::figures::{NO_FIGURE, figure, percent, range, ratio};
 use crate::ink::{Ink, clean, dye};
 use crate::view::{Row, View};
-use crate::wording::verdict_words;
+use crate::wording::{HOLM, deciding_interval, is_step_down, verdict_words};
 
 /// Columns of the sparkline.
 const SPARK_COLUMNS: usize = 8;
@@ -153,7 +153,7 @@ fn compared(
     let ratio = ratio(
         comparison.ratio.or(unpaired.map(|test| test.ratio)),
         if comparison.ratio.is_some() {
-            comparison.ratio_interval
+            deciding_interval(comparison)
         } else {
             unpaired.map_or([None, None], |test| test.ratio_interval)
         },
@@ -169,10 +169,12 @@ fn compared(
         Some(Verdict::Undecided | Verdict::Unstable) => Ink::Caution,
         None => Ink::Dim,
     };
+    let holm = !rehearsal && is_step_down(&comparison.flags);
+    let mark = if holm { format!("\u{a0}{HOLM}") } else { String::new() };
     // The margin goes on a second line of its own.
     let verdict = match words.split_once(" within ") {
-        Some((word, rest)) => format!("{}\nwithin\u{a0}{rest}", dye(ink, word)),
-        None => dye(ink, &words),
+        Some((word, rest)) => format!("{}{mark}\nwithin\u{a0}{rest}", dye(ink, word)),
+        None => format!("{}{mark}", dye(ink, &words)),
     };
     [against, verdict]
 }

@@ -53,6 +53,11 @@ pub(crate) fn points_of<'a>(
         .filter(|c| !c.point.is_empty() && c.level == curve.level && c.stratum == curve.stratum)
 }
 
+/// The verdict on a curve: `crosses` where some of it is faster and some slower, which no more blocks would settle.
+pub(crate) fn verdict_word(curve: &CurveVerdict) -> &'static str {
+    if curve.flags.iter().any(|flag| flag.name == "crossing") { "crosses" } else { curve.verdict.word() }
+}
+
 /// The verdict on a curve and what its points came to: "faster: 12 of 28 points faster, none slower, 10 equivalent
 /// within 3 %, 6 undecided".
 pub(crate) fn curve_words(curve: &CurveVerdict, margin: f64) -> String {

@@ -21,12 +21,14 @@ fn header(test: OrionTest, num_disks: u32, arguments: &str) -> OrionHeader {
         name: format!("/srv/lab/orion-{at}.data"),
         kind: LunKind::File,
         bytes: 10 << 30,
+        identity: None,
     };
     OrionHeader {
         schema: ORION_SCHEMA.to_owned(),
         iostone_version: "0.1.0".to_owned(),
         started_at: "2026-11-21T19:40:07+09:00".to_owned(),
         arguments: arguments.split(' ').map(str::to_owned).collect(),
+        directory: None,
         test,
         num_disks,
         luns: vec![lun(1), lun(2)],
@@ -145,7 +147,7 @@ pub(crate) fn findings(record: &OrionRecord) -> OrionFindings {
         latency: 1.005e-3,
         share_of_maximum: 0.991,
         latency_ratio: 1.12,
-        saturated: true,
+        saturated: !record.header.knee,
     });
     OrionFindings {
         maxima,
@@ -158,7 +160,7 @@ pub(crate) fn findings(record: &OrionRecord) -> OrionFindings {
         .collect(),
         plateaus: plateau.into_iter().collect(),
         knee,
-        remarks: Vec::new(),
+        remarks: record.points.iter().flat_map(|point| point.notes.clone()).collect(),
     }
 }
 
@@ -234,6 +236,19 @@ pub(crate) fn nothing() -> OrionRecord {
     record
 }
 
+/// A search for the knee that did not come to it, on one LUN, with more to be said than anybody reads.
+pub(crate) fn unreached() -> OrionRecord {
+    let mut record = basic();
+    record.header.knee = true;
+    record.header.total_points = 8;
+    record.header.luns.truncate(1);
+    for point in &mut record.points {
+        point.precision = Some(0.0);
+        point.notes = vec![format!("what is to be said of {}", point.point())];
+    }
+    record
+}
+
 /// Text and figures at their worst.
 pub(crate) fn hostile() -> OrionRecord {
     let mut record = basic();
@@ -261,7 +276,7 @@ pub(crate) fn hostile() -> OrionRecord {
 pub(crate) type NamedCalibration = (&'static str, fn() -> OrionRecord);
 
 /// Every one.
-pub(crate) const ALL: [NamedCalibration; 9] = [
+pub(crate) const ALL: [NamedCalibration; 10] = [
     ("basic", basic),
     ("detailed", detailed),
     ("normal", normal),
@@ -270,5 +285,6 @@ pub(crate) const ALL: [NamedCalibration; 9] = [
     ("row", row),
     ("dss", dss),
     ("nothing", nothing),
+    ("unreached", unreached),
     ("hostile", hostile),
 ];

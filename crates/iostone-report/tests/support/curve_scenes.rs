@@ -169,6 +169,30 @@ pub(crate) fn beside_a_figure() -> RunRecord {
     run
 }
 
+/// A curve that crosses the baseline's, and a verdict that only the step-down bears out.
+pub(crate) fn crossing() -> RunRecord {
+    let mut run =
+        judged(&OrionTest::new(RunLevel::Simple), ["host", "limited to half the throughput", "layer"]);
+    let Some(verdicts) = &mut run.verdicts else { return run };
+    if let Some(curve) = verdicts.curves.first_mut() {
+        curve.verdict = Verdict::Undecided;
+        curve.flags = vec![Flag::new("crossing", "faster at IOPS, slower at throughput")];
+        curve.faster = 8;
+        curve.slower = 4;
+        curve.equivalent = 1;
+    }
+    for comparison in verdicts.comparisons.iter_mut().take(14) {
+        if comparison.point.starts_with("throughput") {
+            comparison.verdict = Some(Verdict::Slower);
+            comparison.ratio = Some(0.49);
+            comparison.ratio_interval = [Some(0.48), Some(0.50)];
+        } else if comparison.verdict == Some(Verdict::Faster) {
+            comparison.flags.push(Flag::new("step-down", "decided by Holm's rule over 28 comparisons"));
+        }
+    }
+    run
+}
+
 /// Markup as names of levels and points.
 pub(crate) fn hostile() -> RunRecord {
     let mut run = judged(
@@ -191,5 +215,10 @@ pub(crate) fn hostile() -> RunRecord {
 pub(crate) type NamedRun = (&'static str, fn() -> RunRecord);
 
 /// Every one.
-pub(crate) const ALL: [NamedRun; 4] =
-    [("basic", basic), ("detailed", detailed), ("beside_a_figure", beside_a_figure), ("hostile", hostile)];
+pub(crate) const ALL: [NamedRun; 5] = [
+    ("basic", basic),
+    ("detailed", detailed),
+    ("beside_a_figure", beside_a_figure),
+    ("crossing", crossing),
+    ("hostile", hostile),
+];

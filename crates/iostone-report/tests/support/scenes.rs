@@ -49,6 +49,7 @@ fn summary(run: &RunRecord, name: &str) -> ConfigurationSummary {
         minimum: values.first().copied(),
         maximum: values.last().copied(),
         cv: median.and_then(spread),
+        points: BTreeMap::new(),
     }
 }
 

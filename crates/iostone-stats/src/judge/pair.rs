@@ -4,7 +4,7 @@ use iostone_model::verdict::{Comparison, Flag, Verdict};
 
 use super::table::{Meeting, Table};
 use super::{Rules, alpha};
-use crate::boundary::first_deciding_look;
+use crate::boundary::{FewestBlocks, fewest_blocks};
 use crate::flags::{carry_over, shape};
 use crate::forecast::HalfWidths;
 use crate::median::median;
@@ -205,16 +205,23 @@ impl<'a> Pair<'a> {
     }
 
     fn too_few_blocks(&self, rules: &Rules, family: u32, budget: u32) -> Option<Flag> {
-        let first = first_deciding_look(alpha(rules) / f64::from(family));
-        let needed = self.ssr.looks().find(|look| *look >= first).unwrap_or(first.max(rules.minimum));
-        (self.ssr.blocks() < needed).then(|| {
-            let beyond =
-                if needed > budget { format!(", more than the budget of {budget}") } else { String::new() };
+        let first = fewest_blocks(family as usize, rules.confidence);
+        // There is a verdict at a look only.
+        let look =
+            |first: u32| self.ssr.looks().find(|look| *look >= first).unwrap_or(first.max(rules.minimum));
+        let needed =
+            FewestBlocks { difference: look(first.difference), equivalence: look(first.equivalence) };
+        (self.ssr.blocks() < needed.difference).then(|| {
+            let beyond = if needed.difference > budget {
+                format!(", and the budget is {budget}")
+            } else {
+                String::new()
+            };
             let blocks = match self.ssr.blocks() {
                 1 => "1 block".to_owned(),
                 blocks => format!("{blocks} blocks"),
             };
-            let message = format!("{blocks}; a verdict needs at least {needed}{beyond}");
+            let message = format!("{blocks}; {needed}{beyond}");
             Flag::new("too-few-blocks", message)
         })
     }

@@ -84,11 +84,13 @@ fn too_few_blocks_are_undecided_and_say_how_many_are_needed() {
     assert_eq!(comparison.verdict, Some(Verdict::Undecided));
     assert_eq!(comparison.ratio_interval, [None, None]);
     let flag = comparison.flags.iter().find(|flag| flag.name == "too-few-blocks").unwrap();
-    assert_eq!(flag.message, "4 blocks; a verdict needs at least 6");
+    assert_eq!(flag.message, "4 blocks; a verdict needs at least 6 blocks");
     let open = vec![(String::new(), "off".to_owned())];
     assert_eq!(next_step(&figures, &rules(), true), Ok(Next::Continue { open, next_look_at: 6 }));
     let late = judge(&figures, &Rules { minimum: 13, ..rules() }).unwrap();
-    assert!(only(&late).flags.iter().any(|flag| flag.message == "4 blocks; a verdict needs at least 14"));
+    assert!(
+        only(&late).flags.iter().any(|flag| flag.message == "4 blocks; a verdict needs at least 14 blocks")
+    );
 }
 
 #[test]

@@ -55,8 +55,8 @@ fn insert_point(
     let small = small.into_iter().filter(|_| at.small > 0);
     for (figure, value) in small.chain(large.into_iter().filter(|_| at.large > 0)) {
         let name = point_metric(figure, at);
-        // Nothing is compared with a rate of zero, and nothing has a ratio to it.
-        if let Some(value) = value.filter(|value| value.is_finite() && *value > 0.0) {
+        // A rate of nothing is a figure, and the worst there is; left out, the other level would have no rival here.
+        if let Some(value) = value.filter(|value| value.is_finite() && *value >= 0.0) {
             metrics.insert(name, value);
         } else {
             absent.insert(name, format!("at {at} nothing completed within {:.1} s", point.seconds));
@@ -71,6 +71,14 @@ fn insert_maxima(record: &OrionRecord, metrics: &mut BTreeMap<String, f64>) {
     {
         metrics.extend(extreme.map(|extreme| (name.to_owned(), extreme.value)));
     }
+    // Where no point moved anything, the most is nothing.
+    for (figure, name) in [("throughput", "max_throughput"), ("iops", "max_iops")] {
+        let measured =
+            metrics.keys().any(|metric| metric.split_once('@').is_some_and(|(own, _)| own == figure));
+        if measured {
+            metrics.entry(name.to_owned()).or_insert(0.0);
+        }
+    }
 }
 
 fn facts(record: &OrionRecord, laid_out: &str) -> BTreeMap<String, String> {
@@ -81,6 +89,8 @@ fn facts(record: &OrionRecord, laid_out: &str) -> BTreeMap<String, String> {
         ("points".to_owned(), format!("{} of {}", record.points.len(), header.total_points)),
     ]);
     let mut state = |name: &str, words: String| facts.insert(name.to_owned(), words);
+    // ORION's own option counts whole seconds, so that other times are not in the command line.
+    state("point_time", format!("{} s a point", header.test.duration.0.as_secs_f64()));
     let engine = match iostone_engine::uring_available() {
         Ok(()) => "io_uring".to_owned(),
         Err(reason) => format!("system calls: {reason}"),

@@ -98,7 +98,8 @@ fn run_phase(
             return Err(error);
         }
     };
-    if let Err(error) = taken.mark_own() {
+    let filled = outcomes.iter().any(|outcome| outcome.layout.written.0 > 0);
+    if let Err(error) = taken.mark_own(filled) {
         // What keeps a file from being marked may be what ended the load, whose figures are worth more.
         if outcomes.iter().all(Outcome::succeeded) {
             return Err(error);

@@ -4,6 +4,7 @@ mod arguments;
 mod creation;
 mod help;
 mod luns;
+mod place;
 mod plan;
 mod prefix;
 mod progress;
@@ -22,11 +23,6 @@ use arguments::{Asked, OrionOptions};
 pub(crate) use help::HELP;
 
 pub(crate) fn orion(arguments: &OrionArguments, printer: &mut Printer) -> Result<ExitCode> {
-    if arguments.words.is_empty() {
-        anyhow::bail!(
-            "`-run` is missing; say which load, as in `iostone orion -run simple`, or see `iostone orion -help`"
-        );
-    }
     let asked = arguments::sort(&arguments.words)?;
     match asked {
         Asked::Help => {

@@ -32,7 +32,7 @@ pub(crate) fn show(arguments: &ShowArguments, printer: &mut Printer) -> Result<E
             if arguments.json {
                 printer.data(&format!("{}\n", serde_json::to_string_pretty(trial)?));
             } else {
-                printer.data(&one_trial(trial)?);
+                printer.data(&one_trial(&run, trial)?);
             }
         }
         None if arguments.json => printer.data(&format!("{}\n", serde_json::to_string_pretty(&run)?)),
@@ -150,7 +150,15 @@ fn all_trials(run: &RunRecord) -> Result<String, std::fmt::Error> {
     Ok(text)
 }
 
-fn one_trial(trial: &TrialRecord) -> Result<String, std::fmt::Error> {
+/// The unit of a trial's figure: as its workload declares it, else as the name means anywhere.
+fn unit_of(run: &RunRecord, trial: &TrialRecord, name: &str) -> Option<metric::Unit> {
+    let configurations = &run.plan.experiment.configurations;
+    let own = configurations.iter().find(|configuration| configuration.name == trial.configuration);
+    let declared = own.and_then(|configuration| configuration.workload.metric(name));
+    declared.map(|declared| declared.unit).or_else(|| metric::find(name).map(|metric| metric.unit))
+}
+
+fn one_trial(run: &RunRecord, trial: &TrialRecord) -> Result<String, std::fmt::Error> {
     let mut text = String::new();
     writeln!(text, "{}", bold(&format!("trial {}: {}", trial.number, clean(&trial.configuration))))?;
     writeln!(
@@ -161,8 +169,11 @@ fn one_trial(trial: &TrialRecord) -> Result<String, std::fmt::Error> {
         clean(&trial.started_at)
     )?;
     for (name, value) in &trial.metrics {
-        let value = metric::find(name).map_or_else(|| value.to_string(), |metric| metric.unit.format(*value));
+        let value = unit_of(run, trial, name).map_or_else(|| value.to_string(), |unit| unit.format(*value));
         writeln!(text, "  {:<16} {value}", clean(name))?;
+    }
+    for (name, reason) in &trial.workload.absent {
+        writeln!(text, "  {:<16} none: {}", clean(name), clean(reason))?;
     }
     if trial.ramp_seconds > 0.0 {
         writeln!(

@@ -5,19 +5,28 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use iostone_machine::Failure;
 use iostone_model::experiment::{BlockVolume, Filesystem, Mount, Queue, Stack, Volume};
-use iostone_stack::Session;
+use iostone_stack::{Session, StackError};
 
 /// Writing to a device destroys what is on it: the guard refuses one on which anything is, unless its stable name is
 /// among those in `destroy`.
 pub(super) fn guard_device(device: &Path, destroy: &[String]) -> Result<()> {
+    Ok(inspect_device(device, destroy).map_err(Failure::from)?)
+}
+
+/// As [`guard_device`], with the guard's own answer.
+pub(super) fn inspect_device(device: &Path, destroy: &[String]) -> std::result::Result<(), StackError> {
+    let device = std::path::absolute(device).map_err(|source| StackError::Io {
+        action: "find",
+        object: device.display().to_string(),
+        source,
+    })?;
     let stack = Stack {
-        volume: Volume::Block(BlockVolume { devices: vec![std::path::absolute(device)?] }),
+        volume: Volume::Block(BlockVolume { devices: vec![device] }),
         queue: Queue::default(),
         filesystem: Filesystem::None,
         mount: Mount::default(),
     };
-    Session::preflight_destroying(&stack, false, Path::new("/"), destroy).map_err(Failure::from)?;
-    Ok(())
+    Session::preflight_destroying(&stack, false, Path::new("/"), destroy).map(|_| ())
 }
 
 /// Refuses to make a file below `/dev`: a typing error in a device's name must not fill the memory that `/dev` lies in.

@@ -5,13 +5,13 @@ use std::process::Command;
 use crate::lab::{Lab, needs_root, words};
 
 /// A loop device that a test attaches itself, standing for a user's disk.
-struct Disk {
-    path: String,
+pub(crate) struct Disk {
+    pub(crate) path: String,
     image: std::path::PathBuf,
 }
 
 impl Disk {
-    fn attach(lab: &Lab) -> Self {
+    pub(crate) fn attach(lab: &Lab) -> Self {
         let image = lab.path().join("users-disk");
         std::fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
         let output = Command::new("losetup").args(["--find", "--show"]).arg(&image).output().unwrap();
@@ -19,7 +19,7 @@ impl Disk {
         Self { path: String::from_utf8(output.stdout).unwrap().trim().to_owned(), image }
     }
 
-    fn content(&self) -> Vec<u8> {
+    pub(crate) fn content(&self) -> Vec<u8> {
         std::fs::read(&self.image).unwrap()
     }
 }

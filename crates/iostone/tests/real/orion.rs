@@ -3,6 +3,7 @@
 use iostone_stack::ThrottleController;
 use serde_json::Value;
 
+use crate::guard::Disk;
 use crate::lab::{Lab, needs_root, words};
 use crate::tools::{experiment, figure, raw, rehearsed};
 
@@ -150,4 +151,34 @@ fn the_command_line_of_a_report_runs_as_it_is() {
         let kept = raw(&lab, &trial, "orion_record.jsonl");
         assert_eq!(kept.lines().count(), 1 + 29 + 1);
     }
+}
+
+#[test]
+fn a_device_is_written_to_once_its_content_was_let_go_in_the_words_of_the_refusal() {
+    needs_root!();
+    let lab = Lab::new();
+    let disk = Disk::attach(&lab);
+    let made = std::process::Command::new("mkfs.ext4").args(["-q", "-L", "precious", &disk.path]).status();
+    assert!(made.unwrap().success());
+    std::process::Command::new("sync").status().unwrap();
+    lab.write("orion.lun", &format!("{}\n", disk.path));
+    let before = disk.content();
+    let point =
+        "orion -run advanced -matrix point -num_small 2 -num_large 0 -duration 1 -write 20 --allow-unwritten";
+    let point: Vec<&str> = point.split(' ').collect();
+    let refused = lab.iostone(&point).output().unwrap();
+    let said = words(&refused);
+    assert_eq!(refused.status.code(), Some(3), "{said}");
+    assert!(said.contains("precious"), "{said}");
+    let (_, behind) = said.split_once("--destroy '").unwrap_or_else(|| panic!("{said}"));
+    let (identity, _) = behind.split_once('\'').unwrap();
+    for wrong in ["elsewhere", &disk.path] {
+        let refused = lab.iostone(&[&point[..], &["--destroy", wrong]].concat()).output().unwrap();
+        let code = if wrong == disk.path { 3 } else { 2 };
+        assert_eq!(refused.status.code(), Some(code), "{}", words(&refused));
+    }
+    assert_eq!(disk.content(), before);
+    let ran = lab.iostone(&[&point[..], &["--destroy", identity]].concat()).output().unwrap();
+    assert!(ran.status.success(), "{}", words(&ran));
+    assert_ne!(disk.content(), before);
 }

@@ -1,9 +1,10 @@
 //! What the verdict on a curve is in words: at how many points, where, and by how much.
 
+use iostone_model::units::ratio_digits;
 use iostone_model::verdict::{Comparison, CurveVerdict, PointName, Verdict, Verdicts};
 use iostone_stats::curve::name_ranges;
 
-use super::{FACTOR_FROM, at_stratum, interval, margin};
+use super::{FACTOR_FROM, at_stratum, margin};
 
 /// The answer for one level.
 pub(super) fn sentence(curve: &CurveVerdict, verdicts: &Verdicts) -> String {
@@ -28,9 +29,8 @@ pub(super) fn sentence(curve: &CurveVerdict, verdicts: &Verdicts) -> String {
             of.share(curve.equivalent),
             blocks(verdicts)
         ),
-        _ if curve.faster > 0 && curve.slower > 0 => format!(
-            "The curves of {level} and {baseline} cross: {level} is faster for {}, and slower for {} ({} and {} of {} {}, \
-             {}).",
+        _ if curve.crosses() => format!(
+            "{level} crosses {baseline}: faster for {}, slower for {} ({} and {} of {} {}, {}).",
             name_ranges(&points, Verdict::Faster),
             name_ranges(&points, Verdict::Slower),
             curve.faster,
@@ -93,10 +93,7 @@ fn besides(curve: &CurveVerdict, verdicts: &Verdicts, points: &[&Comparison], ve
     let least = ratios.iter().copied().reduce(f64::min);
     let most = ratios.iter().copied().reduce(f64::max);
     let as_factor = ratios.iter().any(|ratio| *ratio >= FACTOR_FROM || *ratio <= FACTOR_FROM.recip());
-    let sizes = least.zip(most).and_then(|(least, most)| {
-        let what = if as_factor { "typical ratios" } else { "typical differences" };
-        Some(format!("{what} {}", interval([Some(least), Some(most)], as_factor)?))
-    });
+    let sizes = least.zip(most).map(|(least, most)| sizes(least, most, as_factor));
     let rest = curve.points - curve.faster - curve.slower - curve.equivalent;
     let equivalent = (curve.equivalent > 0)
         .then(|| format!("{} equivalent within {}", curve.equivalent, margin(verdicts)));
@@ -104,6 +101,19 @@ fn besides(curve: &CurveVerdict, verdicts: &Verdicts, points: &[&Comparison], ve
     let pieces: Vec<String> =
         [sizes, equivalent, open, Some(blocks(verdicts))].into_iter().flatten().collect();
     pieces.join(", ")
+}
+
+/// "typical ratios 0.0026 to 0.010", "typical difference +10.1 %".
+fn sizes(least: f64, most: f64, as_factor: bool) -> String {
+    let write =
+        |ratio: f64| if as_factor { ratio_digits(ratio) } else { format!("{:+.1}", (ratio - 1.0) * 100.0) };
+    let (what, unit) = if as_factor { ("ratio", "") } else { ("difference", " %") };
+    let (least, most) = (write(least), write(most));
+    if least == most {
+        format!("typical {what} {most}{unit}")
+    } else {
+        format!("typical {what}s {least} to {most}{unit}")
+    }
 }
 
 fn undecided(

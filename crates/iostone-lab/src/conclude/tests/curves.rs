@@ -78,11 +78,19 @@ fn curves_that_cross_are_undecided_and_say_where_each_is_ahead() {
     assert_eq!(only(&verdicts).verdict, Verdict::Undecided);
     assert_eq!(
         verdicts.headline,
-        "The curves of off and on cross: off is faster for IOPS at Small=1 to 2 and Large=0, and slower for IOPS at \
-         Small=4 and Large=0; and throughput at Small=0 and Large=1 to 2 (2 and 3 of 6 load points, 12 blocks)."
+        "off crosses on: faster for IOPS at Small=1 to 2 and Large=0, slower for IOPS at Small=4 and Large=0; and \
+         throughput at Small=0 and Large=1 to 2 (2 and 3 of 6 load points, 12 blocks)."
     );
     assert!(only(&verdicts).flags.iter().any(|flag| flag.name == "crossing"));
     assert!(verdicts.permanent.is_empty());
+}
+
+#[test]
+fn sizes_that_are_equal_are_told_once_and_small_ones_with_digits_that_count() {
+    let verdicts = concluded_of(&records_of(12, [5.0, 5.0, 1.0, 1.0, 1.0, 1.0]));
+    assert!(verdicts.headline.contains("(typical ratio 5.00, 4 equivalent"), "{}", verdicts.headline);
+    let verdicts = concluded_of(&records_of(12, [0.0026, 0.01, 1.0, 1.0, 1.0, 1.0]));
+    assert!(verdicts.headline.contains("(typical ratios 0.0026 to 0.010, 4"), "{}", verdicts.headline);
 }
 
 #[test]
@@ -116,7 +124,54 @@ fn a_point_that_was_never_measured_is_undecided_and_forbids_equivalence() {
     assert_eq!((only(&verdicts).equivalent, only(&verdicts).points), (5, 6));
     let point = verdicts.comparisons.iter().find(|c| c.point == "iops@4,0").unwrap();
     assert_eq!(point.flags[0].name, "no-figures");
+    assert_eq!(point.flags[0].message, "`off` has no figure in any of 12 blocks");
     assert_eq!(point.blocks, 0);
+}
+
+#[test]
+fn a_curve_is_not_faster_while_a_point_has_figures_of_one_level_only() {
+    let mut lacking = records_of(12, [1.5, 1.5, 1.0, 1.0, 1.0, 1.0]);
+    for trial in lacking.0.iter_mut().filter(|trial| trial.configuration == "off" && trial.block > 2) {
+        trial.metrics.remove("throughput@0,2");
+        let why = "at Small=0 and Large=2 nothing completed within 1.0 s".to_owned();
+        trial.workload.absent.insert("throughput@0,2".to_owned(), why);
+    }
+    let verdicts = concluded_of(&lacking);
+    assert_eq!((only(&verdicts).verdict, only(&verdicts).faster), (Verdict::Undecided, 2));
+    let point = verdicts.comparisons.iter().find(|c| c.point == "throughput@0,2").unwrap();
+    let flag = point.flags.iter().find(|flag| flag.name == "no-figures").unwrap();
+    assert_eq!(
+        flag.message,
+        "`off` has no figure in 9 of 12 blocks (at Small=0 and Large=2 nothing completed within 1.0 s)"
+    );
+    assert_eq!(
+        verdicts.headline,
+        "off against on stays undecided (12 blocks): most blocks have the figure of one level only for throughput at \
+         Small=0 and Large=2; elsewhere `off` is shown faster."
+    );
+    assert!(verdicts.permanent.is_empty(), "{:?}", verdicts.permanent);
+}
+
+#[test]
+fn nothing_against_nothing_is_a_tie() {
+    let mut idle = records_of(12, [1.5, 1.0, 1.0, 1.0, 1.0, 1.0]);
+    for trial in &mut idle.0 {
+        trial.metrics.insert("throughput@0,2".to_owned(), 0.0);
+    }
+    let verdicts = concluded_of(&idle);
+    assert_eq!((only(&verdicts).verdict, only(&verdicts).equivalent), (Verdict::Faster, 5));
+    assert!(verdicts.configurations.iter().all(|c| c.points["throughput@0,2"].abs() < f64::EPSILON));
+}
+
+#[test]
+fn no_level_with_any_figure_is_undecided_and_says_who_lacks_them() {
+    let mut lacking = records_of(12, [1.0; 6]);
+    for trial in lacking.0.iter_mut().filter(|trial| trial.configuration == "on") {
+        trial.metrics.clear();
+    }
+    let verdicts = concluded_of(&lacking);
+    assert_eq!((only(&verdicts).verdict, only(&verdicts).points), (Verdict::Undecided, 6));
+    assert_eq!(only(&verdicts).flags[0].message, "`on` has no figure in any of 12 blocks");
 }
 
 #[test]
@@ -162,6 +217,12 @@ fn only_points_that_both_configurations_have_are_compared() {
     let verdicts = conclude_subject(&plan, &subject, &trials, &entries, false).unwrap();
     assert_eq!(verdicts.comparisons.len(), 3);
     assert_eq!(only(&verdicts).verdict, Verdict::Equivalent);
+    let flag = only(&verdicts).flags.iter().find(|flag| flag.name == "no-counterpart").unwrap();
+    assert_eq!(
+        flag.message,
+        "not compared: IOPS at Small=4 and Large=0; and throughput at Small=0 and Large=1 to 2 of `on` without a \
+         counterpart in `off`"
+    );
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::experiment::{
 };
 use crate::orion::{OrionArgumentError, OrionTest};
 use crate::units::{Bytes, Span};
+use crate::verdict::{PointName, name_loads};
 
 /// Rates are kept for each tenth of a second; a shorter point has none.
 const SHORTEST_POINT: Span = Span(std::time::Duration::from_millis(100));
@@ -17,12 +18,21 @@ const LARGEST_BUFFERS: Bytes = Bytes(16 << 30);
 /// Checks an `orion` workload.
 pub(super) fn check(orion: &OrionWorkload, configuration: &Configuration, findings: &mut Findings<'_>) {
     if orion.arguments.is_some() && orion.has_keys() {
-        let message = "ORION's options are given twice: in `arguments`, and as keys beside them";
-        findings.value("workload.arguments", message, "one of the two forms");
+        for key in orion.keys() {
+            let message =
+                format!("ORION's options are given twice: in `arguments`, and as the key `{key}` beside it");
+            let label = "one of the two forms: leave this out, or write all of `arguments` as keys";
+            findings.key(&format!("workload.{key}"), message, label);
+        }
         return;
     }
     match orion.test() {
         Ok(test) => {
+            if let Err(heavy) = test.check_loads(orion.disks(&test)) {
+                // As many disks as files, which is all that was not known before.
+                findings.value("workload.files", heavy.to_string(), "fewer files, or lower loads");
+                return;
+            }
             check_points(orion, &test, findings);
             check_files(orion, &test, configuration, findings);
         }
@@ -41,6 +51,8 @@ fn refuse(orion: &OrionWorkload, error: &OrionArgumentError, findings: &mut Find
         | OrionArgumentError::BadValue { option, .. }
         | OrionArgumentError::Twice { option }
         | OrionArgumentError::NotAtThisLevel { option, .. }
+        | OrionArgumentError::TooHeavy { option, .. }
+        | OrionArgumentError::TooManyPoints { option, .. }
         | OrionArgumentError::Mismatch { option, .. } => *option,
         OrionArgumentError::NoRun | OrionArgumentError::Unknown { .. } | OrionArgumentError::Stray { .. } => {
             let label = "add `run = \"advanced\"`, or `arguments = \"-run ...\"`";
@@ -57,9 +69,22 @@ fn refuse(orion: &OrionWorkload, error: &OrionArgumentError, findings: &mut Find
         matches!(error, OrionArgumentError::Mismatch { reason, .. } if reason.starts_with("is needed"));
     if missing {
         findings.key("workload", error.to_string(), &format!("add `{key} = ...`"));
+    } else if let OrionArgumentError::BadValue { value, expected, .. } = error {
+        // Sizes reach ORION's rules in its unit.
+        let unit = if value.parse::<u64>().is_ok() && orion_counts_kib(key) { "KiB" } else { "" };
+        let (value, expected) = (format!("{value}{unit}"), format!("{expected} {unit}"));
+        findings.value(
+            &path,
+            format!("`{key}` cannot be `{value}`"),
+            &format!("expected {}", expected.trim_end()),
+        );
     } else {
         findings.value(&path, error.to_string(), "not with the other options");
     }
+}
+
+fn orion_counts_kib(key: &str) -> bool {
+    matches!(key, "size_small" | "size_large" | "stripe")
 }
 
 fn check_points(orion: &OrionWorkload, test: &OrionTest, findings: &mut Findings<'_>) {
@@ -175,6 +200,25 @@ fn check_sizes(
         return None;
     }
     Some(room)
+}
+
+/// What a figure's name that is none of a matrix asks for, where it has the form of one: a point that is not measured, and
+/// which are.
+pub(super) fn unmeasured_point(metric: &str, workload: &Workload) -> Option<String> {
+    let Workload::Orion(orion) = workload else { return None };
+    let name = PointName::parse(metric);
+    let load = name.load?;
+    let declared = workload.metrics();
+    let known: Vec<&str> = declared
+        .iter()
+        .map(|metric| metric.name.as_ref())
+        .filter(|known| PointName::parse(known).figure == name.figure && known.contains('@'))
+        .collect();
+    if orion.points().is_empty() || known.is_empty() {
+        return None;
+    }
+    let all = name_loads(&known, |_| true);
+    Some(format!("the matrix has no {} at {load}; it has {all}", name.figure_words()))
 }
 
 /// A figure of a single point decides only where every configuration measures that point. Of curves those points are compared

@@ -1,6 +1,7 @@
 //! What the `orion` workload is asked to do: Oracle ORION's command line as it is, or its options as keys.
 
 mod figures;
+mod numbers;
 mod precision;
 
 use std::time::Duration;
@@ -29,7 +30,11 @@ pub struct OrionWorkload {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run: Option<RunLevel>,
     /// `-num_disks`, which scales the loads; as many as `files` when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "numbers::from_to::<1, 65536, _>",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(range(min = 1))]
     pub num_disks: Option<u32>,
     /// `-size_small`; 8 KiB when left out.
@@ -42,7 +47,11 @@ pub struct OrionWorkload {
     #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
     pub large_io: Option<LargeIo>,
     /// `-num_streamIO`: I/Os in flight of each sequential stream; 4 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "numbers::from_to::<1, 65536, _>",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(range(min = 1))]
     pub num_stream_io: Option<u32>,
     /// `-simulate`: how several files make one volume; one behind the other when left out.
@@ -52,7 +61,11 @@ pub struct OrionWorkload {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stripe: Option<Bytes>,
     /// `-write`: the percentage of writes; 0 when left out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "numbers::from_to::<0, 100, _>",
+        skip_serializing_if = "Option::is_none"
+    )]
     #[schemars(range(max = 100))]
     pub write: Option<u32>,
     /// `-cache_size`: how much is moved unmeasured before each large sequential point; two minutes of it when left out.
@@ -65,10 +78,18 @@ pub struct OrionWorkload {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub matrix: Option<Matrix>,
     /// `-num_small`, with the matrices `point`, `col` and `max`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "numbers::from_to::<0, 65536, _>",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub num_small: Option<u32>,
     /// `-num_large`, with the matrices `point`, `row` and `max`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "numbers::from_to::<0, 65536, _>",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub num_large: Option<u32>,
     /// Data files, each a LUN. A bare device is the one LUN.
     #[serde(default = "one", skip_serializing_if = "is_one")]
@@ -178,31 +199,43 @@ impl OrionWorkload {
         Ok(given.flatten().collect())
     }
 
-    /// The keys as ORION's command line; sizes and times that it has no unit for are rounded down to it.
+    /// The keys as ORION's command line; sizes and times that are not whole in its units (MiB, seconds) are left out.
     pub fn command_line(&self) -> String {
         let mut words = self.words().unwrap_or_default();
         let mut add = |option: &str, value: u64| words.extend([option.to_owned(), value.to_string()]);
-        if let Some(size) = self.cache_size {
+        if let Some(size) = self.cache_size.filter(|size| size.0.is_multiple_of(1 << 20)) {
             add("-cache_size", size.0 >> 20);
         }
-        if let Some(duration) = self.duration {
-            add("-duration", duration.0.as_secs().max(1));
+        if let Some(Span(duration)) = self.duration.filter(|span| span.0.subsec_nanos() == 0) {
+            add("-duration", duration.as_secs());
         }
         words.join(" ")
     }
 
+    /// The keys that are given of those that stand for ORION's options.
+    pub fn keys(&self) -> Vec<&'static str> {
+        let given = [
+            ("run", self.run.is_some()),
+            ("num_disks", self.num_disks.is_some()),
+            ("size_small", self.size_small.is_some()),
+            ("size_large", self.size_large.is_some()),
+            ("type", self.large_io.is_some()),
+            ("num_stream_io", self.num_stream_io.is_some()),
+            ("simulate", self.simulate.is_some()),
+            ("stripe", self.stripe.is_some()),
+            ("write", self.write.is_some()),
+            ("cache_size", self.cache_size.is_some()),
+            ("duration", self.duration.is_some()),
+            ("matrix", self.matrix.is_some()),
+            ("num_small", self.num_small.is_some()),
+            ("num_large", self.num_large.is_some()),
+        ];
+        given.into_iter().filter(|(_, given)| *given).map(|(key, _)| key).collect()
+    }
+
     /// Whether ORION's options are given as keys.
     pub fn has_keys(&self) -> bool {
-        let bare = Self {
-            arguments: None,
-            files: self.files,
-            size: self.size,
-            until: self.until,
-            direct: self.direct,
-            run: None,
-            ..Self::new(RunLevel::Simple)
-        };
-        *self != Self { arguments: self.arguments.clone(), ..bare }
+        !self.keys().is_empty()
     }
 
     /// The same with its options as keys, so that one of them can be changed; itself where they make no test.
@@ -246,29 +279,15 @@ impl OrionWorkload {
         if self.point_count(&test) > MOST_POINTS { Vec::new() } else { test.points(disks) }
     }
 
-    /// How many points there are at most, before they are listed: levels of many disks are millions.
+    /// How many points there are, before they are listed: those of many disks are millions.
     pub fn point_count(&self, test: &OrionTest) -> usize {
-        let disks = self.disks(test);
-        test.small_loads(disks).len().saturating_mul(test.large_loads(disks).len()).min(
-            if test.shape() == Matrix::Basic {
-                test.small_loads(disks).len() + test.large_loads(disks).len()
-            } else {
-                usize::MAX
-            },
-        )
+        usize::try_from(test.point_count(self.disks(test))).unwrap_or(usize::MAX)
     }
 
     /// The bytes that all I/Os in flight at the highest load take.
     pub fn in_flight(&self, test: &OrionTest) -> Bytes {
-        let disks = self.disks(test);
-        let most = |loads: Vec<u32>| u64::from(loads.last().copied().unwrap_or(0));
-        let streams = match test.large_io {
-            LargeIo::Seq => u64::from(test.num_stream_io),
-            LargeIo::Rand => 1,
-        };
-        let large = most(test.large_loads(disks)).saturating_mul(streams).saturating_mul(test.size_large.0);
-        let small = most(test.small_loads(disks)).saturating_mul(test.size_small.0);
-        Bytes(large.saturating_add(small))
+        let extremes = test.extremes(self.disks(test));
+        extremes.into_iter().map(|point| test.bytes_in_flight(point)).max().unwrap_or_default()
     }
 
     /// The room that its files take; nothing on a bare device.

@@ -27,6 +27,8 @@ pub(super) struct Responses {
     latency: Option<f64>,
     /// Outstanding large I/Os (or streams) over bytes a second.
     large: Option<f64>,
+    /// How far off the measured rates may be by their own noise, as a share: half the 95 % interval, 0 where it is not known.
+    precision: f64,
 }
 
 impl Responses {
@@ -38,16 +40,23 @@ impl Responses {
             small: over(record.small, record.iops()).filter(finite),
             latency: record.latency().filter(|seconds| *seconds > 0.0).filter(finite),
             large: over(record.large, record.throughput()).filter(finite),
+            precision: record.precision.filter(finite).unwrap_or(0.0),
         }
     }
 
-    /// Applies an operation to each of the three.
+    /// Applies an operation to each of the three times, and to the precision: of noise that the points may share no part
+    /// averages out.
     fn each(parts: [Self; 4], of: impl Fn([f64; 4]) -> f64) -> Self {
         let one = |field: fn(&Self) -> Option<f64>| {
             let [a, b, c, d] = parts.each_ref().map(field);
             Some(of([a?, b?, c?, d?]))
         };
-        Self { small: one(|it| it.small), latency: one(|it| it.latency), large: one(|it| it.large) }
+        Self {
+            small: one(|it| it.small),
+            latency: one(|it| it.latency),
+            large: one(|it| it.large),
+            precision: of(parts.map(|part| part.precision)),
+        }
     }
 
     /// The worst of the three shares by which a prediction is off; without end where one of the two is missing.
@@ -63,15 +72,15 @@ impl Responses {
             .max(one(self.large, measured.large))
     }
 
-    /// Back to rates.
-    pub(super) fn estimate(&self, point: LoadPoint, error: f64) -> CellEstimate {
+    /// Back to rates, with the error of interpolation and that of the measured points in quadrature.
+    pub(super) fn estimate(&self, point: LoadPoint, interpolation_error: f64) -> CellEstimate {
         CellEstimate {
             small: point.small,
             large: point.large,
             iops: self.small.map(|time| f64::from(point.small) / time),
             latency: self.latency,
             throughput: self.large.map(|time| f64::from(point.large) / time),
-            error,
+            error: interpolation_error.hypot(self.precision),
         }
     }
 }

@@ -136,6 +136,17 @@ struct Outcome {
 }
 
 fn run(storage: Storage, disks: u32, target: f64, deviation: f64, seed: u64) -> Outcome {
+    run_known(storage, disks, target, (deviation, None), seed)
+}
+
+/// With noise of a standard deviation, and the precision that the points say they have.
+fn run_known(
+    storage: Storage,
+    disks: u32,
+    target: f64,
+    (deviation, precision): (f64, Option<f64>),
+    seed: u64,
+) -> Outcome {
     let points = plan(disks);
     let course = AdaptiveCourse::new(&points, target);
     let times = storage.times((disks * 5, disks * 2));
@@ -144,7 +155,7 @@ fn run(storage: Storage, disks: u32, target: f64, deviation: f64, seed: u64) -> 
     while let Some(point) = course.next(&done) {
         let [small, large] = truth(point);
         let noisy = [small * noise(seed, point, 1, deviation), large * noise(seed, point, 2, deviation)];
-        done.push(record(point, noisy));
+        done.push(PointRecord { precision, ..record(point, noisy) });
         assert!(done.len() <= points.len());
     }
     let estimates = course.estimates(&done);
@@ -152,7 +163,9 @@ fn run(storage: Storage, disks: u32, target: f64, deviation: f64, seed: u64) -> 
     let mut outcome =
         Outcome { points: points.len(), measured: done.len(), estimated: estimates.len(), dishonest: 0 };
     for cell in &estimates {
-        assert!(cell.error <= target * 1.0001 && cell.error >= target * RESOLUTION);
+        let known = precision.unwrap_or(0.0);
+        assert!(cell.error <= target.hypot(known) * 1.0001);
+        assert!(cell.error >= (target * RESOLUTION).hypot(known) * 0.9999);
         let point = LoadPoint { small: cell.small, large: cell.large };
         let exact = record(point, truth(point));
         let off = |a: Option<f64>, b: Option<f64>| match (a, b) {
@@ -208,6 +221,24 @@ fn over_many_storages_few_cells_are_further_off_and_a_quarter_is_measured() {
     assert!(dishonest * 200 < estimated, "{dishonest} of {estimated}");
 }
 
+/// Cells share the points they are interpolated from, so that in one matrix several are off together; over many it evens out.
+#[test]
+fn with_noise_that_points_know_of_few_cells_are_further_off() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let (mut dishonest, mut estimated) = (0, 0);
+    for seed in 0..36 {
+        let storage = storages().new_tree(&mut runner).unwrap().current();
+        let disks = [8, 16][seed as usize % 2];
+        let deviation = [0.01, 0.02, 0.04, 0.06][seed as usize % 4];
+        let target = [0.05, 0.1, 0.15][seed as usize % 3];
+        // So many standard deviations to either side are 95 % of a normal distribution.
+        let outcome = run_known(storage, disks, target, (deviation, Some(1.96 * deviation)), seed);
+        dishonest += outcome.dishonest;
+        estimated += outcome.estimated;
+    }
+    assert!(estimated > 1000 && dishonest * 100 < estimated, "{dishonest} of {estimated}");
+}
+
 #[test]
 fn every_shape_of_a_matrix_is_settled() {
     let storage = Storage::Shared { idle: [0.001, 0.004], demand: [0.0003, 0.002], sharpness: 2.0 };
@@ -249,4 +280,27 @@ fn a_course_goes_on_where_it_was_and_estimates_only_what_is_settled() {
         silent.push(PointRecord { small: point.small, large: point.large, ..PointRecord::default() });
     }
     assert!(course.estimates(&silent).iter().all(|cell| cell.iops.is_none() && cell.throughput.is_none()));
+}
+
+#[test]
+fn what_points_are_not_known_to_no_estimate_is() {
+    let storage = Storage::Shared { idle: [0.001, 0.004], demand: [0.0003, 0.002], sharpness: 2.0 };
+    let times = storage.times((40, 16));
+    let plan = plan(8);
+    let course = AdaptiveCourse::new(&plan, 0.05);
+    let mut done: Vec<PointRecord> = Vec::new();
+    while let Some(point) = course.next(&done) {
+        let precision = Some(if point.large == 0 { 0.01 } else { 0.1 });
+        let record = record(point, times[point.small as usize][point.large as usize]);
+        done.push(PointRecord { precision, ..record });
+    }
+    let estimates = course.estimates(&done);
+    assert!(estimates.iter().any(|cell| cell.large == 0) && estimates.iter().any(|cell| cell.large > 0));
+    for cell in &estimates {
+        let known: f64 = if cell.large == 0 { 0.01 } else { 0.1 };
+        assert!(
+            cell.error >= known.hypot(0.025) - 1e-9 && cell.error <= known.hypot(0.05) + 1e-9,
+            "{cell:?}"
+        );
+    }
 }

@@ -94,6 +94,15 @@ fn a_rate_that_falls_under_load_keeps_its_maximum() {
 }
 
 #[test]
+fn a_rate_that_wavers_on_its_way_to_the_top_is_saturated_where_a_lower_load_reached_it() {
+    let rates = [11_100.0, 17_500.0, 25_100.0, 22_200.0, 25_111.0];
+    let points: Vec<PointRecord> =
+        (1..).zip(rates).map(|(small, rate)| record(LoadPoint { small, large: 0 }, rate)).collect();
+    let knee = knee_of(&points, true).unwrap();
+    assert_eq!((knee.at, knee.saturated), (3, true));
+}
+
+#[test]
 fn a_plan_without_small_loads_is_gone_along_its_column() {
     let course = KneeCourse::new(&OrionTest::new(RunLevel::Dss), 1);
     let done = measure(&course, |load| f64::from(load.min(4)) * 60.0);

@@ -106,6 +106,24 @@ fn writing_streams_are_spread_among_the_others() {
 }
 
 #[test]
+fn what_raid_0_and_whole_blocks_leave_is_counted() {
+    let untested = |array, sizes: &[u64]| {
+        let records: Vec<LunRecord> = luns(sizes).iter().map(Lun::to_record).collect();
+        untested_bytes(&sequential(array, 0).test, &records)
+    };
+    assert_eq!(untested(SimulatedArray::Raid0, &[4 * MIB, 16 * MIB]), 12 * MIB);
+    assert_eq!(untested(SimulatedArray::Raid0, &[4 * MIB, 4 * MIB]), 0);
+    assert_eq!(untested(SimulatedArray::Concat, &[4 * MIB, 16 * MIB]), 0);
+    assert_eq!(untested(SimulatedArray::Concat, &[4 * MIB + 5000, 4 * MIB]), 5000);
+    assert_eq!(
+        untested(SimulatedArray::Concat, &[4 * MIB + 8200]),
+        8,
+        "small blocks reach further than large"
+    );
+    assert_eq!(untested(SimulatedArray::Concat, &[]), 0);
+}
+
+#[test]
 fn each_point_and_each_job_has_a_seed_of_its_own() {
     let header = sequential(SimulatedArray::Concat, 0);
     let one_lun = luns(&[100 * MIB]);

@@ -3,9 +3,9 @@
 use iostone_model::orion::{LargeIo, LunKind, OrionRecord, SimulatedArray};
 
 use super::when;
-use crate::figures::{bytes, count, counted, declared_percent, duration};
+use crate::figures::{count, counted, declared_percent, duration};
 use crate::html::quote;
-use crate::load_points;
+use crate::load_points::{self, size};
 
 /// What was asked, a line each.
 pub(super) fn test(record: &OrionRecord) -> Vec<(String, String)> {
@@ -55,7 +55,7 @@ pub(super) fn test(record: &OrionRecord) -> Vec<(String, String)> {
     }
     let warmed: u64 = record.points.iter().map(|point| point.warming_bytes).fold(0, u64::saturating_add);
     if warmed > 0 {
-        lines.push(("Warming", format!("{} moved unmeasured before sequential points", bytes(warmed))));
+        lines.push(("Warming", format!("{} moved unmeasured before sequential points", size(warmed))));
     }
     lines.push(("Page cache", if header.direct { "gone around (O_DIRECT)" } else { "in use" }.to_owned()));
     lines.push(("Seed", format!("{:#x}", header.seed)));
@@ -65,7 +65,7 @@ pub(super) fn test(record: &OrionRecord) -> Vec<(String, String)> {
             LunKind::Device => "device",
         };
         let label = if at == 0 { "LUNs" } else { "" };
-        lines.push((label, format!("{}, {kind}, {} ({} B)", lun.name, bytes(lun.bytes), count(lun.bytes))));
+        lines.push((label, format!("{}, {kind}, {} ({} B)", lun.name, size(lun.bytes), count(lun.bytes))));
     }
     for (at, limit) in header.limits.iter().enumerate() {
         let label = if at == 0 { "Limits" } else { "" };
@@ -75,15 +75,6 @@ pub(super) fn test(record: &OrionRecord) -> Vec<(String, String)> {
         lines.push(("Ended", when(&end.ended_at)));
     }
     lines.into_iter().map(|(label, text)| (label.to_owned(), text)).collect()
-}
-
-/// A size as ORION counts it, in KiB, where it is a whole number of them.
-fn size(value: u64) -> String {
-    match value {
-        whole if whole >= 1 << 20 && whole.is_multiple_of(1 << 20) => format!("{} MiB", whole >> 20),
-        whole if whole >= 1 << 10 && whole.is_multiple_of(1 << 10) => format!("{} KiB", whole >> 10),
-        other => format!("{} B", count(other)),
-    }
 }
 
 /// `block_device` as "Block device".

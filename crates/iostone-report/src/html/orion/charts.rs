@@ -24,11 +24,12 @@ pub(super) fn draw(
     let (beside_small, column) = first_column(readings);
     let small_axis = axis("outstanding small I/Os", "Large", beside_large);
     let large_axis = axis(load_points::large_word(record), "Small", beside_small);
-    // The first two are a pair; the third stands across the page, as it does alone.
+    // The first two are a pair; the third stands across the page, unless it is too short for that.
+    let across = if column.len() > 4 { FULL } else { HALF };
     let parts = [
         part("iops", rate(record, findings, &row, (Aspect::Iops, small_axis.clone())), HALF, ""),
         part("latency", latency(findings, &row, small_axis), HALF, LATENCY_NOTE),
-        part("throughput", rate(record, findings, &column, (Aspect::Throughput, large_axis)), FULL, ""),
+        part("throughput", rate(record, findings, &column, (Aspect::Throughput, large_axis)), across, ""),
     ];
     parts.into_iter().flatten().collect()
 }
@@ -57,9 +58,9 @@ fn place(reading: &Reading<'_>, aspect: Aspect) -> Option<Place> {
     let load = if aspect == Aspect::Throughput { reading.point.large } else { reading.point.small };
     let mut tip = format!("{}: {}", reading.point, aspect.write(value));
     if let Some(error) = reading.error {
-        tip = format!("{tip}, estimated, may be off by {}", percent(error));
+        tip = format!("{tip}, estimated, may be off by about {}", percent(error));
     } else if let Some(precision) = reading.record.and_then(|point| point.precision) {
-        tip = format!("{tip}, ±{}", percent(precision));
+        tip = format!("{tip}, {}", load_points::precision(precision));
     }
     Some(Place { load: load.into(), value, tip, estimated: reading.error.is_some(), ..Place::default() })
 }
@@ -103,7 +104,7 @@ fn plateau_level(plateau: &Plateau) -> Level {
 
 fn knee(findings: &OrionFindings, small: bool) -> Option<(f64, String)> {
     let knee = findings.knee.as_ref().filter(|knee| knee.small == small)?;
-    Some((knee.load, load_points::knee_words(knee)))
+    Some((knee.load, load_points::knee_words(knee)?))
 }
 
 fn latency(findings: &OrionFindings, row: &[Reading<'_>], axis: String) -> Option<Chart> {

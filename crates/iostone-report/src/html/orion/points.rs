@@ -78,7 +78,7 @@ pub(super) fn lines(record: &OrionRecord) -> Vec<PointLine> {
                 .map(|seconds| figure(Unit::Seconds, seconds))
                 .unwrap_or_default(),
             served: load_points::served_share(point).map(percent).unwrap_or_default(),
-            precision: point.precision.map(|share| format!("±{}", percent(share))).unwrap_or_default(),
+            precision: point.precision.map(load_points::precision).unwrap_or_default(),
             seconds: crate::figures::duration(point.seconds),
         }
     };

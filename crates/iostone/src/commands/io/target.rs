@@ -16,7 +16,16 @@ pub(super) struct Taken {
     /// Made for a load; they go again if it does not begin.
     created: Vec<PathBuf>,
     /// iostone's own, whose content after the load is how they are known.
-    own: Vec<PathBuf>,
+    own: Vec<OwnFile>,
+}
+
+/// A file that iostone made.
+#[derive(Debug)]
+struct OwnFile {
+    path: PathBuf,
+    /// Whether a load writes to it. One that is only read keeps the mark that it has: what somebody else writes to it
+    /// meanwhile is theirs.
+    written: bool,
 }
 
 impl Taken {
@@ -69,8 +78,11 @@ impl Taken {
             }
             _ => {}
         }
-        if target.is_file() && !self.own.iter().any(|own| own == target) {
-            self.own.push(target.to_owned());
+        let written = changes || self.created.iter().any(|created| created == target);
+        match self.own.iter_mut().find(|own| own.path == target) {
+            Some(own) => own.written |= written,
+            None if target.is_file() => self.own.push(OwnFile { path: target.to_owned(), written }),
+            None => {}
         }
         Ok(())
     }
@@ -96,10 +108,11 @@ impl Taken {
         }
     }
 
-    /// From now on iostone's files are known by the content that the loads left in them.
-    pub(super) fn mark_own(&self) -> Result<()> {
-        for file in self.own.iter().filter(|file| file.is_file()) {
-            mark_own_file(file)?;
+    /// From now on the files that loads wrote to are known by the content that was left in them; with `filled`, when gaps
+    /// were filled before the load, those that were only read as well.
+    pub(super) fn mark_own(&self, filled: bool) -> Result<()> {
+        for own in self.own.iter().filter(|own| (own.written || filled) && own.path.is_file()) {
+            mark_own_file(&own.path)?;
         }
         Ok(())
     }

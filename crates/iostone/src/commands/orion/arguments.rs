@@ -1,8 +1,9 @@
 //! Sorts the words behind `iostone orion` into ORION's options, of one dash, and iostone's, of two.
 
 use anyhow::{Result, bail};
+use clap::error::{ContextKind, ErrorKind};
 use clap::{Args, Command, FromArgMatches};
-use iostone_model::orion::{Matrix, OrionTest};
+use iostone_model::orion::{Matrix, OrionTest, shortened};
 use iostone_model::units::{Bytes, Fraction};
 use iostone_orion::files::Format;
 
@@ -28,13 +29,13 @@ pub(super) struct OrionOptions {
     pub(super) allow_unwritten: bool,
     #[arg(long)]
     pub(super) buffered: bool,
-    #[arg(long, value_name = "PERCENT")]
+    #[arg(long, value_name = "PERCENT", value_parser = read_share)]
     pub(super) until: Option<Fraction>,
     #[arg(long, conflicts_with = "adaptive")]
     pub(super) knee: bool,
-    #[arg(long, value_name = "PERCENT")]
+    #[arg(long, value_name = "PERCENT", value_parser = read_share)]
     pub(super) adaptive: Option<Fraction>,
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = read_seed)]
     pub(super) seed: Option<u64>,
     #[arg(long, value_name = "PREFIX", conflicts_with_all = [
         "plan", "create", "prefill", "buffered", "until", "knee", "adaptive", "seed",
@@ -42,6 +43,19 @@ pub(super) struct OrionOptions {
     pub(super) resume: Option<String>,
     #[arg(long, short)]
     pub(super) quiet: bool,
+}
+
+/// A share, which has its sign of percent.
+fn read_share(text: &str) -> Result<Fraction, String> {
+    text.parse().map_err(|_| match text.parse::<f64>() {
+        Ok(number) if number.is_finite() && number > 0.0 => format!("did you mean `{text}%`?"),
+        _ => "expected a share, as in `2%`".to_owned(),
+    })
+}
+
+/// The seed of offsets and data.
+fn read_seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("expected a whole number from 0 to {}", u64::MAX))
 }
 
 /// What is asked for.
@@ -81,29 +95,84 @@ pub(super) fn sort(words: &[String]) -> Result<Asked> {
             };
             own.push(word.clone());
             if option.get_action().takes_values() && !word.contains('=') {
-                own.extend(words.next().cloned());
+                own.extend(value_of(&command, &mut words));
             }
         } else {
             refuse_one_dash(&command, word)?;
             rest.push(word.clone());
-            // A value may look like anything, and is not looked at here.
+            // A value may look like anything else, and is not looked at here.
             if word.starts_with('-') && !SWITCHES.contains(&lower.as_str()) {
-                rest.extend(words.next().cloned());
+                rest.extend(value_of(&command, &mut words));
             }
         }
     }
-    let matches = command.try_get_matches_from(own).map_err(|error| {
-        // clap says itself that it is an error, and of a usage that is only half of it.
-        let text = error.to_string();
-        let text = text.strip_prefix("error: ").unwrap_or(&text);
-        let text = text.split("\n\nUsage:").next().unwrap_or_default().trim_end().to_owned();
-        anyhow::anyhow!("{text}; `iostone orion -help` lists the options")
-    })?;
+    let matches =
+        command.try_get_matches_from(own).map_err(|error| anyhow::anyhow!("{}", in_our_words(&error)))?;
     judge(&rest, OrionOptions::from_arg_matches(&matches)?)
+}
+
+/// The next word as the value of an option, unless it is an option itself: then the value was forgotten.
+fn value_of(command: &Command, words: &mut std::slice::Iter<'_, String>) -> Option<String> {
+    let word = words.as_slice().first()?;
+    let name = word.strip_prefix("--").map(|name| name.split('=').next().unwrap_or_default());
+    if name.is_some_and(|name| command.get_arguments().any(|option| option.get_long() == Some(name))) {
+        return None;
+    }
+    words.next().cloned()
+}
+
+/// What clap says, as ORION's options are spoken of.
+fn in_our_words(error: &clap::Error) -> String {
+    let context = |kind| error.get(kind).map(ToString::to_string);
+    // `--seed <N>`
+    let option = context(ContextKind::InvalidArg).unwrap_or_default();
+    let (name, takes) = option.split_once(' ').unwrap_or((&option, ""));
+    let value = context(ContextKind::InvalidValue).unwrap_or_default();
+    match error.kind() {
+        ErrorKind::ValueValidation => {
+            let reason = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
+            format!("`{name}` is `{}`: {reason}", shortened(&value))
+        }
+        ErrorKind::InvalidValue if value.is_empty() => {
+            let takes = takes.trim_matches(['<', '>']);
+            format!("`{name}` needs a value: {takes}; `iostone orion -help` explains it")
+        }
+        ErrorKind::UnknownArgument => {
+            let name = shortened(name);
+            match context(ContextKind::SuggestedArg) {
+                Some(meant) => format!("iostone orion has no option `{name}`; did you mean `{meant}`?"),
+                None => format!("iostone orion has no option `{name}`; `iostone orion -help` lists them"),
+            }
+        }
+        ErrorKind::ArgumentConflict => {
+            let other = context(ContextKind::PriorArg).unwrap_or_default();
+            let other = other.split(' ').next().unwrap_or_default();
+            if other == name {
+                return format!("`{name}` is given twice");
+            }
+            format!("`{name}` cannot be given with `{other}`; leave one of them out")
+        }
+        // clap says itself that it is an error, and of a usage that is only half of it.
+        _ => {
+            let text = error.to_string();
+            let text = text.strip_prefix("error: ").unwrap_or(&text);
+            let text = text.split("\n\nUsage:").next().unwrap_or_default().trim_end().to_owned();
+            format!("{text}; `iostone orion -help` lists the options")
+        }
+    }
 }
 
 /// What does not go together.
 fn judge(rest: &[String], options: OrionOptions) -> Result<Asked> {
+    if let Some(prefix) = options.resume.clone() {
+        if let Some(word) = rest.first() {
+            bail!("`--resume` goes on with a test as it was begun; leave out `{word}`");
+        }
+        return Ok(Asked::Resume(prefix, options));
+    }
+    let test = OrionTest::parse(rest)?;
+    // Those of as many disks as LUNs are counted later.
+    test.check_point_count(test.num_disks.unwrap_or(1))?;
     for (name, share) in [("--until", options.until), ("--adaptive", options.adaptive)] {
         if share.is_some_and(|share| !(0.001..=0.5).contains(&share.0)) {
             bail!("`{name}` takes a share from 0.1% to 50%, as in `{name} 2%`");
@@ -112,13 +181,6 @@ fn judge(rest: &[String], options: OrionOptions) -> Result<Asked> {
     if options.create.is_some_and(|size| size.0 == 0) {
         bail!("`--create` takes the size of each file, as in `--create 10GiB`");
     }
-    if let Some(prefix) = options.resume.clone() {
-        if let Some(word) = rest.first() {
-            bail!("`--resume` goes on with a test as it was begun; leave out `{word}`");
-        }
-        return Ok(Asked::Resume(prefix, options));
-    }
-    let test = OrionTest::parse(rest)?;
     if test.shape() == Matrix::Point && (options.knee || options.adaptive.is_some()) {
         let option = if options.knee { "--knee" } else { "--adaptive" };
         bail!(
@@ -193,6 +255,47 @@ mod tests {
             "`-plan` is an option of iostone's and has two dashes: `--plan`"
         );
         assert!(sorted("-run simple --plna").unwrap_err().contains("--plan"));
+    }
+
+    #[test]
+    fn what_clap_finds_is_said_as_of_the_options_of_orion() {
+        for (line, complaint) in [
+            (
+                "-run simple --seed x",
+                "`--seed` is `x`: expected a whole number from 0 to 18446744073709551615",
+            ),
+            ("-run simple --until 2", "`--until` is `2`: did you mean `2%`?"),
+            ("-run simple --adaptive x", "`--adaptive` is `x`: expected a share, as in `2%`"),
+            ("-run simple --seed", "`--seed` needs a value: N; `iostone orion -help` explains it"),
+            ("-run simple --seed --plan", "`--seed` needs a value: N; `iostone orion -help` explains it"),
+            ("-run simple --plna", "iostone orion has no option `--plna`; did you mean `--plan`?"),
+            (
+                "-run simple --knee --adaptive 5%",
+                "`--knee` cannot be given with `--adaptive`; leave one of them out",
+            ),
+            ("-run advanced -write --plan", "`-write` needs a value: a percentage"),
+            ("-write -run advanced --plan", "`-write` needs a value: a percentage"),
+            (
+                "-run simple -num_disks 99999999999999999999",
+                "`-num_disks` is `99999999999999999999`; expected a whole number from 1 to 65536",
+            ),
+            (
+                "-run normal -num_disks 2000 --plan",
+                "`-num_disks 2000` makes 114400 load points; a test has at most 100000",
+            ),
+        ] {
+            assert_eq!(sorted(line).unwrap_err(), complaint, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_missing_level_is_said_in_one_way() {
+        let missing = "`-run` is missing; say which load: simple, normal, advanced, oltp or dss";
+        for line in
+            ["", "--plan", "-num_disks 4", "--until 80%", "-verbose -testname x", "--create 0B --json"]
+        {
+            assert_eq!(sorted(line).unwrap_err(), missing, "{line}");
+        }
     }
 
     #[test]

@@ -4,15 +4,59 @@ use std::fs::{File, OpenOptions};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result};
 use iostone_engine::{EngineError, NoiseStream};
-use iostone_machine::Failure;
+use iostone_machine::{Failure, FailureKind};
 use iostone_model::units::Bytes;
-use iostone_stack::{check_room, create_own_file, mark_own_file};
+use iostone_orion::lun::{lun_file_of, parse_lun_text};
+use iostone_stack::{check_room, create_own_file, file_writing, guard_file, mark_own_file, mark_writing};
+use rustix::fs::{FlockOperation, flock};
 
 use super::progress::Filling;
 use crate::commands::target::refuse_mistyped_device;
+
+/// As whom files are marked while they are being filled.
+const WRITER: &str = "create";
+/// The mark is renewed so often.
+const RENEWAL: Duration = Duration::from_secs(10);
+/// A write so long after the mark is somebody else's.
+const LEEWAY: Duration = Duration::from_secs(60);
+
+/// Removes what a `--create` that was killed left half made, and gives the names: the files hold random data, and are made
+/// anew. Those that somebody wrote to since stay.
+pub(super) fn clear_half_made(test_name: &str) -> Result<Vec<PathBuf>> {
+    let file = lun_file_of(test_name);
+    // What is wrong with the list is told by who reads it for good.
+    let Ok(text) = std::fs::read(&file) else { return Ok(Vec::new()) };
+    let Ok(lines) = parse_lun_text(&file.display().to_string(), &text) else { return Ok(Vec::new()) };
+    let mut cleared = Vec::new();
+    for path in lines.into_iter().map(|line| PathBuf::from(line.name)) {
+        if is_half_made(&path)? {
+            guard_file(&path, Some(&path)).map_err(Failure::from)?;
+            std::fs::remove_file(&path).with_context(|| format!("cannot remove `{}`", path.display()))?;
+            cleared.push(path);
+        }
+    }
+    Ok(cleared)
+}
+
+fn is_half_made(path: &Path) -> Result<bool> {
+    if !path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+        return Ok(false);
+    }
+    let writing = file_writing(path).map_err(Failure::from)?;
+    if !writing.is_some_and(|it| it.writer == WRITER && it.is_its_own(SystemTime::UNIX_EPOCH, LEEWAY)) {
+        return Ok(false);
+    }
+    let opened = File::open(path).with_context(|| format!("cannot open `{}`", path.display()))?;
+    if flock(&opened, FlockOperation::NonBlockingLockExclusive) == Err(rustix::io::Errno::WOULDBLOCK) {
+        let message = format!("`{}` is being made by another test; wait until that is done", path.display());
+        return Err(Failure::new(FailureKind::Usage, message).into());
+    }
+    Ok(true)
+}
 
 /// Files that are being made; they go again unless they were filled.
 #[derive(Debug, Default)]
@@ -47,6 +91,11 @@ impl Creation {
         Ok(creation)
     }
 
+    /// Whether there are none to be made.
+    pub(super) fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
     /// Fills them.
     ///
     /// # Errors
@@ -60,10 +109,15 @@ impl Creation {
     ) -> Result<()> {
         let mut noise = NoiseStream::new(seed);
         for path in &self.files {
+            mark_writing(path, WRITER)?;
+        }
+        for path in &self.files {
             let name = path.display().to_string();
             let mut file =
                 OpenOptions::new().write(true).open(path).with_context(|| format!("cannot open `{name}`"))?;
             let mut done = 0;
+            let mut marked = Instant::now();
+            mark_writing(path, WRITER)?;
             while done < size.0 {
                 if stop.load(Ordering::Relaxed) {
                     return Err(EngineError::Interrupted.into());
@@ -73,6 +127,12 @@ impl Creation {
                 let chunk = chunk.get(..left).unwrap_or_default();
                 file.write_all(chunk).with_context(|| format!("cannot fill `{name}`"))?;
                 done += left as u64;
+                if marked.elapsed() >= RENEWAL {
+                    // What is still to be written down would hold up the mark, and with it the writes that it is to vouch for.
+                    file.sync_data().with_context(|| format!("cannot flush `{name}`"))?;
+                    mark_writing(path, WRITER)?;
+                    marked = Instant::now();
+                }
                 filling.tell(&name, Bytes(done), size);
             }
             flush(&file).with_context(|| format!("cannot flush `{name}`"))?;

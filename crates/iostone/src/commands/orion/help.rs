@@ -56,7 +56,8 @@ iostone's options
   --until PERCENT      end a point once its rate is known within this much (95 %); -duration is then the most
   --knee               only the points that show where latency takes off
   --adaptive PERCENT   measure only the points that their neighbours do not predict within this much
-  --resume PREFIX      go on with a test that was interrupted, as in --resume orion_20260101_1200
+  --resume PREFIX      go on with a test that was interrupted, as in --resume orion_20260101_1200; print a finished one
+                       again with --json, or write its files in another layout with --format
   --create SIZE        make the files in NAME.lun that do not exist, this large and full of random data
   --prefill            fill what was never written (holes, zeros) with random data first
   --allow-unwritten    measure never-written blocks as they are, though storage answers them without its medium
@@ -64,7 +65,7 @@ iostone's options
                        over this device (by the stable name that the refusal prints); repeatable
   --buffered           through the page cache (else O_DIRECT)
   --seed N             of offsets and data; a random one if left out
-  -q, --quiet          no progress, no remarks
+  -q, --quiet          nothing but the results
   -h, --help           this page
 
 Examples

@@ -58,6 +58,8 @@ pub(super) fn print(
     options: &OrionOptions,
     printer: &mut Printer,
 ) -> Result<()> {
+    test.check_loads(num_disks)?;
+    test.check_point_count(num_disks)?;
     let points = test.points(num_disks);
     let warming = Warming::of(test, &points);
     if options.json {
@@ -98,7 +100,9 @@ impl Warming {
             several => format!("before each of {several} large sequential points"),
         };
         Some(match (self.bytes_each, self.seconds_each) {
-            (Some(bytes), _) => format!("Warming moves {bytes} unmeasured {before}; that time comes on top."),
+            (Some(bytes), _) => {
+                format!("Warming moves {} unmeasured {before}; that time comes on top.", bytes.in_words())
+            }
             (None, seconds) => {
                 let seconds = seconds.unwrap_or_default();
                 let whole = in_words(std::time::Duration::from_secs(seconds * self.points as u64));
@@ -180,12 +184,12 @@ fn in_text(
     let mut lines = String::new();
     let disks = if num_disks == 1 { "1 disk".to_owned() } else { format!("{num_disks} disks") };
     writeln!(lines, "{}", bold(&format!("{} on {disks}", clean(&test.test_name))))?;
-    writeln!(lines, "  small  {} random", test.size_small)?;
+    writeln!(lines, "  small  {} random", test.size_small.in_words())?;
     let large = match test.large_io {
         LargeIo::Rand => "random".to_owned(),
         LargeIo::Seq => format!("sequential streams, {} in flight in each", test.num_stream_io),
     };
-    writeln!(lines, "  large  {} {large}", test.size_large)?;
+    writeln!(lines, "  large  {} {large}", test.size_large.in_words())?;
     if test.writes() {
         writeln!(lines, "  writes {} %: what is on the LUNs is lost", test.write_percent)?;
     }

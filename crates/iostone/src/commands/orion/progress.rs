@@ -7,6 +7,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use iostone_model::metric::Unit;
 use iostone_model::orion::{LoadPoint, OrionHeader, PointRecord};
 use iostone_model::units::{Bytes, Span};
+use iostone_orion::point::{Divergence, divergences};
 use iostone_orion::record::RecordFile;
 use iostone_orion::{Observer, OrionError};
 use iostone_report::clean;
@@ -22,6 +23,9 @@ pub(super) struct TestProgress<'a> {
     /// ORION's lines with `-verbose`: on standard output, unless that is for a document.
     verbose: bool,
     json: bool,
+    direct: bool,
+    /// What is printed once nothing is in the way any more.
+    announcement: String,
     duration: Duration,
     total: Option<u32>,
     at: Option<LoadPoint>,
@@ -32,6 +36,7 @@ impl<'a> TestProgress<'a> {
         header: &OrionHeader,
         record: &'a mut RecordFile,
         json: bool,
+        announcement: String,
         printer: &'a mut Printer,
     ) -> Self {
         let bar = printer.shows_bars().then(|| {
@@ -47,6 +52,8 @@ impl<'a> TestProgress<'a> {
             record,
             verbose: test.verbose,
             json,
+            direct: header.direct,
+            announcement,
             duration: test.duration.0,
             total: None,
             at: None,
@@ -83,6 +90,12 @@ impl Drop for TestProgress<'_> {
 }
 
 impl Observer for TestProgress<'_> {
+    fn ready(&mut self) {
+        let (text, json) = (std::mem::take(&mut self.announcement), self.json);
+        // With `--json`, standard output is for the document alone.
+        self.print(|printer| if json { printer.note(text.trim_end()) } else { printer.preface(&text) });
+    }
+
     fn begins(&mut self, number: u32, total: Option<u32>, point: LoadPoint) {
         (self.total, self.at) = (total, Some(point));
         if self.verbose {
@@ -116,8 +129,8 @@ impl Observer for TestProgress<'_> {
         for figure in figures(record) {
             let _ = write!(line, "  {figure:>10}");
         }
-        for note in &record.notes {
-            let _ = write!(line, "  ! {}", clean(note));
+        for note in notes(record, self.direct) {
+            let _ = write!(line, "  ! {}", clean(&note));
         }
         self.print(|printer| printer.note(line.trim_end()));
         if let Some(bar) = &self.bar {
@@ -137,6 +150,15 @@ fn figures(record: &PointRecord) -> impl Iterator<Item = String> {
     ]
     .into_iter()
     .flatten()
+}
+
+/// The notes of a point. What devices served is said in a few words: it is much the same at every point, and explained once
+/// at the end.
+fn notes(record: &PointRecord, direct: bool) -> Vec<String> {
+    let divergences = divergences(record, !direct);
+    let told: Vec<String> = divergences.iter().map(ToString::to_string).collect();
+    let short = divergences.iter().map(Divergence::in_short);
+    short.chain(record.notes.iter().filter(|note| !told.contains(note)).cloned()).collect()
 }
 
 fn style(template: &str) -> ProgressStyle {
@@ -162,13 +184,13 @@ impl<'a> Filling<'a> {
     /// So much of it is done.
     pub(super) fn tell(&self, name: &str, done: Bytes, of: Bytes) {
         let Some(line) = &self.line else { return };
-        line.set_message(format!("filling {}: {} of {}", clean(name), done.approximate(), of.approximate()));
+        line.set_message(format!("filling {}: {} of {}", clean(name), done.approximate(), of.in_words()));
         line.tick();
     }
 
     /// All of it is.
     pub(super) fn made(&mut self, name: &str, written: Bytes) {
-        let text = format!("filled {} with {} of random data", clean(name), written.approximate());
+        let text = format!("filled {} with {} of random data", clean(name), written.in_words());
         match &self.line {
             Some(line) => line.suspend(|| self.printer.note(text)),
             None => self.printer.note(text),
@@ -181,5 +203,31 @@ impl Drop for Filling<'_> {
         if let Some(line) = &self.line {
             line.finish_and_clear();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iostone_model::orion::{LoadFigures, ServedAtPoint, TransferFigures};
+
+    use super::*;
+
+    #[test]
+    fn a_line_of_a_point_says_in_short_what_devices_served() {
+        let reads = TransferFigures { ios: 10, bytes: 1_000, latency: None };
+        let mut record = PointRecord {
+            seconds: 10.0,
+            small_io: Some(LoadFigures { reads, ..LoadFigures::default() }),
+            served: Some(ServedAtPoint {
+                devices: vec!["vda".to_owned()],
+                reads: 50,
+                read_bytes: 5_000,
+                ..ServedAtPoint::default()
+            }),
+            ..PointRecord::default()
+        };
+        record.notes = divergences(&record, false).iter().map(ToString::to_string).collect();
+        record.notes.push("another".to_owned());
+        assert_eq!(notes(&record, true), ["vda served 5.0x", "another"]);
     }
 }

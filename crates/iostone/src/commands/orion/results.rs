@@ -1,11 +1,11 @@
 //! What a test came to: ORION's lines, iostone's findings, the files; for people, or as one document.
 
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use iostone_model::orion::{Maxima, OrionFindings, OrionHeader, OrionRecord};
-use iostone_orion::files::{Format, console, write_files};
+use iostone_orion::files::{Format, console, paths, write_files, write_whole};
 use iostone_report::clean;
 use serde::Serialize;
 use serde_json::Value;
@@ -43,14 +43,30 @@ struct Document<'a> {
 }
 
 impl<'a> Results<'a> {
+    /// What a test came to; nothing of it is written yet.
+    pub(super) fn of(record: &'a OrionRecord, format: Format) -> Self {
+        Self { record, findings: iostone_orion::findings::find(record), files: Vec::new(), format }
+    }
+
     /// Writes the files of a test: ORION's, and the page.
-    pub(super) fn write(record: &'a OrionRecord, prefix: &Prefix, format: Format) -> Result<Self> {
-        let findings = iostone_orion::findings::find(record);
-        let mut files = write_files(record, prefix.as_path(), format)?;
-        let page = iostone_report::orion_html(record, &findings)?;
+    ///
+    /// # Errors
+    /// Which of them could not be written, and why.
+    pub(super) fn write(&mut self, prefix: &Prefix) -> Result<()> {
+        // Whatever becomes of the others, it is there.
+        self.files = vec![prefix.record()];
+        let mut files = write_files(self.record, prefix.as_path(), self.format)?;
+        let page = iostone_report::orion_html(self.record, &self.findings)?;
         write_whole(&prefix.report(), &page)?;
-        files.extend([prefix.report(), prefix.record()]);
-        Ok(Self { record, findings, files, format })
+        files.push(prefix.report());
+        self.files.splice(..0, files);
+        Ok(())
+    }
+
+    /// Names the files that were written earlier, and writes none.
+    pub(super) fn keep(&mut self, prefix: &Prefix) {
+        self.files = paths(prefix.as_path(), self.format);
+        self.files.extend([prefix.report(), prefix.record()]);
     }
 
     pub(super) fn print(&self, prefix: &Prefix, json: bool, printer: &mut Printer) -> Result<()> {
@@ -100,20 +116,6 @@ fn drop_histograms(value: &mut Value) {
         Value::Array(items) => items.iter_mut().for_each(drop_histograms),
         _ => {}
     }
-}
-
-/// Writes a file in one step, so that nobody ever reads half of it.
-fn write_whole(path: &Path, text: &str) -> Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let write = || -> std::io::Result<()> {
-        let mut file = tempfile::Builder::new()
-            .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666))
-            .tempfile_in(folder)?;
-        std::io::Write::write_all(&mut file, text.as_bytes())?;
-        file.persist(path)?;
-        Ok(())
-    };
-    write().with_context(|| format!("cannot write `{}`", path.display()))
 }
 
 #[cfg(test)]

@@ -7,17 +7,18 @@ use iostone_model::orion::{ORION_SCHEMA, OrionHeader, OrionRecord, OrionTest};
 use iostone_orion::course::course;
 use iostone_orion::files::{Format, announcement, paths};
 use iostone_orion::limits::known_limits;
-use iostone_orion::record::{RecordFile, check_same};
+use iostone_orion::record::RecordFile;
 use iostone_orion::{Assignment, Lun, OrionError, conduct};
 use iostone_report::clean;
 
 use super::arguments::{self, Asked, OrionOptions};
 use super::luns::{self, Wanted};
+use super::place;
 use super::plan::Own;
 use super::prefix::Prefix;
 use super::progress::TestProgress;
 use super::results::Results;
-use super::taken::Taken;
+use super::taken::{Taken, writer_of};
 use crate::commands::dry_run::quoted;
 use crate::exit_code::{ExitCode, OrionEnded};
 use crate::interrupt;
@@ -45,7 +46,7 @@ pub(super) fn begin(
 ) -> Result<ExitCode> {
     let stop = interrupt::stop_flag();
     let seed = options.seed.map_or_else(random_seed, Ok)?;
-    let wanted = Wanted { test: &test, options, words, seed };
+    let wanted = Wanted { test: &test, options, words, seed, so_far: None };
     let (luns, taken) = luns::take(&wanted, &stop, printer)?;
     let header = head(test, &luns, options, words, seed)?;
     let prefix = Prefix::new(&header.test.test_name);
@@ -65,44 +66,71 @@ pub(super) fn go_on(
     let prefix = Prefix::resumed(typed)?;
     let (file, record) = RecordFile::reopen(&prefix.record())?;
     let header = &record.header;
+    let another_layout = options.format.is_some();
     // As it was begun: what was said of the layout and of never-written blocks holds on.
     if let Ok(Asked::Test(_, before)) = arguments::sort(&header.arguments) {
         options.format = options.format.or(before.format);
         options.allow_unwritten |= before.allow_unwritten;
     }
     if record.is_finished() {
-        return write_again(&prefix, &record, &options, printer);
+        return print_again(&prefix, &record, &options, another_layout, printer);
     }
-    let wanted = Wanted { test: &header.test, options: &options, words, seed: header.seed };
-    let (luns, taken) = luns::take(&wanted, &stop, printer)?;
-    check_same(header, &luns)?;
+    let (test, seed) = (&header.test, header.seed);
+    let wanted = Wanted { test, options: &options, words, seed, so_far: Some(&record) };
+    let (luns, taken) =
+        luns::take(&wanted, &stop, printer).map_err(|error| place::told_of(error, header, typed, words))?;
     Session { prefix, file, record, luns, taken, options: &options }.run(&stop, printer)
 }
 
-/// A test that was killed between its last point and its files lacks nothing but those.
-fn write_again(
+/// A test of which every point was measured: what is missing of its files is written, all of them where a layout is asked
+/// for, and its results are printed again.
+fn print_again(
     prefix: &Prefix,
     record: &OrionRecord,
     options: &OrionOptions,
+    another_layout: bool,
     printer: &mut Printer,
 ) -> Result<ExitCode> {
     let format = options.format.unwrap_or(Format::V12);
     let files = paths(prefix.as_path(), format);
-    if files.iter().chain([&prefix.report()]).all(|file| file.exists()) {
-        bail!("`{}` is finished; its results are in `{}_*`", prefix.record().display(), prefix.as_str());
+    let complete = files.iter().chain([&prefix.report()]).all(|file| file.exists()) && !another_layout;
+    if complete && !options.json {
+        bail!(
+            "`{}` is finished; its results are in `{}_*`: `--json` prints them again, `--format` writes them in another \
+             layout",
+            prefix.record().display(),
+            prefix.as_str()
+        );
     }
-    printer.note("every point was measured already; what was missing of the files is written");
-    Results::write(record, prefix, format)?.print(prefix, options.json, printer)?;
-    Ok(ExitCode::Success)
+    let mut results = Results::of(record, format);
+    let written = if complete {
+        results.keep(prefix);
+        Ok(())
+    } else {
+        printer.note("every point was measured already; only files are written");
+        results.write(prefix)
+    };
+    results.print(prefix, options.json, printer)?;
+    match written {
+        Ok(()) => Ok(ExitCode::Success),
+        Err(unwritten) => {
+            Err(OrionEnded { reason: format!("{unwritten:#}"), code: ExitCode::Partial }.into())
+        }
+    }
 }
 
 impl Session<'_> {
     fn run(mut self, stop: &std::sync::atomic::AtomicBool, printer: &mut Printer) -> Result<ExitCode> {
-        self.announce(printer);
+        let announcement = self.announcement();
         let header = self.record.header.clone();
         let course = course(&header);
-        if header.test.writes() {
-            self.taken.begin_writing();
+        if header.test.writes()
+            && let Err(error) = self.taken.begin_writing(&writer_of(&header))
+        {
+            if self.record.points.is_empty() {
+                let _ = std::fs::remove_file(self.prefix.record());
+            }
+            return Err(error);
         }
         let assignment = Assignment {
             header: &header,
@@ -110,15 +138,16 @@ impl Session<'_> {
             course: course.as_ref(),
             done: std::mem::take(&mut self.record.points),
         };
-        let mut progress = TestProgress::new(&header, &mut self.file, self.options.json, printer);
+        let mut progress =
+            TestProgress::new(&header, &mut self.file, self.options.json, announcement, printer);
         let conducted = conduct(assignment, &mut progress, stop);
         drop(progress);
         let end = match conducted {
             Ok((points, end)) => {
                 self.record.points = points;
-                self.file.append_end(&end)?;
+                let appended = self.file.append_end(&end);
                 self.record.end = Some(end);
-                None
+                appended.err()
             }
             // The record holds what was measured, whatever it is that failed.
             Err(error) => {
@@ -135,21 +164,20 @@ impl Session<'_> {
     }
 
     /// What ORION prints before it begins.
-    fn announce(&self, printer: &mut Printer) {
+    fn announcement(&self) -> String {
         let header = &self.record.header;
         let mut text = format!(
             "iostone orion {}, in the manner of ORION 12.2\n{}\n",
             env!("CARGO_PKG_VERSION"),
             clean(self.prefix.as_str())
         );
-        text.push_str(&announcement(header, self.format()));
+        text.push_str(&announcement(header, self.record.points.len(), self.format()));
         for remark in Own::of_header(header).remarks(&header.test) {
             text.push_str(&remark);
             text.push('\n');
         }
         text.push('\n');
-        // With `--json`, standard output is for the document alone.
-        if self.options.json { printer.note(text.trim_end()) } else { printer.data(&text) }
+        text
     }
 
     /// Nothing to keep: the record goes again.
@@ -179,8 +207,10 @@ impl Session<'_> {
             None if self.reason() == INTERRUPTED => (INTERRUPTED.to_owned(), ExitCode::Interrupted),
             None => (self.reason().to_owned(), ExitCode::Failure),
         };
-        let written = Results::write(&self.record, &self.prefix, self.format())
-            .and_then(|results| results.print(&self.prefix, self.options.json, printer));
+        let mut results = Results::of(&self.record, self.format());
+        let written = results.write(&self.prefix);
+        // The figures are there, whether or not the files are.
+        results.print(&self.prefix, self.options.json, printer)?;
         let (reason, code) = match written {
             Ok(()) if code == ExitCode::Success => return Ok(ExitCode::Success),
             Ok(()) => (reason, code),
@@ -212,11 +242,14 @@ fn head(
         Some(disks) => disks,
         None => u32::try_from(luns.len())?,
     };
+    test.check_loads(num_disks)?;
+    test.check_point_count(num_disks)?;
     let mut header = OrionHeader {
         schema: ORION_SCHEMA.to_owned(),
         iostone_version: env!("CARGO_PKG_VERSION").to_owned(),
         started_at: jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
         arguments: words.to_vec(),
+        directory: place::here().map(|here| here.display().to_string()),
         num_disks,
         luns: luns.iter().map(Lun::to_record).collect(),
         seed,
@@ -229,7 +262,7 @@ fn head(
         machine: describe_machine(),
         test,
     };
-    let planned = || u32::try_from(header.test.points(num_disks).len()).ok();
+    let planned = || u32::try_from(header.test.point_count(num_disks)).ok();
     header.total_points = course(&header).total().or_else(planned).unwrap_or(u32::MAX);
     Ok(header)
 }

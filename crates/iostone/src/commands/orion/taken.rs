@@ -1,218 +1,159 @@
 //! The LUNs that a test was let at: the guard, whose files they are, and that no second test writes to them meanwhile.
 
+mod before;
+mod lock;
+mod permit;
+#[cfg(test)]
+mod tests;
+
 use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::SystemTime;
 
-use anyhow::{Context, Result, bail};
-use iostone_machine::{Failure, FailureKind};
+use anyhow::{Context, Result};
 use iostone_model::orion::LunKind;
 use iostone_orion::Lun;
-use iostone_stack::{FileOwner, RefusalReason, StackError, file_owner, guard_file, mark_own_file};
-use rustix::fs::{FlockOperation, flock};
-use rustix::io::Errno;
+use iostone_stack::{FileOwner, file_owner, mark_own_file, mark_writing, unmark_file};
 
-use super::arguments::typed_again;
-use crate::commands::dry_run::quoted;
-use crate::commands::target::guard_device;
+pub(super) use before::{Before, writer_of};
+use permit::Refused;
+
+/// What is going to be done to a LUN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Touch {
+    /// It is only read.
+    Read,
+    /// What was never written of a file is filled, and nothing else is changed.
+    FillHoles,
+    /// Each aligned MiB of zeros is replaced too.
+    FillZeros,
+    /// Any of it is written over.
+    Write,
+}
 
 /// How the LUNs are going to be used.
 pub(super) struct Use<'a> {
-    /// Whether anything may be written to them.
+    /// What is done to each, in their order.
+    pub(super) touches: &'a [Touch],
+    /// Whether `-write` or `--prefill` was asked for.
     pub(super) writes: bool,
+    /// LUNs that are about to be made: nobody else may have them meanwhile.
+    pub(super) makes: bool,
     /// Files and devices whose content the user let go, as typed behind `--destroy`.
     pub(super) destroy: &'a [String],
     /// The command line, to say the next one.
     pub(super) words: &'a [String],
+    /// What an earlier session of the test may have left.
+    pub(super) before: Option<&'a Before>,
 }
 
-/// LUNs that a test may have. On the way out, files that are iostone's are marked as such with what they hold then.
+/// LUNs that a test may have. On the way out, files that it wrote to are marked as iostone's with what they hold then.
 #[derive(Debug, Default)]
 pub(super) struct Taken {
-    /// iostone's own before.
-    own: Vec<PathBuf>,
-    /// Others, whose content the user let go.
-    let_go: Vec<PathBuf>,
+    files: Vec<TakenFile>,
+    /// Those that the test began to write to.
+    written: Vec<WrittenFile>,
     /// Held as long as the test lasts.
-    #[expect(dead_code, reason = "a lock lasts as long as its file is open")]
     locks: Vec<File>,
 }
 
+#[derive(Debug)]
+struct TakenFile {
+    path: PathBuf,
+    /// Whether it is iostone's, or of an earlier session of the same test.
+    ours: bool,
+}
+
+#[derive(Debug)]
+struct WrittenFile {
+    path: PathBuf,
+    ours: bool,
+    /// When it was last written to before the test began.
+    before: Option<SystemTime>,
+}
+
 impl Taken {
-    /// Takes the LUNs, or refuses one of them. Nothing is changed by that.
+    /// Takes the LUNs, or refuses some of them. Nothing is changed by that.
     pub(super) fn take(luns: &[Lun], to: &Use<'_>) -> Result<Self> {
-        let let_go = |lun: &Lun| to.destroy.iter().any(|typed| is_named_by(typed, lun));
-        if let Some(typed) = to.destroy.first().filter(|_| !to.writes) {
-            bail!(
-                "`--destroy {typed}` is for `-write` and `--prefill`, and this test only reads; leave it out"
-            );
+        permit::refuse_names(luns, to)?;
+        let mut taken = Self::default();
+        let mut refused = Refused::default();
+        for (lun, touch) in luns.iter().zip(to.touches) {
+            taken.take_one(lun, *touch, to, &mut refused)?;
         }
-        refuse_unknown_names(luns, to.destroy)?;
-        // First of all: a file that another test is writing to looks like somebody else's.
-        let locks = luns.iter().map(|lun| lock(lun, to.writes)).collect::<Result<_>>()?;
-        let mut taken = Self { own: Vec::new(), let_go: Vec::new(), locks };
-        let mut refused = None;
-        let mut foreign: Vec<&str> = Vec::new();
-        for lun in luns {
-            match lun.kind {
-                LunKind::Device if to.writes => guard_device(&lun.path, to.destroy)?,
-                LunKind::Device => {}
-                LunKind::File => {
-                    let ours = file_owner(&lun.path).map_err(Failure::from)? == FileOwner::Ours;
-                    if to.writes {
-                        match guard_file(&lun.path, let_go(lun).then_some(lun.path.as_path())) {
-                            Ok(()) => {}
-                            Err(StackError::Refused(refusal))
-                                if refusal.reason == RefusalReason::ForeignFile =>
-                            {
-                                foreign.push(&lun.name);
-                                refused.get_or_insert(refusal);
-                            }
-                            Err(error) => return Err(Failure::from(error).into()),
-                        }
-                    }
-                    let list = if ours { &mut taken.own } else { &mut taken.let_go };
-                    list.push(lun.path.clone());
-                }
+        refused.into_result(to)?;
+        for (lun, touch) in luns.iter().zip(to.touches) {
+            if *touch != Touch::Read {
+                File::options()
+                    .write(true)
+                    .open(&lun.path)
+                    .with_context(|| format!("`{}` cannot be written to", lun.name))?;
             }
-        }
-        if let Some(mut refusal) = refused {
-            // All of them at once: nobody wants to be told of ten files in ten attempts.
-            let names: Vec<String> =
-                foreign.iter().map(|name| format!("--destroy {}", quoted(name))).collect();
-            let whose = if foreign.len() == 1 { "its content" } else { "the content of these files" };
-            refusal.next = vec![
-                format!("`{} {}` if {whose} may go", typed_again(to.words), names.join(" ")),
-                "name files that do not exist yet in the `.lun` file, and make them with `--create SIZE`"
-                    .to_owned(),
-            ];
-            return Err(Failure::from(StackError::Refused(refusal)).into());
         }
         Ok(taken)
     }
 
-    /// From now on the test writes: what it writes over is iostone's.
-    pub(super) fn begin_writing(&mut self) {
-        self.own.append(&mut self.let_go);
+    fn take_one(&mut self, lun: &Lun, touch: Touch, to: &Use<'_>, refused: &mut Refused) -> Result<()> {
+        let alone = touch != Touch::Read || to.makes;
+        if lun.kind == LunKind::Device {
+            // The guard looks whether anybody has the device's lock: it must not find ours.
+            permit::ask_for_device(lun, touch, to, refused)?;
+            self.locks.push(lock::lock(lun, alone)?);
+            return Ok(());
+        }
+        // Before anything else: a file that another test is writing to looks like somebody else's.
+        self.locks.push(lock::lock(lun, alone)?);
+        let ours = permit::ask_for_file(lun, touch, to, refused)?;
+        self.files.push(TakenFile { path: lun.path.clone(), ours });
+        Ok(())
+    }
+
+    /// From now on the test writes, as which it is known by if it is killed: what it writes over is iostone's.
+    pub(super) fn begin_writing(&mut self, writer: &str) -> Result<()> {
+        for TakenFile { path, ours } in self.files.drain(..) {
+            let before = modified(&path);
+            let marked = mark_writing(&path, writer);
+            self.written.push(WrittenFile { path, ours, before });
+            marked?;
+        }
+        Ok(())
+    }
+
+    /// From now on the test only reads, and others may do so too.
+    pub(super) fn begin_reading(&self) {
+        for lock in &self.locks {
+            lock::share(lock);
+        }
+    }
+
+    /// What was never written of a file was filled: if it was iostone's, it is so with what it holds now.
+    pub(super) fn filled(&self, path: &Path) -> Result<()> {
+        if self.files.iter().any(|file| file.ours && file.path == path) {
+            mark_own_file(path)?;
+        }
+        Ok(())
     }
 }
 
 impl Drop for Taken {
     fn drop(&mut self) {
-        for file in self.own.iter().filter(|file| file.is_file()) {
-            // Without the mark it counts as somebody else's next time, which harms nobody.
-            let _ = mark_own_file(file);
+        for WrittenFile { path, ours, before } in self.written.iter().filter(|file| file.path.is_file()) {
+            if !ours && modified(path) == *before {
+                // Let go, but not written to after all: it is still what it was.
+                unmark_file(path);
+            } else {
+                // Without the mark it counts as somebody else's next time, which harms nobody.
+                let _ = mark_own_file(path);
+            }
         }
     }
 }
 
-/// Whether what was typed behind `--destroy` is this LUN: its name in the `.lun` file, or its absolute path.
-fn is_named_by(typed: &str, lun: &Lun) -> bool {
-    typed == lun.name || std::path::absolute(&lun.path).is_ok_and(|path| path == Path::new(typed))
+fn modified(path: &Path) -> Option<SystemTime> {
+    std::fs::metadata(path).and_then(|metadata| metadata.modified()).ok()
 }
 
-/// A name that is none of the LUNs was meant for one of them.
-fn refuse_unknown_names(luns: &[Lun], destroy: &[String]) -> Result<()> {
-    if luns.iter().any(|lun| lun.kind == LunKind::Device) {
-        // Devices are let go by stable names, which the guard knows.
-        return Ok(());
-    }
-    let Some(unknown) = destroy.iter().find(|typed| !luns.iter().any(|lun| is_named_by(typed, lun))) else {
-        return Ok(());
-    };
-    let all: Vec<String> = luns.iter().map(|lun| format!("`{}`", lun.name)).collect();
-    bail!("`--destroy {unknown}` is none of the LUNs, which are {}", all.join(", "))
-}
-
-/// How often and how long a device's lock is waited for: udev holds it for moments, `systemd-udevd(8)`.
-const ATTEMPTS: u32 = 20;
-const PAUSE: Duration = Duration::from_millis(100);
-
-/// Several tests may read a LUN; one that writes has it for itself, flock(2).
-fn lock(lun: &Lun, writes: bool) -> Result<File> {
-    let file = File::open(&lun.path).with_context(|| format!("cannot open `{}`", lun.name))?;
-    let operation =
-        if writes { FlockOperation::NonBlockingLockExclusive } else { FlockOperation::NonBlockingLockShared };
-    for attempt in 1..=ATTEMPTS {
-        match flock(&file, operation) {
-            Err(Errno::WOULDBLOCK) if attempt < ATTEMPTS => std::thread::sleep(PAUSE),
-            Err(Errno::WOULDBLOCK) => break,
-            // A network filesystem without locks has no second test to tell of either.
-            Ok(()) | Err(_) => return Ok(file),
-        }
-    }
-    let name = &lun.name;
-    let (kind, message) = if writes {
-        (
-            FailureKind::Refused,
-            format!("`{name}` is in use by another test; writing to it would spoil that one"),
-        )
-    } else {
-        (
-            FailureKind::Usage,
-            format!("`{name}` is being written to by another test; wait until that one has ended"),
-        )
-    };
-    Err(Failure::new(kind, message).into())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn lun(path: &Path) -> Lun {
-        let bytes = std::fs::metadata(path).unwrap().len();
-        Lun { name: path.display().to_string(), path: path.to_owned(), kind: LunKind::File, bytes }
-    }
-
-    fn take(luns: &[Lun], writes: bool, destroy: &[String]) -> Result<Taken> {
-        Taken::take(luns, &Use { writes, destroy, words: &["-run".to_owned(), "simple".to_owned()] })
-    }
-
-    #[test]
-    fn all_foreign_files_are_told_with_the_one_command_that_lets_them_go() {
-        let folder = tempfile::tempdir().unwrap();
-        let paths = ["a", "b c"].map(|name| folder.path().join(name));
-        for path in &paths {
-            std::fs::write(path, "precious").unwrap();
-        }
-        let luns = paths.each_ref().map(|path| lun(path));
-        assert!(take(&luns, false, &[]).is_ok());
-        let refused = take(&luns, true, &[]).unwrap_err().to_string();
-        let next = format!("--destroy {} --destroy '{}'", luns[0].name, luns[1].name);
-        assert!(refused.contains(&next), "{refused}");
-        assert!(take(&luns, true, &[luns[0].name.clone()]).is_err());
-        assert!(take(&luns, true, &[luns[0].name.clone(), luns[1].name.clone()]).is_ok());
-        let stray = take(&luns, true, &["c".to_owned()]).unwrap_err().to_string();
-        assert!(stray.contains("`--destroy c` is none of the LUNs"), "{stray}");
-    }
-
-    #[test]
-    fn one_that_writes_has_its_luns_for_itself() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("a");
-        std::fs::write(&path, "data").unwrap();
-        let luns = [lun(&path)];
-        let reading = (take(&luns, false, &[]).unwrap(), take(&luns, false, &[]).unwrap());
-        assert!(take(&luns, true, &[luns[0].name.clone()]).is_err());
-        drop(reading);
-        let _writing = take(&luns, true, &[luns[0].name.clone()]).unwrap();
-        assert!(take(&luns, false, &[]).is_err());
-    }
-
-    #[test]
-    fn a_file_that_was_let_go_but_not_written_to_stays_somebody_elses() {
-        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-        let path = folder.path().join("a");
-        std::fs::write(&path, "data").unwrap();
-        let luns = [lun(&path)];
-        drop(take(&luns, true, &[luns[0].name.clone()]).unwrap());
-        assert!(take(&luns, true, &[]).is_err());
-        let mut taken = take(&luns, true, &[luns[0].name.clone()]).unwrap();
-        taken.begin_writing();
-        drop(taken);
-        if file_owner(&path).unwrap() == FileOwner::Ours {
-            assert!(take(&luns, true, &[]).is_ok());
-        }
-    }
+/// Whether a file is known for iostone's own by its mark.
+fn is_ours(path: &Path) -> Result<bool> {
+    Ok(file_owner(path).map_err(iostone_machine::Failure::from)? == FileOwner::Ours)
 }

@@ -47,6 +47,7 @@ fn a_plan_for_people_says_how_long_and_how_warm() {
     let words = ["orion", "-run", "advanced", "-type", "seq", "-num_disks", "4", "--plan"];
     let text = bench.iostone(&words).ended_with(0).stdout;
     for said in [
+        "  small  8 KiB random\n",
         "22 to 29  large 1 to 8  small 0",
         "29 load points",
         "Calibration will take approximately 30 minutes.",
@@ -71,7 +72,19 @@ fn what_orion_or_good_sense_forbids_is_refused_before_anything_is_looked_at() {
         (&["-run", "simple", "--format", "10.2"], "10.2"),
         (&["-run", "simple", "--knee", "--adaptive", "5%"], "--adaptive"),
         (&["-run", "simple", "--resume", "x"], "leave out `-run`"),
-        (&["-run", "simple", "--until", "2"], "--until"),
+        (&["-run", "simple", "--until", "2"], "did you mean `2%`?"),
+        (&["-run", "simple", "--seed", "x"], "`--seed` is `x`: expected a whole number"),
+        (&["-run", "advanced", "-write", "--plan"], "`-write` needs a value"),
+        (&["-num_disks", "4", "--plan"], "`-run` is missing; say which load: simple"),
+        (&["-run", "oltp", "-num_disks", "99999999999999999999"], "a whole number from 1 to 65536"),
+        (
+            &["-run", "normal", "-num_disks", "65536", "--plan", "--json"],
+            "`-num_disks 65536` needs 327680 small I/Os in flight; at most 32768 are possible",
+        ),
+        (
+            &["-run", "normal", "-num_disks", "6000", "--plan", "--json"],
+            "load points; a test has at most 100000",
+        ),
         (&["--resume", "x"], "there is no record `x_record.jsonl`"),
     ];
     for (words, complaint) in cases {

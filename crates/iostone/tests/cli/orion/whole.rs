@@ -72,7 +72,37 @@ fn the_document_is_all_there_is_on_standard_output() {
 #[test]
 fn a_quiet_test_prints_its_results_alone() {
     let bench = bench_with(&["a"]);
-    let said = point(&bench, &["--quiet", "--buffered"]).ended_with(0);
-    assert_eq!(said.stderr, "");
-    assert!(said.stdout.contains("Through the page cache"), "{}", said.stdout);
+    for quiet in ["--quiet", "-q"] {
+        let said = point(&bench, &[quiet, "--buffered"]).ended_with(0);
+        assert_eq!(said.stderr, "");
+        for unasked in ["in the manner of", "approximately", "counted too"] {
+            assert!(!said.stdout.contains(unasked), "{}", said.stdout);
+        }
+        assert!(said.stdout.contains("Maximum Small IOPS="), "{}", said.stdout);
+    }
+}
+
+#[test]
+fn what_cannot_be_done_is_said_before_anything_is_announced() {
+    let bench = bench_with(&["a", "b"]);
+    let words = ["orion", "-run", "advanced", "-simulate", "raid0", "-stripe", "67108864", "-duration", "1"];
+    let said = bench.iostone(&words).ended_with(2);
+    said.complains_of("`-stripe 67108864` is 64 GiB, longer than `a` with 2 MiB");
+    assert_eq!(said.stdout, "");
+    assert_eq!(results(&bench, "orion"), Vec::<String>::new());
+}
+
+#[test]
+fn results_are_printed_even_where_no_file_can_be_written() {
+    let bench = bench_with(&["a"]);
+    point(&bench, &["--format", "11.1"]).ended_with(0);
+    let prefix = prefix(&bench);
+    let lat = bench.path(&format!("{prefix}_lat.csv"));
+    fs::remove_file(&lat).unwrap();
+    // A directory is in the way.
+    fs::create_dir(&lat).unwrap();
+    fs::write(lat.join("x"), "").unwrap();
+    let said = bench.iostone(&["orion", "--resume", &prefix, "--format", "11.1"]).ended_with(4);
+    said.complains_of("cannot write `").complains_of("_lat.csv`");
+    assert!(said.stdout.contains("Maximum Small IOPS=") && !said.stderr.contains(".tmp"), "{said:?}");
 }

@@ -50,6 +50,57 @@ fn the_rules_of_the_command_line_hold_for_keys_and_for_levels() {
 }
 
 #[test]
+fn a_number_beyond_its_bounds_is_told_them() {
+    let label = |workload: &str| {
+        let text = format!(
+            "name = \"check\"\n[stack]\n{EXT4}\n[workload]\nkind = \"orion\"\n{ADVANCED}\n{workload}\n\
+             [[factor]]\nname = \"direct\"\nlevels = {{ a = {{ workload.direct = true }}, b = {{ workload.direct = false }} }}\n\
+             [decide]\nmetric = \"max_iops\"\nbaseline = \"a\"\n"
+        );
+        let found = read(&text, &[]).unwrap_err();
+        assert_eq!(found.len(), 1, "{found:?}");
+        (found[0].message.clone(), found[0].labels[0].text.clone())
+    };
+    let told = |message: &str, label: &str| (message.to_owned(), label.to_owned());
+    let percent = "expected a whole number from 0 to 100";
+    assert_eq!(label("write = 101"), told("`write` cannot be `101`", percent));
+    assert_eq!(label("write = -1"), told("`write` has a value of the wrong kind", percent));
+    let disks = "expected a whole number from 1 to 65536";
+    assert_eq!(label("num_disks = 0"), told("`num_disks` cannot be `0`", disks));
+    let (message, expected) = label("size_small = \"2GiB\"");
+    assert_eq!(message, "`size_small` cannot be `2097152KiB`");
+    assert_eq!(expected, "expected a whole number from 1 to 1048576 KiB");
+}
+
+#[test]
+fn a_key_beside_the_command_line_is_pointed_at_in_its_level() {
+    let text = format!(
+        "name = \"check\"\n[stack]\n{EXT4}\n[[factor]]\nname = \"share\"\n\
+         levels = {{ a = {{ workload.write = 20 }}, b = {{ workload.direct = false }} }}\n\
+         [workload]\nkind = \"orion\"\narguments = \"-run advanced\"\nsize = \"16MiB\"\n\
+         [decide]\nmetric = \"max_iops\"\nbaseline = \"a\"\n"
+    );
+    let found = read(&text, &[]).unwrap_err();
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(found[0].message.ends_with("as the key `write` beside it"), "{found:?}");
+    assert!(text[found[0].labels[0].span.clone()].contains("write"), "{found:?}");
+}
+
+#[test]
+fn a_point_that_the_matrix_lacks_is_told_with_those_it_has() {
+    let text = format!(
+        "name = \"check\"\n[stack]\n{EXT4}\n[[factor]]\nname = \"share\"\n\
+         levels = {{ a = {{ workload.write = 20 }}, b = {{ workload.write = 50 }} }}\n\
+         [workload]\nkind = \"orion\"\n{ADVANCED}\n[decide]\nmetric = \"iops@9,9\"\nbaseline = \"a\"\n"
+    );
+    let found = read(&text, &[]).unwrap_err();
+    assert_eq!(
+        found[0].notes,
+        ["the matrix has no IOPS at Small=9 and Large=9; it has IOPS at Small=1 to 5 and Large=0"]
+    );
+}
+
+#[test]
 fn times_and_sizes_must_make_a_measurement() {
     assert!(complaints(&format!("{ADVANCED}\nduration = \"10ms\"")).contains("before it has a rate"));
     assert!(
@@ -64,6 +115,8 @@ fn times_and_sizes_must_make_a_measurement() {
     assert!(complaints(&format!("{ADVANCED}\nnum_disks = 20")).contains("do not fit into 16MiB"));
     let many = complaints(&format!("{ADVANCED}\nmatrix = \"detailed\"\nnum_disks = 5000"));
     assert!(many.contains("points is no trial"), "{many}");
+    let deep = complaints(&format!("{ADVANCED}\nnum_disks = 65536"));
+    assert!(deep.contains("`-num_disks 65536` needs 327680 small I/Os in flight"), "{deep}");
     assert!(complaints_on(BARE, ADVANCED, "max_iops").contains("bare device"));
     assert!(complaints_on(BARE, "run = \"advanced\"\nfiles = 2", "max_iops").contains("only LUN"));
     let limited = EXT4.replace("\"64MiB\"", "\"64MiB\", iops = 100");

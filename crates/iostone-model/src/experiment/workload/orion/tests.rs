@@ -94,7 +94,7 @@ fn what_no_point_gives_is_no_figure() {
 
 #[test]
 fn a_matrix_of_millions_of_points_is_not_listed() {
-    let huge = keys("run = 'normal'\nnum_disks = 65536");
+    let huge = keys("run = 'normal'\nnum_disks = 6000");
     assert!(huge.point_count(&huge.test().unwrap()) > MOST_POINTS && huge.points().is_empty());
 }
 
