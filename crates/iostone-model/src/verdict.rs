@@ -185,6 +185,16 @@ impl CurveVerdict {
     }
 }
 
+impl CurveVerdict {
+    /// The comparisons that it is made of, in their order.
+    pub fn points_of<'a>(&'a self, verdicts: &'a Verdicts) -> impl Iterator<Item = &'a Comparison> {
+        verdicts
+            .comparisons
+            .iter()
+            .filter(|c| !c.point.is_empty() && c.level == self.level && c.stratum == self.stratum)
+    }
+}
+
 /// How the blocks went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct BlockCount {

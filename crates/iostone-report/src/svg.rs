@@ -14,6 +14,7 @@ pub(crate) mod scale;
 pub(crate) mod sparkline;
 pub(crate) mod steadiness;
 pub(crate) mod strips;
+mod thinning;
 pub(crate) mod timeline;
 
 use std::fmt::Write as _;

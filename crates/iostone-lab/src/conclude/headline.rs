@@ -63,7 +63,7 @@ fn answers(verdicts: &Verdicts) -> Vec<Answer> {
     let of_curve = |curve: &CurveVerdict| Answer {
         verdict: Some(curve.verdict),
         crosses: curve.crosses(),
-        ratio: curve::points(curve, verdicts).filter_map(|point| point.ratio).fold(0.0, f64::max),
+        ratio: curve.points_of(verdicts).filter_map(|point| point.ratio).fold(0.0, f64::max),
         sentence: curve::sentence(curve, verdicts),
     };
     verdicts.curves.iter().map(of_curve).collect()

@@ -1,6 +1,7 @@
 //! The rate over time at many load points, one small panel each: what was not steady stands out.
 
 use super::scale::Scale;
+use super::thinning::thinned;
 use super::{Anchor, Drawing, NARROW};
 
 const PANEL_HEIGHT: f64 = 46.0;
@@ -66,44 +67,16 @@ fn draw_panel(drawing: &mut Drawing, panel: &Panel, (left, top): (f64, f64), wid
     let horizontal =
         Scale::linear((0.0, panel.slots.len().max(2) as f64 - 1.0), (left + 1.0, left + width - 1.0));
     drawing.line("axis", (left, floor), (left + width, floor));
-    let points: Vec<(f64, f64)> = thinned(&panel.slots)
+    let points: Vec<(f64, f64)> = thinned(&panel.slots, POINTS)
         .into_iter()
         .map(|(slot, count)| (horizontal.at(slot as f64), vertical.at(count as f64)))
         .collect();
     drawing.polyline(&format!("series {}", super::marker::colour_class(panel.index)), &points);
 }
 
-/// At most [`POINTS`] points that keep the smallest and the largest count of each stretch.
-fn thinned(slots: &[u64]) -> Vec<(usize, u64)> {
-    let stretch = (slots.len() * 2).div_ceil(POINTS).max(1);
-    if stretch <= 2 {
-        return slots.iter().copied().enumerate().collect();
-    }
-    let mut kept = Vec::with_capacity(POINTS + 2);
-    for (group, chunk) in slots.chunks(stretch).enumerate() {
-        let at = |(place, count): (usize, &u64)| (group * stretch + place, *count);
-        let lowest = chunk.iter().enumerate().min_by_key(|(_, count)| **count).map(at);
-        let highest = chunk.iter().enumerate().max_by_key(|(_, count)| **count).map(at);
-        let mut pair: Vec<(usize, u64)> = lowest.into_iter().chain(highest).collect();
-        pair.sort_unstable();
-        pair.dedup();
-        kept.extend(pair);
-    }
-    kept
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_single_stall_is_kept() {
-        let mut slots = vec![100; 600];
-        slots[314] = 0;
-        let kept = thinned(&slots);
-        assert!(kept.len() <= POINTS + 2, "{}", kept.len());
-        assert!(kept.contains(&(314, 0)));
-    }
 
     #[test]
     fn nothing_completed_has_no_variation() {

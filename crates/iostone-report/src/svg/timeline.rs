@@ -3,6 +3,7 @@
 use iostone_model::metric::Unit;
 
 use super::scale::{Scale, extent};
+use super::thinning::thinned;
 use super::{Anchor, Drawing, NARROW, fit};
 use crate::figures;
 use crate::view::{Point, Row, View};
@@ -13,7 +14,7 @@ const TOP: f64 = 30.0;
 const AXIS_HEIGHT: f64 = 26.0;
 /// More panels than this would not be looked at.
 const PANELS: usize = 6;
-/// Points of a line; where there are more, each holds the extremes of its share, so that no stall is smoothed away.
+/// Points of a line.
 const POINTS: usize = 500;
 
 /// Draws the figure and says how many configurations it leaves out; nothing where no workload told.
@@ -83,43 +84,10 @@ fn draw_panel(
         drawing.line("grid", (left, y), (width - 20.0, y));
         drawing.text("tick", (left - 7.0, y + 4.0), Anchor::End, &figures::tick(Unit::PerSecond, tick));
     }
-    let line = thinned(&rates().collect::<Vec<f64>>());
+    let line = thinned(slots, POINTS);
     let points: Vec<(f64, f64)> = line
         .iter()
-        .map(|(slot, rate)| (horizontal.at((*slot as f64 + 0.5) * 0.1), vertical.at(*rate)))
+        .map(|(slot, count)| (horizontal.at((*slot as f64 + 0.5) * 0.1), vertical.at(*count as f64 * 10.0)))
         .collect();
     drawing.polyline(&format!("series {}", super::marker::colour_class(index)), &points);
-}
-
-/// At most [`POINTS`] points that keep the smallest and the largest rate of each stretch.
-fn thinned(rates: &[f64]) -> Vec<(usize, f64)> {
-    let stretch = (rates.len() * 2).div_ceil(POINTS).max(1);
-    if stretch <= 2 {
-        return rates.iter().copied().enumerate().collect();
-    }
-    let mut kept = Vec::with_capacity(POINTS + 2);
-    for (group, chunk) in rates.chunks(stretch).enumerate() {
-        let at = |(place, rate): (usize, &f64)| (group * stretch + place, *rate);
-        let lowest = chunk.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1)).map(at);
-        let highest = chunk.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1)).map(at);
-        let mut pair: Vec<(usize, f64)> = lowest.into_iter().chain(highest).collect();
-        pair.sort_by_key(|(slot, _)| *slot);
-        pair.dedup();
-        kept.extend(pair);
-    }
-    kept
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn thinning_keeps_a_single_stall() {
-        let mut rates = vec![100.0; 60_000];
-        rates[31_415] = 0.0;
-        let kept = thinned(&rates);
-        assert!(kept.len() <= POINTS + 2, "{}", kept.len());
-        assert!(kept.contains(&(31_415, 0.0)));
-    }
 }

@@ -9,7 +9,7 @@ use super::Page;
 use super::wrap::wrap;
 use crate::ink::{Ink, clean, dye};
 use crate::view::name_in;
-use crate::wording::curve::{curve_words, points_of, verdict_word};
+use crate::wording::curve::{curve_words, verdict_word};
 use crate::wording::{interval_notes, is_step_down};
 
 /// Up to so many points each has a row of its own.
@@ -31,7 +31,7 @@ pub(super) fn add(page: &mut Page, verdicts: Option<&Verdicts>, margin: f64) {
     }
     let (mut folded, mut equivalent, mut step_down) = (false, false, false);
     for curve in &verdicts.curves {
-        let points: Vec<&Comparison> = points_of(curve, verdicts).collect();
+        let points: Vec<&Comparison> = curve.points_of(verdicts).collect();
         let sides = rows::Sides::of(curve, verdicts);
         page.add(format!(
             "{}\n{}",

@@ -17,7 +17,7 @@ pub(crate) fn flags(verdicts: &Verdicts) -> Vec<(Option<String>, String, String)
         let subject = several.then(|| name_in(&curve.level, &curve.stratum));
         let own = curve.flags.iter().map(|flag| (subject.clone(), flag.name.clone(), flag.message.clone()));
         lines.extend(own);
-        let points: Vec<&Comparison> = points_of(curve, verdicts).collect();
+        let points: Vec<&Comparison> = curve.points_of(verdicts).collect();
         let names: Vec<&str> = points.iter().map(|point| point.point.as_str()).collect();
         let mut told: Vec<&str> = curve.flags.iter().map(|flag| flag.name.as_str()).collect();
         told.push("decided-early");
@@ -40,17 +40,6 @@ pub(crate) fn flags(verdicts: &Verdicts) -> Vec<(Option<String>, String, String)
         }
     }
     lines
-}
-
-/// The comparisons that a curve is made of, in its order.
-pub(crate) fn points_of<'a>(
-    curve: &'a CurveVerdict,
-    verdicts: &'a Verdicts,
-) -> impl Iterator<Item = &'a Comparison> {
-    verdicts
-        .comparisons
-        .iter()
-        .filter(|c| !c.point.is_empty() && c.level == curve.level && c.stratum == curve.stratum)
 }
 
 /// The verdict on a curve: `crosses` where some of it is faster and some slower, which no more blocks would settle.

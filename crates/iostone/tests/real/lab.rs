@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use iostone_stack::ThrottleController;
 use serde_json::Value;
 
 /// A test's own runs and registry, on the disk that the build lies on: flushes cost nothing in memory.
@@ -176,4 +177,14 @@ idle = "off"
 throttling = "off"
 "#
     )
+}
+
+/// True, with a word about it, where volumes cannot be limited.
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+pub(crate) fn cannot_limit() -> bool {
+    let found = ThrottleController::find();
+    if let Err(error) = &found {
+        eprintln!("skipped: {error}");
+    }
+    found.is_err()
 }

@@ -1,10 +1,9 @@
 //! ORION's loads as a workload: limits come out as they were set and are named, and a report's command line runs as it is.
 
-use iostone_stack::ThrottleController;
 use serde_json::Value;
 
 use crate::guard::Disk;
-use crate::lab::{Lab, needs_root, words};
+use crate::lab::{Lab, cannot_limit, needs_root, words};
 use crate::tools::{experiment, figure, raw, rehearsed};
 
 /// A volume of 2,000 reads and 500 writes a second and 64 MB/s each way, under loads that reach its limits also where other
@@ -67,16 +66,6 @@ const EXPECTED: [(&str, &str, f64); 7] = [
 
 /// How often the block is measured at most: a machine that runs other tests beside may give a load less than its limit.
 const ATTEMPTS: usize = 4;
-
-/// True, with a word about it, where volumes cannot be limited.
-#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
-fn cannot_limit() -> bool {
-    let found = ThrottleController::find();
-    if let Err(error) = &found {
-        eprintln!("skipped: {error}");
-    }
-    found.is_err()
-}
 
 fn fact(trial: &Value, name: &str) -> String {
     trial["workload"]["facts"][name].as_str().unwrap_or_default().to_owned()

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use iostone_stack::ThrottleController;
 
-use crate::lab::{Lab, needs_root, words};
+use crate::lab::{Lab, cannot_limit, needs_root, words};
 
 /// Two levels of the volume's limit over an instance that binds the second.
 const EXPERIMENT: &str = r#"
@@ -44,16 +44,6 @@ steal = "off"
 idle = "off"
 throttling = "off"
 "#;
-
-/// True, with a word about it, where volumes cannot be limited.
-#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
-fn cannot_limit() -> bool {
-    let found = ThrottleController::find();
-    if let Err(error) = &found {
-        eprintln!("skipped: {error}");
-    }
-    found.is_err()
-}
 
 fn groups_of(run_tokens: &str) -> Vec<PathBuf> {
     let parent = ThrottleController::find().unwrap().parent;

@@ -8,7 +8,7 @@ use super::{FACTOR_FROM, at_stratum, margin};
 
 /// The answer for one level.
 pub(super) fn sentence(curve: &CurveVerdict, verdicts: &Verdicts) -> String {
-    let points: Vec<&Comparison> = points(curve, verdicts).collect();
+    let points: Vec<&Comparison> = curve.points_of(verdicts).collect();
     let level = at_stratum(&curve.level, &curve.stratum);
     let baseline = &curve.baseline;
     let of = Count { all: curve.points, noun: noun(&points) };
@@ -41,17 +41,6 @@ pub(super) fn sentence(curve: &CurveVerdict, verdicts: &Verdicts) -> String {
         ),
         _ => undecided(curve, verdicts, &points, &of, &level),
     }
-}
-
-/// The comparisons that a curve is made of.
-pub(super) fn points<'a>(
-    curve: &'a CurveVerdict,
-    verdicts: &'a Verdicts,
-) -> impl Iterator<Item = &'a Comparison> {
-    verdicts
-        .comparisons
-        .iter()
-        .filter(|c| !c.point.is_empty() && c.level == curve.level && c.stratum == curve.stratum)
 }
 
 /// How many of how many, and of what.
