@@ -48,7 +48,7 @@ pub struct Rules {
     pub margin: f64,
     /// The confidence of all verdicts together, from 0.5 to below 1.
     pub confidence: f64,
-    /// The most blocks, from 1 to [`LARGEST_BUDGET`].
+    /// The most blocks, from 1 to [`LARGEST_BUDGET`](crate::LARGEST_BUDGET).
     pub budget: u32,
     /// No verdict before that many blocks.
     pub minimum: u32,
