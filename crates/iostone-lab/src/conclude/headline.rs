@@ -184,12 +184,12 @@ fn without_ratio(comparison: &Comparison, level: &str, blocks: &str) -> String {
     match comparison.verdict {
         Some(Verdict::Faster) => {
             format!(
-                "{level} is faster than {baseline}, whose runs never ended ({blocks}); no ratio can be given."
+                "{level} is faster than {baseline}, whose runs never ended or completed nothing ({blocks}); no ratio can be given."
             )
         }
         Some(Verdict::Slower) => {
             format!(
-                "{level} is slower than {baseline}: its runs never ended ({blocks}); no ratio can be given."
+                "{level} is slower than {baseline}: its runs never ended or completed nothing ({blocks}); no ratio can be given."
             )
         }
         Some(verdict) => {

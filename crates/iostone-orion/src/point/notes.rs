@@ -26,6 +26,9 @@ pub(super) fn tell(record: &PointRecord, header: &OrionHeader, precise: bool) ->
     notes
 }
 
+/// Below so many I/Os for each that is to be in flight, nothing is said of the load that was kept.
+const FEWEST_PER_SLOT: u64 = 10;
+
 /// That less was in flight than the loads are. What is in flight is throughput times latency (Little, *Operations Research* 9
 /// (1961)).
 fn tell_load(record: &PointRecord, test: &OrionTest) -> Vec<String> {
@@ -42,10 +45,17 @@ fn tell_load(record: &PointRecord, test: &OrionTest) -> Vec<String> {
         // A latency counts whole where its I/O ends, and not at all where that is after the window: so much is chance.
         let chance = latency.max / record.seconds;
         let kept = in_flight / f64::from(load) + chance >= KEPT;
-        (!kept && record.seconds > 0.0).then(|| {
+        // Of a few I/Os those cut by the window's edges are too large a part to say anything.
+        let enough = io.ios() >= FEWEST_PER_SLOT * u64::from(load);
+        (!kept && enough && record.seconds > 0.0).then(|| {
             let word = if both { word } else { "" };
             let (ios, were) = if load == 1 { ("I/O", "was") } else { ("I/Os", "were") };
-            format!("only {in_flight:.2} of {load} {word}{ios} {were} in flight on average: the processor was too slow to keep the load")
+            let cause = if record.cpu_seconds.iter().sum::<f64>() >= record.seconds / 2.0 {
+                "the processor was too slow to keep the load"
+            } else {
+                "some of the time went by between an I/O and the next"
+            };
+            format!("only {in_flight:.2} of {load} {word}{ios} {were} in flight on average: {cause}")
         })
     };
     loads.into_iter().filter_map(told).collect()
@@ -131,13 +141,17 @@ mod tests {
     fn a_load_that_was_not_kept_is_told() {
         let told = |small, latency: f64| {
             let small_io = Some(io(10_000, 0, latency));
-            let record = PointRecord { small, seconds: 10.0, small_io, ..PointRecord::default() };
+            let cpu_seconds = [6.0, 2.0];
+            let record =
+                PointRecord { small, seconds: 10.0, small_io, cpu_seconds, ..PointRecord::default() };
             tell(&record, &header(OrionTest::new(RunLevel::Simple)), false)
         };
         let why = "in flight on average: the processor was too slow to keep the load";
         assert_eq!(told(1, 0.000_89), [format!("only 0.89 of 1 I/O was {why}")]);
         assert_eq!(told(4, 0.003), [format!("only 3.00 of 4 I/Os were {why}")]);
         assert_eq!(told(4, 0.003_9), Vec::<String>::new());
+        // Hardly any processor time was used there.
+        let why = "in flight on average: some of the time went by between an I/O and the next";
         assert_eq!(streams(2, 0, io(1000, 0, 0.06)), [format!("only 6.00 of 8 I/Os were {why}")]);
         // With four I/Os of 3 s in 10 s, one that ended just too late is a quarter of what was in flight.
         assert_eq!(streams(1, 0, io(10, 0, 3.0)), Vec::<String>::new());

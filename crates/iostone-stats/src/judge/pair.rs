@@ -241,7 +241,7 @@ impl<'a> Pair<'a> {
         let [baseline, level, both] = self.censored;
         (baseline + level + both > 0).then(|| {
             let message = format!(
-                "runs never ended in {} of {} blocks (`{}` in {}, `{}` in {}): they count as worst, and blocks where \
+                "runs never ended, or completed nothing, in {} of {} blocks (`{}` in {}, `{}` in {}): they count as worst, and blocks where \
                  neither ended as ties",
                 baseline + level + both,
                 self.blocks(),

@@ -41,7 +41,10 @@ pub(super) fn compare(table: &Table<'_>, rules: &Rules, all: usize) -> Judgement
 }
 
 fn censored() -> Flag {
-    Flag::new("censored", "some runs never ended: they rank as worst, so the ratio may have no bound")
+    Flag::new(
+        "censored",
+        "some runs never ended, or completed nothing: they rank as worst, so the ratio may have no bound",
+    )
 }
 
 fn unblocked(comparisons: usize) -> Flag {
