@@ -39,7 +39,10 @@ pub(super) fn take(
     let creation = match options.create {
         Some(size) => {
             for half_made in clear_half_made(&wanted.test.test_name)? {
-                printer.note(format!("`{}` was left half made and is made anew", half_made.display()));
+                printer.note(format!(
+                    "`{}` was left half made by a `--create` that was killed, and is removed",
+                    half_made.display()
+                ));
             }
             Some((Creation::begin(missing_luns(&wanted.test.test_name)?, size)?, size))
         }
