@@ -37,17 +37,9 @@ pub(super) fn bytes(text: &str, kilo: Kilo) -> Option<Figure> {
         Some(prefix) => (prefix, true),
         None => (prefix, kilo == Kilo::Binary),
     };
-    let power = match prefix {
-        "" => 0,
-        "k" => 1,
-        "m" => 2,
-        "g" => 3,
-        "t" => 4,
-        "p" => 5,
-        _ => return None,
-    };
+    let power = power_of(prefix)?;
     let base: f64 = if binary { 1024.0 } else { 1000.0 };
-    figure(number, size * base.powi(power))
+    figure(number, size * base.powi(power.into()))
 }
 
 /// The digits, and what follows them.
@@ -56,6 +48,19 @@ fn split(text: &str) -> (&str, &str) {
     let end = text.find(|char: char| !(char.is_ascii_digit() || char == '.')).unwrap_or(text.len());
     let (number, unit) = text.split_at_checked(end).unwrap_or((text, ""));
     (number, unit.trim())
+}
+
+/// The power of the base that a prefix in small letters stands for.
+pub(super) fn power_of(prefix: &str) -> Option<u8> {
+    Some(match prefix {
+        "" => 0,
+        "k" => 1,
+        "m" => 2,
+        "g" => 3,
+        "t" => 4,
+        "p" => 5,
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

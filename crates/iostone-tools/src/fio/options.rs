@@ -140,17 +140,9 @@ fn parse_bytes(text: &str, base: u64) -> Option<u64> {
     let (number, unit) = text.split_at_checked(digits)?;
     let unit = unit.strip_suffix('b').unwrap_or(unit);
     let (unit, inverted) = unit.strip_suffix('i').map_or((unit, false), |unit| (unit, true));
-    let power = match unit {
-        "" => 0,
-        "k" => 1,
-        "m" => 2,
-        "g" => 3,
-        "t" => 4,
-        "p" => 5,
-        _ => return None,
-    };
+    let power = super::numbers::power_of(unit)?;
     let factor: u64 = if (base == 1000) == inverted { 1024 } else { 1000 };
-    number.parse::<u64>().ok()?.checked_mul(factor.checked_pow(power)?)
+    number.parse::<u64>().ok()?.checked_mul(factor.checked_pow(power.into())?)
 }
 
 #[cfg(test)]

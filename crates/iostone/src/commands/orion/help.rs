@@ -59,7 +59,8 @@ iostone's options
   --resume PREFIX      go on with a test that was interrupted, as in --resume orion_20260101_1200; print a finished one
                        again with --json, or write its files in another layout with --format
   --create SIZE        make the files in NAME.lun that do not exist, this large and full of random data
-  --prefill            fill what was never written (holes, zeros) with random data first
+  --prefill            fill what was never written (holes, zeros) with random data first;
+                       zeros of a file that is not iostone's, and devices, need --destroy
   --allow-unwritten    measure never-written blocks as they are, though storage answers them without its medium
   --destroy FILE       let -write and --prefill write over this file (as NAME.lun names it, or its absolute path), or
                        over this device (by the stable name that the refusal prints); repeatable
