@@ -171,7 +171,7 @@ impl<'a> Conductor<'a> {
         let plan = self.plan;
         self.directory.write_environment(self.session, environment)?;
         let work_directory = self.directory.path().to_owned();
-        let checked = self.link.preflight(&plan.experiment, work_directory.clone())?;
+        let checked = self.link.preflight(&plan.experiment, work_directory.clone(), plan.destroy.clone())?;
         let mut notes: Vec<String> = Vec::new();
         for note in checked.into_iter().flat_map(|preflight| preflight.notes) {
             if !notes.contains(&note) {
@@ -183,6 +183,7 @@ impl<'a> Conductor<'a> {
             run_token: plan.run_id.clone(),
             run_directory: work_directory.clone(),
             work_directory,
+            destroy: plan.destroy.clone(),
         })?;
         self.warm_up()?;
         self.settle_ramp()?;

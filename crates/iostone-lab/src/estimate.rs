@@ -71,6 +71,7 @@ pub fn estimate(plan: &Plan) -> Estimate {
 fn room(stack: &Stack, workload: &Workload) -> Bytes {
     match &stack.volume {
         Volume::Loop(volume) => volume.size,
+        Volume::Emulated(volume) => volume.total_size(),
         Volume::Directory(_) => file_size(workload),
         Volume::Block(_) => Bytes(0),
     }
@@ -83,6 +84,7 @@ pub(crate) fn file_size(workload: &Workload) -> Bytes {
 fn building(stack: &Stack, workload: &Workload) -> Duration {
     let filled = match &stack.volume {
         Volume::Loop(volume) if volume.fill => volume.size.0,
+        Volume::Emulated(volume) if volume.fill => volume.total_size().0,
         _ => 0,
     };
     let bytes = filled + file_size(workload).0;

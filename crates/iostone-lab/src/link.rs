@@ -6,10 +6,11 @@ use iostone_machine::{
     Begin, Event, Machine, Measured, Prepare, Prepared, Reply, Request, RunTrial, Settle, Settled, Toolbox,
 };
 use iostone_model::environment::Environment;
-use iostone_model::experiment::{Experiment, Stack};
+use iostone_model::experiment::{Configuration, Experiment};
 use iostone_model::sample::Sample;
 use iostone_model::trial::Check;
 use iostone_stack::{Applied, CleanupReport, Preflight};
+use iostone_workload::RawOutput;
 
 use crate::error::LabError;
 use crate::estimate::file_size;
@@ -43,11 +44,14 @@ impl Link<'_> {
         &mut self,
         experiment: &Experiment,
         work_directory: PathBuf,
+        destroy: Vec<String>,
     ) -> Result<Vec<Preflight>, LabError> {
         let configurations = &experiment.configurations;
         let request = Request::Preflight {
             stacks: configurations.iter().map(|configuration| configuration.stack.clone()).collect(),
             workloads: configurations.iter().map(|configuration| configuration.workload.clone()).collect(),
+            machines: configurations.iter().map(|configuration| configuration.machine.clone()).collect(),
+            destroy,
             flushes_matter: experiment.flushes_matter(),
             work_directory,
             file_bytes: configurations.iter().map(|c| file_size(&c.workload).0).max().unwrap_or(0),
@@ -61,8 +65,19 @@ impl Link<'_> {
     }
 
     /// Builds a stack.
-    pub fn apply(&mut self, stack: &Stack, trial: u32, seed: u64) -> Result<Applied, LabError> {
-        let request = Request::Apply { stack: Box::new(stack.clone()), trial, seed };
+    pub fn apply(
+        &mut self,
+        configuration: &Configuration,
+        trial: u32,
+        seed: u64,
+    ) -> Result<Applied, LabError> {
+        let request = Request::Apply {
+            stack: Box::new(configuration.stack.clone()),
+            trial,
+            seed,
+            machine: Box::new(configuration.machine.clone()),
+            workload: Some(Box::new(configuration.workload.clone())),
+        };
         ask!(self, "apply", request, Reply::Applied(applied) => applied)
     }
 
@@ -86,11 +101,17 @@ impl Link<'_> {
         let mut all = Vec::new();
         let mut collect = |event: Event| match event {
             Event::Samples { samples } => all.extend(samples),
+            Event::Alive => {}
         };
         match self.0.call(Request::Run(run), &mut collect)? {
             Reply::Measured(measured) => Ok((*measured, all)),
             _ => Err(LabError::Protocol { request: "run" }),
         }
+    }
+
+    /// What is kept of the trial's machine.
+    pub fn evidence(&mut self) -> Result<Vec<RawOutput>, LabError> {
+        ask!(self, "evidence", Request::Evidence, Reply::Evidence { raw } => raw)
     }
 
     /// Takes the stack down.

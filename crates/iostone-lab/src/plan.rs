@@ -21,6 +21,8 @@ pub struct PlanOptions {
     pub identical_levels: bool,
     /// What was laid over the file, as it was typed; only recorded here.
     pub overrides: Vec<String>,
+    /// Devices whose content may be destroyed, as the user typed them in full.
+    pub destroy: Vec<String>,
 }
 
 /// A noise run takes at least so many blocks: below, the spread is hardly known.
@@ -56,6 +58,7 @@ pub fn make_plan(experiment: Experiment, options: PlanOptions) -> Result<Plan, L
         quick: options.quick,
         identical_levels: options.identical_levels,
         overrides: options.overrides,
+        destroy: options.destroy,
         experiment,
     };
     check_budget(&plan)?;

@@ -48,7 +48,15 @@ impl Agent {
             Request::Toolbox => {
                 Ok(Reply::Toolbox(Toolbox { versions: iostone_probe::tool_versions(&queries()) }))
             }
-            Request::Preflight { stacks, workloads, flushes_matter, work_directory, file_bytes } => {
+            Request::Preflight {
+                stacks,
+                workloads,
+                flushes_matter,
+                work_directory,
+                file_bytes,
+                destroy,
+                ..
+            } => {
                 let files = needed_room(&stacks, &workloads)?.unwrap_or_default().0.max(file_bytes);
                 let checked: Result<Vec<Preflight>, StackError> = stacks
                     .iter()
@@ -56,13 +64,13 @@ impl Agent {
                         if let Volume::Directory(volume) = &stack.volume {
                             check_room(volume.path.as_deref().unwrap_or(&work_directory), files)?;
                         }
-                        Session::preflight(stack, flushes_matter, &work_directory)
+                        Session::preflight_destroying(stack, flushes_matter, &work_directory, &destroy)
                     })
                     .collect();
                 Ok(Reply::Preflight { stacks: checked? })
             }
             Request::Begin(begin) => self.begin(begin),
-            Request::Apply { stack, trial, seed } => self.apply(&stack, trial, seed),
+            Request::Apply { stack, trial, seed, .. } => self.apply(&stack, trial, seed),
             Request::Verify => Ok(Reply::Verified { checks: self.open_session()?.verify()? }),
             Request::Prepare(prepare) => self.prepare(&prepare),
             Request::Settle(settle) => self.settle(&settle),
@@ -73,6 +81,7 @@ impl Agent {
                 self.open_session()?.undo()?;
                 Ok(Reply::Done)
             }
+            Request::Evidence => Ok(Reply::Evidence { raw: Vec::new() }),
             Request::Finish => {
                 self.workload = None;
                 self.applied = None;
@@ -101,7 +110,7 @@ impl Agent {
             run_token: begin.run_token,
             run_directory: begin.run_directory,
             work_directory: begin.work_directory,
-            destroy: Vec::new(),
+            destroy: begin.destroy,
             interrupt: Some(StopFlag::clone(&self.stop)),
         };
         self.session = Some(Session::begin(&Registry::open()?, options)?);
@@ -137,6 +146,7 @@ impl Agent {
             name: device.name.clone(),
             role: match device.role {
                 iostone_stack::Role::Stack => iostone_probe::Role::Stack,
+                iostone_stack::Role::Member => iostone_probe::Role::Member,
                 iostone_stack::Role::Below => iostone_probe::Role::Below,
             },
         };
@@ -206,11 +216,7 @@ impl Agent {
 fn needed_room(stacks: &[Stack], workloads: &[Workload]) -> Result<Option<Bytes>, Failure> {
     let mut most = None;
     for (stack, workload) in stacks.iter().zip(workloads) {
-        let volume = match &stack.volume {
-            Volume::Loop(volume) => Some(volume.size),
-            Volume::Block(_) | Volume::Directory(_) => None,
-        };
-        most = most.max(iostone_workload::preflight(workload, volume)?);
+        most = most.max(iostone_workload::preflight(workload, stack.volume.size())?);
     }
     Ok(most)
 }

@@ -28,6 +28,10 @@ pub enum FailureKind {
     Missing,
     /// The kernel did not do what was asked, or the workload failed; exit code 1.
     Failed,
+    /// The guest of the trial did not boot, panicked, hung or ended: the trial has failed, and the next gets a new one.
+    Guest,
+    /// The kernel that runs is not the one that the configuration asks for: the host has to be rebooted; exit code 4.
+    Reboot,
     /// The user asked to stop; exit code 130.
     Interrupted,
     /// The agent does not answer any more, or answers what it should not.

@@ -8,6 +8,7 @@
 mod agent;
 mod failure;
 pub mod frame;
+mod guests;
 mod in_process;
 mod protocol;
 mod remote;
@@ -19,6 +20,7 @@ use std::sync::atomic::AtomicBool;
 
 pub use agent::Agent;
 pub use failure::{Failure, FailureKind};
+pub use guests::Guests;
 pub use in_process::InProcess;
 pub use protocol::{
     Begin, Event, Measured, PROTOCOL_VERSION, Prepare, Prepared, Reply, Request, RunTrial, Settle, Settled,

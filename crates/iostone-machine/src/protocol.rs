@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use iostone_model::environment::Environment;
-use iostone_model::experiment::{Stack, Workload};
+use iostone_model::experiment::{MachineSpec, Stack, Workload};
 use iostone_model::sample::Sample;
 use iostone_model::trial::{Check, SignalSummary, WorkloadReport};
 use iostone_model::units::Span;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::failure::Failure;
 
 /// Raised with every change that an older end could misunderstand; both ends must have the same.
-pub const PROTOCOL_VERSION: u32 = 1;
+pub const PROTOCOL_VERSION: u32 = 2;
 
 /// Something asked of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -37,6 +37,12 @@ pub enum Request {
         /// Their workloads, in the same order: whether their programs are there, and can do what is asked.
         #[serde(default)]
         workloads: Vec<Workload>,
+        /// Their machines, in the same order: whether guests can be booted.
+        #[serde(default)]
+        machines: Vec<MachineSpec>,
+        /// Devices whose content may be destroyed, as the user typed them in full.
+        #[serde(default)]
+        destroy: Vec<String>,
         /// Whether the experiment's question depends on flushes.
         flushes_matter: bool,
         /// Where images go if the stack does not say.
@@ -55,6 +61,12 @@ pub enum Request {
         trial: u32,
         /// The seed of the data that fills the volume.
         seed: u64,
+        /// Where: a guest is booted for it. An agent that stands in the place already passes this over.
+        #[serde(default)]
+        machine: Box<MachineSpec>,
+        /// What will run there, so that its programs are carried into a guest.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        workload: Option<Box<Workload>>,
     },
     /// Read every setting back from the kernel; answered by [`Reply::Verified`].
     Verify,
@@ -66,6 +78,8 @@ pub enum Request {
     Run(RunTrial),
     /// Take the stack down again; answered by [`Reply::Done`].
     Undo,
+    /// Give what is kept of the trial's machine, a guest's console for one; answered by [`Reply::Evidence`].
+    Evidence,
     /// End the session: nothing of it is left. Answered by [`Reply::Done`].
     Finish,
     /// Undo what dead sessions left on this machine; answered by [`Reply::Cleanup`].
@@ -76,7 +90,7 @@ pub enum Request {
 }
 
 /// How a session begins.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Begin {
     /// The run's id: part of every name that is made on the machine.
     pub run_token: String,
@@ -84,6 +98,9 @@ pub struct Begin {
     pub run_directory: PathBuf,
     /// Where images and mount points go.
     pub work_directory: PathBuf,
+    /// Devices whose content may be destroyed, as the user typed them in full.
+    #[serde(default)]
+    pub destroy: Vec<String>,
 }
 
 /// What to lay out.
@@ -150,6 +167,11 @@ pub enum Reply {
     Settled(Settled),
     /// To [`Request::Run`].
     Measured(Box<Measured>),
+    /// To [`Request::Evidence`].
+    Evidence {
+        /// Raw output, as of a tool.
+        raw: Vec<RawOutput>,
+    },
     /// To [`Request::Cleanup`].
     Cleanup(CleanupReport),
     /// It is done.
@@ -168,6 +190,8 @@ pub enum Event {
         /// The samples.
         samples: Vec<Sample>,
     },
+    /// The agent of a guest is alive; sent every few seconds, so that a guest that hangs is noticed.
+    Alive,
 }
 
 /// What laying out came to.

@@ -9,11 +9,13 @@ mod decide;
 mod decode;
 mod factors;
 mod kinds;
+mod machine;
 mod ramp;
 mod read;
 mod source;
 mod stack;
 mod workload;
+mod zip;
 
 use std::collections::BTreeMap;
 
@@ -21,6 +23,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use decide::*;
+pub use machine::*;
 pub use ramp::Ramp;
 pub use read::{Override, read};
 pub use stack::*;
@@ -38,9 +41,12 @@ pub struct ExperimentFile {
     pub question: Option<String>,
     /// What is built under the workload.
     pub stack: Stack,
-    /// What is varied; several are combined in full.
+    /// What is varied; several are combined in full, unless `combine` says otherwise.
     #[serde(default, rename = "factor", skip_serializing_if = "Vec::is_empty")]
     pub factors: Vec<FactorFile>,
+    /// How factors are combined.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub combine: Option<CombineFile>,
     /// What is measured.
     pub workload: Workload,
     /// How it is decided.
@@ -62,8 +68,8 @@ pub struct ExperimentFile {
 pub struct FactorFile {
     /// Its name.
     pub name: String,
-    /// Named levels: each a table of settings below `stack` (`mount.options`, `queue.write_cache`, ...) or below
-    /// `workload`.
+    /// Named levels: each a table of settings below `stack` (`mount.options`, `queue.write_cache`, ...), below
+    /// `workload` or below `machine`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub levels: Option<BTreeMap<String, serde_json::Map<String, serde_json::Value>>>,
     /// The one setting that is varied, with `values`: `workload.bs`.
@@ -72,6 +78,19 @@ pub struct FactorFile {
     /// The values of `path`; each is also its level's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values: Option<Vec<serde_json::Value>>,
+}
+
+/// Exceptions from the full combination of all factors.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CombineFile {
+    /// Factors that go together, level by level in the order of their levels, instead of each with each:
+    /// `zip = [["volumes", "readahead"]]`. Together they count as one factor, `volumes+readahead`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub zip: Vec<Vec<String>>,
+    /// Combinations that are left out, by the levels they hold: `exclude = [{ volumes = "4", instance = "t1.micro" }]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub exclude: Vec<BTreeMap<String, String>>,
 }
 
 /// A checked experiment.
@@ -109,7 +128,7 @@ pub struct Factor {
 }
 
 /// One combination of levels with everything it needs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Configuration {
     /// The level's name; with several factors all of them, `off, 4KiB`.
     pub name: String,
@@ -119,6 +138,21 @@ pub struct Configuration {
     pub stack: Stack,
     /// What is measured.
     pub workload: Workload,
+    /// Where it is measured: the experiment's machine, with what the levels change of it.
+    #[serde(default)]
+    pub machine: MachineSpec,
+    /// What an hour of the machine costs; none where nobody said and the catalogue does not know.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<Price>,
+}
+
+/// What an hour of a machine costs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Price {
+    /// US dollars an hour, without the volumes'.
+    pub usd_per_hour: f64,
+    /// Who says so: `experiment file`, or the catalogue's region and date.
+    pub source: String,
 }
 
 impl Experiment {

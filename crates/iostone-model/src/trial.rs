@@ -44,12 +44,46 @@ pub struct TrialRecord {
     pub checks: Vec<Check>,
     /// Notes of the layers worth repeating in the report ("backing file on ext4, buffered").
     pub notes: Vec<String>,
+    /// The guest that it ran in, as it told from inside; none on a host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<Box<GuestFacts>>,
     /// What the machine did during the workload.
     pub signals: SignalSummary,
     /// Every declared gate with its outcome.
     pub gates: Vec<GateOutcome>,
     /// Whether the trial counts: every gate passed.
     pub valid: bool,
+}
+
+/// A guest, as it told from inside once it had booted, and how it was started.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct GuestFacts {
+    /// The line of `uname -srvm`: `Linux 6.1.0-56-cloud-amd64 #1 SMP ... x86_64`.
+    pub uname: String,
+    /// `uname -r`.
+    pub kernel_release: String,
+    /// The kernel's command line.
+    pub command_line: String,
+    /// What the kernel was taken from: a file, or a package with its version.
+    pub kernel_source: String,
+    /// SHA-256 of the kernel's file.
+    pub kernel_sha256: String,
+    /// The operating system of the root filesystem, as /etc/os-release names it; none where there is only the agent.
+    pub os: Option<String>,
+    /// Processors that it sees.
+    pub cpus: u32,
+    /// Memory that it sees, in bytes.
+    pub memory_bytes: u64,
+    /// `kvm` or `tcg`.
+    pub accelerator: String,
+    /// Why this accelerator, and what it means for figures that the CPU bounds.
+    pub accelerator_note: String,
+    /// `qemu-system-x86_64 --version`.
+    pub qemu_version: String,
+    /// Seconds from the start of QEMU to the agent's first answer.
+    pub boot_seconds: f64,
+    /// Modules that the agent loaded.
+    pub modules: Vec<String>,
 }
 
 /// What a workload reported.
@@ -135,7 +169,8 @@ pub struct SignalSummary {
 pub struct DeviceActivity {
     /// Kernel name.
     pub name: String,
-    /// Its place: `stack` for what the workload's filesystem stands on, `below` for what that stands on.
+    /// Its place: `stack` for what the workload's filesystem stands on, `member` for a member of an array below that,
+    /// `below` for the disk that holds the files.
     pub role: String,
     /// Differences of the counters over the workload.
     pub served: DiskCounters,

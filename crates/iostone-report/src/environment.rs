@@ -1,7 +1,7 @@
 //! The machine and the stack in a few lines, the same in every format.
 
 use iostone_model::experiment::{
-    Filesystem, IoEngine, IoWorkload, Limits, LoopVolume, RateProcess, Stack, SyncMode, Volume, Workload,
+    IoEngine, IoWorkload, Limits, LoopVolume, RateProcess, Stack, SyncMode, Volume, Workload,
 };
 use iostone_model::run::RunRecord;
 use iostone_model::units::{Bytes, Span};
@@ -154,16 +154,16 @@ fn describe_stack(stack: &Stack) -> String {
             let devices: Vec<String> = volume.devices.iter().map(|path| path.display().to_string()).collect();
             devices.join(" + ")
         }
+        Volume::Emulated(volume) => format!("{} emulated of {}", volume.count, volume.size),
         Volume::Directory(volume) => volume
             .path
             .as_ref()
             .map_or_else(|| "run directory".to_owned(), |path| format!("directory {}", path.display())),
     };
-    let filesystem = match &stack.filesystem {
-        Filesystem::None => None,
-        Filesystem::Ext4(ext4) if ext4.mkfs.is_empty() => Some("ext4".to_owned()),
-        Filesystem::Ext4(ext4) => Some(format!("ext4 ({})", ext4.mkfs.join(" "))),
-    };
+    let filesystem = stack.filesystem.name().map(|name| match stack.filesystem.mkfs() {
+        [] => name.to_owned(),
+        arguments => format!("{name} ({})", arguments.join(" ")),
+    });
     join([
         Some(volume),
         stack.queue.write_cache.map(|cache| format!("write_cache {}", cache.as_sysfs())),

@@ -17,6 +17,8 @@ use crate::mountinfo::{self, Mounted};
 pub enum Role {
     /// What the workload's filesystem, or the workload itself, stands on.
     Stack,
+    /// A member of the array that the stack stands on.
+    Member,
     /// A disk under that: it holds the backing file, or the directory.
     Below,
 }

@@ -3,13 +3,14 @@
 use iostone_model::experiment::{Filesystem, Stack, Volume};
 use iostone_model::trial::Check;
 
+use crate::array;
 use crate::error::StackError;
-use crate::filesystem::Ext4Layer;
+use crate::filesystem;
 use crate::mount::MountLayer;
 use crate::queue::QueueLayer;
 use crate::site::Site;
 use crate::throttle::ThrottleLayer;
-use crate::volume::{BlockLayer, DirectoryLayer, LoopLayer};
+use crate::volume::{BlockLayer, DirectoryLayer, EmulatedLayer, LoopLayer};
 
 /// One layer. Undoing is the journal's: a layer writes each step down before it does it, and the step knows how it is
 /// taken back, in this process or in one that comes after a crash.
@@ -49,16 +50,23 @@ pub(crate) fn layers_of(stack: &Stack) -> Result<Vec<Box<dyn Layer>>, StackError
             layers.push(Box::new(BlockLayer::new(volume)?));
             true
         }
+        Volume::Emulated(volume) => {
+            layers.push(Box::new(EmulatedLayer::new(volume, stack.link)?));
+            true
+        }
         Volume::Directory(volume) => {
             layers.push(Box::new(DirectoryLayer::new(volume)));
             false
         }
     };
-    if let Some(write_cache) = stack.queue.write_cache {
+    if let Some(array) = array::layer_of(stack)? {
+        layers.push(array);
+    }
+    if !stack.queue.is_empty() {
         if !on_device {
             return Err(StackError::usage("queue", "a `directory` volume has no queue of its own"));
         }
-        layers.push(Box::new(QueueLayer::new(write_cache)));
+        layers.push(Box::new(QueueLayer::new(&stack.queue)));
     }
     match &stack.filesystem {
         Filesystem::None if !stack.mount.is_empty() => {
@@ -68,14 +76,14 @@ pub(crate) fn layers_of(stack: &Stack) -> Result<Vec<Box<dyn Layer>>, StackError
             ));
         }
         Filesystem::None => {}
-        Filesystem::Ext4(_) if !on_device => {
+        _ if !on_device => {
             return Err(StackError::usage(
                 "filesystem",
                 "a `directory` volume lies on a filesystem already; leave it out, or use `loop` or `block`",
             ));
         }
-        Filesystem::Ext4(ext4) => {
-            layers.push(Box::new(Ext4Layer::new(ext4)?));
+        filesystem => {
+            layers.push(filesystem::layer_of(filesystem)?);
             layers.push(Box::new(MountLayer::new(&stack.mount)?));
         }
     }

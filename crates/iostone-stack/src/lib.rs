@@ -6,6 +6,7 @@
 //! nothing on or above it is alive and that it carries nothing.
 
 mod aligned;
+mod array;
 mod below;
 mod device;
 mod error;
@@ -24,6 +25,7 @@ mod occupants;
 mod owner;
 mod plan;
 mod preflight;
+mod provide;
 mod queue;
 mod registry;
 mod session;
@@ -45,6 +47,7 @@ pub use load_file::{
 pub use owner::Owner;
 pub use plan::{PlannedStep, plan_steps};
 pub use preflight::Preflight;
+pub use provide::{Drive, DriveSource, Provided};
 pub use registry::{CleanupReport, JournalOutcome, Registry};
 pub use session::{Applied, Session, SessionOptions, Target};
 pub use throttle::{CgroupVersion, Confinement, ThrottleController};

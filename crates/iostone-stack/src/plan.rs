@@ -82,6 +82,7 @@ pub fn plan_steps(stack: &Stack, work_directory: &Path) -> Vec<PlannedStep> {
             plan.add("volume", format!("check that nothing is on {device}, and lock it (flock)"), None, 0);
             (device, Vec::new())
         }
+        Volume::Emulated(_) => (String::new(), Vec::new()),
         Volume::Directory(volume) => {
             let directory = place(volume.path.as_deref()).join("data").display().to_string();
             plan.add("volume", format!("mkdir --parents {directory}"), Some(directory.clone()), 0);
@@ -146,10 +147,10 @@ mod tests {
     #[test]
     fn the_steps_stand_in_order_with_their_bytes() {
         let stack = Stack {
-            volume: Volume::Loop(LoopVolume::new(Bytes(64 << 20))),
-            queue: Queue { write_cache: Some(WriteCache::WriteThrough) },
+            queue: Queue { write_cache: Some(WriteCache::WriteThrough), ..Queue::default() },
             filesystem: Filesystem::Ext4(Ext4::default()),
             mount: Mount { options: vec!["barrier=0".to_owned()] },
+            ..Stack::of(Volume::Loop(LoopVolume::new(Bytes(64 << 20))))
         };
         let steps = plan_steps(&stack, Path::new("/srv"));
         let texts: Vec<&str> = steps.iter().map(|step| step.text.as_str()).collect();
@@ -175,17 +176,12 @@ mod tests {
     #[test]
     fn a_throttled_volume_stands_on_its_instance_and_is_limited_in_a_group() {
         let rate = |megabytes: u64| Some(iostone_model::units::ByteRate(megabytes * 1_000_000));
-        let stack = Stack {
-            volume: Volume::Loop(LoopVolume {
-                throughput: rate(40),
-                write_iops: Some(100),
-                instance: Some(Limits { throughput: rate(60), ..Limits::default() }),
-                ..LoopVolume::new(Bytes(64 << 20))
-            }),
-            queue: Queue::default(),
-            filesystem: Filesystem::None,
-            mount: Mount::default(),
-        };
+        let stack = Stack::of(Volume::Loop(LoopVolume {
+            throughput: rate(40),
+            write_iops: Some(100),
+            instance: Some(Limits { throughput: rate(60), ..Limits::default() }),
+            ..LoopVolume::new(Bytes(64 << 20))
+        }));
         let steps = plan_steps(&stack, Path::new("/srv"));
         let texts: Vec<&str> = steps.iter().skip(2).map(|step| step.text.as_str()).collect();
         assert_eq!(

@@ -76,6 +76,7 @@ pub(crate) fn examine(
             }
             found.notes.extend(guarded.notes);
         }
+        Volume::Emulated(_) => {}
         Volume::Directory(volume) => {
             let place = Place::find(volume.path.as_deref(), work_directory, "volume.path")?;
             place.refuse_memory(flush_matters)?;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use iostone_model::experiment::WriteCache;
+use iostone_model::experiment::{Queue, WriteCache};
 use iostone_model::trial::Check;
 
 use crate::device::{BlockDevice, DeviceNumber, read_attribute};
@@ -23,8 +23,8 @@ pub(crate) struct QueueLayer {
 }
 
 impl QueueLayer {
-    pub(crate) fn new(write_cache: WriteCache) -> Self {
-        Self { write_cache }
+    pub(crate) fn new(queue: &Queue) -> Self {
+        Self { write_cache: queue.write_cache.unwrap_or(WriteCache::WriteBack) }
     }
 }
 

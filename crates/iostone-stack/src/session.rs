@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use iostone_model::experiment::Stack;
-use iostone_model::trial::Check;
+use iostone_model::trial::{Check, GuestFacts};
 use serde::{Deserialize, Serialize};
 
 use crate::below::{Role, StackDevice, disks_under_device, disks_under_path};
@@ -62,6 +62,9 @@ pub struct Applied {
     pub notes: Vec<String>,
     /// The devices whose counters tell what was served, top first.
     pub devices: Vec<StackDevice>,
+    /// The guest that it stands in; none on this host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<Box<GuestFacts>>,
 }
 
 /// Builds stacks and takes them away again, one after the other.
@@ -179,6 +182,7 @@ impl Session {
             checks,
             notes: site.notes.clone(),
             devices: devices_of(site)?,
+            guest: None,
         })
     }
 

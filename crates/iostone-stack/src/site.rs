@@ -24,6 +24,15 @@ pub(crate) struct Image {
     pub(crate) entry: usize,
 }
 
+/// How an array lays data over its members.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Geometry {
+    /// Bytes on one member before the next follows.
+    pub(crate) chunk_bytes: u64,
+    /// Members that hold data in a stripe: all of a RAID0, all but one of a RAID5, half of a RAID10.
+    pub(crate) data_members: u32,
+}
+
 /// What the layers share.
 #[derive(Debug)]
 pub(crate) struct Site {
@@ -41,6 +50,10 @@ pub(crate) struct Site {
     pub(crate) trial: u32,
     pub(crate) seed: u64,
     pub(crate) device: Option<BlockDevice>,
+    /// The volumes, one or several; an array joins them into `device`, or a btrfs takes them all.
+    pub(crate) members: Vec<BlockDevice>,
+    /// How an array lays data over its members; none without one, and where it is not striped.
+    pub(crate) geometry: Option<Geometry>,
     /// The device between the volume and its file, whose limits the volumes on it share.
     pub(crate) instance: Option<BlockDevice>,
     /// The control group with the limits.
@@ -73,6 +86,8 @@ impl Site {
             trial: 0,
             seed: 0,
             device: None,
+            members: Vec::new(),
+            geometry: None,
             instance: None,
             throttle: None,
             filesystem_uuid: None,
@@ -87,6 +102,8 @@ impl Site {
     /// Forgets what the layers of the last trial made; for use once it is undone.
     pub(crate) fn clear(&mut self) {
         self.device = None;
+        self.members.clear();
+        self.geometry = None;
         self.instance = None;
         self.throttle = None;
         self.filesystem_uuid = None;

@@ -27,6 +27,17 @@ pub(crate) enum Step {
     Queue { name: String, number: (u32, u32), diskseq: Option<u64>, setting: String, old: String },
     /// A filesystem of ours, known by its UUID, on a block device of the user's.
     Mkfs { device: PathBuf, size_bytes: u64, uuid: String },
+    /// A software RAID over devices, known by its UUID.
+    MdArray { node: PathBuf, uuid: String, members: Vec<PathBuf> },
+    /// A volume group over devices; its name holds the token.
+    VolumeGroup { name: String, members: Vec<PathBuf> },
+    /// Servers of the emulated volumes, or of a guest: processes that carry the environment variable. They end in their
+    /// place, after what stands on them, unlike those of [`Step::Processes`].
+    Server { variable: String, value: String },
+    /// A network block device of the kernel's, connected to a socket of ours.
+    Nbd { number: (u32, u32), socket: PathBuf },
+    /// A file that a FUSE program of ours mounted over a server's socket.
+    Fuse { target: PathBuf },
     /// A mount of a device of ours.
     Mount { target: PathBuf, number: (u32, u32) },
     /// Version 2 of control groups: a group that was told to hand the `io` controller down to its children.
@@ -53,9 +64,13 @@ impl Step {
         let path = match self {
             Self::Directory { path, .. } | Self::Image { path } => path,
             Self::Loop { backing, .. } => backing,
-            Self::Mount { target, .. } => target,
+            Self::Mount { target, .. } | Self::Fuse { target } => target,
+            Self::Nbd { socket, .. } => socket,
             Self::Queue { .. }
             | Self::Mkfs { .. }
+            | Self::MdArray { .. }
+            | Self::VolumeGroup { .. }
+            | Self::Server { .. }
             | Self::HandDown { .. }
             | Self::ControlGroup { .. }
             | Self::Processes { .. } => return,
@@ -74,6 +89,11 @@ impl Step {
             Self::Loop { backing, .. } => format!("loop device over `{}`", backing.display()),
             Self::Queue { name, setting, old, .. } => format!("`{setting}` of `{name}` (was `{old}`)"),
             Self::Mkfs { device, uuid, .. } => format!("filesystem {uuid} on `{}`", device.display()),
+            Self::MdArray { node, .. } => format!("array `{}`", node.display()),
+            Self::VolumeGroup { name, .. } => format!("volume group `{name}`"),
+            Self::Server { variable, value } => format!("servers with `{variable}={value}`"),
+            Self::Nbd { number, .. } => format!("network block device {}:{}", number.0, number.1),
+            Self::Fuse { target } => format!("FUSE mount `{}`", target.display()),
             Self::Mount { target, .. } => format!("mount `{}`", target.display()),
             Self::HandDown { group } => format!("controller `io` handed down by `{}`", group.display()),
             Self::ControlGroup { path, .. } => format!("control group `{}`", path.display()),

@@ -1,5 +1,6 @@
 //! Taking steps back: each by the facts that the machine shows now, and each harmless when there is nothing to do.
 
+mod array;
 mod control_group;
 mod directory;
 mod loop_device;
@@ -7,6 +8,7 @@ mod mounted;
 mod own_filesystem;
 mod place;
 mod processes;
+mod server;
 
 use std::path::Path;
 use std::time::Duration;
@@ -156,6 +158,17 @@ fn undo_step(journal: &mut Journal, number: usize) -> Result<Did, UndoFailure> {
             let end_ours = journal.owner.is_this_process();
             mounted::unmount(target, *device, &token, end_ours).map(Did::from)
         }
+        Step::MdArray { node, uuid, members } => {
+            array::undo_md(node, uuid, members, same_boot).map(Did::from)
+        }
+        Step::VolumeGroup { name, members } => {
+            array::undo_volume_group(name, members, same_boot).map(Did::from)
+        }
+        Step::Server { variable, value } if same_boot => {
+            Ok(processes::end(variable, value)?.is_some().into())
+        }
+        Step::Nbd { number, socket } if same_boot => server::disconnect(*number, socket).map(Did::from),
+        Step::Fuse { target } if same_boot => server::unmount_fuse(target, &token).map(Did::from),
         Step::HandDown { group } if same_boot => throttle::stop_handing_down(group).map(Did::from),
         Step::ControlGroup { path, home } if same_boot => {
             control_group::remove(path, home, &token).map(Did::from)
@@ -163,6 +176,9 @@ fn undo_step(journal: &mut Journal, number: usize) -> Result<Did, UndoFailure> {
         Step::Loop { .. }
         | Step::Queue { .. }
         | Step::Mount { .. }
+        | Step::Server { .. }
+        | Step::Nbd { .. }
+        | Step::Fuse { .. }
         | Step::HandDown { .. }
         | Step::ControlGroup { .. } => Ok(Did::Nothing),
         Step::Mkfs { device, size_bytes, uuid } => {

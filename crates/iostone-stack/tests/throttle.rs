@@ -40,12 +40,7 @@ fn needs_limits(test: &str) -> bool {
 }
 
 fn bare(volume: LoopVolume) -> Stack {
-    Stack {
-        volume: Volume::Loop(volume),
-        queue: Queue::default(),
-        filesystem: Filesystem::None,
-        mount: Mount::default(),
-    }
+    Stack::of(Volume::Loop(volume))
 }
 
 /// A device with 16 MB/s for reads and 400 writes a second.

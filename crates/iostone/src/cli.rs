@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::commands::disk::DiskArguments;
+use crate::commands::guest::GuestArguments;
+
 /// Measures what a change to a machine's storage is worth, and leaves the machine as it found it.
 #[derive(Debug, Parser)]
 #[command(version, about, long_about = None, propagate_version = true, after_help = "\
@@ -44,6 +47,10 @@ pub(crate) enum Command {
     Io(Box<IoArguments>),
     /// Oracle ORION's test of storage: its command line, its load points, its files
     Orion(OrionArguments),
+    /// An emulated volume at a socket: limits, bursts, latencies, a cache that can lose its power
+    Disk(DiskArguments),
+    /// Virtual machines with kernels of their own
+    Guest(GuestArguments),
     /// Say what this machine can do, what is missing, and the command that installs it
     Doctor(DoctorArguments),
     /// Undo whatever a crash left on this machine
@@ -87,6 +94,10 @@ pub(crate) struct RunArguments {
     /// Print the verdicts as JSON on stdout
     #[arg(long)]
     pub(crate) json: bool,
+    /// Let the content of this device be destroyed: its stable id, or the identity that a refusal printed, in full;
+    /// repeatable
+    #[arg(long, value_name = "ID")]
+    pub(crate) destroy: Vec<String>,
     #[command(flatten)]
     pub(crate) runs: RunsDirectory,
 }

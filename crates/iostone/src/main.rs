@@ -48,6 +48,8 @@ fn main() -> std::process::ExitCode {
         Command::Export(arguments) => commands::export::export(&arguments, &mut printer),
         Command::Io(arguments) => commands::io::io(&arguments, &mut printer),
         Command::Orion(arguments) => commands::orion::orion(&arguments, &mut printer),
+        Command::Disk(arguments) => commands::disk::disk(&arguments, &mut printer),
+        Command::Guest(arguments) => commands::guest::guest(&arguments, &mut printer),
         Command::Doctor(arguments) => commands::doctor::doctor(&arguments, &mut printer),
         Command::Cleanup(arguments) => commands::cleanup::cleanup(&arguments, &mut printer),
         Command::Schema => commands::schema::schema(&mut printer),

@@ -4,7 +4,7 @@ use iostone_model::dataset::{DataKind, Facts};
 use iostone_model::environment::Environment;
 use iostone_model::experiment::{
     BonnieWorkload, Configuration, DdDirection, DdWorkload, Filesystem, IoWorkload, IopingWorkload,
-    OrionWorkload, SysbenchWorkload, Volume, Workload,
+    OrionWorkload, SysbenchWorkload, Workload,
 };
 
 /// From this share on data is what that share is.
@@ -13,10 +13,7 @@ const MOSTLY_PERCENT: u32 = 50;
 /// Adds what the workload and the stack of a configuration tell.
 pub(super) fn facts(configuration: &Configuration, environment: &Environment, known: Facts) -> Facts {
     let workload = &configuration.workload;
-    let volume_bytes = match &configuration.stack.volume {
-        Volume::Loop(volume) => Some(volume.size.0),
-        _ => None,
-    };
+    let volume_bytes = configuration.stack.volume.size().map(|size| size.0);
     let known = Facts { work: serde_json::to_string(workload).ok(), volume_bytes, ..known };
     match workload {
         Workload::Io(io) => of_io(io, configuration, known),

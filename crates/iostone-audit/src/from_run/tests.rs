@@ -36,6 +36,7 @@ fn run() -> RunRecord {
             quick: false,
             identical_levels: false,
             overrides: Vec::new(),
+            destroy: Vec::new(),
         },
         experiment_text: text.to_owned(),
         environment,
@@ -87,6 +88,7 @@ fn trial(number: u32, block: u32, name: &str) -> TrialRecord {
             .map(|(name, value)| (name.to_owned(), value))
             .into(),
         ramp_seconds: 1.0,
+        guest: None,
         steady_state: None,
         workload: WorkloadReport {
             kind: "io".to_owned(),

@@ -1,6 +1,6 @@
 //! The lines that would make the winner permanent.
 
-use iostone_model::experiment::{Configuration, Filesystem, Volume};
+use iostone_model::experiment::{Configuration, Volume};
 use iostone_model::run::Plan;
 use iostone_model::verdict::{Comparison, CurveVerdict, Verdict};
 
@@ -70,10 +70,7 @@ fn changes(winner: &Configuration, baseline: &Configuration) -> Vec<String> {
     let mut lines = Vec::new();
     let options = &winner.stack.mount.options;
     if *options != baseline.stack.mount.options {
-        let kind = match winner.stack.filesystem {
-            Filesystem::Ext4(_) => "ext4",
-            Filesystem::None => "auto",
-        };
+        let kind = winner.stack.filesystem.name().unwrap_or("auto");
         if options.iter().any(|option| option == "nobarrier" || option == "barrier=0") {
             lines.push(
                 "# Without barriers a power cut can lose writes that were acknowledged, or the filesystem itself, \
@@ -94,10 +91,11 @@ fn changes(winner: &Configuration, baseline: &Configuration) -> Vec<String> {
         ));
     }
     if winner.stack.filesystem != baseline.stack.filesystem
-        && let Filesystem::Ext4(ext4) = &winner.stack.filesystem
+        && let Some(kind) = winner.stack.filesystem.name()
     {
         lines.push("# only for a new filesystem: this erases the volume".to_owned());
-        lines.push(format!("mkfs.ext4 {} <device>", ext4.mkfs.join(" ")).replace("  ", " "));
+        let arguments = winner.stack.filesystem.mkfs().join(" ");
+        lines.push(format!("mkfs.{kind} {arguments} <device>").replace("  ", " "));
     }
     if lines.is_empty() && winner.workload != baseline.workload {
         let place = match &winner.stack.volume {

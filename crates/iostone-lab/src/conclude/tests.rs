@@ -48,6 +48,7 @@ pub(super) fn trial(
         steady_state: None,
         workload: WorkloadReport { kind: "io".to_owned(), ..WorkloadReport::default() },
         checks: Vec::new(),
+        guest: None,
         notes: Vec::new(),
         signals: SignalSummary { devices: vec![device], ..SignalSummary::default() },
         gates: Vec::new(),

@@ -6,7 +6,7 @@ use iostone_machine::{Measured, Prepare, RunTrial, Settle, Settled};
 use iostone_model::experiment::{Configuration, Gate, Workload};
 use iostone_model::run::Plan;
 use iostone_model::sample::Sample;
-use iostone_model::trial::{Check, TRIAL_SCHEMA, TrialRecord};
+use iostone_model::trial::{Check, GuestFacts, TRIAL_SCHEMA, TrialRecord};
 use iostone_model::units::Span;
 use iostone_stats::schedule::SplitMix64;
 use iostone_workload::RawOutput;
@@ -33,6 +33,7 @@ pub(super) struct Outcome {
     pub(super) settled: Settled,
     pub(super) checks: Vec<Check>,
     pub(super) notes: Vec<String>,
+    pub(super) guest: Option<Box<GuestFacts>>,
     pub(super) total: Duration,
 }
 
@@ -54,14 +55,15 @@ pub(super) fn carry_out(
     let started = Instant::now();
     // Each trial has data and offsets of its own, but the same again when the run is repeated with its seed.
     let seed = SplitMix64::new(plan.seed ^ (u64::from(number) << 32)).next_u64();
-    let applied = link.apply(&configuration.stack, number, seed)?;
+    let applied = link.apply(configuration, number, seed)?;
     let measured = measure(link, plan, configuration, number, seed);
     let undone = link.undo();
     let (measured, samples, settled, after) = measured?;
     undone?;
     let mut notes = applied.notes;
     notes.extend(measured.losses.iter().cloned());
-    Ok(Outcome { measured, samples, settled, checks: after, notes, total: started.elapsed() })
+    let guest = applied.guest;
+    Ok(Outcome { measured, samples, settled, checks: after, notes, guest, total: started.elapsed() })
 }
 
 fn measure(
@@ -148,6 +150,7 @@ impl Outcome {
             workload: self.measured.report,
             checks: self.checks,
             notes: self.notes,
+            guest: self.guest,
             signals: self.measured.signals,
             valid: gates.iter().all(|gate| gate.passed),
             gates,

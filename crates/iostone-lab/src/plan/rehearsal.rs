@@ -43,7 +43,11 @@ fn shrink_workload(configuration: &mut Configuration) {
 
 /// A volume that is still large enough for what the workload keeps on it, where that is known.
 fn shrink_volume(configuration: &mut Configuration) {
-    let Volume::Loop(volume) = &mut configuration.stack.volume else { return };
+    let (size, several) = match &mut configuration.stack.volume {
+        Volume::Loop(volume) => (&mut volume.size, 1),
+        Volume::Emulated(volume) => (&mut volume.size, u64::from(volume.count.max(1))),
+        Volume::Block(_) | Volume::Directory(_) => return,
+    };
     let smallest = match configuration.workload.room() {
         // The files of a job or of another loadfile may need all of it.
         None if !matches!(configuration.workload, Workload::Command(_)) => return,
@@ -52,7 +56,9 @@ fn shrink_volume(configuration: &mut Configuration) {
             Bytes(room.saturating_add(room / ROOM_OF_A_FILESYSTEM).next_multiple_of(1 << 20)).max(VOLUME)
         }
     };
-    volume.size = volume.size.min(smallest);
+    // An array has room for the workload in all of its volumes together.
+    let each = smallest.0.div_ceil(several).next_multiple_of(1 << 20);
+    *size = (*size).min(Bytes(each).max(VOLUME));
 }
 
 fn shrink_io(io: &mut IoWorkload, bare: bool) {

@@ -4,13 +4,13 @@ mod command;
 mod foreign;
 mod io;
 mod limits;
+mod machine;
 mod orion;
 mod ramp;
+mod stack;
 
 use super::combine::{Places, list, option_name};
-use super::{
-    Configuration, Decide, Experiment, Factor, Filesystem, LoopVolume, MachineSpec, Volume, Workload,
-};
+use super::{Configuration, Decide, Experiment, Factor, Filesystem, LoopVolume, Volume, Workload};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::units::Bytes;
 
@@ -38,25 +38,12 @@ impl Findings<'_> {
 pub(super) fn configuration(configuration: &Configuration, places: &Places<'_>) -> Vec<Diagnostic> {
     let mut findings = Findings { places, found: Vec::new() };
     let stack = &configuration.stack;
+    stack::check_array(configuration, &mut findings);
+    machine::check(configuration, &mut findings);
     match &stack.volume {
         Volume::Loop(volume) => check_loop(volume, &mut findings),
-        Volume::Block(volume) => {
-            if volume.devices.len() != 1 {
-                let message =
-                    format!("a block volume without an array is one device, not {}", volume.devices.len());
-                findings.value("stack.volume.devices", message, "expected [\"/dev/disk/by-id/...\"]");
-            }
-            for (index, device) in volume.devices.iter().enumerate() {
-                if !device.is_absolute() {
-                    let message = format!("`{}` is not an absolute path", device.display());
-                    findings.value(
-                        &format!("stack.volume.devices[{index}]"),
-                        message,
-                        "a device starts with /dev/",
-                    );
-                }
-            }
-        }
+        Volume::Block(volume) => stack::check_block(volume, &mut findings),
+        Volume::Emulated(volume) => stack::check_emulated(volume, &mut findings),
         Volume::Directory(volume) => {
             if volume.path.as_ref().is_some_and(|path| !path.is_absolute()) {
                 let message = "the directory is not an absolute path";
@@ -169,18 +156,16 @@ pub(super) fn experiment(experiment: &Experiment, places: &Places<'_>) -> Vec<Di
     }
     check_decide(experiment, &mut findings);
     ramp::check_all(experiment, &mut findings);
-    if let MachineSpec::Agent(agent) = &experiment.machine
-        && agent.argv.first().is_none_or(String::is_empty)
-    {
-        let example = "expected [\"ssh\", \"host\", \"iostone\", \"agent\"]";
-        findings.value("machine.argv", "there is no program that would start the agent", example);
-    }
+    machine::check_all(experiment, &mut findings);
+    check_baselines(experiment, &mut findings);
     if experiment.trials.warmups > 10 {
         findings.value("trials.warmups", "more than ten warm-ups are no warm-up", "0 to 10");
     }
     for (index, configuration) in experiment.configurations.iter().enumerate() {
         let twin = experiment.configurations.iter().take(index).find(|earlier| {
-            earlier.stack == configuration.stack && earlier.workload == configuration.workload
+            earlier.stack == configuration.stack
+                && earlier.workload == configuration.workload
+                && earlier.machine == configuration.machine
         });
         if let Some(twin) = twin {
             let message = format!("`{}` and `{}` are the same configuration", twin.name, configuration.name);
@@ -196,6 +181,27 @@ pub(super) fn experiment(experiment: &Experiment, places: &Places<'_>) -> Vec<Di
         }
     }
     findings.found
+}
+
+/// What is compared needs its baseline, also where combinations were left out.
+fn check_baselines(experiment: &Experiment, findings: &mut Findings<'_>) {
+    if experiment.factors.is_empty() || experiment.baseline_factor.is_empty() {
+        return;
+    }
+    let alone = experiment.configurations.iter().find(|candidate| {
+        let stratum = experiment.stratum(candidate);
+        !experiment.configurations.iter().any(|other| {
+            experiment.compared_level(other) == experiment.baseline_level
+                && experiment.stratum(other) == stratum
+        })
+    });
+    if let Some(alone) = alone {
+        let message = format!("`{}` has nothing to be compared with: its baseline is left out", alone.name);
+        findings.key("combine.exclude", message, "leave this combination out too, or keep the baseline");
+    }
+    if experiment.configurations.is_empty() {
+        findings.key("combine.exclude", "every combination is left out", "keep some");
+    }
 }
 
 /// The figures worth naming in a message: some workloads have one for each operation of theirs.

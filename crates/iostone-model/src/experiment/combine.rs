@@ -13,7 +13,7 @@ pub(super) const LAYERS: &[&str] = &["volume", "array", "queue", "filesystem", "
 
 /// What a level's settings may start with, and so may the path of a factor.
 pub(super) fn varied() -> Vec<&'static str> {
-    LAYERS.iter().copied().chain(["workload"]).collect()
+    LAYERS.iter().copied().chain(["workload", "machine"]).collect()
 }
 
 /// Where a setting came from, so that an error in it points there.
@@ -107,9 +107,12 @@ impl Places<'_> {
 /// A factor as the file has it.
 pub(super) struct RawFactor {
     pub(super) name: String,
-    /// Each level's name, settings (`stack` and `workload` at the top) and path in the file.
-    pub(super) levels: Vec<(String, Table, String)>,
+    pub(super) levels: Vec<RawLevel>,
 }
+
+/// A level's name and what it sets: settings (`stack`, `workload` and `machine` at the top), each with its path in the
+/// file. A level of factors that go together has those of each.
+pub(super) type RawLevel = (String, Vec<(Table, String)>);
 
 /// The settings of one combination of levels.
 pub(super) struct Combination<'a> {
@@ -152,7 +155,7 @@ pub(super) fn combine<'a>(
 fn extend<'a>(
     combination: &Combination<'a>,
     factor: &RawFactor,
-    (level, settings, path): &(String, Table, String),
+    (level, parts): &RawLevel,
 ) -> Combination<'a> {
     let mut extended = Combination {
         name: if combination.name.is_empty() {
@@ -165,10 +168,12 @@ fn extend<'a>(
         places: Places { source: combination.places.source, origins: combination.places.origins.clone() },
     };
     extended.levels.insert(factor.name.clone(), level.clone());
-    for (section, values) in settings {
-        // Settings of the stack stand in a level without `stack.`, so their place in the file is one segment shorter.
-        let from = if section == "stack" { path.clone() } else { join(path, section) };
-        lay_over(&mut extended.settings, section, values, section, &from, &mut extended.places.origins);
+    for (settings, path) in parts {
+        for (section, values) in settings {
+            // Settings of the stack stand in a level without `stack.`, so their place in the file is one segment shorter.
+            let from = if section == "stack" { path.clone() } else { join(path, section) };
+            lay_over(&mut extended.settings, section, values, section, &from, &mut extended.places.origins);
+        }
     }
     extended
 }
@@ -251,7 +256,7 @@ pub(super) fn level_settings(
                 let place = source.key(&join(&join(path, key), "kind"));
                 errors.push(kind_varied().at(place, "leave it out"));
             }
-            ("workload", Value::Table(_)) => {
+            ("workload" | "machine", Value::Table(_)) => {
                 settings.insert(key.clone(), value.clone());
             }
             ("stack", _) => errors.push(
@@ -263,7 +268,7 @@ pub(super) fn level_settings(
             }
             _ => {
                 let mut error = Diagnostic::new("io0007", format!("`{key}` is nothing that a level can set"))
-                    .at(source.key(&join(path, key)), "not a layer of the stack, nor `workload`")
+                    .at(source.key(&join(path, key)), "not a layer of the stack, nor `workload` or `machine`")
                     .note(format!("a level sets something below {}", list(&varied())));
                 if let Some(near) = nearest(key, varied()) {
                     error = error.fix(near);

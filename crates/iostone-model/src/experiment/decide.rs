@@ -154,25 +154,6 @@ impl<T: JsonSchema> JsonSchema for Gate<T> {
     }
 }
 
-/// Where the trials run.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(tag = "kind", rename_all = "lowercase")]
-pub enum MachineSpec {
-    /// This host, in this process.
-    #[default]
-    Local,
-    /// A host behind a command that starts `iostone agent` there and joins its standard input and output.
-    Agent(AgentCommand),
-}
-
-/// How an agent is started.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct AgentCommand {
-    /// The program and its arguments: `["ssh", "host", "iostone", "agent"]`.
-    pub argv: Vec<String>,
-}
-
 fn default_margin() -> Fraction {
     Fraction(0.03)
 }

@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 
-use super::combine::{Places, RawFactor, kind_varied, level_settings, list, varied};
+use super::combine::{Places, RawFactor, RawLevel, kind_varied, level_settings, list, varied};
 use super::decode::{decode, missing, unknown_key};
 use super::source::{join, set};
 use crate::diagnostic::Diagnostic;
@@ -101,7 +101,7 @@ fn named_levels(
     path: &str,
     places: &Places<'_>,
     errors: &mut Vec<Diagnostic>,
-) -> Result<Vec<(String, Table, String)>, Diagnostic> {
+) -> Result<Vec<RawLevel>, Diagnostic> {
     let mut read = Vec::new();
     for (level, settings) in levels {
         let level_path = join(&join(path, "levels"), level);
@@ -117,7 +117,8 @@ fn named_levels(
                 "expected { mount.options = [...] } or the like",
             ));
         };
-        read.push((level.clone(), level_settings(settings, &level_path, places.source, errors), level_path));
+        let settings = level_settings(settings, &level_path, places.source, errors);
+        read.push((level.clone(), vec![(settings, level_path)]));
     }
     Ok(read)
 }
@@ -128,11 +129,13 @@ fn listed_levels(
     values: &[Value],
     path: &str,
     places: &Places<'_>,
-) -> Result<Vec<(String, Table, String)>, Diagnostic> {
+) -> Result<Vec<RawLevel>, Diagnostic> {
     let first = setting.split('.').next().unwrap_or_default();
     if !varied().contains(&first) {
-        let error =
-            Diagnostic::new("io0007", format!("`{setting}` is no setting of the stack or the workload"));
+        let error = Diagnostic::new(
+            "io0007",
+            format!("`{setting}` is no setting of the stack, the workload or the machine"),
+        );
         return Err(places
             .at_value(error, &join(path, "path"), "not a path that can be varied")
             .note(format!("a path starts with {}", list(&varied()))));
@@ -140,15 +143,16 @@ fn listed_levels(
     if setting == "workload.kind" {
         return Err(places.at_value(kind_varied(), &join(path, "path"), "not a path that can be varied"));
     }
-    let full = if first == "workload" { setting.to_owned() } else { format!("stack.{setting}") };
-    let mut read: Vec<(String, Table, String)> = Vec::new();
+    let own = matches!(first, "workload" | "machine");
+    let full = if own { setting.to_owned() } else { format!("stack.{setting}") };
+    let mut read: Vec<RawLevel> = Vec::new();
     for (index, value) in values.iter().enumerate() {
         let level = match value {
             Value::String(text) => text.clone(),
             other => other.to_string(),
         };
         let value_path = format!("{path}.values[{index}]");
-        if read.iter().any(|(earlier, _, _)| *earlier == level) {
+        if read.iter().any(|(earlier, _)| *earlier == level) {
             let error = Diagnostic::new("io0007", format!("the value `{level}` is given twice"));
             return Err(places.at_value(error, &value_path, "the second of them"));
         }
@@ -157,7 +161,7 @@ fn listed_levels(
             let error = Diagnostic::new("io0007", format!("`{setting}` cannot be set: {reason}"));
             return Err(places.at_value(error, &join(path, "path"), "this path"));
         }
-        read.push((level, settings, value_path));
+        read.push((level, vec![(settings, value_path)]));
     }
     Ok(read)
 }

@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use super::combine::{Places, list};
 use super::decode::decode;
 use super::source::join;
-use super::{Filesystem, LIMIT_KEYS, MachineSpec, Volume, Workload};
+use super::{Array, Filesystem, LIMIT_KEYS, MachineSpec, Volume, Workload};
 use crate::diagnostic::{Diagnostic, nearest};
 
 #[derive(Deserialize)]
@@ -62,8 +62,9 @@ fn kind<'a>(
 }
 
 pub(super) fn volume(value: &Value, path: &str, places: &Places<'_>) -> Result<Volume, Diagnostic> {
-    match kind(value, path, &["loop", "block", "directory"], &["emulated"], places)? {
+    match kind(value, path, &["loop", "block", "directory", "emulated"], &[], places)? {
         ("loop", rest) => decode(rest, path, places).map(Volume::Loop),
+        ("emulated", rest) => decode(rest, path, places).map(Volume::Emulated),
         ("block", rest) => {
             refuse_limits(&rest, "block", path, places)?;
             decode(rest, path, places).map(Volume::Block)
@@ -81,12 +82,14 @@ fn refuse_limits(rest: &Value, kind: &str, path: &str, places: &Places<'_>) -> R
     let limit = rest.as_table().and_then(|table| known().find(|key| table.contains_key(*key)));
     let Some(key) = limit else { return Ok(()) };
     let error = Diagnostic::new("io0006", format!("a `{kind}` volume carries no limits: `{key}`"));
-    Err(places.at_key(error, &join(path, key), "only a `loop` volume can be limited"))
+    Err(places.at_key(error, &join(path, key), "only a `loop` or `emulated` volume can be limited"))
 }
 
 pub(super) fn filesystem(value: &Value, path: &str, places: &Places<'_>) -> Result<Filesystem, Diagnostic> {
-    match kind(value, path, &["ext4", "none"], &["xfs", "btrfs"], places)? {
+    match kind(value, path, &["ext4", "xfs", "btrfs", "none"], &[], places)? {
         ("ext4", rest) => decode(rest, path, places).map(Filesystem::Ext4),
+        ("xfs", rest) => decode(rest, path, places).map(Filesystem::Xfs),
+        ("btrfs", rest) => decode(rest, path, places).map(Filesystem::Btrfs),
         (_, rest) => decode::<Nothing>(rest, path, places).map(|_| Filesystem::None),
     }
 }
@@ -107,13 +110,23 @@ pub(super) fn workload(value: &Value, path: &str, places: &Places<'_>) -> Result
 }
 
 pub(super) fn machine(value: &Value, path: &str, places: &Places<'_>) -> Result<MachineSpec, Diagnostic> {
-    match kind(value, path, &["local", "agent"], &["guest", "governed", "emulate"], places)? {
+    match kind(value, path, &["local", "guest", "agent"], &["governed", "emulate"], places)? {
         ("agent", rest) => decode(rest, path, places).map(MachineSpec::Agent),
-        (_, rest) => decode::<Nothing>(rest, path, places).map(|_| MachineSpec::Local),
+        ("guest", rest) => decode(rest, path, places).map(MachineSpec::Guest),
+        (_, rest) => decode(rest, path, places).map(MachineSpec::Local),
     }
 }
 
-/// Layers of which only their absence can be asked for yet: `array = { kind = "none" }`, `limit = { cpu = "none" }`.
+pub(super) fn array(value: &Value, path: &str, places: &Places<'_>) -> Result<Array, Diagnostic> {
+    match kind(value, path, &["none", "md", "btrfs", "lvm"], &[], places)? {
+        ("md", rest) => decode(rest, path, places).map(Array::Md),
+        ("btrfs", rest) => decode(rest, path, places).map(Array::Btrfs),
+        ("lvm", rest) => decode(rest, path, places).map(Array::Lvm),
+        (_, rest) => decode::<Nothing>(rest, path, places).map(|_| Array::None),
+    }
+}
+
+/// Layers of which only their absence can be asked for yet: `container = { kind = "none" }`, `limit = { cpu = "none" }`.
 pub(super) fn absent_layer(value: &Value, layer: &str, places: &Places<'_>) -> Option<Diagnostic> {
     let path = join("stack", layer);
     if layer == "limit" {
@@ -125,7 +138,7 @@ pub(super) fn absent_layer(value: &Value, layer: &str, places: &Places<'_>) -> O
             places.at_value(error, &path, "only { cpu = \"none\" } is possible")
         });
     }
-    let planned = ["md", "btrfs", "lvm", "overlay", "docker", "podman"];
+    let planned = ["overlay", "docker", "podman"];
     kind(value, &path, &["none"], &planned, places)
         .and_then(|(_, rest)| decode::<Nothing>(rest, &path, places))
         .err()

@@ -9,9 +9,10 @@ use super::combine::{Combination, LAYERS, Origin, Places, combine};
 use super::decode::{Absent, decode, missing, missing_sections, unknown_key};
 use super::factors::read_factors;
 use super::source::{Source, join, set};
+use super::zip::{exclusions, zip};
 use super::{
-    Configuration, Decide, Experiment, Factor, Filesystem, Gates, MachineSpec, Mount, Queue, Stack, Trials,
-    check, kinds,
+    Array, CombineFile, Configuration, Decide, Experiment, Factor, Filesystem, Gates, MachineSpec, Mount,
+    Queue, Stack, Trials, check, kinds,
 };
 use crate::diagnostic::{Diagnostic, nearest};
 
@@ -26,7 +27,7 @@ pub struct Override {
 
 const REQUIRED: &[&str] = &["name", "stack", "workload", "decide"];
 const SECTIONS: &[&str] =
-    &["name", "question", "stack", "factor", "workload", "decide", "trials", "gates", "machine"];
+    &["name", "question", "stack", "factor", "combine", "workload", "decide", "trials", "gates", "machine"];
 
 /// Reads the text of an experiment file with the command line's overrides laid over it.
 ///
@@ -51,10 +52,13 @@ pub fn read(text: &str, overrides: &[Override]) -> Result<Experiment, Vec<Diagno
     let gates =
         section::<Option<Gates>>(&table, "gates", &places, &mut errors).map(Option::unwrap_or_default);
     let machine = match table.get("machine") {
-        None => Some(MachineSpec::Local),
+        None => Some(MachineSpec::default()),
         Some(value) => keep(kinds::machine(value, "machine", &places), &mut errors),
     };
+    let combining = section::<Option<CombineFile>>(&table, "combine", &places, &mut errors).flatten();
     let factors = read_factors(&table, &places, &mut errors);
+    let factors = zip(factors, &combining, &places, &mut errors);
+    let excluded = exclusions(&factors, &combining, &places, &mut errors);
 
     let mut base = Table::new();
     for part in ["stack", "workload"] {
@@ -73,12 +77,18 @@ pub fn read(text: &str, overrides: &[Override]) -> Result<Experiment, Vec<Diagno
     if base.len() < 2 {
         return Err(distinct(errors));
     }
+    if let Some(value) = table.get("machine") {
+        base.insert("machine".to_owned(), value.clone());
+    }
     if !factors.is_empty() {
         errors.extend(check_base(&base, &places, &source));
     }
 
     let mut configurations = Vec::new();
     for combination in combine(&base, &places.origins, &factors, &source) {
+        if excluded.iter().any(|excluded| excluded.holds(&combination.levels)) {
+            continue;
+        }
         match read_configuration(&combination) {
             Ok(configuration) => {
                 errors.extend(check::configuration(&configuration, &combination.places));
@@ -210,9 +220,15 @@ fn read_configuration(combination: &Combination<'_>) -> Result<Configuration, Ve
     let workload = settings
         .get("workload")
         .and_then(|value| keep(kinds::workload(value, "workload", places), &mut errors));
-    match (stack, workload) {
-        (Some(stack), Some(workload)) if errors.is_empty() => {
-            Ok(Configuration { name: name.clone(), levels: levels.clone(), stack, workload })
+    let machine = match settings.get("machine") {
+        None => Some(MachineSpec::default()),
+        Some(value) => keep(kinds::machine(value, "machine", places), &mut errors),
+    };
+    match (stack, workload, machine) {
+        (Some(mut stack), Some(workload), Some(machine)) if errors.is_empty() => {
+            stack.link = machine.link();
+            let (name, levels) = (name.clone(), levels.clone());
+            Ok(Configuration { name, levels, stack, workload, machine, price: None })
         }
         _ => Err(errors),
     }
@@ -222,7 +238,7 @@ fn read_stack(table: &Table, places: &Places<'_>, errors: &mut Vec<Diagnostic>) 
     for key in table.keys().filter(|key| !LAYERS.contains(&key.as_str())) {
         errors.push(unknown_key(places, &join("stack", key), key, LAYERS));
     }
-    for layer in ["array", "container", "limit"] {
+    for layer in ["container", "limit"] {
         if let Some(value) = table.get(layer) {
             errors.extend(kinds::absent_layer(value, layer, places));
         }
@@ -238,9 +254,20 @@ fn read_stack(table: &Table, places: &Places<'_>, errors: &mut Vec<Diagnostic>) 
         Some(value) => keep(kinds::filesystem(value, "stack.filesystem", places), errors),
         None => Some(Filesystem::None),
     };
+    let array = match table.get("array") {
+        Some(value) => keep(kinds::array(value, "stack.array", places), errors),
+        None => Some(Array::None),
+    };
     let queue = layer::<Queue>(table, "queue", places, errors);
     let mount = layer::<Mount>(table, "mount", places, errors);
-    Some(Stack { volume: volume?, queue: queue?, filesystem: filesystem?, mount: mount? })
+    Some(Stack {
+        volume: volume?,
+        array: array?,
+        queue: queue?,
+        filesystem: filesystem?,
+        mount: mount?,
+        link: None,
+    })
 }
 
 fn layer<T: DeserializeOwned + Default>(

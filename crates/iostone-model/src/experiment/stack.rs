@@ -7,15 +7,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{ByteRate, Bytes};
 
+mod array;
+mod emulated;
 mod limits;
 
+pub use array::*;
+pub use emulated::*;
 pub use limits::{DirectionLimits, LIMIT_KEYS, Limits};
 
 /// Everything under the workload, bottom up; every layer but the volume may be left out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stack {
     /// Where the bytes lie.
     pub volume: Volume,
+    /// What joins several volumes.
+    #[serde(default, skip_serializing_if = "Array::is_none")]
+    pub array: Array,
     /// Settings of the volume's request queue.
     #[serde(default, skip_serializing_if = "Queue::is_empty")]
     pub queue: Queue,
@@ -25,10 +32,28 @@ pub struct Stack {
     /// How it is mounted.
     #[serde(default, skip_serializing_if = "Mount::is_empty")]
     pub mount: Mount,
+    /// What caps all emulated volumes together: `machine.link`, which is where a file says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub link: Option<ByteRate>,
+}
+
+impl Stack {
+    /// A stack of that volume alone.
+    pub fn of(volume: Volume) -> Self {
+        Self {
+            volume,
+            array: Array::None,
+            queue: Queue::default(),
+            filesystem: Filesystem::None,
+            mount: Mount::default(),
+            link: None,
+        }
+    }
 }
 
 /// Where the bytes lie.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Volume {
     /// A loop device over a file that iostone makes, fills and removes.
@@ -37,6 +62,8 @@ pub enum Volume {
     Block(BlockVolume),
     /// A directory on a filesystem that is already there; needs no root.
     Directory(DirectoryVolume),
+    /// Volumes with the limits of a cloud's, over files that iostone makes, fills and removes.
+    Emulated(EmulatedVolume),
 }
 
 /// A loop device over a file.
@@ -136,7 +163,8 @@ pub enum BackingIo {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct BlockVolume {
-    /// The device, best by a stable name: `["/dev/disk/by-id/..."]`. One, as long as no array is built.
+    /// The devices, best by a stable name: `/dev/disk/by-id/...`, `serial:...` (as /sys/block/NAME/serial or
+    /// NAME/device/serial tells it), or the id of an EBS volume, `vol-0123456789abcdef0`. One, unless an array is built.
     pub devices: Vec<PathBuf>,
 }
 
@@ -156,19 +184,45 @@ pub struct Queue {
     /// Whether the kernel takes the device for one with a volatile cache, which it must flush.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_cache: Option<WriteCache>,
+    /// How far the kernel reads ahead, in sectors of 512 bytes as `blockdev --setra` counts them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub readahead: Option<u32>,
 }
 
 impl Volume {
     /// Whether it, or an instance below it, has a limit.
     pub fn is_throttled(&self) -> bool {
-        matches!(self, Self::Loop(volume) if volume.is_throttled())
+        match self {
+            Self::Loop(volume) => volume.is_throttled(),
+            Self::Emulated(volume) => volume.iops.is_some() || volume.throughput.is_some(),
+            Self::Block(_) | Self::Directory(_) => false,
+        }
+    }
+
+    /// The size of one volume, where the experiment says it.
+    pub fn size(&self) -> Option<Bytes> {
+        match self {
+            Self::Loop(volume) => Some(volume.size),
+            Self::Emulated(volume) => Some(volume.size),
+            Self::Block(_) | Self::Directory(_) => None,
+        }
+    }
+
+    /// The number of devices that it comes to; none for a directory.
+    pub fn members(&self) -> usize {
+        match self {
+            Self::Loop(_) => 1,
+            Self::Block(volume) => volume.devices.len(),
+            Self::Emulated(volume) => usize::try_from(volume.count).unwrap_or(usize::MAX),
+            Self::Directory(_) => 0,
+        }
     }
 }
 
 impl Queue {
     /// Whether nothing is set.
     pub fn is_empty(&self) -> bool {
-        self.write_cache.is_none()
+        *self == Self::default()
     }
 }
 
@@ -202,9 +256,52 @@ pub enum Filesystem {
     None,
     /// ext4, made anew for every trial.
     Ext4(Ext4),
+    /// XFS, made anew for every trial.
+    Xfs(Xfs),
+    /// btrfs, made anew for every trial.
+    Btrfs(Btrfs),
 }
 
-/// ext4.
+impl Filesystem {
+    /// As mount(8) names it; none without one.
+    pub fn name(&self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::Ext4(_) => Some("ext4"),
+            Self::Xfs(_) => Some("xfs"),
+            Self::Btrfs(_) => Some("btrfs"),
+        }
+    }
+
+    /// Further arguments to mkfs, as the file has them.
+    pub fn mkfs(&self) -> &[String] {
+        match self {
+            Self::None => &[],
+            Self::Ext4(Ext4 { mkfs }) | Self::Xfs(Xfs { mkfs }) | Self::Btrfs(Btrfs { mkfs }) => mkfs,
+        }
+    }
+}
+
+/// XFS. Over an array, its stripe unit and width go to mkfs.xfs as `-d su=,sw=` unless these arguments say other ones.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Xfs {
+    /// Further arguments to mkfs.xfs: `["-i", "size=1024"]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mkfs: Vec<String>,
+}
+
+/// btrfs.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Btrfs {
+    /// Further arguments to mkfs.btrfs: `["--nodesize", "16k"]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mkfs: Vec<String>,
+}
+
+/// ext4. Over an array, its chunk and width go to mkfs.ext4 as `-E stride=,stripe-width=` unless these arguments say
+/// other ones.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Ext4 {

@@ -21,6 +21,8 @@ const SECTOR_BYTES: u64 = 512;
 pub enum Role {
     /// The workload's filesystem stands on it.
     Stack,
+    /// A member of the array that it stands on.
+    Member,
     /// What a device of the stack stands on, such as the disk under a loop file.
     Below,
 }
@@ -30,6 +32,7 @@ impl Role {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Stack => "stack",
+            Self::Member => "member",
             Self::Below => "below",
         }
     }

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use iostone_model::environment::{BlockDevice, Cgroup, Cpu, Environment, Kernel, Memory, Virtualisation};
 use iostone_model::experiment::{
-    Configuration, Decide, Experiment, Ext4, Factor, Filesystem, Gates, IoWorkload, LoopVolume, MachineSpec,
-    Mount, Queue, ReadWrite, Stack, Trials, Volume, Workload,
+    Array, Configuration, Decide, Experiment, Ext4, Factor, Filesystem, Gates, IoWorkload, LoopVolume,
+    MachineSpec, Mount, Queue, ReadWrite, Stack, Trials, Volume, Workload,
 };
 use iostone_model::metric::{self, Direction, Unit};
 use iostone_model::run::{BlockRecord, PLAN_SCHEMA, Plan, RunRecord};
@@ -112,7 +112,7 @@ pub(crate) fn run(scene: &Scene) -> RunRecord {
         },
         trials: Trials::default(),
         gates: Gates::default(),
-        machine: MachineSpec::Local,
+        machine: MachineSpec::default(),
     };
     let plan = Plan {
         schema: PLAN_SCHEMA.to_owned(),
@@ -126,6 +126,7 @@ pub(crate) fn run(scene: &Scene) -> RunRecord {
         quick: false,
         identical_levels: false,
         overrides: Vec::new(),
+        destroy: Vec::new(),
     };
     let (trials, blocks) = trials(scene);
     RunRecord {
@@ -179,11 +180,15 @@ fn configuration(scene: &Scene, level: &str) -> Configuration {
                 directory: Some(PathBuf::from("/srv/lab")),
                 ..LoopVolume::new(Bytes(1 << 30))
             }),
+            array: Array::None,
             queue: Queue::default(),
+            link: None,
             filesystem: Filesystem::Ext4(Ext4::default()),
             mount: Mount { options: vec!["noatime".to_owned()] },
         },
         workload: if scene.command { Workload::Command(command) } else { Workload::Io(Box::new(io)) },
+        machine: MachineSpec::default(),
+        price: None,
     }
 }
 
@@ -292,6 +297,7 @@ fn trial(
         workload: report,
         checks: vec![check],
         notes: vec!["backing file on ext4, buffered".to_owned()],
+        guest: None,
         signals: SignalSummary {
             seconds,
             samples: 100,

@@ -56,7 +56,9 @@ impl Layer for BlockLayer {
         );
         // By the kernel's own node from here on: while the claim is held its number belongs to no other device,
         // whereas a link of udev's may be turned to one.
-        site.device = Some(BlockDevice::numbered(guarded.device.number)?);
+        let device = BlockDevice::numbered(guarded.device.number)?;
+        site.members = vec![device.clone()];
+        site.device = Some(device);
         Ok(())
     }
 

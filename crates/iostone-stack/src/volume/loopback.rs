@@ -189,6 +189,7 @@ impl Layer for LoopLayer {
             let identity = FileIdentity { dev: metadata.dev(), ino: metadata.ino() };
             device = self.attach(site, &backing, node, identity)?;
         }
+        site.members = vec![device.clone()];
         site.device = Some(device);
         Ok(())
     }

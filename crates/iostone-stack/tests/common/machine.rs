@@ -227,10 +227,9 @@ fn loop_paths_under(directory: &Path) -> Vec<PathBuf> {
 /// ext4 on a volume, mounted with options.
 pub(crate) fn ext4_on(volume: Volume, options: &[&str]) -> Stack {
     Stack {
-        volume,
-        queue: Queue::default(),
         filesystem: Filesystem::Ext4(Ext4::default()),
         mount: Mount { options: options.iter().map(|option| (*option).to_owned()).collect() },
+        ..Stack::of(volume)
     }
 }
 

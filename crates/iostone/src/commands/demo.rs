@@ -40,10 +40,12 @@ pub(crate) fn demo(arguments: &DemoArguments, printer: &mut Printer) -> Result<E
         file: None,
         dry_run: false,
         set: Vec::new(),
+        destroy: Vec::new(),
         resume: None,
         aa: false,
         quick: false,
         json: arguments.json,
+        destroy: Vec::new(),
         runs: arguments.runs.clone(),
     };
     let code = commands::run::start(

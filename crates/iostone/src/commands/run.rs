@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use iostone_lab::{Conductor, LabError, Link, PlanOptions, RunDirectory, make_plan};
-use iostone_machine::{InProcess, Machine, Remote, StopFlag};
+use iostone_machine::{Guests, Machine, Remote, StopFlag};
 use iostone_model::experiment::{Experiment, MachineSpec, Override, read};
 use iostone_model::run::Plan;
 use iostone_stack::{CleanupReport, JournalOutcome};
@@ -38,6 +38,7 @@ pub(crate) fn run(arguments: &RunArguments, printer: &mut Printer) -> Result<Exi
         quick: arguments.quick,
         identical_levels: arguments.aa,
         overrides: arguments.set.clone(),
+        destroy: arguments.destroy.clone(),
     };
     start(experiment, &text, options, arguments, stop, printer)
 }
@@ -60,7 +61,7 @@ pub(crate) fn start(
     let mut machine = connect(&plan.experiment.machine, &stop)?;
     clean_first(machine.as_mut(), printer)?;
     // Refusals come before anything is written, the directory of runs included.
-    Link(machine.as_mut()).preflight(&plan.experiment, parent.clone())?;
+    Link(machine.as_mut()).preflight(&plan.experiment, parent.clone(), plan.destroy.clone())?;
     fs::create_dir_all(&parent).with_context(|| format!("making `{}`", parent.display()))?;
     let mut directory = RunDirectory::create(&parent, &plan, text)?;
     conduct(&plan, &mut directory, machine.as_mut(), stop, arguments.json, printer)
@@ -108,7 +109,7 @@ pub(crate) fn parse(name: &str, text: &str, set: &[String], printer: &mut Printe
 /// The machine that the trials run on.
 pub(crate) fn connect(spec: &MachineSpec, stop: &StopFlag) -> Result<Box<dyn Machine>> {
     Ok(match spec {
-        MachineSpec::Local => Box::new(InProcess::new(StopFlag::clone(stop))),
+        MachineSpec::Local(_) | MachineSpec::Guest(_) => Box::new(Guests::new(StopFlag::clone(stop))),
         MachineSpec::Agent(agent) => Box::new(Remote::start(&agent.argv, StopFlag::clone(stop))?),
     })
 }

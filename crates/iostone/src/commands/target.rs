@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use iostone_machine::Failure;
-use iostone_model::experiment::{BlockVolume, Filesystem, Mount, Queue, Stack, Volume};
+use iostone_model::experiment::{BlockVolume, Stack, Volume};
 use iostone_stack::{Session, StackError};
 
 /// Writing to a device destroys what is on it: the guard refuses one on which anything is, unless its stable name is
@@ -20,12 +20,7 @@ pub(super) fn inspect_device(device: &Path, destroy: &[String]) -> std::result::
         object: device.display().to_string(),
         source,
     })?;
-    let stack = Stack {
-        volume: Volume::Block(BlockVolume { devices: vec![device] }),
-        queue: Queue::default(),
-        filesystem: Filesystem::None,
-        mount: Mount::default(),
-    };
+    let stack = Stack::of(Volume::Block(BlockVolume { devices: vec![device] }));
     Session::preflight_destroying(&stack, false, Path::new("/"), destroy).map(|_| ())
 }
 

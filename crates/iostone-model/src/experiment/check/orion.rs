@@ -134,6 +134,7 @@ fn check_files(
     }
     let volume = match &stack.volume {
         Volume::Loop(volume) => Some(volume.size),
+        Volume::Emulated(volume) => Some(volume.size),
         Volume::Block(_) | Volume::Directory(_) => None,
     };
     let room = if bare {

@@ -1,0 +1,80 @@
+//! What types cannot say of machines: guests that cannot boot, agents that cannot be varied.
+
+use super::Findings;
+use crate::experiment::{Configuration, Experiment, Guest, MachineSpec, Volume};
+use crate::units::Bytes;
+
+/// Less does not hold a kernel, the agent and a filesystem's cache.
+const SMALLEST_MEMORY: Bytes = Bytes(96 << 20);
+/// QEMU's q35 takes 288.
+const MOST_CPUS: u32 = 255;
+
+pub(super) fn check(configuration: &Configuration, findings: &mut Findings<'_>) {
+    super::stack::check_link(&configuration.stack, &configuration.machine, findings);
+    let machine = &configuration.machine;
+    if machine.usd_per_hour().is_some_and(|price| !price.is_finite() || price < 0.0) {
+        findings.value("machine.usd_per_hour", "not a price", "US dollars an hour, as 0.40");
+    }
+    if machine.link().is_some_and(|link| link.0 == 0) {
+        findings.value("machine.link", "a link of 0B/s carries nothing", "as 500Mbps");
+    }
+    match machine {
+        MachineSpec::Guest(guest) => check_guest(guest, configuration, findings),
+        MachineSpec::Agent(agent) => {
+            if agent.argv.first().is_none_or(String::is_empty) {
+                let example = "expected [\"ssh\", \"host\", \"iostone\", \"agent\"]";
+                findings.value("machine.argv", "there is no program that would start the agent", example);
+            }
+        }
+        MachineSpec::Local(_) => {}
+    }
+}
+
+fn check_guest(guest: &Guest, configuration: &Configuration, findings: &mut Findings<'_>) {
+    if guest.kernel.is_empty() {
+        let example = "a path, `host`, or `debian:6.1`";
+        findings.value("machine.kernel", "no kernel is named", example);
+    }
+    if guest.memory < SMALLEST_MEMORY {
+        let message = format!("a guest with {} of memory does not boot", guest.memory);
+        findings.value("machine.memory", message, &format!("at least {SMALLEST_MEMORY}"));
+    }
+    if guest.cpus == 0 || guest.cpus > MOST_CPUS {
+        findings.value("machine.cpus", format!("{} processors cannot be had", guest.cpus), "1 to 255");
+    }
+    let paths = [("rootfs", &guest.rootfs), ("modules", &guest.modules)];
+    for (key, path) in paths.iter().filter_map(|(key, path)| path.as_ref().map(|path| (key, path))) {
+        if !path.is_absolute() {
+            findings.value(&format!("machine.{key}"), "not an absolute path", "start it with /");
+        }
+    }
+    for (index, path) in guest.carry.iter().enumerate() {
+        if !path.is_absolute() {
+            findings.value(&format!("machine.carry[{index}]"), "not an absolute path", "start it with /");
+        }
+    }
+    for (index, word) in guest.kernel_arguments.iter().enumerate() {
+        if word.is_empty() || word.chars().any(|c| c.is_whitespace() || c.is_control()) {
+            let message = format!("`{}` is not one word of a kernel's command line", word.escape_debug());
+            findings.value(&format!("machine.kernel_arguments[{index}]"), message, "one word an entry");
+        }
+    }
+    if let Volume::Directory(volume) = &configuration.stack.volume
+        && volume.path.is_some()
+    {
+        let message = "a directory of this host is not to be seen in a guest";
+        findings.value("stack.volume.path", message, "leave it out, or use a `loop` volume");
+    }
+}
+
+/// An agent is connected once for the whole run, so that it is the same for every configuration.
+pub(super) fn check_all(experiment: &Experiment, findings: &mut Findings<'_>) {
+    let differs = |configuration: &Configuration| {
+        let agents = [&configuration.machine, &experiment.machine];
+        agents.iter().any(|machine| matches!(machine, MachineSpec::Agent(_))) && agents[0] != agents[1]
+    };
+    if let Some(guilty) = experiment.configurations.iter().find(|configuration| differs(configuration)) {
+        let message = format!("`{}` cannot vary an agent: it is connected once for a run", guilty.name);
+        findings.key("machine", message, "`local` and `guest` can be varied");
+    }
+}

@@ -1,0 +1,220 @@
+//! What types cannot say of volumes and arrays: counts that do not fit, limits without a rate, faults past the end.
+
+use super::{Findings, SMALLEST_LOOP};
+use crate::experiment::{
+    Array, BlockVolume, Configuration, EmulatedBy, EmulatedVolume, Fault, Filesystem, MachineSpec, Stack,
+    Volume,
+};
+use crate::units::Bytes;
+
+/// So many volumes of one kind are enough for any array here.
+const MOST_VOLUMES: u32 = 64;
+
+pub(super) fn check_block(volume: &BlockVolume, findings: &mut Findings<'_>) {
+    if volume.devices.is_empty() {
+        findings.value("stack.volume.devices", "no device is named", "expected [\"/dev/disk/by-id/...\"]");
+    }
+    for (index, device) in volume.devices.iter().enumerate() {
+        let path = format!("stack.volume.devices[{index}]");
+        let text = device.to_string_lossy();
+        let named = ["serial:", "vol-"].iter().any(|prefix| {
+            text.strip_prefix(prefix).is_some_and(|rest| !rest.is_empty() && !rest.contains('/'))
+        });
+        if !device.is_absolute() && !named {
+            let message = format!("`{text}` is neither an absolute path nor a stable id");
+            findings.value(&path, message, "a device starts with `/dev/`, `serial:` or `vol-`");
+        }
+        if volume.devices.iter().take(index).any(|earlier| earlier == device) {
+            findings.value(&path, format!("`{text}` is named twice"), "the second of them");
+        }
+    }
+}
+
+pub(super) fn check_emulated(volume: &EmulatedVolume, findings: &mut Findings<'_>) {
+    let key = |name: &str| format!("stack.volume.{name}");
+    if volume.size < SMALLEST_LOOP {
+        let message = format!("an emulated volume of {} is too small", volume.size);
+        findings.value(&key("size"), message, &format!("at least {SMALLEST_LOOP}"));
+    } else if !volume.size.0.is_multiple_of(4096) {
+        let message = format!("{} is not a multiple of 4KiB", volume.size);
+        findings.value(&key("size"), message, "a volume has whole blocks");
+    }
+    if volume.count == 0 || volume.count > MOST_VOLUMES {
+        let message = format!("{} volumes cannot be made", volume.count);
+        findings.value(&key("count"), message, &format!("1 to {MOST_VOLUMES}"));
+    }
+    if volume.directory.as_ref().is_some_and(|directory| !directory.is_absolute()) {
+        findings.value(&key("directory"), "the directory is not an absolute path", "start it with /");
+    }
+    if volume.iops == Some(0) {
+        findings.value(&key("iops"), "a volume of 0 IOPS never answers", "1 or more");
+    }
+    if volume.throughput.is_some_and(|rate| rate.0 == 0) {
+        findings.value(&key("throughput"), "a volume of 0B/s never answers", "more than that");
+    }
+    if volume.merge && volume.io_size.is_none() {
+        let message = "`merge` needs `io_size`: up to which size do adjacent I/Os count as one?";
+        findings.key(&key("merge"), message, "add `io_size = \"256KiB\"`");
+    }
+    if volume.io_size.is_some_and(|size| size.0 == 0) {
+        findings.value(&key("io_size"), "an I/O of no bytes counts as nothing", "as 256KiB");
+    }
+    if volume.by == Some(EmulatedBy::Cgroup)
+        && let Some(first) = volume.server_keys().first()
+    {
+        let message = format!("control groups cannot emulate `{first}`");
+        findings.key(&key(first), message, "leave `by = \"cgroup\"` out, or this");
+    }
+    check_burst(volume, findings);
+    check_latency(volume, findings);
+    check_faults(volume, findings);
+}
+
+fn check_burst(volume: &EmulatedVolume, findings: &mut Findings<'_>) {
+    let Some(burst) = &volume.burst else { return };
+    let path = "stack.volume.burst";
+    if burst.iops.is_some() != burst.credits.is_some() {
+        findings.key(path, "`iops` and `credits` of a burst go together", "give both");
+    }
+    if burst.throughput.is_some() != burst.credit_bytes.is_some() {
+        findings.key(path, "`throughput` and `credit_bytes` of a burst go together", "give both");
+    }
+    if burst.iops.is_none() && burst.throughput.is_none() {
+        findings.key(
+            path,
+            "a burst of nothing",
+            "add `iops` and `credits`, or `throughput` and `credit_bytes`",
+        );
+    }
+    match (burst.iops, volume.iops) {
+        (Some(_), None) => findings.key(path, "a burst needs the rate of the long run", "add `volume.iops`"),
+        (Some(high), Some(low)) if high <= low => {
+            let message = format!("a burst of {high} IOPS is not above the volume's own {low}");
+            findings.value(&format!("{path}.iops"), message, "more than `volume.iops`");
+        }
+        _ => {}
+    }
+    match (burst.throughput, volume.throughput) {
+        (Some(_), None) => {
+            findings.key(path, "a burst needs the rate of the long run", "add `volume.throughput`");
+        }
+        (Some(high), Some(low)) if high <= low => {
+            let message = format!("a burst of {high} is not above the volume's own {low}");
+            findings.value(&format!("{path}.throughput"), message, "more than `volume.throughput`");
+        }
+        _ => {}
+    }
+    if burst.start.is_some_and(|start| !(0.0..=1.0).contains(&start.0)) {
+        findings.value(&format!("{path}.start"), "a bucket is from empty to full", "0% to 100%");
+    }
+}
+
+fn check_latency(volume: &EmulatedVolume, findings: &mut Findings<'_>) {
+    if volume.latency_spread.is_some()
+        && volume.latency.is_none()
+        && volume.write_latency.is_none()
+        && volume.flush_latency.is_none()
+    {
+        findings.key(
+            "stack.volume.latency_spread",
+            "there is no latency that could scatter",
+            "add `latency`",
+        );
+    }
+}
+
+fn check_faults(volume: &EmulatedVolume, findings: &mut Findings<'_>) {
+    for (index, fault) in volume.faults.iter().enumerate() {
+        let path = format!("stack.volume.faults[{index}]");
+        match fault {
+            Fault::Error(error) => {
+                let end =
+                    error.length.map_or(Some(volume.size.0), |length| error.offset.0.checked_add(length.0));
+                if error.offset >= volume.size || end.is_none_or(|end| end > volume.size.0) {
+                    let message = format!("the errors lie beyond the volume of {}", volume.size);
+                    findings.value(&path, message, "`offset` and `length` within the size");
+                }
+                if error.share.is_some_and(|share| !(share.0 > 0.0 && share.0 <= 1.0)) {
+                    findings.value(
+                        &format!("{path}.share"),
+                        "not a share of requests",
+                        "above 0%, up to 100%",
+                    );
+                }
+            }
+            Fault::Stall(stall) if stall.lasts.0.is_zero() || stall.lasts >= stall.every => {
+                let message = "a stall has to end before the next begins";
+                findings.value(&path, message, "`lasts` above zero and below `every`");
+            }
+            Fault::Stall(_) => {}
+        }
+    }
+}
+
+/// What joins several volumes, and what several volumes need.
+pub(super) fn check_array(configuration: &Configuration, findings: &mut Findings<'_>) {
+    let stack = &configuration.stack;
+    let members = stack.volume.members();
+    let path = "stack.array";
+    if stack.array.is_none() {
+        if members > 1 {
+            let message = format!("{members} volumes without an array");
+            let label = "add `array = { kind = \"md\", level = \"raid0\" }`, or name one volume";
+            findings.key("stack.volume", message, label);
+        }
+        return;
+    }
+    if let Volume::Directory(_) = stack.volume {
+        findings.key(path, "a directory cannot be a member of an array", "use `block` or `emulated` volumes");
+        return;
+    }
+    let fewest = match &stack.array {
+        Array::Md(md) => md.level.fewest_members(),
+        Array::Btrfs(btrfs) => {
+            btrfs.level.fewest_members().max(btrfs.metadata.map_or(1, |profile| profile.fewest_members()))
+        }
+        Array::Lvm(lvm) => lvm.stripes.unwrap_or(1),
+        Array::None => 0,
+    };
+    if members < usize::try_from(fewest).unwrap_or(usize::MAX) {
+        let message = format!("the array takes at least {fewest} volumes, not {members}");
+        findings.key(path, message, "more `devices`, or a larger `count`");
+    }
+    match &stack.array {
+        Array::Md(md) => {
+            if md.chunk.is_some_and(|chunk| chunk.0 < 4096 || !chunk.0.is_multiple_of(4096)) {
+                findings.value(&format!("{path}.chunk"), "a chunk is a multiple of 4KiB", "as 256KiB");
+            }
+            if md.chunk.is_some() && md.level == crate::experiment::MdLevel::Raid1 {
+                findings.value(&format!("{path}.chunk"), "mirrors have no chunk", "leave this out");
+            }
+        }
+        Array::Lvm(lvm) => {
+            let wrong = |size: Bytes| size.0 < 4096 || !size.0.is_power_of_two();
+            if lvm.stripe_size.is_some_and(wrong) {
+                let message = "a stripe size is a power of two from 4KiB";
+                findings.value(&format!("{path}.stripe_size"), message, "as 256KiB");
+            }
+            if lvm.stripes == Some(0) {
+                findings.value(
+                    &format!("{path}.stripes"),
+                    "a stripe goes over one volume at least",
+                    "1 or more",
+                );
+            }
+        }
+        Array::Btrfs(_) if !matches!(stack.filesystem, Filesystem::Btrfs(_)) => {
+            let message = "an array of kind `btrfs` is made by the filesystem btrfs";
+            findings.key(path, message, "add `filesystem = { kind = \"btrfs\" }`");
+        }
+        Array::Btrfs(_) | Array::None => {}
+    }
+}
+
+/// A cap on all emulated volumes needs some.
+pub(super) fn check_link(stack: &Stack, machine: &MachineSpec, findings: &mut Findings<'_>) {
+    if machine.link().is_some() && !matches!(stack.volume, Volume::Emulated(_)) {
+        let message = "`machine.link` caps emulated volumes, and there are none";
+        findings.key("machine.link", message, "add `volume = { kind = \"emulated\", ... }`");
+    }
+}

@@ -1,0 +1,169 @@
+//! Where trials run: this host, a guest that iostone boots, a host behind an agent.
+
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::units::{ByteRate, Bytes};
+
+/// Where the trials run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum MachineSpec {
+    /// This host, in this process.
+    Local(LocalMachine),
+    /// A virtual machine that is booted for each trial, with a kernel of its own.
+    Guest(Guest),
+    /// A host behind a command that starts `iostone agent` there and joins its standard input and output.
+    Agent(AgentCommand),
+}
+
+impl Default for MachineSpec {
+    fn default() -> Self {
+        Self::Local(LocalMachine::default())
+    }
+}
+
+impl MachineSpec {
+    /// What caps all emulated volumes together.
+    pub fn link(&self) -> Option<ByteRate> {
+        match self {
+            Self::Local(local) => local.link,
+            Self::Guest(guest) => guest.link,
+            Self::Agent(_) => None,
+        }
+    }
+
+    /// The instance type that it stands for.
+    pub fn instance(&self) -> Option<&str> {
+        match self {
+            Self::Local(local) => local.instance.as_deref(),
+            Self::Guest(guest) => guest.instance.as_deref(),
+            Self::Agent(_) => None,
+        }
+    }
+
+    /// What the file says that an hour of it costs, in US dollars.
+    pub fn usd_per_hour(&self) -> Option<f64> {
+        match self {
+            Self::Local(local) => local.usd_per_hour,
+            Self::Guest(guest) => guest.usd_per_hour,
+            Self::Agent(_) => None,
+        }
+    }
+
+    /// The guest, if it is one.
+    pub fn guest(&self) -> Option<&Guest> {
+        match self {
+            Self::Guest(guest) => Some(guest),
+            Self::Local(_) | Self::Agent(_) => None,
+        }
+    }
+}
+
+/// This host.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LocalMachine {
+    /// Bytes a second of all emulated volumes together, as an instance's link to its storage has: `500Mbps`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<ByteRate>,
+    /// The kernel's release that has to run, as `uname -r` tells it. Where another runs, the run stops for a reboot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
+    /// Words that have to stand in the kernel's command line: `["mitigations=off"]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kernel_arguments: Vec<String>,
+    /// The instance type that it stands for: its price is looked up, and named in the report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance: Option<String>,
+    /// The price of an hour in US dollars, in place of the catalogue's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usd_per_hour: Option<f64>,
+}
+
+/// A virtual machine of QEMU's with iostone's agent as its first process.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Guest {
+    /// Its kernel: a file (`/boot/vmlinuz-6.1.0-56-amd64`), `host`, or a package of Debian's (`debian:6.1`,
+    /// `debian:6.1.0-56-cloud-amd64`).
+    pub kernel: String,
+    /// Words added to the kernel's command line.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kernel_arguments: Vec<String>,
+    /// The directory with the kernel's modules, where it is not found beside the kernel.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub modules: Option<PathBuf>,
+    /// Processors.
+    #[serde(default = "one")]
+    pub cpus: u32,
+    /// Memory.
+    #[serde(default = "default_memory")]
+    pub memory: Bytes,
+    /// A root filesystem to run in: a directory, or an image of one. Left out, there is nothing but the agent and the
+    /// programs that the experiment needs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rootfs: Option<PathBuf>,
+    /// Further programs and files of this host that the workload needs inside, with the libraries they load.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub carry: Vec<PathBuf>,
+    /// How instructions are executed; found out if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub accelerator: Option<Accelerator>,
+    /// Bytes a second of all emulated volumes together, as an instance's link to its storage has: `500Mbps`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub link: Option<ByteRate>,
+    /// The instance type that it stands for: its price is looked up, and named in the report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance: Option<String>,
+    /// The price of an hour in US dollars, in place of the catalogue's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usd_per_hour: Option<f64>,
+}
+
+impl Guest {
+    /// A guest with that kernel and nothing else said.
+    pub fn new(kernel: impl Into<String>) -> Self {
+        Self {
+            kernel: kernel.into(),
+            kernel_arguments: Vec::new(),
+            modules: None,
+            cpus: 1,
+            memory: default_memory(),
+            rootfs: None,
+            carry: Vec::new(),
+            accelerator: None,
+            link: None,
+            instance: None,
+            usd_per_hour: None,
+        }
+    }
+}
+
+/// How a guest's instructions are executed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Accelerator {
+    /// By the processor, through /dev/kvm.
+    Kvm,
+    /// By translation in QEMU: caps and counts are right, what the CPU bounds is many times slower.
+    Tcg,
+}
+
+/// How an agent is started.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AgentCommand {
+    /// The program and its arguments: `["ssh", "host", "iostone", "agent"]`.
+    pub argv: Vec<String>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn default_memory() -> Bytes {
+    Bytes(512 << 20)
+}
