@@ -13,7 +13,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use iostone_model::experiment::{Filesystem, Limits, LoopVolume, Mount, Queue, Stack, Volume};
+use iostone_model::experiment::{Limits, LoopVolume, Stack, Volume};
 use iostone_model::units::{ByteRate, Bytes};
 use iostone_stack::{
     JournalOutcome, Registry, Role, Session, SessionOptions, StackError, ThrottleController,

@@ -9,7 +9,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use iostone_model::experiment::{BackingIo, Ext4, Filesystem, LoopVolume, Mount, Queue, Stack, Volume};
+use iostone_model::experiment::{BackingIo, Ext4, Filesystem, LoopVolume, Mount, Stack, Volume};
 use iostone_model::units::Bytes;
 use iostone_stack::{Registry, Session, SessionOptions};
 

@@ -45,7 +45,6 @@ pub(crate) fn demo(arguments: &DemoArguments, printer: &mut Printer) -> Result<E
         aa: false,
         quick: false,
         json: arguments.json,
-        destroy: Vec::new(),
         runs: arguments.runs.clone(),
     };
     let code = commands::run::start(
