@@ -216,7 +216,7 @@ impl Agent {
 fn needed_room(stacks: &[Stack], workloads: &[Workload]) -> Result<Option<Bytes>, Failure> {
     let mut most = None;
     for (stack, workload) in stacks.iter().zip(workloads) {
-        most = most.max(iostone_workload::preflight(workload, stack.volume.size())?);
+        most = most.max(iostone_workload::preflight(workload, stack.capacity())?);
     }
     Ok(most)
 }

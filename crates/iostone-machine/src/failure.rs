@@ -1,6 +1,6 @@
 //! Why a request failed, in a form that survives the way over the wire.
 
-use iostone_stack::StackError;
+use iostone_stack::{Refusal, StackError};
 use iostone_workload::WorkloadError;
 use serde::{Deserialize, Serialize};
 
@@ -59,7 +59,29 @@ impl From<StackError> for Failure {
             StackError::Interrupted => FailureKind::Interrupted,
             _ => FailureKind::Failed,
         };
-        Self::new(kind, error.to_string())
+        let message = match &error {
+            StackError::Refused(refusal) => with_override(refusal),
+            _ => error.to_string(),
+        };
+        Self::new(kind, message)
+    }
+}
+
+/// A refusal that is only about what lies on the device can be overridden by whoever types its identity in full.
+fn with_override(refusal: &Refusal) -> String {
+    match &refusal.destroy {
+        Some(word) => format!("{refusal}, or, if all of it may go, say so with `--destroy {}`", quoted(word)),
+        None => refusal.to_string(),
+    }
+}
+
+/// As a shell takes it for one word.
+fn quoted(word: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:@+%".contains(&byte);
+    if !word.is_empty() && word.bytes().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }
 

@@ -431,7 +431,8 @@ pub(crate) struct IoOptions {
     /// Write to this file instead of stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Type a file's name again to write over one that iostone did not make; repeatable
+    /// Type a file's name again to write over one that iostone did not make, or a device's identity as its refusal
+    /// prints it; repeatable
     #[arg(long, value_name = "PATH")]
     pub(crate) destroy: Vec<PathBuf>,
     /// Drop options that are not honoured, and list them, instead of refusing them

@@ -157,7 +157,6 @@ pub(super) fn experiment(experiment: &Experiment, places: &Places<'_>) -> Vec<Di
     check_decide(experiment, &mut findings);
     ramp::check_all(experiment, &mut findings);
     machine::check_all(experiment, &mut findings);
-    check_baselines(experiment, &mut findings);
     if experiment.trials.warmups > 10 {
         findings.value("trials.warmups", "more than ten warm-ups are no warm-up", "0 to 10");
     }
@@ -183,10 +182,12 @@ pub(super) fn experiment(experiment: &Experiment, places: &Places<'_>) -> Vec<Di
     findings.found
 }
 
-/// What is compared needs its baseline, also where combinations were left out.
-fn check_baselines(experiment: &Experiment, findings: &mut Findings<'_>) {
+/// What is compared needs its baseline, also where combinations were left out. Nothing can be said of configurations
+/// that could not be read.
+pub(super) fn baselines(experiment: &Experiment, places: &Places<'_>) -> Vec<Diagnostic> {
+    let mut findings = Findings { places, found: Vec::new() };
     if experiment.factors.is_empty() || experiment.baseline_factor.is_empty() {
-        return;
+        return findings.found;
     }
     let alone = experiment.configurations.iter().find(|candidate| {
         let stratum = experiment.stratum(candidate);
@@ -202,6 +203,7 @@ fn check_baselines(experiment: &Experiment, findings: &mut Findings<'_>) {
     if experiment.configurations.is_empty() {
         findings.key("combine.exclude", "every combination is left out", "keep some");
     }
+    findings.found
 }
 
 /// The figures worth naming in a message: some workloads have one for each operation of theirs.

@@ -57,8 +57,8 @@ pub fn read(text: &str, overrides: &[Override]) -> Result<Experiment, Vec<Diagno
     };
     let combining = section::<Option<CombineFile>>(&table, "combine", &places, &mut errors).flatten();
     let factors = read_factors(&table, &places, &mut errors);
-    let factors = zip(factors, &combining, &places, &mut errors);
-    let excluded = exclusions(&factors, &combining, &places, &mut errors);
+    let factors = zip(factors, combining.as_ref(), &places, &mut errors);
+    let excluded = exclusions(&factors, combining.as_ref(), &places, &mut errors);
 
     let mut base = Table::new();
     for part in ["stack", "workload"] {
@@ -122,6 +122,9 @@ pub fn read(text: &str, overrides: &[Override]) -> Result<Experiment, Vec<Diagno
         gates,
         machine,
     };
+    if errors.is_empty() {
+        errors.extend(check::baselines(&experiment, &places));
+    }
     errors.extend(check::experiment(&experiment, &places));
     if errors.is_empty() { Ok(experiment) } else { Err(distinct(errors)) }
 }

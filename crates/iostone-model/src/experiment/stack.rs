@@ -50,6 +50,28 @@ impl Stack {
             link: None,
         }
     }
+
+    /// The bytes that the volumes hold together as the array joins them, where the experiment says their size. What the
+    /// array and the filesystem keep for themselves is not taken off.
+    pub fn capacity(&self) -> Option<Bytes> {
+        let size = self.volume.size()?.0;
+        let members = u64::try_from(self.volume.members()).unwrap_or(u64::MAX);
+        let with_data = match &self.array {
+            Array::None => 1,
+            Array::Md(md) => match md.level {
+                MdLevel::Raid0 => members,
+                MdLevel::Raid1 => 1,
+                MdLevel::Raid10 => (members / 2).max(1),
+                MdLevel::Raid5 => members.saturating_sub(1),
+            },
+            Array::Btrfs(btrfs) => match btrfs.level {
+                BtrfsProfile::Single | BtrfsProfile::Raid0 => members,
+                BtrfsProfile::Raid1 | BtrfsProfile::Raid10 => (members / 2).max(1),
+            },
+            Array::Lvm(_) => members,
+        };
+        Some(Bytes(size.saturating_mul(with_data)))
+    }
 }
 
 /// Where the bytes lie.

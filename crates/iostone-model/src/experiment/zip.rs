@@ -11,11 +11,11 @@ use crate::diagnostic::{Diagnostic, nearest};
 /// Turns each list of factors that go together into one factor at the place of its first.
 pub(super) fn zip(
     mut factors: Vec<RawFactor>,
-    combining: &Option<CombineFile>,
+    combining: Option<&CombineFile>,
     places: &Places<'_>,
     errors: &mut Vec<Diagnostic>,
 ) -> Vec<RawFactor> {
-    for (index, names) in combining.iter().flat_map(|combining| &combining.zip).enumerate() {
+    for (index, names) in combining.into_iter().flat_map(|combining| &combining.zip).enumerate() {
         let path = format!("combine.zip[{index}]");
         if let Err(error) = zip_one(&mut factors, names, &path, places) {
             errors.push(error);
@@ -92,12 +92,12 @@ impl Exclusion {
 /// What is left out, each factor and level of it known.
 pub(super) fn exclusions(
     factors: &[RawFactor],
-    combining: &Option<CombineFile>,
+    combining: Option<&CombineFile>,
     places: &Places<'_>,
     errors: &mut Vec<Diagnostic>,
 ) -> Vec<Exclusion> {
     let mut exclusions = Vec::new();
-    for (index, excluded) in combining.iter().flat_map(|combining| &combining.exclude).enumerate() {
+    for (index, excluded) in combining.into_iter().flat_map(|combining| &combining.exclude).enumerate() {
         let path = format!("combine.exclude[{index}]");
         if excluded.is_empty() {
             let error = Diagnostic::new("io0007", "an exclusion without a level leaves everything out");
@@ -131,5 +131,71 @@ fn unknown(name: &str, factors: &[RawFactor], path: &str, places: &Places<'_>) -
     match nearest(name, names.iter().copied()) {
         Some(near) => error.fix(format!("\"{near}\"")),
         None => error.note(format!("expected {}", list(&names))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::experiment::{Experiment, read};
+
+    fn experiment(combining: &str) -> Result<Experiment, String> {
+        let text = format!(
+            "name = \"x\"\n[stack]\nvolume = {{ kind = \"emulated\", size = \"64MiB\" }}\n\
+             array = {{ kind = \"md\", level = \"raid0\" }}\nfilesystem = {{ kind = \"ext4\" }}\n\
+             [[factor]]\nname = \"volumes\"\npath = \"volume.count\"\nvalues = [1, 2, 4]\n\
+             [[factor]]\nname = \"readahead\"\npath = \"queue.readahead\"\nvalues = [256, 512, 1024]\n\
+             [[factor]]\nname = \"kernel\"\n[factor.levels]\nold = {{ machine = {{ kernel = \"/a\" }} }}\n\
+             new = {{ machine.kernel = \"/b\" }}\n{combining}\n\
+             [workload]\nkind = \"io\"\nrw = \"read\"\nsize = \"1MiB\"\nruntime = \"1s\"\n\
+             [decide]\nmetric = \"throughput\"\nbaseline = \"old\"\n\
+             [machine]\nkind = \"guest\"\nkernel = \"host\"\n"
+        );
+        read(&text, &[]).map_err(|found| {
+            let words: Vec<String> = found.iter().map(|one| format!("{one:?}")).collect();
+            words.join("\n")
+        })
+    }
+
+    fn names(combining: &str) -> Vec<String> {
+        let experiment = experiment(combining).unwrap();
+        experiment.configurations.iter().map(|configuration| configuration.name.clone()).collect()
+    }
+
+    #[test]
+    fn factors_that_go_together_are_one() {
+        assert_eq!(names("").len(), 18);
+        let zipped = names("[combine]\nzip = [[\"volumes\", \"readahead\"]]");
+        assert_eq!(
+            zipped,
+            ["1+256, old", "1+256, new", "2+512, old", "2+512, new", "4+1024, old", "4+1024, new"]
+        );
+        let experiment = experiment("[combine]\nzip = [[\"volumes\", \"readahead\"]]").unwrap();
+        let last = experiment.configurations.last().unwrap();
+        assert_eq!((last.stack.volume.members(), last.stack.queue.readahead), (4, Some(1024)));
+        assert_eq!(last.machine.guest().unwrap().kernel, "/b");
+    }
+
+    #[test]
+    fn what_is_excluded_is_not_there() {
+        let left =
+            names("[combine]\nexclude = [{ volumes = \"4\" }, { volumes = \"1\", readahead = \"512\" }]");
+        assert_eq!(left.len(), 18 - 6 - 2);
+        assert!(!left.iter().any(|name| name.starts_with('4')));
+    }
+
+    #[test]
+    fn what_cannot_be_combined_is_refused_with_its_reason() {
+        let refused = |combining: &str, words: &str| {
+            let error = experiment(combining).unwrap_err();
+            assert!(error.contains(words), "{combining}: {error}");
+        };
+        refused("[combine]\nzip = [[\"volumes\", \"kernel\"]]", "as many levels");
+        refused("[combine]\nzip = [[\"volumes\", \"readahed\"]]", "no factor is called");
+        refused("[combine]\nzip = [[\"volumes\"]]", "cannot go together");
+        refused("[combine]\nzip = [[\"volumes\", \"volumes\"]]", "named twice");
+        refused("[combine]\nexclude = [{ volumes = \"3\" }]", "has no level `3`");
+        refused("[combine]\nexclude = [{}]", "leaves everything out");
+        refused("[combine]\nexclude = [{ kernel = \"old\", volumes = \"4\" }]", "its baseline is left out");
+        refused("[combine]\nexlude = []", "exlude");
     }
 }

@@ -2,8 +2,8 @@
 
 use super::{Findings, SMALLEST_LOOP};
 use crate::experiment::{
-    Array, BlockVolume, Configuration, EmulatedBy, EmulatedVolume, Fault, Filesystem, MachineSpec, Stack,
-    Volume,
+    Array, BlockVolume, BtrfsProfile, Configuration, EmulatedBy, EmulatedVolume, Fault, Filesystem,
+    MachineSpec, Stack, Volume,
 };
 use crate::units::Bytes;
 
@@ -171,7 +171,7 @@ pub(super) fn check_array(configuration: &Configuration, findings: &mut Findings
     let fewest = match &stack.array {
         Array::Md(md) => md.level.fewest_members(),
         Array::Btrfs(btrfs) => {
-            btrfs.level.fewest_members().max(btrfs.metadata.map_or(1, |profile| profile.fewest_members()))
+            btrfs.level.fewest_members().max(btrfs.metadata.map_or(1, BtrfsProfile::fewest_members))
         }
         Array::Lvm(lvm) => lvm.stripes.unwrap_or(1),
         Array::None => 0,

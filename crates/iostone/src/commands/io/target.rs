@@ -51,7 +51,8 @@ impl Taken {
         let only_checks = job.verify.as_ref().is_some_and(|verify| verify.only);
         let changes = job.changes_targets();
         if metadata.is_ok_and(|metadata| metadata.file_type().is_block_device()) {
-            return if changes { guard_device(target, &[]) } else { Ok(()) };
+            let named: Vec<String> = destroy.iter().map(|path| path.to_string_lossy().into_owned()).collect();
+            return if changes { guard_device(target, &named) } else { Ok(()) };
         }
         if changes {
             let destroy = destroy.iter().find(|path| *path == target);
