@@ -39,6 +39,12 @@ bench:
 	$(CARGO) bench --locked -p iostone --bench peers -- $(BENCH_ARGUMENTS)
 	$(CARGO) bench --locked -p iostone-engine -p iostone-probe
 
+# The field reports in full: hours, as root, with the packages of tests/install-tools.sh. `make test` runs their rehearsals.
+EXPERIMENTS ?= $(filter-out experiments/disk.toml experiments/orion.toml,$(wildcard experiments/*.toml))
+.PHONY: experiments
+experiments: release
+	@set -e; for experiment in $(EXPERIMENTS); do $(BINARY) run $$experiment; done
+
 # Every reader of text or bytes from outside, fed with made-up input. Needs a nightly compiler and cargo-fuzz; see
 # fuzz/README.md.
 FUZZ_SECONDS ?= 60
