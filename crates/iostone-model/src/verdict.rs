@@ -215,6 +215,39 @@ pub struct Evidence {
     pub sentence: String,
 }
 
+/// What a configuration moved in a second, held against the tightest limit that is known of its stack.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct KnownCeiling {
+    /// The configuration.
+    pub configuration: String,
+    /// What was held against the limit: a metric, or `served` for what the devices served.
+    pub figure: String,
+    /// The limit with its own figure: `the link of 62.5MB/s`, `40MB/s of each of 2 volumes`.
+    pub limit: String,
+    /// What the limit lets the workload move, in `unit`.
+    pub at_most: f64,
+    /// What was measured, the median over the trials that count, in `unit`.
+    pub measured: f64,
+    /// The unit of both.
+    pub unit: Unit,
+    /// `measured` as a share of `at_most`.
+    pub share: f64,
+    /// `binds` from 95 % on, `exceeded` beyond 103 % (credits, or a cache), `free` below.
+    pub state: CeilingState,
+}
+
+/// How a limit stands to what was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum CeilingState {
+    /// At least 95 % of it was used: it is what held the rate.
+    Binds,
+    /// More was measured than it lets through.
+    Exceeded,
+    /// Less than 95 % of it was used.
+    Free,
+}
+
 /// Noise of the machine, from a run of identical levels.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NoiseFloor {
@@ -266,6 +299,9 @@ pub struct Verdicts {
     /// What was verified.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
+    /// What was moved, held against the limits that are known.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ceilings: Vec<KnownCeiling>,
     /// The lines that would make the winner permanent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub permanent: Vec<String>,

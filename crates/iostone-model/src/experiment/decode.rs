@@ -45,6 +45,8 @@ fn example(key: &str) -> String {
         "volume" => "volume = { kind = \"loop\", size = \"1GiB\" }",
         "size" => "size = \"1GiB\"",
         "devices" => "devices = [\"/dev/disk/by-id/...\"]",
+        "kernel" => "kernel = \"debian:6.1\"",
+        "level" => "level = \"raid0\"",
         "rw" => "rw = \"randwrite\"",
         "argv" => "argv = [\"program\", \"argument\"]",
         "metric" => "metric = \"iops\"",
@@ -183,7 +185,7 @@ fn explain(message: &str, full: &str, section: &str, places: &Places<'_>) -> Dia
 /// serde's words for what it expected, in those of an experiment file.
 fn in_toml(expected: &str) -> &str {
     match expected {
-        "a string" => "text in quotes",
+        "a string" | "string only" => "text in quotes",
         "a sequence" => "a list in brackets, as in [\"...\"]",
         "a boolean" => "true or false",
         "u32" => "a whole number from 0 to 4294967295",

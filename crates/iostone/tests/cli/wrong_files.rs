@@ -3,6 +3,7 @@
 mod form;
 mod sense;
 mod shapes;
+mod volumes;
 
 use std::fmt::Write;
 

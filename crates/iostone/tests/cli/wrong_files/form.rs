@@ -188,23 +188,18 @@ fn kinds_that_are_not_here_are_told_from_kinds_that_are_nowhere() {
         &complaints(vec![
             barrier("a workload that is nowhere", "kind = \"io\"", "kind = \"iozone\""),
             barrier("a mistyped workload", "kind = \"io\"", "kind = \"oi\""),
-            barrier("a filesystem that is planned", "kind = \"ext4\"", "kind = \"xfs\""),
             barrier("a filesystem that is nowhere", "kind = \"ext4\"", "kind = \"reiserfs\""),
             barrier("a mistyped filesystem", "kind = \"ext4\"", "kind = \"etx4\""),
-            barrier("a volume that is planned", "kind = \"loop\",", "kind = \"emulated\","),
+            barrier("a mistyped array", "queue = {", "array = { kind = \"mdd\" }\nqueue = {"),
             barrier("a mistyped volume", "kind = \"loop\",", "kind = \"lop\","),
-            barrier(
-                "an array that is planned",
-                "queue = {",
-                "array = { kind = \"md\", level = 0 }\nqueue = {",
-            ),
+            barrier("a level of no array", "queue = {", "array = { kind = \"md\", level = 0 }\nqueue = {"),
             barrier(
                 "a container that is planned",
                 "queue = {",
                 "container = { kind = \"docker\" }\nqueue = {",
             ),
             barrier("a limit that is planned", "queue = {", "limit = { cpu = \"30%\" }\nqueue = {"),
-            barrier("a machine that is planned", "[decide]", "[machine]\nkind = \"guest\"\n\n[decide]"),
+            barrier("a machine that is planned", "[decide]", "[machine]\nkind = \"governed\"\n\n[decide]"),
             barrier("a machine that is nowhere", "[decide]", "[machine]\nkind = \"cloud\"\n\n[decide]"),
         ]),
     );
