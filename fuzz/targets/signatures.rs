@@ -2,7 +2,7 @@
 #![no_main]
 
 use arbitrary::Arbitrary;
-use iostone_stack::fuzzing::{magic_places, name_content};
+use iostone_stack::fuzzing::{magic_places, name_content, read_superblocks};
 use libfuzzer_sys::fuzz_target;
 
 /// Smaller devices are refused for their size alone.
@@ -35,6 +35,7 @@ fuzz_target!(|device: Device<'_>| {
     let empty = bytes.iter().all(|byte| *byte == 0);
     let planted = device.planted.and_then(|choice| plant(&mut bytes, usize::from(choice)));
     let found = name_content(&bytes);
+    read_superblocks(&bytes);
     match planted {
         Some((offset, magic)) => assert!(found.is_some(), "{magic:x?} at {offset} of {size} is overlooked"),
         None => assert!(!empty || found.is_none(), "{found:?} on a device of zeros"),

@@ -1,6 +1,11 @@
-//! `iostone disk`: an emulated volume at a socket of its own, and its controls.
+//! `iostone disk`: emulated volumes at sockets of their own, and their controls.
 
-use anyhow::{Result, bail};
+mod control;
+mod plan;
+mod serve;
+mod uri;
+
+use anyhow::Result;
 use clap::{Args, Subcommand};
 
 use crate::exit_code::ExitCode;
@@ -15,13 +20,19 @@ pub(crate) struct DiskArguments {
 
 #[derive(Debug, Subcommand)]
 enum DiskCommand {
-    /// Carry out a plan that stands on standard input, until it is told to end (not for people)
+    /// Serve an emulated volume, or several, over NBD until Ctrl-C
+    Serve(Box<serve::ServeArguments>),
+    /// Ask a server for its counters, or change what it does while it runs
+    Control(control::ControlArguments),
+    /// Carry out a plan, one line of JSON on standard input, until that is closed (not for people)
     #[command(hide = true)]
     Plan,
 }
 
-pub(crate) fn disk(arguments: &DiskArguments, _printer: &mut Printer) -> Result<ExitCode> {
-    match arguments.command {
-        DiskCommand::Plan => bail!("not built yet"),
+pub(crate) fn disk(arguments: &DiskArguments, printer: &mut Printer) -> Result<ExitCode> {
+    match &arguments.command {
+        DiskCommand::Serve(arguments) => serve::serve(arguments, printer),
+        DiskCommand::Control(arguments) => control::control(arguments, printer),
+        DiskCommand::Plan => plan::plan(printer),
     }
 }

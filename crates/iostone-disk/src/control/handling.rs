@@ -1,0 +1,147 @@
+//! A server's side of steering: one line in, one line out, whatever the line is.
+
+use iostone_model::units::Fraction;
+
+use super::{
+    ControlReply, ControlRequest, CutReport, ServerReport, Setting, SteeredVolume, Steering, VolumeReport,
+};
+
+/// Carries out one request and gives the reply, a line of JSON without its newline. What is not a request is refused.
+pub fn handle(line: &str, server: &mut Steering<'_>) -> String {
+    let reply = match serde_json::from_str::<ControlRequest>(line.trim()) {
+        Ok(request) => answer(request, server).unwrap_or_else(ControlReply::Refused),
+        Err(error) => ControlReply::Refused(format!("this is not a request: {error}")),
+    };
+    serde_json::to_string(&reply)
+        .unwrap_or_else(|error| format!(r#"{{"refused":"the reply could not be written: {error}"}}"#))
+}
+
+fn answer(request: ControlRequest, server: &mut Steering<'_>) -> Result<ControlReply, String> {
+    let now_ns = server.now_ns;
+    match request {
+        ControlRequest::Counters { volume } => {
+            let volumes = chosen(server, volume.as_deref())?.map(|volume| report(volume, now_ns)).collect();
+            let (link, link_bytes) = (server.link.rate(), server.link.bytes());
+            return Ok(ControlReply::Counters(ServerReport { volumes, link, link_bytes }));
+        }
+        ControlRequest::ResetCounters { volume } => {
+            chosen(server, volume.as_deref())?.for_each(|volume| volume.state.reset_counters());
+            if volume.is_none() {
+                server.link.reset_counters();
+            }
+        }
+        ControlRequest::Set { volume, settings } => set(server, volume.as_deref(), &settings)?,
+        ControlRequest::Cut { volume, keep } => return cut(server, volume.as_deref(), keep),
+        ControlRequest::Restore { volume } => chosen(server, volume.as_deref())?.for_each(|volume| {
+            volume.state.set_powered(true);
+            if let Some(cache) = volume.cache.as_deref_mut() {
+                cache.restore();
+            }
+        }),
+        ControlRequest::Stall { volume, lasts } => {
+            chosen(server, volume.as_deref())?.for_each(|volume| volume.state.stall(lasts, now_ns));
+        }
+        ControlRequest::Fill { volume, credits, credit_bytes } => {
+            for volume in chosen(server, volume.as_deref())? {
+                check_buckets(volume, credits, credit_bytes)?;
+            }
+            for volume in chosen(server, volume.as_deref())? {
+                credits.map(|ios| volume.state.set_credits(ios, now_ns));
+                credit_bytes.map(|bytes| volume.state.set_credit_bytes(bytes, now_ns));
+            }
+        }
+        ControlRequest::End => *server.end = true,
+    }
+    Ok(ControlReply::Done)
+}
+
+/// The volume of that name, or all.
+fn chosen<'s, 'a>(
+    server: &'s mut Steering<'a>,
+    name: Option<&str>,
+) -> Result<impl Iterator<Item = &'s mut SteeredVolume<'a>>, String> {
+    if let Some(name) = name
+        && !server.volumes.iter().any(|volume| volume.name == name)
+    {
+        let names: Vec<String> = server.volumes.iter().map(|volume| format!("`{}`", volume.name)).collect();
+        return Err(format!("there is no volume `{name}` here; there is {}", names.join(", ")));
+    }
+    let name = name.map(str::to_owned);
+    Ok(server.volumes.iter_mut().filter(move |volume| name.as_deref().is_none_or(|name| volume.name == name)))
+}
+
+fn report(volume: &SteeredVolume<'_>, now_ns: u64) -> VolumeReport {
+    VolumeReport {
+        name: volume.name.to_owned(),
+        counters: volume.state.counters_at(now_ns),
+        cache: volume.cache.as_ref().map(|cache| cache.cache_counters()),
+    }
+}
+
+fn set(server: &mut Steering<'_>, volume: Option<&str>, settings: &[Setting]) -> Result<(), String> {
+    for setting in settings {
+        setting.check().map_err(|error| error.to_string())?;
+    }
+    let now_ns = server.now_ns;
+    for volume in chosen(server, volume)? {
+        let state = &mut *volume.state;
+        for setting in settings {
+            match *setting {
+                Setting::Iops(iops) => state.set_iops(iops, now_ns),
+                Setting::Throughput(rate) => state.set_throughput(rate, now_ns),
+                Setting::Latency(latency) => state.set_latency(latency),
+                Setting::WriteLatency(latency) => state.set_write_latency(latency),
+                Setting::FlushLatency(latency) => state.set_flush_latency(latency),
+                Setting::LatencySpread(spread) => state.set_latency_spread(spread),
+                Setting::Link(_) => {}
+            }
+        }
+    }
+    for setting in settings {
+        if let Setting::Link(rate) = *setting {
+            server.link.set_rate(rate, now_ns);
+        }
+    }
+    Ok(())
+}
+
+fn cut(server: &mut Steering<'_>, volume: Option<&str>, keep: Fraction) -> Result<ControlReply, String> {
+    let now_ns = server.now_ns;
+    if !(0.0..=1.0).contains(&keep.0) {
+        return Err(format!("`{keep}` is not a share of what was not flushed; it is 0% to 100%"));
+    }
+    let mut reports = Vec::new();
+    for volume in chosen(server, volume)? {
+        if !volume.state.is_powered() {
+            return Err(format!("the power of `{}` is off already; `restore` switches it on", volume.name));
+        }
+        volume.state.set_powered(false);
+        volume.state.abandon_backlog(now_ns);
+        let cache =
+            volume.cache.as_deref_mut().map(|cache| cache.power_cut(keep)).transpose().map_err(|error| {
+                format!(
+                    "the power of `{}` is off, but what was to be kept could not be written: {error}",
+                    volume.name
+                )
+            })?;
+        reports.push(CutReport { name: volume.name.to_owned(), cache });
+    }
+    Ok(ControlReply::Cut(reports))
+}
+
+/// Refuses to fill a bucket that a volume does not have.
+fn check_buckets(
+    volume: &SteeredVolume<'_>,
+    credits: Option<u64>,
+    credit_bytes: Option<u64>,
+) -> Result<(), String> {
+    let counters = volume.state.counters();
+    let missing = |what: &str| Err(format!("`{}` has no burst bucket of {what}", volume.name));
+    if credits.is_some() && counters.credits.is_none() {
+        return missing("I/Os");
+    }
+    if credit_bytes.is_some() && counters.credit_bytes.is_none() {
+        return missing("bytes");
+    }
+    Ok(())
+}

@@ -1,0 +1,159 @@
+//! Where a volume's bytes lie: a file or a block device, through the page cache or past it, or memory.
+
+mod direct;
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+
+use rustix::fs::{FallocateFlags, FlockOperation, MemfdFlags, OFlags};
+use rustix::io::{Errno, ReadWriteFlags};
+
+use self::direct::Direct;
+use crate::error::DiskError;
+use crate::plan::{Store, VolumePlan};
+
+/// A store in use. All its methods may be called by several threads at once.
+#[derive(Debug)]
+pub(crate) struct OpenStore {
+    file: File,
+    size_bytes: u64,
+    way: Way,
+}
+
+#[derive(Debug)]
+enum Way {
+    /// A `memfd`: pages come into being as they are written.
+    Memory,
+    /// Through the page cache.
+    Buffered,
+    /// Past the page cache.
+    Direct(Direct),
+}
+
+/// What a read that must not wait came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    /// The bytes are there.
+    Done,
+    /// They have to be fetched; somebody who may wait should do it.
+    WouldWait,
+}
+
+impl OpenStore {
+    /// Opens what a volume lies on, and locks it against a second server. A file keeps its content and has to be large enough.
+    ///
+    /// # Errors
+    /// When it cannot be opened, is locked, or is smaller than the volume.
+    pub(crate) fn open(volume: &VolumePlan) -> Result<Self, DiskError> {
+        let size_bytes = volume.model.size.0;
+        match &volume.store {
+            Store::Memory => Self::in_memory(&volume.name, size_bytes),
+            Store::File { path, direct } => Self::in_file(path, *direct, size_bytes),
+        }
+    }
+
+    fn in_memory(name: &str, size_bytes: u64) -> Result<Self, DiskError> {
+        let path = Path::new(name);
+        let memory = rustix::fs::memfd_create(format!("iostone-{name}"), MemfdFlags::CLOEXEC)
+            .map_err(|errno| DiskError::store("get memory for", path)(errno.into()))?;
+        let file = File::from(memory);
+        file.set_len(size_bytes).map_err(DiskError::store("get memory for", path))?;
+        Ok(Self { file, size_bytes, way: Way::Memory })
+    }
+
+    fn in_file(path: &Path, direct: bool, size_bytes: u64) -> Result<Self, DiskError> {
+        let is_device =
+            path.metadata().map_err(DiskError::store("open", path))?.file_type().is_block_device();
+        let mut flags = OFlags::empty();
+        flags.set(OFlags::DIRECT, direct);
+        // An exclusive open of a device fails while it is mounted or held.
+        flags.set(OFlags::EXCL, is_device);
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(i32::try_from(flags.bits()).unwrap_or_default())
+            .open(path)
+            .map_err(DiskError::store("open", path))?;
+        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Err(Errno::WOULDBLOCK) => return Err(DiskError::Locked(path.to_owned())),
+            locked => locked.map_err(|errno| DiskError::store("lock", path)(errno.into()))?,
+        }
+        // The size of a block device is where its end is.
+        let found_bytes = rustix::fs::seek(&file, rustix::fs::SeekFrom::End(0))
+            .map_err(|errno| DiskError::store("size", path)(errno.into()))?;
+        if found_bytes < size_bytes {
+            return Err(DiskError::TooSmall { path: path.to_owned(), found_bytes, wanted_bytes: size_bytes });
+        }
+        let way = if direct { Way::Direct(Direct::new(found_bytes)) } else { Way::Buffered };
+        Ok(Self { file, size_bytes, way })
+    }
+
+    /// The bytes of the volume.
+    pub(crate) fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    /// Whether reads and writes go through memory, so that they may be done by whoever must not wait.
+    pub(crate) fn is_quick(&self) -> bool {
+        !matches!(self.way, Way::Direct(_))
+    }
+
+    /// Whether a flush costs nothing.
+    pub(crate) fn is_memory(&self) -> bool {
+        matches!(self.way, Way::Memory)
+    }
+
+    /// Reads if all the bytes are in memory.
+    pub(crate) fn try_read(&self, offset: u64, bytes: &mut [u8]) -> io::Result<Attempt> {
+        match self.way {
+            Way::Direct(_) => return Ok(Attempt::WouldWait),
+            Way::Memory => return self.read(offset, bytes).map(|()| Attempt::Done),
+            Way::Buffered => {}
+        }
+        let wanted = bytes.len();
+        let buffers = &mut [io::IoSliceMut::new(bytes)];
+        match rustix::io::preadv2(&self.file, buffers, offset, ReadWriteFlags::NOWAIT) {
+            Ok(read) if read == wanted => Ok(Attempt::Done),
+            // A filesystem that cannot promise not to wait is one more reason to let somebody else do it.
+            Ok(_) | Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::INTR) => Ok(Attempt::WouldWait),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+
+    /// Fills the whole of `bytes`. A hole is read as the zeros it stands for.
+    pub(crate) fn read(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
+        match &self.way {
+            Way::Memory | Way::Buffered => self.file.read_exact_at(bytes, offset),
+            Way::Direct(direct) => direct.read(&self.file, offset, bytes),
+        }
+    }
+
+    /// Writes all of `bytes`.
+    pub(crate) fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        match &self.way {
+            Way::Memory | Way::Buffered => self.file.write_all_at(bytes, offset),
+            Way::Direct(direct) => direct.write(&self.file, offset, bytes),
+        }
+    }
+
+    /// Makes everything written durable, by `fdatasync(2)`.
+    pub(crate) fn flush(&self) -> io::Result<()> {
+        if self.is_memory() { Ok(()) } else { self.file.sync_data() }
+    }
+
+    /// Gives room back where the store can; the bytes are zeros then. Where it cannot, nothing changes: the protocol has a
+    /// discard for a hint.
+    pub(crate) fn discard(&self, offset: u64, length: u64) -> io::Result<()> {
+        let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        match rustix::fs::fallocate(&self.file, flags, offset, length) {
+            // INVAL is a device's answer to a range that does not fit its blocks.
+            Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::NODEV) | Ok(()) => Ok(()),
+            Err(errno) => Err(errno.into()),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Tests of the stores: the same bytes whatever the way, locks, sizes.
+
+use iostone_model::experiment::EmulatedVolume;
+use iostone_model::units::Bytes;
+
+use super::*;
+
+const SIZE: u64 = 3 << 20;
+const LENGTH: usize = 3 << 20;
+
+fn volume(store: Store) -> VolumePlan {
+    VolumePlan {
+        name: "v0".to_owned(),
+        socket: "/nowhere/v0".into(),
+        store,
+        model: EmulatedVolume::new(Bytes(SIZE)),
+    }
+}
+
+/// A file with so many bytes, all of them holes.
+fn file_of(bytes: u64) -> tempfile::NamedTempFile {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    file.as_file().set_len(bytes).unwrap();
+    file
+}
+
+fn in_file(path: &Path, direct: bool) -> Result<OpenStore, DiskError> {
+    OpenStore::open(&volume(Store::File { path: path.to_owned(), direct }))
+}
+
+fn pattern(length: usize, seed: u8) -> Vec<u8> {
+    (0..length).map(|at| u8::try_from(at % 251).unwrap() ^ seed).collect()
+}
+
+#[test]
+fn bytes_come_back_whatever_the_way_and_the_alignment() {
+    let buffered = file_of(SIZE);
+    let direct = file_of(SIZE + 777);
+    let mut stores =
+        vec![OpenStore::open(&volume(Store::Memory)).unwrap(), in_file(buffered.path(), false).unwrap()];
+    match in_file(direct.path(), true) {
+        Ok(store) => stores.push(store),
+        Err(error) => eprintln!("skipped: needs a filesystem with O_DIRECT: {error}"),
+    }
+    for store in &stores {
+        let mut truth = vec![0; LENGTH];
+        let places = [(0, 4096), (1, 1), (4095, 2), (512, 512), (8191, 8195), (100, 2 << 20), (SIZE - 5, 5)];
+        for (seed, (offset, length)) in (1..).zip(places) {
+            let bytes = pattern(length, seed);
+            store.write(offset, &bytes).unwrap();
+            truth[usize::try_from(offset).unwrap()..][..length].copy_from_slice(&bytes);
+            let mut back = vec![0; length];
+            store.read(offset, &mut back).unwrap();
+            assert!(back == bytes, "{store:?} at {offset}");
+        }
+        let mut all = vec![0; LENGTH];
+        store.read(0, &mut all).unwrap();
+        assert!(all == truth, "{store:?}");
+        store.flush().unwrap();
+    }
+}
+
+#[test]
+fn what_is_discarded_reads_as_zeros() {
+    let file = file_of(SIZE);
+    for store in [OpenStore::open(&volume(Store::Memory)).unwrap(), in_file(file.path(), false).unwrap()] {
+        store.write(0, &pattern(16384, 9)).unwrap();
+        store.discard(4096, 8192).unwrap();
+        let mut back = vec![1; 16384];
+        store.read(0, &mut back).unwrap();
+        assert_eq!(back[..4096], pattern(16384, 9)[..4096]);
+        assert!(back[4096..12288].iter().all(|byte| *byte == 0));
+    }
+}
+
+#[test]
+fn a_file_that_is_served_is_not_served_twice() {
+    let file = file_of(SIZE);
+    let first = in_file(file.path(), false).unwrap();
+    assert!(matches!(in_file(file.path(), false), Err(DiskError::Locked(_))));
+    drop(first);
+    in_file(file.path(), false).unwrap();
+}
+
+#[test]
+fn a_file_that_is_too_small_is_refused_with_the_command_that_mends_it() {
+    let file = file_of(SIZE - 1);
+    let error = in_file(file.path(), false).unwrap_err().to_string();
+    assert!(error.contains("has 3145727 bytes and the volume 3145728"), "{error}");
+    assert!(error.contains("truncate --size 3145728"), "{error}");
+    assert!(in_file(Path::new("/nowhere/at/all"), false).unwrap_err().to_string().contains("cannot open"));
+}
+
+#[test]
+fn a_read_that_would_wait_is_told_from_one_that_is_done() {
+    let memory = OpenStore::open(&volume(Store::Memory)).unwrap();
+    assert_eq!(memory.try_read(0, &mut [1; 10]).unwrap(), Attempt::Done);
+    let file = file_of(SIZE);
+    let buffered = in_file(file.path(), false).unwrap();
+    buffered.write(0, &pattern(4096, 3)).unwrap();
+    let mut back = vec![0; 4096];
+    // Just written, so it is in the page cache, where the filesystem can tell at all.
+    if buffered.try_read(0, &mut back).unwrap() == Attempt::Done {
+        assert_eq!(back, pattern(4096, 3));
+    }
+}

@@ -1,0 +1,35 @@
+//! `iostone disk plan`: a server for another process, which says what to serve and lives longer than it.
+
+use std::io::{BufRead, Read};
+use std::sync::atomic::Ordering;
+
+use anyhow::{Context, Result};
+use iostone_disk::{DiskPlan, Server};
+use rustix::process::Signal;
+
+use crate::exit_code::ExitCode;
+use crate::interrupt;
+use crate::printer::Printer;
+
+pub(super) fn plan(printer: &mut Printer) -> Result<ExitCode> {
+    let stop = interrupt::stop_flag();
+    // Should whoever started this die without closing its end of standard input, a child of its holding it for one.
+    rustix::process::set_parent_process_death_signal(Some(Signal::TERM))
+        .context("cannot ask to be ended with the parent")?;
+    let mut line = String::new();
+    std::io::stdin().lock().read_line(&mut line).context("cannot read the plan from standard input")?;
+    let plan: DiskPlan = serde_json::from_str(&line).context(
+        "standard input does not begin with a line that is a plan; `iostone disk serve` is for people",
+    )?;
+    let server = Server::bind(&plan)?;
+    printer.data("ready\n");
+    let ended = stop.clone();
+    std::thread::Builder::new().name("stdin".to_owned()).spawn(move || {
+        // Whatever follows means nothing; its end is what counts, and an error is as good as the end.
+        let mut rest = [0; 512];
+        while std::io::stdin().lock().read(&mut rest).is_ok_and(|read| read > 0) {}
+        ended.store(true, Ordering::Relaxed);
+    })?;
+    server.run(&stop)?;
+    Ok(ExitCode::Success)
+}

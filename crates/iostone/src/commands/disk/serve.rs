@@ -1,0 +1,106 @@
+//! `iostone disk serve`: volumes in the foreground, as the command line describes them.
+
+mod arguments;
+mod model;
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use iostone_disk::{DiskPlan, Server, Store, VolumePlan};
+
+pub(super) use self::arguments::ServeArguments;
+use super::uri::nbd_uri;
+use crate::exit_code::ExitCode;
+use crate::interrupt;
+use crate::printer::Printer;
+
+pub(super) fn serve(arguments: &ServeArguments, printer: &mut Printer) -> Result<ExitCode> {
+    let plan = plan_of(arguments)?;
+    let stop = interrupt::stop_flag();
+    let server = Server::bind(&plan)?;
+    printer.note(introduce(&plan));
+    server.run(&stop)?;
+    Ok(ExitCode::Success)
+}
+
+/// The plan that the options mean. Files that are not there yet are made, as empty as they are large.
+fn plan_of(arguments: &ServeArguments) -> Result<DiskPlan> {
+    let size_bytes = match (arguments.size, &arguments.file) {
+        (Some(size), _) => size.0,
+        (None, Some(file)) => length_of(file)?,
+        (None, None) => {
+            anyhow::bail!("how large is the volume? add `--size 1GiB`, or `--file` with a file that is there")
+        }
+    };
+    let model = model::of(arguments, size_bytes)?;
+    // The path of the working directory: a client may be in another.
+    let socket = absolute(&arguments.socket)?;
+    let mut volumes = Vec::new();
+    for number in 0..arguments.count {
+        let store = match &arguments.file {
+            Some(file) => {
+                let path = absolute(&numbered(file, number, arguments.count))?;
+                make_file(&path, size_bytes)?;
+                Store::File { path, direct: arguments.direct }
+            }
+            None => Store::Memory,
+        };
+        let socket = numbered(&socket, number, arguments.count);
+        volumes.push(VolumePlan { name: format!("v{number}"), socket, store, model: model.clone() });
+    }
+    let control = match &arguments.control {
+        Some(control) => absolute(control)?,
+        None => with_end(&socket, ".control"),
+    };
+    Ok(DiskPlan { volumes, link: arguments.link, control, seed: arguments.seed })
+}
+
+fn introduce(plan: &DiskPlan) -> String {
+    let mut text = String::new();
+    for volume in &plan.volumes {
+        let uri = nbd_uri(&volume.socket);
+        let _ = writeln!(text, "{}: {}", volume.name, uri);
+        let _ = writeln!(text, "  QEMU:      -drive file='{uri}',format=raw,if=virtio");
+        let _ =
+            writeln!(text, "  a file:    mkdir v && nbdfuse v '{uri}'    (then `losetup` makes it a device)");
+        let _ = writeln!(text, "  a device:  nbd-client -unix {} /dev/nbd0", volume.socket.display());
+    }
+    let _ = writeln!(text, "steer it:    iostone disk control {} counters", plan.control.display());
+    let _ = write!(text, "Ctrl-C ends it");
+    text
+}
+
+fn length_of(file: &Path) -> Result<u64> {
+    use std::io::{Seek, SeekFrom};
+    let mut opened = std::fs::File::open(file)
+        .with_context(|| format!("cannot open `{}`; `--size` makes a new file", file.display()))?;
+    // The end of a block device is its size too.
+    opened.seek(SeekFrom::End(0)).with_context(|| format!("cannot size `{}`", file.display()))
+}
+
+/// Makes a file if there is none; what is there stays as it is.
+fn make_file(path: &Path, size_bytes: u64) -> Result<()> {
+    let made = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
+    match made {
+        Ok(file) => file.set_len(size_bytes),
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(()),
+        Err(error) => Err(error),
+    }
+    .with_context(|| format!("cannot make `{}`", path.display()))
+}
+
+fn absolute(path: &Path) -> Result<PathBuf> {
+    std::path::absolute(path).with_context(|| format!("cannot tell where `{}` is", path.display()))
+}
+
+/// The path itself for one volume, with `-0`, `-1` and so on for several.
+fn numbered(path: &Path, number: u32, count: u32) -> PathBuf {
+    if count > 1 { with_end(path, &format!("-{number}")) } else { path.to_owned() }
+}
+
+fn with_end(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    PathBuf::from(name)
+}
