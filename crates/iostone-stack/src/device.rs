@@ -1,5 +1,7 @@
 //! A block device of this machine: its kernel name, number, size and what sysfs tells about its place among others.
 
+pub(crate) mod named;
+
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};

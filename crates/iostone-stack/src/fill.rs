@@ -1,5 +1,7 @@
 //! Filling an image with incompressible data past the page cache, so that reads of it are reads of the disk.
 
+mod holes;
+
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
@@ -11,6 +13,8 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use crate::aligned::AlignedBuffer;
 use crate::error::StackError;
+
+pub(crate) use holes::{close_holes, is_without_holes};
 
 /// Bytes in one write: large enough that the disk and not the system call sets the pace.
 const CHUNK_BYTES: usize = 4 << 20;

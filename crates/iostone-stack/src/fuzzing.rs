@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::{guard, journal, mountinfo, owner};
+use crate::{array, filesystem, guard, journal, mountinfo, owner};
 
 /// Reads an undo journal: its steps in words, and how many of its bytes are whole lines.
 ///
@@ -41,4 +41,19 @@ pub fn magic_places(size_bytes: u64) -> Vec<(u64, &'static [u8])> {
 /// What the guard takes from the output of wipefs(8) or blkid(8).
 pub fn read_foreign(text: &str) -> Vec<String> {
     guard::read_foreign(text)
+}
+
+/// The filesystems of the kinds that iostone makes on a device of these bytes: kind and UUID.
+pub fn read_superblocks(device: &[u8]) -> Vec<(&'static str, String)> {
+    filesystem::Superblock::all_of(device).into_iter().map(|found| (found.kind.name(), found.uuid)).collect()
+}
+
+/// The UUIDs of the arrays whose superblocks stand on a device of these bytes.
+pub fn read_md_superblocks(device: &[u8]) -> Vec<String> {
+    array::uuids_on(device)
+}
+
+/// The UUID of the physical volume whose label these bytes of a device's beginning hold.
+pub fn read_physical_volume(head: &[u8]) -> Option<String> {
+    array::PhysicalVolume::parse(head).map(|found| found.uuid)
 }

@@ -1,15 +1,21 @@
-//! The ioctls of loop devices, with the kernel's structures (loop(4), linux/loop.h).
+//! The ioctls of loop devices, with the kernel's structures (loop(4), linux/loop.h), and of block devices at large.
 #![expect(unsafe_code, reason = "rustix and std have no calls for loop devices")]
+
+mod btrfs;
+pub(crate) mod nbd;
 
 use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
+
+pub(crate) use btrfs::BtrfsControl;
 
 const LOOP_CLR_FD: libc::c_ulong = 0x4C01;
 const LOOP_GET_STATUS64: libc::c_ulong = 0x4C05;
 const LOOP_CONFIGURE: libc::c_ulong = 0x4C0A;
 const LOOP_CTL_GET_FREE: libc::c_ulong = 0x4C82;
 const BLKROSET: libc::c_ulong = 0x125D;
+const BLKRAGET: libc::c_ulong = 0x1263;
 
 /// The driver is at work with direct I/O on the file (`LO_FLAGS_DIRECT_IO`).
 pub(crate) const LOOP_DIRECT_IO: u32 = 16;
@@ -137,4 +143,11 @@ pub(crate) fn detach_loop(device: &File) -> io::Result<()> {
 pub(crate) fn make_writable(device: &File) -> io::Result<()> {
     let read_only: libc::c_int = 0;
     call(device.as_raw_fd(), BLKROSET, (&raw const read_only) as libc::c_ulong).map(drop)
+}
+
+/// How far the kernel reads ahead on a block device, in sectors of 512 bytes (BLKRAGET, linux/fs.h).
+pub(crate) fn readahead_sectors(device: &File) -> io::Result<u64> {
+    let mut sectors: libc::c_ulong = 0;
+    call(device.as_raw_fd(), BLKRAGET, (&raw mut sectors) as libc::c_ulong)?;
+    Ok(sectors)
 }

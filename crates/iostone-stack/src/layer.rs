@@ -52,6 +52,9 @@ pub(crate) fn layers_of(stack: &Stack) -> Result<Vec<Box<dyn Layer>>, StackError
         }
         Volume::Emulated(volume) => {
             layers.push(Box::new(EmulatedLayer::new(volume, stack.link)?));
+            if let Some(throttle) = ThrottleLayer::of_emulated(volume, stack.link) {
+                layers.push(Box::new(throttle));
+            }
             true
         }
         Volume::Directory(volume) => {
@@ -62,11 +65,11 @@ pub(crate) fn layers_of(stack: &Stack) -> Result<Vec<Box<dyn Layer>>, StackError
     if let Some(array) = array::layer_of(stack)? {
         layers.push(array);
     }
-    if !stack.queue.is_empty() {
-        if !on_device {
-            return Err(StackError::usage("queue", "a `directory` volume has no queue of its own"));
-        }
-        layers.push(Box::new(QueueLayer::new(&stack.queue)));
+    if !stack.queue.is_empty() && !on_device {
+        return Err(StackError::usage("queue", "a `directory` volume has no queue of its own"));
+    }
+    if let Some(queue) = QueueLayer::of(stack)? {
+        layers.push(Box::new(queue));
     }
     match &stack.filesystem {
         Filesystem::None if !stack.mount.is_empty() => {
@@ -82,9 +85,10 @@ pub(crate) fn layers_of(stack: &Stack) -> Result<Vec<Box<dyn Layer>>, StackError
                 "a `directory` volume lies on a filesystem already; leave it out, or use `loop` or `block`",
             ));
         }
-        filesystem => {
-            layers.push(filesystem::layer_of(filesystem)?);
+        _ => {
+            layers.push(filesystem::layer_of(stack)?);
             layers.push(Box::new(MountLayer::new(&stack.mount)?));
+            layers.extend(filesystem::mounted_layer_of(stack)?);
         }
     }
     Ok(layers)

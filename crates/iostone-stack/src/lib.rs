@@ -9,6 +9,7 @@ mod aligned;
 mod array;
 mod below;
 mod device;
+mod disk_server;
 mod error;
 mod filesystem;
 mod fill;

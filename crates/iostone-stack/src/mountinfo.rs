@@ -4,9 +4,11 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::device::{DeviceNumber, parse_number};
+use crate::below::btrfs_filesystems;
+use crate::device::{BlockDevice, DeviceNumber, number_of, parse_number};
 use crate::error::StackError;
 
 /// One mount.
@@ -24,6 +26,36 @@ pub(crate) struct Mounted {
     pub(crate) source: PathBuf,
     /// Options of the filesystem: `rw`, `nobarrier`.
     pub(crate) super_options: Vec<String>,
+}
+
+impl Mounted {
+    /// Whether it is the filesystem on that device: by its number, or for a btrfs, whose number is anonymous, by the
+    /// devices that it stands on.
+    pub(crate) fn is_of(&self, device: DeviceNumber) -> bool {
+        if self.number == device {
+            return true;
+        }
+        if self.filesystem != "btrfs" {
+            return false;
+        }
+        // The source is whichever of its devices the kernel names.
+        let Ok(Some(source)) = BlockDevice::at(&self.source) else { return false };
+        source.number == device
+            || btrfs_filesystems()
+                .iter()
+                .any(|members| members.contains(&source.number) && members.contains(&device))
+    }
+
+    /// The numbers that files on it show: the mount's own, and that of its root where stat(2) gives another, as on
+    /// btrfs, which has one for each subvolume.
+    pub(crate) fn file_numbers(&self) -> Vec<DeviceNumber> {
+        let mut numbers = vec![self.number];
+        if let Ok(metadata) = fs::symlink_metadata(&self.target) {
+            numbers.push(number_of(metadata.dev()));
+        }
+        numbers.dedup();
+        numbers
+    }
 }
 
 /// The mounts that this process sees.

@@ -39,18 +39,19 @@ fn is_deaf_to_term(status: &str) -> bool {
     status.lines().filter_map(mask).any(|mask| mask & SIGTERM_BIT != 0)
 }
 
-/// The processes that use files of the filesystem on a device.
-pub(crate) fn occupants_of_filesystem(number: DeviceNumber) -> Vec<Occupant> {
-    find(|process| Some((use_of_filesystem(process, number)?, false)))
+/// The processes that use files of a filesystem, which show one of these numbers.
+pub(crate) fn occupants_of_filesystem(numbers: &[DeviceNumber]) -> Vec<Occupant> {
+    find(|process| Some((use_of_filesystem(process, numbers)?, false)))
 }
 
-/// Whether a process uses files of the filesystem on a device.
-pub(crate) fn occupies(pid: u32, number: DeviceNumber) -> bool {
-    use_of_filesystem(Path::new(&format!("/proc/{pid}")), number).is_some()
+/// Whether a process uses files of a filesystem, which show one of these numbers.
+pub(crate) fn occupies(pid: u32, numbers: &[DeviceNumber]) -> bool {
+    use_of_filesystem(Path::new(&format!("/proc/{pid}")), numbers).is_some()
 }
 
-fn use_of_filesystem(process: &Path, number: DeviceNumber) -> Option<&'static str> {
-    let on_it = |path: &Path| fs::metadata(path).is_ok_and(|metadata| number_of(metadata.dev()) == number);
+fn use_of_filesystem(process: &Path, numbers: &[DeviceNumber]) -> Option<&'static str> {
+    let on_it =
+        |path: &Path| fs::metadata(path).is_ok_and(|metadata| numbers.contains(&number_of(metadata.dev())));
     for (name, by) in [("cwd", "working directory"), ("root", "root directory"), ("exe", "program")] {
         if on_it(&process.join(name)) {
             return Some(by);
@@ -59,9 +60,9 @@ fn use_of_filesystem(process: &Path, number: DeviceNumber) -> Option<&'static st
     if descriptors(process).iter().any(|path| on_it(path)) {
         return Some("open file");
     }
-    let mapping = format!(" {:02x}:{:02x} ", number.0, number.1);
     let maps = fs::read_to_string(process.join("maps")).unwrap_or_default();
-    maps.contains(&mapping).then_some("mapped file")
+    let is_mapped = |number: &DeviceNumber| maps.contains(&format!(" {:02x}:{:02x} ", number.0, number.1));
+    numbers.iter().any(is_mapped).then_some("mapped file")
 }
 
 /// The processes that have a block device itself open; this one left out.

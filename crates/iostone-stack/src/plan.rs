@@ -1,13 +1,16 @@
 //! The steps of a stack in words, for a dry run: everything in order, nothing touched.
 
+mod emulated;
+
+mod filesystem;
+
 use std::path::Path;
 
-use iostone_model::experiment::{BackingIo, Filesystem, Stack, Volume};
+use iostone_model::experiment::{BackingIo, BlockVolume, Filesystem, Stack, Volume};
 use serde::{Deserialize, Serialize};
 
+use crate::array;
 use crate::device::size_in_words;
-use crate::filesystem::argument_words;
-use crate::mount::MountOptions;
 use crate::site::own_directory_name;
 
 /// One step as it would be typed.
@@ -76,13 +79,10 @@ pub fn plan_steps(stack: &Stack, work_directory: &Path) -> Vec<PlannedStep> {
             }
             (device, undo)
         }
-        Volume::Block(volume) => {
-            let device =
-                volume.devices.first().map(|device| device.display().to_string()).unwrap_or_default();
-            plan.add("volume", format!("check that nothing is on {device}, and lock it (flock)"), None, 0);
-            (device, Vec::new())
+        Volume::Block(volume) => (plan.add_block(volume), Vec::new()),
+        Volume::Emulated(volume) => {
+            emulated::plan(&mut plan, volume, stack.link, &place(volume.directory.as_deref()))
         }
-        Volume::Emulated(_) => (String::new(), Vec::new()),
         Volume::Directory(volume) => {
             let directory = place(volume.path.as_deref()).join("data").display().to_string();
             plan.add("volume", format!("mkdir --parents {directory}"), Some(directory.clone()), 0);
@@ -90,37 +90,25 @@ pub fn plan_steps(stack: &Stack, work_directory: &Path) -> Vec<PlannedStep> {
         }
     };
     let mut undo = undo_volume;
-    let name = device.rsplit('/').next().unwrap_or_default().to_owned();
-    if let Some(write_cache) = stack.queue.write_cache {
-        let path = format!("/sys/block/{name}/queue/write_cache");
-        plan.add("queue", format!("echo '{}' > {path}", write_cache.as_sysfs()), None, 0);
-        undo.insert(0, format!("put {path} back as it was"));
-    }
-    if let Filesystem::Ext4(ext4) = &stack.filesystem {
-        let words = argument_words(ext4).unwrap_or_default().join(" ");
-        plan.add(
-            "filesystem",
-            format!("mkfs.ext4 {words} -U UUID {device}"),
-            Some("an ext4 filesystem".to_owned()),
-            0,
-        );
-        if let Volume::Block(_) = stack.volume {
-            undo.insert(0, format!("wipe the superblock with our UUID off {device}"));
+    let device = plan.add_array(stack, device, &mut undo);
+    for name in device.split_whitespace().filter_map(|node| node.rsplit('/').next()) {
+        let mut set = |setting: &str, value: String| {
+            let path = format!("/sys/block/{name}/queue/{setting}");
+            plan.add("queue", format!("echo {value} > {path}"), None, 0);
+            undo.insert(0, format!("put {path} back as it was"));
+        };
+        if let Some(write_cache) = stack.queue.write_cache {
+            set("write_cache", format!("'{}'", write_cache.as_sysfs()));
         }
-        let target = place(None).join("mount").display().to_string();
-        let options = MountOptions::parse(&stack.mount.options)
-            .map(|options| options.words().join(","))
-            .unwrap_or_default();
-        let with = if options.is_empty() { String::new() } else { format!(" -o {options}") };
-        plan.add("mount", format!("mkdir --parents {target}"), Some(target.clone()), 0);
-        plan.add(
-            "mount",
-            format!("mount -t ext4{with} {device} {target}"),
-            Some(format!("a mount on {target}")),
-            0,
-        );
-        undo.insert(0, format!("umount {target}"));
+        // btrfs reads ahead by a setting of its own.
+        if let Some(readahead) = stack.queue.readahead
+            && !matches!(stack.filesystem, Filesystem::Btrfs(_))
+        {
+            set("read_ahead_kb", (u64::from(readahead) / 2).to_string());
+        }
     }
+    let target = place(None).join("mount").display().to_string();
+    filesystem::add(&mut plan, stack, &device, &target, &mut undo);
     for text in undo {
         plan.add("undo", text, None, 0);
     }
@@ -132,6 +120,26 @@ struct Plan {
 }
 
 impl Plan {
+    /// The guard's look at each device; gives their names.
+    fn add_block(&mut self, volume: &BlockVolume) -> String {
+        let devices: Vec<String> = volume.devices.iter().map(|device| device.display().to_string()).collect();
+        for device in &devices {
+            self.add("volume", format!("check that nothing is on {device}, and lock it (flock)"), None, 0);
+        }
+        devices.join(" ")
+    }
+
+    /// What joins the members, if anything does; gives the device that comes of it.
+    fn add_array(&mut self, stack: &Stack, members: String, undo: &mut Vec<String>) -> String {
+        let names: Vec<String> = members.split_whitespace().map(str::to_owned).collect();
+        let Some(planned) = array::plan(stack, &names) else { return members };
+        for step in planned.steps {
+            self.add("array", step, None, 0);
+        }
+        undo.splice(0..0, planned.undo);
+        planned.device
+    }
+
     fn add(&mut self, layer: &str, text: String, creates: Option<String>, bytes: u64) {
         self.steps.push(PlannedStep { layer: layer.to_owned(), text, creates, bytes });
     }

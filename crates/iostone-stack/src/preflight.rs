@@ -1,18 +1,22 @@
 //! What can be known about a stack before anything is touched.
 
+mod emulated;
+
 use std::path::Path;
 
-use iostone_model::experiment::{BackingIo, Filesystem, Stack, Volume};
+use iostone_model::experiment::{BackingIo, Stack, Volume};
 use serde::{Deserialize, Serialize};
 
+use crate::array;
 use crate::below::{describe_filesystem, filesystem_kind};
 use crate::error::StackError;
+use crate::filesystem;
 use crate::fill;
 use crate::guard::{self, Allowance};
 use crate::layer::layers_of;
+use crate::provide::check_providable;
 use crate::queue;
 use crate::throttle::ThrottleController;
-use crate::tool;
 use crate::volume::BlockLayer;
 
 /// What was found, where nothing stands in the way.
@@ -40,12 +44,7 @@ pub(crate) fn examine(
     match &stack.volume {
         Volume::Loop(volume) => {
             require_root("a `loop` volume")?;
-            if !Path::new("/dev/loop-control").exists() {
-                return Err(StackError::unexpected(
-                    "/dev/loop-control",
-                    "the kernel has no loop devices; load them with `modprobe loop`",
-                ));
-            }
+            require_loop_devices()?;
             let place = Place::find(volume.directory.as_deref(), work_directory, "volume.directory")?;
             place.refuse_memory(flush_matters)?;
             let place = place.path;
@@ -67,16 +66,21 @@ pub(crate) fn examine(
         }
         Volume::Block(volume) => {
             require_root("a `block` volume")?;
-            let layer = BlockLayer::new(volume)?;
-            let guarded = guard::inspect(layer.path(), &Allowance::with_destroy(destroy))?;
-            // Taken and given back at once: whether somebody else has it is known now.
-            drop(guard::claim(&guarded)?);
-            if !stack.queue.is_empty() {
-                queue::check_own_queue(&guarded.device)?;
+            let inspected = BlockLayer::new(volume)?.inspect(&Allowance::with_destroy(destroy))?;
+            for guarded in inspected.members {
+                // Taken and given back at once: whether somebody else has it is known now.
+                drop(guard::claim(&guarded)?);
+                if !stack.queue.is_empty() && stack.array.is_none() {
+                    queue::check_own_queue(&guarded.device)?;
+                }
+                found.notes.extend(guarded.notes);
             }
-            found.notes.extend(guarded.notes);
+            found.notes.extend(inspected.notes);
         }
-        Volume::Emulated(_) => {}
+        Volume::Emulated(volume) => {
+            require_root("an `emulated` volume")?;
+            emulated::examine(volume, stack.link, flush_matters, work_directory, &mut found)?;
+        }
         Volume::Directory(volume) => {
             let place = Place::find(volume.path.as_deref(), work_directory, "volume.path")?;
             place.refuse_memory(flush_matters)?;
@@ -87,10 +91,48 @@ pub(crate) fn examine(
             found.notes.push(format!("directory on {}", describe_filesystem(place.path)?));
         }
     }
-    if let Filesystem::Ext4(_) = stack.filesystem {
-        tool::find("mkfs.ext4")?;
-    }
+    array::examine(stack)?;
+    filesystem::examine(stack)?;
     Ok(found)
+}
+
+/// Examines volumes that are handed to a guest. Reading only.
+pub(crate) fn examine_provided(
+    stack: &Stack,
+    flush_matters: bool,
+    work_directory: &Path,
+    destroy: &[String],
+) -> Result<Preflight, StackError> {
+    check_providable(stack)?;
+    let mut found = Preflight::default();
+    match &stack.volume {
+        Volume::Loop(volume) => {
+            let place = Place::find(volume.directory.as_deref(), work_directory, "volume.directory")?;
+            place.refuse_memory(flush_matters)?;
+            fill::check_room_for_image(place.path, volume.size.0)?;
+            found.disk_bytes = volume.size.0;
+            found.notes.push(format!("backing file on {}", describe_filesystem(place.path)?));
+            Ok(found)
+        }
+        Volume::Emulated(volume) => {
+            emulated::examine_images(volume, flush_matters, work_directory, &mut found)?;
+            found.notes.push("emulated by iostone's disk server, reached by QEMU".to_owned());
+            Ok(found)
+        }
+        // Nothing above the devices is built here.
+        Volume::Block(_) => examine(&Stack::of(stack.volume.clone()), flush_matters, work_directory, destroy),
+        Volume::Directory(_) => Ok(found),
+    }
+}
+
+fn require_loop_devices() -> Result<(), StackError> {
+    if Path::new("/dev/loop-control").exists() {
+        return Ok(());
+    }
+    Err(StackError::unexpected(
+        "/dev/loop-control",
+        "the kernel has no loop devices; load them with `modprobe loop`",
+    ))
 }
 
 /// The directory that a volume is made in.

@@ -9,6 +9,7 @@ use iostone_model::trial::{Check, GuestFacts};
 use serde::{Deserialize, Serialize};
 
 use crate::below::{Role, StackDevice, disks_under_device, disks_under_path};
+use crate::device::BlockDevice;
 use crate::error::{StackError, UndoFailure};
 use crate::journal::random_hex;
 use crate::layer::{Layer, layers_of};
@@ -20,7 +21,7 @@ use crate::throttle::Confinement;
 use crate::undo;
 
 /// The environment variable by which processes of a session are known; its value is the session's token.
-const PROCESS_VARIABLE: &str = "IOSTONE_RUN";
+pub(crate) const PROCESS_VARIABLE: &str = "IOSTONE_RUN";
 /// As much of the run's token goes into names; the kernel keeps 63 bytes of a loop device's.
 const RUN_TOKEN_MAX: usize = 32;
 
@@ -38,6 +39,8 @@ pub struct SessionOptions {
     pub destroy: Vec<String>,
     /// Raised by whoever wants the session to stop: long steps then end with [`StackError::Interrupted`].
     pub interrupt: Option<Arc<AtomicBool>>,
+    /// The program that serves emulated volumes when it is started as `PROGRAM disk plan`; this very program if none.
+    pub server_program: Option<PathBuf>,
 }
 
 /// Where the workload works.
@@ -106,7 +109,8 @@ impl Session {
         let mut journal = registry.begin(&options.run_directory, &token)?;
         journal
             .begin(Scope::Session, Step::Processes { variable: PROCESS_VARIABLE.to_owned(), value: token })?;
-        let site = Site::new(journal, options.work_directory, options.destroy, options.interrupt);
+        let mut site = Site::new(journal, options.work_directory, options.destroy, options.interrupt);
+        site.server_program = options.server_program;
         Ok(Self { site: Some(site), layers: Vec::new() })
     }
 
@@ -136,6 +140,20 @@ impl Session {
         preflight::examine(stack, flush_matters, work_directory, destroy)
     }
 
+    /// As [`Session::preflight_destroying`], for volumes that [`Session::provide`] hands to a guest: what is built on
+    /// them there is for the guest's own agent to examine.
+    ///
+    /// # Errors
+    /// The first thing that stands in the way.
+    pub fn preflight_providing(
+        stack: &Stack,
+        flush_matters: bool,
+        work_directory: &Path,
+        destroy: &[String],
+    ) -> Result<Preflight, StackError> {
+        preflight::examine_provided(stack, flush_matters, work_directory, destroy)
+    }
+
     /// Builds the stack for one trial, bottom up, and proves each layer as soon as it stands. The image is filled from
     /// `seed` and the filesystem made anew, so that no trial sees what another left.
     ///
@@ -150,13 +168,18 @@ impl Session {
         self.site_mut()?.seed = seed;
         match self.build() {
             Ok(applied) => Ok(applied),
-            Err(cause) => match self.undo() {
-                Ok(()) => Err(cause),
-                Err(StackError::UndoFailed { failure, journal, .. }) => {
-                    Err(StackError::UndoFailed { failure, journal, cause: Some(Box::new(cause)) })
-                }
-                Err(other) => Err(other),
-            },
+            Err(cause) => Err(self.undo_because(cause)),
+        }
+    }
+
+    /// Undoes what was built before something went wrong; gives the error for the caller.
+    pub(crate) fn undo_because(&mut self, cause: StackError) -> StackError {
+        match self.undo() {
+            Ok(()) => cause,
+            Err(StackError::UndoFailed { failure, journal, .. }) => {
+                StackError::UndoFailed { failure, journal, cause: Some(Box::new(cause)) }
+            }
+            Err(other) => other,
         }
     }
 
@@ -233,7 +256,11 @@ impl Session {
         (PROCESS_VARIABLE.to_owned(), token)
     }
 
-    fn site_mut(&mut self) -> Result<&mut Site, StackError> {
+    pub(crate) fn site(&self) -> Option<&Site> {
+        self.site.as_ref()
+    }
+
+    pub(crate) fn site_mut(&mut self) -> Result<&mut Site, StackError> {
         self.site.as_mut().ok_or_else(ended)
     }
 
@@ -300,19 +327,30 @@ fn token_of(run_token: &str) -> Result<String, StackError> {
 }
 
 fn devices_of(site: &Site) -> Result<Vec<StackDevice>, StackError> {
-    let mut devices = Vec::new();
-    if let Some(device) = &site.device {
-        devices.push(StackDevice { name: device.name.clone(), number: device.number, role: Role::Stack });
-        let instance = site.instance.as_ref().map(|instance| StackDevice {
-            name: instance.name.clone(),
-            number: instance.number,
-            role: Role::Below,
-        });
-        devices.extend(instance);
-        devices.extend(disks_under_device(device));
+    let as_role =
+        |device: &BlockDevice, role| StackDevice { name: device.name.clone(), number: device.number, role };
+    // A volume by itself is the stack's device; several, or one under an array, stand beside it. Those of a btrfs have
+    // none above them: what is asked of the filesystem is what is asked of all of them together.
+    let joined_above = site.members.len() > 1;
+    let is_top =
+        |device: &&BlockDevice| !(joined_above && site.members.iter().any(|one| one.number == device.number));
+    let top = site.device.as_ref().filter(is_top);
+    let mut devices: Vec<StackDevice> = top.iter().map(|device| as_role(device, Role::Stack)).collect();
+    let is_member = |device: &&BlockDevice| top.is_none_or(|top| top.number != device.number);
+    devices.extend(site.members.iter().filter(is_member).map(|device| as_role(device, Role::Member)));
+    devices.extend(site.instance.iter().map(|device| as_role(device, Role::Below)));
+    let mut below = Vec::new();
+    for device in site.device.iter().chain(&site.members) {
+        below.extend(disks_under_device(device));
     }
     if let Some(path) = &site.stands_on {
-        devices.extend(disks_under_path(path)?);
+        below.extend(disks_under_path(path)?);
+    }
+    // The disks under an array are first its members, and members often share one.
+    for device in below {
+        if devices.iter().all(|known| known.number != device.number) {
+            devices.push(device);
+        }
     }
     Ok(devices)
 }

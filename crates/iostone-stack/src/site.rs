@@ -5,14 +5,19 @@ use std::fs;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
+use std::process::Child;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::array::OwnArray;
 use crate::device::{BlockDevice, DeviceNumber};
 use crate::error::StackError;
 use crate::journal::{Journal, sync_directory};
 use crate::step::{FileIdentity, Scope, Step};
 use crate::throttle::ThrottleGroup;
+
+/// The path of a socket has at most 107 bytes (unix(7)); so many are left for the name within its directory.
+const SOCKET_DIRECTORY_BYTES: usize = 107 - 24;
 
 /// The image file that is kept from trial to trial.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +27,15 @@ pub(crate) struct Image {
     pub(crate) identity: FileIdentity,
     /// Its entry in the journal.
     pub(crate) entry: usize,
+}
+
+/// What a device of ours stands on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Origin {
+    /// A loop device over that file or node.
+    Loop(FileIdentity),
+    /// A network block device at a socket of ours.
+    Nbd,
 }
 
 /// How an array lays data over its members.
@@ -43,17 +57,32 @@ pub(crate) struct Site {
     interrupt: Option<Arc<AtomicBool>>,
     /// The session's own directories, by the directory that they lie in.
     own_directories: BTreeMap<PathBuf, PathBuf>,
-    pub(crate) image: Option<Image>,
+    /// The images that are kept from trial to trial.
+    pub(crate) images: Vec<Image>,
+    /// The program that serves volumes as `PROGRAM disk plan`; this one if none.
+    pub(crate) server_program: Option<PathBuf>,
     /// Locks on the user's devices, held for the whole session.
     pub(crate) claims: BTreeMap<DeviceNumber, OwnedFd>,
     // What the layers of this trial have made, bottom up.
     pub(crate) trial: u32,
     pub(crate) seed: u64,
+    /// The image that the volume's loop device stands on, if it is one.
+    pub(crate) image: Option<Image>,
+    /// Devices that this session itself attached, with what they stand on.
+    pub(crate) attached: BTreeMap<DeviceNumber, Origin>,
+    /// The directory of this trial for sockets and the like.
+    pub(crate) trial_directory: Option<PathBuf>,
+    /// Where the disk server of this trial is steered.
+    pub(crate) disk_control: Option<PathBuf>,
+    /// Servers of this trial, to be waited for once they have ended.
+    pub(crate) servers: Vec<Child>,
     pub(crate) device: Option<BlockDevice>,
     /// The volumes, one or several; an array joins them into `device`, or a btrfs takes them all.
     pub(crate) members: Vec<BlockDevice>,
     /// How an array lays data over its members; none without one, and where it is not striped.
     pub(crate) geometry: Option<Geometry>,
+    /// The array that was made, by what tells it from any other; `device` is it then.
+    pub(crate) array: Option<OwnArray>,
     /// The device between the volume and its file, whose limits the volumes on it share.
     pub(crate) instance: Option<BlockDevice>,
     /// The control group with the limits.
@@ -81,13 +110,20 @@ impl Site {
             destroy,
             interrupt,
             own_directories: BTreeMap::new(),
-            image: None,
+            images: Vec::new(),
+            server_program: None,
             claims: BTreeMap::new(),
             trial: 0,
             seed: 0,
+            image: None,
+            attached: BTreeMap::new(),
+            trial_directory: None,
+            disk_control: None,
+            servers: Vec::new(),
             device: None,
             members: Vec::new(),
             geometry: None,
+            array: None,
             instance: None,
             throttle: None,
             filesystem_uuid: None,
@@ -101,9 +137,19 @@ impl Site {
 
     /// Forgets what the layers of the last trial made; for use once it is undone.
     pub(crate) fn clear(&mut self) {
+        self.image = None;
+        self.attached.clear();
+        self.trial_directory = None;
+        self.disk_control = None;
+        for mut server in self.servers.drain(..) {
+            // Its step ended it; here it only leaves the table of processes.
+            let _ = server.kill();
+            let _ = server.wait();
+        }
         self.device = None;
         self.members.clear();
         self.geometry = None;
+        self.array = None;
         self.instance = None;
         self.throttle = None;
         self.filesystem_uuid = None;
@@ -148,6 +194,25 @@ impl Site {
         Ok(own)
     }
 
+    /// The directory of this trial for sockets, consoles and the like, open to nobody else; below the work directory or,
+    /// where that lies so deep that the name of a socket would be too long (`sun_path`, unix(7)), below `/var/tmp`.
+    pub(crate) fn trial_directory(&mut self) -> Result<PathBuf, StackError> {
+        if let Some(directory) = &self.trial_directory {
+            return Ok(directory.clone());
+        }
+        self.make_work_directory()?;
+        let work = fs::canonicalize(&self.work_directory)
+            .map_err(|source| StackError::io("find", &self.work_directory, source))?;
+        let name = format!("trial-{}", self.trial);
+        let wanted = work.join(self.directory_name()).join(&name);
+        let fits = wanted.as_os_str().len() <= SOCKET_DIRECTORY_BYTES;
+        let parent = if fits { self.work_directory.clone() } else { PathBuf::from("/var/tmp") };
+        let directory = self.own_directory(&parent)?.join(name);
+        self.make_directory_with(&directory, Scope::Trial, true, 0o700)?;
+        self.trial_directory = Some(directory.clone());
+        Ok(directory)
+    }
+
     /// The name of the session's own directories; holds the token.
     pub(crate) fn directory_name(&self) -> String {
         own_directory_name(&self.journal.owner.token)
@@ -174,8 +239,18 @@ impl Site {
         scope: Scope,
         content_is_ours: bool,
     ) -> Result<(), StackError> {
+        self.make_directory_with(path, scope, content_is_ours, 0o755)
+    }
+
+    fn make_directory_with(
+        &mut self,
+        path: &Path,
+        scope: Scope,
+        content_is_ours: bool,
+        mode: u32,
+    ) -> Result<(), StackError> {
         let number = self.journal.begin(scope, Step::Directory { path: path.to_owned(), content_is_ours })?;
-        if let Err(source) = fs::DirBuilder::new().mode(0o755).create(path) {
+        if let Err(source) = fs::DirBuilder::new().mode(mode).create(path) {
             // What is there, if anything, was not made by us.
             self.journal.mark_undone(number);
             return Err(StackError::io("mkdir", path, source));

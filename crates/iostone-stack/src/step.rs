@@ -25,6 +25,8 @@ pub(crate) enum Step {
     Loop { backing: PathBuf, identity: FileIdentity },
     /// A setting under `queue/` of a block device.
     Queue { name: String, number: (u32, u32), diskseq: Option<u64>, setting: String, old: String },
+    /// Devices that the kernel is told to belong to one btrfs.
+    BtrfsDevices { numbers: Vec<(u32, u32)> },
     /// A filesystem of ours, known by its UUID, on a block device of the user's.
     Mkfs { device: PathBuf, size_bytes: u64, uuid: String },
     /// A software RAID over devices, known by its UUID.
@@ -67,6 +69,7 @@ impl Step {
             Self::Mount { target, .. } | Self::Fuse { target } => target,
             Self::Nbd { socket, .. } => socket,
             Self::Queue { .. }
+            | Self::BtrfsDevices { .. }
             | Self::Mkfs { .. }
             | Self::MdArray { .. }
             | Self::VolumeGroup { .. }
@@ -88,6 +91,7 @@ impl Step {
             Self::Image { path } => format!("image `{}`", path.display()),
             Self::Loop { backing, .. } => format!("loop device over `{}`", backing.display()),
             Self::Queue { name, setting, old, .. } => format!("`{setting}` of `{name}` (was `{old}`)"),
+            Self::BtrfsDevices { numbers } => format!("the kernel's list of {} btrfs devices", numbers.len()),
             Self::Mkfs { device, uuid, .. } => format!("filesystem {uuid} on `{}`", device.display()),
             Self::MdArray { node, .. } => format!("array `{}`", node.display()),
             Self::VolumeGroup { name, .. } => format!("volume group `{name}`"),

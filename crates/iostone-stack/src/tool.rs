@@ -62,6 +62,10 @@ fn package_of(tool: &str) -> &'static str {
         "mkfs.ext4" => "e2fsprogs",
         "mkfs.xfs" => "xfsprogs",
         "mkfs.btrfs" => "btrfs-progs",
+        "mdadm" => "mdadm",
+        "lvm" => "lvm2",
+        "dmsetup" => "dmsetup",
+        "nbdfuse" => "libnbd-bin",
         _ => "util-linux",
     }
 }
@@ -109,17 +113,7 @@ pub(crate) fn run<Argument: AsRef<OsStr>>(
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    let parent = std::process::id();
-    // SAFETY: between fork and exec only prctl(2) and getppid(2) are called, which are async-signal-safe and touch no
-    // memory of this process.
-    unsafe {
-        command.pre_exec(move || {
-            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-            // The parent may have died before the signal was set.
-            let now = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get().cast_unsigned());
-            if now == Some(parent) { Ok(()) } else { Err(std::io::Error::from_raw_os_error(libc::ESRCH)) }
-        });
-    }
+    die_with_this_process(&mut command, false);
     let mut child = command.spawn().map_err(|source| StackError::io("execute", program, source))?;
     let (stdout, stderr) = (child.stdout.take(), child.stderr.take());
     std::thread::scope(|scope| {
@@ -133,6 +127,25 @@ pub(crate) fn run<Argument: AsRef<OsStr>>(
             stderr: stderr.join().unwrap_or_default(),
         })
     })
+}
+
+/// Has a program killed by the kernel as soon as the thread that starts it is gone, with this process at the latest
+/// (`PR_SET_PDEATHSIG`, prctl(2)). In a session of its own a terminal's Ctrl-C does not reach it.
+pub(crate) fn die_with_this_process(command: &mut Command, own_session: bool) {
+    let parent = std::process::id();
+    // SAFETY: between fork and exec only setsid(2), prctl(2) and getppid(2) are called, which are async-signal-safe and
+    // touch no memory of this process.
+    unsafe {
+        command.pre_exec(move || {
+            if own_session {
+                rustix::process::setsid()?;
+            }
+            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
+            // The parent may have died before the signal was set.
+            let now = rustix::process::getppid().map(|pid| pid.as_raw_nonzero().get().cast_unsigned());
+            if now == Some(parent) { Ok(()) } else { Err(std::io::Error::from_raw_os_error(libc::ESRCH)) }
+        });
+    }
 }
 
 /// Runs a program that has to succeed.
@@ -209,7 +222,7 @@ fn read_end(stream: Option<impl Read>) -> String {
     String::from_utf8_lossy(&kept).into_owned()
 }
 
-fn last_lines(text: &str) -> String {
+pub(crate) fn last_lines(text: &str) -> String {
     let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
     let start = lines.len().saturating_sub(6);
     lines[start..].join(" / ")

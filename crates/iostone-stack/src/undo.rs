@@ -14,6 +14,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::error::UndoFailure;
+use crate::filesystem;
 use crate::journal::Journal;
 use crate::queue;
 use crate::site::own_directory_name;
@@ -109,6 +110,10 @@ pub(crate) fn undo_entry(journal: &mut Journal, number: usize) -> Result<Undone,
     };
     let words = entry.step.describe();
     let did = undo_step(journal, number)?;
+    if let Did::LeftAlone(left) = &did {
+        // What it stands on has to be left alone too, in this replay or a later one.
+        journal.mark_shared(number, left.reason.clone());
+    }
     journal.mark_undone(number);
     match did {
         Did::Nothing => {}
@@ -127,6 +132,9 @@ fn undo_step(journal: &mut Journal, number: usize) -> Result<Did, UndoFailure> {
         reason: error.to_string(),
         next: "iostone cleanup".to_owned(),
     })?;
+    if let Some(left) = array::left_alone(journal, number) {
+        return Ok(Did::LeftAlone(left));
+    }
     match &entry.step {
         Step::Directory { path, content_is_ours: true } => {
             let did = directory::remove_with_content(path, entry.made, &token)?;
@@ -158,6 +166,7 @@ fn undo_step(journal: &mut Journal, number: usize) -> Result<Did, UndoFailure> {
             let end_ours = journal.owner.is_this_process();
             mounted::unmount(target, *device, &token, end_ours).map(Did::from)
         }
+        Step::BtrfsDevices { numbers } if same_boot => filesystem::forget(numbers).map(Did::from),
         Step::MdArray { node, uuid, members } => {
             array::undo_md(node, uuid, members, same_boot).map(Did::from)
         }
@@ -176,6 +185,7 @@ fn undo_step(journal: &mut Journal, number: usize) -> Result<Did, UndoFailure> {
         Step::Loop { .. }
         | Step::Queue { .. }
         | Step::Mount { .. }
+        | Step::BtrfsDevices { .. }
         | Step::Server { .. }
         | Step::Nbd { .. }
         | Step::Fuse { .. }

@@ -23,7 +23,7 @@ const NOT_FOR_THE_KERNEL: [&str; 15] = [
     "fail",
 ];
 /// What would not mount a filesystem but change another mount, or use a device that the guard has not seen.
-const REFUSED: [&str; 14] = [
+const REFUSED: [&str; 17] = [
     "remount",
     "bind",
     "rbind",
@@ -38,6 +38,9 @@ const REFUSED: [&str; 14] = [
     "runbindable",
     "journal_path",
     "journal_dev",
+    "device",
+    "logdev",
+    "rtdev",
 ];
 
 /// Settings that the virtual filesystem layer keeps for each mount, by (word, name, value) and flag of mount(2).
@@ -65,9 +68,9 @@ const FLAGS: [(&str, &str, &str, MountFlags); 21] = [
     ("nolazytime", "lazytime", "off", MountFlags::empty()),
 ];
 
-/// Other spellings of ext4's own options, by (word, name, value); a value after `=` is put in for `*`
-/// (Documentation/admin-guide/ext4.rst, fs/ext4/super.c).
-const EXT4: [(&str, &str, &str); 12] = [
+/// Other spellings of the filesystems' own options, by (word, name, value) (Documentation/admin-guide/ext4.rst and
+/// xfs.rst, fs/ext4/super.c, btrfs(5)).
+const SPELLINGS: [(&str, &str, &str); 16] = [
     ("dioread_lock", "dioread_nolock", "off"),
     ("bsdgroups", "grpid", "on"),
     ("sysvgroups", "grpid", "off"),
@@ -80,10 +83,15 @@ const EXT4: [(&str, &str, &str); 12] = [
     ("nombcache", "nombcache", "on"),
     ("no_mbcache", "nombcache", "on"),
     ("iversion", "i_version", "on"),
+    ("compress", "compress", "zlib"),
+    ("compress=none", "compress", "no"),
+    ("compress-force", "compress-force", "zlib"),
+    ("discard=sync", "discard", "on"),
 ];
 
-/// Settings of ext4 that are on or off, and are written `X`, `noX`, `X=0` or `X=1`.
-const TOGGLES: [&str; 16] = [
+/// Settings that are on or off, and are written `X`, `noX`, `X=0` or `X=1`: first those of ext4, some of which the others
+/// share, then those of XFS and of btrfs.
+const TOGGLES: [&str; 25] = [
     "barrier",
     "auto_da_alloc",
     "delalloc",
@@ -100,7 +108,19 @@ const TOGGLES: [&str; 16] = [
     "prefetch_block_bitmaps",
     "i_version",
     "debug",
+    "largeio",
+    "ikeep",
+    "datacow",
+    "datasum",
+    "treelog",
+    "autodefrag",
+    "flushoncommit",
+    "enospc_debug",
+    "ssd",
 ];
+
+/// Settings that are a number of bytes, which may be written with a suffix and come back with another.
+const SIZES: [&str; 4] = ["allocsize", "logbsize", "max_inline", "max_atomic_write"];
 
 /// One option in its single form.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,7 +151,7 @@ fn single_form(word: &str) -> (String, String) {
     if let Some((_, name, value, _)) = FLAGS.iter().find(|(flag, ..)| *flag == word) {
         return pair(name, value);
     }
-    if let Some((_, name, value)) = EXT4.iter().find(|(spelling, ..)| *spelling == word) {
+    if let Some((_, name, value)) = SPELLINGS.iter().find(|(spelling, ..)| *spelling == word) {
         return pair(name, value);
     }
     let (key, value) = word.split_once('=').map_or((word, None), |(key, value)| (key, Some(value)));
@@ -148,7 +168,24 @@ fn single_form(word: &str) -> (String, String) {
     {
         return pair(positive, "off");
     }
+    if SIZES.contains(&key)
+        && let Some(bytes) = value.and_then(parse_size)
+    {
+        return (key.to_owned(), bytes.to_string());
+    }
     pair(key, value.unwrap_or("on"))
+}
+
+/// A number with a suffix as the kernel's `memparse` takes it: `64k`, `1M`.
+fn parse_size(text: &str) -> Option<u64> {
+    let (last, suffix) = text.char_indices().last()?;
+    let shift = match suffix.to_ascii_lowercase() {
+        'k' => 10,
+        'm' => 20,
+        'g' => 30,
+        _ => return text.parse().ok(),
+    };
+    text.get(..last)?.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
 /// The options of one mount.
@@ -245,6 +282,11 @@ mod tests {
             ("noload", "norecovery"),
             ("auto_da_alloc=0", "noauto_da_alloc"),
             ("strictatime", "norelatime"),
+            ("allocsize=64m", "allocsize=65536k"),
+            ("logbsize=262144", "logbsize=256k"),
+            ("nodatacow", "datacow=0"),
+            ("compress", "compress=zlib"),
+            ("discard=sync", "discard"),
         ] {
             let (one, other) = (MountOption::of_word(one), MountOption::of_word(other));
             assert_eq!((one.name, one.value), (other.name, other.value));
@@ -268,9 +310,17 @@ mod tests {
 
     #[test]
     fn what_is_not_for_the_kernel_is_an_error() {
-        for word in
-            ["nofail", "x-systemd.automount", "remount", "bind", "loop=/dev/loop0", "journal_path=/dev/sdb"]
-        {
+        for word in [
+            "nofail",
+            "x-systemd.automount",
+            "remount",
+            "bind",
+            "loop=/dev/loop0",
+            "journal_path=/dev/sdb",
+            "logdev=/dev/sdb",
+            "rtdev=/dev/sdb",
+            "device=/dev/sdb",
+        ] {
             assert!(parse(&[word]).is_err(), "{word}");
         }
     }

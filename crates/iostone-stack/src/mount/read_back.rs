@@ -13,6 +13,33 @@ pub(crate) const MOUNTINFO: &str = "/proc/self/mountinfo";
 const BY_ABSENCE: [&str; 9] =
     ["ro", "nodiratime", "nosuid", "nodev", "noexec", "sync", "dirsync", "lazytime", "norecovery"];
 
+/// Settings of a filesystem that the kernel words only where they differ from these, by (filesystem, name, value)
+/// (`xfs_fs_show_options` in `fs/xfs/xfs_super.c`, `btrfs_show_options` in `fs/btrfs/super.c`).
+const DEFAULTS: [(&str, &str, &str); 14] = [
+    ("xfs", "discard", "off"),
+    ("xfs", "ikeep", "off"),
+    ("xfs", "largeio", "off"),
+    ("xfs", "grpid", "off"),
+    ("btrfs", "autodefrag", "off"),
+    ("btrfs", "barrier", "on"),
+    ("btrfs", "commit", "30"),
+    ("btrfs", "compress", "no"),
+    ("btrfs", "datacow", "on"),
+    ("btrfs", "datasum", "on"),
+    ("btrfs", "discard", "off"),
+    ("btrfs", "flushoncommit", "off"),
+    ("btrfs", "max_inline", "2048"),
+    ("btrfs", "treelog", "on"),
+];
+
+/// Whether what the kernel reports is what was asked: btrfs adds the level of compression that it took.
+fn is_same(asked: &MountOption, reported: &MountOption) -> bool {
+    asked.name == reported.name
+        && (asked.value == reported.value
+            || asked.name.starts_with("compress")
+                && reported.value.split_once(':').is_some_and(|(method, _)| method == asked.value))
+}
+
 /// All that the kernel reports of one mount.
 pub(crate) struct Reported<'a> {
     mounted: &'a Mounted,
@@ -54,7 +81,7 @@ impl<'a> Reported<'a> {
 
     /// What the kernel reports that says the same as what was asked, and where.
     fn find(&self, asked: &MountOption) -> Option<(String, String)> {
-        let same = |option: &MountOption| option.name == asked.name && option.value == asked.value;
+        let same = |option: &MountOption| is_same(asked, option);
         let shown = self.shown();
         if let Some(option) = shown.iter().find(|option| same(option)) {
             return Some((option.word.clone(), MOUNTINFO.to_owned()));
@@ -68,6 +95,12 @@ impl<'a> Reported<'a> {
         }
         if BY_ABSENCE.contains(&asked.name.as_str()) && asked.value == "off" {
             return Some((format!("no `{}`", asked.name), MOUNTINFO.to_owned()));
+        }
+        let default = DEFAULTS.iter().any(|(filesystem, name, value)| {
+            *filesystem == self.mounted.filesystem && *name == asked.name && *value == asked.value
+        });
+        if default {
+            return Some((format!("no other `{}` than the default", asked.name), MOUNTINFO.to_owned()));
         }
         let option = self.all.as_ref()?.iter().find(|option| same(option))?;
         Some((option.word.clone(), self.all_path.clone()))
@@ -178,6 +211,38 @@ mod tests {
         assert_eq!(check("strictatime", "rw", "rw", &[]).unwrap(), "neither `noatime` nor `relatime`");
         assert_eq!(check("ro", "ro,relatime", "rw", &[]).unwrap(), "ro");
         assert_eq!(check("exec", "rw", "rw", &[]).unwrap(), "no `noexec`");
+    }
+
+    #[test]
+    fn xfs_and_btrfs_word_only_what_differs_from_their_defaults() {
+        const XFS: &str = "rw,inode64,logbufs=8,logbsize=256k,sunit=512,swidth=1024,noquota";
+        const BTRFS: &str =
+            "rw,nodatasum,nodatacow,compress=zstd:3,discard=async,space_cache=v2,subvolid=5,subvol=/";
+        for (filesystem, super_options, asked, expected) in [
+            ("xfs", XFS, "logbsize=262144", Ok("logbsize=256k")),
+            ("xfs", XFS, "sunit=512", Ok("sunit=512")),
+            ("xfs", XFS, "noquota", Ok("noquota")),
+            ("xfs", XFS, "nodiscard", Ok("no other `discard` than the default")),
+            ("xfs", XFS, "largeio", Err("nothing about it")),
+            ("xfs", XFS, "barrier=1", Err("nothing about it")),
+            ("btrfs", BTRFS, "nodatacow", Ok("nodatacow")),
+            ("btrfs", BTRFS, "datacow", Err("`nodatacow`")),
+            ("btrfs", BTRFS, "compress=zstd", Ok("compress=zstd:3")),
+            ("btrfs", BTRFS, "compress=zstd:5", Err("`compress=zstd:3`")),
+            ("btrfs", BTRFS, "barrier", Ok("no other `barrier` than the default")),
+            ("btrfs", BTRFS, "max_inline=2k", Ok("no other `max_inline` than the default")),
+            ("btrfs", BTRFS, "nodiscard", Err("`discard=async`")),
+            ("btrfs", BTRFS, "nobarrier", Err("nothing about it")),
+        ] {
+            let mounted = Mounted { filesystem: filesystem.to_owned(), ..mounted("rw", super_options) };
+            let found = Reported::new(&mounted, None, String::new()).check(&MountOption::of_word(asked));
+            let found = found.map(|check| check.read_back).map_err(|error| error.to_string());
+            match (found, expected) {
+                (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{asked}"),
+                (Err(error), Err(expected)) => assert!(error.contains(expected), "{asked}: {error}"),
+                (found, _) => panic!("{filesystem} {asked}: {found:?}"),
+            }
+        }
     }
 
     #[test]

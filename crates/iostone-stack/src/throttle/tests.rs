@@ -40,6 +40,7 @@ impl TestLoop {
             name: device.name,
             number: device.number,
             limits: Limits { throughput, ..Limits::default() },
+            burst: None,
         }
     }
 

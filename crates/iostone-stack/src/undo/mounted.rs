@@ -24,7 +24,7 @@ pub(super) fn unmount(
         let mounts =
             mountinfo::own_mounts().map_err(|error| failure(target, error.to_string(), "iostone cleanup"))?;
         let Some(top) = mounts.iter().rev().find(|mounted| mounted.target == target) else { return Ok(did) };
-        if top.number != number || !is_ours(target, token) {
+        if !top.is_of(number) || !is_ours(target, token) {
             return Err(failure(
                 target,
                 format!("`{}` is mounted there, which iostone did not mount", top.source.display()),
@@ -35,24 +35,25 @@ pub(super) fn unmount(
             Ok(()) => did = true,
             Err(rustix::io::Errno::BUSY) if end_ours => {
                 end_ours = false;
-                processes::end_descendants_on(number)?;
+                processes::end_descendants_on(&top.file_numbers())?;
             }
             Err(rustix::io::Errno::BUSY) if attempts < ATTEMPTS => {
                 attempts += 1;
                 std::thread::sleep(PAUSE);
             }
-            Err(errno) => return Err(explain_busy(target, number, &mounts, &errno.to_string())),
+            Err(errno) => return Err(explain_busy(top, &mounts, &errno.to_string())),
         }
     }
 }
 
-fn explain_busy(target: &Path, number: DeviceNumber, mounts: &[Mounted], errno: &str) -> UndoFailure {
+fn explain_busy(top: &Mounted, mounts: &[Mounted], errno: &str) -> UndoFailure {
+    let target = top.target.as_path();
     if let Some(obstacle) = below(mounts, target).pop() {
         let reason =
             format!("it cannot be unmounted: `{}` is mounted on top of it", obstacle.target.display());
         return failure(target, reason, unmount_command(&obstacle.target));
     }
-    let found = occupants::occupants_of_filesystem(number);
+    let found = occupants::occupants_of_filesystem(&top.file_numbers());
     let by =
         if found.is_empty() { String::new() } else { format!(", held by {}", occupants::in_words(&found)) };
     let next = found.first().map_or_else(|| unmount_command(target), Occupant::end_command);
@@ -91,7 +92,7 @@ pub(super) struct Obstacle {
 pub(super) fn obstacle(number: DeviceNumber) -> Result<Option<Obstacle>, StackError> {
     let mounts = mountinfo::mounts_of_all_namespaces()?;
     let on_device: Vec<&(u32, Mounted)> =
-        mounts.iter().filter(|(_, mounted)| mounted.number == number).collect();
+        mounts.iter().filter(|(_, mounted)| mounted.is_of(number)).collect();
     let own = std::process::id();
     let visible: Vec<&Path> = on_device
         .iter()
@@ -118,7 +119,7 @@ pub(super) fn places_beside(number: DeviceNumber, target: &Path) -> Vec<PathBuf>
     let mounts = mountinfo::mounts_of_all_namespaces().unwrap_or_default();
     let mut places: Vec<PathBuf> = mounts
         .into_iter()
-        .filter(|(_, mounted)| mounted.number == number && mounted.target != target)
+        .filter(|(_, mounted)| mounted.target != target && mounted.is_of(number))
         .map(|(_, mounted)| mounted.target)
         .collect();
     places.sort();
@@ -131,7 +132,7 @@ pub(super) fn is_mounted_at(number: DeviceNumber, target: &Path) -> bool {
     mountinfo::mounts_of_all_namespaces()
         .unwrap_or_default()
         .iter()
-        .any(|(_, mounted)| mounted.number == number && mounted.target == target)
+        .any(|(_, mounted)| mounted.target == target && mounted.is_of(number))
 }
 
 /// "`/a`, `/b`".

@@ -4,8 +4,10 @@
 //! It is wiped only while nothing speaks for that:
 //! - whenever our mount was taken off or looked for, the device was mounted nowhere else, and it was us who took the
 //!   mount off, or a reboot;
-//! - the superblock counts no mount for writing but the one that the journal explains;
-//! - after a reboot, the superblock names no place but our mount point as the last where it was mounted.
+//! - the superblock of an ext4 counts no mount for writing but the one that the journal explains;
+//! - after a reboot, it names no place but our mount point as the last where it was mounted;
+//! - XFS and btrfs keep no such account: once they were mounted for writing, a reboot takes away all knowledge of who
+//!   it was, and they stay.
 //!
 //! What this cannot see is a second mount of a live filesystem that came and went between two looks, beside ours:
 //! it leaves no trace in the superblock.
@@ -16,33 +18,49 @@ use std::path::{Path, PathBuf};
 use super::{ATTEMPTS, Did, PAUSE, failure, mounted};
 use crate::device::{BlockDevice, DeviceNumber};
 use crate::error::UndoFailure;
-use crate::filesystem::{Superblock, Wiped, wipe};
-use crate::journal::Journal;
+use crate::filesystem::{Superblock, Usage, Wiped, wipe};
+use crate::journal::{Entry, Journal};
 use crate::occupants;
 use crate::step::Step;
 use crate::tool::quote;
 
 /// Notes in the journal, before our mount is taken off, whether somebody else has used the filesystem on it.
 pub(super) fn note_other_users(journal: &mut Journal, mount: usize, number: DeviceNumber, target: &Path) {
-    let made = journal.entries.iter().take(mount).rposition(|entry| matches!(entry.step, Step::Mkfs { .. }));
-    // Only a filesystem on a device of the user's has such a step, and it is taken off after the mount.
-    let Some(made) = made.filter(|&made| journal.entries.get(made).is_some_and(|entry| !entry.undone)) else {
-        return;
-    };
-    let beside = mounted::places_beside(number, target);
-    if !beside.is_empty() {
-        journal.mark_shared(made, format!("it was mounted on {} too", mounted::list(&beside)));
+    let made = journal.entries.iter().take(mount).rev().find_map(|entry| match &entry.step {
+        Step::Mkfs { uuid, .. } => Some(uuid.clone()),
+        _ => None,
+    });
+    // Only a filesystem on devices of the user's has such steps, one for each, and it is taken off after the mount.
+    let Some(uuid) = made else { return };
+    let is_on_it =
+        |entry: &Entry| !entry.undone && matches!(&entry.step, Step::Mkfs { uuid: one, .. } if *one == uuid);
+    let made: Vec<usize> =
+        (0..mount).filter(|&number| journal.entries.get(number).is_some_and(is_on_it)).collect();
+    if made.is_empty() {
         return;
     }
-    let was_mounted = || {
-        BlockDevice::numbered(number)
-            .and_then(|device| Superblock::read(&device.path))
-            .is_ok_and(|found| found.is_some_and(|superblock| superblock.mount_count > 0))
+    let because = {
+        let beside = mounted::places_beside(number, target);
+        if !beside.is_empty() {
+            format!("it was mounted on {} too", mounted::list(&beside))
+        } else if !mounted::is_mounted_at(number, target) && was_mounted(number, &uuid) {
+            format!("somebody else unmounted it from `{}`", target.display())
+        } else {
+            return;
+        }
     };
-    if !mounted::is_mounted_at(number, target) && was_mounted() {
-        let because = format!("somebody else unmounted it from `{}`", target.display());
-        journal.mark_shared(made, because);
+    for made in made {
+        journal.mark_shared(made, because.clone());
     }
+}
+
+fn was_mounted(number: DeviceNumber, uuid: &str) -> bool {
+    let found = BlockDevice::numbered(number).and_then(|device| Superblock::find(&device.path, uuid));
+    found.ok().flatten().is_some_and(|superblock| match superblock.usage {
+        Usage::Counted { mount_count, .. } => mount_count > 0,
+        Usage::Never => false,
+        Usage::Perhaps => true,
+    })
 }
 
 /// What the journal tells about a filesystem of ours.
@@ -62,8 +80,8 @@ pub(super) struct Known<'a> {
 /// Takes it off, wherever the device is now.
 pub(super) fn take_off(known: &Known<'_>) -> Result<Did, UndoFailure> {
     for candidate in candidates(known) {
-        let found = match Superblock::read(&candidate) {
-            Ok(found) => found.filter(|superblock| superblock.uuid == known.uuid),
+        let found = match Superblock::find(&candidate, known.uuid) {
+            Ok(found) => found,
             Err(error) if candidate == known.device => {
                 return Err(failure(&candidate, error.to_string(), list_command(&candidate)));
             }
@@ -91,10 +109,8 @@ fn take_off_device(path: &Path, known: &Known<'_>) -> Result<Did, UndoFailure> {
             return Err(failure(path, reason, obstacle.next.clone()));
         }
         if obstacle.is_none() {
-            let found = Superblock::read(path).map_err(|error| unclear(error.to_string()))?;
-            let Some(superblock) = found.filter(|superblock| superblock.uuid == known.uuid) else {
-                return Ok(Did::Nothing);
-            };
+            let found = Superblock::find(path, known.uuid).map_err(|error| unclear(error.to_string()))?;
+            let Some(superblock) = found else { return Ok(Did::Nothing) };
             if let Some(because) = used_by_others(&superblock, known) {
                 return Ok(Did::LeftAlone(left_alone(path, &because)));
             }
@@ -120,21 +136,29 @@ fn used_by_others(superblock: &Superblock, known: &Known<'_>) -> Option<String> 
     if let Some(shared) = known.shared {
         return Some(shared.to_owned());
     }
-    let explained = u16::from(known.target.is_some());
-    if superblock.mount_count > explained {
-        let place = &superblock.last_mounted;
-        let place = if place.as_os_str().is_empty() {
-            String::new()
-        } else {
-            format!(", last on `{}`", place.display())
-        };
+    let (mount_count, place) = match &superblock.usage {
+        Usage::Never => return None,
+        Usage::Perhaps if known.target.is_none() => {
+            return Some("it was mounted since, and not by iostone".to_owned());
+        }
+        Usage::Perhaps if known.same_boot => return None,
+        Usage::Perhaps => {
+            return Some(format!(
+                "the machine was started anew since, and {} does not tell who mounted it last",
+                superblock.kind.name()
+            ));
+        }
+        Usage::Counted { mount_count, last_mounted } => (*mount_count, last_mounted),
+    };
+    let named = !place.as_os_str().is_empty();
+    if mount_count > u16::from(known.target.is_some()) {
+        let place = if named { format!(", last on `{}`", place.display()) } else { String::new() };
         return Some(format!("it was mounted since, and not by iostone{place}"));
     }
-    let named = !superblock.last_mounted.as_os_str().is_empty();
     // A process in a container of the workload's may have seen our mount point by another path; while we ourselves
     // took the mount off, that is no evidence.
-    if !known.same_boot && named && known.target != Some(superblock.last_mounted.as_path()) {
-        return Some(format!("it was last mounted on `{}`", superblock.last_mounted.display()));
+    if !known.same_boot && named && known.target != Some(place.as_path()) {
+        return Some(format!("it was last mounted on `{}`", place.display()));
     }
     None
 }
@@ -177,18 +201,41 @@ fn candidates(known: &Known<'_>) -> Vec<PathBuf> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::filesystem::Kind;
+
+    fn judge(
+        kind: Kind,
+        usage: Usage,
+        target: Option<&Path>,
+        shared: Option<&str>,
+        same_boot: bool,
+    ) -> Option<String> {
+        let superblock = Superblock { kind, uuid: "u".to_owned(), usage };
+        let device = Path::new("/dev/x");
+        let known = Known { device, size_bytes: 1, uuid: "u", target, shared, same_boot };
+        used_by_others(&superblock, &known)
+    }
+
+    #[test]
+    fn one_that_keeps_no_count_is_ours_only_while_this_boot_lasts() {
+        let target = Some(Path::new("/runs/mount"));
+        for kind in [Kind::Xfs, Kind::Btrfs] {
+            for (target, same_boot) in [(None, true), (None, false), (target, true), (target, false)] {
+                assert_eq!(judge(kind, Usage::Never, target, None, same_boot), None);
+            }
+            assert!(judge(kind, Usage::Never, target, Some("seen"), true).is_some());
+            assert_eq!(judge(kind, Usage::Perhaps, target, None, true), None);
+            assert!(judge(kind, Usage::Perhaps, target, None, false).unwrap().contains("started anew"));
+            assert!(judge(kind, Usage::Perhaps, None, None, true).unwrap().contains("not by iostone"));
+        }
+    }
 
     #[test]
     fn only_a_filesystem_that_nobody_else_used_is_ours_to_wipe() {
         let target = Path::new("/runs/mount");
         let judge = |mount_count: u16, last_mounted: &str, target, shared, same_boot| {
-            let superblock =
-                Superblock { uuid: "u".to_owned(), mount_count, last_mounted: last_mounted.into() };
-            let device = Path::new("/dev/x");
-            used_by_others(
-                &superblock,
-                &Known { device, size_bytes: 1, uuid: "u", target, shared, same_boot },
-            )
+            let usage = Usage::Counted { mount_count, last_mounted: last_mounted.into() };
+            judge(Kind::Ext, usage, target, shared, same_boot)
         };
         assert_eq!(judge(0, "", None, None, true), None);
         assert_eq!(judge(1, "", Some(target), None, true), None);

@@ -44,11 +44,11 @@ pub(super) fn end(variable: &str, value: &str) -> Result<Option<String>, UndoFai
 ///
 /// # Errors
 /// A process that stays although it was killed.
-pub(super) fn end_descendants_on(number: DeviceNumber) -> Result<Option<String>, UndoFailure> {
+pub(super) fn end_descendants_on(numbers: &[DeviceNumber]) -> Result<Option<String>, UndoFailure> {
     end_all(&|| {
-        let found = occupants::occupants_of_filesystem(number);
+        let found = occupants::occupants_of_filesystem(numbers);
         handles(found.into_iter().map(|occupant| occupant.pid), &|pid| {
-            is_descendant(pid) && occupants::occupies(pid, number)
+            is_descendant(pid) && occupants::occupies(pid, numbers)
         })
     })
 }

@@ -1,31 +1,78 @@
 //! Emulated volumes: a cloud volume's limits on files of this machine, by control groups or by the disk server.
 
-use iostone_model::experiment::EmulatedVolume;
+mod cgroup;
+mod server;
+
+use iostone_model::experiment::{EmulatedBy, EmulatedVolume};
 use iostone_model::trial::Check;
 use iostone_model::units::ByteRate;
 
+use super::image::BLOCK_BYTES;
 use crate::error::StackError;
 use crate::layer::Layer;
 use crate::site::Site;
+use cgroup::CgroupVolumes;
+use server::ServerVolumes;
+
+pub(crate) use server::{ServerAttachment, serve_volumes};
 
 /// The layer of `emulated` volumes.
 #[derive(Debug)]
-pub(crate) struct EmulatedLayer {}
+pub(crate) enum EmulatedLayer {
+    /// Loop devices, which a layer above limits.
+    Cgroup(CgroupVolumes),
+    /// Devices at the sockets of a server of ours.
+    Server(ServerVolumes),
+}
 
 impl EmulatedLayer {
     /// # Errors
     /// [`StackError::Usage`] for what cannot be built, on whatever machine.
-    pub(crate) fn new(_volume: &EmulatedVolume, _link: Option<ByteRate>) -> Result<Self, StackError> {
-        Err(StackError::usage("volume", "not built yet"))
+    pub(crate) fn new(volume: &EmulatedVolume, link: Option<ByteRate>) -> Result<Self, StackError> {
+        if volume.size.0 == 0 || !volume.size.0.is_multiple_of(BLOCK_BYTES) {
+            return Err(StackError::usage("volume.size", "it must be a multiple of 4KiB, and not zero"));
+        }
+        if volume.count == 0 {
+            return Err(StackError::usage("volume.count", "it must be 1 or more"));
+        }
+        match volume.effective_by() {
+            EmulatedBy::Cgroup => {
+                if let Some(key) = volume.server_keys().first() {
+                    return Err(StackError::Usage {
+                        object: format!("stack.volume.{key}"),
+                        reason: "control groups cannot emulate it: leave `by = \"cgroup\"` out".to_owned(),
+                    });
+                }
+                Ok(Self::Cgroup(CgroupVolumes::new(volume, link.is_some())))
+            }
+            EmulatedBy::Server => Ok(Self::Server(ServerVolumes::new(volume, link))),
+        }
     }
 }
 
 impl Layer for EmulatedLayer {
-    fn apply(&mut self, _site: &mut Site) -> Result<(), StackError> {
+    fn apply(&mut self, site: &mut Site) -> Result<(), StackError> {
+        let members = match self {
+            Self::Cgroup(volumes) => volumes.apply(site)?,
+            Self::Server(volumes) => volumes.apply(site)?,
+        };
+        // With several, an array, or a filesystem that is one, says what the workload's device is.
+        site.device = if let [only] = members.as_slice() { Some(only.clone()) } else { None };
+        site.members = members;
         Ok(())
     }
 
     fn verify(&self, _site: &Site) -> Result<Vec<Check>, StackError> {
-        Ok(Vec::new())
+        match self {
+            Self::Cgroup(volumes) => volumes.verify(),
+            Self::Server(volumes) => volumes.verify(),
+        }
+    }
+
+    fn release(&mut self) {
+        match self {
+            Self::Cgroup(volumes) => volumes.release(),
+            Self::Server(volumes) => volumes.release(),
+        }
     }
 }

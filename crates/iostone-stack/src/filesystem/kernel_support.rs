@@ -1,0 +1,68 @@
+//! Whether the kernel has a filesystem, built in, loaded, or as a module that a mount loads by itself.
+
+use std::fs;
+use std::path::Path;
+
+use crate::error::StackError;
+
+/// Every filesystem that the kernel has now (`proc_filesystems(5)`).
+const FILESYSTEMS: &str = "/proc/filesystems";
+
+/// Reading only: no module is loaded.
+///
+/// # Errors
+/// [`StackError::Unexpected`] with a way out if the kernel has none of that name, nor a module that it could load.
+pub(super) fn check(name: &str) -> Result<(), StackError> {
+    let listed =
+        fs::read_to_string(FILESYSTEMS).map_err(|source| StackError::io("read", FILESYSTEMS, source))?;
+    let release = rustix::system::uname().release().to_string_lossy().into_owned();
+    let modules = Path::new("/lib/modules").join(&release).join("modules.dep");
+    // mount(2) asks for the module `fs-NAME`, an alias of the module of that name.
+    let modules = fs::read_to_string(modules).unwrap_or_default();
+    if is_listed(&listed, name) || has_module(&modules, name) {
+        return Ok(());
+    }
+    Err(StackError::unexpected(
+        FILESYSTEMS,
+        format!(
+            "the kernel of this machine, {release}, has no {name}, nor a module of that name; take another \
+             `filesystem.kind`, or a guest with a kernel that has it: `machine = {{ kind = \"guest\", kernel = \"debian:6.1\" }}`"
+        ),
+    ))
+}
+
+/// `nodev` stands before those without a device.
+fn is_listed(listed: &str, name: &str) -> bool {
+    listed.lines().any(|line| line.split_whitespace().last() == Some(name))
+}
+
+/// `kernel/fs/xfs/xfs.ko.xz: kernel/lib/libcrc32c.ko.xz`
+fn has_module(modules: &str, name: &str) -> bool {
+    modules.lines().filter_map(|line| line.split(':').next()).any(|path| {
+        let file = path.rsplit('/').next().unwrap_or(path);
+        file.strip_prefix(name).is_some_and(|rest| rest == ".ko" || rest.starts_with(".ko."))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_filesystem_is_found_built_in_or_as_a_module() {
+        assert!(is_listed("nodev\tsysfs\n\text4\n", "ext4"));
+        assert!(!is_listed("nodev\tsysfs\n\text4\n", "ext"));
+        let modules = "kernel/fs/xfs/xfs.ko.xz: kernel/lib/libcrc32c.ko.xz\nkernel/fs/btrfs/btrfs.ko:\n";
+        assert!(has_module(modules, "xfs") && has_module(modules, "btrfs"));
+        assert!(!has_module(modules, "libcrc32c") && !has_module("", "xfs"));
+    }
+
+    #[test]
+    fn a_filesystem_that_no_kernel_has_is_said_with_a_way_out() {
+        let error = check("iostone-no-such-filesystem").unwrap_err().to_string();
+        assert!(
+            error.contains("no iostone-no-such-filesystem") && error.contains("kind = \"guest\""),
+            "{error}"
+        );
+    }
+}

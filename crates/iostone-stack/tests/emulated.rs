@@ -1,0 +1,220 @@
+//! Volumes emulated by control groups, on real devices: caps by count, credits by their law, nothing left. Caps are
+//! asserted, raw speed never is.
+
+#![expect(clippy::print_stderr, reason = "skipped tests say so")]
+
+#[path = "common/load.rs"]
+mod load;
+#[path = "common/machine.rs"]
+mod machine;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use iostone_model::experiment::{
+    Burst, EmulatedBy, EmulatedVolume, Ext4, Filesystem, LoopVolume, Stack, Volume,
+};
+use iostone_model::units::{ByteRate, Bytes, Span};
+use iostone_stack::{DriveSource, Role, Session, StackError, ThrottleController};
+use load::Load;
+use machine::{MIB, Machine, needs_root};
+
+/// A process is in one group at a time, so that tests of this one process take turns.
+fn take_turns() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// True, with a word about it, where limits cannot be set.
+fn needs_limits(test: &str) -> bool {
+    if needs_root(test) {
+        return true;
+    }
+    if let Err(error) = ThrottleController::find() {
+        eprintln!("{test} skipped: {error}");
+        return true;
+    }
+    false
+}
+
+fn emulated(volume: EmulatedVolume) -> Stack {
+    Stack::of(Volume::Emulated(volume))
+}
+
+fn within(measured: f64, limit: f64, tolerance: f64) -> bool {
+    (measured / limit - 1.0).abs() <= tolerance
+}
+
+fn load(stack: &iostone_stack::StackDevice, writes: bool, block_bytes: usize, threads: u64) -> Load {
+    let path = std::path::PathBuf::from(format!("/dev/{}", stack.name));
+    Load { path, writes, block_bytes, threads, span_bytes: 32 * MIB }
+}
+
+#[test]
+fn one_volume_is_held_to_its_caps_in_bytes_and_in_requests() {
+    if needs_limits("one_volume_is_held_to_its_caps_in_bytes_and_in_requests") {
+        return;
+    }
+    let _turn = take_turns();
+    let machine = Machine::new();
+    let mut session = machine.session();
+    let volume = EmulatedVolume {
+        throughput: Some(ByteRate(20_000_000)),
+        iops: Some(500),
+        ..EmulatedVolume::new(Bytes(32 * MIB))
+    };
+    let stack = emulated(volume);
+    let found = Session::preflight(&stack, true, &machine.work()).unwrap();
+    assert_eq!(found.disk_bytes, 32 * MIB);
+    let applied = session.apply(&stack, 1, 7).unwrap();
+    assert_eq!(machine::loops_under(machine.path()), 1, "no instance without a link");
+    assert!(
+        applied.notes.iter().any(|note| note.contains("as the kernel makes them")),
+        "{:?}",
+        applied.notes
+    );
+    let top = &applied.devices[0];
+    assert_eq!(top.role, Role::Stack);
+    let confinement = session.confine().unwrap().unwrap();
+    let loads = [load(top, false, 4096, 4), load(top, true, 64 << 10, 4)];
+    let rates = load::run(&loads, Duration::from_secs(1), Duration::from_secs(5));
+    confinement.leave().unwrap();
+    assert!(within(rates[0].requests, 500.0, 0.03), "{rates:?}");
+    assert!(within(rates[1].bytes, 20e6, 0.03), "{rates:?}");
+    assert_eq!(session.verify().unwrap(), applied.checks);
+    session.finish().unwrap();
+    machine.assert_clean();
+}
+
+#[test]
+fn two_volumes_reach_the_cap_of_their_link_and_one_its_own() {
+    if needs_limits("two_volumes_reach_the_cap_of_their_link_and_one_its_own") {
+        return;
+    }
+    let _turn = take_turns();
+    let machine = Machine::new();
+    let mut session = machine.session();
+    let volume = EmulatedVolume {
+        count: 2,
+        throughput: Some(ByteRate(16_000_000)),
+        ..EmulatedVolume::new(Bytes(32 * MIB))
+    };
+    let stack = Stack { link: Some(ByteRate(25_000_000)), ..emulated(volume) };
+    let applied = session.apply(&stack, 1, 7).unwrap();
+    assert_eq!(applied.target.device, None, "several volumes are no device before an array joins them");
+    let roles: Vec<Role> = applied.devices.iter().map(|device| device.role).collect();
+    assert_eq!(roles[..3], [Role::Member, Role::Member, Role::Below], "{:?}", applied.devices);
+    let members = &applied.devices[..2];
+    let confinement = session.confine().unwrap().unwrap();
+    let run = |loads: &[Load]| load::run(loads, Duration::from_secs(1), Duration::from_secs(4));
+    let together = run(&[load(&members[0], true, 64 << 10, 4), load(&members[1], true, 64 << 10, 4)]);
+    let alone = run(&[load(&members[1], false, 64 << 10, 4)]);
+    confinement.leave().unwrap();
+    assert!(within(together[0].bytes + together[1].bytes, 25e6, 0.05), "{together:?}");
+    assert!(within(alone[0].bytes, 16e6, 0.03), "{alone:?}");
+    session.finish().unwrap();
+    machine.assert_clean();
+}
+
+#[test]
+fn credits_are_spent_at_the_burst_and_then_the_long_run_holds() {
+    if needs_limits("credits_are_spent_at_the_burst_and_then_the_long_run_holds") {
+        return;
+    }
+    let _turn = take_turns();
+    let machine = Machine::new();
+    let mut session = machine.session();
+    // gp2 scaled down: 4,000 credits at 1,100 a second are gone after 4 s.
+    let burst =
+        Burst { iops: Some(1100), credits: Some(4000), throughput: None, credit_bytes: None, start: None };
+    let volume =
+        EmulatedVolume { iops: Some(100), burst: Some(burst), ..EmulatedVolume::new(Bytes(32 * MIB)) };
+    let applied = session.apply(&emulated(volume), 1, 7).unwrap();
+    assert!(applied.notes.iter().any(|note| note.contains("out of 4000 credits")), "{:?}", applied.notes);
+    let confinement = session.confine().unwrap().unwrap();
+    let seconds = 7;
+    let loads = [load(&applied.devices[0], false, 4096, 4)];
+    let rates = load::run(&loads, Duration::ZERO, Duration::from_secs(seconds));
+    confinement.leave().unwrap();
+    let (total, law) = (rates[0].requests * seconds as f64, 4000.0 + 100.0 * seconds as f64);
+    assert!(within(total, law, 0.03), "{total} I/Os, {law} by the law");
+    // Whatever the limit is at this moment, its bounds are as they were.
+    assert_eq!(session.verify().unwrap(), applied.checks);
+    session.finish().unwrap();
+    machine.assert_clean();
+}
+
+#[test]
+fn a_filesystem_stands_on_a_linked_volume_and_images_change_with_the_size() {
+    if needs_limits("a_filesystem_stands_on_a_linked_volume_and_images_change_with_the_size") {
+        return;
+    }
+    let machine = Machine::new();
+    let mut session = machine.session();
+    for (trial, size) in [(1, 32 * MIB), (2, 48 * MIB)] {
+        let stack = Stack {
+            link: Some(ByteRate(1_000_000_000)),
+            filesystem: Filesystem::Ext4(Ext4::default()),
+            ..emulated(EmulatedVolume::new(Bytes(size)))
+        };
+        let applied = session.apply(&stack, trial, 7).unwrap();
+        std::fs::write(applied.target.mount.unwrap().join("file"), b"x").unwrap();
+        assert_eq!(std::fs::metadata(machine.image()).unwrap().len(), size);
+        session.undo().unwrap();
+    }
+    session.finish().unwrap();
+    machine.assert_clean();
+}
+
+#[test]
+fn what_control_groups_cannot_do_is_refused_by_its_key() {
+    let volume = EmulatedVolume {
+        by: Some(EmulatedBy::Cgroup),
+        latency: Some(Span(Duration::from_millis(2))),
+        ..EmulatedVolume::new(Bytes(32 * MIB))
+    };
+    let error = Session::preflight(&emulated(volume), false, std::path::Path::new("/var/tmp")).unwrap_err();
+    assert!(error.to_string().contains("stack.volume.latency"), "{error}");
+}
+
+#[test]
+fn a_loop_volume_is_handed_to_a_guest_as_a_filled_image() {
+    let machine = Machine::new();
+    let mut session = machine.session();
+    let stack = Stack {
+        filesystem: Filesystem::Ext4(Ext4::default()),
+        ..Stack::of(Volume::Loop(LoopVolume::new(Bytes(8 * MIB))))
+    };
+    let found = Session::preflight_providing(&stack, false, &machine.work(), &[]).unwrap();
+    assert_eq!(found.disk_bytes, 8 * MIB);
+    let provided = session.provide(&stack, 1, 7).unwrap();
+    let [drive] = provided.drives.as_slice() else { panic!("{provided:?}") };
+    assert_eq!((drive.serial.as_str(), drive.size_bytes), ("iostone-v0", 8 * MIB));
+    let DriveSource::File { path, direct: false } = &drive.source else { panic!("{drive:?}") };
+    assert!(std::fs::read(path).unwrap().chunks(4096).all(|block| block.iter().any(|&byte| byte != 0)));
+    let Volume::Block(block) = &provided.stack.volume else { panic!("{provided:?}") };
+    assert_eq!(block.devices, [std::path::PathBuf::from("serial:iostone-v0")]);
+    assert_eq!(provided.stack.filesystem, stack.filesystem);
+    let directory = session.trial_directory().unwrap();
+    assert!(directory.is_dir() && directory == session.trial_directory().unwrap());
+    let mut command = std::process::Command::new("sleep");
+    command.arg("1000");
+    let mut server = session.spawn_server(command).unwrap();
+    assert!(server.try_wait().unwrap().is_none());
+    session.undo().unwrap();
+    assert!(server.try_wait().unwrap().is_some(), "the server ended with its trial");
+    assert!(!directory.exists());
+    session.finish().unwrap();
+    machine.assert_clean();
+}
+
+#[test]
+fn limits_of_a_loop_volume_are_not_lost_on_the_way_into_a_guest() {
+    let machine = Machine::new();
+    let mut session = machine.session();
+    let stack = Stack::of(Volume::Loop(LoopVolume { iops: Some(100), ..LoopVolume::new(Bytes(8 * MIB)) }));
+    let error = session.provide(&stack, 1, 7).unwrap_err();
+    assert!(matches!(&error, StackError::Usage { .. }) && error.to_string().contains("emulated"), "{error}");
+    session.finish().unwrap();
+    machine.assert_clean();
+}
