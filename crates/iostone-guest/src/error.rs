@@ -1,6 +1,7 @@
 //! Why a guest could not be prepared, started, or died.
 
 use std::io;
+use std::path::Path;
 
 /// Why a guest could not be prepared, started, or died.
 #[derive(Debug, thiserror::Error)]
@@ -28,4 +29,11 @@ pub enum GuestError {
         /// The kernel's answer.
         source: io::Error,
     },
+}
+
+impl GuestError {
+    /// A system call that failed on a file.
+    pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
+        Self::Io { action, object: path.display().to_string(), source }
+    }
 }

@@ -11,6 +11,7 @@ use iostone_stack::{Applied, Preflight, Registry, Session, SessionOptions, Stack
 use iostone_workload::{Place, TrialContext};
 
 use crate::StopFlag;
+use crate::execute::execute;
 use crate::failure::{Failure, FailureKind};
 use crate::protocol::{
     Begin, Event, Measured, PROTOCOL_VERSION, Prepare, Prepared, Reply, Request, RunTrial, Settle, Settled,
@@ -82,6 +83,10 @@ impl Agent {
                 Ok(Reply::Done)
             }
             Request::Evidence => Ok(Reply::Evidence { raw: Vec::new() }),
+            Request::Execute(what) => {
+                let marker = self.session.as_ref().map(Session::processes_marker);
+                Ok(Reply::Executed(execute(&what, marker, &self.stop)?))
+            }
             Request::Finish => {
                 self.workload = None;
                 self.applied = None;
@@ -98,7 +103,14 @@ impl Agent {
         }
     }
 
-    fn open_session(&mut self) -> Result<&mut Session, Failure> {
+    /// The session, if one was begun.
+    pub(crate) fn session(&mut self) -> Option<&mut Session> {
+        self.session.as_mut()
+    }
+
+    /// # Errors
+    /// No session was begun.
+    pub(crate) fn open_session(&mut self) -> Result<&mut Session, Failure> {
         self.session.as_mut().ok_or_else(|| Failure::new(FailureKind::Usage, "no session was begun"))
     }
 
@@ -112,6 +124,7 @@ impl Agent {
             work_directory: begin.work_directory,
             destroy: begin.destroy,
             interrupt: Some(StopFlag::clone(&self.stop)),
+            server_program: None,
         };
         self.session = Some(Session::begin(&Registry::open()?, options)?);
         Ok(Reply::Done)

@@ -1,5 +1,6 @@
 //! Why a request failed, in a form that survives the way over the wire.
 
+use iostone_guest::GuestError;
 use iostone_stack::{Refusal, StackError};
 use iostone_workload::WorkloadError;
 use serde::{Deserialize, Serialize};
@@ -82,6 +83,19 @@ fn quoted(word: &str) -> String {
         word.to_owned()
     } else {
         format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+impl From<GuestError> for Failure {
+    fn from(error: GuestError) -> Self {
+        let kind = match &error {
+            GuestError::Unsuitable(_) => FailureKind::Usage,
+            GuestError::Missing(_) => FailureKind::Missing,
+            GuestError::Died(_) => FailureKind::Guest,
+            GuestError::Interrupted => FailureKind::Interrupted,
+            _ => FailureKind::Failed,
+        };
+        Self::new(kind, error.to_string())
     }
 }
 

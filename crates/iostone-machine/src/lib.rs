@@ -6,7 +6,10 @@
 //! implementation of every layer and workload, whatever the way.
 
 mod agent;
+mod conversation;
+mod execute;
 mod failure;
+mod first_process;
 pub mod frame;
 mod guests;
 mod in_process;
@@ -20,11 +23,12 @@ use std::sync::atomic::AtomicBool;
 
 pub use agent::Agent;
 pub use failure::{Failure, FailureKind};
-pub use guests::Guests;
+pub use first_process::{be_first_process, is_first_process};
+pub use guests::{Guests, TriedOut, TryOut, try_out};
 pub use in_process::InProcess;
 pub use protocol::{
-    Begin, Event, Measured, PROTOCOL_VERSION, Prepare, Prepared, Reply, Request, RunTrial, Settle, Settled,
-    Toolbox,
+    Begin, Event, Execute, Executed, Measured, PROTOCOL_VERSION, Prepare, Prepared, Reply, Request, RunTrial,
+    Settle, Settled, Toolbox,
 };
 pub use remote::Remote;
 pub use serve::serve;

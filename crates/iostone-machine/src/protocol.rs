@@ -80,6 +80,8 @@ pub enum Request {
     Undo,
     /// Give what is kept of the trial's machine, a guest's console for one; answered by [`Reply::Evidence`].
     Evidence,
+    /// Run one program to its end, for trying something in a guest; answered by [`Reply::Executed`].
+    Execute(Execute),
     /// End the session: nothing of it is left. Answered by [`Reply::Done`].
     Finish,
     /// Undo what dead sessions left on this machine; answered by [`Reply::Cleanup`].
@@ -101,6 +103,16 @@ pub struct Begin {
     /// Devices whose content may be destroyed, as the user typed them in full.
     #[serde(default)]
     pub destroy: Vec<String>,
+}
+
+/// A program to run.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Execute {
+    /// The program, as a path or a name in `PATH`, and its arguments.
+    pub argv: Vec<String>,
+    /// Variables added to its environment.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
 }
 
 /// What to lay out.
@@ -172,6 +184,8 @@ pub enum Reply {
         /// Raw output, as of a tool.
         raw: Vec<RawOutput>,
     },
+    /// To [`Request::Execute`].
+    Executed(Executed),
     /// To [`Request::Cleanup`].
     Cleanup(CleanupReport),
     /// It is done.
@@ -192,6 +206,19 @@ pub enum Event {
     },
     /// The agent of a guest is alive; sent every few seconds, so that a guest that hangs is noticed.
     Alive,
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Executed {
+    /// Its status; none if a signal ended it.
+    pub code: Option<i32>,
+    /// The signal that ended it.
+    pub signal: Option<i32>,
+    /// What it printed, at most 16 MiB, with replacement characters where it is not UTF-8.
+    pub stdout: String,
+    /// What it printed as errors, likewise.
+    pub stderr: String,
 }
 
 /// What laying out came to.

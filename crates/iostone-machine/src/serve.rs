@@ -1,9 +1,10 @@
 //! The far end: an agent driven by frames, which is `iostone agent`.
 
-use std::io::{Read, Write};
-use std::sync::atomic::Ordering;
-use std::sync::mpsc;
+use std::io::{self, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread;
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -34,7 +35,40 @@ pub(crate) enum Answer {
     Event(Event),
 }
 
-/// Answers requests until the stream ends, then undoes whatever is still built.
+/// The stream of answers: a heartbeat must not come in the middle of a reply.
+struct Pen<W>(Mutex<W>);
+
+impl<W: Write> Pen<W> {
+    fn write(&self, answered: &Answered) -> io::Result<()> {
+        frame::write(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), answered)
+    }
+}
+
+/// Tells that the agent lives, until it is dropped.
+struct Heartbeat(Arc<AtomicBool>);
+
+impl Heartbeat {
+    fn start<W: Write + Send + 'static>(every: Duration, pen: &Arc<Pen<W>>) -> Self {
+        let ended = Arc::new(AtomicBool::new(false));
+        let (seen, pen) = (Arc::clone(&ended), Arc::clone(pen));
+        thread::spawn(move || {
+            let alive = Answered { id: 0, answer: Answer::Event(Event::Alive) };
+            while !seen.load(Ordering::Relaxed) && pen.write(&alive).is_ok() {
+                thread::sleep(every);
+            }
+        });
+        Self(ended)
+    }
+}
+
+impl Drop for Heartbeat {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Answers requests until the stream ends, then undoes whatever is still built. With a `heartbeat`, which the agent of a
+/// guest has, [`Event::Alive`] is sent once greeted and then each time it has gone by.
 ///
 /// When the other end goes away in the middle of a trial, the workload is stopped and everything is taken down.
 ///
@@ -42,8 +76,9 @@ pub(crate) enum Answer {
 /// A broken stream, or a frame that is no request, as a sentence; everything was undone by then.
 pub fn serve(
     requests: impl Read + Send + 'static,
-    answers: &mut impl Write,
+    answers: impl Write + Send + 'static,
     stop: &StopFlag,
+    heartbeat: Option<Duration>,
 ) -> Result<(), Failure> {
     let (sender, receiver) = mpsc::channel();
     let reader_stop = StopFlag::clone(stop);
@@ -65,6 +100,8 @@ pub fn serve(
 
     let mut agent = Agent::new(StopFlag::clone(stop));
     let mut greeted = false;
+    let pen = Arc::new(Pen(Mutex::new(answers)));
+    let mut beating = None;
     for asked in receiver {
         let Asked { id, request } = match asked {
             Ok(Some(asked)) => asked,
@@ -79,7 +116,7 @@ pub fn serve(
         let reply = if greeted || hello {
             agent.handle(request, &mut |event| {
                 if written.is_ok() {
-                    written = frame::write(answers, &Answered { id, answer: Answer::Event(event) });
+                    written = pen.write(&Answered { id, answer: Answer::Event(event) });
                 }
             })
         } else {
@@ -87,8 +124,12 @@ pub fn serve(
         };
         greeted |= hello && !matches!(reply, Reply::Failed(_));
         written
-            .and_then(|()| frame::write(answers, &Answered { id, answer: Answer::Reply(reply) }))
+            .and_then(|()| pen.write(&Answered { id, answer: Answer::Reply(reply) }))
             .map_err(|error| Failure::lost(format!("the answer could not be written: {error}")))?;
+        if let Some(every) = heartbeat.filter(|_| greeted && beating.is_none()) {
+            beating = Some(Heartbeat::start(every, &pen));
+        }
     }
+    drop(beating);
     Ok(())
 }

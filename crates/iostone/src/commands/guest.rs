@@ -1,10 +1,15 @@
 //! `iostone guest`: kernels to boot, and a guest to try things in.
 
-use anyhow::{Result, bail};
+mod kernels;
+mod run;
+
+use anyhow::Result;
 use clap::{Args, Subcommand};
 
 use crate::exit_code::ExitCode;
 use crate::printer::Printer;
+use kernels::KernelsArguments;
+use run::RunInGuestArguments;
 
 /// Virtual machines with kernels of their own.
 #[derive(Debug, Args)]
@@ -15,12 +20,15 @@ pub(crate) struct GuestArguments {
 
 #[derive(Debug, Subcommand)]
 enum GuestCommand {
-    /// List kernels that guests can boot, or fetch some
-    Kernels,
+    /// List kernels that guests can boot, fetch some, remove some
+    Kernels(KernelsArguments),
+    /// Boot a guest, run one program in it, take it away
+    Run(Box<RunInGuestArguments>),
 }
 
-pub(crate) fn guest(arguments: &GuestArguments, _printer: &mut Printer) -> Result<ExitCode> {
-    match arguments.command {
-        GuestCommand::Kernels => bail!("not built yet"),
+pub(crate) fn guest(arguments: &GuestArguments, printer: &mut Printer) -> Result<ExitCode> {
+    match &arguments.command {
+        GuestCommand::Kernels(arguments) => kernels::kernels(arguments, printer),
+        GuestCommand::Run(arguments) => run::run(arguments, printer),
     }
 }

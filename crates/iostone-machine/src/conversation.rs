@@ -1,0 +1,249 @@
+//! The near end of a conversation in frames, over any pair of streams: one request at a time, and its answers.
+
+use std::io::{self, Read, Write};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::failure::{Failure, FailureKind};
+use crate::protocol::{Event, PROTOCOL_VERSION, Reply, Request};
+use crate::serve::{Answer, Answered, Asked};
+use crate::{StopFlag, frame};
+
+/// How soon an interrupt is passed on.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+
+/// How long to wait for an agent; no limits for one that cannot hang without its connection ending.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Patience {
+    /// For the reply.
+    pub(crate) reply: Option<Duration>,
+    /// For any sign of life: an agent with heartbeats that is silent for so long hangs.
+    pub(crate) silence: Option<Duration>,
+    /// For the reply once an interrupt was passed on.
+    pub(crate) interrupted: Option<Duration>,
+}
+
+/// A conversation with an agent.
+pub(crate) struct Conversation {
+    /// The agent in words, as the subject of a sentence: "the agent behind `ssh host iostone agent`".
+    name: String,
+    requests: Option<Box<dyn Write + Send>>,
+    answers: mpsc::Receiver<io::Result<Option<Answered>>>,
+    stop: StopFlag,
+    next_id: u64,
+    heard: Instant,
+}
+
+impl Conversation {
+    /// Joins the streams; a thread reads the answers until they end.
+    pub(crate) fn new(
+        name: impl Into<String>,
+        requests: impl Write + Send + 'static,
+        answers: impl Read + Send + 'static,
+        stop: StopFlag,
+    ) -> Self {
+        let (sender, receiver) = mpsc::channel();
+        thread::spawn(move || {
+            let mut answers = answers;
+            loop {
+                let answered = frame::read::<Answered>(&mut answers);
+                let last = !matches!(answered, Ok(Some(_)));
+                if sender.send(answered).is_err() || last {
+                    return;
+                }
+            }
+        });
+        Self {
+            name: name.into(),
+            requests: Some(Box::new(requests)),
+            answers: receiver,
+            stop,
+            next_id: 0,
+            heard: Instant::now(),
+        }
+    }
+
+    /// Agrees on the version.
+    ///
+    /// # Errors
+    /// No agent answers, or one of another version.
+    pub(crate) fn greet(&mut self, patience: Patience) -> Result<(), Failure> {
+        match self.call(Request::Hello { version: PROTOCOL_VERSION }, patience, &mut |_| {})? {
+            Reply::Hello { version: PROTOCOL_VERSION, .. } => Ok(()),
+            Reply::Hello { version, iostone_version } => Err(Failure::lost(format!(
+                "{} is iostone {iostone_version} and speaks version {version} of the protocol, \
+                 this one {PROTOCOL_VERSION}; install the same iostone on both",
+                self.name
+            ))),
+            _ => Err(Failure::lost(format!("{} did not answer as an iostone agent", self.name))),
+        }
+    }
+
+    /// Sends a request and waits for its reply.
+    ///
+    /// # Errors
+    /// The agent's own failure; one of kind `Lost` when it is gone, or patience is at its end.
+    pub(crate) fn call(
+        &mut self,
+        request: Request,
+        patience: Patience,
+        events: &mut dyn FnMut(Event),
+    ) -> Result<Reply, Failure> {
+        self.next_id += 1;
+        let id = self.next_id;
+        let started = Instant::now();
+        // A silence counts from now: between two requests nobody listened.
+        self.heard = started;
+        self.send(id, request)?;
+        // A flag that is already up belongs to an interrupt that has been passed on: what follows it is undoing.
+        let mut passed_on = self.stop.load(Ordering::Relaxed).then_some(started);
+        let already = passed_on.is_some();
+        loop {
+            match self.answers.recv_timeout(LOOK_EVERY) {
+                Ok(Ok(Some(Answered { id: of, answer }))) => {
+                    self.heard = Instant::now();
+                    match answer {
+                        Answer::Event(Event::Alive) => events(Event::Alive),
+                        // An answer to an earlier request.
+                        _ if of != id => {}
+                        Answer::Event(event) => events(event),
+                        Answer::Reply(Reply::Failed(failure)) => return Err(failure),
+                        Answer::Reply(reply) => return Ok(reply),
+                    }
+                }
+                Ok(Ok(None)) | Err(mpsc::RecvTimeoutError::Disconnected) => {
+                    return Err(Failure::lost(format!("{} ended", self.name)));
+                }
+                Ok(Err(error)) => return Err(Failure::lost(format!("{}: {error}", self.name))),
+                Err(mpsc::RecvTimeoutError::Timeout) => {}
+            }
+            if passed_on.is_none() && self.stop.load(Ordering::Relaxed) {
+                passed_on = Some(Instant::now());
+                self.send(0, Request::Interrupt)?;
+            }
+            let interrupted = passed_on.filter(|_| !already);
+            self.check(&patience, started, interrupted)?;
+        }
+    }
+
+    fn check(
+        &self,
+        patience: &Patience,
+        started: Instant,
+        interrupted: Option<Instant>,
+    ) -> Result<(), Failure> {
+        let over = |limit: Option<Duration>, since: Instant| limit.filter(|limit| since.elapsed() >= *limit);
+        if let Some(at) = interrupted
+            && over(patience.interrupted, at).is_some()
+        {
+            return Err(Failure::new(FailureKind::Interrupted, "interrupted"));
+        }
+        if let Some(limit) = over(patience.silence, self.heard) {
+            let message = format!("{} gave no sign of life for {} s", self.name, limit.as_secs());
+            return Err(Failure::lost(message));
+        }
+        if let Some(limit) = over(patience.reply, started) {
+            return Err(Failure::lost(format!("{} did not answer within {} s", self.name, limit.as_secs())));
+        }
+        Ok(())
+    }
+
+    fn send(&mut self, id: u64, request: Request) -> Result<(), Failure> {
+        let Some(stream) = self.requests.as_mut() else {
+            return Err(Failure::lost(format!("{} is gone: the connection was closed", self.name)));
+        };
+        let sent = frame::write(stream, &Asked { id, request });
+        sent.map_err(|error| {
+            // Half a frame may be under way: nothing after it would be understood.
+            self.requests = None;
+            Failure::lost(format!("{} is gone: {error}", self.name))
+        })
+    }
+
+    /// Ends the agent's input, upon which it undoes everything and ends.
+    pub(crate) fn close(&mut self) {
+        self.requests = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    fn pair() -> (Conversation, UnixStream, StopFlag) {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let (conversation, stop) = over(ours);
+        (conversation, theirs, stop)
+    }
+
+    fn over(stream: UnixStream) -> (Conversation, StopFlag) {
+        let stop = StopFlag::default();
+        let reader = stream.try_clone().unwrap();
+        (Conversation::new("the agent", stream, reader, StopFlag::clone(&stop)), stop)
+    }
+
+    #[test]
+    fn an_agent_over_a_socket_answers_and_ends_with_its_input() {
+        let (ours, theirs) = UnixStream::pair().unwrap();
+        let shut = ours.try_clone().unwrap();
+        let (mut conversation, _) = over(ours);
+        let answers = theirs.try_clone().unwrap();
+        let beat = Some(Duration::from_millis(5));
+        let agent = thread::spawn(move || crate::serve(theirs, answers, &StopFlag::default(), beat));
+        conversation.greet(Patience::default()).unwrap();
+        let failure = conversation.call(Request::Verify, Patience::default(), &mut |_| {}).unwrap_err();
+        assert_eq!(failure.message, "no session was begun");
+        shut.shutdown(std::net::Shutdown::Write).unwrap();
+        agent.join().unwrap().unwrap();
+    }
+
+    #[test]
+    fn heartbeats_are_signs_of_life_and_silence_is_none() {
+        let (mut conversation, theirs, _) = pair();
+        let mut far = theirs.try_clone().unwrap();
+        let beats = thread::spawn(move || {
+            for _ in 0..5 {
+                thread::sleep(Duration::from_millis(40));
+                frame::write(&mut far, &Answered { id: 0, answer: Answer::Event(Event::Alive) }).unwrap();
+            }
+        });
+        let patience = Patience { silence: Some(Duration::from_millis(400)), ..Patience::default() };
+        let mut alive = 0;
+        let failure = conversation
+            .call(Request::Verify, patience, &mut |event| alive += u32::from(event == Event::Alive))
+            .unwrap_err();
+        beats.join().unwrap();
+        assert_eq!((alive, failure.kind), (5, FailureKind::Lost));
+        assert!(failure.message.contains("no sign of life"), "{failure}");
+        drop(theirs);
+    }
+
+    #[test]
+    fn an_interrupt_is_passed_on_and_not_waited_for_without_end() {
+        let (mut conversation, mut theirs, stop) = pair();
+        // Raised by what the agent says, so that it is surely up while the request is under way, and not before.
+        let raised = StopFlag::clone(&stop);
+        frame::write(&mut theirs, &Answered { id: 0, answer: Answer::Event(Event::Alive) }).unwrap();
+        let patience = Patience { interrupted: Some(Duration::from_millis(60)), ..Patience::default() };
+        let failure = conversation
+            .call(Request::Verify, patience, &mut |_| raised.store(true, Ordering::Relaxed))
+            .unwrap_err();
+        assert_eq!(failure.kind, FailureKind::Interrupted);
+        assert_eq!(frame::read::<Asked>(&mut theirs).unwrap().unwrap().request, Request::Verify);
+        assert_eq!(frame::read::<Asked>(&mut theirs).unwrap().unwrap().request, Request::Interrupt);
+    }
+
+    #[test]
+    fn an_agent_that_is_gone_is_told_at_once() {
+        let (mut conversation, theirs, _) = pair();
+        drop(theirs);
+        for _ in 0..2 {
+            let failure = conversation.call(Request::Verify, Patience::default(), &mut |_| {}).unwrap_err();
+            assert_eq!(failure.kind, FailureKind::Lost);
+        }
+    }
+}

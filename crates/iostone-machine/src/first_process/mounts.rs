@@ -1,0 +1,56 @@
+//! The filesystems of the kernel's that everything else needs: devices, processes, settings, memory, control groups.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use rustix::mount::MountFlags;
+
+use super::wrong;
+use crate::failure::Failure;
+
+/// A mount that every guest has: kind, place, options.
+const MOUNTS: &[(&str, &str, &str)] = &[
+    ("devtmpfs", "/dev", "mode=0755"),
+    ("proc", "/proc", ""),
+    ("sysfs", "/sys", ""),
+    ("tmpfs", "/run", "mode=0755"),
+    ("tmpfs", "/tmp", "mode=1777"),
+    ("tmpfs", "/dev/shm", "mode=1777"),
+];
+/// Version 2 of control groups, and the controllers handed down from its root so that limits can be set.
+const CONTROL_GROUPS: &str = "/sys/fs/cgroup";
+const CONTROLLERS: &[&str] = &["+io", "+cpu", "+memory", "+pids"];
+
+/// Mounts what a usable machine has.
+///
+/// # Errors
+/// The first mount that the kernel refuses; control groups may be missing, as in a kernel without them.
+pub(super) fn make_usable() -> Result<(), Failure> {
+    for (kind, place, options) in MOUNTS {
+        mount(kind, Path::new(place), options)
+            .map_err(|error| wrong(&format!("mounting `{place}`"), &error))?;
+    }
+    // The archive's links need not have them, and programs look for them.
+    for (link, target) in [("/dev/fd", "/proc/self/fd"), ("/dev/stdin", "fd/0"), ("/dev/stdout", "fd/1")] {
+        let _ = std::os::unix::fs::symlink(target, link);
+    }
+    for directory in ["/run/iostone/state", "/run/lock", "/root", "/var/tmp", "/var/lib"] {
+        fs::create_dir_all(directory).map_err(|error| wrong(&format!("making `{directory}`"), &error))?;
+    }
+    if mount("cgroup2", Path::new(CONTROL_GROUPS), "").is_ok() {
+        for controller in CONTROLLERS {
+            // A kernel lacks some; whoever needs one says so.
+            let _ = fs::write(format!("{CONTROL_GROUPS}/cgroup.subtree_control"), controller);
+        }
+    }
+    Ok(())
+}
+
+/// Mounts a filesystem without a device at a place that is made if it is missing.
+pub(super) fn mount(kind: &str, place: &Path, options: &str) -> io::Result<()> {
+    fs::create_dir_all(place)?;
+    let options = std::ffi::CString::new(options)?;
+    rustix::mount::mount(kind, place, kind, MountFlags::empty(), options.as_c_str())?;
+    Ok(())
+}
