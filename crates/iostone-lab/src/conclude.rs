@@ -2,9 +2,12 @@
 //!
 //! Pure: the same records give the same verdicts, today or years later.
 
+mod binding;
 mod evidence;
 mod headline;
 mod lacking;
+mod limits;
+mod members;
 mod permanent;
 mod served;
 mod source;
@@ -22,6 +25,7 @@ use iostone_stats::forecast::noise_floor;
 use iostone_stats::judge::Rules;
 use iostone_stats::median::summarize;
 
+use crate::boot;
 use crate::directory::block_records;
 use crate::error::LabError;
 use crate::journal::{BlockEnd, Entry, JournalEvent};
@@ -84,7 +88,11 @@ fn conclude_subject(
         }
     }
     flags.extend(of_environment);
+    flags.extend(boot::not_interleaved(plan));
     flags.extend(served::page_cache(plan, trials, &blocks));
+    flags.extend(binding::above_limits(plan, trials, &blocks));
+    flags.extend(members::unequal(plan, trials, &blocks));
+    flags.extend(members::other_kernels(plan, trials, &blocks));
     flags.extend(source::limited(plan, trials, &blocks));
     flags.extend(steady::not_steady(plan, trials, &blocks));
     for pair in plan.comparisons() {
@@ -107,6 +115,7 @@ fn conclude_subject(
         ));
     }
     let noise = noise(plan, &comparisons);
+    let ceilings = binding::ceilings(plan, trials, &blocks);
     let mut verdicts = Verdicts {
         schema: VERDICTS_SCHEMA.to_owned(),
         source: format!("{} {}", plan.experiment.name, plan.run_id),
@@ -121,7 +130,8 @@ fn conclude_subject(
         configurations: summaries(plan, subject, trials, &blocks),
         blocks: count(plan, &blocks),
         flags,
-        evidence: evidence::sentences(plan, trials, &blocks),
+        evidence: evidence::sentences(plan, trials, &blocks, &ceilings),
+        ceilings,
         permanent: permanent::lines(plan, &comparisons, &curves),
         comparisons,
         noise,

@@ -3,13 +3,14 @@
 mod fitness;
 mod observer;
 mod pilots;
+mod reboot;
 mod trial;
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use iostone_machine::{Begin, Failure, FailureKind, Machine, StopFlag};
-use iostone_model::environment::Environment;
+use iostone_model::environment::{Environment, Kernel};
 use iostone_model::experiment::Configuration;
 use iostone_model::run::Plan;
 use iostone_model::trial::TrialRecord;
@@ -18,12 +19,14 @@ use iostone_model::verdict::Verdicts;
 use iostone_stats::judge::Next;
 use iostone_stats::schedule::block_order;
 
+use crate::boot;
 use crate::conclude;
 use crate::directory::{RunDirectory, block_records};
 use crate::error::LabError;
 use crate::journal::JournalEvent;
 use crate::link::Link;
 use crate::pilot::settled;
+use crate::plan::plan_notes;
 
 pub use observer::{Observer, Progress};
 
@@ -54,6 +57,14 @@ impl Ending {
     }
 }
 
+/// A block that is being run.
+struct Block<'a> {
+    number: u32,
+    order: Vec<&'a Configuration>,
+    /// Names of the configurations that have their trial already.
+    done: Vec<String>,
+}
+
 /// Everything that a run needs while it goes on.
 pub struct Conductor<'a> {
     plan: &'a Plan,
@@ -71,6 +82,8 @@ pub struct Conductor<'a> {
     blocks_started: Option<Instant>,
     /// The ramp that pilots led to; none where the file declares one.
     ramp: Option<Span>,
+    /// The kernel of this host.
+    kernel: Kernel,
 }
 
 impl<'a> Conductor<'a> {
@@ -111,6 +124,7 @@ impl<'a> Conductor<'a> {
             blocks_this_session: 0,
             blocks_started: None,
             ramp: None,
+            kernel: Kernel::default(),
             directory,
         })
     }
@@ -122,7 +136,8 @@ impl<'a> Conductor<'a> {
     /// What stopped it; the run can be resumed.
     pub fn run(&mut self) -> Result<(Ending, Verdicts), LabError> {
         let environment = self.link.describe()?;
-        self.directory.check_same_machine(&environment)?;
+        self.directory.check_same_machine(&environment, boot::is_asked(self.plan))?;
+        self.kernel.clone_from(&environment.kernel);
         self.mend_trials()?;
         self.directory.log(JournalEvent::SessionBegun {
             session: self.session,
@@ -172,7 +187,7 @@ impl<'a> Conductor<'a> {
         self.directory.write_environment(self.session, environment)?;
         let work_directory = self.directory.path().to_owned();
         let checked = self.link.preflight(&plan.experiment, work_directory.clone(), plan.destroy.clone())?;
-        let mut notes: Vec<String> = Vec::new();
+        let mut notes: Vec<String> = plan_notes(plan);
         for note in checked.into_iter().flat_map(|preflight| preflight.notes) {
             if !notes.contains(&note) {
                 notes.push(note);
@@ -185,6 +200,7 @@ impl<'a> Conductor<'a> {
             work_directory,
             destroy: plan.destroy.clone(),
         })?;
+        self.check_waiting_block()?;
         self.warm_up()?;
         self.settle_ramp()?;
         loop {
@@ -199,7 +215,10 @@ impl<'a> Conductor<'a> {
     fn warm_up(&mut self) -> Result<(), LabError> {
         let plan = self.plan;
         for _ in 0..plan.experiment.trials.warmups {
-            for configuration in &plan.experiment.configurations {
+            // Those of another kernel have theirs in the session after the reboot.
+            let here = |configuration: &&Configuration| self.lacks_boot(configuration).is_none();
+            let here: Vec<&Configuration> = plan.experiment.configurations.iter().filter(here).collect();
+            for configuration in here {
                 self.check_stop()?;
                 self.observer.observe(Progress::WarmUp { configuration: &configuration.name });
                 // What a pilot will find is not known yet.
@@ -292,34 +311,54 @@ impl<'a> Conductor<'a> {
 
     fn run_block(&mut self, active: &[usize]) -> Result<(), LabError> {
         self.blocks_started.get_or_insert_with(Instant::now);
+        let Block { number, order, done } = match self.waiting_block()? {
+            Some(block) => {
+                self.directory.log(JournalEvent::BlockContinued { block: block.number })?;
+                block
+            }
+            None => self.begin_block(active)?,
+        };
+        for (position, configuration) in order.into_iter().enumerate() {
+            if done.contains(&configuration.name) {
+                continue;
+            }
+            self.check_stop()?;
+            self.require_boot(configuration, Some(number))?;
+            self.observer
+                .observe(Progress::TrialBegun { block: number + 1, configuration: &configuration.name });
+            let ran = self.run_trial(configuration, number, u32::try_from(position).unwrap_or(u32::MAX));
+            self.note_reboot(ran, configuration, number)?;
+        }
+        self.blocks_this_session += 1;
+        // Of earlier sessions too, where the block waited for a reboot.
+        let trials = self.directory.trials()?;
+        let own = trials.iter().filter(|trial| trial.block == number);
+        let failed: Vec<_> = own
+            .flat_map(|trial| trial.gates.iter().filter(|gate| !gate.passed).map(move |gate| (trial, gate)))
+            .collect();
+        let failures: Vec<(String, String)> =
+            failed.iter().map(|(trial, gate)| (trial.configuration.clone(), gate.message.clone())).collect();
+        self.end_block(number, &failures, failed.iter().any(|(_, gate)| gate.gate == "workload"))
+    }
+
+    /// Draws the order of the next block and writes it down.
+    fn begin_block(&mut self, active: &[usize]) -> Result<Block<'a>, LabError> {
         let plan = self.plan;
         let configurations = &plan.experiment.configurations;
         let begun = block_records(self.directory.entries());
         let number = begun.last().map_or(0, |block| block.number + 1);
         // The order is drawn for all configurations, so that it is the same function of seed and number whatever
         // has been decided; those that are decided are passed over.
-        let order: Vec<&Configuration> = block_order(plan.seed, u64::from(number), configurations.len())
+        let drawn: Vec<&Configuration> = block_order(plan.seed, u64::from(number), configurations.len())
             .into_iter()
             .filter(|index| active.contains(index))
             .filter_map(|index| configurations.get(index))
             .collect();
+        let before = begun.last().map(|block| block.order.as_slice());
+        let order = boot::group(plan, drawn, before, &self.kernel);
         let names = order.iter().map(|configuration| configuration.name.clone()).collect();
         self.directory.log(JournalEvent::BlockBegun { block: number, order: names })?;
-        let mut failures: Vec<(String, String)> = Vec::new();
-        let mut workload_failed = false;
-        for (position, configuration) in order.into_iter().enumerate() {
-            self.check_stop()?;
-            self.observer
-                .observe(Progress::TrialBegun { block: number + 1, configuration: &configuration.name });
-            let record =
-                self.run_trial(configuration, number, u32::try_from(position).unwrap_or(u32::MAX))?;
-            for gate in record.gates.iter().filter(|gate| !gate.passed) {
-                failures.push((configuration.name.clone(), gate.message.clone()));
-                workload_failed |= gate.gate == "workload";
-            }
-        }
-        self.blocks_this_session += 1;
-        self.end_block(number, &failures, workload_failed)
+        Ok(Block { number, order, done: Vec::new() })
     }
 
     fn run_trial(
@@ -332,7 +371,8 @@ impl<'a> Conductor<'a> {
         let place = trial::Place { number, block, position, session: self.session };
         let configuration = &settled(configuration, self.ramp);
         let outcome = trial::carry_out(&mut self.link, self.plan, configuration, number)?;
-        let (record, samples, raw) = outcome.into_record(self.plan, configuration, &place);
+        let (mut record, samples, raw) = outcome.into_record(self.plan, configuration, &place);
+        record.checks.extend(boot::checks(configuration, &self.kernel));
         self.directory.write_trial(&record, &samples, &raw)?;
         self.directory.log(recorded(&record))?;
         self.next_trial += 1;

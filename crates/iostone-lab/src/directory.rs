@@ -203,13 +203,14 @@ impl RunDirectory {
     }
 
     /// A run goes on where it was begun: figures of two machines or kernels cannot be compared.
-    pub(crate) fn check_same_machine(&self, now: &Environment) -> Result<(), LabError> {
+    /// Where levels differ in the kernel of this host, it may be another one.
+    pub(crate) fn check_same_machine(&self, now: &Environment, reboots: bool) -> Result<(), LabError> {
         let path = self.path.join("environment.json");
         if !path.exists() {
             return Ok(());
         }
         let before: Environment = read_json(&path)?;
-        match integrity::describe_change(&before, now) {
+        match integrity::describe_change(&before, now, reboots) {
             None => Ok(()),
             Some(change) => Err(LabError::Plan(format!(
                 "the run was begun on another machine or kernel ({change}); figures from here cannot be added to it, \
@@ -377,11 +378,19 @@ pub(crate) fn block_records(entries: &[Entry]) -> Vec<BlockRecord> {
                     };
                 }
             }
+            JournalEvent::RebootNeeded { block: Some(block), .. } => {
+                if let Some(record) = blocks.iter_mut().find(|record| record.number == *block) {
+                    record.reason = Some(WAITS_FOR_REBOOT.to_owned());
+                }
+            }
             _ => {}
         }
     }
     blocks
 }
+
+/// Why a block does not count that stands between two boots. It is continued, whatever ends a session meanwhile.
+pub(crate) const WAITS_FOR_REBOOT: &str = "waits for a reboot";
 
 fn read_plan(path: &Path) -> Result<Plan, LabError> {
     let plan_path = path.join("plan.json");

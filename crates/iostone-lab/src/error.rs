@@ -73,6 +73,11 @@ impl LabError {
         Self::File { action, path: path.to_owned(), source: source.into() }
     }
 
+    /// Whether the host has to be rebooted before the run can go on.
+    pub fn is_reboot(&self) -> bool {
+        matches!(self, Self::Machine(failure) if failure.kind == FailureKind::Reboot)
+    }
+
     /// Whether the user asked for the end.
     pub fn is_interrupt(&self) -> bool {
         matches!(self, Self::Machine(failure) if failure.kind == FailureKind::Interrupted)

@@ -28,12 +28,16 @@ const FILL_BYTES_PER_SECOND: f64 = 300e6;
 /// Attaching, mkfs, mounting, undoing and the records.
 const HANDLING: Duration = Duration::from_millis(700);
 
+/// Booting a guest and ending it, where QEMU has to translate instructions.
+const BOOT: Duration = Duration::from_secs(10);
+
 /// Estimates a plan. Where pilots are to find the ramp, it is taken for none at the least, and at the most for the longest
 /// that their first attempt can find.
 pub fn estimate(plan: &Plan) -> Estimate {
     let experiment = &plan.experiment;
     let around = |configuration: &Configuration| {
-        building(&configuration.stack, &configuration.workload) + experiment.trials.settle.0
+        let boot = configuration.machine.guest().map_or(Duration::ZERO, |_| BOOT);
+        boot + building(&configuration.stack, &configuration.workload) + experiment.trials.settle.0
     };
     let trials = |patient: bool| -> Option<Vec<Duration>> {
         let of = |c: &Configuration| Some(around(c) + working(&c.workload, patient)?);

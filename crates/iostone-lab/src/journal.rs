@@ -74,6 +74,21 @@ pub enum JournalEvent {
         #[serde(flatten)]
         end: BlockEnd,
     },
+    /// The next trial needs another kernel than the one that runs: the session ends, and the block waits.
+    RebootNeeded {
+        /// The block that waits; none where a warm-up or a pilot does.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        block: Option<u32>,
+        /// The configuration.
+        configuration: String,
+        /// What to boot.
+        reason: String,
+    },
+    /// A block that waited for a reboot goes on where it stopped.
+    BlockContinued {
+        /// Its number.
+        block: u32,
+    },
     /// Too many blocks failed a gate: from now on they are all kept, and the environment is flagged.
     Unfit {
         /// Blocks that failed.

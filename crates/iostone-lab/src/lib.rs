@@ -3,6 +3,7 @@
 //! Recording ([`Conductor`]), judging ([`conclude`]) and reporting are separate: a directory written by one version
 //! can be concluded anew by another.
 
+mod boot;
 pub mod conclude;
 mod conduct;
 mod directory;
@@ -24,4 +25,4 @@ pub use imported::{is_import, read_import, write_import};
 pub use journal::{BlockEnd, Entry, JournalEvent};
 pub use link::Link;
 pub use pilot::{first_pilot, needs_pilots};
-pub use plan::{PlanOptions, make_plan};
+pub use plan::{PlanOptions, make_plan, plan_notes};

@@ -4,11 +4,12 @@ mod rehearsal;
 
 use std::collections::BTreeMap;
 
-use iostone_model::experiment::{Configuration, Experiment, Factor};
+use iostone_model::experiment::{Configuration, Experiment, Factor, Price};
 use iostone_model::metric::{Direction, Unit};
 use iostone_model::run::{PLAN_SCHEMA, Plan};
 use iostone_stats::fewest_blocks;
 
+use crate::boot;
 use crate::conclude::Subject;
 use crate::error::LabError;
 
@@ -46,6 +47,7 @@ pub fn make_plan(experiment: Experiment, options: PlanOptions) -> Result<Plan, L
     if options.quick {
         rehearsal::shrink(&mut experiment);
     }
+    price_machines(&mut experiment);
     let (unit, better) = measure_of(&experiment)?;
     let plan = Plan {
         schema: PLAN_SCHEMA.to_owned(),
@@ -61,8 +63,37 @@ pub fn make_plan(experiment: Experiment, options: PlanOptions) -> Result<Plan, L
         destroy: options.destroy,
         experiment,
     };
+    boot::check(&plan)?;
     check_budget(&plan)?;
     Ok(plan)
+}
+
+/// Writes down what an hour of each configuration costs: what the file says, else what the catalogue knows of the instance
+/// that it stands for.
+fn price_machines(experiment: &mut Experiment) {
+    for configuration in &mut experiment.configurations {
+        let machine = &configuration.machine;
+        let said = machine
+            .usd_per_hour()
+            .map(|usd_per_hour| Price { usd_per_hour, source: "experiment file".to_owned() });
+        let known = || iostone_cloud::price(machine.instance()?, iostone_cloud::DEFAULT_REGION).ok();
+        configuration.price = said.or_else(known);
+    }
+}
+
+/// What is worth saying of a plan before it is carried out, each once: prices that nobody knows.
+pub fn plan_notes(plan: &Plan) -> Vec<String> {
+    let mut notes = Vec::new();
+    for configuration in plan.experiment.configurations.iter().filter(|c| c.price.is_none()) {
+        let Some(instance) = configuration.machine.instance() else { continue };
+        if let Err(unknown) = iostone_cloud::price(instance, iostone_cloud::DEFAULT_REGION) {
+            let note = format!("no price: {unknown}");
+            if !notes.contains(&note) {
+                notes.push(note);
+            }
+        }
+    }
+    notes
 }
 
 /// The unit of what decides, and which way it is better. A curve has those that its points share; without them it is a

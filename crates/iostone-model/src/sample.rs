@@ -56,6 +56,12 @@ pub struct DiskCounters {
     pub discards: u64,
     /// Flush requests completed (since Linux 5.5; zero before, see `Probe`).
     pub flushes: u64,
+    /// Milliseconds that reads took, summed over them.
+    #[serde(default)]
+    pub read_ms: u64,
+    /// Milliseconds that writes took, summed over them.
+    #[serde(default)]
+    pub write_ms: u64,
     /// Milliseconds with at least one request in flight.
     pub busy_ms: u64,
     /// Requests in flight at the moment.

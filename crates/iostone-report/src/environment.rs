@@ -1,5 +1,8 @@
 //! The machine and the stack in a few lines, the same in every format.
 
+mod guests;
+mod volumes;
+
 use iostone_model::experiment::{
     IoEngine, IoWorkload, Limits, LoopVolume, RateProcess, Stack, SyncMode, Volume, Workload,
 };
@@ -7,12 +10,16 @@ use iostone_model::run::RunRecord;
 use iostone_model::units::{Bytes, Span};
 
 use crate::warm_up;
+pub(crate) use guests::guests_of;
 
 /// How many different stacks or workloads are described in full before only what differs is told.
 const DESCRIBED: usize = 2;
 
 /// Of how many different ones what differs is told.
 const TOLD_APART: usize = 6;
+
+/// Notes told at most.
+const NOTES: usize = 12;
 
 /// Between the parts of a description.
 const PART: &str = " · ";
@@ -23,10 +30,16 @@ pub(crate) fn lines(run: &RunRecord) -> Vec<(&'static str, String)> {
         ("host", host(run)),
         ("processor", processor(run)),
         ("kernel", kernel(run)),
+        ("trials in", guests::asked(run)),
+        ("uname", guests::unames(run)),
+        ("guest", guests::guests(run)),
+        ("executed by", guests::accelerators(run)),
+        ("booted with", guests::command_lines(run)),
         ("storage", storage(run)),
         ("workload", workloads(run)),
         ("warm-up", warm_up::sentence(run)),
         ("device", devices(run)),
+        ("notes", notes(run)),
         ("iostone", engine(run)),
     ];
     lines.into_iter().filter(|(_, value)| !value.is_empty()).collect()
@@ -39,9 +52,13 @@ pub(crate) fn brief(run: &RunRecord) -> Vec<(&'static str, String)> {
     let lines = [
         ("machine", join([Some(host(run)), Some(cpu.model.clone()), threads, memory(run)])),
         ("kernel", kernel(run)),
+        ("uname", guests::unames(run)),
+        ("guest", guests::guests(run)),
+        ("executed by", guests::accelerators(run)),
         ("storage", join([Some(storage(run)), Some(devices(run))])),
         ("workload", join([Some(workloads(run)), engine_used(run)])),
         ("warm-up", warm_up::sentence(run)),
+        ("notes", notes(run)),
     ];
     lines.into_iter().filter(|(_, value)| !value.is_empty()).collect()
 }
@@ -154,7 +171,7 @@ fn describe_stack(stack: &Stack) -> String {
             let devices: Vec<String> = volume.devices.iter().map(|path| path.display().to_string()).collect();
             devices.join(" + ")
         }
-        Volume::Emulated(volume) => format!("{} emulated of {}", volume.count, volume.size),
+        Volume::Emulated(volume) => volumes::describe_emulated(volume),
         Volume::Directory(volume) => volume
             .path
             .as_ref()
@@ -166,7 +183,10 @@ fn describe_stack(stack: &Stack) -> String {
     });
     join([
         Some(volume),
+        stack.link.map(|link| format!("link of {link}")),
+        volumes::describe_array(&stack.array),
         stack.queue.write_cache.map(|cache| format!("write_cache {}", cache.as_sysfs())),
+        stack.queue.readahead.map(|sectors| format!("readahead {sectors} sectors")),
         filesystem,
         (!stack.mount.is_empty()).then(|| stack.mount.options.join(",")),
     ])
@@ -274,6 +294,23 @@ fn devices(run: &RunRecord) -> String {
         Some(format!("{role}{}{details}", activity.name))
     });
     join(described)
+}
+
+/// What the layers noted in the trials, each once: numbers of devices differ from trial to trial.
+fn notes(run: &RunRecord) -> String {
+    let without_numbers = |note: &str| note.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    let mut known: Vec<String> = Vec::new();
+    let mut notes: Vec<&str> = Vec::new();
+    for note in run.trials.iter().flat_map(|trial| &trial.notes) {
+        let form = without_numbers(note);
+        if !known.contains(&form) {
+            known.push(form);
+            notes.push(note);
+        }
+    }
+    let more = notes.len().saturating_sub(NOTES);
+    let more = (more > 0).then(|| format!("{more} more"));
+    join(notes.into_iter().take(NOTES).map(|note| Some(note.to_owned())).chain([more]))
 }
 
 fn engine(run: &RunRecord) -> String {

@@ -18,7 +18,7 @@ use crate::latency::Latencies;
 use crate::svg::forest::capitalised;
 use crate::svg::{Drawing, forest, latency, ratios, run_order, sparkline, timeline};
 use crate::view::{Row, View};
-use crate::{environment, wording};
+use crate::{environment, price, wording};
 use curves::Curves;
 use facts::{Chip, DiscardLine, ServedLine};
 use findings::Findings;
@@ -97,6 +97,7 @@ struct ReportPage<'a> {
     verified: Vec<(String, Prose)>,
     served: Vec<ServedLine>,
     discards: Vec<DiscardLine>,
+    prices: Vec<(String, String)>,
     permanent: String,
     environment: Vec<(&'static str, String)>,
     reproduce: String,
@@ -168,6 +169,7 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, askama::Error> {
             .unwrap_or_default(),
         served: facts::served(&view),
         discards: facts::discard_lines(&discards),
+        prices: price::sentences(run, &view),
         permanent: verdicts.map(|v| v.permanent.join("\n")).unwrap_or_default(),
         environment: environment::lines(run),
         reproduce: reproduce(run),

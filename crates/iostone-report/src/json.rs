@@ -6,12 +6,15 @@ use iostone_model::audit::AuditReport;
 use iostone_model::environment::Environment;
 use iostone_model::metric::{Direction, Unit};
 use iostone_model::run::RunRecord;
+use iostone_model::trial::GuestFacts;
 use iostone_model::verdict::Verdicts;
 use iostone_model::warm_up::SteadyState;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::environment::guests_of;
 use crate::latency::{Latencies, NAMED};
+use crate::price::{self, Priced};
 use crate::view::{Point, Row, View};
 use crate::wording;
 
@@ -95,9 +98,47 @@ struct ConfigurationPart<'a> {
     cv_fraction: Option<f64>,
     #[serde(flatten)]
     figures: Map<String, Value>,
+    /// What an hour of its machine costs; left out where it is not known.
+    #[serde(flatten)]
+    price: Option<PricePart<'a>>,
+    /// The last guest that it ran in, as that told from inside.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guest: Option<&'a GuestFacts>,
     /// Seconds by percentile, over all counted trials; only those with an operation beyond them.
     latency_seconds: BTreeMap<&'static str, f64>,
     trials: Vec<TrialPart<'a>>,
+}
+
+/// A price, and the metric set against it: one of the three where its unit allows.
+#[derive(Serialize)]
+struct PricePart<'a> {
+    price_usd_per_hour: f64,
+    price_source: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes_per_usd: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    operations_per_usd: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usd_per_run: Option<f64>,
+}
+
+impl<'a> PricePart<'a> {
+    fn of(priced: &Priced<'a>) -> Self {
+        let mut part = Self {
+            price_usd_per_hour: priced.usd_per_hour,
+            price_source: priced.source,
+            bytes_per_usd: None,
+            operations_per_usd: None,
+            usd_per_run: None,
+        };
+        match priced.value {
+            Some(price::Value::BytesPerDollar(bytes)) => part.bytes_per_usd = Some(bytes),
+            Some(price::Value::OperationsPerDollar(count)) => part.operations_per_usd = Some(count),
+            Some(price::Value::DollarsPerRun(usd)) => part.usd_per_run = Some(usd),
+            None => {}
+        }
+        part
+    }
 }
 
 #[derive(Serialize)]
@@ -120,6 +161,11 @@ struct TrialPart<'a> {
     steal_fraction: f64,
     failed_gates: Vec<&'a str>,
     error: Option<&'a str>,
+    /// `uname` of the guest that it ran in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guest_uname: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guest_boot_seconds: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -263,6 +309,8 @@ fn configuration<'a>(run: &'a RunRecord, view: &View<'a>, row: &Row<'a>) -> Conf
             .into_iter()
             .map(|(name, value)| (named(name, view.unit), Value::from(value)))
             .collect(),
+        price: price::priced(run, view).iter().find(|priced| priced.name == row.name).map(PricePart::of),
+        guest: guests_of(run, row.name).last(),
         latency_seconds: NAMED.into_iter().filter_map(percentile).collect(),
         trials: row.trials.iter().map(|point| trial(view, point)).collect(),
     }
@@ -295,5 +343,7 @@ fn trial<'a>(view: &View<'a>, point: &Point<'a>) -> TrialPart<'a> {
         steal_fraction: record.signals.steal,
         failed_gates: record.gates.iter().filter(|g| !g.passed).map(|g| g.message.as_str()).collect(),
         error: record.workload.error.as_deref(),
+        guest_uname: record.guest.as_ref().map(|guest| guest.uname.as_str()),
+        guest_boot_seconds: record.guest.as_ref().map(|guest| guest.boot_seconds),
     }
 }

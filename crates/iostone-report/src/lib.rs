@@ -14,6 +14,7 @@ mod ink;
 mod json;
 mod latency;
 mod load_points;
+mod price;
 mod svg;
 mod text;
 mod view;

@@ -14,7 +14,7 @@ use iostone_model::verdict::{Verdict, Verdicts};
 
 use crate::ink::{Ink, clean, dye};
 use crate::view::View;
-use crate::{environment, ink, wording};
+use crate::{environment, ink, price, wording};
 use wrap::{hang, wrap};
 
 /// How text is laid out on a terminal.
@@ -105,6 +105,11 @@ pub(crate) fn write_run(run: &RunRecord, style: TextStyle) -> String {
     let subject = format!("{}: {terms}", clean(&experiment.name));
     page.add(dye(Ink::Dim, &wrap(&clean(&subject), page.width)));
     add_conclusions(&mut page, &view, run.verdicts.as_ref(), decide.margin.0);
+    let prices: Vec<(String, String)> = price::sentences(run, &view)
+        .into_iter()
+        .map(|(name, sentence)| (clean(&name), clean(&sentence)))
+        .collect();
+    page.add_list("What it costs", &prices);
     if let Some(audit) = run.audit.as_ref().filter(|audit| !audit.findings.is_empty()) {
         page.add(dye(Ink::Bold, &wrap(&format!("Audit: {}", audit::summary(audit)), page.width)));
         audit::add_findings(&mut page, audit, false);

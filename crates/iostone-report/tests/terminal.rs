@@ -188,3 +188,49 @@ fn colour_adds_escapes_and_nothing_else() {
         assert!(!plain.contains('\u{1b}'));
     }
 }
+
+#[test]
+fn guests_prices_and_ceilings_stand_in_the_report() {
+    use iostone_model::experiment::{Guest, MachineSpec, Price};
+    use iostone_model::trial::GuestFacts;
+    let mut run = scenes::barrier();
+    for (index, configuration) in run.plan.experiment.configurations.iter_mut().enumerate() {
+        let mut guest = Guest::new("debian:6.1");
+        guest.instance = Some(String::from("m1.large"));
+        configuration.machine = MachineSpec::Guest(guest);
+        configuration.price = (index == 0).then(|| Price {
+            usd_per_hour: 0.175,
+            source: String::from("on demand in us-east-1 on 2025-05-28"),
+        });
+    }
+    for trial in &mut run.trials {
+        let release = if trial.configuration == "on" { "6.1.0" } else { "6.12.0" };
+        trial.guest = Some(Box::new(GuestFacts {
+            uname: format!("Linux {release} x86_64"),
+            cpus: 1,
+            memory_bytes: 500 << 20,
+            accelerator: String::from("tcg"),
+            accelerator_note: String::from("there is no /dev/kvm"),
+            boot_seconds: 3.5,
+            ..GuestFacts::default()
+        }));
+    }
+    let written = text(&run, TextStyle { width: 400, colour: false });
+    for line in [
+        "uname     on: Linux 6.1.0 x86_64; off: Linux 6.12.0 x86_64",
+        "guest     1 processor · 512MiB of memory · the agent alone, no operating system · booted in 3.50 s",
+        "executed by  tcg: there is no /dev/kvm",
+        "on   m1.large, 0.175 USD an hour (on demand in us-east-1 on 2025-05-28): ",
+        "off  m1.large, price unknown",
+    ] {
+        let squeezed = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(squeezed(&written).contains(&squeezed(line)), "{line}\n{written}");
+    }
+    let document: serde_json::Value = serde_json::from_str(&iostone_report::json(&run).unwrap()).unwrap();
+    let [on, off] = document["configurations"].as_array().unwrap().as_slice() else { panic!("two rows") };
+    assert_eq!(on["price_usd_per_hour"], 0.175);
+    assert!(on["bytes_per_usd"].as_f64().unwrap() > 1e9, "{on}");
+    assert_eq!(on["guest"]["uname"], "Linux 6.1.0 x86_64");
+    assert!(off.get("price_usd_per_hour").is_none());
+    assert!(iostone_report::html(&run).unwrap().contains("What it costs"));
+}

@@ -1,6 +1,7 @@
 //! The `bonnie` workload: bonnie++ writes, rewrites, reads and seeks in one file, then makes and removes small ones.
 
 mod command_line;
+mod direct_read;
 mod figures;
 mod room;
 
@@ -36,6 +37,7 @@ struct PreparedBonnie {
     spec: BonnieWorkload,
     file_size: Bytes,
     program: Program,
+    seed: u64,
 }
 
 /// Whether this machine's bonnie++ can do what is asked, touching nothing; and the room it takes.
@@ -76,7 +78,7 @@ pub(crate) fn prepare(
     fs::create_dir_all(folder)
         .and_then(open_to_all)
         .map_err(|source| WorkloadError::Make { path: folder.clone(), source })?;
-    Ok(Box::new(PreparedBonnie { spec: spec.clone(), file_size, program }))
+    Ok(Box::new(PreparedBonnie { spec: spec.clone(), file_size, program, seed: context.seed }))
 }
 
 /// bonnie++ reads its seed as an `int`.
@@ -90,6 +92,9 @@ impl Prepared for PreparedBonnie {
         let mut measurement = self.measurement(&finished);
         if measurement.report.error.is_none() {
             measurement.raw.extend(self.table_in_html(&finished.stdout));
+            if let Some(size) = self.spec.direct_read.filter(|_| !measurement.interrupted) {
+                direct_read::add(&mut measurement, &self.program.directory, size, self.seed, stop)?;
+            }
         }
         Ok(measurement)
     }

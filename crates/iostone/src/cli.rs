@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::commands::agent::AgentArguments;
 use crate::commands::disk::DiskArguments;
 use crate::commands::guest::GuestArguments;
 
@@ -59,7 +60,7 @@ pub(crate) enum Command {
     Schema,
     /// The other end of the agent protocol, on standard input and output (not for people)
     #[command(hide = true)]
-    Agent,
+    Agent(AgentArguments),
 }
 
 /// Where runs are kept.

@@ -1,6 +1,7 @@
 //! How iostone ends, as a number for scripts.
 
 use iostone_engine::EngineError;
+use iostone_guest::GuestError;
 use iostone_lab::LabError;
 use iostone_machine::{Failure, FailureKind};
 use iostone_orion::OrionError;
@@ -87,6 +88,11 @@ pub(crate) fn of_error(error: &anyhow::Error) -> ExitCode {
         }
         if let Some(EngineError::Interrupted) = cause.downcast_ref::<EngineError>() {
             return ExitCode::Interrupted;
+        }
+        match cause.downcast_ref::<GuestError>() {
+            Some(GuestError::Interrupted) => return ExitCode::Interrupted,
+            Some(GuestError::Died(_) | GuestError::Io { .. }) => return ExitCode::Failure,
+            _ => {}
         }
         if let Some(ended) = cause.downcast_ref::<OrionEnded>() {
             return ended.code;

@@ -19,6 +19,18 @@ use crate::exit_code::ExitCode;
 use crate::printer::Printer;
 
 fn main() -> std::process::ExitCode {
+    // Before the command line is read: the kernel may have put words of its own into it.
+    if iostone_machine::is_first_process(std::env::args_os()) {
+        let failure = iostone_machine::be_first_process().err();
+        return match failure {
+            Some(failure) => {
+                Printer::new(false).error(&failure.into());
+                ExitCode::Failure
+            }
+            None => ExitCode::Success,
+        }
+        .into();
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
@@ -53,7 +65,7 @@ fn main() -> std::process::ExitCode {
         Command::Doctor(arguments) => commands::doctor::doctor(&arguments, &mut printer),
         Command::Cleanup(arguments) => commands::cleanup::cleanup(&arguments, &mut printer),
         Command::Schema => commands::schema::schema(&mut printer),
-        Command::Agent => commands::agent::agent(),
+        Command::Agent(arguments) => commands::agent::agent(&arguments),
     };
     let code = result.unwrap_or_else(|error| {
         printer.error(&error);

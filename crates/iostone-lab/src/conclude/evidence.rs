@@ -8,12 +8,13 @@ use iostone_model::experiment::{Configuration, Stack, WriteCache};
 use iostone_model::metric::Unit;
 use iostone_model::run::{BlockRecord, Plan, PlannedComparison};
 use iostone_model::trial::{Check, TrialRecord};
-use iostone_model::verdict::{Evidence, Flag};
+use iostone_model::verdict::{Evidence, Flag, KnownCeiling};
 
+use super::binding;
 use crate::gates::stack_device;
 
 /// Trials of a configuration that count.
-fn counted<'a>(
+pub(super) fn counted<'a>(
     configuration: &'a str,
     trials: &'a [TrialRecord],
     blocks: &'a [BlockRecord],
@@ -71,7 +72,12 @@ fn grouped(number: u64) -> String {
 }
 
 /// One sentence for each configuration, and one for what all have in common.
-pub(super) fn sentences(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Vec<Evidence> {
+pub(super) fn sentences(
+    plan: &Plan,
+    trials: &[TrialRecord],
+    blocks: &[BlockRecord],
+    ceilings: &[KnownCeiling],
+) -> Vec<Evidence> {
     let configurations = &plan.experiment.configurations;
     let checks: Vec<(&Configuration, Vec<&Check>)> = configurations
         .iter()
@@ -109,8 +115,10 @@ pub(super) fn sentences(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockReco
             },
         );
         let price = sync_price(&configuration.name, trials, blocks);
-        let ceilings = ceiling::sentences(&configuration.name, trials, blocks);
-        let parts: Vec<String> = varied.into_iter().chain(served).chain(price).chain(ceilings).collect();
+        let of_test = ceiling::sentences(&configuration.name, trials, blocks);
+        let known = binding::sentences(&configuration.name, ceilings);
+        let parts = varied.into_iter().chain(served).chain(price).chain(of_test).chain(known);
+        let parts: Vec<String> = parts.collect();
         if !parts.is_empty() {
             sentences
                 .push(Evidence { configuration: configuration.name.clone(), sentence: parts.join(", ") });
@@ -142,7 +150,7 @@ pub(super) fn sentences(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockReco
 /// trial had, differ from trial to trial, and stay in its record.
 fn is_setting(check: &Check) -> bool {
     match check.layer.as_str() {
-        "queue" => true,
+        "queue" | "machine" => true,
         "mount" => !check.asked.contains('/'),
         _ => false,
     }

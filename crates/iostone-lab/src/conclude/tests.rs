@@ -23,7 +23,7 @@ fn plan(from: &str, to: &str) -> Plan {
     make_plan(read(&text, &[]).unwrap(), PlanOptions::default()).unwrap()
 }
 
-pub(super) fn trial(
+pub(crate) fn trial(
     number: u32,
     block: u32,
     position: u32,

@@ -66,7 +66,10 @@ impl Conductor<'_> {
         if workload_failed_in_a_row >= FAILURES_IN_A_ROW || too_many(workload_failed) {
             let trials = self.directory.trials()?;
             let said = trials.iter().rev().find_map(|trial| trial.workload.stderr_tail.as_deref());
-            let count = format!("{message} (it failed in {workload_failed} of {begun} blocks)");
+            // A guest's last lines follow the sentence that says what became of it.
+            let (sentence, lines) = message.split_once('\n').unwrap_or((message, ""));
+            let counted = format!("{sentence} (it failed in {workload_failed} of {begun} blocks)");
+            let count = if lines.is_empty() { counted } else { format!("{counted}\n{lines}") };
             return Err(LabError::Workload {
                 configuration: configuration.to_owned(),
                 reason: with_last_words(count, said),

@@ -35,6 +35,7 @@ impl Conductor<'_> {
 
     fn run_pilot(&mut self, configuration: &Configuration, runtime: Span) -> Result<(), LabError> {
         self.check_stop()?;
+        self.require_boot(configuration, None)?;
         self.observer.observe(Progress::PilotBegun { configuration: &configuration.name, runtime });
         let number = self.directory.pilots()?.last().map_or(1, |pilot| pilot.number.saturating_add(1));
         let as_run = as_pilot(configuration, runtime);

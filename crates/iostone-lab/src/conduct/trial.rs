@@ -2,11 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use iostone_machine::{Measured, Prepare, RunTrial, Settle, Settled};
+use iostone_machine::{FailureKind, Measured, Prepare, RunTrial, Settle, Settled};
 use iostone_model::experiment::{Configuration, Gate, Workload};
 use iostone_model::run::Plan;
 use iostone_model::sample::Sample;
-use iostone_model::trial::{Check, GuestFacts, TRIAL_SCHEMA, TrialRecord};
+use iostone_model::trial::{Check, GuestFacts, TRIAL_SCHEMA, TrialRecord, WorkloadReport};
 use iostone_model::units::Span;
 use iostone_stats::schedule::SplitMix64;
 use iostone_workload::RawOutput;
@@ -45,7 +45,8 @@ pub(super) struct Place {
     pub(super) session: u32,
 }
 
-/// Carries a trial out and undoes its stack, also when it fails.
+/// Carries a trial out and undoes its stack, also when it fails. A guest that did not boot, panicked or hung fails the
+/// trial and not the run: the next trial gets a new one.
 pub(super) fn carry_out(
     link: &mut Link<'_>,
     plan: &Plan,
@@ -55,15 +56,54 @@ pub(super) fn carry_out(
     let started = Instant::now();
     // Each trial has data and offsets of its own, but the same again when the run is repeated with its seed.
     let seed = SplitMix64::new(plan.seed ^ (u64::from(number) << 32)).next_u64();
-    let applied = link.apply(configuration, number, seed)?;
-    let measured = measure(link, plan, configuration, number, seed);
+    let is_guest = configuration.machine.guest().is_some();
+    let (mut notes, mut guest) = (Vec::new(), None);
+    let measured = match link.apply(configuration, number, seed) {
+        Ok(applied) => {
+            (notes, guest) = (applied.notes, applied.guest);
+            measure(link, plan, configuration, number, seed)
+        }
+        Err(LabError::Machine(failure)) if is_guest && failure.kind == FailureKind::Guest => {
+            Err(failure.into())
+        }
+        Err(error) => return Err(error),
+    };
+    let evidence = if is_guest { link.evidence() } else { Ok(Vec::new()) };
     let undone = link.undo();
-    let (measured, samples, settled, after) = measured?;
-    undone?;
-    let mut notes = applied.notes;
+    let (mut measured, samples, settled, checks) = match measured {
+        Err(LabError::Machine(failure)) if failure.kind == FailureKind::Guest => {
+            (failed(configuration, failure.message), Vec::new(), at_rest(), Vec::new())
+        }
+        other => other?,
+    };
+    match undone {
+        // What hung on its way down was no sound machine.
+        Err(LabError::Machine(failure)) if failure.kind == FailureKind::Guest => {
+            measured.report.error.get_or_insert(failure.message);
+        }
+        other => other?,
+    }
+    measured.raw.extend(evidence?);
     notes.extend(measured.losses.iter().cloned());
-    let guest = applied.guest;
-    Ok(Outcome { measured, samples, settled, checks: after, notes, guest, total: started.elapsed() })
+    Ok(Outcome { measured, samples, settled, checks, notes, guest, total: started.elapsed() })
+}
+
+/// What is recorded of a trial whose machine died under it.
+fn failed(configuration: &Configuration, reason: String) -> Measured {
+    Measured {
+        started_at: jiff::Timestamp::now().to_string(),
+        report: WorkloadReport {
+            kind: configuration.workload.kind().to_owned(),
+            error: Some(reason),
+            ..WorkloadReport::default()
+        },
+        ..Measured::default()
+    }
+}
+
+/// Nobody looked: the trial has failed for another reason.
+fn at_rest() -> Settled {
+    Settled { at_rest: true, waited_seconds: 0.0, bytes_per_second: 0.0, busiest: None }
 }
 
 fn measure(
@@ -90,8 +130,7 @@ fn measure(
     })?;
     let (mut measured, samples) = link.run(RunTrial { sample_every: SAMPLE_EVERY })?;
     if measured.interrupted {
-        let interrupted =
-            iostone_machine::Failure::new(iostone_machine::FailureKind::Interrupted, "interrupted");
+        let interrupted = iostone_machine::Failure::new(FailureKind::Interrupted, "interrupted");
         return Err(interrupted.into());
     }
     require_figure(plan, &mut measured);

@@ -114,7 +114,7 @@ pub(super) fn find_pilot_defects(entries: &[Entry], pilots: &[PilotRecord]) -> V
 }
 
 /// What of a machine is not as it was; none where figures can go on beside each other.
-pub(super) fn describe_change(before: &Environment, now: &Environment) -> Option<String> {
+pub(super) fn describe_change(before: &Environment, now: &Environment, reboots: bool) -> Option<String> {
     let facts = |environment: &Environment| {
         [
             ("kernel", environment.kernel.release.clone()),
@@ -127,7 +127,7 @@ pub(super) fn describe_change(before: &Environment, now: &Environment) -> Option
     let changes: Vec<String> = facts(before)
         .into_iter()
         .zip(facts(now))
-        .filter(|((_, before), (_, now))| before != now)
+        .filter(|((what, before), (_, now))| before != now && !(reboots && *what == "kernel"))
         .map(|((what, before), (_, now))| format!("{what} `{before}`, now `{now}`"))
         .collect();
     (!changes.is_empty()).then(|| changes.join(", "))

@@ -4,12 +4,14 @@ use std::time::Duration;
 
 use iostone_model::experiment::{
     BonnieWorkload, Configuration, DbenchWorkload, DdWorkload, Experiment, Filesystem, IoWorkload,
-    IopingWorkload, OrionWorkload, Ramp, SysbenchWorkload, Volume, Workload,
+    IopingWorkload, OrionWorkload, Ramp, Stack, SysbenchWorkload, Volume, Workload,
 };
 use iostone_model::units::{Bytes, Span};
 
 const VOLUME: Bytes = Bytes(96 << 20);
 const FILE: Bytes = Bytes(16 << 20);
+/// Long enough that a limit of tens of MB/s can be told.
+const DIRECT_READ: Bytes = Bytes(64 << 20);
 /// Of what a volume holds, a filesystem keeps some for itself.
 const ROOM_OF_A_FILESYSTEM: u64 = 8;
 
@@ -43,6 +45,7 @@ fn shrink_workload(configuration: &mut Configuration) {
 
 /// A volume that is still large enough for what the workload keeps on it, where that is known.
 fn shrink_volume(configuration: &mut Configuration) {
+    let fewest = smallest_filesystem(&configuration.stack);
     let (size, several) = match &mut configuration.stack.volume {
         Volume::Loop(volume) => (&mut volume.size, 1),
         Volume::Emulated(volume) => (&mut volume.size, u64::from(volume.count.max(1))),
@@ -53,12 +56,23 @@ fn shrink_volume(configuration: &mut Configuration) {
         None if !matches!(configuration.workload, Workload::Command(_)) => return,
         room => {
             let room = room.unwrap_or_default().0;
-            Bytes(room.saturating_add(room / ROOM_OF_A_FILESYSTEM).next_multiple_of(1 << 20)).max(VOLUME)
+            Bytes(room.saturating_add(room / ROOM_OF_A_FILESYSTEM).next_multiple_of(1 << 20))
         }
     };
+    let smallest = smallest.max(fewest);
     // An array has room for the workload in all of its volumes together.
     let each = smallest.0.div_ceil(several).next_multiple_of(1 << 20);
     *size = (*size).min(Bytes(each).max(VOLUME));
+}
+
+/// What mkfs takes at least: mkfs.xfs 300 MiB, and over a stripe, where it wants a log of 64 MiB, more than 512 MiB
+/// (xfsprogs 5.19 and later). A little is the array's own.
+fn smallest_filesystem(stack: &Stack) -> Bytes {
+    match &stack.filesystem {
+        Filesystem::Xfs(_) if stack.array.is_none() => Bytes(304 << 20),
+        Filesystem::Xfs(_) => Bytes(576 << 20),
+        Filesystem::None | Filesystem::Ext4(_) | Filesystem::Btrfs(_) => VOLUME,
+    }
 }
 
 fn shrink_io(io: &mut IoWorkload, bare: bool) {
@@ -100,6 +114,7 @@ fn shrink_bonnie(bonnie: &mut BonnieWorkload) {
     bonnie.file_min = bonnie.file_min.map(|size| size.min(Bytes(4096)));
     bonnie.seeks = Some(bonnie.seeks.unwrap_or(512).min(512));
     bonnie.runs = 1;
+    bonnie.direct_read = bonnie.direct_read.map(|size| size.min(DIRECT_READ));
 }
 
 fn shrink_dd(dd: &mut DdWorkload) {
@@ -158,7 +173,7 @@ fn shrink_orion(orion: &mut OrionWorkload) {
 
 #[cfg(test)]
 mod tests {
-    use iostone_model::experiment::read;
+    use iostone_model::experiment::{EmulatedVolume, read};
 
     use super::*;
 
@@ -210,6 +225,29 @@ mod tests {
         let Workload::Bonnie(bonnie) = &experiment.configurations[0].workload else { panic!("bonnie") };
         assert_eq!((bonnie.size, bonnie.memory, bonnie.files), (Some(FILE), Some(Bytes(0)), Some(1)));
         assert_eq!(volume_of(&experiment), VOLUME);
+    }
+
+    #[test]
+    fn emulated_volumes_shrink_together_and_keep_their_limits() {
+        let text = include_str!("../../../../experiments/raid0.toml");
+        let mut experiment = read(text, &[]).unwrap();
+        let whole = experiment.clone();
+        shrink(&mut experiment);
+        for (small, configuration) in experiment.configurations.iter().zip(&whole.configurations) {
+            let (Volume::Emulated(small_volume), Volume::Emulated(volume)) =
+                (&small.stack.volume, &configuration.stack.volume)
+            else {
+                panic!("emulated volumes")
+            };
+            assert!(small_volume.size < volume.size);
+            let room = small.workload.room().unwrap_or_default();
+            assert!(small_volume.total_size().0 > room.0, "{room} on {}", small_volume.total_size());
+            let limits = |volume: &EmulatedVolume| (volume.throughput, volume.iops, volume.count);
+            assert_eq!(limits(small_volume), limits(volume));
+            assert_eq!(small.stack.link, configuration.stack.link);
+            let Workload::Bonnie(bonnie) = &small.workload else { panic!("bonnie") };
+            assert_eq!(bonnie.direct_read, Some(DIRECT_READ));
+        }
     }
 
     #[test]

@@ -22,8 +22,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Ramp;
 use crate::metric::{
-    BONNIE_METRICS, COMMAND_METRICS, DBENCH_METRICS, DD_METRICS, Direction, FIO_METRICS, IO_METRICS,
-    IOPING_METRICS, Metric, SYSBENCH_METRICS, Unit,
+    BONNIE_DIRECT_METRICS, BONNIE_METRICS, COMMAND_METRICS, DBENCH_METRICS, DD_METRICS, Direction,
+    FIO_METRICS, IO_METRICS, IOPING_METRICS, Metric, SYSBENCH_METRICS, Unit,
 };
 use crate::orion::LoadPoint;
 use crate::units::{ByteRate, Bytes, Span};
@@ -144,7 +144,11 @@ impl Workload {
             unit: picked.unit.kind,
             direction: picked.better,
         });
-        own.chain(picked).collect()
+        let direct: &'static [Metric] = match self {
+            Self::Bonnie(bonnie) if bonnie.direct_read.is_some() => BONNIE_DIRECT_METRICS,
+            _ => &[],
+        };
+        own.chain(direct.iter().map(DeclaredMetric::of)).chain(picked).collect()
     }
 
     /// The figure of that name, if it yields one.

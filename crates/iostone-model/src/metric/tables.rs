@@ -17,6 +17,7 @@ pub const TABLES: &[&[Metric]] = &[
     SYSBENCH_METRICS,
     IOPING_METRICS,
     ORION_METRICS,
+    BONNIE_DIRECT_METRICS,
 ];
 
 /// What the `io` workload yields.
@@ -184,6 +185,10 @@ pub const BONNIE_METRICS: &[Metric] = &[
         "maximum latency of files deleted at random",
     ),
 ];
+
+/// What follows bonnie++ where `direct_read` is asked for.
+pub const BONNIE_DIRECT_METRICS: &[Metric] =
+    &[metric("direct_read_throughput", Unit::BytesPerSecond, Direction::Higher, "reads past the page cache")];
 
 /// What fio yields: over all directions where only one does I/O or their sum makes sense, and by direction.
 pub const FIO_METRICS: &[Metric] = &[

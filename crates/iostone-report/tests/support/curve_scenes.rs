@@ -110,6 +110,7 @@ fn verdicts(run: &RunRecord, levels: &[(String, f64)], points: &[LoadPoint]) -> 
         blocks: BlockCount { complete: 7, discarded: 0, maximum: 40 },
         flags: Vec::new(),
         evidence: Vec::new(),
+        ceilings: Vec::new(),
         permanent: Vec::new(),
         noise: None,
         audit: None,

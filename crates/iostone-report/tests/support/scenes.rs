@@ -114,6 +114,7 @@ pub(crate) fn judged(scene: &Scene, width: f64, headline: &str) -> RunRecord {
         },
         flags: Vec::new(),
         evidence: Vec::new(),
+        ceilings: Vec::new(),
         permanent: Vec::new(),
         noise: None,
         audit: None,

@@ -45,7 +45,7 @@ pub(super) fn needed(spec: &BonnieWorkload) -> Result<Bytes, WorkloadError> {
             memory.approximate()
         )));
     }
-    Ok(size.max(spec.small_files_room()))
+    Ok(size.max(spec.small_files_room()).max(spec.direct_read.unwrap_or_default()))
 }
 
 /// Refuses a place that is too small, before anything is written.

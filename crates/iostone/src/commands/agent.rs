@@ -1,12 +1,27 @@
 //! `iostone agent`: the far end of the agent protocol, on standard input and output.
 
+use std::time::Duration;
+
 use anyhow::Result;
+use clap::Args;
 use iostone_machine::serve;
 
 use crate::exit_code::ExitCode;
 use crate::interrupt;
 
-pub(crate) fn agent() -> Result<ExitCode> {
-    serve(std::io::stdin(), &mut std::io::stdout().lock(), &interrupt::stop_flag())?;
+/// How often the agent of a guest says that it lives.
+const HEARTBEAT: Duration = Duration::from_secs(2);
+
+/// The far end of the agent protocol.
+#[derive(Debug, Args)]
+pub(crate) struct AgentArguments {
+    /// Say every two seconds that the agent lives, as in a guest, which can hang without its connection ending
+    #[arg(long)]
+    guest: bool,
+}
+
+pub(crate) fn agent(arguments: &AgentArguments) -> Result<ExitCode> {
+    let heartbeat = arguments.guest.then_some(HEARTBEAT);
+    serve(std::io::stdin(), std::io::stdout(), &interrupt::stop_flag(), heartbeat)?;
     Ok(ExitCode::Success)
 }

@@ -58,6 +58,7 @@ pub(crate) fn doctor(arguments: &DoctorArguments, printer: &mut Printer) -> Resu
     let environment = Link(&mut machine).describe()?;
     let mut findings = vec![root(&environment), loop_devices(), ext4()];
     findings.extend(tools(&environment));
+    findings.extend(arrays());
     findings.extend([io_uring(), pressure(&environment), cgroups(&environment), limits()]);
     let diagnosis = Diagnosis {
         schema: "iostone/doctor/1",
@@ -136,9 +137,38 @@ fn tools(environment: &Environment) -> Vec<Finding> {
         .collect()
 }
 
-/// Without mkfs.ext4 iostone's main job cannot be done; a foreign workload is needed by who names it.
+/// Without mkfs.ext4 iostone's main job cannot be done; another tool is needed by who names its workload, array,
+/// filesystem or machine.
 fn lacking(tool: &Tool) -> State {
-    if tool.name.starts_with("mkfs.") { State::Missing } else { State::Limited }
+    if tool.name == "mkfs.ext4" { State::Missing } else { State::Limited }
+}
+
+/// Whether the kernel joins volumes; a guest's kernel can where this one does not.
+fn arrays() -> [Finding; 2] {
+    let listed = |word: &str| std::fs::read_to_string("/proc/devices").is_ok_and(|text| text.contains(word));
+    let row = |name: &str, ready: bool, module: &str, blocks: &'static str| {
+        if ready {
+            return finding(name, State::Ready, "the kernel has it");
+        }
+        Finding {
+            help: Some(format!("modprobe {module}")),
+            blocks: vec![blocks],
+            ..finding(
+                name,
+                State::Limited,
+                "the kernel has not loaded it, or has none; a guest's has: `machine.kind = \"guest\"`",
+            )
+        }
+    };
+    let md = Path::new("/proc/mdstat").exists();
+    let blocks = [
+        "every experiment with an `md` array on this host itself",
+        "every experiment with an `lvm` array on this host itself",
+    ];
+    [
+        row("software RAID", md, "md_mod", blocks[0]),
+        row("device mapper", listed("device-mapper"), "dm_mod", blocks[1]),
+    ]
 }
 
 fn io_uring() -> Finding {
@@ -196,7 +226,7 @@ fn limits() -> Finding {
 fn in_text(diagnosis: &Diagnosis) -> Result<String, std::fmt::Error> {
     let mut text = String::new();
     for (label, value) in &diagnosis.machine {
-        writeln!(text, "{label:<16} {}", clean(value))?;
+        writeln!(text, "{label:<18} {}", clean(value))?;
     }
     text.push('\n');
     for finding in &diagnosis.findings {
@@ -205,12 +235,12 @@ fn in_text(diagnosis: &Diagnosis) -> Result<String, std::fmt::Error> {
             State::Limited => "-",
             State::Missing => "!",
         };
-        writeln!(text, "{mark} {:<16} {}", finding.name, clean(&finding.found))?;
+        writeln!(text, "{mark} {:<18} {}", finding.name, clean(&finding.found))?;
         for blocked in &finding.blocks {
-            writeln!(text, "  {:<16} blocks {blocked}", "")?;
+            writeln!(text, "  {:<18} blocks {blocked}", "")?;
         }
         if let Some(help) = &finding.help {
-            writeln!(text, "  {:<16} {}", "", bold(help))?;
+            writeln!(text, "  {:<18} {}", "", bold(help))?;
         }
     }
     let count = |state: State| diagnosis.findings.iter().filter(|finding| finding.state == state).count();

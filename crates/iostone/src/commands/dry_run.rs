@@ -4,8 +4,10 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::Result;
-use iostone_lab::{Estimate, estimate, first_pilot};
-use iostone_model::experiment::{Configuration, DdDirection, IoEngine, IoWorkload, Ramp, Workload};
+use iostone_lab::{Estimate, estimate, first_pilot, plan_notes};
+use iostone_model::experiment::{
+    Configuration, DdDirection, IoEngine, IoWorkload, MachineSpec, Ramp, Workload,
+};
 use iostone_model::run::Plan;
 use iostone_model::units::{Bytes, Span};
 use iostone_report::clean;
@@ -82,7 +84,41 @@ fn steps(configuration: &Configuration, plan: &Plan, directory: &Path) -> Vec<Pl
         bytes,
     });
     steps.splice(undoing..undoing, own);
+    steps.splice(0..0, machine_steps(&configuration.machine));
     steps
+}
+
+/// What is booted, or has to run already.
+fn machine_steps(machine: &MachineSpec) -> Option<PlannedStep> {
+    let with = |words: &[String]| {
+        if words.is_empty() {
+            String::new()
+        } else {
+            format!(", with {} in its command line", words.join(" "))
+        }
+    };
+    let text = match machine {
+        MachineSpec::Guest(guest) => {
+            let system = match &guest.rootfs {
+                Some(rootfs) => format!("root filesystem {}", rootfs.display()),
+                None => "nothing but the agent and its programs".to_owned(),
+            };
+            let cpus = if guest.cpus == 1 { "processor" } else { "processors" };
+            format!(
+                "boot a guest: kernel {}{}, {} {cpus}, {} of memory, {system}",
+                guest.kernel,
+                with(&guest.kernel_arguments),
+                guest.cpus,
+                guest.memory
+            )
+        }
+        MachineSpec::Local(local) if local.kernel.is_some() || !local.kernel_arguments.is_empty() => {
+            let kernel = local.kernel.as_deref().unwrap_or("as it is");
+            format!("kernel {kernel}{}; where another runs, stop for a reboot", with(&local.kernel_arguments))
+        }
+        MachineSpec::Local(_) | MachineSpec::Agent(_) => return None,
+    };
+    Some(PlannedStep { layer: "machine".to_owned(), text, creates: None, bytes: 0 })
 }
 
 fn workload_preparation(workload: &Workload) -> Option<(String, u64)> {
@@ -123,7 +159,8 @@ fn workload_preparation(workload: &Workload) -> Option<(String, u64)> {
 
 fn workload_step(configuration: &Configuration) -> String {
     let text = workload_text(&configuration.workload);
-    if configuration.stack.volume.is_throttled() { format!("in the control group: {text}") } else { text }
+    let in_group = configuration.stack.volume.is_throttled() && configuration.machine.guest().is_none();
+    if in_group { format!("in the control group: {text}") } else { text }
 }
 
 fn workload_text(workload: &Workload) -> String {
@@ -245,6 +282,9 @@ fn in_text(
     let disk =
         if estimate.disk == Bytes(0) { "next to nothing".to_owned() } else { estimate.disk.approximate() };
     writeln!(text, "disk    {disk} at a time, removed afterwards; some MiB of records stay")?;
+    for note in plan_notes(plan) {
+        writeln!(text, "note    {}", clean(&note))?;
+    }
     writeln!(text, "nothing was touched")?;
     Ok(text)
 }

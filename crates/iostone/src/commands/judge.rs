@@ -57,6 +57,7 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
         blocks: BlockCount { complete, discarded: 0, maximum: arguments.budget },
         flags: judgement.flags,
         evidence: Vec::new(),
+        ceilings: Vec::new(),
         permanent: Vec::new(),
         noise: None,
         audit: Some(iostone_audit::audit(&dataset)),

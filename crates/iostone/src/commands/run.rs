@@ -156,6 +156,10 @@ fn conduct(
     let report = directory.write_report("report.html", &iostone_report::html(&record)?)?;
     let verdicts = match ended {
         Ok((_, verdicts)) => verdicts,
+        Err(error) if error.is_reboot() => {
+            offer_unit(&plan.run_id, directory.path(), printer);
+            return Err(Resumable { error, run: path.display().to_string() }.into());
+        }
         Err(error)
             if (record.trials.is_empty() && record.pilots.is_empty())
                 || matches!(error, LabError::Plan(_)) =>
@@ -174,6 +178,34 @@ fn conduct(
     Ok(ExitCode::Success)
 }
 
+/// A unit of systemd that would go on with a run after a reboot. It is only shown: what starts with the machine is for
+/// its owner to decide.
+fn offer_unit(run_id: &str, run: &Path, printer: &mut Printer) {
+    let Ok(program) = std::env::current_exe() else { return };
+    let name = format!("iostone-resume-{run_id}.service");
+    printer.note(format_args!(
+        "to go on by itself after the reboot, write this to `/etc/systemd/system/{name}`, then `systemctl enable {name}`; \
+         `systemctl disable {name}` once the run has ended\n\n{}",
+        resume_unit(&program, run)
+    ));
+}
+
+/// `systemd.service(5)`: exit code 4 says that the next reboot is due, which is no failure.
+fn resume_unit(program: &Path, run: &Path) -> String {
+    // What systemd would expand or split in a command line (`systemd.service(5)`, "COMMAND LINES").
+    let quoted = |path: &Path| {
+        let text = path.display().to_string();
+        let text = text.replace('\\', r"\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$");
+        format!("\"{text}\"")
+    };
+    format!(
+        "[Unit]\nDescription=iostone goes on with a run after a reboot\nAfter=local-fs.target\n\n[Service]\nType=oneshot\n\
+         ExecStart={} run --resume {}\nSuccessExitStatus=4\n\n[Install]\nWantedBy=multi-user.target\n",
+        quoted(program),
+        quoted(run)
+    )
+}
+
 /// A path relative to the current directory where that is shorter.
 pub(crate) fn shorten(path: &Path) -> PathBuf {
     std::env::current_dir()
@@ -181,4 +213,16 @@ pub(crate) fn shorten(path: &Path) -> PathBuf {
         .and_then(|here| path.strip_prefix(here).ok().map(Path::to_owned))
         .filter(|short| !short.as_os_str().is_empty())
         .unwrap_or_else(|| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_goes_into_a_unit_as_it_is() {
+        let unit = resume_unit(Path::new("/usr/bin/iostone"), Path::new("/srv/my runs/100%$\"x"));
+        let line = unit.lines().find(|line| line.starts_with("ExecStart=")).unwrap();
+        assert_eq!(line, "ExecStart=\"/usr/bin/iostone\" run --resume \"/srv/my runs/100%%$$\\\"x\"");
+    }
 }

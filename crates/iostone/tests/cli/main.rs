@@ -8,6 +8,7 @@
 )]
 
 mod casebook;
+mod disk;
 mod dry_run;
 mod everything;
 mod hostile;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
 use iostone_model::experiment::json_schema;
-use iostone_model::metric::{DBENCH_OPERATIONS, Metric, TABLES};
+use iostone_model::metric::{BONNIE_DIRECT_METRICS, DBENCH_OPERATIONS, Metric, TABLES};
 use serde_json::Value;
 
 use crate::pages::{Page, page, root};
@@ -105,6 +105,9 @@ fn the_reference_has_every_metric() {
         .zip(TABLES)
     {
         let mut expected: BTreeSet<String> = table.iter().map(documented_name).collect();
+        if kind == "bonnie" {
+            expected.extend(BONNIE_DIRECT_METRICS.iter().map(documented_name));
+        }
         if kind == "fio" {
             for direction in ["read.", "write.", "trim."] {
                 let as_one = |name: String| match name.strip_prefix(direction) {

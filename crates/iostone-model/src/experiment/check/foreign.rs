@@ -97,6 +97,10 @@ fn check_bonnie(bonnie: &BonnieWorkload, findings: &mut Findings<'_>) {
         let message = "bonnie++ cannot write single bytes with O_DIRECT and dies of it";
         findings.value("workload.direct", message, "add `fast = true`");
     }
+    if bonnie.direct_read.is_some_and(|size| size.0 == 0 || !size.0.is_multiple_of(1 << 20)) {
+        let message = "what is read with O_DIRECT goes 1 MiB at a time";
+        findings.value("workload.direct_read", message, "whole MiB, as `256MiB`");
+    }
     if bonnie.runs == 0 {
         findings.value("workload.runs", "no runs do nothing", "at least 1");
     }

@@ -58,6 +58,11 @@ pub struct BonnieWorkload {
     /// The seed of its seeks and names, `-z`; the trial's own when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u32>,
+    /// After bonnie++ has ended, iostone lays out a file of this size and reads it once in order with `O_DIRECT`, 1 MiB
+    /// at a time, 4 in flight: `direct_read_throughput` then shows what the volume gives beside what the page cache
+    /// gives. Not done when left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub direct_read: Option<Bytes>,
 }
 
 /// Files in a unit of `files`.
@@ -92,7 +97,8 @@ impl BonnieWorkload {
     /// The room that it takes at most, where its size does not hang on the machine's memory: the file is gone before
     /// the small ones are made.
     pub fn room(&self) -> Option<Bytes> {
-        self.size.map(|size| size.max(self.small_files_room()))
+        let direct = self.direct_read.unwrap_or_default();
+        self.size.map(|size| size.max(self.small_files_room()).max(direct))
     }
 
     /// In a line for people.
@@ -120,6 +126,7 @@ impl BonnieWorkload {
             set(self.fast, "not by the byte"),
             set(self.no_write_buffering, "fsync after every file"),
             set(self.direct, "O_DIRECT writes"),
+            self.direct_read.map(|size| format!("then {size} read with O_DIRECT")),
         ])
     }
 }

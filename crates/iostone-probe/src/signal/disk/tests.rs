@@ -29,6 +29,8 @@ fn the_fields_of_three_generations_of_kernels_are_read() {
         written_bytes: 4096 * 512,
         discards: 0,
         flushes: 0,
+        read_ms: 30,
+        write_ms: 60,
         busy_ms: 70,
         in_flight: 1,
     };

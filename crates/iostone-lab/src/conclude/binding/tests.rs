@@ -1,0 +1,114 @@
+//! What bound made-up trials of the striped volumes: the volume alone, then the link; and rates that memory answered.
+
+use iostone_model::experiment::read;
+use iostone_model::trial::WorkloadReport;
+
+use super::super::tests::trial;
+use super::*;
+use crate::plan::{PlanOptions, make_plan};
+
+const STRIPES: &str = r#"
+name = "stripes"
+[stack]
+volume = { kind = "emulated", size = "256MiB", throughput = "40MB/s" }
+array = { kind = "md", level = "raid0" }
+filesystem = { kind = "xfs" }
+[[factor]]
+name = "volumes"
+levels = { one = { volume.count = 1 }, two = { volume.count = 2 } }
+[workload]
+kind = "io"
+rw = "read"
+bs = "1MiB"
+size = "64MiB"
+direct = true
+runtime = "5s"
+[decide]
+metric = "throughput"
+baseline = "one"
+[machine]
+kind = "guest"
+kernel = "/vmlinuz"
+link = "500Mbps"
+"#;
+
+fn plan(text: &str) -> Plan {
+    make_plan(read(text, &[]).unwrap(), PlanOptions::default()).unwrap()
+}
+
+fn one_block() -> Vec<BlockRecord> {
+    vec![BlockRecord { number: 0, order: Vec::new(), counted: true, reason: None }]
+}
+
+fn measured(configuration: &str, figures: &[(&str, f64)]) -> TrialRecord {
+    let mut trial = trial(1, 0, 0, configuration, 1.0, 0);
+    trial.metrics = figures.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect();
+    trial.workload =
+        WorkloadReport { claimed_read_bytes: 1 << 30, measured_seconds: 5.0, ..WorkloadReport::default() };
+    trial.signals.devices.clear();
+    trial
+}
+
+#[test]
+fn the_volume_binds_alone_and_the_link_binds_two() {
+    let plan = plan(STRIPES);
+    let trials = [measured("one", &[("throughput", 39.9e6)]), measured("two", &[("throughput", 62.4e6)])];
+    let found = ceilings(&plan, &trials, &one_block());
+    let told: Vec<String> = ["one", "two"].iter().flat_map(|name| sentences(name, &found)).collect();
+    assert_eq!(
+        told,
+        [
+            "40MB/s of the volume binds: throughput is 39.9 MB/s, 99.8 % of the 40.0 MB/s that it allows",
+            "the link of 62.5MB/s binds: throughput is 62.4 MB/s, 99.8 % of the 62.5 MB/s that it allows",
+        ]
+    );
+    assert_eq!(found[1].limit, "the link of 62.5MB/s");
+    assert_eq!(above_limits(&plan, &trials, &one_block()), Vec::new());
+}
+
+#[test]
+fn what_stays_below_every_limit_is_said_to_be_bound_by_none() {
+    let trials = [measured("two", &[("throughput", 31e6)])];
+    let found = ceilings(&plan(STRIPES), &trials, &one_block());
+    assert_eq!(
+        sentences("two", &found),
+        [
+            "no known limit binds: throughput is 31.0 MB/s, 49.6 % of the 62.5 MB/s that the link of 62.5MB/s allows"
+        ]
+    );
+    let trials = [measured("two", &[("throughput", 80e6)])];
+    let found = ceilings(&plan(STRIPES), &trials, &one_block());
+    assert_eq!(found[0].state, CeilingState::Exceeded);
+}
+
+#[test]
+fn buffered_reads_above_the_link_are_the_page_cache() {
+    let (head, rest) = STRIPES.split_once("[workload]").unwrap();
+    let (_, decide) = rest.split_once("[decide]").unwrap();
+    let bonnie = format!(
+        "{head}[workload]\nkind = \"bonnie\"\nsize = \"64MiB\"\nmemory = \"16MiB\"\n[decide]{decide}"
+    )
+    .replace("\"throughput\"", "\"block_write\"");
+    let plan = plan(&bonnie);
+    let trials = [measured("two", &[("block_read", 512e6), ("block_write", 61.9e6)])];
+    let flags = above_limits(&plan, &trials, &one_block());
+    assert_eq!(
+        flags[0].message,
+        "under two: block_read of 512 MB/s is 8.19 times the link of 62.5MB/s: the page cache answered"
+    );
+    let found = ceilings(&plan, &trials, &one_block());
+    assert_eq!((found.len(), found[0].figure.as_str()), (1, "block_write"));
+    assert_eq!(found[0].state, CeilingState::Binds);
+}
+
+#[test]
+fn credits_are_told_from_the_long_run() {
+    let burst = STRIPES.replace(
+        "throughput = \"40MB/s\" }",
+        "throughput = \"40MB/s\", burst = { throughput = \"50MB/s\", credit_bytes = \"1GiB\" } }",
+    );
+    let trials = [measured("one", &[("throughput", 49.8e6)])];
+    let found = ceilings(&plan(&burst), &trials, &one_block());
+    assert_eq!(found[0].limit, "the burst to 50MB/s of the volume");
+    assert_eq!(found[0].state, CeilingState::Binds);
+}

@@ -1,0 +1,246 @@
+//! The limits of a stack that are known from its experiment: each volume's, multiplied by what the array spreads its I/O
+//! over, and that of the link over all of them.
+
+use iostone_model::experiment::{Array, BtrfsProfile, EmulatedBy, EmulatedVolume, MdLevel, Stack, Volume};
+use iostone_model::units::ByteRate;
+
+/// Which way bytes move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Flow {
+    Read,
+    Write,
+    /// Reads and writes counted together.
+    Both,
+}
+
+/// A known limit on what a workload can move in a second.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Limit {
+    /// What limits, with its own figure: "the link of 62.5MB/s", "2 volumes of 40MB/s each".
+    pub(super) name: String,
+    /// Whether the name is one of several things.
+    pub(super) several: bool,
+    /// Bytes, or I/Os, a second of the workload that it lets through.
+    pub(super) rate: f64,
+    /// Whether it holds only while credits last.
+    pub(super) is_burst: bool,
+}
+
+/// How many volumes' worth of a workload's bytes an array moves at once, at most, and how often each byte is stored.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Spread {
+    reads: f64,
+    writes: f64,
+    /// Bytes that go to the volumes for each byte written: mirrors and parity.
+    copies: f64,
+}
+
+impl Spread {
+    /// The limit of throughput that follows from md(4), mkfs.btrfs(8) and lvmraid(7): stripes read and write on all
+    /// members, mirrors read on all and write each byte to two (or, md's RAID1, to all), RAID5 has one member's worth of
+    /// parity in whole stripes.
+    fn of(stack: &Stack) -> Self {
+        let members = stack.volume.members().max(1) as f64;
+        let striped = |width: f64| Self { reads: width, writes: width, copies: 1.0 };
+        let halves = Self { reads: members, writes: members / 2.0, copies: 2.0 };
+        match &stack.array {
+            Array::None => striped(1.0),
+            Array::Md(md) => match md.level {
+                MdLevel::Raid0 => striped(members),
+                MdLevel::Raid1 => Self { reads: members, writes: 1.0, copies: members },
+                MdLevel::Raid10 => halves,
+                MdLevel::Raid5 => {
+                    let data = (members - 1.0).max(1.0);
+                    Self { reads: members, writes: data, copies: members / data }
+                }
+            },
+            Array::Btrfs(btrfs) => match btrfs.level {
+                BtrfsProfile::Single | BtrfsProfile::Raid0 => striped(members),
+                BtrfsProfile::Raid1 | BtrfsProfile::Raid10 => halves,
+            },
+            Array::Lvm(lvm) => {
+                striped(lvm.stripes.map_or(members, |stripes| f64::from(stripes).min(members)))
+            }
+        }
+    }
+
+    fn width(self, flow: Flow) -> f64 {
+        match flow {
+            Flow::Read => self.reads,
+            Flow::Write => self.writes,
+            Flow::Both => self.reads.max(self.writes),
+        }
+    }
+}
+
+/// The limits on a workload's bytes a second, the tightest first; none where nothing is known.
+pub(super) fn of_throughput(stack: &Stack, flow: Flow) -> Vec<Limit> {
+    let Some(volume) = emulated(stack, flow) else { return Vec::new() };
+    let spread = Spread::of(stack);
+    let width = spread.width(flow);
+    let of_volumes = |rate: ByteRate, is_burst: bool| Limit {
+        name: name_volumes(volume, width, &rate.to_string(), is_burst),
+        several: width > 1.0,
+        rate: rate.0 as f64 * width,
+        is_burst,
+    };
+    let burst = volume.burst.as_ref().and_then(|burst| burst.throughput);
+    let through_link = match flow {
+        Flow::Read => 1.0,
+        Flow::Write | Flow::Both => spread.copies,
+    };
+    let link = stack.link.map(|link| Limit {
+        name: format!("the link of {link}"),
+        several: false,
+        rate: link.0 as f64 / through_link,
+        is_burst: false,
+    });
+    let own = volume.throughput.map(|rate| of_volumes(rate, false));
+    sorted(own.into_iter().chain(burst.map(|rate| of_volumes(rate, true))).chain(link))
+}
+
+/// The limits on I/Os a second, the tightest first, for I/Os of that many bytes.
+///
+/// None where what counts as an I/O is not known: the kernel may split what is larger than every queue takes at once.
+pub(super) fn of_ios(stack: &Stack, flow: Flow, bytes: u64, sequential: bool) -> Vec<Limit> {
+    const NEVER_SPLIT: u64 = 64 << 10;
+    let Some(volume) = emulated(stack, flow) else { return Vec::new() };
+    let cost = match volume.io_size {
+        Some(size) if volume.merge && sequential => bytes as f64 / size.0.max(1) as f64,
+        Some(size) => bytes.div_ceil(size.0.max(1)).max(1) as f64,
+        None if bytes <= NEVER_SPLIT => 1.0,
+        None => return Vec::new(),
+    };
+    let width = Spread::of(stack).width(flow);
+    let limit = |iops: u32, is_burst: bool| Limit {
+        name: name_volumes(volume, width, &format!("{iops} IOPS"), is_burst),
+        several: width > 1.0,
+        rate: f64::from(iops) * width / cost.max(f64::MIN_POSITIVE),
+        is_burst,
+    };
+    let burst = volume.burst.as_ref().and_then(|burst| burst.iops);
+    sorted(volume.iops.map(|iops| limit(iops, false)).into_iter().chain(burst.map(|iops| limit(iops, true))))
+}
+
+/// The emulated volume, where reads and writes together have a limit or only one of them is asked for: control groups
+/// limit each apart and have none for the sum.
+fn emulated(stack: &Stack, flow: Flow) -> Option<&EmulatedVolume> {
+    match &stack.volume {
+        Volume::Emulated(volume) => {
+            (flow != Flow::Both || volume.effective_by() == EmulatedBy::Server).then_some(volume)
+        }
+        Volume::Loop(_) | Volume::Block(_) | Volume::Directory(_) => None,
+    }
+}
+
+fn sorted(limits: impl Iterator<Item = Limit>) -> Vec<Limit> {
+    let mut limits: Vec<Limit> = limits.collect();
+    limits.sort_by(|left, right| left.rate.total_cmp(&right.rate));
+    limits
+}
+
+/// "40MB/s of the volume", "40MB/s of each of 2 volumes", "the burst to 80MB/s of the volume".
+fn name_volumes(volume: &EmulatedVolume, width: f64, figure: &str, is_burst: bool) -> String {
+    let burst = if is_burst { "the burst to " } else { "" };
+    let whose = match volume.count {
+        0 | 1 => "the volume".to_owned(),
+        count if width > 1.0 => format!("each of {count} volumes"),
+        _ => "a volume".to_owned(),
+    };
+    format!("{burst}{figure} of {whose}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use iostone_model::experiment::{BtrfsArray, Burst, LvmArray, MdArray};
+    use iostone_model::units::Bytes;
+
+    fn stack(count: u32, array: Array, link: Option<u64>) -> Stack {
+        let mut volume = EmulatedVolume::new(Bytes(1 << 30));
+        volume.count = count;
+        volume.throughput = Some(ByteRate(40_000_000));
+        volume.iops = Some(1000);
+        let mut stack = Stack::of(Volume::Emulated(volume));
+        stack.array = array;
+        stack.link = link.map(ByteRate);
+        stack
+    }
+
+    fn md(level: MdLevel) -> Array {
+        Array::Md(MdArray { level, chunk: None, metadata: None })
+    }
+
+    /// With its rate in words.
+    fn tightest(stack: &Stack, flow: Flow) -> (String, String) {
+        let limit = of_throughput(stack, flow).remove(0);
+        (limit.name, format!("{:.2}MB/s", limit.rate / 1e6))
+    }
+
+    #[test]
+    fn one_volume_binds_before_the_link_and_two_after_it() {
+        let link = Some(62_500_000);
+        let one = stack(1, md(MdLevel::Raid0), link);
+        assert_eq!(tightest(&one, Flow::Read), ("40MB/s of the volume".to_owned(), "40.00MB/s".to_owned()));
+        for count in [2, 4] {
+            let several = stack(count, md(MdLevel::Raid0), link);
+            assert_eq!(
+                tightest(&several, Flow::Read),
+                ("the link of 62.5MB/s".to_owned(), "62.50MB/s".to_owned())
+            );
+        }
+        let free = stack(4, md(MdLevel::Raid0), None);
+        assert_eq!(
+            tightest(&free, Flow::Write),
+            ("40MB/s of each of 4 volumes".to_owned(), "160.00MB/s".to_owned())
+        );
+    }
+
+    #[test]
+    fn mirrors_write_every_byte_more_than_once() {
+        let link = Some(62_500_000);
+        assert_eq!(tightest(&stack(2, md(MdLevel::Raid1), link), Flow::Write).1, "31.25MB/s");
+        assert_eq!(tightest(&stack(2, md(MdLevel::Raid1), None), Flow::Write).1, "40.00MB/s");
+        assert_eq!(tightest(&stack(4, md(MdLevel::Raid10), None), Flow::Write).1, "80.00MB/s");
+        assert_eq!(tightest(&stack(4, md(MdLevel::Raid5), None), Flow::Write).1, "120.00MB/s");
+        let btrfs = |level| Array::Btrfs(BtrfsArray { level, metadata: None });
+        assert_eq!(tightest(&stack(2, btrfs(BtrfsProfile::Raid1), None), Flow::Write).1, "40.00MB/s");
+        let stripes = Array::Lvm(LvmArray { stripes: Some(2), stripe_size: None });
+        assert_eq!(tightest(&stack(4, stripes, None), Flow::Read).1, "80.00MB/s");
+    }
+
+    #[test]
+    fn a_large_io_counts_as_several_and_small_ones_merge() {
+        let mut stack = stack(1, Array::None, None);
+        let rate = |stack: &Stack, bytes, sequential| {
+            of_ios(stack, Flow::Read, bytes, sequential).first().map(|limit| limit.rate)
+        };
+        assert_eq!(rate(&stack, 4096, false), Some(1000.0));
+        assert_eq!(rate(&stack, 1 << 20, false), None);
+        let Volume::Emulated(volume) = &mut stack.volume else { panic!("an emulated volume") };
+        volume.io_size = Some(Bytes(16 << 10));
+        volume.merge = true;
+        assert_eq!(rate(&stack, 64 << 10, false), Some(250.0));
+        assert_eq!(rate(&stack, 4 << 10, true), Some(4000.0));
+        let Volume::Emulated(volume) = &mut stack.volume else { panic!("an emulated volume") };
+        volume.burst = Some(Burst {
+            iops: Some(3000),
+            credits: Some(1),
+            throughput: None,
+            credit_bytes: None,
+            start: None,
+        });
+        let names: Vec<String> =
+            of_ios(&stack, Flow::Read, 4096, false).into_iter().map(|limit| limit.name).collect();
+        assert_eq!(names, ["1000 IOPS of the volume", "the burst to 3000 IOPS of the volume"]);
+    }
+
+    #[test]
+    fn reads_and_writes_together_have_a_limit_only_where_a_server_counts_them() {
+        let mut stack = stack(1, Array::None, None);
+        assert_eq!(of_throughput(&stack, Flow::Both), Vec::new());
+        let Volume::Emulated(volume) = &mut stack.volume else { panic!("an emulated volume") };
+        volume.by = Some(EmulatedBy::Server);
+        assert_eq!(tightest(&stack, Flow::Both).1, "40.00MB/s");
+    }
+}
