@@ -4,7 +4,7 @@ mod guests;
 mod volumes;
 
 use iostone_model::experiment::{
-    IoEngine, IoWorkload, Limits, LoopVolume, RateProcess, Stack, SyncMode, Volume, Workload,
+    Configuration, IoEngine, IoWorkload, Limits, LoopVolume, RateProcess, Stack, SyncMode, Volume, Workload,
 };
 use iostone_model::run::RunRecord;
 use iostone_model::units::{Bytes, Span};
@@ -156,7 +156,8 @@ fn describe_all<'a>(described: impl Iterator<Item = (&'a str, String)>) -> Strin
 
 fn storage(run: &RunRecord) -> String {
     let configurations = &run.plan.experiment.configurations;
-    describe_all(configurations.iter().map(|c| (c.name.as_str(), describe_stack(&c.stack))))
+    let in_guest = |c: &Configuration| c.machine.guest().is_some();
+    describe_all(configurations.iter().map(|c| (c.name.as_str(), describe_stack(&c.stack, in_guest(c)))))
 }
 
 fn workloads(run: &RunRecord) -> String {
@@ -164,14 +165,14 @@ fn workloads(run: &RunRecord) -> String {
     describe_all(configurations.iter().map(|c| (c.name.as_str(), describe_workload(&c.workload))))
 }
 
-fn describe_stack(stack: &Stack) -> String {
+fn describe_stack(stack: &Stack, in_guest: bool) -> String {
     let volume = match &stack.volume {
         Volume::Loop(volume) => describe_loop(volume),
         Volume::Block(volume) => {
             let devices: Vec<String> = volume.devices.iter().map(|path| path.display().to_string()).collect();
             devices.join(" + ")
         }
-        Volume::Emulated(volume) => volumes::describe_emulated(volume),
+        Volume::Emulated(volume) => volumes::describe_emulated(volume, in_guest),
         Volume::Directory(volume) => volume
             .path
             .as_ref()

@@ -12,6 +12,8 @@ use crate::session::Session;
 use crate::site::Site;
 use crate::volume::{BlockLayer, Images, serve_volumes};
 
+/// What the serial numbers of drives made for a guest begin with.
+pub(crate) const DRIVE_SERIAL: &str = "iostone-v";
 /// The environment variable by which the servers of a session are known: those of volumes, and guests.
 pub(crate) const SERVER_VARIABLE: &str = "IOSTONE_SERVER";
 
@@ -156,7 +158,7 @@ fn provide_at(site: &mut Site, stack: &Stack) -> Result<Provided, StackError> {
     let drives: Vec<Drive> = (0..)
         .zip(sources)
         .map(|(index, (source, size_bytes)): (u32, (DriveSource, u64))| Drive {
-            serial: format!("iostone-v{index}"),
+            serial: format!("{DRIVE_SERIAL}{index}"),
             source,
             size_bytes,
         })

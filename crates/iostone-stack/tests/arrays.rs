@@ -1,6 +1,7 @@
 //! Arrays on a kernel that has them: built, proven, taken apart without a trace, and never another's.
 //!
 //! Where the running kernel has neither md nor a device mapper, a guest runs this very program.
+#![expect(clippy::unwrap_used, reason = "this is test code")]
 
 #[path = "common/machine.rs"]
 mod machine;

@@ -1,4 +1,5 @@
 //! Several block devices at once: refused where they do not go together, and said where they hardly do.
+#![expect(clippy::unwrap_used, reason = "this is test code")]
 
 #[path = "common/machine.rs"]
 mod machine;
@@ -138,7 +139,7 @@ fn a_kernel_without_software_raid_offers_a_guest() {
     }
     let machine = Machine::new();
     let disk = TestLoop::new(&machine.path().join("disk.img"), 32 * MIB);
-    let error = refused(&machine, &[disk.path.clone()]).to_string();
+    let error = refused(&machine, std::slice::from_ref(&disk.path)).to_string();
     assert!(error.contains("`CONFIG_BLK_DEV_MD`") && error.contains("kernel = \"debian:6.1\""), "{error}");
     assert!(!error.contains('\n'), "{error}");
     assert_eq!(run("wipefs", &["--no-act", disk.path.to_str().unwrap()]).trim(), "");

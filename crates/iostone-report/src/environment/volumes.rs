@@ -7,15 +7,16 @@ use iostone_model::experiment::{
 use super::join;
 
 /// "4 emulated volumes of 1GiB · 40MB/s · 2ms a read or write · cache of 64MiB, lost with the power".
-pub(super) fn describe_emulated(volume: &EmulatedVolume) -> String {
+/// Those of a guest are always the server's.
+pub(super) fn describe_emulated(volume: &EmulatedVolume, in_guest: bool) -> String {
     let many = match volume.count {
         0 | 1 => format!("emulated volume of {}", volume.size),
         count => format!("{count} emulated volumes of {}", volume.size),
     };
     let each = if volume.count > 1 { " each" } else { "" };
     let by = match volume.effective_by() {
-        EmulatedBy::Cgroup => "by control groups",
-        EmulatedBy::Server => "by a disk server",
+        EmulatedBy::Cgroup if !in_guest => "by control groups",
+        EmulatedBy::Cgroup | EmulatedBy::Server => "by a disk server",
     };
     let limits =
         [volume.throughput.map(|rate| rate.to_string()), volume.iops.map(|iops| format!("{iops} IOPS"))];
@@ -127,7 +128,7 @@ mod tests {
     fn every_property_of_an_emulated_volume_is_told() {
         let ms = |count| Span(Duration::from_millis(count));
         let mut volume = EmulatedVolume::new(Bytes(1 << 30));
-        assert_eq!(describe_emulated(&volume), "emulated volume of 1GiB, by control groups");
+        assert_eq!(describe_emulated(&volume, false), "emulated volume of 1GiB, by control groups");
         volume.count = 4;
         volume.throughput = Some(ByteRate(40_000_000));
         volume.iops = Some(100);
@@ -152,7 +153,7 @@ mod tests {
             Fault::Stall(StallFault { every: ms(5000), lasts: ms(500) }),
         ];
         assert_eq!(
-            describe_emulated(&volume),
+            describe_emulated(&volume, false),
             "4 emulated volumes of 1GiB, by a disk server · limited to 40MB/s and 100 IOPS each · bursts to 3000 IOPS for \
              27000 credits, begun with 50% of them · latency 2ms a read or write, 5ms a flush, lognormal · a cache of \
              64MiB that the power loses · reads fail on 4KiB from 1MiB on and a stall of 500ms every 5s"
