@@ -34,7 +34,7 @@ impl Help {
     fn knows(&mut self, option: &str) -> bool {
         let commands = [
             "run", "demo", "report", "list", "show", "judge", "import", "audit", "casebook", "export", "io",
-            "orion", "doctor", "cleanup", "schema", "agent",
+            "orion", "disk", "guest", "doctor", "cleanup", "schema", "agent",
         ];
         commands.iter().any(|command| self.of(command).is_some_and(|options| options.contains(option)))
     }
