@@ -3,167 +3,29 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop, and say where")]
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
-use std::sync::OnceLock;
+#[path = "common/guests.rs"]
+mod guests;
+
+use std::process::Stdio;
 use std::thread::sleep;
 use std::time::Duration;
 
-use iostone_guest::{Cache, Qemu};
-use serde_json::Value;
-use tempfile::TempDir;
+use guests::{BootableKernel, Place, needs_kernel, processes_with, words};
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_iostone");
-/// The smallest kernels; the name that is fetched where the cache has none.
-const FETCHED: &str = "debian:6.1";
-
-/// The image, the modules and the release of a kernel.
-#[derive(Debug, Clone)]
-struct BootableKernel {
-    image: PathBuf,
-    modules: PathBuf,
-    release: String,
-}
-
-/// A kernel of the cache, found once for all tests; fetched if there is none.
-fn kernel() -> Option<&'static BootableKernel> {
-    static KERNEL: OnceLock<Option<BootableKernel>> = OnceLock::new();
-    KERNEL.get_or_init(find_kernel).as_ref()
-}
-
-fn find_kernel() -> Option<BootableKernel> {
-    if !rustix::process::geteuid().is_root() || Qemu::find().is_err() {
-        return None;
-    }
-    let cache = Cache::of_user().ok()?;
-    let cached = || {
-        cache.kernels().into_iter().find(|kernel| kernel.release.contains("cloud")).map(|kernel| {
-            let place = cache.root().join("kernels").join(&kernel.release);
-            let (image, modules) = (place.join("vmlinuz"), place.join("modules"));
-            BootableKernel { image, modules, release: kernel.release }
-        })
-    };
-    cached().or_else(|| {
-        let fetched = Command::new(PROGRAM).args(["guest", "kernels", "--fetch", FETCHED]).output().ok()?;
-        fetched.status.success().then(cached).flatten()
-    })
-}
-
-/// Ends the test by name where there is nothing to boot.
-macro_rules! needs_kernel {
-    () => {
-        match kernel() {
-            Some(kernel) => kernel,
-            None => {
-                eprintln!(
-                    "skipped: needs root, QEMU and a kernel (`iostone guest kernels --fetch {FETCHED}`)"
-                );
-                return;
-            }
-        }
-    };
-}
-
-/// A place for runs and journals of its own.
-struct Place {
-    directory: TempDir,
-}
-
-impl Place {
-    fn new() -> Self {
-        Self { directory: tempfile::tempdir().unwrap() }
-    }
-
-    fn iostone(&self, arguments: &[&str]) -> Command {
-        let mut command = Command::new(PROGRAM);
-        command
-            .args(arguments)
-            .current_dir(self.directory.path())
-            .env("IOSTONE_STATE_DIR", self.directory.path().join("state"))
-            .env("TMPDIR", self.directory.path())
-            .stdin(Stdio::null());
-        command
-    }
-
-    /// An experiment with one configuration more than needed to be one.
-    fn experiment(&self, kernel: &BootableKernel, workload: &str, metric: &str) -> String {
-        let text = format!(
-            "name = \"guest\"\nquestion = \"Does it?\"\n\
+/// An experiment with one configuration more than needed to be one.
+fn experiment(place: &Place, kernel: &BootableKernel, workload: &str, metric: &str) -> String {
+    let text = format!(
+        "name = \"guest\"\nquestion = \"Does it?\"\n\
              [stack]\nvolume = {{ kind = \"loop\", size = \"64MiB\" }}\nfilesystem = {{ kind = \"ext4\" }}\n\
              [[factor]]\nname = \"barrier\"\n\
              levels = {{ on = {{ mount.options = [\"barrier=1\"] }}, off = {{ mount.options = [\"barrier=0\"] }} }}\n\
              [workload]\n{workload}\n\
              [decide]\nmetric = \"{metric}\"\nbaseline = \"on\"\nmargin = \"5%\"\n\
              [machine]\nkind = \"guest\"\nkernel = \"{}\"\nmodules = \"{}\"\nmemory = \"256MiB\"\n",
-            kernel.image.display(),
-            kernel.modules.display()
-        );
-        let file = self.directory.path().join("experiment.toml");
-        fs::write(&file, text).unwrap();
-        file.display().to_string()
-    }
-
-    fn trials(&self) -> Vec<(PathBuf, Value)> {
-        let mut found = Vec::new();
-        for run in fs::read_dir(self.directory.path().join("runs")).into_iter().flatten().flatten() {
-            for trial in fs::read_dir(run.path().join("trials")).into_iter().flatten().flatten() {
-                if let Ok(text) = fs::read(trial.path().join("trial.json")) {
-                    found.push((trial.path(), serde_json::from_slice(&text).unwrap()));
-                }
-            }
-        }
-        found.sort_by(|one, other| one.0.cmp(&other.0));
-        found
-    }
-
-    fn journals(&self) -> usize {
-        fs::read_dir(self.directory.path().join("state/journals")).map_or(0, Iterator::count)
-    }
-
-    /// No journal, no image, no process that names a file of ours.
-    fn assert_nothing_left(&self) {
-        assert_eq!(self.journals(), 0);
-        let images = files_below(self.directory.path(), &|path| {
-            path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("iostone-"))
-        });
-        assert!(images.is_empty(), "{images:?}");
-        let place = self.directory.path().display().to_string();
-        assert_eq!(processes_with(&place), Vec::<String>::new());
-        let loops = fs::read_to_string("/proc/mounts").unwrap();
-        assert!(!loops.contains(&place));
-    }
-}
-
-fn files_below(directory: &Path, wanted: &dyn Fn(&Path) -> bool) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
-        if wanted(&entry.path()) {
-            found.push(entry.path());
-        }
-        if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
-            found.extend(files_below(&entry.path(), wanted));
-        }
-    }
-    found
-}
-
-/// Command lines that hold a text.
-fn processes_with(text: &str) -> Vec<String> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir("/proc").unwrap().flatten() {
-        if let Ok(line) = fs::read(entry.path().join("cmdline")) {
-            let line = String::from_utf8_lossy(&line).replace('\0', " ");
-            if line.contains(text) {
-                found.push(line);
-            }
-        }
-    }
-    found
-}
-
-fn words(output: &Output) -> String {
-    format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr))
+        kernel.image.display(),
+        kernel.modules.display()
+    );
+    place.write("experiment.toml", &text)
 }
 
 const IO: &str = "kind = \"io\"\nrw = \"randwrite\"\nbs = \"4KiB\"\nsize = \"8MiB\"\nruntime = \"1s\"";
@@ -198,7 +60,7 @@ fn a_program_runs_under_the_kernel_that_was_asked_for() {
 fn a_trial_in_a_guest_records_the_guest() {
     let kernel = needs_kernel!();
     let place = Place::new();
-    let file = place.experiment(kernel, IO, "iops");
+    let file = experiment(&place, kernel, IO, "iops");
     let output = place.iostone(&["run", "--quick", &file]).output().unwrap();
     assert!(output.status.success(), "{}", words(&output));
     let trials = place.trials();
@@ -222,7 +84,7 @@ fn a_panic_inside_is_told_with_the_last_lines_of_the_console() {
     let kernel = needs_kernel!();
     let place = Place::new();
     let workload = "kind = \"command\"\nargv = [\"/bin/sh\", \"-c\", \"echo c > /proc/sysrq-trigger\"]";
-    let file = place.experiment(kernel, workload, "wall_time");
+    let file = experiment(&place, kernel, workload, "wall_time");
     let output = place.iostone(&["run", "--quick", &file]).output().unwrap();
     assert!(!output.status.success());
     let told = words(&output)
@@ -236,7 +98,7 @@ fn nothing_is_left_of_a_guest_whose_iostone_was_killed() {
     let kernel = needs_kernel!();
     let place = Place::new();
     let workload = "kind = \"command\"\nargv = [\"/bin/sleep\", \"600\"]";
-    let file = place.experiment(kernel, workload, "wall_time");
+    let file = experiment(&place, kernel, workload, "wall_time");
     let mut child =
         place.iostone(&["run", &file]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let mark = place.directory.path().display().to_string();

@@ -16,12 +16,13 @@ impl Help {
     /// The options of a command; none if there is no such command.
     fn of(&mut self, command: &str) -> Option<&BTreeSet<String>> {
         let asked = self.options.entry(command.to_owned()).or_insert_with(|| {
-            let output = Command::new(assert_cmd::cargo::cargo_bin!("iostone"))
-                .args([command, "--help"])
-                .output()
-                .unwrap();
-            let help = String::from_utf8(output.stdout).unwrap();
-            let mut options = output.status.success().then(|| options_in(&help));
+            let help = help_of(&[command]);
+            let mut options = help.as_deref().map(options_in);
+            // Options of a command's own commands are named behind these.
+            for inner in help.iter().flat_map(|help| commands_in(help)) {
+                let help = help_of(&[command, &inner]);
+                options.iter_mut().for_each(|all| all.extend(help.iter().flat_map(|help| options_in(help))));
+            }
             if let Some(options) = options.as_mut().filter(|_| command == "io") {
                 options.extend(options_of_fio());
             }
@@ -38,6 +39,21 @@ impl Help {
         ];
         commands.iter().any(|command| self.of(command).is_some_and(|options| options.contains(option)))
     }
+}
+
+/// What a command says of itself; none if there is no such command.
+fn help_of(command: &[&str]) -> Option<String> {
+    let mut iostone = Command::new(assert_cmd::cargo::cargo_bin!("iostone"));
+    let output = iostone.args(command).arg("--help").output().unwrap();
+    output.status.success().then(|| String::from_utf8(output.stdout).unwrap())
+}
+
+/// The commands that a help lists.
+fn commands_in(help: &str) -> Vec<String> {
+    let list =
+        help.split("Commands:\n").nth(1).and_then(|rest| rest.split("\n\n").next()).unwrap_or_default();
+    let first = list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   "));
+    first.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
 }
 
 /// fio's options, which `iostone io` takes, from the page that lists them all.
@@ -58,7 +74,8 @@ fn options_in(text: &str) -> BTreeSet<String> {
 
 /// The part of a command line that is iostone's own: behind its name, before a pipe.
 fn own_part(line: &str) -> Option<&str> {
-    let line = line.split(" | ").next()?;
+    // Behind `--` stands somebody else's command.
+    let line = line.split(" | ").next()?.split(" -- ").next()?;
     let line = line.strip_prefix("sudo ").unwrap_or(line);
     line.strip_prefix("iostone ")
 }
@@ -97,12 +114,8 @@ fn every_command_and_option_that_is_named_exists() {
 
 #[test]
 fn every_command_is_named_in_the_readme() {
-    let output = Command::new(assert_cmd::cargo::cargo_bin!("iostone")).arg("--help").output().unwrap();
-    let help = String::from_utf8(output.stdout).unwrap();
-    let list = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
     let readme = page("README.md").text;
-    for line in list.lines().filter(|line| line.starts_with("  ") && !line.starts_with("   ")) {
-        let command = line.split_whitespace().next().unwrap();
+    for command in commands_in(&help_of(&[]).unwrap()) {
         assert!(
             command == "help" || readme.contains(&format!("iostone {command}")),
             "`{command}` is not there"

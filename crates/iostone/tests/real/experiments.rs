@@ -82,12 +82,11 @@ fn disks_of_the_instance_answer_no_faster_than_their_arms() {
     needs_tool!("mkfs.xfs");
     let lab = Lab::new();
     needs_kernels!(lab, "debian:6.1");
-    let record = rehearse(&lab, "ephemeral", &["stack.volume.latency_spread=uniform"]);
-    // Eight in flight on one disk, each of which takes 4 ms at least, are 2000 a second at most.
-    let iops = metric(&record, "one", "iops");
-    assert!(iops > 0.0 && iops < 2000.0, "{iops}");
-    for configuration in ["one", "two", "four"] {
-        assert!(trial(&record, configuration)["workload"]["error"].is_null());
+    let record = rehearse(&lab, "ephemeral", &[]);
+    // A second of load may begin with what a bucket holds for the first moments.
+    for (configuration, at_most) in [("one", 130.0), ("two", 260.0), ("four", 520.0)] {
+        let iops = metric(&record, configuration, "iops");
+        assert!(iops > 0.0 && iops < at_most, "{configuration}: {iops}");
     }
 }
 
