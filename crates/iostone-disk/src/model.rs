@@ -63,6 +63,8 @@ pub struct VolumeState {
     /// The time last heard of.
     now_ns: u64,
     powered: bool,
+    /// How often the power was cut.
+    cuts: u64,
 }
 
 impl VolumeState {
@@ -78,6 +80,7 @@ impl VolumeState {
             turn_ns: 0,
             now_ns: 0,
             powered: true,
+            cuts: 0,
         }
     }
 
@@ -145,8 +148,15 @@ impl VolumeState {
         self.powered
     }
 
+    /// How often the power was cut. What was admitted before the last cut was in the volume when it went, and fails also
+    /// if the power is on again by then.
+    pub fn cuts(&self) -> u64 {
+        self.cuts
+    }
+
     /// Switches the power.
     pub fn set_powered(&mut self, on: bool) {
+        self.cuts += u64::from(self.powered && !on);
         self.powered = on;
     }
 

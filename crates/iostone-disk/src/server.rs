@@ -17,6 +17,7 @@ use std::sync::atomic::AtomicBool;
 
 use self::event_loop::EventLoop;
 use self::socket::Socket;
+use self::task::Task;
 use crate::device::Device;
 use crate::error::DiskError;
 use crate::model::VolumeState;
@@ -30,6 +31,13 @@ pub(crate) struct Volume {
     pub(crate) socket: Socket,
     pub(crate) device: Arc<Device>,
     pub(crate) state: VolumeState,
+}
+
+impl Volume {
+    /// Whether the power has been on since the task arrived. If not, it fails, whatever had become of it.
+    pub(crate) fn has_had_power_for(&self, task: &Task) -> bool {
+        self.state.is_powered() && self.state.cuts() == task.cuts
+    }
 }
 
 /// A server whose sockets are there: whoever connects is served as soon as it runs.

@@ -31,6 +31,10 @@ enum Line {
     Shared { number: usize, because: String },
     /// Whatever lay below the one directory lies below the other now.
     Moved { from: PathBuf, to: PathBuf },
+    /// About to be undone by us: should it be found gone later, it was not somebody else.
+    Undoing { number: usize },
+    /// It could not be undone, and is still there.
+    Kept { number: usize },
     /// Undone, or never done.
     Undone { number: usize },
     /// The owner gave up: whoever obtains the lock may replay, even while the owner's process goes on.
@@ -46,12 +50,14 @@ pub(crate) struct Entry {
     pub(crate) made: Option<FileIdentity>,
     /// Why what was made may hold somebody else's data by now.
     pub(crate) shared: Option<String>,
+    /// Somebody of ours was about to undo it, and did not come to say what became of that.
+    pub(crate) undoing: bool,
     pub(crate) undone: bool,
 }
 
 impl Entry {
     fn new(scope: Scope, step: Step) -> Self {
-        Self { scope, step, made: None, shared: None, undone: false }
+        Self { scope, step, made: None, shared: None, undoing: false, undone: false }
     }
 }
 
@@ -198,6 +204,24 @@ impl Journal {
         let _ = self.write(&Line::Moved { from: from.to_owned(), to: to.to_owned() });
     }
 
+    /// Writes down that a step is about to be undone: a crash between that and [`Journal::mark_undone`] must not look as
+    /// if somebody else had done it.
+    pub(crate) fn mark_undoing(&mut self, number: usize) {
+        if let Some(entry) = self.entries.get_mut(number).filter(|entry| !entry.undoing) {
+            entry.undoing = true;
+            // A lost line makes the next replay more careful than need be, no more.
+            let _ = self.write(&Line::Undoing { number });
+        }
+    }
+
+    /// Writes down that a step could not be undone: whoever does it now is somebody else again.
+    pub(crate) fn mark_kept(&mut self, number: usize) {
+        if let Some(entry) = self.entries.get_mut(number) {
+            entry.undoing = false;
+            let _ = self.write(&Line::Kept { number });
+        }
+    }
+
     /// Writes down that a step's effect is gone, or never came to be.
     pub(crate) fn mark_undone(&mut self, number: usize) {
         if let Some(entry) = self.entries.get_mut(number) {
@@ -264,6 +288,8 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Parsed, String> {
                     entry.step.relocate(&from, &to);
                 }
             }
+            Line::Undoing { number } if number < entries.len() => entries[number].undoing = true,
+            Line::Kept { number } if number < entries.len() => entries[number].undoing = false,
             Line::Undone { number } if number < entries.len() => entries[number].undone = true,
             Line::Released => released = true,
             _ => return Err(unreadable("it is out of order".to_owned())),

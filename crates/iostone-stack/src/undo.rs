@@ -164,7 +164,10 @@ fn undo_step(journal: &mut Journal, number: usize) -> Result<Did, UndoFailure> {
             // What descends from this process was started for the session, whatever is in its environment. After a
             // crash nobody can tell any more, so a cleanup only names those in the way.
             let end_ours = journal.owner.is_this_process();
-            mounted::unmount(target, *device, &token, end_ours).map(Did::from)
+            journal.mark_undoing(number);
+            mounted::unmount(target, *device, &token, end_ours)
+                .inspect_err(|_| journal.mark_kept(number))
+                .map(Did::from)
         }
         Step::BtrfsDevices { numbers } if same_boot => filesystem::forget(numbers).map(Did::from),
         Step::MdArray { node, uuid, members } => {

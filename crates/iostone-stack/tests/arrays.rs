@@ -297,7 +297,7 @@ fn kill_at_any_moment_leaves_no_array_after_cleanup() {
         let report = machine.registry.cleanup().unwrap();
         assert!(report.is_clean(), "round {round}: {report:?}");
         seen.push(format!("{report:?}"));
-        members.assert_untouched(&format!("round {round}"));
+        members.assert_untouched(&format!("round {round}: {report:?}"));
         assert!(machine.registry.cleanup().unwrap().journals.is_empty());
         drop(members);
         machine.assert_clean();

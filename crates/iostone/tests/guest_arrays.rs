@@ -103,12 +103,13 @@ fn the_tests_of_arrays_pass_under_a_kernel_that_has_them() {
     let chosen = [
         "every_level_is_built_proven_and_undone_without_a_trace",
         "a_logical_volume_is_built_proven_and_undone_without_a_trace",
+        "kill_at_any_moment_leaves_no_array_after_cleanup",
     ];
     let output =
         inside.run(&place, &[&[tests.as_str(), "--test-threads", "1", "--nocapture"], &chosen[..]].concat());
     let told = words(&output);
     assert!(output.status.success(), "{told}");
-    assert!(told.contains("test result: ok. 2 passed") && !told.contains("skipped: "), "{told}");
+    assert!(told.contains("test result: ok. 3 passed") && !told.contains("skipped: "), "{told}");
     place.assert_nothing_left();
 }
 

@@ -36,7 +36,7 @@ mod source {
 /// The stop flag is looked at as often.
 const IDLE: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
 const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
-/// What is due so soon is waited for without sleeping: going to sleep and waking takes as long.
+/// What is due so soon is waited for without sleeping, as waking takes as long; so the timer rings that much earlier.
 const SPIN_NS: u64 = 15_000;
 /// So many clients at once; more are hung up on.
 const MOST_CLIENTS: usize = 256;
@@ -113,7 +113,9 @@ impl EventLoop {
             let timeout = match self.agenda.next_ns() {
                 Some(at_ns) if at_ns <= now_ns.saturating_add(SPIN_NS) => AT_ONCE,
                 Some(at_ns) => {
-                    self.timer.arm(at_ns, now_ns).map_err(DiskError::event_loop("set its timer"))?;
+                    self.timer
+                        .arm(at_ns - SPIN_NS, now_ns)
+                        .map_err(DiskError::event_loop("set its timer"))?;
                     IDLE
                 }
                 None => IDLE,
@@ -210,6 +212,8 @@ impl EventLoop {
             && let Some(room) = self.clients.get_mut(place)
         {
             *room = Some(client);
+        } else {
+            self.part_with(&client);
         }
     }
 
@@ -271,6 +275,7 @@ impl EventLoop {
             error: admission.error.map(error_number),
             held_bytes,
             stage: if admission.error.is_some() { Stage::Done } else { Stage::Waiting },
+            cuts: volume.state.cuts(),
         };
         if task.stage == Stage::Waiting && task.start_ns > now_ns {
             return self.agenda.enter(task.start_ns, task);
@@ -285,7 +290,7 @@ impl EventLoop {
     fn advance(&mut self, mut task: Task) -> Option<Task> {
         let volume = self.volumes.get(task.volume)?;
         if task.stage == Stage::Waiting {
-            if volume.state.is_powered() {
+            if volume.has_had_power_for(&task) {
                 if task.request.command == Command::Read {
                     let length = usize::try_from(task.request.length).unwrap_or_default();
                     task.bytes = self.buffers.take(REPLY_BYTES + length);
@@ -304,10 +309,13 @@ impl EventLoop {
 
     /// Gives a task back that may be answered now, and keeps the others.
     fn hold_back(&mut self, task: Task) -> Option<Task> {
-        let state = &self.volumes.get(task.volume)?.state;
+        let volume = self.volumes.get(task.volume)?;
         let now_ns = self.clock.now_ns();
-        let at_ns =
-            if state.is_powered() { state.may_answer_ns(task.not_before_ns.max(now_ns)) } else { now_ns };
+        let at_ns = if volume.has_had_power_for(&task) {
+            volume.state.may_answer_ns(task.not_before_ns.max(now_ns))
+        } else {
+            now_ns
+        };
         if at_ns <= now_ns {
             return Some(task);
         }
@@ -319,7 +327,7 @@ impl EventLoop {
         client.release(task.held_bytes);
         let Some(volume) = self.volumes.get_mut(task.volume) else { return };
         // Without power nothing is answered well, whatever had become of it.
-        let error = if volume.state.is_powered() { task.error } else { Some(EIO) };
+        let error = if volume.has_had_power_for(&task) { task.error } else { Some(EIO) };
         let length = if task.operation == Operation::Flush { 0 } else { task.request.length };
         let answered_ns = self.clock.now_ns();
         volume.state.completed(task.operation, length, task.arrived_ns, answered_ns, error.is_some());
@@ -380,8 +388,26 @@ impl EventLoop {
 
     fn close(&mut self, place: usize) {
         // The kernel forgets a descriptor that is closed; nothing else refers to it.
-        if let Some(room) = self.clients.get_mut(place) {
-            *room = None;
+        if let Some(client) = self.clients.get_mut(place).and_then(Option::take) {
+            self.part_with(&client);
+        }
+    }
+
+    /// The last client of a volume takes the queue along: what it left there is carried out now, so that none of it comes
+    /// over the next client's data, and nobody queues behind it. Nobody waits for what it read.
+    fn part_with(&mut self, gone: &Connection) {
+        if self.clients.iter().flatten().any(|client| client.volume == gone.volume) {
+            return;
+        }
+        let now_ns = self.clock.now_ns();
+        let Some(volume) = self.volumes.get_mut(gone.volume) else { return };
+        volume.state.abandon_backlog(now_ns);
+        for task in self.agenda.take_all_of(gone.volume) {
+            let is_wanted = task.stage == Stage::Waiting && task.request.command != Command::Read;
+            let task = if is_wanted { self.advance(task) } else { Some(task) };
+            if let Some(task) = task {
+                self.buffers.give(task.bytes);
+            }
         }
     }
 
@@ -398,6 +424,19 @@ impl EventLoop {
         let now_ns = self.clock.now_ns();
         let steered = Steered { volumes: &mut self.volumes, link: &mut self.link, now_ns };
         self.steerers.serve(place, steered);
+        for place in 0..self.volumes.len() {
+            self.fail_what_lost_power(place);
+        }
+    }
+
+    /// What waits in a volume without power has nothing to wait for.
+    fn fail_what_lost_power(&mut self, volume: usize) {
+        if self.volumes.get(volume).is_some_and(|volume| volume.state.is_powered()) {
+            return;
+        }
+        for task in self.agenda.take_all_of(volume) {
+            self.answer_later(task);
+        }
     }
 }
 

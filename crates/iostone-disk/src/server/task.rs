@@ -33,6 +33,8 @@ pub(crate) struct Task {
     /// What its client is charged for it while it is on its way.
     pub(crate) held_bytes: usize,
     pub(crate) stage: Stage,
+    /// How often the power of the volume had been cut when it arrived.
+    pub(crate) cuts: u64,
 }
 
 /// How far a task is.
@@ -70,6 +72,25 @@ impl Agenda {
     /// The moment at which the next task is due.
     pub(crate) fn next_ns(&self) -> Option<u64> {
         self.due.peek().map(|Reverse((at_ns, ..))| *at_ns)
+    }
+
+    /// Takes everything of one volume, in the order in which it would have been due.
+    pub(crate) fn take_all_of(&mut self, volume: usize) -> Vec<Task> {
+        let mut taken = Vec::new();
+        let mut due = std::mem::take(&mut self.due).into_vec();
+        due.sort_unstable_by_key(|Reverse(key)| *key);
+        for entry in due {
+            let Reverse((_, _, place)) = entry;
+            let room = self.tasks.get_mut(place);
+            match room.and_then(|room| room.take_if(|task| task.volume == volume)) {
+                Some(task) => {
+                    self.free.push(place);
+                    taken.push(task);
+                }
+                None => self.due.push(entry),
+            }
+        }
+        taken
     }
 
     /// The next task if it is due.

@@ -109,3 +109,57 @@ fn limits_change_while_requests_go_on() {
     let fast = mean_ns(&served.control().counters().unwrap().volumes[0].counters.reads);
     assert!(fast < slow / 3.0, "{fast} after {slow} ns");
 }
+
+/// Sends single blocks of ones to a volume that is too slow for them, and waits until they have arrived.
+fn queue_writes(served: &Served, client: &mut Client, count: u64) {
+    for number in 0..count {
+        client.submit(Command::Write, 0, number * 4096, 4096, &[1; 4096]);
+    }
+    client.send().unwrap();
+    let mut control = served.control();
+    while control.counters().unwrap().volumes[0].counters.writes.ios < count {
+        std::thread::yield_now();
+    }
+}
+
+#[test]
+fn what_a_client_left_in_the_queue_is_done_before_the_next_client_comes() {
+    let mut model = volume(MIB);
+    model.iops = Some(10);
+    let served = Served::new(&[model], None);
+    let mut gone = served.client(0);
+    queue_writes(&served, &mut gone, 200);
+    drop(gone);
+    let mut client = served.client(0);
+    client.write(150 * 4096, &[2; 4096], false).unwrap();
+    let mut content = vec![0; 200 * 4096];
+    client.read(0, &mut content).unwrap();
+    for (number, block) in content.chunks(4096).enumerate() {
+        assert_eq!(block[0], if number == 150 { 2 } else { 1 }, "block {number}");
+    }
+    // The queue was 20 s long.
+    let writes = &served.control().counters().unwrap().volumes[0].counters.writes;
+    assert!(writes.service.max_ns().unwrap() < 10_000_000_000, "{writes:?}");
+}
+
+#[test]
+fn a_queue_does_not_survive_a_cut_though_the_power_comes_back() {
+    let mut model = volume(MIB);
+    model.iops = Some(10);
+    let served = Served::new(&[model], None);
+    let mut client = served.client(0);
+    queue_writes(&served, &mut client, 200);
+    let mut control = served.control();
+    control.cut(None, Fraction(0.5)).unwrap();
+    control.restore(None).unwrap();
+    let mut failed = 0;
+    let mut content = vec![0; 200 * 4096];
+    let answers: Vec<_> = (0..200).map(|_| client.receive(&mut []).unwrap()).collect();
+    client.read(0, &mut content).unwrap();
+    for answer in answers {
+        let block = content[usize::try_from(answer.request.offset).unwrap()];
+        assert_eq!(block, u8::from(answer.error == 0), "{answer:?}");
+        failed += u32::from(answer.error != 0);
+    }
+    assert!(failed > 0);
+}

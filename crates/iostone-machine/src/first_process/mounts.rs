@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use rustix::mount::MountFlags;
@@ -28,8 +29,12 @@ const CONTROLLERS: &[&str] = &["+io", "+cpu", "+memory", "+pids"];
 /// The first mount that the kernel refuses; control groups may be missing, as in a kernel without them.
 pub(super) fn make_usable() -> Result<(), Failure> {
     for (kind, place, options) in MOUNTS {
-        mount(kind, Path::new(place), options)
-            .map_err(|error| wrong(&format!("mounting `{place}`"), &error))?;
+        let place = Path::new(place);
+        let mounted = match options.strip_prefix("mode=") {
+            Some(mode) if *kind == "tmpfs" && holds_something(place) => keep(place, mode),
+            _ => mount(kind, place, options),
+        };
+        mounted.map_err(|error| wrong(&format!("mounting `{}`", place.display()), &error))?;
     }
     // The archive's links need not have them, and programs look for them.
     for (link, target) in [("/dev/fd", "/proc/self/fd"), ("/dev/stdin", "fd/0"), ("/dev/stdout", "fd/1")] {
@@ -45,6 +50,18 @@ pub(super) fn make_usable() -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Whether something was carried to a place, which a mount would hide.
+fn holds_something(place: &Path) -> bool {
+    fs::read_dir(place).is_ok_and(|mut entries| entries.next().is_some())
+}
+
+/// Makes a place of the archive, which is in memory as well, a mount of its own, so that it can be moved like the others.
+fn keep(place: &Path, mode: &str) -> io::Result<()> {
+    let mode = u32::from_str_radix(mode, 8).map_err(io::Error::other)?;
+    fs::set_permissions(place, fs::Permissions::from_mode(mode))?;
+    Ok(rustix::mount::mount_bind(place, place)?)
 }
 
 /// Mounts a filesystem without a device at a place that is made if it is missing.

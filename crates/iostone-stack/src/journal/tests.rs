@@ -23,6 +23,21 @@ fn opened(path: &Path) -> Box<Journal> {
 }
 
 #[test]
+fn an_undoing_that_was_cut_short_is_known_for_ours_until_it_failed() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut journal = Journal::create(directory.path(), &owner()).unwrap();
+    let numbers = ["/a", "/b"].map(|path| journal.begin(Scope::Trial, step(path)).unwrap());
+    for number in numbers {
+        journal.mark_undoing(number);
+    }
+    journal.mark_kept(numbers[1]);
+    let path = journal.path.clone();
+    drop(journal);
+    let journal = opened(&path);
+    assert!(journal.entries[0].undoing && !journal.entries[1].undoing);
+}
+
+#[test]
 fn what_is_written_is_read_again() {
     let directory = tempfile::tempdir().unwrap();
     let mut journal = Journal::create(directory.path(), &owner()).unwrap();

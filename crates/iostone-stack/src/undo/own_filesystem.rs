@@ -43,7 +43,10 @@ pub(super) fn note_other_users(journal: &mut Journal, mount: usize, number: Devi
         let beside = mounted::places_beside(number, target);
         if !beside.is_empty() {
             format!("it was mounted on {} too", mounted::list(&beside))
-        } else if !mounted::is_mounted_at(number, target) && was_mounted(number, &uuid) {
+        } else if !journal.entries.get(mount).is_some_and(|entry| entry.undoing)
+            && !mounted::is_mounted_at(number, target)
+            && was_mounted(number, &uuid)
+        {
             format!("somebody else unmounted it from `{}`", target.display())
         } else {
             return;

@@ -94,11 +94,8 @@ fn what_makes_no_sense_is_refused_with_why() {
     let cases: [(&[&str], &str); 7] = [
         (&["--memory"], "--size 1GiB"),
         (&["--memory", "--size", "32MiB", "--iops", "0"], "a volume of 0 IOPS never answers"),
-        (&["--memory", "--size", "32MiB", "--merge"], "`merge` needs `io_size`"),
-        (
-            &["--memory", "--size", "32MiB", "--burst-iops", "10"],
-            "`iops` and `credits` of a burst go together",
-        ),
+        (&["--memory", "--size", "32MiB", "--merge"], "--io-size"),
+        (&["--memory", "--size", "32MiB", "--iops", "5", "--burst-iops", "10"], "--burst-credits"),
         (&["--memory", "--size", "32MiB", "--error-offset", "1GiB"], "the errors lie beyond the volume"),
         (&["--memory", "--size", "a lot"], "is not"),
         (&["--file", "small", "--size", "32MiB"], "truncate --size"),

@@ -9,6 +9,7 @@ mod crash;
 mod dbench;
 mod dd;
 mod emulated;
+mod emulated_disk;
 mod experiments;
 mod fio_tool;
 mod guard;

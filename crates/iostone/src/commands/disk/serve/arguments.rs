@@ -58,19 +58,19 @@ pub(super) struct LimitArguments {
     #[arg(long, value_name = "SIZE")]
     pub(super) io_size: Option<Bytes>,
     /// Adjacent small I/Os count as one until they fill --io-size
-    #[arg(long)]
+    #[arg(long, requires = "io_size")]
     pub(super) merge: bool,
     /// I/Os a second while credits last
-    #[arg(long, value_name = "IOPS")]
+    #[arg(long, value_name = "IOPS", requires_all = ["iops", "burst_credits"])]
     pub(super) burst_iops: Option<u32>,
     /// I/Os that the full bucket holds
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", requires = "burst_iops")]
     pub(super) burst_credits: Option<u64>,
     /// Bytes a second while credits last
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, value_name = "RATE", requires_all = ["throughput", "burst_credit_bytes"])]
     pub(super) burst_throughput: Option<ByteRate>,
     /// Bytes that the full bucket holds
-    #[arg(long, value_name = "SIZE")]
+    #[arg(long, value_name = "SIZE", requires = "burst_throughput")]
     pub(super) burst_credit_bytes: Option<Bytes>,
     /// How full the buckets are at first [default: 100%]
     #[arg(long, value_name = "SHARE")]
