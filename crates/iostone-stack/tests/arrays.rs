@@ -237,7 +237,7 @@ fn child_session() {
     let mut session = Session::begin(&registry, options).unwrap();
     let mut arrays =
         vec![md(MdLevel::Raid5, Some(64), Some(MdMetadata::V10)), md(MdLevel::Raid0, None, None)];
-    if std::path::Path::new("/dev/mapper/control").exists() {
+    if members::has_device_mapper() {
         arrays.push(lvm(None, Some(64)));
     }
     for (trial, array) in (1..).zip(arrays.iter().cycle()) {
@@ -271,7 +271,7 @@ fn kill_at_any_moment_leaves_no_array_after_cleanup() {
         return;
     }
     let mut seen = Vec::new();
-    let has_mapper = std::path::Path::new("/dev/mapper/control").exists();
+    let has_mapper = members::has_device_mapper();
     for round in 0..5 {
         let machine = Machine::new();
         let members = Members::new(&machine);

@@ -24,9 +24,7 @@ pub(crate) enum Kernel {
 pub(crate) fn needs(test: &str, kernel: Kernel) -> bool {
     let (there, what, programs): (bool, _, &[&str]) = match kernel {
         Kernel::SoftwareRaid => (Path::new("/proc/mdstat").exists(), "software RAID", &["mdadm"]),
-        Kernel::DeviceMapper => {
-            (Path::new("/dev/mapper/control").exists(), "a device mapper", &["lvm", "dmsetup"])
-        }
+        Kernel::DeviceMapper => (has_device_mapper(), "a device mapper", &["lvm", "dmsetup"]),
     };
     if needs_root(test) {
         return true;
@@ -99,7 +97,7 @@ impl Drop for Members {
                 let _ = Command::new("mdadm").args(["--quiet", "--stop", &node]).status();
             }
         }
-        if Path::new("/dev/mapper/control").exists() && has("dmsetup") {
+        if has_device_mapper() && has("dmsetup") {
             for name in array_nodes().iter().filter_map(|node| node.strip_prefix("/dev/mapper/iostone")) {
                 let _ = Command::new("dmsetup").args(["remove", &format!("iostone{name}")]).status();
             }
@@ -143,4 +141,9 @@ fn drive(serial: &str) -> Option<PathBuf> {
         let found = std::fs::read_to_string(entry.path().join("serial")).ok()?;
         (found.trim() == serial).then(|| Path::new("/dev").join(entry.file_name()))
     })
+}
+
+/// Whether the kernel has a device mapper; its node may be there without.
+pub(crate) fn has_device_mapper() -> bool {
+    std::fs::read_to_string("/proc/misc").is_ok_and(|devices| devices.contains("device-mapper"))
 }
