@@ -9,8 +9,7 @@ use iostone_model::dataset::{Dataset, Ending, Facts, MetricNote, Observation, Or
 use iostone_model::experiment::Configuration;
 use iostone_model::metric;
 use iostone_model::run::{Plan, RunRecord};
-use iostone_model::sample::DiskCounters;
-use iostone_model::trial::{SignalSummary, TrialRecord, WorkloadReport};
+use iostone_model::trial::{TrialRecord, WorkloadReport};
 
 /// What a full disk is called by strerror(3) and by every tool that repeats it.
 const DISK_FULL: &str = "No space left on device";
@@ -77,7 +76,7 @@ fn note(plan: &Plan, name: &str) -> MetricNote {
 
 fn observation(run: &RunRecord, trial: &TrialRecord, moment: f64) -> Observation {
     let configuration = configuration(&run.plan, &trial.configuration);
-    let mut labels = circumstances::labels(&run.environment);
+    let mut labels = circumstances::labels(&circumstances::of_trial(&run.environment, trial));
     match configuration {
         // A factor called as a circumstance is, is that circumstance.
         Some(configuration) => labels.extend(configuration.levels.clone()),
@@ -103,9 +102,9 @@ fn configuration<'a>(plan: &'a Plan, name: &str) -> Option<&'a Configuration> {
 }
 
 fn facts(run: &RunRecord, configuration: Option<&Configuration>, trial: &TrialRecord) -> Facts {
-    let environment = &run.environment;
+    let environment = &*circumstances::of_trial(&run.environment, trial);
     let report = &trial.workload;
-    let served = stack_device(&trial.signals);
+    let served = trial.signals.footing().map(|footing| footing.served);
     let known = Facts {
         claimed_read_bytes: claimed(report, report.claimed_read_bytes),
         claimed_written_bytes: claimed(report, report.claimed_written_bytes),
@@ -135,12 +134,6 @@ fn facts(run: &RunRecord, configuration: Option<&Configuration>, trial: &TrialRe
 /// A workload that cannot tell reports nothing read and nothing written.
 fn claimed(report: &WorkloadReport, bytes: u64) -> Option<u64> {
     (report.claimed_read_bytes > 0 || report.claimed_written_bytes > 0).then_some(bytes)
-}
-
-/// What the topmost device of the stack served: the one that the workload's bytes must pass.
-fn stack_device(signals: &SignalSummary) -> Option<&DiskCounters> {
-    let devices = &signals.devices;
-    devices.iter().find(|device| device.role == "stack").or(devices.first()).map(|device| &device.served)
 }
 
 /// CPU time over elapsed time, getrusage(2).

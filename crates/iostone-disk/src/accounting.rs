@@ -6,15 +6,17 @@
 //! monitoring". Its examples: on SSD one I/O of 1,024 KiB counts as 4, eight sequential ones of 32 KiB as 1, eight
 //! random ones of 32 KiB as 8; on HDD eight sequential ones of 128 KiB as 1, eight random ones as 8.)
 //!
-//! Two things the guide leaves open are decided here: a stream is merged however slowly it comes, and each direction
-//! of a volume has up to [`STREAMS`] streams side by side, as several files read at once have.
+//! What the guide leaves open is decided here: a run of adjacent requests is merged however slowly it comes, and in
+//! whatever order, because with several requests in flight those of one stream overtake each other. Each direction of a
+//! volume has up to [`RUNS`] runs side by side: those of several files read at once, and the pieces of a stream whose
+//! gaps are still on their way.
 
 use iostone_model::experiment::EmulatedVolume;
 
 use crate::model::Operation;
 
-/// Sequential streams that are told apart in each direction.
-const STREAMS: usize = 4;
+/// Runs of adjacent requests that are told apart in each direction: more than are usually in flight.
+const RUNS: usize = 64;
 
 /// What a request costs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,11 +27,20 @@ pub(crate) struct Charge {
     pub(crate) bytes: u64,
 }
 
-/// Where a stream goes on, and how much of its last I/O is free.
+/// Bytes without a gap that requests have asked for, in whatever order.
 #[derive(Debug, Clone, Copy)]
-struct Stream {
-    next_offset: u64,
-    room_bytes: u64,
+struct Run {
+    start: u64,
+    end: u64,
+}
+
+/// What one direction was charged for lately.
+#[derive(Debug, Clone, Default)]
+struct Direction {
+    /// The one last used is the last.
+    runs: Vec<Run>,
+    /// I/Os charged for pieces that came out to be one: they are taken off the next charges.
+    owed: u64,
 }
 
 /// The accounting of one volume.
@@ -38,8 +49,8 @@ pub(crate) struct Accounting {
     io_size: Option<u64>,
     merge: bool,
     whole_bytes: bool,
-    reads: Vec<Stream>,
-    writes: Vec<Stream>,
+    reads: Direction,
+    writes: Direction,
 }
 
 impl Accounting {
@@ -55,15 +66,15 @@ impl Accounting {
             io_size,
             merge,
             whole_bytes: merge && counts_bytes,
-            reads: Vec::with_capacity(STREAMS),
-            writes: Vec::with_capacity(STREAMS),
+            reads: Direction::default(),
+            writes: Direction::default(),
         }
     }
 
     /// What one request costs. A flush costs nothing, a discard one I/O without bytes.
     pub(crate) fn charge(&mut self, operation: Operation, offset: u64, length: u32) -> Charge {
         let length = u64::from(length);
-        let streams = match operation {
+        let direction = match operation {
             Operation::Flush => return Charge { ios: 0, bytes: 0 },
             Operation::Discard => return Charge { ios: 1, bytes: 0 },
             Operation::Read => &mut self.reads,
@@ -71,7 +82,7 @@ impl Accounting {
         };
         let Some(io_size) = self.io_size else { return Charge { ios: 1, bytes: length } };
         let ios = if self.merge {
-            merged_ios(streams, io_size, offset, length)
+            direction.charge(io_size, offset, length)
         } else {
             length.div_ceil(io_size).max(1)
         };
@@ -80,22 +91,40 @@ impl Accounting {
     }
 }
 
-/// I/Os that a request adds to the stream that it continues, or begins. The stream last used is the last of the list.
-fn merged_ios(streams: &mut Vec<Stream>, io_size: u64, offset: u64, length: u64) -> u64 {
-    let known = streams.iter().position(|stream| stream.next_offset == offset);
-    let room_bytes = match known {
-        Some(index) => streams.remove(index).room_bytes,
-        None if streams.len() == STREAMS => {
-            streams.remove(0);
-            0
+impl Direction {
+    /// I/Os that a request adds: what the run that it makes, lengthens or closes a gap of counts as, less what its
+    /// pieces were charged as.
+    fn charge(&mut self, io_size: u64, offset: u64, length: u64) -> u64 {
+        let mut run = Run { start: offset, end: offset.saturating_add(length) };
+        let mut charged = 0;
+        // The latest first, should bytes have been asked for twice.
+        if let Some(before) = self.runs.iter().rposition(|one| one.end == offset) {
+            let before = self.runs.remove(before);
+            charged += before.ios(io_size);
+            run.start = before.start;
         }
-        None => 0,
-    };
-    let beyond = length.saturating_sub(room_bytes);
-    let ios = beyond.div_ceil(io_size);
-    let room_bytes = room_bytes.saturating_add(ios * io_size).saturating_sub(length);
-    streams.push(Stream { next_offset: offset.saturating_add(length), room_bytes });
-    ios
+        if let Some(behind) = self.runs.iter().rposition(|one| one.start == run.end) {
+            let behind = self.runs.remove(behind);
+            charged += behind.ios(io_size);
+            run.end = behind.end;
+        }
+        if self.runs.len() == RUNS {
+            self.runs.remove(0);
+        }
+        self.runs.push(run);
+        let due = run.ios(io_size);
+        self.owed += charged.saturating_sub(due);
+        let due = due.saturating_sub(charged);
+        let paid = due.min(self.owed);
+        self.owed -= paid;
+        due - paid
+    }
+}
+
+impl Run {
+    fn ios(self, io_size: u64) -> u64 {
+        self.end.saturating_sub(self.start).div_ceil(io_size)
+    }
 }
 
 #[cfg(test)]

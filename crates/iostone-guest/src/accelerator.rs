@@ -76,8 +76,8 @@ pub struct Question<'a> {
 /// Chooses; `spawn` starts the probe's QEMU, so that its owner can write it down before.
 ///
 /// # Errors
-/// [`GuestError::Interrupted`]; [`GuestError::Unsuitable`] for KVM asked for where there is none. That a probe fails is
-/// an answer, not an error.
+/// [`GuestError::Interrupted`]; [`GuestError::Unsuitable`] for KVM asked for where it does not work. Where nothing was
+/// asked for, that a probe fails is an answer, not an error.
 pub fn choose(
     question: &Question<'_>,
     spawn: &mut dyn FnMut(Command) -> Result<Child, GuestError>,
@@ -87,7 +87,14 @@ pub fn choose(
         Some(Accelerator::Tcg) => return Ok(Choice::tcg("translation as asked")),
         Some(Accelerator::Kvm) => {
             return match openable {
-                Ok(_) => Ok(Choice::kvm("KVM as asked")),
+                Ok(_) => {
+                    let found = found(question, spawn)?;
+                    if found.answered {
+                        Ok(Choice::kvm("KVM as asked"))
+                    } else {
+                        Err(does_not_work(&found.why))
+                    }
+                }
                 Err(error) => Err(GuestError::Unsuitable(format!(
                     "`machine.accelerator` is `kvm`, but `{DEVICE}` cannot be used ({error}); leave it out, or load \
                      the processor's module with `modprobe kvm_intel` or `modprobe kvm_amd`"
@@ -99,14 +106,27 @@ pub fn choose(
     if let Err(error) = openable {
         return Ok(Choice::tcg(&format!("no KVM, as `{DEVICE}` cannot be used ({error})")));
     }
-    let found = if let Some(found) = recall(question) {
-        found
-    } else {
-        let found = probe(question, spawn)?;
-        remember(question, &found);
-        found
-    };
+    let found = found(question, spawn)?;
     Ok(if found.answered { Choice::kvm(&found.why) } else { Choice::tcg(&found.why) })
+}
+
+/// What a probe finds, or found since the host was booted.
+fn found(
+    question: &Question<'_>,
+    spawn: &mut dyn FnMut(Command) -> Result<Child, GuestError>,
+) -> Result<Found, GuestError> {
+    if let Some(found) = recall(question) {
+        return Ok(found);
+    }
+    let found = probe(question, spawn)?;
+    remember(question, &found);
+    Ok(found)
+}
+
+fn does_not_work(why: &str) -> GuestError {
+    GuestError::Unsuitable(format!(
+        "`machine.accelerator` is `kvm`, but there is {why}; leave `accelerator` out, or write `tcg`"
+    ))
 }
 
 fn boot_id() -> Option<String> {
@@ -216,7 +236,12 @@ mod tests {
         }
     }
 
-    fn ask(directory: &Path, program: &str, asked: Option<Accelerator>, probes: &mut u32) -> Choice {
+    fn ask(
+        directory: &Path,
+        program: &str,
+        asked: Option<Accelerator>,
+        probes: &mut u32,
+    ) -> Result<Choice, GuestError> {
         let boot = boot(directory);
         let qemu = Qemu { path: PathBuf::from(program), version: "1".to_owned() };
         let stop = AtomicBool::new(false);
@@ -237,14 +262,13 @@ mod tests {
                 source,
             })
         })
-        .unwrap()
     }
 
     #[test]
     fn translation_as_asked_needs_no_probe() {
         let directory = tempfile::tempdir().unwrap();
         let mut probes = 0;
-        let choice = ask(directory.path(), "/nowhere", Some(Accelerator::Tcg), &mut probes);
+        let choice = ask(directory.path(), "/nowhere", Some(Accelerator::Tcg), &mut probes).unwrap();
         assert_eq!((choice.accelerator, probes), (Accelerator::Tcg, 0));
         assert!(choice.note.contains("10 to 50 times"), "{}", choice.note);
     }
@@ -257,10 +281,22 @@ mod tests {
         }
         let directory = tempfile::tempdir().unwrap();
         let mut probes = 0;
-        let first = ask(directory.path(), "/bin/false", None, &mut probes);
+        let first = ask(directory.path(), "/bin/false", None, &mut probes).unwrap();
         assert_eq!(first.accelerator, Accelerator::Tcg);
         assert!(first.note.contains("QEMU ended"), "{}", first.note);
-        let second = ask(directory.path(), "/bin/false", None, &mut probes);
+        let second = ask(directory.path(), "/bin/false", None, &mut probes).unwrap();
         assert_eq!((second, probes), (first, 1));
+    }
+
+    #[test]
+    fn kvm_as_asked_that_does_not_work_is_refused() {
+        if fs::OpenOptions::new().read(true).write(true).open(DEVICE).is_err() {
+            eprintln!("skipped: needs {DEVICE}");
+            return;
+        }
+        let directory = tempfile::tempdir().unwrap();
+        let error =
+            ask(directory.path(), "/bin/false", Some(Accelerator::Kvm), &mut 0).unwrap_err().to_string();
+        assert!(error.contains("leave `accelerator` out, or write `tcg`"), "{error}");
     }
 }

@@ -6,10 +6,11 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use crate::error::GuestError;
+use crate::open::open_file;
 
 #[cfg(test)]
 mod tests;
@@ -129,7 +130,9 @@ impl Archive {
                     write_member(out, entry, content)
                 }
                 Member::HostFile { mode, path: host } => {
-                    let content = std::fs::read(host).map_err(|error| GuestError::io("read", host, error))?;
+                    let failed = |error| GuestError::io("read", host, error);
+                    let mut content = Vec::new();
+                    open_file(host).map_err(failed)?.read_to_end(&mut content).map_err(failed)?;
                     let content = crate::closure::without_sections(content);
                     let entry = Entry { number, mode: REGULAR | mode & 0o7777, path, ..Entry::default() };
                     write_member(out, entry, &content)

@@ -208,7 +208,12 @@ impl Cargo {
             return Ok(self);
         };
         self.modules.extend(needs.iter().cloned());
-        let files = Modules::open(directory, &kernel.release)?.load_order(&self.modules)?;
+        let files = Modules::open(directory, &kernel.release)
+            .and_then(|modules| modules.load_order(&self.modules))
+            .map_err(|error| match error {
+                GuestError::Io { .. } => error.of_key("machine.modules"),
+                other => other,
+            })?;
         self.archive.remove_below(MODULE_DIRECTORY);
         let mut list = String::new();
         for (number, module) in (0..).zip(files) {

@@ -75,7 +75,7 @@ fn read_head(path: &Path) -> Result<Vec<u8>, GuestError> {
     use std::io::Read;
     let failed = |error| GuestError::io("read", path, error);
     let mut head = Vec::with_capacity(HEAD_BYTES);
-    let file = std::fs::File::open(path).map_err(failed)?;
+    let file = crate::open::open_file(path).map_err(failed)?;
     file.take(HEAD_BYTES as u64).read_to_end(&mut head).map_err(failed)?;
     Ok(head)
 }

@@ -5,8 +5,17 @@ use std::path::Path;
 
 /// More than any guest prints before it is useless; a loop of messages must not fill the memory.
 const LARGEST_BYTES: u64 = 4 << 20;
-/// So many lines say what happened.
-const LINES: usize = 10;
+/// So many lines at the end say what happened.
+const LINES: usize = 5;
+/// What the kernel's first line about a trouble begins with or holds (`lib/bug.c`, `arch/x86/kernel/dumpstack.c`).
+const TROUBLES: &[&str] = &[
+    "BUG: ",
+    "Oops: ",
+    "general protection fault",
+    "Out of memory: ",
+    "VFS: Unable to mount root fs",
+    PANIC,
+];
 /// What the kernel prints at its end (`kernel/panic.c`).
 const PANIC: &str = "Kernel panic - not syncing";
 
@@ -58,14 +67,17 @@ pub(crate) fn panic_line(text: &str) -> Option<String> {
     line.find(PANIC).and_then(|at| line.get(at..)).map(|line| line.trim().to_owned())
 }
 
-/// The lines that say what happened: the last ones; with a panic those that end with it and the ones after.
+/// The lines that say what happened: the first of a trouble, and the last ones; with a panic those that end with it.
 pub(crate) fn last_lines(text: &str) -> Vec<String> {
     let lines: Vec<&str> = text.lines().map(str::trim_end).filter(|line| !line.trim().is_empty()).collect();
-    let panic = lines.iter().position(|line| line.contains(PANIC));
-    // A call trace after the panic would push its line out of the last ten.
-    let end = panic.map_or(lines.len(), |at| (at + LINES / 2).min(lines.len()));
+    let holds = |line: &&str, what: &[&str]| what.iter().any(|word| line.contains(word));
+    let first = lines.iter().position(|line| holds(line, TROUBLES));
+    // A call trace after the panic would push its line out of the last ones.
+    let end = lines.iter().position(|line| holds(line, &[PANIC])).map_or(lines.len(), |at| at + 1);
     let start = end.saturating_sub(LINES);
-    lines.get(start..end).unwrap_or_default().iter().map(|line| (*line).to_owned()).collect()
+    let first = first.filter(|at| *at < start).and_then(|at| lines.get(at));
+    let last = lines.get(start..end).unwrap_or_default();
+    first.into_iter().chain(last).map(|line| (*line).to_owned()).collect()
 }
 
 #[cfg(test)]
@@ -89,16 +101,29 @@ mod tests {
         }
         assert_eq!(panic_line(&text).as_deref(), Some("Kernel panic - not syncing: sysrq triggered crash"));
         let lines = last_lines(&text);
-        assert!(lines.len() <= 10 && lines.iter().any(|line| line.contains("Kernel panic")), "{lines:?}");
+        assert_eq!(lines.len(), 2, "{lines:?}");
+        assert!(lines[1].contains("Kernel panic"), "{lines:?}");
         assert_eq!(panic_line("all is well\n"), None);
     }
 
     #[test]
-    fn without_a_panic_the_last_ten_lines_speak() {
+    fn a_trace_is_kept_to_its_first_line_and_its_end() {
+        let mut text = String::from("booting\n[1.0] BUG: kernel NULL pointer dereference\n");
+        for number in 0..40 {
+            writeln!(text, "[1.1]  trace+{number}").unwrap();
+        }
+        text.push_str("[1.2] Kernel panic - not syncing: Fatal exception\n[1.3] Rebooting\n");
+        let lines = last_lines(&text);
+        assert_eq!(lines.len(), 6, "{lines:?}");
+        assert!(lines[0].contains("BUG: ") && lines[5].contains("Kernel panic"), "{lines:?}");
+    }
+
+    #[test]
+    fn without_a_panic_the_last_lines_speak() {
         let lines: Vec<String> = (0..30).map(|number| format!("line {number}\n\n")).collect();
         let text = lines.concat();
         let lines = last_lines(&text);
-        assert_eq!(lines.len(), 10);
+        assert_eq!(lines.len(), 5);
         assert_eq!(lines.last().map(String::as_str), Some("line 29"));
     }
 }

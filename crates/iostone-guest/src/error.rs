@@ -32,6 +32,17 @@ pub enum GuestError {
 }
 
 impl GuestError {
+    /// The same as a fault of what an experiment names with `key`: also a file there that cannot be read.
+    #[must_use]
+    pub fn of_key(self, key: &str) -> Self {
+        let with = |reason: String| if reason.contains(key) { reason } else { format!("`{key}`: {reason}") };
+        match self {
+            Self::Missing(reason) => Self::Missing(with(reason)),
+            error @ (Self::Unsuitable(_) | Self::Io { .. }) => Self::Unsuitable(with(error.to_string())),
+            other => other,
+        }
+    }
+
     /// A system call that failed on a file.
     pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self::Io { action, object: path.display().to_string(), source }

@@ -77,12 +77,13 @@ pub fn find_kernel(
     stop: &AtomicBool,
 ) -> Result<Kernel, GuestError> {
     let mut kernel = match spec.parse()? {
-        KernelSpec::Path(path) => at_path(&path)?,
+        KernelSpec::Path(path) => at_path(&path).map_err(|error| error.of_key("machine.kernel"))?,
         KernelSpec::Host => host::running()?,
         KernelSpec::Debian(package) => debian::provide(&package, cache, progress, stop)?,
     };
     if let Some(modules) = modules {
-        kernel.modules = Some(modules_at(modules, &kernel.release)?);
+        let found = modules_at(modules, &kernel.release);
+        kernel.modules = Some(found.map_err(|error| error.of_key("machine.modules"))?);
     }
     Ok(kernel)
 }

@@ -14,6 +14,7 @@ mod error;
 mod kernel;
 mod locate;
 mod modules;
+mod open;
 mod process;
 mod qemu;
 
@@ -24,6 +25,7 @@ pub use error::GuestError;
 pub use kernel::{Kernel, KernelSpec, find_kernel};
 pub use locate::program as find_program;
 pub use modules::ModuleNeed;
+pub use open::open_file;
 pub use qemu::{
     AGENT_PORT, Boot, BootDrive, DriveSource, Qemu, ROOT_SERIAL, Running, check_memory, least_memory_bytes,
 };

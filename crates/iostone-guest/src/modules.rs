@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::error::GuestError;
+use crate::open::open_file;
 
 mod information;
 #[cfg(test)]
@@ -59,6 +60,7 @@ pub(crate) struct Module {
 #[derive(Debug)]
 pub(crate) struct Modules {
     release: String,
+    directory: PathBuf,
     files: BTreeMap<String, PathBuf>,
     built_in: BTreeSet<String>,
     /// Why what is built in may not be known.
@@ -69,28 +71,23 @@ impl Modules {
     /// The modules in a directory like `/lib/modules/RELEASE`.
     ///
     /// # Errors
-    /// [`GuestError::Io`] when it cannot be read, [`GuestError::Unsuitable`] when there is no module in it.
+    /// [`GuestError::Io`] when it cannot be read.
     pub(crate) fn open(directory: &Path, release: &str) -> Result<Self, GuestError> {
         let mut modules = Self {
             release: release.to_owned(),
+            directory: directory.to_owned(),
             files: BTreeMap::new(),
             built_in: BTreeSet::new(),
             doubt: "",
         };
         modules.walk(directory)?;
         // One path a line; not there where nothing is built in that could be a module (kbuild.txt).
-        let list = std::fs::read_to_string(directory.join("modules.builtin"));
+        let list = open_file(&directory.join("modules.builtin")).and_then(std::io::read_to_string);
         if list.is_err() {
             modules.doubt = " (what is built in is not known: `modules.builtin` is missing beside them)";
         }
         let list = list.unwrap_or_default();
         modules.built_in.extend(list.lines().filter_map(|line| name_of(Path::new(line.trim()))));
-        if modules.files.is_empty() && modules.built_in.is_empty() {
-            return Err(GuestError::Unsuitable(format!(
-                "there is no module in `{}`; next: name the directory with those of {release} (`machine.modules`)",
-                directory.display()
-            )));
-        }
         Ok(modules)
     }
 
@@ -134,6 +131,14 @@ impl Modules {
     }
 
     fn lacks(&self, name: &str, by: &str) -> GuestError {
+        if self.files.is_empty() && self.built_in.is_empty() {
+            return GuestError::Unsuitable(format!(
+                "there is no module in `{}`, and {by} needs `{name}`; next: name the directory with those of {} \
+                 (`machine.modules`)",
+                self.directory.display(),
+                self.release
+            ));
+        }
         GuestError::Unsuitable(format!(
             "`{name}` is not among the modules of {}, and {by} needs it{}; next: choose another kernel \
              (`iostone guest kernels`)",
@@ -163,6 +168,14 @@ impl Order<'_> {
         }
         let content = unpack::read(path)?;
         let information = Information::of(&content, path)?;
+        if let Some(other) = information.release.as_deref().filter(|other| *other != self.modules.release) {
+            return Err(GuestError::Unsuitable(format!(
+                "the module `{}` is of the kernel {other}, and the guest's is {1}; next: name the directory with those \
+                 of {1} (`machine.modules`)",
+                path.display(),
+                self.modules.release
+            )));
+        }
         let by = format!("`{name}`");
         for needed in &information.depends {
             self.add(needed, &by, depth + 1)?;

@@ -3,7 +3,7 @@
 use iostone_model::environment::Kernel;
 use iostone_model::experiment::{Configuration, MachineSpec};
 use iostone_model::run::Plan;
-use iostone_model::trial::Check;
+use iostone_model::trial::{Check, TrialRecord};
 use iostone_model::verdict::Flag;
 
 use crate::error::LabError;
@@ -158,12 +158,30 @@ pub(crate) fn group<'a>(
     ordered
 }
 
+/// How many times the host has to be rebooted for a run, at least and at most; none where no level asks for a kernel.
+/// Within a block each boot follows the one before, and the next block begins with the last of them.
+pub fn reboots(plan: &Plan, running: &Kernel) -> Option<(u32, u32)> {
+    if !is_asked(plan) {
+        return None;
+    }
+    let changes = u32::try_from(boots(plan).len().saturating_sub(1)).unwrap_or(u32::MAX);
+    let configurations = &plan.experiment.configurations;
+    let runs_here = |c: &Configuration| asked(c).is_some() && lacking(plan, c, running).is_none();
+    let first = u32::from(!configurations.iter().any(runs_here));
+    let blocks = plan.experiment.decide.blocks;
+    let of = |blocks: u32| first.saturating_add(changes.saturating_mul(blocks));
+    Some(if plan.quick { (of(1), of(1)) } else { (of(blocks.min), of(blocks.max)) })
+}
+
 /// A flag where levels stand in different boots: randomising within blocks cannot tell them from what differs between
 /// two boots.
-pub(crate) fn not_interleaved(plan: &Plan) -> Option<Flag> {
-    let boots = boots(plan);
+pub(crate) fn not_interleaved(plan: &Plan, trials: &[TrialRecord]) -> Option<Flag> {
+    let ran = |c: &&Configuration| trials.iter().any(|trial| trial.configuration == c.name);
+    let configurations = || plan.experiment.configurations.iter().filter(ran);
+    let mut boots = boots(plan);
+    boots.retain(|boot| configurations().any(|c| asked(c).as_ref() == Some(boot)));
     let names = |boot: &Boot<'_>| {
-        let own = plan.experiment.configurations.iter().filter(|c| asked(c).as_ref() == Some(boot));
+        let own = configurations().filter(|c| asked(c).as_ref() == Some(boot));
         own.map(|configuration| format!("`{}`", configuration.name)).collect::<Vec<_>>().join(", ")
     };
     (boots.len() > 1).then(|| {
@@ -256,5 +274,18 @@ mod tests {
         let experiment = iostone_model::experiment::read(&experiment, &[]).unwrap();
         let error = make_plan(experiment, PlanOptions::default()).unwrap_err().to_string();
         assert!(error.contains("`a` asks for a kernel and `b` for none"), "{error}");
+    }
+
+    #[test]
+    fn reboots_are_counted_and_only_levels_that_ran_are_told_apart() {
+        let plan = plan(KERNELS, "a");
+        let (least, most) = reboots(&plan, &kernel("6.1", "")).unwrap();
+        let blocks = plan.experiment.decide.blocks;
+        // Three kernels change twice a block.
+        assert_eq!((least, most), (2 * blocks.min, 2 * blocks.max));
+        assert_eq!(reboots(&plan, &kernel("5.10", "")).unwrap().0, least + 1);
+        let ran = |name: &str| crate::conclude::tests::trial(1, 0, 0, name, 1.0, 0);
+        assert_eq!(not_interleaved(&plan, &[ran("a")]), None);
+        assert!(not_interleaved(&plan, &[ran("a"), ran("b")]).is_some());
     }
 }

@@ -7,6 +7,7 @@ mod evidence;
 mod headline;
 mod lacking;
 mod limits;
+mod machines;
 mod members;
 mod permanent;
 mod served;
@@ -26,7 +27,7 @@ use iostone_stats::judge::Rules;
 use iostone_stats::median::summarize;
 
 use crate::boot;
-use crate::directory::block_records;
+use crate::directory::{WAITS_FOR_REBOOT, block_records};
 use crate::error::LabError;
 use crate::journal::{BlockEnd, Entry, JournalEvent};
 
@@ -88,7 +89,8 @@ fn conclude_subject(
         }
     }
     flags.extend(of_environment);
-    flags.extend(boot::not_interleaved(plan));
+    flags.extend(boot::not_interleaved(plan, trials));
+    flags.extend(machines::mixed(plan, trials, &blocks));
     flags.extend(served::page_cache(plan, trials, &blocks));
     flags.extend(binding::above_limits(plan, trials, &blocks));
     flags.extend(members::unequal(plan, trials, &blocks));
@@ -137,7 +139,7 @@ fn conclude_subject(
         noise,
         audit: None,
         curves,
-        scope: "measured on this host".to_owned(),
+        scope: machines::scope(plan),
     };
     verdicts.headline = if plan.quick {
         "A rehearsal in small: it claims no verdict.".to_owned()
@@ -188,8 +190,10 @@ fn environment_flags(plan: &Plan, entries: &[Entry]) -> Vec<Flag> {
 }
 
 fn count(plan: &Plan, blocks: &[BlockRecord]) -> BlockCount {
+    // One that waits for a reboot is not lost.
+    let ended = || blocks.iter().filter(|block| block.reason.as_deref() != Some(WAITS_FOR_REBOOT));
     let counted = |counted: bool| {
-        u32::try_from(blocks.iter().filter(|block| block.counted == counted).count()).unwrap_or(u32::MAX)
+        u32::try_from(ended().filter(|block| block.counted == counted).count()).unwrap_or(u32::MAX)
     };
     BlockCount {
         complete: counted(true),
@@ -243,4 +247,4 @@ fn summaries(
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

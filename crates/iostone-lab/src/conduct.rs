@@ -21,7 +21,7 @@ use iostone_stats::schedule::block_order;
 
 use crate::boot;
 use crate::conclude;
-use crate::directory::{RunDirectory, block_records};
+use crate::directory::{RunDirectory, WAITS_FOR_REBOOT, block_records};
 use crate::error::LabError;
 use crate::journal::JournalEvent;
 use crate::link::Link;
@@ -156,7 +156,13 @@ impl<'a> Conductor<'a> {
                 Ok((ending, verdicts))
             }
             Err(error) => {
-                let reason = if error.is_interrupt() { "interrupted".to_owned() } else { error.to_string() };
+                let reason = if error.is_interrupt() {
+                    "interrupted".to_owned()
+                } else if error.is_reboot() {
+                    format!("{WAITS_FOR_REBOOT}: {error}")
+                } else {
+                    error.to_string()
+                };
                 // The directory itself may be what failed; the first error is the one to report.
                 let _ = self.directory.log(JournalEvent::SessionEnded { reason });
                 let _ = self.conclude(None);
@@ -226,6 +232,15 @@ impl<'a> Conductor<'a> {
                 let outcome = trial::carry_out(&mut self.link, plan, &as_run, trial::WARM_UP)?;
                 let report = outcome.measured.report;
                 if let Some(reason) = report.error {
+                    let mut remark = "in the warm-up".to_owned();
+                    if configuration.machine.guest().is_some() {
+                        let kept = self.directory.keep_failed_warm_up(&outcome.measured.raw)?;
+                        remark = format!(
+                            "in the warm-up: all that it printed is in `{}`; `--set trials.warmups=0` begins without one",
+                            kept.display()
+                        );
+                    }
+                    let reason = fitness::with_remark(&reason, &remark);
                     let reason = fitness::with_last_words(reason, report.stderr_tail.as_deref());
                     return Err(LabError::Workload { configuration: configuration.name.clone(), reason });
                 }

@@ -21,7 +21,7 @@ use crate::error::LabError;
 use crate::imported::{is_import, read_import};
 use crate::journal::{BlockEnd, Entry, JournalEvent};
 pub(crate) use files::{read_json, sync_directory, write_json};
-use files::{write_durably, write_measured};
+use files::{write_durably, write_measured, write_raw};
 pub(crate) use integrity::hexadecimal;
 
 /// A run directory that this process writes.
@@ -157,6 +157,13 @@ impl RunDirectory {
         raw: &[RawOutput],
     ) -> Result<(), LabError> {
         write_measured(&self.path.join("trials"), record.number, "trial.json", record, samples, raw)
+    }
+
+    /// Keeps what a guest printed that failed in its warm-up, which has no record of its own; the last one alone.
+    pub(crate) fn keep_failed_warm_up(&self, raw: &[RawOutput]) -> Result<PathBuf, LabError> {
+        let kept = self.path.join("failed-warm-up");
+        write_raw(&kept, raw)?;
+        Ok(kept)
     }
 
     /// Writes what was concluded so far.

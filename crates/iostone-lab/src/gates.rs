@@ -3,8 +3,7 @@
 use iostone_machine::{Measured, Settled};
 use iostone_model::experiment::{Gate, Gates, Workload};
 use iostone_model::metric::Unit;
-use iostone_model::sample::DiskCounters;
-use iostone_model::trial::{GateOutcome, SignalSummary};
+use iostone_model::trial::GateOutcome;
 use iostone_model::units::Bytes;
 
 /// Holds a trial against every gate.
@@ -63,27 +62,17 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-/// What the device under the workload served. With several devices of the stack the topmost is the one that the
-/// workload's bytes must pass.
-pub(crate) fn stack_device(signals: &SignalSummary) -> Option<(&str, &DiskCounters)> {
-    signals
-        .devices
-        .iter()
-        .find(|device| device.role == "stack")
-        .or(signals.devices.first())
-        .map(|device| (device.name.as_str(), &device.served))
-}
-
 fn served(workload: &Workload, measured: &Measured, tolerance: f64) -> GateOutcome {
     // Of foreign programs only the trial knows: a job file says what it does where it lies.
     let must_reach = match workload {
         Workload::Io(io) => io.must_reach_device(),
         _ => measured.report.must_reach_device,
     };
-    let Some((name, served)) = stack_device(&measured.signals).filter(|_| must_reach) else {
+    let Some(footing) = measured.signals.footing().filter(|_| must_reach) else {
         return outcome("served", true, "not asked: the workload may use the page cache");
     };
     let claimed = measured.report.claimed_read_bytes + measured.report.claimed_written_bytes;
+    let (name, served) = (footing.name, footing.served);
     let reached = served.read_bytes + served.written_bytes;
     // What the device serves beyond the claim is metadata, the ramp and the journal; only less is wrong.
     let passed = claimed as f64 <= reached as f64 * (1.0 + tolerance);
@@ -98,7 +87,8 @@ fn served(workload: &Workload, measured: &Measured, tolerance: f64) -> GateOutco
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostone_model::trial::{DeviceActivity, WorkloadReport};
+    use iostone_model::sample::DiskCounters;
+    use iostone_model::trial::{DeviceActivity, SignalSummary, WorkloadReport};
 
     fn settled() -> Settled {
         Settled {

@@ -17,6 +17,7 @@ mod pilot;
 mod plan;
 mod steadiness;
 
+pub use boot::reboots;
 pub use conduct::{Conductor, Ending, Observer, Progress};
 pub use directory::{RunDirectory, RunListing, list_runs, read_run};
 pub use error::LabError;

@@ -1,13 +1,16 @@
 //! The agent: builds stacks, runs workloads and samples signals on the host that it stands on.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use iostone_model::environment::Environment;
 use iostone_model::experiment::{Stack, Volume, Workload};
 use iostone_model::units::Bytes;
 use iostone_probe::{Probe, WatchedDevice, watch_idle};
-use iostone_stack::{Applied, Preflight, Registry, Session, SessionOptions, StackError, check_room};
+use iostone_stack::{
+    Applied, Confinement, Preflight, Registry, Session, SessionOptions, StackError, check_room,
+};
 use iostone_workload::{Place, TrialContext};
 
 use crate::StopFlag;
@@ -17,10 +20,13 @@ use crate::protocol::{
     Begin, Event, Measured, PROTOCOL_VERSION, Prepare, Prepared, Reply, Request, RunTrial, Settle, Settled,
     Toolbox,
 };
+use crate::strange::say_strange_words;
 use crate::toolbox::TOOLS;
 
 /// So many samples travel in one event: a frame stays small, and a long trial still takes few of them.
 const SAMPLES_AN_EVENT: usize = 600;
+/// A workload under limits is watched for its end this often.
+const LOOK_AT_STOP_EVERY: Duration = Duration::from_millis(50);
 
 /// Carries out requests on this host.
 pub struct Agent {
@@ -68,7 +74,8 @@ impl Agent {
                         Session::preflight_destroying(stack, flushes_matter, &work_directory, &destroy)
                     })
                     .collect();
-                Ok(Reply::Preflight { stacks: checked? })
+                let checked = checked.map_err(Failure::from);
+                Ok(Reply::Preflight { stacks: say_strange_words(checked, &stacks, &destroy)? })
             }
             Request::Begin(begin) => self.begin(begin),
             Request::Apply { stack, trial, seed, .. } => self.apply(&stack, trial, seed),
@@ -155,39 +162,12 @@ impl Agent {
     }
 
     fn watched(&self) -> Result<Vec<WatchedDevice>, Failure> {
-        let watch = |device: &iostone_stack::StackDevice| WatchedDevice {
-            name: device.name.clone(),
-            role: match device.role {
-                iostone_stack::Role::Stack => iostone_probe::Role::Stack,
-                iostone_stack::Role::Member => iostone_probe::Role::Member,
-                iostone_stack::Role::Below => iostone_probe::Role::Below,
-            },
-        };
         Ok(self.built()?.devices.iter().map(watch).collect())
     }
 
     /// Waits until the devices were at rest for a whole window, or patience is at its end.
     fn settle(&mut self, settle: &Settle) -> Result<Reply, Failure> {
-        let devices = self.watched()?;
-        let started = Instant::now();
-        loop {
-            let idleness =
-                watch_idle(&devices, settle.window.0, &self.stop).map_err(|error| probe_failure(&error))?;
-            if self.stop.load(Ordering::Relaxed) {
-                return Err(Failure::new(FailureKind::Interrupted, "interrupted"));
-            }
-            let busiest = idleness.devices.iter().max_by_key(|device| device.bytes());
-            let rate = busiest.map_or(0.0, |device| device.bytes() as f64 / idleness.seconds.max(1e-9));
-            let at_rest = settle.limit_bytes_per_second.is_none_or(|limit| rate <= limit);
-            if at_rest || started.elapsed() >= settle.patience.0 {
-                return Ok(Reply::Settled(Settled {
-                    at_rest,
-                    waited_seconds: started.elapsed().as_secs_f64(),
-                    bytes_per_second: rate,
-                    busiest: busiest.map(|device| device.name.clone()),
-                }));
-            }
-        }
+        await_rest(&self.watched()?, settle, &self.stop, &|| true).map(Reply::Settled)
     }
 
     fn run(&mut self, run: RunTrial, events: &mut dyn FnMut(Event)) -> Result<Reply, Failure> {
@@ -203,7 +183,10 @@ impl Agent {
         let confinement = self.open_session()?.confine()?;
         let started_at = jiff::Timestamp::now().to_string();
         probe.mark_start();
-        let result = workload.run(&self.stop);
+        let result = match &confinement {
+            Some(confinement) => run_confined(workload, confinement, &self.stop),
+            None => workload.run(&self.stop),
+        };
         probe.mark_end();
         if let Some(confinement) = confinement {
             confinement.leave()?;
@@ -225,11 +208,84 @@ impl Agent {
     }
 }
 
+/// A device as the probe watches it.
+pub(crate) fn watch(device: &iostone_stack::StackDevice) -> WatchedDevice {
+    WatchedDevice {
+        name: device.name.clone(),
+        role: match device.role {
+            iostone_stack::Role::Stack => iostone_probe::Role::Stack,
+            iostone_stack::Role::Member => iostone_probe::Role::Member,
+            iostone_stack::Role::Below => iostone_probe::Role::Below,
+        },
+    }
+}
+
+/// Waits until devices were at rest for a whole window and `enough` says so too, or patience is at its end.
+///
+/// # Errors
+/// A device that went, or [`FailureKind::Interrupted`].
+pub(crate) fn await_rest(
+    devices: &[WatchedDevice],
+    settle: &Settle,
+    stop: &StopFlag,
+    enough: &dyn Fn() -> bool,
+) -> Result<Settled, Failure> {
+    let started = Instant::now();
+    loop {
+        let idleness = watch_idle(devices, settle.window.0, stop).map_err(|error| probe_failure(&error))?;
+        if stop.load(Ordering::Relaxed) {
+            return Err(Failure::new(FailureKind::Interrupted, "interrupted"));
+        }
+        let busiest = idleness.devices.iter().max_by_key(|device| device.bytes());
+        let rate = busiest.map_or(0.0, |device| device.bytes() as f64 / idleness.seconds.max(1e-9));
+        let at_rest = settle.limit_bytes_per_second.is_none_or(|limit| rate <= limit);
+        if (at_rest && enough()) || started.elapsed() >= settle.patience.0 {
+            return Ok(Settled {
+                at_rest,
+                waited_seconds: started.elapsed().as_secs_f64(),
+                bytes_per_second: rate,
+                busiest: busiest.map(|device| device.name.clone()),
+            });
+        }
+    }
+}
+
+/// Runs a workload under limits, and lifts them once it is to stop: what waits for its turn under a tight one hears no
+/// signal, and the workload ends only after it.
+fn run_confined(
+    workload: Box<dyn iostone_workload::Prepared>,
+    confinement: &Confinement,
+    stop: &StopFlag,
+) -> Result<iostone_workload::Measurement, iostone_workload::WorkloadError> {
+    let ended = AtomicBool::new(false);
+    thread::scope(|scope| {
+        // However the workload ends, a panic included, the scope waits for this thread.
+        let _ended = RaisedOnDrop(&ended);
+        scope.spawn(|| {
+            while !ended.load(Ordering::Relaxed) {
+                if stop.load(Ordering::Relaxed) {
+                    confinement.lift_limits();
+                }
+                thread::sleep(LOOK_AT_STOP_EVERY);
+            }
+        });
+        workload.run(stop)
+    })
+}
+
+struct RaisedOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for RaisedOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// The most room that the files of any of the workloads take, once all of them are known to be possible here.
 fn needed_room(stacks: &[Stack], workloads: &[Workload]) -> Result<Option<Bytes>, Failure> {
     let mut most = None;
     for (stack, workload) in stacks.iter().zip(workloads) {
-        most = most.max(iostone_workload::preflight(workload, stack.capacity())?);
+        most = most.max(iostone_workload::preflight(workload, stack.capacity(), None)?);
     }
     Ok(most)
 }
@@ -250,6 +306,6 @@ fn describe() -> Environment {
     iostone_probe::snapshot(&queries())
 }
 
-fn probe_failure(error: &iostone_probe::ProbeError) -> Failure {
+pub(crate) fn probe_failure(error: &iostone_probe::ProbeError) -> Failure {
     Failure::new(FailureKind::Failed, format!("the probe: {error}"))
 }

@@ -14,6 +14,9 @@ use crate::{StopFlag, frame};
 /// How soon an interrupt is passed on.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
+/// What is said of an agent that hangs.
+pub(crate) const SILENT: &str = "gave no sign of life";
+
 /// How long to wait for an agent; no limits for one that cannot hang without its connection ending.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Patience {
@@ -141,7 +144,7 @@ impl Conversation {
             return Err(Failure::new(FailureKind::Interrupted, "interrupted"));
         }
         if let Some(limit) = over(patience.silence, self.heard) {
-            let message = format!("{} gave no sign of life for {} s", self.name, limit.as_secs());
+            let message = format!("{} {SILENT} for {} s", self.name, limit.as_secs());
             return Err(Failure::lost(message));
         }
         if let Some(limit) = over(patience.reply, started) {

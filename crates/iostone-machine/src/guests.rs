@@ -3,7 +3,9 @@
 mod booted;
 mod check;
 mod facts;
+mod host_load;
 mod launch;
+mod refused;
 mod root;
 mod running_kernel;
 mod supplies;
@@ -20,13 +22,14 @@ use crate::protocol::{Begin, Event, Reply, Request};
 use crate::{Agent, Machine, StopFlag};
 
 use booted::Booted;
+use host_load::HostLoad;
 use launch::{Launch, Launched};
 use supplies::Supplies;
 
 pub use trying::{TriedOut, TryOut, try_out};
 
-/// Where the agent inside works, in memory.
-const WORK_INSIDE: &str = "/run/iostone/work";
+/// Where the agent inside a guest works, in its memory.
+pub const WORK_INSIDE: &str = "/run/iostone/work";
 
 /// This host, and the guests that are booted on it. What belongs to the host (its description, the volumes, QEMU
 /// itself) is done here and journalled here; what belongs to a trial in a guest goes to the agent inside.
@@ -37,6 +40,8 @@ pub struct Guests {
     begun: Option<Begin>,
     supplies: Supplies,
     booted: Option<Booted>,
+    /// What this host does beside it.
+    load: HostLoad,
     /// What the guest of the last trial left behind.
     evidence: Vec<RawOutput>,
 }
@@ -50,6 +55,7 @@ impl Guests {
             stop,
             begun: None,
             booted: None,
+            load: HostLoad::default(),
             evidence: Vec::new(),
         }
     }
@@ -101,10 +107,12 @@ impl Guests {
     ) -> Result<Applied, Failure> {
         let outside = self.begun.clone().unwrap_or_default();
         let session = self.host.open_session()?;
-        let Provided { drives, stack, notes } = session.provide(wanted.stack, wanted.trial, wanted.seed)?;
+        let Provided { drives, stack, destroy, below, notes } =
+            session.provide(wanted.stack, wanted.trial, wanted.seed)?;
         let launch = Launch::of_trial(guest, &stack, wanted.workload, &drives, &outside.work_directory)?;
         let Launched { booted, mut facts, notes: packed } =
             launch.boot(session, &mut self.supplies, &self.stop)?;
+        self.load = HostLoad::new(&below, booted.process());
         let booted = self.booted.insert(booted);
         let Reply::Environment(inside) = booted.call(Request::Describe, events)? else {
             return Err(out_of_turn("describe"));
@@ -114,8 +122,8 @@ impl Guests {
             run_token: outside.run_token,
             run_directory: WORK_INSIDE.into(),
             work_directory: WORK_INSIDE.into(),
-            // The drives inside are images of this host's, or devices whose content may go as the user said here.
-            destroy: outside.destroy,
+            // What the user let go here has another name inside.
+            destroy,
         };
         booted.call(Request::Begin(begin), events)?;
         let request = Request::Apply {
@@ -125,12 +133,35 @@ impl Guests {
             machine: Box::default(),
             workload: None,
         };
-        let Reply::Applied(mut applied) = booted.call(request, events)? else {
+        let built = booted.call(request, events).map_err(|failure| refused::seen_from_host(failure, &drives));
+        let Reply::Applied(mut applied) = built? else {
             return Err(out_of_turn("apply"));
         };
         applied.notes = notes.into_iter().chain(packed).chain(applied.notes).collect();
         applied.guest = Some(Box::new(facts));
         Ok(applied)
+    }
+
+    /// Has the agent in the guest answer; what only this host sees is added.
+    fn inside(&mut self, request: Request, events: &mut dyn FnMut(Event)) -> Result<Reply, Failure> {
+        let Some(booted) = self.booted.as_mut() else { return Err(Failure::lost("there is no guest")) };
+        match request {
+            Request::Settle(settle) => {
+                let inside = || match booted.call(Request::Settle(settle), events)? {
+                    Reply::Settled(settled) => Ok(settled),
+                    _ => Err(out_of_turn("settle")),
+                };
+                self.load.settle(&settle, &self.stop, inside).map(Reply::Settled)
+            }
+            Request::Run(run) => {
+                let inside = || match booted.call(Request::Run(run), events)? {
+                    Reply::Measured(measured) => Ok(measured),
+                    _ => Err(out_of_turn("run")),
+                };
+                self.load.sample(run, inside).map(Reply::Measured)
+            }
+            request => booted.call(request, events),
+        }
     }
 
     /// Ends the guest, if one runs, and undoes what this host did for it.
@@ -210,10 +241,7 @@ impl Machine for Guests {
                 if self.booted.is_some() =>
             {
                 self.check_stop()?;
-                match self.booted.as_mut() {
-                    Some(booted) => booted.call(request, events),
-                    None => Err(Failure::lost("there is no guest")),
-                }
+                self.inside(request, events)
             }
             Request::Evidence => Ok(Reply::Evidence {
                 raw: self.booted.as_ref().map_or_else(|| self.evidence.clone(), Booted::evidence),

@@ -16,6 +16,7 @@ mod in_process;
 mod protocol;
 mod remote;
 mod serve;
+mod strange;
 pub mod toolbox;
 
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use std::sync::atomic::AtomicBool;
 pub use agent::Agent;
 pub use failure::{Failure, FailureKind};
 pub use first_process::{be_first_process, is_first_process};
-pub use guests::{Guests, TriedOut, TryOut, try_out};
+pub use guests::{Guests, TriedOut, TryOut, WORK_INSIDE, try_out};
 pub use in_process::InProcess;
 pub use protocol::{
     Begin, Event, Execute, Executed, Measured, PROTOCOL_VERSION, Prepare, Prepared, Reply, Request, RunTrial,

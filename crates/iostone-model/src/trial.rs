@@ -1,5 +1,7 @@
 //! The record of one trial: what was built, what was measured, what the machine did meanwhile.
 
+mod footing;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -7,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use crate::dataset::Series;
 use crate::sample::DiskCounters;
 use crate::warm_up::SteadyState;
+
+pub use footing::Footing;
 
 /// The version of [`TrialRecord`] as JSON.
 pub const TRIAL_SCHEMA: &str = "iostone/trial/1";

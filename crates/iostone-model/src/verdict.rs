@@ -232,7 +232,8 @@ pub struct KnownCeiling {
     pub unit: Unit,
     /// `measured` as a share of `at_most`.
     pub share: f64,
-    /// `binds` from 95 % on, `exceeded` beyond 103 % (credits, or a cache), `free` below.
+    /// `binds` from 95 % on, `exceeded` beyond 103 % (credits, or a cache), `free` below,
+    /// `unknown` where another limit may bind that cannot be reckoned.
     pub state: CeilingState,
 }
 
@@ -246,6 +247,9 @@ pub enum CeilingState {
     Exceeded,
     /// Less than 95 % of it was used.
     Free,
+    /// Less than 95 % of it was used, but of another limit it is not known what it lets through: how many I/Os the
+    /// kernel makes of one, say.
+    Unknown,
 }
 
 /// Noise of the machine, from a run of identical levels.

@@ -21,6 +21,9 @@ const TOLD_APART: usize = 6;
 /// Notes told at most.
 const NOTES: usize = 12;
 
+/// What begins the note that holds an array's line for mdadm.conf(5).
+const ASSEMBLY: &str = "assembly: ";
+
 /// Between the parts of a description.
 const PART: &str = " · ";
 
@@ -279,7 +282,9 @@ fn pauses(time: Span, blocks: Option<u32>) -> String {
 fn devices(run: &RunRecord) -> String {
     let Some(trial) = run.trials.first() else { return String::new() };
     let described = trial.signals.devices.iter().map(|activity| {
-        let device = run.environment.block_devices.iter().find(|device| device.name == activity.name);
+        // A guest has devices of its own, of which the host's of the same name tell nothing.
+        let known = run.environment.block_devices.iter().filter(|_| trial.guest.is_none());
+        let device = known.into_iter().find(|device| device.name == activity.name);
         let details = device.map(|device| {
             join([
                 device.model.clone(),
@@ -297,9 +302,13 @@ fn devices(run: &RunRecord) -> String {
     join(described)
 }
 
-/// What the layers noted in the trials, each once: numbers of devices differ from trial to trial.
+/// What the layers noted in the trials, each once: numbers of devices differ from trial to trial, and so does the UUID in
+/// the line that would assemble an array.
 fn notes(run: &RunRecord) -> String {
-    let without_numbers = |note: &str| note.chars().filter(|c| !c.is_ascii_digit()).collect::<String>();
+    let without_numbers = |note: &str| match note.split_once(ASSEMBLY) {
+        Some(("", _)) => ASSEMBLY.to_owned(),
+        _ => note.chars().filter(|c| !c.is_ascii_digit()).collect::<String>(),
+    };
     let mut known: Vec<String> = Vec::new();
     let mut notes: Vec<&str> = Vec::new();
     for note in run.trials.iter().flat_map(|trial| &trial.notes) {

@@ -104,6 +104,13 @@ pub(crate) fn sentences(run: &RunRecord, view: &View<'_>) -> Vec<(String, String
             (Some(priced), instance) => {
                 let instance = instance.map(|instance| format!("{instance}, ")).unwrap_or_default();
                 let value = priced.value.map(|value| format!(": {}", value.in_words())).unwrap_or_default();
+                if priced.usd_per_hour == 0.0 {
+                    // Whatever it does is done for nothing: no figure for a dollar exists.
+                    return Some((
+                        row.name.to_owned(),
+                        format!("{instance}costs nothing ({})", priced.source),
+                    ));
+                }
                 let usd = usd_digits(priced.usd_per_hour);
                 format!("{instance}{usd} USD an hour ({}){value}", priced.source)
             }

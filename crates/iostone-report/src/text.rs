@@ -67,11 +67,14 @@ impl Page {
             let width = wrap::columns(label);
             if width > column {
                 lines.push(hang(label, self.width, "  ", "  "));
-                lines.push(hang(value, self.width, "    ", "    "));
+                lines.extend(value.split('\n').map(|line| hang(line, self.width, "    ", "    ")));
             } else {
                 let first = format!("  {label}{}  ", " ".repeat(column - width));
                 let rest = " ".repeat(column + 4);
-                lines.push(hang(value, self.width, &first, &rest));
+                // Some values are lists of lines, each of which begins anew.
+                for (index, line) in value.split('\n').enumerate() {
+                    lines.push(hang(line, self.width, if index == 0 { &first } else { &rest }, &rest));
+                }
             }
         }
         self.add(lines.join("\n"));
@@ -114,8 +117,10 @@ pub(crate) fn write_run(run: &RunRecord, style: TextStyle) -> String {
         page.add(dye(Ink::Bold, &wrap(&format!("Audit: {}", audit::summary(audit)), page.width)));
         audit::add_findings(&mut page, audit, false);
     }
-    let environment: Vec<(String, String)> =
-        environment::brief(run).into_iter().map(|(label, value)| (label.to_owned(), clean(&value))).collect();
+    let environment: Vec<(String, String)> = environment::brief(run)
+        .into_iter()
+        .map(|(label, value)| (label.to_owned(), clean_each(&value)))
+        .collect();
     page.add_list("Measured on", &environment);
     page.add(wrap(&clean(&scope(run)), page.width));
     add_ending(&mut page, run.verdicts.as_ref());
@@ -220,6 +225,11 @@ fn add_ending(page: &mut Page, verdicts: Option<&Verdicts>) {
     let lines: Vec<String> = lines.iter().map(|line| clean(line)).collect();
     page.add(dye(Ink::Bold, "To make it permanent"));
     page.add(lines.join("\n"));
+}
+
+/// Cleans a text line by line.
+fn clean_each(text: &str) -> String {
+    text.lines().map(clean).collect::<Vec<_>>().join("\n")
 }
 
 /// How much was measured, on what, and whether more can follow.

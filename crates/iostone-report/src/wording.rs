@@ -2,7 +2,7 @@
 
 pub(crate) mod curve;
 
-use iostone_model::run::RunRecord;
+use iostone_model::run::{BlockRecord, RunRecord};
 use iostone_model::trial::TrialRecord;
 use iostone_model::verdict::{BlockCount, Comparison, Flag, NoiseFloor, Verdict, Verdicts};
 
@@ -62,9 +62,15 @@ fn without_figure(run: &RunRecord) -> Option<String> {
     Some(format!("every step ran, but {some} of {all} trials have no figure `{metric}`{why}"))
 }
 
+/// What a run's journal, and its last block, say of one that goes on after a reboot.
+const WAITS_FOR_REBOOT: &str = "waits for a reboot";
+
 /// Why an unfinished run stopped, where its last session told: "Ended before its time: interrupted."
 pub(crate) fn premature_end(run: &RunRecord) -> Option<String> {
     let reason = run.ended.as_deref().filter(|_| !run.finished)?;
+    if let Some(boot) = reason.strip_prefix(WAITS_FOR_REBOOT) {
+        return Some(format!("It waits for a reboot{}.", boot.trim_end().trim_end_matches('.')));
+    }
     Some(format!("Ended before its time: {}.", reason.trim_end().trim_end_matches('.')))
 }
 
@@ -256,7 +262,9 @@ pub(crate) struct Discard {
 
 /// Every block that was not counted, with the gates' own messages.
 pub(crate) fn discards(run: &RunRecord) -> Vec<Discard> {
-    let not_counted = run.blocks.iter().filter(|block| !block.counted);
+    // What waits for a reboot goes on after it.
+    let waits = |block: &BlockRecord| block.reason.as_deref() == Some(WAITS_FOR_REBOOT);
+    let not_counted = run.blocks.iter().filter(|block| !block.counted && !waits(block));
     not_counted
         .map(|block| {
             let failed = run.trials.iter().filter(|trial| trial.block == block.number && !trial.valid);

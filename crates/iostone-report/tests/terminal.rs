@@ -217,7 +217,7 @@ fn guests_prices_and_ceilings_stand_in_the_report() {
     }
     let written = text(&run, TextStyle { width: 400, colour: false });
     for line in [
-        "uname     on: Linux 6.1.0 x86_64; off: Linux 6.12.0 x86_64",
+        "uname on: Linux 6.1.0 x86_64\n off: Linux 6.12.0 x86_64\n",
         "guest     1 processor · 512MiB of memory · the agent alone, no operating system · booted in 3.50 s",
         "executed by  tcg: there is no /dev/kvm",
         "on   m1.large, 0.175 USD an hour (on demand in us-east-1 on 2025-05-28): ",
@@ -233,4 +233,14 @@ fn guests_prices_and_ceilings_stand_in_the_report() {
     assert_eq!(on["guest"]["uname"], "Linux 6.1.0 x86_64");
     assert!(off.get("price_usd_per_hour").is_none());
     assert!(iostone_report::html(&run).unwrap().contains("What it costs"));
+    // What costs nothing has no figure for a dollar.
+    let price = run.plan.experiment.configurations[0].price.as_mut().unwrap();
+    price.usd_per_hour = 0.0;
+    // A level on the host has no guest to tell of, so the others are named.
+    for trial in run.trials.iter_mut().filter(|trial| trial.configuration == "off") {
+        trial.guest = None;
+    }
+    let written = text(&run, TextStyle { width: 400, colour: false });
+    assert!(written.contains("m1.large, costs nothing (on demand in us-east-1 on 2025-05-28)"), "{written}");
+    assert!(written.contains("on: tcg: there is no /dev/kvm"), "{written}");
 }

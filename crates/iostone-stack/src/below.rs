@@ -149,7 +149,7 @@ pub(crate) fn disks_under(number: DeviceNumber) -> BTreeSet<DeviceNumber> {
 }
 
 /// The disk of a partition: its directory in sysfs lies within the disk's.
-fn whole_disk_of(partition: &Path) -> Option<DeviceNumber> {
+pub(crate) fn whole_disk_of(partition: &Path) -> Option<DeviceNumber> {
     let disk = fs::canonicalize(partition).ok()?.parent()?.join("dev");
     parse_number(&read_attribute(&disk).ok()?)
 }

@@ -1,11 +1,13 @@
 //! A block device of this machine: its kernel name, number, size and what sysfs tells about its place among others.
 
+pub(crate) mod extent;
 pub(crate) mod named;
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
+use crate::below::whole_disk_of;
 use crate::error::StackError;
 
 /// Major and minor number.
@@ -51,6 +53,12 @@ impl BlockDevice {
         Self::of_number(number, path)
     }
 
+    /// The device of a number, whether or not it has a node in `/dev`.
+    pub(crate) fn of_any(number: DeviceNumber) -> Result<Self, StackError> {
+        let node = Path::new("/dev").join(kernel_name(number)?.replace('!', "/"));
+        Self::of_number(number, node)
+    }
+
     fn of_number(number: DeviceNumber, path: PathBuf) -> Result<Self, StackError> {
         let sysfs = sysfs_of(number);
         let name = kernel_name(number)?;
@@ -94,13 +102,32 @@ impl BlockDevice {
         read_attribute(&self.sysfs().join("loop/backing_file")).ok()
     }
 
-    /// What tells this device from others: a stable name, else serial, model or backing file, else the kernel name.
+    /// Where a loop device's part of its file begins, and how long it is at most, in bytes; zeros for all of the file
+    /// (Documentation/ABI/testing/sysfs-block-loop).
+    pub(crate) fn loop_window(&self) -> (u64, u64) {
+        let read = |name: &str| read_attribute(&self.sysfs().join("loop").join(name)).ok()?.parse().ok();
+        (read("offset").unwrap_or(0), read("sizelimit").unwrap_or(0))
+    }
+
+    /// What tells this device from others: a stable name, else serial, model or backing file (with the part of it that a
+    /// loop device shows), else the kernel name; of a partition its number on a disk told so.
     pub(crate) fn identity(&self) -> String {
         if let Some(path) = self.stable_path() {
             return path.display().to_string();
         }
+        if let Ok(number) = read_attribute(&self.sysfs().join("partition"))
+            && let Some(disk) = whole_disk_of(&self.sysfs()).and_then(|disk| Self::of_any(disk).ok())
+        {
+            return format!("partition {number} of {}", disk.identity());
+        }
         if let Some(file) = self.backing_file() {
-            return format!("backing file {file}");
+            return match self.loop_window() {
+                (0, 0) => format!("backing file {file}"),
+                (start, _) => {
+                    let last = start.saturating_add(self.size_bytes).saturating_sub(1);
+                    format!("backing file {file}, its bytes {start} to {last}")
+                }
+            };
         }
         for attribute in ["wwid", "device/wwid", "device/serial", "serial", "dm/uuid", "md/uuid"] {
             if let Ok(text) = read_attribute(&self.sysfs().join(attribute))

@@ -7,7 +7,10 @@ mod kernel_support;
 mod making;
 mod planned;
 mod superblock;
+mod version;
 mod xfs;
+
+use std::path::Path;
 
 use iostone_model::experiment::{Array, Filesystem, Stack};
 
@@ -54,15 +57,33 @@ pub(crate) fn examine(stack: &Stack) -> Result<(), StackError> {
     let Some(name) = stack.filesystem.name() else { return Ok(()) };
     let mkfs = tool::find(&format!("mkfs.{name}"))?;
     kernel_support::check(name)?;
-    if let (Filesystem::Xfs(_), Some(size)) = (&stack.filesystem, stack.volume.size()) {
-        let geometry = geometry_of(stack);
-        let members = match stack.array {
-            Array::None => 1,
-            _ => geometry.map_or(1, |geometry| geometry.data_members),
-        };
-        xfs::check_size(&mkfs, size.0.saturating_mul(u64::from(members)), geometry.is_some())?;
+    check_size(stack, &mkfs)
+}
+
+/// What can be known on this host of a filesystem that a guest makes: whether its volumes are large enough, as far as
+/// this host's mkfs tells. Reading only.
+///
+/// # Errors
+/// [`StackError::Usage`] for a volume on which it cannot be made.
+pub(crate) fn examine_provided(stack: &Stack) -> Result<(), StackError> {
+    let Some(name) = stack.filesystem.name() else { return Ok(()) };
+    // Whether the guest has one is not for this look.
+    let Ok(mkfs) = tool::find(&format!("mkfs.{name}")) else { return Ok(()) };
+    check_size(stack, &mkfs)
+}
+
+/// Refuses volumes that are too small for the filesystem, where the experiment says their size.
+fn check_size(stack: &Stack, mkfs: &Path) -> Result<(), StackError> {
+    let (Some(size), Some(capacity)) = (stack.volume.size(), stack.capacity()) else { return Ok(()) };
+    match &stack.filesystem {
+        Filesystem::Xfs(xfs) => xfs::check_size(mkfs, capacity.0, xfs::is_striped(xfs, geometry_of(stack))?),
+        Filesystem::Btrfs(btrfs) => {
+            let is_array = matches!(stack.array, Array::Btrfs(_));
+            let size = if is_array { size.0 } else { capacity.0 };
+            btrfs::check_size(mkfs, btrfs, &stack.array, size)
+        }
+        Filesystem::Ext4(_) | Filesystem::None => Ok(()),
     }
-    Ok(())
 }
 
 /// A UUID as text: 8-4-4-4-12 hexadecimal digits.

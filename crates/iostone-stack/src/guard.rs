@@ -4,9 +4,11 @@
 //! bill. It is asked at preflight, before a device is claimed, and once more right before each destructive step.
 
 mod claims;
+mod consent;
 mod family;
 mod foreign;
 mod mounts;
+mod siblings;
 mod signatures;
 mod table;
 #[cfg(test)]
@@ -18,9 +20,11 @@ use std::path::{Path, PathBuf};
 
 use crate::device::{BlockDevice, DeviceNumber, read_attribute, size_in_words};
 use crate::error::{Refusal, RefusalReason, StackError};
+use consent::{destroy_word, is_linked, twins};
 use signatures::Window;
 
 pub(crate) use claims::claim;
+pub use consent::{is_device_named, strange_words};
 
 /// No filesystem and no measurement makes sense below this many bytes.
 const SIZE_MIN_BYTES: u64 = 8 << 20;
@@ -70,6 +74,15 @@ impl Objection {
         self.loses.push(loses.into());
         self
     }
+
+    /// Takes the override away: the word for it would let other devices go too.
+    fn forbid_word(&mut self, word: &str, twins: &[BlockDevice]) {
+        let names: Vec<String> = twins.iter().map(|twin| format!("`{}`", twin.path.display())).collect();
+        let also = format!("; `{word}` names {} as well", names.join(" and "));
+        self.because.push_str(&also);
+        self.next.push("name it behind `--destroy` by a link of its own under `/dev/disk/by-id`".to_owned());
+        self.content_only = false;
+    }
 }
 
 /// Looks at a device from all sides. Reading only; not a byte is changed.
@@ -97,9 +110,16 @@ pub(crate) fn inspect(path: &Path, allowance: &Allowance<'_>) -> Result<Guarded,
     if let Some(objection) = alive(&device)? {
         return Err(refuse(objection));
     }
-    if let Some(objection) = contents(&device, &mut notes)? {
-        if !is_named(&device, allowance.destroy) {
-            return Err(refuse(objection));
+    if let Some(mut objection) = contents(&device, &mut notes)? {
+        if !is_linked(&device, allowance.destroy) {
+            let word = destroy_word(&device);
+            let twins = twins(&device)?;
+            if !twins.is_empty() && objection.content_only {
+                objection.forbid_word(&word, &twins);
+            }
+            if !objection.content_only || !allowance.destroy.contains(&word) {
+                return Err(refuse(objection));
+            }
         }
         let lost = objection.loses.join(", ");
         notes.push(format!("`{}` is destroyed as asked: {lost}", path.display()));
@@ -107,6 +127,9 @@ pub(crate) fn inspect(path: &Path, allowance: &Allowance<'_>) -> Result<Guarded,
     if !allowance.claims.contains_key(&device.number)
         && let Some(objection) = claims::locked_by_others(&device)?
     {
+        return Err(refuse(objection));
+    }
+    if let Some(objection) = siblings::locked_by_others(&device, allowance)? {
         return Err(refuse(objection));
     }
     Ok(Guarded { device, notes })
@@ -126,43 +149,19 @@ fn refusal(path: &Path, device: &BlockDevice, objection: Objection) -> StackErro
     }))
 }
 
-/// What has to be typed in full: the stable path, or where the kernel offers none, identity and size.
-fn destroy_word(device: &BlockDevice) -> String {
-    device.stable_path().map_or_else(
-        || format!("{}, {}", device.identity(), size_in_words(device.size_bytes)),
-        |path| path.display().to_string(),
-    )
-}
-
-fn is_named(device: &BlockDevice, destroy: &[String]) -> bool {
-    destroy.iter().any(|word| {
-        let by_id = Path::new(word).starts_with("/dev/disk/by-id")
-            && BlockDevice::at(Path::new(word))
-                .ok()
-                .flatten()
-                .is_some_and(|named| named.number == device.number);
-        by_id || *word == destroy_word(device)
-    })
-}
-
-/// Whether what a user typed to have its content destroyed is the identity of this device. Nothing else is.
-///
-/// # Errors
-/// [`StackError::Io`] when the device cannot be looked at.
-pub fn is_device_named(path: &Path, typed: &str) -> Result<bool, StackError> {
-    Ok(BlockDevice::at(path)?.is_some_and(|device| is_named(&device, &[typed.to_owned()])))
-}
-
 /// Objections that nobody can override: something uses the device now, or it cannot be written at all.
 fn alive(device: &BlockDevice) -> Result<Option<Objection>, StackError> {
     let family = family::of(device);
-    if let Some(objection) = mounts::objection(device, &family)? {
+    if let Some(objection) = mounts::objection(device, &family, true)? {
         return Ok(Some(objection));
     }
     if let Some(objection) = family::held(device, &family)? {
         return Ok(Some(objection));
     }
     if let Some(objection) = claims::open_by_others(device)? {
+        return Ok(Some(objection));
+    }
+    if let Some(objection) = siblings::alive(device, &family)? {
         return Ok(Some(objection));
     }
     if read_attribute(&device.sysfs().join("ro"))? != "0" {

@@ -326,6 +326,12 @@ pub(crate) fn remove_unborn(path: &Path) -> bool {
     matches!(try_lock(&file, path), Ok(true)) && std::fs::remove_file(path).is_ok()
 }
 
+/// The owner and the steps of a journal, without taking its lock; none if they cannot be read.
+pub(crate) fn peek(path: &Path) -> Option<(Owner, Vec<Entry>)> {
+    let (owner, entries, ..) = parse(&std::fs::read(path).ok()?).ok()?;
+    Some((owner, entries))
+}
+
 /// Whose a journal is, without taking its lock; none if that cannot be read.
 pub(crate) fn peek_owner(path: &Path) -> Option<Owner> {
     let bytes = std::fs::read(path).ok()?;

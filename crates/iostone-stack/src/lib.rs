@@ -40,13 +40,13 @@ mod volume;
 pub use below::{Role, StackDevice};
 pub use error::{Refusal, RefusalReason, StackError, UndoFailure};
 pub use fill::check_room;
-pub use guard::is_device_named;
+pub use guard::{is_device_named, strange_words};
 pub use load_file::{
     FileOwner, Writing, create_own_file, file_owner, file_writing, guard_file, keeps_marks, mark_own_file,
     mark_writing, unmark_file,
 };
 pub use owner::Owner;
-pub use plan::{PlannedStep, plan_steps};
+pub use plan::{PlannedStep, plan_guest_steps, plan_steps};
 pub use preflight::Preflight;
 pub use provide::{Drive, DriveSource, Provided};
 pub use registry::{CleanupReport, JournalOutcome, Registry};

@@ -56,9 +56,11 @@ impl Owner {
         Ok(self.host == host()?)
     }
 
-    /// Whether the process still runs. A zombie no longer does anything, so it counts as gone.
+    /// Whether the process still runs. A zombie no longer does anything, so it counts as gone, and so does one that was
+    /// killed and only waits for the kernel to end a request of its.
     pub(crate) fn is_alive(&self) -> Result<bool, StackError> {
-        Ok(self.is_of_this_boot()? && start_time_of(self.pid) == Some(self.start_time))
+        let runs = self.is_of_this_boot()? && start_time_of(self.pid) == Some(self.start_time);
+        Ok(runs && !is_killed(self.pid))
     }
 }
 
@@ -87,6 +89,21 @@ pub(crate) fn start_time_of(pid: u32) -> Option<u64> {
     parse_start_time(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
+/// Whether SIGKILL is on its way to a process: nothing it does can stop that any more.
+fn is_killed(pid: u32) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/status")).is_ok_and(|status| has_kill_pending(&status))
+}
+
+/// `SigPnd` and `ShdPnd`, the pending signals of the thread and of the process, as a mask (`proc_pid_status(5)`).
+fn has_kill_pending(status: &str) -> bool {
+    let kill = 1 << (libc::SIGKILL - 1);
+    let masks = status.lines().filter_map(|line| {
+        let mask = line.strip_prefix("SigPnd:").or_else(|| line.strip_prefix("ShdPnd:"))?;
+        u64::from_str_radix(mask.trim(), 16).ok()
+    });
+    masks.fold(0, std::ops::BitOr::bitor) & kill != 0
+}
+
 /// Field 22 of a line of `/proc/PID/stat`; the command in parentheses may itself hold blanks and parentheses.
 pub(crate) fn parse_start_time(stat: &str) -> Option<u64> {
     let after_command = &stat[stat.rfind(')')? + 1..];
@@ -112,6 +129,16 @@ mod tests {
     fn a_zombie_counts_as_gone() {
         let stat = "7 (a) Z 1 7 7 0 -1 4194560 1 0 0 0 0 0 0 0 20 0 1 0 4711 0 0 18446744073709551615";
         assert_eq!(parse_start_time(stat), None);
+    }
+
+    #[test]
+    fn a_process_that_was_killed_counts_as_gone_whatever_it_waits_for() {
+        let status = |thread: &str, process: &str| {
+            format!("Name:\tx\nSigPnd:\t{thread}\nShdPnd:\t{process}\nSigBlk:\tffffffffffffffff\n")
+        };
+        let (none, kill, other) = ("0000000000000000", "0000000000000100", "0000000000004000");
+        assert!(has_kill_pending(&status(kill, none)) && has_kill_pending(&status(none, kill)));
+        assert!(!has_kill_pending(&status(other, none)) && !has_kill_pending("SigPnd:\tx\n"));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! The steps of a stack in words, for a dry run: everything in order, nothing touched.
 
 mod emulated;
-
 mod filesystem;
+mod guest;
 
 use std::path::Path;
 
@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 use crate::array;
 use crate::device::size_in_words;
 use crate::site::own_directory_name;
+
+pub use guest::plan_guest_steps;
 
 /// One step as it would be typed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

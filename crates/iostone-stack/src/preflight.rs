@@ -104,6 +104,7 @@ pub(crate) fn examine_provided(
     destroy: &[String],
 ) -> Result<Preflight, StackError> {
     check_providable(stack)?;
+    filesystem::examine_provided(stack)?;
     let mut found = Preflight::default();
     match &stack.volume {
         Volume::Loop(volume) => {

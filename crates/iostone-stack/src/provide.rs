@@ -1,12 +1,15 @@
 //! Volumes for a guest: the same as on this host, but handed to QEMU as drives instead of built upon here.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
 use iostone_model::experiment::{BackingIo, BlockVolume, Stack, Volume};
 
+use crate::below::{Role, StackDevice, disks_under_device, disks_under_path};
+use crate::device::{BlockDevice, size_in_words};
 use crate::disk_server;
 use crate::error::StackError;
+use crate::guard;
 use crate::layer::Layer;
 use crate::session::Session;
 use crate::site::Site;
@@ -14,6 +17,8 @@ use crate::volume::{BlockLayer, Images, serve_volumes};
 
 /// What the serial numbers of drives made for a guest begin with.
 pub(crate) const DRIVE_SERIAL: &str = "iostone-v";
+/// Disks are counted in these.
+const SECTOR_BYTES: u64 = 512;
 /// The environment variable by which the servers of a session are known: those of volumes, and guests.
 pub(crate) const SERVER_VARIABLE: &str = "IOSTONE_SERVER";
 
@@ -53,6 +58,11 @@ pub struct Provided {
     /// The same stack as the guest's agent is to build it: a `block` volume of those serials, `serial:iostone-v0`, with
     /// everything above as it was; a `directory` volume stays one.
     pub stack: Stack,
+    /// What the guard inside takes for a permission to overwrite a drive (`serial iostone-v0, 64 MiB`): for images, which
+    /// are iostone's own, and for devices of this host's that the user let go.
+    pub destroy: Vec<String>,
+    /// This host's disks under the drives.
+    pub below: Vec<StackDevice>,
     /// What is worth repeating in the report.
     pub notes: Vec<String>,
 }
@@ -163,6 +173,8 @@ fn provide_at(site: &mut Site, stack: &Stack) -> Result<Provided, StackError> {
             size_bytes,
         })
         .collect();
+    let destroy = drives.iter().filter(|drive| may_go(drive, &site.destroy)).map(word_inside).collect();
+    let below = disks_below(site, &stack.volume, &drives);
     let volume = if drives.is_empty() {
         stack.volume.clone()
     } else {
@@ -170,5 +182,81 @@ fn provide_at(site: &mut Site, stack: &Stack) -> Result<Provided, StackError> {
         Volume::Block(BlockVolume { devices })
     };
     let notes = std::mem::take(&mut site.notes);
-    Ok(Provided { drives, stack: Stack { volume, link: None, ..stack.clone() }, notes })
+    Ok(Provided { drives, stack: Stack { volume, link: None, ..stack.clone() }, destroy, below, notes })
+}
+
+/// This host's disks that the drives' bytes come from, each once: a device of the user's itself, the disks under images.
+fn disks_below(site: &Site, volume: &Volume, drives: &[Drive]) -> Vec<StackDevice> {
+    let mut disks: Vec<StackDevice> = Vec::new();
+    for drive in drives {
+        let found = match (&drive.source, volume) {
+            (DriveSource::File { path, .. }, _) => match BlockDevice::at(path) {
+                Ok(Some(device)) => itself_or_below(&device),
+                _ => disks_under_path(path).unwrap_or_default(),
+            },
+            (DriveSource::Nbd { .. }, Volume::Emulated(volume)) => {
+                let place = volume.directory.as_deref().unwrap_or(&site.work_directory);
+                disks_under_path(place).unwrap_or_default()
+            }
+            (DriveSource::Nbd { .. }, _) => Vec::new(),
+        };
+        for disk in found {
+            if disks.iter().all(|known| known.number != disk.number) {
+                disks.push(disk);
+            }
+        }
+    }
+    disks
+}
+
+fn itself_or_below(device: &BlockDevice) -> Vec<StackDevice> {
+    let name = device.name.clone();
+    let mut disks = vec![StackDevice { name, number: device.number, role: Role::Below }];
+    disks.extend(disks_under_device(device));
+    disks
+}
+
+/// Whether what a drive holds may be destroyed: the guard has let a device of this host's pass already, but what it
+/// passed as empty has to be found empty inside as well.
+fn may_go(drive: &Drive, destroy: &[String]) -> bool {
+    match &drive.source {
+        DriveSource::File { path, .. } if is_device(path) => {
+            destroy.iter().any(|word| guard::is_device_named(path, word).unwrap_or(false))
+        }
+        DriveSource::File { .. } | DriveSource::Nbd { .. } => true,
+    }
+}
+
+fn is_device(path: &Path) -> bool {
+    BlockDevice::at(path).is_ok_and(|device| device.is_some())
+}
+
+/// The identity of a drive as the guard inside states it: there is no udev, and virtio tells a serial number.
+fn word_inside(drive: &Drive) -> String {
+    format!("serial {}, {}", drive.serial, size_in_words(drive.size_bytes / SECTOR_BYTES * SECTOR_BYTES))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn images_may_go_and_their_word_is_what_the_guard_inside_asks_for() {
+        let source = DriveSource::File { path: PathBuf::from("/srv/volume.img"), direct: true };
+        let drive = Drive { serial: "iostone-v3".to_owned(), source, size_bytes: (64 << 20) + 100 };
+        assert!(may_go(&drive, &[]));
+        assert_eq!(word_inside(&drive), "serial iostone-v3, 64 MiB");
+    }
+
+    #[test]
+    fn a_device_that_nobody_named_may_not_go() {
+        let Some(entry) = std::fs::read_dir("/sys/block").ok().and_then(|mut entries| entries.next()) else {
+            eprintln!("skipped: needs a block device");
+            return;
+        };
+        let path = Path::new("/dev").join(entry.unwrap().file_name());
+        let source = DriveSource::File { path, direct: true };
+        let drive = Drive { serial: "iostone-v0".to_owned(), source, size_bytes: 64 << 20 };
+        assert!(!may_go(&drive, &["serial iostone-v0, 64 MiB".to_owned()]));
+    }
 }

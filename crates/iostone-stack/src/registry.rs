@@ -15,9 +15,10 @@ use crate::undo;
 /// Names another place of the registry; for tests and for machines whose `/var/lib` cannot be written.
 const STATE_DIRECTORY_VARIABLE: &str = "IOSTONE_STATE_DIR";
 
-/// Looks at a locked journal whose owner lives, and whose owner is dead, [`PAUSE`] apart.
+/// Looks at a locked journal whose owner lives, and whose owner is dead, [`PAUSE`] apart. A dead owner's threads may
+/// still have requests under way that its limits held back until they were lifted.
 const ATTEMPTS_ALIVE: u32 = 3;
-const ATTEMPTS_DEAD: u32 = 100;
+const ATTEMPTS_DEAD: u32 = 250;
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The registry: one directory for each user of the machine, `/var/lib/iostone` for root.
@@ -147,20 +148,30 @@ impl Registry {
 }
 
 /// Opens a journal; gives a lock that is about to go a moment. A process that was just forked holds a copy of its
-/// parent's until its exec, and one that was just killed until the kernel has taken it apart.
+/// parent's until its exec, and one that was killed until the kernel has taken it apart: those of its threads that wait
+/// under a limit of its own control group end, and give the lock up, only once that is lifted.
 fn open_patiently(path: &Path) -> Result<Opened, StackError> {
     let mut attempts = 0;
     loop {
         let opened = Journal::open(path)?;
-        let dead = || journal::peek_owner(path).is_some_and(|owner| !owner.is_alive().unwrap_or(true));
-        let patience =
-            if matches!(opened, Opened::Locked) && dead() { ATTEMPTS_DEAD } else { ATTEMPTS_ALIVE };
-        if !matches!(opened, Opened::Locked) || attempts >= patience {
+        if !matches!(opened, Opened::Locked) {
+            return Ok(opened);
+        }
+        let dead = journal::peek_owner(path).is_some_and(|owner| is_dead(&owner));
+        if dead && let Some((owner, entries)) = journal::peek(path) {
+            undo::lift_limits(&owner, &entries);
+        }
+        if attempts >= if dead { ATTEMPTS_DEAD } else { ATTEMPTS_ALIVE } {
             return Ok(opened);
         }
         attempts += 1;
         std::thread::sleep(PAUSE);
     }
+}
+
+/// Whether a journal of this machine has lost its owner.
+fn is_dead(owner: &Owner) -> bool {
+    owner.is_of_this_host().unwrap_or(false) && !owner.is_alive().unwrap_or(true)
 }
 
 fn replay(path: &Path) -> Result<Option<JournalOutcome>, StackError> {

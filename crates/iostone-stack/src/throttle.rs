@@ -10,6 +10,7 @@ mod burst;
 mod confinement;
 mod controller;
 mod layer;
+mod lifting;
 mod v1;
 mod v2;
 
@@ -27,6 +28,7 @@ pub use confinement::Confinement;
 pub(crate) use confinement::go_home;
 pub use controller::ThrottleController;
 pub(crate) use layer::ThrottleLayer;
+pub(crate) use lifting::lift_limits;
 pub(crate) use v2::stop_handing_down;
 
 /// The two interfaces of control groups, of which a controller is in one at a time (cgroups(7)).

@@ -15,7 +15,8 @@ use std::time::Duration;
 
 use crate::error::UndoFailure;
 use crate::filesystem;
-use crate::journal::Journal;
+use crate::journal::{Entry, Journal};
+use crate::owner::Owner;
 use crate::queue;
 use crate::site::own_directory_name;
 use crate::step::{Scope, Step};
@@ -71,6 +72,7 @@ impl Undone {
 /// The first step that could not be undone; those before it in the journal were left alone, as it stands on them.
 pub(crate) fn undo_steps(journal: &mut Journal, only: Option<Scope>) -> Result<Undone, UndoFailure> {
     let mut undone = Undone::default();
+    lift_limits(&journal.owner, &journal.entries);
     for entry in &journal.entries {
         if let Step::Processes { variable, value } = &entry.step
             && !entry.undone
@@ -97,6 +99,19 @@ pub(crate) fn undo_steps(journal: &mut Journal, only: Option<Scope>) -> Result<U
         }
     }
     Ok(undone)
+}
+
+/// Lifts the limits of the control groups that are still to be undone: a process that waits under a tight one hears no
+/// signal, not even SIGKILL, and keeps its journal locked for as long.
+pub(crate) fn lift_limits(owner: &Owner, entries: &[Entry]) {
+    if !owner.is_of_this_boot().unwrap_or(false) {
+        return;
+    }
+    for entry in entries.iter().filter(|entry| !entry.undone) {
+        if let Step::ControlGroup { path, .. } = &entry.step {
+            control_group::lift(path, &owner.token);
+        }
+    }
 }
 
 /// Undoes one step of a journal, unless that is done.

@@ -101,6 +101,33 @@ fn a_partition_beside_its_own_disk_is_refused() {
     machine.assert_clean();
 }
 
+#[test]
+fn members_that_share_bytes_are_refused_as_the_same_storage() {
+    if needs_root("members_that_share_bytes_are_refused_as_the_same_storage") {
+        return;
+    }
+    let machine = Machine::new();
+    let image = machine.path().join("disk.img");
+    let whole = TestLoop::new(&image, 64 * MIB);
+    let again = TestLoop::over(&image);
+    let [low, middle, high] = [0, 16, 32].map(|start| TestLoop::over_part(&image, start * MIB, 32 * MIB));
+    let upper = TestLoop::over(&again.path);
+    for (one, other) in [(&whole, &again), (&whole, &high), (&low, &middle), (&whole, &upper)] {
+        let error = refused(&machine, &[one.path.clone(), other.path.clone()]).to_string();
+        assert!(error.contains("are the same storage"), "{error}");
+        assert!([one, other].iter().all(|it| error.contains(it.path.to_str().unwrap())), "{error}");
+    }
+    // Two halves share nothing but the disk.
+    let halves = [low.path.clone(), high.path.clone()];
+    let stack = Stack { array: Array::Btrfs(btrfs()), ..over(&halves) };
+    Session::preflight(&stack, true, &machine.work()).unwrap();
+    std::fs::remove_file(&image).unwrap();
+    let error = refused(&machine, &[whole.path.clone(), low.path.clone()]).to_string();
+    assert!(error.contains("are the same storage"), "{error}");
+    drop((upper, whole, again, low, middle, high));
+    machine.assert_clean();
+}
+
 fn btrfs() -> iostone_model::experiment::BtrfsArray {
     iostone_model::experiment::BtrfsArray {
         level: iostone_model::experiment::BtrfsProfile::Raid0,

@@ -44,8 +44,16 @@ struct PreparedBonnie {
 ///
 /// # Errors
 /// A file that the page cache would serve, one that is larger than the volume, a user that only root can become.
-pub(crate) fn preflight(spec: &BonnieWorkload, volume: Option<Bytes>) -> Result<Bytes, WorkloadError> {
-    let needed = room::needed(spec)?;
+pub(crate) fn preflight(
+    spec: &BonnieWorkload,
+    volume: Option<Bytes>,
+    memory: Option<Bytes>,
+) -> Result<Bytes, WorkloadError> {
+    let memory = match memory {
+        Some(memory) => memory,
+        None => room::memory()?,
+    };
+    let needed = room::needed(spec, memory)?;
     if let Some(volume) = volume {
         room::check(spec, needed, volume, "the volume has")?;
     }
@@ -61,7 +69,7 @@ pub(crate) fn prepare(
     place: &Place,
     context: &TrialContext,
 ) -> Result<Box<dyn Prepared>, WorkloadError> {
-    let needed = preflight(spec, None)?;
+    let needed = preflight(spec, None, None)?;
     let file_size = spec.file_size(room::memory()?);
     let seed = spec.seed.unwrap_or_else(|| small_seed(context.seed));
     let argv = CommandLine { spec, file_size, seed }.argv();

@@ -168,20 +168,33 @@ impl PreparedDd {
         measured.report.claimed_written_bytes = written;
         measured.report.must_reach_device = self.spec.must_reach_device();
         if let (Some(source), Some(throughput)) = (&self.source, measured.metrics.get("throughput").copied())
-            && throughput >= source.bytes_per_second * (1.0 - LIMITED_WITHIN)
+            && let Some((fact, sentence)) = compare_with_source(throughput, source.bytes_per_second)
         {
-            measured.state(
-                "source_limited",
-                format!(
-                    "{} is within 10 % of the {} that the source gives by itself: the source was the limit, not what \
-                     was written to",
-                    Unit::BytesPerSecond.format(throughput),
-                    Unit::BytesPerSecond.format(source.bytes_per_second)
-                ),
-            );
+            measured.state(fact, sentence);
         }
         measured
     }
+}
+
+/// What a figure near the source's own rate says, and one above it, both in bytes a second.
+fn compare_with_source(throughput: f64, source: f64) -> Option<(&'static str, String)> {
+    let format = |rate| Unit::BytesPerSecond.format(rate);
+    let (copied, alone) = (format(throughput), format(source));
+    if throughput > source * (1.0 + LIMITED_WITHIN) {
+        let sentence = format!(
+            "{copied} is more than 10 % above the {alone} that was measured of the source by itself, which is unsound \
+             then; whether the source was the limit is not known"
+        );
+        return Some(("source_unsound", sentence));
+    }
+    let is_near = throughput >= source * (1.0 - LIMITED_WITHIN);
+    is_near.then(|| {
+        let sentence = format!(
+            "{copied} is within 10 % of the {alone} that the source gives by itself: the source was the limit, not what \
+             was written to"
+        );
+        ("source_limited", sentence)
+    })
 }
 
 #[cfg(test)]

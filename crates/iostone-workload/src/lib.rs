@@ -152,12 +152,16 @@ pub trait Prepared {
 }
 
 /// Finds out, touching nothing, whether a workload can be done on this machine, and on a volume of that size where it is
-/// known; and the room that its files take where
-/// that can be told: the default of bonnie++ hangs on the memory of the machine.
+/// known; and the room that its files take where that can be told: the default of bonnie++ hangs on the memory of the
+/// machine, which is this one's unless another is given.
 ///
 /// # Errors
 /// A program that is not installed, or one that cannot do what is asked for.
-pub fn preflight(workload: &Workload, volume: Option<Bytes>) -> Result<Option<Bytes>, WorkloadError> {
+pub fn preflight(
+    workload: &Workload,
+    volume: Option<Bytes>,
+    memory: Option<Bytes>,
+) -> Result<Option<Bytes>, WorkloadError> {
     if let Some(program) = workload.program()
         && installed(program).is_none()
     {
@@ -165,7 +169,7 @@ pub fn preflight(workload: &Workload, volume: Option<Bytes>) -> Result<Option<By
     }
     match workload {
         Workload::Dbench(dbench) => dbench::preflight(dbench)?,
-        Workload::Bonnie(bonnie) => return bonnie::preflight(bonnie, volume).map(Some),
+        Workload::Bonnie(bonnie) => return bonnie::preflight(bonnie, volume, memory).map(Some),
         Workload::Fio(fio) => fio::preflight(fio)?,
         Workload::Dd(dd) => dd::preflight(dd)?,
         Workload::Sysbench(sysbench) => sysbench::preflight(sysbench)?,

@@ -44,12 +44,17 @@ pub(crate) struct FileErrors {
     pub(crate) count: usize,
 }
 
-/// A run that stopped with trials recorded.
+/// A run that stopped and can go on.
 #[derive(Debug, thiserror::Error)]
-#[error("{error}; the trials so far are kept: go on with `iostone run --resume {run}`")]
+#[error(
+    "{error}; {}go on with `iostone run --resume {run}`",
+    if *has_trials { "the trials so far are kept: " } else { "then " }
+)]
 pub(crate) struct Resumable {
     pub(crate) error: LabError,
     pub(crate) run: String,
+    /// Whether anything of it was recorded.
+    pub(crate) has_trials: bool,
 }
 
 /// A job of the load engine ended early; its figures were printed.

@@ -21,6 +21,7 @@ fn experiment(place: &Place, kernel: &BootableKernel, workload: &str, metric: &s
              levels = {{ on = {{ mount.options = [\"barrier=1\"] }}, off = {{ mount.options = [\"barrier=0\"] }} }}\n\
              [workload]\n{workload}\n\
              [decide]\nmetric = \"{metric}\"\nbaseline = \"on\"\nmargin = \"5%\"\n\
+             [gates]\nsteal = \"off\"\nidle = \"off\"\n\
              [machine]\nkind = \"guest\"\nkernel = \"{}\"\nmodules = \"{}\"\nmemory = \"256MiB\"\n",
         kernel.image.display(),
         kernel.modules.display()

@@ -138,6 +138,10 @@ runtime = "1s"
 [decide]
 metric = "throughput"
 baseline = "one"
+
+[gates]
+steal = "off"
+idle = "off"
 "#;
 
 #[test]

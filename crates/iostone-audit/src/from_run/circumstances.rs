@@ -1,8 +1,31 @@
 //! What the machine of a run tells: labels of all its trials, memory, quota.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use iostone_model::environment::Environment;
+use iostone_model::environment::{Cgroup, Environment};
+use iostone_model::trial::TrialRecord;
+
+/// The machine that a trial's workload saw: the host, or the guest as it told of itself. Limits of the host's control
+/// groups and what DMI tells of it are not the guest's.
+pub(super) fn of_trial<'a>(host: &'a Environment, trial: &TrialRecord) -> Cow<'a, Environment> {
+    let Some(guest) = trial.guest.as_deref() else { return Cow::Borrowed(host) };
+    let is_emulated = guest.accelerator != "kvm";
+    let mut environment = host.clone();
+    environment.kernel.release.clone_from(&guest.kernel_release);
+    environment.os.clone_from(&guest.os);
+    environment.memory.total_bytes = guest.memory_bytes;
+    environment.cpu.logical = guest.cpus;
+    if is_emulated {
+        // Which processor QEMU plays is not told, and the host's executes none of its instructions.
+        environment.cpu.model.clear();
+    }
+    let hypervisor = if is_emulated { "qemu" } else { "kvm" };
+    hypervisor.clone_into(&mut environment.virtualisation.hypervisor);
+    environment.dmi.clear();
+    environment.cgroup = Cgroup::default();
+    Cow::Owned(environment)
+}
 
 /// What does not change within a run, by the names of [`iostone_model::dataset::CIRCUMSTANCES`].
 pub(super) fn labels(environment: &Environment) -> BTreeMap<String, String> {

@@ -5,7 +5,8 @@ use iostone_model::environment::Environment;
 use iostone_model::experiment::{self, ReadWrite, Workload};
 use iostone_model::metric::{Direction, Unit};
 use iostone_model::run::{BlockRecord, PLAN_SCHEMA};
-use iostone_model::trial::{DeviceActivity, TRIAL_SCHEMA};
+use iostone_model::sample::DiskCounters;
+use iostone_model::trial::{DeviceActivity, SignalSummary, TRIAL_SCHEMA};
 
 use super::*;
 use crate::audit;
@@ -235,4 +236,31 @@ fn a_full_disk_is_an_ending_of_its_own() {
     assert_eq!(ending(&report), Ending::DiskFull);
     report.error = Some("it was killed".to_owned());
     assert_eq!(ending(&report), Ending::Failed("it was killed".to_owned()));
+}
+
+#[test]
+fn a_guest_is_described_and_not_its_host() {
+    let mut run = run();
+    run.environment.cgroup.limits.insert("cpu.max".to_owned(), "50000 100000".to_owned());
+    for trial in &mut run.trials {
+        trial.guest = Some(Box::new(iostone_model::trial::GuestFacts {
+            kernel_release: "6.1.0-guest".to_owned(),
+            memory_bytes: 128 << 20,
+            cpus: 1,
+            accelerator: "tcg".to_owned(),
+            ..Default::default()
+        }));
+    }
+    let first = &dataset_of_run(&run).observations[0];
+    assert_eq!(
+        (first.labels["kernel"].as_str(), first.labels["hypervisor"].as_str()),
+        ("6.1.0-guest", "qemu")
+    );
+    assert!(
+        !first.labels.contains_key("os") && !first.labels.contains_key("cpu_model"),
+        "{:?}",
+        first.labels
+    );
+    let facts = &first.facts;
+    assert_eq!((facts.memory_bytes, facts.cpus, facts.cpu_quota), (Some(128 << 20), Some(1.0), None));
 }

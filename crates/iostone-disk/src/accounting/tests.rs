@@ -92,6 +92,34 @@ fn a_flush_is_free_and_a_discard_is_one_io_without_bytes() {
 
 proptest! {
     #[test]
+    fn a_stream_that_overtakes_itself_counts_as_one_in_order(
+        depth in 1_usize..33,
+        moves in prop::collection::vec(0_usize..32, 2000),
+        blocks in prop::sample::select(vec![1_u64, 4, 16]),
+    ) {
+        let mut order: Vec<u64> = (0..2000).collect();
+        for (index, by) in moves.into_iter().enumerate() {
+            let other = (index + by % depth).min(order.len() - 1);
+            order.swap(index, other);
+        }
+        let length = blocks * 4096;
+        let mut accounting = Accounting::new(&volume(64, true));
+        let requests = order.into_iter().map(|number| (number * length, u32::try_from(length).unwrap()));
+        let ios = total_ios(&mut accounting, requests);
+        // What was charged for pieces at the very end may not have been taken off yet.
+        let least = (2000 * length).div_ceil(64 * 1024);
+        prop_assert!((least..=least + 32).contains(&ios), "{ios} instead of {least}");
+    }
+
+    #[test]
+    fn what_lies_apart_counts_one_each(places in prop::collection::hash_set(0_u64..10_000, 1..300)) {
+        let mut accounting = Accounting::new(&volume(256, true));
+        let count = places.len() as u64;
+        let requests = places.into_iter().map(|place| (place * 8192, 4 * KIB));
+        prop_assert_eq!(total_ios(&mut accounting, requests), count);
+    }
+
+    #[test]
     fn a_stream_counts_as_its_bytes_over_the_size(
         lengths in prop::collection::vec(1_u32..700_000, 1..60),
         io_size_kib in 1_u64..1025,

@@ -32,12 +32,7 @@ fn answer(request: ControlRequest, server: &mut Steering<'_>) -> Result<ControlR
         }
         ControlRequest::Set { volume, settings } => set(server, volume.as_deref(), &settings)?,
         ControlRequest::Cut { volume, keep } => return cut(server, volume.as_deref(), keep),
-        ControlRequest::Restore { volume } => chosen(server, volume.as_deref())?.for_each(|volume| {
-            volume.state.set_powered(true);
-            if let Some(cache) = volume.cache.as_deref_mut() {
-                cache.restore();
-            }
-        }),
+        ControlRequest::Restore { volume } => restore(server, volume.as_deref())?,
         ControlRequest::Stall { volume, lasts } => {
             chosen(server, volume.as_deref())?.for_each(|volume| volume.state.stall(lasts, now_ns));
         }
@@ -127,6 +122,21 @@ fn cut(server: &mut Steering<'_>, volume: Option<&str>, keep: Fraction) -> Resul
         reports.push(CutReport { name: volume.name.to_owned(), cache });
     }
     Ok(ControlReply::Cut(reports))
+}
+
+/// Switches the power on where it is off.
+fn restore(server: &mut Steering<'_>, volume: Option<&str>) -> Result<(), String> {
+    if chosen(server, volume)?.all(|volume| volume.state.is_powered()) {
+        let whose = volume.map_or("every volume".to_owned(), |name| format!("`{name}`"));
+        return Err(format!("the power of {whose} is on already"));
+    }
+    for volume in chosen(server, volume)?.filter(|volume| !volume.state.is_powered()) {
+        volume.state.set_powered(true);
+        if let Some(cache) = volume.cache.as_deref_mut() {
+            cache.restore();
+        }
+    }
+    Ok(())
 }
 
 /// Refuses to fill a bucket that a volume does not have.

@@ -3,13 +3,13 @@
 //! The offsets are those of the kernel's `Documentation/arch/x86/boot.rst`, "The Real-Mode Kernel Header".
 
 use std::fmt::Write;
-use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
 use sha2::{Digest, Sha256};
 
 use crate::error::GuestError;
+use crate::open::open_file;
 
 /// `boot_flag`, two bytes, little-endian.
 const BOOT_FLAG_AT: usize = 0x1fe;
@@ -29,11 +29,11 @@ const HEAD_BYTES: usize = 65 * 512;
 /// [`GuestError::Unsuitable`] when the file is no bzImage, [`GuestError::Io`] when it cannot be read.
 pub(crate) fn release_of(image: &Path) -> Result<String, GuestError> {
     let mut head = Vec::with_capacity(HEAD_BYTES);
-    let file = File::open(image).map_err(|error| match error.kind() {
+    let file = open_file(image).map_err(|error| match error.kind() {
         ErrorKind::NotFound => {
             GuestError::Missing(format!("there is no kernel `{}`: no such file", image.display()))
         }
-        _ => GuestError::io("open the kernel", image, error),
+        _ => GuestError::Unsuitable(format!("the kernel `{}` cannot be read: {error}", image.display())),
     })?;
     let read = file.take(HEAD_BYTES as u64).read_to_end(&mut head);
     read.map_err(|error| GuestError::io("read the kernel", image, error))?;
@@ -79,7 +79,7 @@ pub(super) fn release_in(head: &[u8]) -> Result<String, String> {
 /// [`GuestError::Io`] when it cannot be read.
 pub(crate) fn digest_of(path: &Path) -> Result<String, GuestError> {
     let failed = |error| GuestError::io("read", path, error);
-    let mut file = File::open(path).map_err(failed)?;
+    let mut file = open_file(path).map_err(failed)?;
     let mut hasher = Sha256::new();
     let mut buffer = vec![0; 1 << 18];
     loop {

@@ -10,6 +10,8 @@ use crate::error::GuestError;
 /// What a module needs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Information {
+    /// The release of the kernel that it was built for, the first word of `vermagic` (include/linux/vermagic.h).
+    pub(super) release: Option<String>,
     /// Modules that must be there before.
     pub(super) depends: Vec<String>,
     /// Modules, or what they do, that should be there before (`softdep` in `modprobe.d(5)`).
@@ -41,6 +43,9 @@ impl Information {
                 Some(("depends", names)) => {
                     let names = names.split(',').map(plain).filter(|name| !name.is_empty());
                     information.depends.extend(names);
+                }
+                Some(("vermagic", magic)) => {
+                    information.release = magic.split_whitespace().next().map(str::to_owned);
                 }
                 Some(("softdep", line)) => information.soft_depends.extend(before(line)),
                 _ => {}

@@ -97,6 +97,18 @@ fn an_empty_directory_is_no_directory_of_modules() {
     let empty = tempfile::tempdir().unwrap();
     let message = names(empty.path(), &["loop"]).unwrap_err().to_string();
     assert!(message.starts_with("there is no module in"), "{message}");
+    assert!(message.contains("the array needs `loop`"), "{message}");
+}
+
+#[test]
+fn a_module_of_another_kernel_is_refused_with_both_releases() {
+    let tree = directory(&[
+        ("own.ko", b"vermagic=6.1.0-1-cloud-amd64 SMP preempt mod_unload \0"),
+        ("other.ko", b"vermagic=6.12.9-amd64 SMP preempt mod_unload \0"),
+    ]);
+    assert_eq!(names(tree.path(), &["own"]).unwrap(), ["own"]);
+    let message = names(tree.path(), &["other"]).unwrap_err().to_string();
+    assert!(message.contains("6.12.9-amd64") && message.contains("6.1.0-1-cloud-amd64"), "{message}");
 }
 
 #[test]

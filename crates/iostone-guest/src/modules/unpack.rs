@@ -14,7 +14,9 @@ const LARGEST_BYTES: u64 = 256 << 20;
 /// # Errors
 /// [`GuestError::Io`] when the file cannot be read, [`GuestError::Unsuitable`] when it cannot be unpacked.
 pub(super) fn read(path: &Path) -> Result<Vec<u8>, GuestError> {
-    let packed = std::fs::read(path).map_err(|error| GuestError::io("read", path, error))?;
+    let failed = |error| GuestError::io("read", path, error);
+    let mut packed = Vec::new();
+    crate::open::open_file(path).map_err(failed)?.read_to_end(&mut packed).map_err(failed)?;
     let unpacked = match path.extension().and_then(OsStr::to_str) {
         Some("xz") => from_xz(&packed),
         Some("zst") => from_zstd(&packed),

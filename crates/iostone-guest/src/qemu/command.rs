@@ -109,6 +109,8 @@ impl Boot {
         let memory_mib = self.memory_bytes.div_ceil(1 << 20);
         command.args(["-M", "q35", "-accel", accelerator, "-cpu", processor]);
         command.args(["-smp", &self.cpus.to_string(), "-m", &memory_mib.to_string()]);
+        // The threads of its processors have names then, so that their time can be told from QEMU's own.
+        command.args(["-name", "iostone,debug-threads=on"]);
         command.args(["-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"]);
         command.arg("-kernel").arg(&self.kernel).arg("-initrd").arg(&self.archive);
         command.arg("-append").arg(command_line(self));

@@ -22,6 +22,11 @@ impl Running {
         Self { child, console: boot.console.clone(), complaints: boot.complaints.clone() }
     }
 
+    /// The number of QEMU's process.
+    pub fn process(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Whether QEMU has ended, and how in words.
     pub fn ended(&mut self) -> Option<String> {
         match self.child.try_wait() {
@@ -62,11 +67,14 @@ impl Running {
         console::read(&self.complaints)
     }
 
-    /// The last lines, for people: the guest's from its panic on if it had one, else its last few, else QEMU's.
+    /// The lines of its console that say what happened: the first of its trouble, if it had one, and the last.
     pub fn last_words(&self) -> String {
-        let lines = console::last_lines(&self.console_text());
-        let lines = if lines.is_empty() { console::last_lines(&self.complaints_text()) } else { lines };
-        lines.join("\n")
+        console::last_lines(&self.console_text()).join("\n")
+    }
+
+    /// The last lines of what QEMU itself complained of.
+    pub fn last_complaints(&self) -> String {
+        console::last_lines(&self.complaints_text()).join("\n")
     }
 
     /// What is known of its end, in words: a panic, else that QEMU has ended; none of one that runs.

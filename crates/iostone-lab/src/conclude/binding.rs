@@ -1,14 +1,15 @@
 //! Which of the known limits bound a configuration: what it moved is held against volumes and link, direction by direction.
 
-use iostone_model::experiment::{BlockSizes, Configuration, DdDirection, Workload};
+use iostone_model::experiment::{BlockSizes, Configuration, DdDirection, Stack, SyncMode, Workload};
 use iostone_model::metric::Unit;
 use iostone_model::run::{BlockRecord, Plan};
-use iostone_model::trial::{DeviceActivity, TrialRecord};
+use iostone_model::sample::DiskCounters;
+use iostone_model::trial::TrialRecord;
 use iostone_model::units::three_digits;
 use iostone_model::verdict::{CeilingState, Flag, KnownCeiling};
 
 use super::evidence::counted;
-use super::limits::{Flow, Limit, of_ios, of_throughput};
+use super::limits::{FixedIo, Flow, Limit, copies, limits_ios, of_ios, of_throughput};
 
 /// A limit of which this share is used binds.
 const BINDS: f64 = 0.95;
@@ -33,6 +34,15 @@ struct Rate {
     /// Whether all of it passed the device.
     reaches_device: bool,
     limits: Vec<Limit>,
+    /// Whether there is another limit that cannot be reckoned for it.
+    incomplete: bool,
+}
+
+/// A rate held against a limit.
+struct Held {
+    ceiling: KnownCeiling,
+    /// Whether the limit is one of what the rate counts: bytes, or I/Os.
+    in_own_unit: bool,
 }
 
 /// What every configuration moved, held against its tightest limit; where a burst is above it and was used, against that.
@@ -47,26 +57,44 @@ fn of_configuration(
     blocks: &[BlockRecord],
 ) -> Vec<KnownCeiling> {
     let own: Vec<&TrialRecord> = counted(&configuration.name, trials, blocks).collect();
-    let mut found: Vec<(Flow, KnownCeiling)> = Vec::new();
+    let mut found: Vec<(Flow, Held)> = Vec::new();
     for rate in rates(configuration, &own).into_iter().filter(|rate| rate.reaches_device) {
         let seconds = middle(own.iter().map(|trial| trial.workload.measured_seconds)).unwrap_or(0.0);
-        let Some(ceiling) = hold(configuration, &rate, EXCEEDED + slice(seconds)) else { continue };
+        let Some(held) = hold(configuration, &rate, EXCEEDED + slice(seconds)) else { continue };
         // Whole trials have phases in which nothing is read: only at its limit do counters say something.
-        if rate.figure == SERVED && ceiling.state != CeilingState::Binds {
+        if rate.figure == SERVED && held.ceiling.state != CeilingState::Binds {
             continue;
         }
-        let same = |(flow, other): &&mut (Flow, KnownCeiling)| *flow == rate.flow && other.unit == rate.unit;
-        match found.iter_mut().find(same) {
-            Some((_, other)) if other.figure == SERVED || ceiling.share > other.share => {
-                if ceiling.figure != SERVED {
-                    *other = ceiling;
-                }
-            }
+        match found.iter_mut().find(|(flow, _)| *flow == rate.flow) {
+            Some((_, other)) if tells_more(&held, other) => *other = held,
             Some(_) => {}
-            None => found.push((rate.flow, ceiling)),
+            None => found.push((rate.flow, held)),
         }
     }
-    found.into_iter().map(|(_, ceiling)| ceiling).collect()
+    // Where one way is bound, that the other had room says nothing of the volume: it may have been a moment's work.
+    let is_bound = found.iter().any(|(_, held)| held.ceiling.state == CeilingState::Binds);
+    let says = |ceiling: &KnownCeiling| match ceiling.state {
+        CeilingState::Binds | CeilingState::Exceeded => true,
+        CeilingState::Free | CeilingState::Unknown => !is_bound,
+    };
+    found.into_iter().map(|(_, held)| held.ceiling).filter(says).collect()
+}
+
+/// Of two that hold the same bytes against limits, the one to tell: what binds before what does not, the workload's own
+/// figures before counters, the figure that comes closer.
+fn tells_more(new: &Held, old: &Held) -> bool {
+    let rank = |held: &Held| match held.ceiling.state {
+        CeilingState::Exceeded => 2,
+        CeilingState::Binds => 1,
+        CeilingState::Free | CeilingState::Unknown => 0,
+    };
+    let own = |held: &Held| held.ceiling.figure != SERVED;
+    // A rate of bytes and one of I/Os are the same share of a limit, but for rounding.
+    let close = (new.ceiling.share - old.ceiling.share).abs() < 1e-3;
+    let closer =
+        if close { new.in_own_unit && !old.in_own_unit } else { new.ceiling.share > old.ceiling.share };
+    let key = |held: &Held| (rank(held), own(held));
+    key(new) > key(old) || (key(new) == key(old) && closer)
 }
 
 fn slice(seconds: f64) -> f64 {
@@ -74,7 +102,7 @@ fn slice(seconds: f64) -> f64 {
 }
 
 /// Holds a rate against its tightest limit, or, where credits allowed more than that, against the next.
-fn hold(configuration: &Configuration, rate: &Rate, exceeded: f64) -> Option<KnownCeiling> {
+fn hold(configuration: &Configuration, rate: &Rate, exceeded: f64) -> Option<Held> {
     let over = |limit: &&Limit| rate.value > limit.rate * exceeded;
     let has_burst = rate.limits.iter().any(|limit| limit.is_burst);
     let limit = match rate.limits.iter().find(|limit| !over(limit)) {
@@ -86,10 +114,13 @@ fn hold(configuration: &Configuration, rate: &Rate, exceeded: f64) -> Option<Kno
         CeilingState::Exceeded
     } else if share >= BINDS {
         CeilingState::Binds
+    } else if rate.incomplete {
+        CeilingState::Unknown
     } else {
         CeilingState::Free
     };
-    Some(KnownCeiling {
+    let in_own_unit = limit.unit == rate.unit;
+    let ceiling = KnownCeiling {
         configuration: configuration.name.clone(),
         figure: rate.figure.clone(),
         limit: limit.name.clone(),
@@ -98,13 +129,15 @@ fn hold(configuration: &Configuration, rate: &Rate, exceeded: f64) -> Option<Kno
         unit: rate.unit,
         share,
         state,
-    })
+    };
+    Some(Held { ceiling, in_own_unit })
 }
 
 /// One sentence for each ceiling of a configuration: "the link of 62.5MB/s binds: throughput is 62.4 MB/s,
-/// 99.8 % of what it lets through".
-pub(super) fn sentences(configuration: &str, ceilings: &[KnownCeiling]) -> Vec<String> {
-    ceilings.iter().filter(|ceiling| ceiling.configuration == configuration).map(sentence).collect()
+/// 99.8 % of what it lets through". What a rehearsal finds in a moment may be otherwise at full length, and says so.
+pub(super) fn sentences(configuration: &str, ceilings: &[KnownCeiling], rehearsal: bool) -> Vec<String> {
+    let own = ceilings.iter().filter(|ceiling| ceiling.configuration == configuration).map(sentence);
+    own.map(|told| if rehearsal { format!("in this rehearsal {told}") } else { told }).collect()
 }
 
 fn sentence(ceiling: &KnownCeiling) -> String {
@@ -124,6 +157,10 @@ fn sentence(ceiling: &KnownCeiling) -> String {
         CeilingState::Free => {
             format!("no known limit binds: {figure}, {share} % of the {at_most} that {limit} allows")
         }
+        CeilingState::Unknown => format!(
+            "what binds is not known: {figure}, {share} % of the {at_most} that {limit} allows, but not how many I/Os \
+             the volume counted"
+        ),
     }
 }
 
@@ -177,12 +214,12 @@ fn rates(configuration: &Configuration, trials: &[&TrialRecord]) -> Vec<Rate> {
             continue;
         };
         let flow = flow_of(name, configuration, first);
+        let io = fixed_io(&configuration.workload, flow, trials);
         let limits = match metric.unit {
-            Unit::BytesPerSecond => of_throughput(stack, flow),
-            Unit::PerSecond => match fixed_block(&configuration.workload).filter(|_| name == "iops") {
-                Some((bytes, sequential)) => of_ios(stack, flow, bytes, sequential),
-                None => Vec::new(),
-            },
+            Unit::BytesPerSecond if name != "throughput" || io.is_none() => of_throughput(stack, flow),
+            Unit::BytesPerSecond | Unit::PerSecond => io
+                .filter(|_| matches!(name, "iops" | "throughput"))
+                .map_or_else(Vec::new, |io| both(stack, flow, io, metric.unit)),
             _ => Vec::new(),
         };
         if !limits.is_empty() {
@@ -193,22 +230,26 @@ fn rates(configuration: &Configuration, trials: &[&TrialRecord]) -> Vec<Rate> {
                 unit: metric.unit,
                 value,
                 reaches_device,
+                incomplete: limits_ios(stack) && !limits.iter().any(|limit| limit.unit == Unit::PerSecond),
                 limits,
             });
         }
     }
     for (flow, bytes) in [
-        (Flow::Read, (|device| device.served.read_bytes) as fn(&DeviceActivity) -> u64),
-        (Flow::Write, |device| device.served.written_bytes),
+        (Flow::Read, (|served| served.read_bytes) as fn(&DiskCounters) -> u64),
+        (Flow::Write, |served| served.written_bytes),
     ] {
         let served = trials.iter().filter_map(|trial| {
-            let device = trial.signals.devices.iter().find(|device| device.role == "stack")?;
-            (trial.signals.seconds > 0.0).then(|| bytes(device) as f64 / trial.signals.seconds)
+            let footing = trial.signals.footing()?;
+            // Of members each copy was counted; what the workload moved is a part of that.
+            let copies = if footing.is_sum { copies(stack, flow) } else { 1.0 };
+            let seconds = trial.signals.seconds;
+            (seconds > 0.0).then(|| bytes(&footing.served) as f64 / copies / seconds)
         });
         let limits = of_throughput(stack, flow);
         if let Some(value) = middle(served).filter(|value| *value > 0.0 && !limits.is_empty()) {
             let (figure, unit) = (SERVED.to_owned(), Unit::BytesPerSecond);
-            rates.push(Rate { figure, flow, unit, value, reaches_device: true, limits });
+            rates.push(Rate { figure, flow, unit, value, reaches_device: true, limits, incomplete: true });
         }
     }
     rates
@@ -243,15 +284,48 @@ fn reaches(name: &str, configuration: &Configuration, trial: &TrialRecord) -> bo
     }
 }
 
-/// The size of every I/O, and whether they follow each other; none where sizes vary or only the program knows.
-fn fixed_block(workload: &Workload) -> Option<(u64, bool)> {
-    match workload {
-        Workload::Io(io) => match io.block_sizes() {
-            BlockSizes::Fixed(size) => Some((size.0, !io.rw.is_random())),
-            BlockSizes::Split(_) | BlockSizes::Range(_) => None,
+/// Every limit in the unit of a figure, the tightest first.
+fn both(stack: &Stack, flow: Flow, io: FixedIo, unit: Unit) -> Vec<Limit> {
+    let bytes = io.bytes.max(1) as f64;
+    let scaled = |limit: Limit| Limit {
+        rate: match (limit.unit, unit) {
+            (Unit::PerSecond, Unit::BytesPerSecond) => limit.rate * bytes,
+            (Unit::BytesPerSecond, Unit::PerSecond) => limit.rate / bytes,
+            _ => limit.rate,
         },
-        _ => None,
+        ..limit
+    };
+    let all = of_throughput(stack, flow).into_iter().chain(of_ios(stack, flow, io));
+    let mut limits: Vec<Limit> = all.map(scaled).collect();
+    limits.sort_by(|left, right| left.rate.total_cmp(&right.rate));
+    limits
+}
+
+/// The size of every I/O, with what the devices counted of them; none where sizes vary, only the program knows, or the
+/// page cache gathers what is written.
+fn fixed_io(workload: &Workload, flow: Flow, trials: &[&TrialRecord]) -> Option<FixedIo> {
+    let Workload::Io(io) = workload else { return None };
+    let one_by_one = io.direct || io.fsync == 1 || io.fdatasync == 1 || io.sync != SyncMode::None;
+    match io.block_sizes() {
+        BlockSizes::Fixed(size) if one_by_one => Some(FixedIo {
+            bytes: size.0,
+            sequential: !io.rw.is_random(),
+            request_bytes: middle(trials.iter().filter_map(|trial| request_bytes(trial, flow))),
+        }),
+        BlockSizes::Fixed(_) | BlockSizes::Split(_) | BlockSizes::Range(_) => None,
     }
+}
+
+/// What a request held on average, on the volumes themselves.
+fn request_bytes(trial: &TrialRecord, flow: Flow) -> Option<f64> {
+    let of_footing = || trial.signals.footing().map(|footing| footing.served);
+    let served = trial.signals.members_served().or_else(of_footing)?;
+    let (bytes, requests) = match flow {
+        Flow::Read => (served.read_bytes, served.reads),
+        Flow::Write => (served.written_bytes, served.writes),
+        Flow::Both => (served.read_bytes + served.written_bytes, served.reads + served.writes),
+    };
+    (bytes > 0 && requests > 0).then(|| bytes as f64 / requests as f64)
 }
 
 fn middle(values: impl Iterator<Item = f64>) -> Option<f64> {

@@ -11,7 +11,6 @@ use iostone_model::trial::{Check, TrialRecord};
 use iostone_model::verdict::{Evidence, Flag, KnownCeiling};
 
 use super::binding;
-use crate::gates::stack_device;
 
 /// Trials of a configuration that count.
 pub(super) fn counted<'a>(
@@ -25,13 +24,19 @@ pub(super) fn counted<'a>(
     })
 }
 
-/// Median number of flushes a trial that the device under the workload completed.
+/// Median number of flushes a trial that the device under the workload completed, or its array's members together;
+/// none where nobody counted them.
 fn flushes(configuration: &str, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Option<u64> {
-    let mut counts: Vec<u64> = counted(configuration, trials, blocks)
-        .filter_map(|trial| stack_device(&trial.signals).map(|(_, served)| served.flushes))
-        .collect();
+    let mut counts: Vec<u64> =
+        counted(configuration, trials, blocks).filter_map(|trial| trial.signals.footing()?.flushes).collect();
     counts.sort_unstable();
     counts.get(counts.len() / 2).copied()
+}
+
+/// Whether there are members under the workload of a configuration.
+fn is_array(configuration: &str, trials: &[TrialRecord], blocks: &[BlockRecord]) -> bool {
+    let mut footings = counted(configuration, trials, blocks).filter_map(|trial| trial.signals.footing());
+    footings.any(|footing| footing.members > 0)
 }
 
 /// What one sync costs the program that waits for it, over all trials of a configuration that count.
@@ -111,12 +116,14 @@ pub(super) fn sentences(
                 } else {
                     format!(" against {}", others.join(" and "))
                 };
-                format!("{} flushes a trial{against}", grouped(own_flushes))
+                let over =
+                    if is_array(&configuration.name, trials, blocks) { " over its members" } else { "" };
+                format!("{} flushes a trial{over}{against}", grouped(own_flushes))
             },
         );
         let price = sync_price(&configuration.name, trials, blocks);
         let of_test = ceiling::sentences(&configuration.name, trials, blocks);
-        let known = binding::sentences(&configuration.name, ceilings);
+        let known = binding::sentences(&configuration.name, ceilings, plan.quick);
         let parts = varied.into_iter().chain(served).chain(price).chain(of_test).chain(known);
         let parts: Vec<String> = parts.collect();
         if !parts.is_empty() {
@@ -191,16 +198,11 @@ pub(super) fn no_flush(
     let mut device = None;
     for name in [&level.name, &baseline.name] {
         for trial in counted(name, trials, blocks) {
-            let activity = trial
-                .signals
-                .devices
-                .iter()
-                .find(|device| device.role == "stack")
-                .filter(|device| device.flushes_counted)?;
-            if activity.served.flushes > 0 {
+            let footing = trial.signals.footing()?;
+            if footing.flushes? > 0 {
                 return None;
             }
-            device = Some(activity.name.clone());
+            device = Some(footing.name);
         }
     }
     let cause = if level.stack.queue.write_cache == Some(WriteCache::WriteThrough) {

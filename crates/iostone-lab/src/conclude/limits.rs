@@ -2,6 +2,7 @@
 //! over, and that of the link over all of them.
 
 use iostone_model::experiment::{Array, BtrfsProfile, EmulatedBy, EmulatedVolume, MdLevel, Stack, Volume};
+use iostone_model::metric::Unit;
 use iostone_model::units::ByteRate;
 
 /// Which way bytes move.
@@ -22,6 +23,8 @@ pub(super) struct Limit {
     pub(super) several: bool,
     /// Bytes, or I/Os, a second of the workload that it lets through.
     pub(super) rate: f64,
+    /// What it limits by itself: bytes, or I/Os.
+    pub(super) unit: Unit,
     /// Whether it holds only while credits last.
     pub(super) is_burst: bool,
 }
@@ -73,6 +76,14 @@ impl Spread {
     }
 }
 
+/// Bytes that go to the volumes for each byte that a workload moves.
+pub(super) fn copies(stack: &Stack, flow: Flow) -> f64 {
+    match flow {
+        Flow::Read => 1.0,
+        Flow::Write | Flow::Both => Spread::of(stack).copies,
+    }
+}
+
 /// The limits on a workload's bytes a second, the tightest first; none where nothing is known.
 pub(super) fn of_throughput(stack: &Stack, flow: Flow) -> Vec<Limit> {
     let Some(volume) = emulated(stack, flow) else { return Vec::new() };
@@ -82,40 +93,58 @@ pub(super) fn of_throughput(stack: &Stack, flow: Flow) -> Vec<Limit> {
         name: name_volumes(volume, width, &rate.to_string(), is_burst),
         several: width > 1.0,
         rate: rate.0 as f64 * width,
+        unit: Unit::BytesPerSecond,
         is_burst,
     };
     let burst = volume.burst.as_ref().and_then(|burst| burst.throughput);
-    let through_link = match flow {
-        Flow::Read => 1.0,
-        Flow::Write | Flow::Both => spread.copies,
-    };
     let link = stack.link.map(|link| Limit {
         name: format!("the link of {link}"),
         several: false,
-        rate: link.0 as f64 / through_link,
+        rate: link.0 as f64 / copies(stack, flow),
+        unit: Unit::BytesPerSecond,
         is_burst: false,
     });
     let own = volume.throughput.map(|rate| of_volumes(rate, false));
     sorted(own.into_iter().chain(burst.map(|rate| of_volumes(rate, true))).chain(link))
 }
 
+/// I/Os of a workload, all of one size.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct FixedIo {
+    pub(super) bytes: u64,
+    /// Whether they follow each other.
+    pub(super) sequential: bool,
+    /// What a request to the device held on average; none where no device told.
+    pub(super) request_bytes: Option<f64>,
+}
+
+/// Whether a volume has a limit of I/Os a second.
+pub(super) fn limits_ios(stack: &Stack) -> bool {
+    matches!(&stack.volume, Volume::Emulated(volume) if volume.iops.is_some())
+}
+
 /// The limits on I/Os a second, the tightest first, for I/Os of that many bytes.
 ///
-/// None where what counts as an I/O is not known: the kernel may split what is larger than every queue takes at once.
-pub(super) fn of_ios(stack: &Stack, flow: Flow, bytes: u64, sequential: bool) -> Vec<Limit> {
+/// None where what counts as an I/O is not known: the kernel splits what is larger than a queue takes at once
+/// (`max_sectors_kb`, Documentation/ABI/stable/sysfs-block), and how it did is told by the device's own counters alone.
+pub(super) fn of_ios(stack: &Stack, flow: Flow, io: FixedIo) -> Vec<Limit> {
     const NEVER_SPLIT: u64 = 64 << 10;
+    let FixedIo { bytes, sequential, request_bytes } = io;
     let Some(volume) = emulated(stack, flow) else { return Vec::new() };
-    let cost = match volume.io_size {
-        Some(size) if volume.merge && sequential => bytes as f64 / size.0.max(1) as f64,
-        Some(size) => bytes.div_ceil(size.0.max(1)).max(1) as f64,
-        None if bytes <= NEVER_SPLIT => 1.0,
-        None => return Vec::new(),
+    let cost = match (volume.io_size, request_bytes) {
+        (Some(size), _) if volume.merge && sequential => bytes as f64 / size.0.max(1) as f64,
+        (Some(size), _) => bytes.div_ceil(size.0.max(1)).max(1) as f64,
+        (None, _) if bytes <= NEVER_SPLIT => 1.0,
+        // Some metadata among the requests makes their average smaller, and no part of an I/O.
+        (None, Some(request)) => (bytes as f64 / request).round().max(1.0),
+        (None, None) => return Vec::new(),
     };
     let width = Spread::of(stack).width(flow);
     let limit = |iops: u32, is_burst: bool| Limit {
         name: name_volumes(volume, width, &format!("{iops} IOPS"), is_burst),
         several: width > 1.0,
         rate: f64::from(iops) * width / cost.max(f64::MIN_POSITIVE),
+        unit: Unit::PerSecond,
         is_burst,
     };
     let burst = volume.burst.as_ref().and_then(|burst| burst.iops);
@@ -213,10 +242,13 @@ mod tests {
     fn a_large_io_counts_as_several_and_small_ones_merge() {
         let mut stack = stack(1, Array::None, None);
         let rate = |stack: &Stack, bytes, sequential| {
-            of_ios(stack, Flow::Read, bytes, sequential).first().map(|limit| limit.rate)
+            let io = FixedIo { bytes, sequential, request_bytes: None };
+            of_ios(stack, Flow::Read, io).first().map(|limit| limit.rate)
         };
         assert_eq!(rate(&stack, 4096, false), Some(1000.0));
         assert_eq!(rate(&stack, 1 << 20, false), None);
+        let split = FixedIo { bytes: 1 << 20, sequential: false, request_bytes: Some(510e3) };
+        assert_eq!(of_ios(&stack, Flow::Read, split).first().map(|limit| limit.rate), Some(500.0));
         let Volume::Emulated(volume) = &mut stack.volume else { panic!("an emulated volume") };
         volume.io_size = Some(Bytes(16 << 10));
         volume.merge = true;
@@ -230,8 +262,9 @@ mod tests {
             credit_bytes: None,
             start: None,
         });
+        let small = FixedIo { bytes: 4096, sequential: false, request_bytes: None };
         let names: Vec<String> =
-            of_ios(&stack, Flow::Read, 4096, false).into_iter().map(|limit| limit.name).collect();
+            of_ios(&stack, Flow::Read, small).into_iter().map(|limit| limit.name).collect();
         assert_eq!(names, ["1000 IOPS of the volume", "the burst to 3000 IOPS of the volume"]);
     }
 

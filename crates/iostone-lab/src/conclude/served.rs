@@ -5,8 +5,6 @@ use iostone_model::trial::TrialRecord;
 use iostone_model::units::Bytes;
 use iostone_model::verdict::Flag;
 
-use crate::gates::stack_device;
-
 /// A smaller share than this is what an unfinished request or a counter's moment can explain.
 const WORTH_SAYING: f64 = 0.10;
 
@@ -22,10 +20,10 @@ pub(super) fn page_cache(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRec
                     && blocks.iter().any(|block| block.counted && block.number == trial.block)
             });
             for trial in counted {
-                let (name, counters) = stack_device(&trial.signals)?;
-                name.clone_into(&mut device);
+                let footing = trial.signals.footing()?;
+                device = footing.name;
                 claimed += trial.workload.claimed_read_bytes + trial.workload.claimed_written_bytes;
-                served += counters.read_bytes + counters.written_bytes;
+                served += footing.served.read_bytes + footing.served.written_bytes;
             }
             let missing = claimed.saturating_sub(served);
             (claimed > 0 && missing as f64 > WORTH_SAYING * claimed as f64).then(|| {

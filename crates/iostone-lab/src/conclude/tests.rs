@@ -17,7 +17,7 @@ use crate::plan::{PlanOptions, make_plan};
 const BARRIER: &str = include_str!("../../../../experiments/barrier.toml");
 
 /// The barrier experiment with a fixed seed, its text changed at one place.
-fn plan(from: &str, to: &str) -> Plan {
+pub(crate) fn plan(from: &str, to: &str) -> Plan {
     let text = BARRIER.replace(from, to).replace("max = 40", "max = 12");
     assert!(from.is_empty() || text != BARRIER, "`{from}` stands in the experiment");
     make_plan(read(&text, &[]).unwrap(), PlanOptions::default()).unwrap()

@@ -66,10 +66,7 @@ impl Conductor<'_> {
         if workload_failed_in_a_row >= FAILURES_IN_A_ROW || too_many(workload_failed) {
             let trials = self.directory.trials()?;
             let said = trials.iter().rev().find_map(|trial| trial.workload.stderr_tail.as_deref());
-            // A guest's last lines follow the sentence that says what became of it.
-            let (sentence, lines) = message.split_once('\n').unwrap_or((message, ""));
-            let counted = format!("{sentence} (it failed in {workload_failed} of {begun} blocks)");
-            let count = if lines.is_empty() { counted } else { format!("{counted}\n{lines}") };
+            let count = with_remark(message, &format!("it failed in {workload_failed} of {begun} blocks"));
             return Err(LabError::Workload {
                 configuration: configuration.to_owned(),
                 reason: with_last_words(count, said),
@@ -105,6 +102,18 @@ impl Conductor<'_> {
     }
 }
 
+/// A failure with a remark in parentheses: at its end, or, where the last lines of a guest's console follow, before
+/// these are announced.
+pub(super) fn with_remark(message: &str, remark: &str) -> String {
+    match message.split_once('\n') {
+        None => format!("{message} ({remark})"),
+        Some((sentence, lines)) => match sentence.rsplit_once("; ").filter(|_| sentence.ends_with(':')) {
+            Some((what, announced)) => format!("{what} ({remark}); {announced}\n{lines}"),
+            None => format!("{sentence} ({remark})\n{lines}"),
+        },
+    }
+}
+
 /// What stands between a failure and the program's own words about it.
 const SAYING: &str = ", saying: ";
 
@@ -117,5 +126,22 @@ pub(super) fn with_last_words(reason: String, stderr_tail: Option<&str>) -> Stri
     match stderr_tail.and_then(|tail| tail.lines().rev().map(str::trim).find(|line| !line.is_empty())) {
         Some(line) => format!("{reason}{SAYING}{line}"),
         None => reason,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_remark_stands_before_the_lines_of_a_console() {
+        assert_eq!(with_remark("it failed", "twice"), "it failed (twice)");
+        assert_eq!(
+            with_remark(
+                "the guest did not boot: timeout; the last lines of its console:\npanic\nend",
+                "twice"
+            ),
+            "the guest did not boot: timeout (twice); the last lines of its console:\npanic\nend"
+        );
     }
 }

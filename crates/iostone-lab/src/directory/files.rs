@@ -67,18 +67,22 @@ pub(super) fn write_measured<T: Serialize>(
     }
     write_durably(&directory.join("samples.jsonl"), &lines)?;
     if !raw.is_empty() {
-        let raw_directory = directory.join("raw");
-        fs::create_dir_all(&raw_directory)
-            .map_err(|error| LabError::file("making", &raw_directory, error))?;
-        for output in raw {
-            // The name is ours, but it may have come over the wire.
-            let name = Path::new(&output.name).file_name().unwrap_or("raw".as_ref());
-            write_durably(&raw_directory.join(name), output.text.as_bytes())?;
-        }
+        write_raw(&directory.join("raw"), raw)?;
     }
     write_json(&directory.join(record_name), record)?;
     sync_directory(&directory)?;
     sync_directory(parent)
+}
+
+/// Writes what programs printed, a file each.
+pub(super) fn write_raw(directory: &Path, raw: &[RawOutput]) -> Result<(), LabError> {
+    fs::create_dir_all(directory).map_err(|error| LabError::file("making", directory, error))?;
+    for output in raw {
+        // The name is ours, but it may have come over the wire.
+        let name = Path::new(&output.name).file_name().unwrap_or("raw".as_ref());
+        write_durably(&directory.join(name), output.text.as_bytes())?;
+    }
+    Ok(())
 }
 
 /// Makes the names in a directory durable.

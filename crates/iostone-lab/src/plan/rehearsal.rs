@@ -10,8 +10,8 @@ use iostone_model::units::{Bytes, Span};
 
 const VOLUME: Bytes = Bytes(96 << 20);
 const FILE: Bytes = Bytes(16 << 20);
-/// Long enough that a limit of tens of MB/s can be told.
-const DIRECT_READ: Bytes = Bytes(64 << 20);
+/// Long enough that a limit of a hundred MB/s can be told.
+const DIRECT_READ: Bytes = Bytes(128 << 20);
 /// Of what a volume holds, a filesystem keeps some for itself.
 const ROOM_OF_A_FILESYSTEM: u64 = 8;
 
@@ -45,33 +45,56 @@ fn shrink_workload(configuration: &mut Configuration) {
 
 /// A volume that is still large enough for what the workload keeps on it, where that is known.
 fn shrink_volume(configuration: &mut Configuration) {
-    let fewest = smallest_filesystem(&configuration.stack);
-    let (size, several) = match &mut configuration.stack.volume {
-        Volume::Loop(volume) => (&mut volume.size, 1),
-        Volume::Emulated(volume) => (&mut volume.size, u64::from(volume.count.max(1))),
+    let stack = &mut configuration.stack;
+    let (least, room_in) = (Smallest::of(stack), data_members(stack));
+    let size = match &mut stack.volume {
+        Volume::Loop(volume) => &mut volume.size,
+        Volume::Emulated(volume) => &mut volume.size,
         Volume::Block(_) | Volume::Directory(_) => return,
     };
-    let smallest = match configuration.workload.room() {
+    let room = match configuration.workload.room() {
         // The files of a job or of another loadfile may need all of it.
         None if !matches!(configuration.workload, Workload::Command(_)) => return,
-        room => {
-            let room = room.unwrap_or_default().0;
-            Bytes(room.saturating_add(room / ROOM_OF_A_FILESYSTEM).next_multiple_of(1 << 20))
-        }
+        room => room.unwrap_or_default().0,
     };
-    let smallest = smallest.max(fewest);
-    // An array has room for the workload in all of its volumes together.
-    let each = smallest.0.div_ceil(several).next_multiple_of(1 << 20);
-    *size = (*size).min(Bytes(each).max(VOLUME));
+    let together = room.saturating_add(room / ROOM_OF_A_FILESYSTEM).max(least.together.0);
+    // An array has room for the workload in all of its volumes together, but for copies and parity.
+    let each = together.div_ceil(room_in).next_multiple_of(1 << 20);
+    *size = (*size).min(Bytes(each).max(least.each));
 }
 
-/// What mkfs takes at least: mkfs.xfs 300 MiB, and over a stripe, where it wants a log of 64 MiB, more than 512 MiB
-/// (xfsprogs 5.19 and later). A little is the array's own.
-fn smallest_filesystem(stack: &Stack) -> Bytes {
-    match &stack.filesystem {
-        Filesystem::Xfs(_) if stack.array.is_none() => Bytes(304 << 20),
-        Filesystem::Xfs(_) => Bytes(576 << 20),
-        Filesystem::None | Filesystem::Ext4(_) | Filesystem::Btrfs(_) => VOLUME,
+/// So many volumes' worth of bytes a stack has room for.
+fn data_members(stack: &Stack) -> u64 {
+    let size = stack.volume.size().unwrap_or_default().0;
+    let capacity = stack.capacity().unwrap_or_default().0;
+    capacity.checked_div(size).unwrap_or(1).max(1)
+}
+
+/// What mkfs takes at least.
+#[derive(Debug, Clone, Copy)]
+struct Smallest {
+    /// Of each volume.
+    each: Bytes,
+    /// Of all that the array has room for; a little of it is the array's own.
+    together: Bytes,
+}
+
+impl Smallest {
+    /// mkfs.xfs takes 300 MiB, and over stripes, where it wants a log of 64 MiB, more than 512 MiB (xfsprogs 5.19 and
+    /// later); mkfs.btrfs 109 MiB of one device and 125 MiB of each of several, and up to 229 MiB where other profiles
+    /// are asked for (btrfs-progs 6.2).
+    fn of(stack: &Stack) -> Self {
+        let of_volume = |each: u64| Self { each: Bytes(each << 20), together: Bytes(each << 20) };
+        match &stack.filesystem {
+            Filesystem::None | Filesystem::Ext4(_) => Self { each: VOLUME, together: VOLUME },
+            Filesystem::Xfs(xfs) if data_members(stack) == 1 && xfs.mkfs.is_empty() => {
+                let together = if stack.array.is_none() { 304 } else { 320 };
+                Self { each: VOLUME, together: Bytes(together << 20) }
+            }
+            Filesystem::Xfs(_) => Self { each: VOLUME, together: Bytes(576 << 20) },
+            Filesystem::Btrfs(btrfs) if btrfs.mkfs.is_empty() => of_volume(128),
+            Filesystem::Btrfs(_) => of_volume(240),
+        }
     }
 }
 
@@ -173,7 +196,9 @@ fn shrink_orion(orion: &mut OrionWorkload) {
 
 #[cfg(test)]
 mod tests {
-    use iostone_model::experiment::{EmulatedVolume, read};
+    use iostone_model::experiment::{
+        Array, Btrfs, BtrfsArray, BtrfsProfile, EmulatedVolume, Ext4, LvmArray, MdArray, MdLevel, Xfs, read,
+    };
 
     use super::*;
 
@@ -248,6 +273,67 @@ mod tests {
             let Workload::Bonnie(bonnie) = &small.workload else { panic!("bonnie") };
             assert_eq!(bonnie.direct_read, Some(DIRECT_READ));
         }
+    }
+
+    fn volumes(array: usize, filesystem: usize, count: u32) -> Option<Stack> {
+        let md = |level| Array::Md(MdArray { level, chunk: None, metadata: None });
+        let btrfs = |level| Array::Btrfs(BtrfsArray { level, metadata: None });
+        let (array, fewest) = [
+            (Array::None, 1),
+            (md(MdLevel::Raid0), 1),
+            (md(MdLevel::Raid1), 2),
+            (md(MdLevel::Raid10), 2),
+            (md(MdLevel::Raid5), 3),
+            (Array::Lvm(LvmArray { stripes: None, stripe_size: None }), 1),
+            (btrfs(BtrfsProfile::Raid0), 1),
+            (btrfs(BtrfsProfile::Raid1), 2),
+            (btrfs(BtrfsProfile::Raid10), 2),
+        ][array]
+            .clone();
+        let volume = EmulatedVolume { count, ..EmulatedVolume::new(Bytes(64 << 30)) };
+        let filesystem = match filesystem {
+            _ if matches!(array, Array::Btrfs(_)) => Filesystem::Btrfs(Btrfs::default()),
+            0 => Filesystem::Ext4(Ext4::default()),
+            1 => Filesystem::Xfs(Xfs::default()),
+            _ => Filesystem::Btrfs(Btrfs::default()),
+        };
+        let fits = if array.is_none() { count == 1 } else { count >= fewest };
+        fits.then(|| Stack { array, filesystem, ..Stack::of(Volume::Emulated(volume)) })
+    }
+
+    #[test]
+    fn no_filesystem_gets_volumes_that_mkfs_does_not_take() {
+        let barrier = read(include_str!("../../../../experiments/barrier.toml"), &[]).unwrap();
+        let cases = (0..9).flat_map(|array| (0..3).map(move |filesystem| (array, filesystem)));
+        let cases =
+            cases.flat_map(|(array, filesystem)| (1..=64).map(move |count| (array, filesystem, count)));
+        for stack in cases.filter_map(|(array, filesystem, count)| volumes(array, filesystem, count)) {
+            for file in [1, 16, 100, 512] {
+                let mut configuration = barrier.configurations[0].clone();
+                configuration.stack = stack.clone();
+                let Workload::Io(io) = &mut configuration.workload else { panic!("io") };
+                io.size = Some(Bytes(file << 20));
+                shrink_volume(&mut configuration);
+                assert_is_large_enough(&configuration);
+            }
+        }
+    }
+
+    fn assert_is_large_enough(configuration: &Configuration) {
+        let stack = &configuration.stack;
+        let (each, capacity) = (stack.volume.size().unwrap().0, stack.capacity().unwrap().0);
+        // The superblock of an array, or of its volume group, and what is left of an extent.
+        let array = if stack.array.is_none() { 0 } else { data_members(stack) * (5 << 20) };
+        let usable = capacity - array;
+        assert!(usable >= configuration.workload.room().unwrap().0, "{stack:?}");
+        let enough = match (&stack.filesystem, &stack.array) {
+            (Filesystem::Xfs(_), _) if data_members(stack) == 1 => usable >= 300 << 20,
+            (Filesystem::Xfs(_), _) => usable > 512 << 20,
+            (Filesystem::Btrfs(_), Array::Btrfs(_)) => each >= 131_072_000,
+            (Filesystem::Btrfs(_), _) => usable >= 114_294_784,
+            _ => each >= VOLUME.0,
+        };
+        assert!(enough && each < 64 << 30, "{stack:?}");
     }
 
     #[test]

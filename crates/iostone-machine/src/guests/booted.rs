@@ -1,20 +1,24 @@
 //! A guest that runs: the conversation with the agent inside, and what is said of one that died.
 
+use std::os::unix::fs::FileTypeExt;
 use std::process::{Child, Command};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use iostone_guest::{Boot, GuestError, Qemu, Running};
+use iostone_guest::{Boot, BootDrive, DriveSource, GuestError, Qemu, Running};
 use iostone_workload::RawOutput;
 
 use crate::StopFlag;
-use crate::conversation::{Conversation, Patience};
+use crate::conversation::{Conversation, Patience, SILENT};
 use crate::failure::{Failure, FailureKind};
 use crate::protocol::{Event, Reply, Request};
 
 /// The agent says every two seconds that it lives; one that is silent for so long hangs, also under translation.
 const SILENCE: Duration = Duration::from_secs(30);
-/// What an interrupted request may take until its reply.
-const INTERRUPTED: Duration = Duration::from_secs(20);
+/// What an interrupted request may take until its reply: QEMU is ours, and what is inside goes with it.
+const INTERRUPTED: Duration = Duration::from_secs(1);
+/// The same where the guest stands on a device of the user's, which is to be left in order.
+const INTERRUPTED_ON_DEVICE: Duration = Duration::from_secs(20);
 /// What undoing inside may take: it only matters for what is on a real device.
 const UNDOING: Duration = Duration::from_secs(30);
 /// What switching off may take.
@@ -31,6 +35,9 @@ pub(super) const PATIENCE: Patience =
 /// A guest whose agent has answered.
 pub(super) struct Booted {
     running: Running,
+    stop: StopFlag,
+    /// Whether one of its drives is a device of the user's, so that undoing inside matters.
+    on_device: bool,
     conversation: Conversation,
     /// Seconds from the start of QEMU to the agent's first answer.
     pub(super) boot_seconds: f64,
@@ -57,7 +64,9 @@ impl Booted {
         port.set_write_timeout(Some(SENDING)).map_err(io)?;
         let answers = port.try_clone().map_err(io)?;
         let conversation = Conversation::new("the agent in the guest", port, answers, StopFlag::clone(stop));
-        let mut booted = Self { running, conversation, boot_seconds: 0.0, dead: None };
+        let on_device = boot.drives.iter().any(is_device);
+        let stop = StopFlag::clone(stop);
+        let mut booted = Self { running, stop, on_device, conversation, boot_seconds: 0.0, dead: None };
         let patience = Patience {
             reply: Some(boot.patience()),
             interrupted: Some(Duration::ZERO),
@@ -65,7 +74,7 @@ impl Booted {
         };
         match booted.conversation.greet(patience) {
             Ok(()) => {}
-            Err(failure) => return Err(booted.died("did not boot", failure)),
+            Err(failure) => return Err(booted.died(End::NotBooted, failure)),
         }
         booted.boot_seconds = started.elapsed().as_secs_f64();
         Ok(booted)
@@ -77,7 +86,8 @@ impl Booted {
     /// The agent's own failure; [`FailureKind::Guest`] with the last lines of the console when the guest died or hangs.
     /// QEMU is gone then, and whatever is asked afterwards fails at once.
     pub(super) fn call(&mut self, request: Request, events: &mut dyn FnMut(Event)) -> Result<Reply, Failure> {
-        self.call_within(request, PATIENCE, events)
+        let interrupted = if self.on_device { INTERRUPTED_ON_DEVICE } else { INTERRUPTED };
+        self.call_within(request, Patience { interrupted: Some(interrupted), ..PATIENCE }, events)
     }
 
     /// As [`Booted::call`], with a limit for the reply.
@@ -91,7 +101,7 @@ impl Booted {
             return Err(Failure::new(FailureKind::Guest, dead.clone()));
         }
         match self.conversation.call(request, patience, events) {
-            Err(failure) if failure.kind == FailureKind::Lost => Err(self.died("died", failure)),
+            Err(failure) if failure.kind == FailureKind::Lost => Err(self.died(End::Later, failure)),
             other => other,
         }
     }
@@ -105,9 +115,19 @@ impl Booted {
         if self.dead.is_some() {
             return Ok(());
         }
+        let stopped = self.stop.load(Ordering::Relaxed);
+        if stopped && !self.on_device {
+            // Nobody waits for an orderly end of what is thrown away.
+            self.running.kill();
+            return Ok(());
+        }
         let patience = Patience { reply: Some(UNDOING), silence: Some(SILENCE), interrupted: None };
         let undone = self.call_within(Request::Undo, patience, &mut |_| {});
-        self.power_off();
+        if stopped {
+            self.running.kill();
+        } else {
+            self.power_off();
+        }
         match undone {
             Ok(_) => Ok(()),
             // It had not come to a session: there is nothing to undo.
@@ -122,6 +142,11 @@ impl Booted {
         if !self.running.wait(SWITCHING_OFF) {
             self.running.kill();
         }
+    }
+
+    /// QEMU's process.
+    pub(super) fn process(&self) -> u32 {
+        self.running.process()
     }
 
     /// Ends it at once.
@@ -146,7 +171,7 @@ impl Booted {
     }
 
     /// Kills it and says what is known of its end.
-    fn died(&mut self, what: &str, failure: Failure) -> Failure {
+    fn died(&mut self, end: End, failure: Failure) -> Failure {
         if failure.kind == FailureKind::Interrupted {
             self.running.kill();
             self.dead = Some(failure.message.clone());
@@ -156,15 +181,48 @@ impl Booted {
         self.running.wait(ENDING);
         let fate = self.running.fate();
         self.running.kill();
-        let words = self.running.last_words();
-        let tail = if words.is_empty() {
-            "; its console is empty".to_owned()
-        } else {
-            format!("; the last lines of its console:\n{words}")
+        let silent = failure.message.contains(SILENT);
+        let what = match (end, fate) {
+            (End::NotBooted, fate) => format!("did not boot: {}", fate.unwrap_or(failure.message)),
+            (End::Later, Some(fate)) => format!("died: {fate}"),
+            (End::Later, None) if silent => format!("hung: no sign of life for {} s", SILENCE.as_secs()),
+            // Of a QEMU that still runs only the conversation knows what is wrong.
+            (End::Later, None) => format!("was given up: {}", failure.message),
         };
-        // Of a QEMU that still runs only the conversation knows what is wrong.
-        let message = format!("the guest {what}: {}{tail}", fate.unwrap_or(failure.message));
+        let message = format!("the guest {what}{}", in_lines(&self.running));
         self.dead = Some(message.clone());
         Failure::new(FailureKind::Guest, message)
+    }
+}
+
+/// When a guest ended.
+#[derive(Debug, Clone, Copy)]
+enum End {
+    /// Before the agent answered.
+    NotBooted,
+    /// After that.
+    Later,
+}
+
+/// The lines of QEMU and of the console, each said to be whose they are.
+fn in_lines(running: &Running) -> String {
+    let complaints = running.last_complaints();
+    let qemu = if complaints.is_empty() { String::new() } else { format!("; QEMU complains:\n{complaints}") };
+    let words = running.last_words();
+    let between = if qemu.is_empty() { "; " } else { "\n" };
+    if words.is_empty() {
+        format!("{qemu}{between}the guest's console is empty")
+    } else {
+        format!("{qemu}{between}the last lines of its console:\n{words}")
+    }
+}
+
+/// Whether a drive is a device of this host's.
+fn is_device(drive: &BootDrive) -> bool {
+    match &drive.source {
+        DriveSource::File { path, .. } => {
+            !drive.read_only && std::fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device())
+        }
+        DriveSource::Nbd { .. } => false,
     }
 }

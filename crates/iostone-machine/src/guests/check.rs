@@ -5,11 +5,13 @@ use std::sync::atomic::Ordering;
 
 use iostone_guest::{check_memory, needs_of};
 use iostone_model::experiment::{Guest, MachineSpec, Stack, Volume, Workload};
-use iostone_stack::{Preflight, Session};
+use iostone_model::units::Bytes;
+use iostone_stack::{Preflight, Session, strange_words};
 
 use super::supplies::{Freight, Supplies};
 use crate::failure::{Failure, FailureKind};
 use crate::protocol::{Reply, Request};
+use crate::strange::say_strange_words;
 use crate::{Agent, StopFlag};
 
 /// A preflight's fields.
@@ -33,6 +35,16 @@ pub(super) fn examine(
     supplies: &mut Supplies,
     stop: &StopFlag,
 ) -> Result<Reply, Failure> {
+    let checked = examine_each(question, host, supplies, stop);
+    Ok(Reply::Preflight { stacks: say_strange_words(checked, &question.stacks, &question.destroy)? })
+}
+
+fn examine_each(
+    question: &Question,
+    host: &mut Agent,
+    supplies: &mut Supplies,
+    stop: &StopFlag,
+) -> Result<Vec<Preflight>, Failure> {
     let guest_of = |index: usize| question.machines.get(index).and_then(MachineSpec::guest);
     let local: Vec<usize> = (0..question.stacks.len()).filter(|index| guest_of(*index).is_none()).collect();
     let mut on_host =
@@ -47,15 +59,19 @@ pub(super) fn examine(
             None => on_host.next().ok_or_else(|| Failure::lost("a stack was not examined"))?,
         });
     }
-    Ok(Reply::Preflight { stacks })
+    Ok(stacks)
 }
 
 fn ask_host(question: &Question, local: &[usize], host: &mut Agent) -> Result<Vec<Preflight>, Failure> {
+    let stacks: Vec<Stack> = local.iter().filter_map(|index| question.stacks.get(*index)).cloned().collect();
+    // The others are words for a guest's devices, or will be said to be for none.
+    let is_meant = |word: &&String| strange_words(&stacks, std::slice::from_ref(*word)).is_empty();
+    let destroy = question.destroy.iter().filter(is_meant).cloned().collect();
     let request = Request::Preflight {
-        stacks: local.iter().filter_map(|index| question.stacks.get(*index)).cloned().collect(),
+        stacks,
         workloads: local.iter().filter_map(|index| question.workloads.get(*index)).cloned().collect(),
         machines: Vec::new(),
-        destroy: question.destroy.clone(),
+        destroy,
         flushes_matter: question.flushes_matter,
         work_directory: question.work_directory.clone(),
         file_bytes: question.file_bytes,
@@ -80,6 +96,11 @@ fn in_guest(
     let freight = Freight::of(needs_of(stack, workload), guest)?;
     let archive = supplies.archive(&kernel, &freight)?;
     check_memory(guest.memory.0, archive.bytes)?;
+    if let Some(workload @ Workload::Bonnie(_)) = workload {
+        // The kernel keeps some of it, so that inside there is a little less.
+        let memory = Bytes(guest.memory.0 - guest.memory.0 / 8);
+        iostone_workload::preflight(workload, stack.capacity(), Some(memory))?;
+    }
     let mut found = Session::preflight_providing(
         stack,
         question.flushes_matter,

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::io::{Read, Seek, SeekFrom};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
@@ -64,6 +64,11 @@ impl RootImage {
     pub(super) fn kind_of(root: &Path) -> Result<&'static str, Failure> {
         if root.is_dir() {
             return Ok("ext4");
+        }
+        // A FIFO without a writer would be waited for.
+        let kind = fs::metadata(root).map_err(|error| unusable(root, &error.to_string()))?.file_type();
+        if !kind.is_file() && !kind.is_block_device() {
+            return Err(unusable(root, "it is neither a file nor a directory"));
         }
         let mut file = File::open(root).map_err(|error| unusable(root, &error.to_string()))?;
         for (kind, offset, magic) in MAGICS {

@@ -50,7 +50,7 @@ impl Freight {
         let mut cargo = Cargo::new();
         cargo.iostone(&program)?.needs(&self.needs, kernel)?;
         for path in &self.carry {
-            cargo.carry(path)?;
+            cargo.carry(path).map_err(|error| error.of_key("machine.carry"))?;
         }
         if self.with_root {
             cargo.bytes(first_process::ROOT_MARK, 0o644, Vec::new());

@@ -200,8 +200,21 @@ pub(super) fn baselines(experiment: &Experiment, places: &Places<'_>) -> Vec<Dia
         let message = format!("`{}` has nothing to be compared with: its baseline is left out", alone.name);
         findings.key("combine.exclude", message, "leave this combination out too, or keep the baseline");
     }
+    let is_compared =
+        |candidate: &Configuration| experiment.compared_level(candidate) != experiment.baseline_level;
+    let is_idle = |candidate: &&Configuration| {
+        let stratum = experiment.stratum(candidate);
+        let mut others = experiment.configurations.iter();
+        !others.any(|other| is_compared(other) && experiment.stratum(other) == stratum)
+    };
     if experiment.configurations.is_empty() {
         findings.key("combine.exclude", "every combination is left out", "keep some");
+    } else if !experiment.configurations.iter().any(is_compared) {
+        let message = format!("no comparison is left: nothing but `{}` is", experiment.baseline_level);
+        findings.key("combine.exclude", message, "keep something to compare with it");
+    } else if let Some(idle) = experiment.configurations.iter().find(is_idle) {
+        let message = format!("`{}` would be measured and compared with nothing", idle.name);
+        findings.key("combine.exclude", message, "exclude it as well");
     }
     findings.found
 }

@@ -109,7 +109,17 @@ pub(super) fn workload(value: &Value, path: &str, places: &Places<'_>) -> Result
     }
 }
 
+/// Keys that no local machine has: who sets one and no `kind` has forgotten it.
+const KEYS_OF_OTHER_MACHINES: &[&str] =
+    &["argv", "modules", "cpus", "memory", "rootfs", "carry", "accelerator"];
+
 pub(super) fn machine(value: &Value, path: &str, places: &Places<'_>) -> Result<MachineSpec, Diagnostic> {
+    if let Value::Table(table) = value
+        && !table.contains_key("kind")
+        && !table.keys().any(|key| KEYS_OF_OTHER_MACHINES.contains(&key.as_str()))
+    {
+        return decode(value.clone(), path, places).map(MachineSpec::Local);
+    }
     match kind(value, path, &["local", "guest", "agent"], &["governed", "emulate"], places)? {
         ("agent", rest) => decode(rest, path, places).map(MachineSpec::Agent),
         ("guest", rest) => decode(rest, path, places).map(MachineSpec::Guest),

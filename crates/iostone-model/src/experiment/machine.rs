@@ -10,6 +10,7 @@ use crate::units::{ByteRate, Bytes};
 /// Where the trials run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "lowercase")]
+#[schemars(transform = let_local_be_unsaid)]
 pub enum MachineSpec {
     /// This host, in this process.
     Local(LocalMachine),
@@ -158,6 +159,18 @@ pub enum Accelerator {
 pub struct AgentCommand {
     /// The program and its arguments: `["ssh", "host", "iostone", "agent"]`.
     pub argv: Vec<String>,
+}
+
+/// A file need not say `kind = "local"`; what is kept of a run always does.
+fn let_local_be_unsaid(schema: &mut schemars::Schema) {
+    let kinds = schema.get_mut("oneOf").and_then(|kinds| kinds.as_array_mut());
+    let is_local = |kind: &&mut serde_json::Value| {
+        kind.pointer("/properties/kind/const").is_some_and(|word| word == "local")
+    };
+    let local = kinds.and_then(|kinds| kinds.iter_mut().find(is_local));
+    if let Some(required) = local.and_then(|local| local.get_mut("required")?.as_array_mut()) {
+        required.retain(|key| key != "kind");
+    }
 }
 
 fn one() -> u32 {

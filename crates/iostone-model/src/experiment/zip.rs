@@ -15,10 +15,12 @@ pub(super) fn zip(
     places: &Places<'_>,
     errors: &mut Vec<Diagnostic>,
 ) -> Vec<RawFactor> {
+    let mut taken = Vec::new();
     for (index, names) in combining.into_iter().flat_map(|combining| &combining.zip).enumerate() {
         let path = format!("combine.zip[{index}]");
-        if let Err(error) = zip_one(&mut factors, names, &path, places) {
-            errors.push(error);
+        match zip_one(&mut factors, names, &taken, &path, places) {
+            Ok(()) => taken.push(names.as_slice()),
+            Err(error) => errors.push(error),
         }
     }
     factors
@@ -27,18 +29,30 @@ pub(super) fn zip(
 fn zip_one(
     factors: &mut Vec<RawFactor>,
     names: &[String],
+    taken: &[&[String]],
     path: &str,
     places: &Places<'_>,
 ) -> Result<(), Diagnostic> {
     let wrong = |message: String, path: &str, label: &str| {
         Err(places.at_value(Diagnostic::new("io0007", message), path, label))
     };
+    if names.is_empty() {
+        return wrong(
+            "no factor is named that would go together".to_owned(),
+            path,
+            "name two or more factors",
+        );
+    }
     if names.len() < 2 {
         return wrong("one factor alone cannot go together".to_owned(), path, "name two or more factors");
     }
     let mut found = Vec::new();
     for (place, name) in names.iter().enumerate() {
         let path = format!("{path}[{place}]");
+        if let Some(earlier) = taken.iter().find(|earlier| earlier.contains(name)) {
+            let message = format!("`{name}` goes together with others already: `{}`", earlier.join("+"));
+            return wrong(message, &path, "name it in one list only, with all that go together");
+        }
         let Some(index) = factors.iter().position(|factor| factor.name == *name) else {
             return Err(unknown(name, factors, &path, places));
         };
@@ -193,6 +207,14 @@ mod tests {
         refused("[combine]\nzip = [[\"volumes\", \"readahed\"]]", "no factor is called");
         refused("[combine]\nzip = [[\"volumes\"]]", "cannot go together");
         refused("[combine]\nzip = [[\"volumes\", \"volumes\"]]", "named twice");
+        refused("[combine]\nzip = [[]]", "no factor is named");
+        let twice = "[combine]\nzip = [[\"volumes\", \"readahead\"], [\"readahead\", \"kernel\"]]";
+        refused(twice, "`readahead` goes together with others already: `volumes+readahead`");
+        refused(
+            "[combine]\nexclude = [{ kernel = \"new\", volumes = \"4\" }]",
+            "`4, 256, old` would be measured and compared with nothing",
+        );
+        refused("[combine]\nexclude = [{ kernel = \"new\" }]", "no comparison is left");
         refused("[combine]\nexclude = [{ volumes = \"3\" }]", "has no level `3`");
         refused("[combine]\nexclude = [{}]", "leaves everything out");
         refused("[combine]\nexclude = [{ kernel = \"old\", volumes = \"4\" }]", "its baseline is left out");

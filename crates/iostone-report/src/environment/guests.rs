@@ -17,12 +17,13 @@ pub(crate) fn guests_of<'a>(
     own.filter_map(|trial| trial.guest.as_deref())
 }
 
-/// The line of `uname` of each configuration, as read from inside; with its kernel's source.
+/// The line of `uname` of each configuration, as read from inside, with its kernel's source: each on a line of its own.
 pub(super) fn unames(run: &RunRecord) -> String {
-    each(run, |_, facts| {
+    let told = each(run, |_, facts| {
         let source = (!facts.kernel_source.is_empty()).then(|| format!("from {}", facts.kernel_source));
         join([Some(facts.uname.clone()), source])
-    })
+    });
+    told.join("\n")
 }
 
 /// Processors, memory, accelerator, operating system and time to boot.
@@ -39,7 +40,8 @@ pub(super) fn guests(run: &RunRecord) -> String {
             Some(memory),
             facts.os.clone().or_else(|| Some("the agent alone, no operating system".to_owned())),
         ])
-    });
+    })
+    .join("; ");
     let all: Vec<&GuestFacts> = run.trials.iter().filter_map(|trial| trial.guest.as_deref()).collect();
     let boots = all.iter().map(|facts| facts.boot_seconds).filter(|seconds| *seconds > 0.0);
     let boots = crate::svg::scale::extent(boots).map(|(low, high)| format!("booted in {}", span(low, high)));
@@ -55,43 +57,50 @@ fn span(low: f64, high: f64) -> String {
 
 /// How instructions were executed, and what that means, each once.
 pub(super) fn accelerators(run: &RunRecord) -> String {
-    let mut told: Vec<String> = Vec::new();
-    for facts in run.trials.iter().filter_map(|trial| trial.guest.as_deref()) {
-        let line = match facts.accelerator_note.as_str() {
-            "" => facts.accelerator.clone(),
-            note => format!("{}: {note}", facts.accelerator),
-        };
-        if !line.is_empty() && !told.contains(&line) {
-            told.push(line);
-        }
-    }
+    let told = each(run, |_, facts| match facts.accelerator_note.as_str() {
+        "" => facts.accelerator.clone(),
+        note => format!("{}: {note}", facts.accelerator),
+    });
     told.join("; ")
 }
 
-/// The kernel's command lines.
+/// A word that the host adds to every command line, with a figure measured at that moment.
+const CLOCK_HINT: &str = "tsc_early_khz=";
+
+/// The kernel's command lines; what differs only in how fast the host's clock was found to be is one.
 pub(super) fn command_lines(run: &RunRecord) -> String {
-    each(run, |_, facts| facts.command_line.clone())
+    let as_booted = each(run, |_, facts| facts.command_line.clone());
+    if as_booted.len() < 2 {
+        return as_booted.join("; ");
+    }
+    let without_hint = |line: &str| {
+        let words = line.split(' ');
+        words
+            .map(|word| if word.starts_with(CLOCK_HINT) { format!("{CLOCK_HINT}…") } else { word.to_owned() })
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    each(run, |_, facts| without_hint(&facts.command_line)).join("; ")
 }
 
-/// What each configuration's last guest told, all in one line: names only where they differ.
-fn each(run: &RunRecord, describe: impl Fn(&Configuration, &GuestFacts) -> String) -> String {
+/// What each configuration's last guest told, once where several told the same: with the names of those that did, unless
+/// all are alike.
+fn each(run: &RunRecord, describe: impl Fn(&Configuration, &GuestFacts) -> String) -> Vec<String> {
     let configurations = &run.plan.experiment.configurations;
-    let described: Vec<(&str, String)> = configurations
-        .iter()
-        .filter_map(|configuration| {
-            let facts = guests_of(run, &configuration.name).last()?;
-            Some((configuration.name.as_str(), describe(configuration, facts)))
-        })
-        .filter(|(_, text)| !text.is_empty())
-        .collect();
-    let alike = described.windows(2).all(|pair| matches!(pair, [left, right] if left.1 == right.1));
-    if alike {
-        return described.into_iter().next().map(|(_, text)| text).unwrap_or_default();
+    let mut described: Vec<(Vec<&str>, String)> = Vec::new();
+    for configuration in configurations {
+        let Some(facts) = guests_of(run, &configuration.name).last() else { continue };
+        let text = describe(configuration, facts);
+        match described.iter_mut().find(|(_, known)| *known == text) {
+            Some((names, _)) => names.push(&configuration.name),
+            None if text.is_empty() => {}
+            None => described.push((vec![&configuration.name], text)),
+        }
     }
-    if described.len() > super::TOLD_APART {
-        return describe_all(described.into_iter());
+    match described.as_slice() {
+        [(names, text)] if names.len() == configurations.len() => vec![text.clone()],
+        _ => described.into_iter().map(|(names, text)| format!("{}: {text}", names.join(", "))).collect(),
     }
-    described.into_iter().map(|(name, text)| format!("{name}: {text}")).collect::<Vec<_>>().join("; ")
 }
 
 /// What a level asks of the machine itself: kernel, words of its command line, instance. Empty where no level does.

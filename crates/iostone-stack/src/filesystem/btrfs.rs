@@ -3,13 +3,16 @@
 mod mounted;
 mod registration;
 
+use std::path::Path;
+
 use iostone_model::experiment::{Array, Btrfs, Stack};
 use iostone_model::trial::Check;
 
 use super::arguments::{Given, Known, split, wrong};
 use super::making::{self, check_uuid, expect, superblock_of};
 use super::superblock::BtrfsSuperblock;
-use crate::device::BlockDevice;
+use super::version::version_of;
+use crate::device::{BlockDevice, size_in_words};
 use crate::error::StackError;
 use crate::layer::Layer;
 use crate::site::Site;
@@ -77,6 +80,60 @@ impl BtrfsLayer {
 /// As [`BtrfsLayer::new`].
 pub(super) fn argument_words(btrfs: &Btrfs, array: &Array) -> Result<Vec<String>, StackError> {
     arguments_of(btrfs, array).map(|(arguments, _)| arguments)
+}
+
+/// Since this version of btrfs-progs (release notes: metadata is duplicated on one device of whatever kind) the profile
+/// that is left out is known.
+const KNOWN_PROFILES_SINCE: (u32, u32) = (5, 15);
+
+/// Refuses a size that the mkfs.btrfs of this machine does not take; `size_bytes` is what each of its devices has.
+///
+/// # Errors
+/// [`StackError::Usage`] with the smallest size, and for arguments as [`BtrfsLayer::new`].
+pub(super) fn check_size(
+    mkfs: &Path,
+    btrfs: &Btrfs,
+    array: &Array,
+    size_bytes: u64,
+) -> Result<(), StackError> {
+    let (_, profiles) = arguments_of(btrfs, array)?;
+    let least = smallest_bytes(&profiles);
+    if size_bytes >= least {
+        return Ok(());
+    }
+    let Some(version) = version_of(mkfs)?.filter(|version| *version >= KNOWN_PROFILES_SINCE) else {
+        return Ok(());
+    };
+    let each = if matches!(array, Array::Btrfs(_)) { "each member" } else { "the volume" };
+    let reason = format!(
+        "mkfs.btrfs {}.{} makes no filesystem on {}: {each} needs {least} bytes or more; make it larger, or use ext4",
+        version.0,
+        version.1,
+        size_in_words(size_bytes)
+    );
+    Err(StackError::usage("volume.size", reason))
+}
+
+/// The smallest size of each device, in bytes, as mkfs.btrfs 6.2 says it for every pair of profiles (`minimum size for
+/// each btrfs device is`): what the first groups of blocks take, and those of each profile that is not theirs.
+fn smallest_bytes(profiles: &Profiles) -> u64 {
+    // Data and metadata together need less than any volume here has.
+    if profiles.is_mixed {
+        return 0;
+    }
+    let (data, metadata) =
+        (profiles.data.as_deref().unwrap_or("single"), profiles.metadata.as_deref().unwrap_or("dup"));
+    let of_data = match data {
+        "single" => 0,
+        "dup" => 120,
+        _ => 56,
+    };
+    let of_metadata = match metadata {
+        "single" => 0,
+        "dup" => 64,
+        _ => 24,
+    };
+    (45 + of_data + of_metadata) << 20
 }
 
 fn arguments_of(btrfs: &Btrfs, array: &Array) -> Result<(Vec<String>, Profiles), StackError> {
@@ -208,5 +265,24 @@ mod tests {
         ] {
             assert!(words(user, &Array::None).is_err(), "{user:?}");
         }
+    }
+
+    #[test]
+    fn the_smallest_size_goes_by_the_profiles() {
+        let smallest = |data: &str, metadata: &str| {
+            let name = |name: &str| (!name.is_empty()).then(|| name.to_owned());
+            smallest_bytes(&Profiles { data: name(data), metadata: name(metadata), is_mixed: false })
+        };
+        // As mkfs.btrfs 6.2 says them.
+        assert_eq!(smallest("", ""), 114_294_784);
+        assert_eq!(smallest("single", "single"), 47_185_920);
+        assert_eq!(smallest("single", "raid1"), 72_351_744);
+        assert_eq!(smallest("raid0", "raid0"), 131_072_000);
+        assert_eq!(smallest("raid10", "raid1"), 131_072_000);
+        assert_eq!(smallest("raid0", "single"), 105_906_176);
+        assert_eq!(smallest("dup", "single"), 173_015_040);
+        assert_eq!(smallest("raid1", "dup"), 173_015_040);
+        assert_eq!(smallest("dup", "raid1"), 198_180_864);
+        assert_eq!(smallest("dup", "dup"), 240_123_904);
     }
 }

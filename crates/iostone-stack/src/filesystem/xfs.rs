@@ -8,6 +8,7 @@ use iostone_model::trial::Check;
 use super::arguments::{Given, Known, split, wrong};
 use super::making::{self, check_uuid, expect, superblock_of};
 use super::superblock::XfsSuperblock;
+use super::version::version_of;
 use crate::device::size_in_words;
 use crate::error::StackError;
 use crate::layer::Layer;
@@ -82,8 +83,7 @@ pub(super) fn argument_words(
 /// # Errors
 /// [`StackError::Usage`] with the smallest size.
 pub(super) fn check_size(mkfs: &Path, size_bytes: u64, is_striped: bool) -> Result<(), StackError> {
-    let said = tool::run(mkfs, &["-V"], None)?;
-    let Some(version) = parse_version(&said.stdout) else { return Ok(()) };
+    let Some(version) = version_of(mkfs)? else { return Ok(()) };
     if version < NO_SMALL_SINCE {
         return Ok(());
     }
@@ -105,10 +105,12 @@ pub(super) fn check_size(mkfs: &Path, size_bytes: u64, is_striped: bool) -> Resu
     Ok(())
 }
 
-/// `mkfs.xfs version 6.1.0`
-fn parse_version(text: &str) -> Option<(u32, u32)> {
-    let mut numbers = text.split_whitespace().last()?.split('.');
-    Some((numbers.next()?.parse().ok()?, numbers.next()?.parse().ok()?))
+/// Whether it is told to lie over stripes, by the user or by the array.
+///
+/// # Errors
+/// As [`XfsLayer::new`].
+pub(super) fn is_striped(xfs: &Xfs, geometry: Option<Geometry>) -> Result<bool, StackError> {
+    Ok(Arguments::parse(&xfs.mkfs)?.stripes(geometry).is_some())
 }
 
 /// The user's arguments, looked at.
@@ -162,7 +164,8 @@ impl Arguments {
             let [unit_bytes, width_bytes] = [unit, width].map(|blocks| blocks.saturating_mul(512));
             return Some(Stripes { unit_bytes, width_bytes });
         }
-        geometry.filter(|_| !self.says_layout()).map(|geometry| Stripes {
+        let geometry = geometry.filter(|geometry| !self.says_layout() && geometry.data_members > 1);
+        geometry.map(|geometry| Stripes {
             unit_bytes: geometry.chunk_bytes,
             width_bytes: geometry.chunk_bytes.saturating_mul(u64::from(geometry.data_members)),
         })
@@ -175,8 +178,14 @@ impl Arguments {
     fn words(&self, geometry: Option<Geometry>, uuid: &str) -> Vec<String> {
         let mut data = self.data.clone();
         if let Some(geometry) = geometry.filter(|_| !self.says_layout()) {
-            data.push(format!("su={}", geometry.chunk_bytes));
-            data.push(format!("sw={}", geometry.data_members));
+            if geometry.data_members > 1 {
+                data.push(format!("su={}", geometry.chunk_bytes));
+                data.push(format!("sw={}", geometry.data_members));
+            } else {
+                // One member's data is no stripe, and told as one it would need as large a volume. What the device
+                // below says of its chunk is not to be taken for one either.
+                data.push("noalign".to_owned());
+            }
         }
         let metadata: Vec<String> =
             std::iter::once(format!("uuid={uuid}")).chain(self.metadata.iter().cloned()).collect();
@@ -254,6 +263,7 @@ mod tests {
     use super::*;
 
     const ARRAY: Geometry = Geometry { chunk_bytes: 256 << 10, data_members: 2 };
+    const ALONE: Geometry = Geometry { chunk_bytes: 256 << 10, data_members: 1 };
 
     fn arguments(words: &[&str]) -> Result<Arguments, StackError> {
         Arguments::parse(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>())
@@ -267,6 +277,7 @@ mod tests {
     fn an_array_gives_unit_and_width_unless_the_user_does() {
         assert_eq!(words(&[], None), "-f -K -q -m uuid=UUID");
         assert_eq!(words(&[], Some(ARRAY)), "-f -K -q -m uuid=UUID -d su=262144,sw=2");
+        assert_eq!(words(&[], Some(ALONE)), "-f -K -q -m uuid=UUID -d noalign");
         assert_eq!(
             words(&["-d", "agcount=4", "-m", "reflink=0", "-i", "size=1024", "-q"], Some(ARRAY)),
             "-f -K -q -m uuid=UUID,reflink=0 -d agcount=4,su=262144,sw=2 -i size=1024"
@@ -284,6 +295,7 @@ mod tests {
         assert_eq!(stripes(&["-d", "su=64k,sw=4"]), is(64 << 10, 256 << 10));
         assert_eq!(stripes(&["-d", "sunit=128,swidth=512"]), is(64 << 10, 256 << 10));
         assert_eq!(stripes(&["-d", "noalign"]), None);
+        assert_eq!(arguments(&[]).unwrap().stripes(Some(ALONE)), None, "one member is no stripe");
         assert_eq!(stripes(&["-d", "su=1b,sw=4"]), None, "blocks of a size not yet known");
     }
 
@@ -305,12 +317,5 @@ mod tests {
         ] {
             assert!(arguments(words).is_err(), "{words:?}");
         }
-    }
-
-    #[test]
-    fn the_version_is_the_last_word() {
-        assert_eq!(parse_version("mkfs.xfs version 6.1.0\n"), Some((6, 1)));
-        assert_eq!(parse_version("mkfs.xfs version 5.19.0-rc1"), Some((5, 19)));
-        assert_eq!(parse_version("?"), None);
     }
 }

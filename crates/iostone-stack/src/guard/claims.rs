@@ -30,6 +30,11 @@ pub(super) fn open_by_others(device: &BlockDevice) -> Result<Option<Objection>, 
         let next = format!("`lsblk --paths {}`", device.path.display());
         return Ok(Some(Objection::alive(RefusalReason::Open, because, vec![next])));
     }
+    written_by_others(device)
+}
+
+/// An objection if a process may write to it.
+pub(super) fn written_by_others(device: &BlockDevice) -> Result<Option<Objection>, StackError> {
     let mut writers = Vec::new();
     if try_often(|| {
         writers = occupants::openers_of_device(device.number);

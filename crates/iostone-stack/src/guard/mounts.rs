@@ -12,11 +12,16 @@ use crate::error::{RefusalReason, StackError};
 use crate::mountinfo::{self, Mounted, unescape};
 use crate::tool::quote;
 
-/// The objection, if there is one; the root filesystem first.
+/// The objection, if there is one; the root filesystem first. A device counts as the root filesystem's for being the
+/// disk under it only if it `has_disk`: what shows a part of that disk may be another part.
 ///
 /// # Errors
 /// [`StackError::Io`] when the kernel does not give its tables.
-pub(super) fn objection(device: &BlockDevice, family: &[Member]) -> Result<Option<Objection>, StackError> {
+pub(super) fn objection(
+    device: &BlockDevice,
+    family: &[Member],
+    has_disk: bool,
+) -> Result<Option<Objection>, StackError> {
     let numbers: BTreeSet<DeviceNumber> = family.iter().map(|member| member.device.number).collect();
     let mounts = mountinfo::mounts_of_all_namespaces()?;
     let mut found: Vec<&(u32, Mounted)> =
@@ -24,7 +29,8 @@ pub(super) fn objection(device: &BlockDevice, family: &[Member]) -> Result<Optio
     // The root of this namespace tells most, then mounts that the user can see.
     let own = std::process::id();
     found.sort_by_key(|(pid, mounted)| (mounted.target != Path::new("/") || *pid != own, *pid != own));
-    let under_root = disks_under_path(Path::new("/"))?.iter().any(|below| numbers.contains(&below.number));
+    let under_root =
+        has_disk && disks_under_path(Path::new("/"))?.iter().any(|below| numbers.contains(&below.number));
     if let Some((pid, mounted)) = found.first() {
         let chain = family
             .iter()

@@ -32,7 +32,7 @@ pub(super) fn plan(
     (nodes.join(" "), undo)
 }
 
-fn make_image(plan: &mut Plan, path: &Path, bytes: u64, fill: bool) {
+pub(super) fn make_image(plan: &mut Plan, path: &Path, bytes: u64, fill: bool) {
     let image = path.display().to_string();
     let (text, bytes) = if fill {
         let size = size_in_words(bytes);
@@ -88,6 +88,28 @@ fn by_cgroup(
     undo.insert(0, format!("remove the control group {group}"));
 }
 
+/// Adds the steps that make images and serve them, and what ends that to the front of `undo`.
+pub(super) fn serve(
+    plan: &mut Plan,
+    volume: &EmulatedVolume,
+    link: Option<ByteRate>,
+    directory: &Path,
+    undo: &mut Vec<String>,
+) {
+    for index in 0..volume.count {
+        let name = if volume.count == 1 { "volume.img".to_owned() } else { format!("volume-{index}.img") };
+        make_image(plan, &directory.join(name), volume.size.0, volume.fill);
+    }
+    let together = link.map(|link| format!("; {link} over all of them")).unwrap_or_default();
+    plan.add(
+        "volume",
+        format!("serve {}{}{together}", volumes(volume.count), properties(volume)),
+        Some("a process".to_owned()),
+        0,
+    );
+    undo.insert(0, "end the server".to_owned());
+}
+
 fn by_server(
     plan: &mut Plan,
     volume: &EmulatedVolume,
@@ -96,18 +118,7 @@ fn by_server(
     nodes: &[String],
     undo: &mut Vec<String>,
 ) {
-    for index in 0..volume.count {
-        let name = if volume.count == 1 { "volume.img".to_owned() } else { format!("volume-{index}.img") };
-        make_image(plan, &directory.join(name), volume.size.0, volume.fill);
-    }
-    let together = link.map(|link| format!(", {link} over all of them")).unwrap_or_default();
-    plan.add(
-        "volume",
-        format!("iostone disk plan: serve {} emulated at a socket each{together}", volumes(volume.count)),
-        Some("a process".to_owned()),
-        0,
-    );
-    undo.insert(0, "end the server".to_owned());
+    serve(plan, volume, link, directory, undo);
     let trial = directory.join("trial-T");
     for (index, node) in nodes.iter().enumerate() {
         let socket = trial.join(format!("v{index}"));
@@ -123,7 +134,35 @@ fn by_server(
 }
 
 fn volumes(count: u32) -> String {
-    if count == 1 { "a volume".to_owned() } else { format!("{count} volumes") }
+    if count == 1 {
+        "an emulated volume at a socket".to_owned()
+    } else {
+        format!("{count} emulated volumes at a socket each")
+    }
+}
+
+/// What a server does to the I/O of a volume: ": 100 IOPS and 40MB/s, reads and writes together, latency 2ms".
+fn properties(volume: &EmulatedVolume) -> String {
+    let mut words = Vec::new();
+    let rates =
+        [volume.iops.map(|iops| format!("{iops} IOPS")), volume.throughput.map(|rate| rate.to_string())];
+    let rates: Vec<String> = rates.into_iter().flatten().collect();
+    if !rates.is_empty() {
+        let burst = volume.burst.as_ref().map(burst_in_words).unwrap_or_default();
+        words.push(format!("reads and writes together {}{burst}", rates.join(" and ")));
+    }
+    let adjacent = if volume.merge { ", adjacent ones merged" } else { "" };
+    words.extend(volume.io_size.map(|size| format!("I/Os of up to {size}{adjacent}")));
+    words.extend(volume.latency.map(|time| format!("latency {time}")));
+    words.extend(volume.write_latency.map(|time| format!("write latency {time}")));
+    words.extend(volume.flush_latency.map(|time| format!("flush latency {time}")));
+    words.extend(volume.cache.as_ref().map(|cache| format!("a volatile cache of {}", cache.size)));
+    words.extend(match volume.faults.len() {
+        0 => None,
+        1 => Some("a fault".to_owned()),
+        count => Some(format!("{count} faults")),
+    });
+    if words.is_empty() { String::new() } else { format!(": {}", words.join("; ")) }
 }
 
 #[cfg(test)]
@@ -180,6 +219,9 @@ mod tests {
         let undo = &texts[texts.len() - 4..];
         assert!(undo[0].starts_with("losetup --detach") && undo[1].starts_with("umount"), "{undo:?}");
         assert_eq!(undo[2], "end the server");
-        assert!(texts.iter().any(|text| text.starts_with("iostone disk plan: serve a volume")), "{texts:?}");
+        assert!(
+            texts.iter().any(|text| text == "serve an emulated volume at a socket: latency 2ms"),
+            "{texts:?}"
+        );
     }
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use super::{ThrottleGroup, write_line};
+use super::{ThrottleGroup, lift_limits, write_line};
 use crate::error::StackError;
 
 /// While this lives, this process with all its threads, and every process that it starts, is held to the limits of the
@@ -33,6 +33,12 @@ impl Confinement {
             });
         }
         Ok(confined)
+    }
+
+    /// Takes all limits off the group: what waits for its turn under them gets it at once. For a workload that is to
+    /// end; a thread of ours that moves limits by credits may set one again, so call it until the workload has ended.
+    pub fn lift_limits(&self) {
+        lift_limits(&self.group.path);
     }
 
     /// Goes back to the group that this process came from.

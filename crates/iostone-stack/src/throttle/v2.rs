@@ -9,7 +9,9 @@ use crate::device::DeviceNumber;
 use crate::error::{StackError, UndoFailure};
 use crate::tool::quote;
 
-const MAX: &str = "io.max";
+pub(super) const MAX: &str = "io.max";
+/// What lifts the limits of a device.
+pub(super) const LIFTED: &str = "rbps=max wbps=max riops=max wiops=max";
 /// Counts since the group was made: `7:3 rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0`.
 const STAT: &str = "io.stat";
 pub(super) const CONTROLLERS: &str = "cgroup.controllers";

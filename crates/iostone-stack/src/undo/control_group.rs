@@ -6,11 +6,18 @@ use std::path::{Path, PathBuf};
 use super::{ATTEMPTS, PAUSE, failure, is_absent};
 use crate::error::UndoFailure;
 use crate::site::own_directory_name;
-use crate::throttle::go_home;
+use crate::throttle::{go_home, lift_limits};
 use crate::tool::quote;
 
 /// Workloads may have made groups within ours, but hardly a forest.
 const DEPTH_MAX: usize = 16;
+
+/// Takes the limits off the group of the session with that token: a process that waits under one ends only then.
+pub(crate) fn lift(path: &Path, token: &str) {
+    if path.ends_with(own_directory_name(token)) {
+        lift_limits(path);
+    }
+}
 
 /// Removes the group of the session with that token, and the groups within it.
 pub(super) fn remove(path: &Path, home: &Path, token: &str) -> Result<bool, UndoFailure> {
@@ -21,6 +28,7 @@ pub(super) fn remove(path: &Path, home: &Path, token: &str) -> Result<bool, Undo
             format!("rmdir {}", quote(path.as_os_str())),
         ));
     }
+    lift(path, token);
     // A process that was just killed stays in the group until the kernel has taken it apart.
     let mut last = None;
     for attempt in 0..ATTEMPTS {

@@ -124,6 +124,14 @@ impl TestLoop {
         Self { path: PathBuf::from(output.trim()), image: image.to_owned() }
     }
 
+    /// Over a part of a file or of a device.
+    pub(crate) fn over_part(image: &Path, offset_bytes: u64, size_bytes: u64) -> Self {
+        let (offset, limit) = (offset_bytes.to_string(), size_bytes.to_string());
+        let window =
+            ["--find", "--show", "--offset", &offset, "--sizelimit", &limit, image.to_str().unwrap()];
+        Self { path: PathBuf::from(run("losetup", &window).trim()), image: image.to_owned() }
+    }
+
     pub(crate) fn name(&self) -> String {
         self.path.file_name().unwrap().to_string_lossy().into_owned()
     }

@@ -30,12 +30,11 @@ pub(super) fn memory() -> Result<Bytes, WorkloadError> {
     })
 }
 
-/// The room that it needs on this machine.
+/// The room that it needs on a machine with that memory.
 ///
 /// # Errors
 /// A file that the page cache would serve, which bonnie++ refuses too.
-pub(super) fn needed(spec: &BonnieWorkload) -> Result<Bytes, WorkloadError> {
-    let memory = memory()?;
+pub(super) fn needed(spec: &BonnieWorkload, memory: Bytes) -> Result<Bytes, WorkloadError> {
     let size = spec.file_size(memory);
     // In whole MiB, as bonnie++ reckons.
     if spec.memory.is_none() && size.0 > 0 && size.0 >> 20 < (memory.0 >> 20) * 2 {
@@ -122,6 +121,8 @@ mod tests {
     use super::super::tests::spec;
     use super::*;
 
+    const GIB: Bytes = Bytes(1 << 30);
+
     #[test]
     fn a_file_is_written_and_read_twice() {
         let gib = Bytes(1 << 30);
@@ -144,10 +145,10 @@ mod tests {
 
     #[test]
     fn a_file_that_memory_holds_is_refused_unless_memory_is_said_to_be_less() {
-        let error = needed(&spec("size = \"16MiB\"")).unwrap_err().to_string();
+        let error = needed(&spec("size = \"16MiB\""), GIB).unwrap_err().to_string();
         assert!(error.contains("smaller than twice this machine's memory"), "{error}");
-        assert_eq!(needed(&spec("size = \"16MiB\"\nmemory = \"8MiB\"")).unwrap(), Bytes(16 << 20));
-        assert_eq!(needed(&spec("size = \"16MiB\"\nmemory = \"0B\"")).unwrap(), Bytes(16 << 20));
-        assert!(needed(&spec("")).unwrap() >= Bytes(300 << 20));
+        assert_eq!(needed(&spec("size = \"16MiB\"\nmemory = \"8MiB\""), GIB).unwrap(), Bytes(16 << 20));
+        assert_eq!(needed(&spec("size = \"16MiB\"\nmemory = \"0B\""), GIB).unwrap(), Bytes(16 << 20));
+        assert!(needed(&spec(""), GIB).unwrap() >= Bytes(300 << 20));
     }
 }

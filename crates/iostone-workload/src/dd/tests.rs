@@ -120,3 +120,13 @@ fn an_interrupt_ends_the_look_at_the_source() {
     let error = prepare(&endless, &place, &context, &AtomicBool::new(true)).err().unwrap();
     assert!(matches!(error, WorkloadError::Interrupted), "{error}");
 }
+
+#[test]
+fn a_source_is_the_limit_only_near_its_own_rate() {
+    let fact = |throughput: f64| compare_with_source(throughput, 100e6).map(|(fact, _)| fact);
+    assert_eq!(fact(80e6), None);
+    assert_eq!(fact(91e6), Some("source_limited"));
+    assert_eq!(fact(109e6), Some("source_limited"));
+    // Nobody copies faster than the source gives.
+    assert_eq!(fact(111e6), Some("source_unsound"));
+}

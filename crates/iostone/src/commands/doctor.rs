@@ -1,7 +1,8 @@
 //! `iostone doctor`: what this machine can do, what is missing, the command that helps, and what it blocks.
 
+mod kernel;
+
 use std::fmt::Write;
-use std::path::Path;
 
 use anyhow::Result;
 use iostone_engine::uring_available;
@@ -16,6 +17,7 @@ use serde::Serialize;
 use crate::cli::DoctorArguments;
 use crate::exit_code::ExitCode;
 use crate::printer::{Printer, bold};
+use kernel::KernelFacts;
 
 /// How it stands with one thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -56,9 +58,13 @@ const BLOCK_EXPERIMENTS: &str = "every experiment on a `block` volume";
 pub(crate) fn doctor(arguments: &DoctorArguments, printer: &mut Printer) -> Result<ExitCode> {
     let mut machine = InProcess::new(StopFlag::default());
     let environment = Link(&mut machine).describe()?;
-    let mut findings = vec![root(&environment), loop_devices(), ext4()];
+    let kernel = KernelFacts::read(&environment.kernel.release);
+    let mut findings = vec![root(&environment), kernel::loop_devices(&kernel)];
+    findings.extend(kernel::filesystems(&kernel));
     findings.extend(tools(&environment));
-    findings.extend(arrays());
+    findings.extend(kernel::arrays(&kernel));
+    findings.push(kernel::emulated_volumes(&kernel, &environment));
+    findings.extend(kernel::guests());
     findings.extend([io_uring(), pressure(&environment), cgroups(&environment), limits()]);
     let diagnosis = Diagnosis {
         schema: "iostone/doctor/1",
@@ -91,38 +97,6 @@ fn root(environment: &Environment) -> Finding {
     }
 }
 
-fn loop_devices() -> Finding {
-    if Path::new("/dev/loop-control").exists() {
-        return finding("loop devices", State::Ready, "/dev/loop-control is there");
-    }
-    Finding {
-        help: Some("modprobe loop".to_owned()),
-        blocks: vec![LOOP_EXPERIMENTS],
-        ..finding(
-            "loop devices",
-            State::Missing,
-            "no /dev/loop-control; inside a container it must be handed in",
-        )
-    }
-}
-
-fn ext4() -> Finding {
-    let known = std::fs::read_to_string("/proc/filesystems")
-        .is_ok_and(|filesystems| filesystems.lines().any(|line| line.trim() == "ext4"));
-    if known {
-        return finding("ext4", State::Ready, "the kernel knows it");
-    }
-    // A module is loaded upon the first mount, so absence from the list is no proof.
-    Finding {
-        help: Some("modprobe ext4".to_owned()),
-        ..finding(
-            "ext4",
-            State::Limited,
-            "the kernel does not list it; it may be a module that mount(2) loads",
-        )
-    }
-}
-
 fn tools(environment: &Environment) -> Vec<Finding> {
     TOOLS
         .iter()
@@ -141,34 +115,6 @@ fn tools(environment: &Environment) -> Vec<Finding> {
 /// filesystem or machine.
 fn lacking(tool: &Tool) -> State {
     if tool.name == "mkfs.ext4" { State::Missing } else { State::Limited }
-}
-
-/// Whether the kernel joins volumes; a guest's kernel can where this one does not.
-fn arrays() -> [Finding; 2] {
-    let listed = |word: &str| std::fs::read_to_string("/proc/devices").is_ok_and(|text| text.contains(word));
-    let row = |name: &str, ready: bool, module: &str, blocks: &'static str| {
-        if ready {
-            return finding(name, State::Ready, "the kernel has it");
-        }
-        Finding {
-            help: Some(format!("modprobe {module}")),
-            blocks: vec![blocks],
-            ..finding(
-                name,
-                State::Limited,
-                "the kernel has not loaded it, or has none; a guest's has: `machine.kind = \"guest\"`",
-            )
-        }
-    };
-    let md = Path::new("/proc/mdstat").exists();
-    let blocks = [
-        "every experiment with an `md` array on this host itself",
-        "every experiment with an `lvm` array on this host itself",
-    ];
-    [
-        row("software RAID", md, "md_mod", blocks[0]),
-        row("device mapper", listed("device-mapper"), "dm_mod", blocks[1]),
-    ]
 }
 
 fn io_uring() -> Finding {

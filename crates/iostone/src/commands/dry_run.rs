@@ -4,14 +4,16 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::Result;
-use iostone_lab::{Estimate, estimate, first_pilot, plan_notes};
+use iostone_lab::{Estimate, estimate, first_pilot, plan_notes, reboots};
+use iostone_machine::WORK_INSIDE;
+use iostone_model::environment::Kernel;
 use iostone_model::experiment::{
-    Configuration, DdDirection, IoEngine, IoWorkload, MachineSpec, Ramp, Workload,
+    Configuration, DdDirection, EmulatedBy, IoEngine, IoWorkload, MachineSpec, Ramp, Volume, Workload,
 };
 use iostone_model::run::Plan;
 use iostone_model::units::{Bytes, Span};
 use iostone_report::clean;
-use iostone_stack::{PlannedStep, plan_steps};
+use iostone_stack::{PlannedStep, plan_guest_steps, plan_steps};
 use serde::Serialize;
 
 use crate::printer::{Printer, bold};
@@ -68,7 +70,12 @@ pub(crate) fn print(plan: &Plan, runs: &Path, json: bool, printer: &mut Printer)
 
 /// The stack's steps with the workload's between building and undoing.
 fn steps(configuration: &Configuration, plan: &Plan, directory: &Path) -> Vec<PlannedStep> {
-    let mut steps = plan_steps(&configuration.stack, directory);
+    let stack = &configuration.stack;
+    let machine = machine_step(&configuration.machine);
+    let mut steps = match (machine, configuration.machine.guest()) {
+        (Some(boot), Some(_)) => plan_guest_steps(stack, directory, Path::new(WORK_INSIDE), boot),
+        (machine, _) => machine.into_iter().chain(plan_steps(stack, directory)).collect(),
+    };
     let undoing = steps.iter().position(|step| step.layer == "undo").unwrap_or(steps.len());
     let settle = plan.experiment.trials.settle;
     let own = [
@@ -84,12 +91,11 @@ fn steps(configuration: &Configuration, plan: &Plan, directory: &Path) -> Vec<Pl
         bytes,
     });
     steps.splice(undoing..undoing, own);
-    steps.splice(0..0, machine_steps(&configuration.machine));
     steps
 }
 
 /// What is booted, or has to run already.
-fn machine_steps(machine: &MachineSpec) -> Option<PlannedStep> {
+fn machine_step(machine: &MachineSpec) -> Option<PlannedStep> {
     let with = |words: &[String]| {
         if words.is_empty() {
             String::new()
@@ -103,9 +109,15 @@ fn machine_steps(machine: &MachineSpec) -> Option<PlannedStep> {
                 Some(rootfs) => format!("root filesystem {}", rootfs.display()),
                 None => "nothing but the agent and its programs".to_owned(),
             };
+            let carried: Vec<String> = guest.carry.iter().map(|path| path.display().to_string()).collect();
+            let carried = if carried.is_empty() {
+                String::new()
+            } else {
+                format!(", {} carried in", carried.join(", "))
+            };
             let cpus = if guest.cpus == 1 { "processor" } else { "processors" };
             format!(
-                "boot a guest: kernel {}{}, {} {cpus}, {} of memory, {system}",
+                "boot a guest: kernel {}{}, {} {cpus}, {} of memory, {system}{carried}",
                 guest.kernel,
                 with(&guest.kernel_arguments),
                 guest.cpus,
@@ -159,7 +171,11 @@ fn workload_preparation(workload: &Workload) -> Option<(String, u64)> {
 
 fn workload_step(configuration: &Configuration) -> String {
     let text = workload_text(&configuration.workload);
-    let in_group = configuration.stack.volume.is_throttled() && configuration.machine.guest().is_none();
+    // A server's limits hold for whoever uses its volumes.
+    let by_server = matches!(&configuration.stack.volume,
+        Volume::Emulated(volume) if volume.effective_by() == EmulatedBy::Server);
+    let in_group =
+        configuration.stack.volume.is_throttled() && !by_server && configuration.machine.guest().is_none();
     if in_group { format!("in the control group: {text}") } else { text }
 }
 
@@ -278,6 +294,9 @@ fn in_text(
     if let Some(pilots) = pilots(plan) {
         writeln!(text, "{pilots}")?;
     }
+    if let Some(boots) = boots(plan) {
+        writeln!(text, "boots   {boots}")?;
+    }
     writeln!(text, "time    {}", time(estimate, plan))?;
     let disk =
         if estimate.disk == Bytes(0) { "next to nothing".to_owned() } else { estimate.disk.approximate() };
@@ -287,6 +306,20 @@ fn in_text(
     }
     writeln!(text, "nothing was touched")?;
     Ok(text)
+}
+
+/// Which kernel runs now, and how often another has to be booted, where levels ask for kernels of this host.
+fn boots(plan: &Plan) -> Option<String> {
+    let read = |path: &str| std::fs::read_to_string(path).ok().map(|text| text.trim().to_owned());
+    let running = Kernel {
+        release: read("/proc/sys/kernel/osrelease")?,
+        command_line: read("/proc/cmdline"),
+        ..Kernel::default()
+    };
+    let (least, most) = reboots(plan, &running)?;
+    let count = if least == most { least.to_string() } else { format!("{least} to {most}") };
+    let noun = if most == 1 { "reboot" } else { "reboots" };
+    Some(format!("{} runs now; {count} {noun}, each ends a session with exit code 4", running.release))
 }
 
 /// What comes before the first block where the ramp is left to pilots.

@@ -48,7 +48,8 @@ pub(crate) fn list(arguments: &ListArguments, printer: &mut Printer) -> Result<E
 /// Why an unfinished run is not at work any more, where its last session told.
 fn ending(run: &RunListing) -> Option<String> {
     let reason = run.ended.as_deref().filter(|_| !run.finished)?;
-    Some(if reason == "interrupted" { reason.to_owned() } else { format!("failed: {reason}") })
+    let is_no_failure = reason == "interrupted" || reason.starts_with("waits for a reboot");
+    Some(if is_no_failure { reason.to_owned() } else { format!("failed: {reason}") })
 }
 
 /// Without one, what was concluded says nothing that the reason of the end does not.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use iostone_lab::{Conductor, LabError, Link, PlanOptions, RunDirectory, make_plan};
-use iostone_machine::{Guests, Machine, Remote, StopFlag};
+use iostone_machine::{FailureKind, Guests, Machine, Remote, StopFlag};
 use iostone_model::experiment::{Experiment, MachineSpec, Override, read};
 use iostone_model::run::Plan;
 use iostone_stack::{CleanupReport, JournalOutcome};
@@ -56,6 +56,7 @@ pub(crate) fn start(
     let parent = std::path::absolute(&arguments.runs.runs).context("the current directory")?;
     if arguments.dry_run {
         commands::dry_run::print(&plan, &parent, arguments.json, printer)?;
+        say_refusal(&plan, parent, &stop, printer);
         return Ok(ExitCode::Success);
     }
     let mut machine = connect(&plan.experiment.machine, &stop)?;
@@ -65,6 +66,26 @@ pub(crate) fn start(
     fs::create_dir_all(&parent).with_context(|| format!("making `{}`", parent.display()))?;
     let mut directory = RunDirectory::create(&parent, &plan, text)?;
     conduct(&plan, &mut directory, machine.as_mut(), stop, arguments.json, printer)
+}
+
+/// Says of a run on this host what would refuse it. Looks only; a guest, or another host, is not started to be asked.
+fn say_refusal(plan: &Plan, parent: PathBuf, stop: &StopFlag, printer: &mut Printer) {
+    if !matches!(plan.experiment.machine, MachineSpec::Local(_)) {
+        return;
+    }
+    let mut machine = Guests::new(StopFlag::clone(stop));
+    match Link(&mut machine).preflight(&plan.experiment, parent, plan.destroy.clone()) {
+        // That the host would have to be rebooted is one of the steps.
+        Ok(_) => {}
+        Err(error) if error.is_reboot() || error.is_interrupt() => {}
+        // Without root not all can be looked at, and a dry run is where one asks whether root is needed.
+        Err(LabError::Machine(failure))
+            if failure.kind == FailureKind::Missing && !rustix::process::geteuid().is_root() =>
+        {
+            printer.note(format_args!("as root: {failure}"));
+        }
+        Err(error) => printer.note(format_args!("the run would be refused: {error}")),
+    }
 }
 
 /// Reads a file that should be an experiment.
@@ -154,19 +175,17 @@ fn conduct(
     };
     let record = audited(directory.record()?);
     let report = directory.write_report("report.html", &iostone_report::html(&record)?)?;
+    let has_trials = !record.trials.is_empty() || !record.pilots.is_empty();
     let verdicts = match ended {
         Ok((_, verdicts)) => verdicts,
         Err(error) if error.is_reboot() => {
             offer_unit(&plan.run_id, directory.path(), printer);
-            return Err(Resumable { error, run: path.display().to_string() }.into());
+            return Err(Resumable { error, run: path.display().to_string(), has_trials }.into());
         }
-        Err(error)
-            if (record.trials.is_empty() && record.pilots.is_empty())
-                || matches!(error, LabError::Plan(_)) =>
-        {
+        Err(error) if !has_trials || cannot_go_on(&error) => {
             return Err(error.into());
         }
-        Err(error) => return Err(Resumable { error, run: path.display().to_string() }.into()),
+        Err(error) => return Err(Resumable { error, run: path.display().to_string(), has_trials }.into()),
     };
     if json {
         printer.data(&format!("{}\n", serde_json::to_string_pretty(&verdicts)?));
@@ -178,6 +197,15 @@ fn conduct(
     Ok(ExitCode::Success)
 }
 
+/// Whether the same would stop the run again: what its plan asks for cannot be.
+fn cannot_go_on(error: &LabError) -> bool {
+    match error {
+        LabError::Plan(_) => true,
+        LabError::Machine(failure) => failure.kind == FailureKind::Usage,
+        _ => false,
+    }
+}
+
 /// A unit of systemd that would go on with a run after a reboot. It is only shown: what starts with the machine is for
 /// its owner to decide.
 fn offer_unit(run_id: &str, run: &Path, printer: &mut Printer) {
@@ -186,20 +214,34 @@ fn offer_unit(run_id: &str, run: &Path, printer: &mut Printer) {
     printer.note(format_args!(
         "to go on by itself after the reboot, write this to `/etc/systemd/system/{name}`, then `systemctl enable {name}`; \
          `systemctl disable {name}` once the run has ended\n\n{}",
-        resume_unit(&program, run)
+        resume_unit(&program, run, &set_variables())
     ));
 }
 
+/// Variables that say where things lie, as they are set now: a unit has an environment of its own.
+fn set_variables() -> Vec<(&'static str, PathBuf)> {
+    ["IOSTONE_RUNS", "IOSTONE_STATE_DIR", "IOSTONE_CACHE"]
+        .into_iter()
+        .filter_map(|name| {
+            let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
+            Some((name, std::path::absolute(&value).unwrap_or_else(|_| value.into())))
+        })
+        .collect()
+}
+
 /// `systemd.service(5)`: exit code 4 says that the next reboot is due, which is no failure.
-fn resume_unit(program: &Path, run: &Path) -> String {
+fn resume_unit(program: &Path, run: &Path, variables: &[(&str, PathBuf)]) -> String {
     // What systemd would expand or split in a command line (`systemd.service(5)`, "COMMAND LINES").
-    let quoted = |path: &Path| {
+    let escaped = |path: &Path| {
         let text = path.display().to_string();
-        let text = text.replace('\\', r"\\").replace('"', "\\\"").replace('%', "%%").replace('$', "$$");
-        format!("\"{text}\"")
+        text.replace('\\', r"\\").replace('"', "\\\"").replace('%', "%%")
     };
+    let quoted = |path: &Path| format!("\"{}\"", escaped(path).replace('$', "$$"));
+    let assignments: Vec<String> =
+        variables.iter().map(|(name, path)| format!("Environment=\"{name}={}\"\n", escaped(path))).collect();
+    let variables = assignments.concat();
     format!(
-        "[Unit]\nDescription=iostone goes on with a run after a reboot\nAfter=local-fs.target\n\n[Service]\nType=oneshot\n\
+        "[Unit]\nDescription=iostone goes on with a run after a reboot\nAfter=local-fs.target\n\n[Service]\nType=oneshot\n{variables}\
          ExecStart={} run --resume {}\nSuccessExitStatus=4\n\n[Install]\nWantedBy=multi-user.target\n",
         quoted(program),
         quoted(run)
@@ -221,7 +263,12 @@ mod tests {
 
     #[test]
     fn a_path_goes_into_a_unit_as_it_is() {
-        let unit = resume_unit(Path::new("/usr/bin/iostone"), Path::new("/srv/my runs/100%$\"x"));
+        let cache = [("IOSTONE_CACHE", PathBuf::from("/srv/$a 5%"))];
+        let unit = resume_unit(Path::new("/usr/bin/iostone"), Path::new("/srv/my runs/100%$\"x"), &cache);
+        assert!(
+            unit.contains("\nType=oneshot\nEnvironment=\"IOSTONE_CACHE=/srv/$a 5%%\"\nExecStart="),
+            "{unit}"
+        );
         let line = unit.lines().find(|line| line.starts_with("ExecStart=")).unwrap();
         assert_eq!(line, "ExecStart=\"/usr/bin/iostone\" run --resume \"/srv/my runs/100%%$$\\\"x\"");
     }

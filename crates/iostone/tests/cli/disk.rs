@@ -56,6 +56,8 @@ fn a_served_volume_is_steered_and_ended() {
     assert!(cut.stdout.contains("power off"), "{cut:?}");
     assert!(client.write(0, &[8; 4096], false).is_err());
     assert_eq!(bench.iostone(&["disk", "control", "v.control", "restore"]).code, Some(0));
+    let again = bench.iostone(&["disk", "control", "v.control", "restore"]);
+    assert!(again.code != Some(0) && again.stderr.contains("is on already"), "{again:?}");
     client.write(0, &[9; 4096], false).unwrap();
     assert_eq!(bench.iostone(&["disk", "control", "v.control", "end"]).code, Some(0));
     assert!(serving.0.wait().unwrap().success());
@@ -91,20 +93,23 @@ fn a_plan_is_served_until_standard_input_is_closed() {
 fn what_makes_no_sense_is_refused_with_why() {
     let bench = Bench::new();
     bench.write("small", "too small");
-    let cases: [(&[&str], &str); 7] = [
+    let cases: [(&[&str], &str); 10] = [
         (&["--memory"], "--size 1GiB"),
         (&["--memory", "--size", "32MiB", "--iops", "0"], "a volume of 0 IOPS never answers"),
         (&["--memory", "--size", "32MiB", "--merge"], "--io-size"),
         (&["--memory", "--size", "32MiB", "--iops", "5", "--burst-iops", "10"], "--burst-credits"),
         (&["--memory", "--size", "32MiB", "--error-offset", "1GiB"], "the errors lie beyond the volume"),
         (&["--memory", "--size", "a lot"], "is not"),
+        (&["--size", "32MiB"], "or `--memory`"),
+        (&["--memory", "--direct", "--size", "32MiB"], "--direct"),
+        (&["--file", "huge", "--size", "9000000TiB"], "more than any file can hold"),
         (&["--file", "small", "--size", "32MiB"], "truncate --size"),
     ];
     for (arguments, why) in cases {
         let said = bench.iostone(&[&["disk", "serve", "--socket", "v"], arguments].concat());
         assert_eq!(said.code, Some(2), "{arguments:?}: {said:?}");
         assert!(said.stderr.contains(why), "{arguments:?}: {said:?}");
-        assert!(!bench.path("v").exists());
+        assert!(!bench.path("v").exists() && !bench.path("huge").exists());
     }
     let nobody = bench.iostone(&["disk", "control", "nobody", "counters"]);
     assert_eq!(nobody.code, Some(2), "{nobody:?}");

@@ -8,7 +8,8 @@ fn the_barrier_experiment_is_told_step_by_step() {
     bench.write("barrier.toml", BARRIER);
     let said = bench.iostone(&["run", "barrier.toml", "--dry-run", "--set", "trials.seed=1"]).ended_with(0);
     assert_text("dry_run_barrier", &masked(&said.stdout, &bench, "ext4-barrier"));
-    assert_eq!(said.stderr, "");
+    let as_root = said.stderr.lines().all(|line| line.starts_with("as root: "));
+    assert!(as_root, "nothing stands in the way but that this may not be root: {said:?}");
     assert_eq!(bench.names(), ["barrier.toml"], "something was touched");
 }
 
@@ -41,4 +42,17 @@ fn programs_read_the_plan_the_steps_and_the_costs() {
     let text = serde_json::to_string_pretty(&document).unwrap();
     assert_text("dry_run_json", &masked(&text, &bench, "ext4-barrier"));
     assert_eq!(bench.names(), ["barrier.toml"], "something was touched");
+}
+
+#[test]
+fn what_would_refuse_the_run_is_said_and_the_steps_all_the_same() {
+    let bench = Bench::new();
+    let loop_volume = BARRIER.lines().find(|line| line.trim_start().starts_with("volume =")).unwrap();
+    let block = "volume = { kind = \"block\", devices = [\"/dev/iostone-has-no-such-device\"] }";
+    bench.write("barrier.toml", &BARRIER.replace(loop_volume, block));
+    let said = bench.iostone(&["run", "barrier.toml", "--dry-run"]).ended_with(0);
+    assert!(said.stdout.contains("nothing was touched"), "{said:?}");
+    let root =
+        said.stderr.starts_with("the run would be refused: ") && said.stderr.contains("no-such-device");
+    assert!(root || said.stderr.starts_with("as root: "), "{said:?}");
 }

@@ -2,11 +2,12 @@
 //! nothing is left, also after a kill.
 
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use iostone_stack::ThrottleController;
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::lab::{Lab, cannot_limit, needs_root, words};
 
@@ -104,16 +105,7 @@ fn a_run_killed_under_limits_is_cleaned_up() {
     let lab = Lab::new();
     let file = lab.write("experiment.toml", &EXPERIMENT.replace("runtime = \"1s\"", "runtime = \"60s\""));
     let mut child = lab.iostone(&["run", &file]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let own = child.id().to_string();
-    let inside = || {
-        let text = std::fs::read_to_string(format!("/proc/{own}/cgroup")).unwrap_or_default();
-        text.contains("/iostone-")
-    };
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while !inside() && Instant::now() < deadline {
-        sleep(Duration::from_millis(5));
-    }
-    let was_inside = inside();
+    let was_inside = enters_the_group(&child);
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(was_inside, "the workload's process entered the group");
@@ -123,5 +115,70 @@ fn a_run_killed_under_limits_is_cleaned_up() {
     assert!(output.status.success(), "{}", words(&output));
     assert!(words(&output).contains("control group"), "{}", words(&output));
     assert_eq!(groups_of(&token), Vec::<PathBuf>::new());
+    lab.assert_nothing_left();
+}
+
+/// Waits until a run's workload is under its limits.
+fn enters_the_group(child: &Child) -> bool {
+    let own = child.id().to_string();
+    let inside = || {
+        let text = std::fs::read_to_string(format!("/proc/{own}/cgroup")).unwrap_or_default();
+        text.contains("/iostone-")
+    };
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while !inside() && Instant::now() < deadline {
+        sleep(Duration::from_millis(5));
+    }
+    inside()
+}
+
+/// One request takes 16 seconds, and 16 are under way.
+fn tight() -> String {
+    let limited = EXPERIMENT.replace("runtime = \"1s\"", "runtime = \"60s\"");
+    limited.replace("throughput = \"20MB/s\"", "throughput = \"4096B/s\"")
+}
+
+#[test]
+fn an_interrupt_ends_a_run_whose_requests_wait_for_minutes() {
+    needs_root!();
+    if cannot_limit() {
+        return;
+    }
+    let lab = Lab::new();
+    let file = lab.write("experiment.toml", &tight());
+    let mut child = lab.iostone(&["run", &file]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    assert!(enters_the_group(&child), "the workload's process entered the group");
+    sleep(Duration::from_millis(500));
+    let pid = Pid::from_raw(child.id().cast_signed()).unwrap();
+    kill_process(pid, Signal::INT).unwrap();
+    // Four minutes of requests are in the queue: this is no measure of speed, but of their having been let go.
+    let deadline = Instant::now() + Duration::from_secs(60);
+    while child.try_wait().unwrap().is_none() && Instant::now() < deadline {
+        sleep(Duration::from_millis(20));
+    }
+    let status = child.try_wait().unwrap();
+    assert_eq!(status.and_then(|status| status.code()), Some(130), "still waiting, or ended otherwise");
+    assert_eq!(groups_of(&token(&lab)), Vec::<PathBuf>::new());
+    lab.assert_nothing_left();
+}
+
+#[test]
+fn cleanup_frees_what_a_killed_run_still_waits_for() {
+    needs_root!();
+    if cannot_limit() {
+        return;
+    }
+    let lab = Lab::new();
+    let file = lab.write("experiment.toml", &tight());
+    let mut child = lab.iostone(&["run", &file]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    assert!(enters_the_group(&child), "the workload's process entered the group");
+    sleep(Duration::from_millis(500));
+    child.kill().unwrap();
+    // Its threads hold the journal's lock for as long as the kernel holds their requests back.
+    let output = lab.iostone(&["cleanup"]).output().unwrap();
+    assert!(output.status.success(), "{}", words(&output));
+    assert!(words(&output).contains("control group"), "{}", words(&output));
+    child.wait().unwrap();
+    assert_eq!(groups_of(&token(&lab)), Vec::<PathBuf>::new());
     lab.assert_nothing_left();
 }

@@ -54,7 +54,7 @@ fn the_volume_binds_alone_and_the_link_binds_two() {
     let plan = plan(STRIPES);
     let trials = [measured("one", &[("throughput", 39.9e6)]), measured("two", &[("throughput", 62.4e6)])];
     let found = ceilings(&plan, &trials, &one_block());
-    let told: Vec<String> = ["one", "two"].iter().flat_map(|name| sentences(name, &found)).collect();
+    let told: Vec<String> = ["one", "two"].iter().flat_map(|name| sentences(name, &found, false)).collect();
     assert_eq!(
         told,
         [
@@ -71,7 +71,7 @@ fn what_stays_below_every_limit_is_said_to_be_bound_by_none() {
     let trials = [measured("two", &[("throughput", 31e6)])];
     let found = ceilings(&plan(STRIPES), &trials, &one_block());
     assert_eq!(
-        sentences("two", &found),
+        sentences("two", &found, false),
         [
             "no known limit binds: throughput is 31.0 MB/s, 49.6 % of the 62.5 MB/s that the link of 62.5MB/s allows"
         ]
@@ -111,4 +111,60 @@ fn credits_are_told_from_the_long_run() {
     let found = ceilings(&plan(&burst), &trials, &one_block());
     assert_eq!(found[0].limit, "the burst to 50MB/s of the volume");
     assert_eq!(found[0].state, CeilingState::Binds);
+}
+
+/// A volume that 1000 I/Os of 16KiB a second fill before its 40 MB/s.
+fn small_ios(bs: &str) -> Plan {
+    let text = STRIPES
+        .replace("throughput = \"40MB/s\" }", "throughput = \"40MB/s\", iops = 1000 }")
+        .replace("rw = \"read\"", "rw = \"randread\"")
+        .replace("bs = \"1MiB\"", &format!("bs = \"{bs}\""));
+    plan(&text)
+}
+
+#[test]
+fn iops_and_throughput_of_the_same_bytes_are_told_once() {
+    let trials = [measured("one", &[("throughput", 16.3e6), ("iops", 995.0)])];
+    let found = ceilings(&small_ios("16KiB"), &trials, &one_block());
+    assert_eq!(found.len(), 1, "{found:?}");
+    let told = sentences("one", &found, true).remove(0);
+    assert!(told.starts_with("in this rehearsal 1000 IOPS of the volume binds: iops is "), "{told}");
+    // 16 MB/s is far from 40, but nobody could have more of it.
+    let trials = [measured("one", &[("throughput", 16.3e6)])];
+    let found = ceilings(&small_ios("16KiB"), &trials, &one_block());
+    assert_eq!((found[0].limit.as_str(), found[0].state), ("1000 IOPS of the volume", CeilingState::Binds));
+}
+
+#[test]
+fn how_the_kernel_split_large_ios_is_told_by_the_device_or_not_known() {
+    let plan = small_ios("1MiB");
+    let mut trial = measured("one", &[("throughput", 30e6), ("iops", 28.6)]);
+    let found = ceilings(&plan, std::slice::from_ref(&trial), &one_block());
+    assert_eq!(found.iter().map(|ceiling| ceiling.state).collect::<Vec<_>>(), [CeilingState::Unknown]);
+    let told = sentences("one", &found, false).remove(0);
+    assert!(told.starts_with("what binds is not known: throughput is 30.0 MB/s"), "{told}");
+    let served = DiskCounters { reads: 5000, read_bytes: 5000 * 30_000, ..DiskCounters::default() };
+    trial.signals.devices = vec![iostone_model::trial::DeviceActivity {
+        name: "loop0".to_owned(),
+        role: "stack".to_owned(),
+        served,
+        flushes_counted: true,
+    }];
+    let found = ceilings(&plan, &[trial], &one_block());
+    assert_eq!((found[0].limit.as_str(), found[0].state), ("1000 IOPS of the volume", CeilingState::Binds));
+}
+
+#[test]
+fn what_had_room_is_not_told_beside_what_binds() {
+    let (head, rest) = STRIPES.split_once("[workload]").unwrap();
+    let (_, decide) = rest.split_once("[decide]").unwrap();
+    let bonnie = format!(
+        "{head}[workload]\nkind = \"bonnie\"\nsize = \"64MiB\"\nmemory = \"16MiB\"\ndirect_read = \
+         \"32MiB\"\n[decide]{decide}"
+    )
+    .replace("\"throughput\"", "\"block_write\"");
+    let trials = [measured("one", &[("block_write", 1e6), ("direct_read_throughput", 39.8e6)])];
+    let found = ceilings(&plan(&bonnie), &trials, &one_block());
+    let told: Vec<&str> = found.iter().map(|ceiling| ceiling.figure.as_str()).collect();
+    assert_eq!(told, ["direct_read_throughput"]);
 }

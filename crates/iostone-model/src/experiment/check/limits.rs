@@ -1,7 +1,10 @@
 //! Whether a volume's limits can hold, and whether the workload is one that they hold for.
 
+use std::time::Duration;
+
 use super::Findings;
-use crate::experiment::{BackingIo, Configuration, Limits, LoopVolume, Volume, Workload};
+use crate::experiment::{BackingIo, Configuration, IoWorkload, Limits, LoopVolume, Volume, Workload};
+use crate::units::{ByteRate, Span};
 
 /// The kernel takes this for no limit (`UINT_MAX` in block/blk-throttle.c).
 const NO_LIMIT_IOPS: u32 = u32::MAX;
@@ -48,9 +51,42 @@ fn check_limits(limits: &Limits, path: &str, findings: &mut Findings<'_>) {
     }
 }
 
+/// A request may take so long under a limit, however short the run: a longer one would be a mistake in the unit.
+const LONGEST_REQUEST: Duration = Duration::from_secs(10);
+
+/// Refuses limits under which not one request of the workload would be through before its time is over.
+fn check_request_time(configuration: &Configuration, io: &IoWorkload, findings: &mut Findings<'_>) {
+    let stack = &configuration.stack;
+    let limits = match &stack.volume {
+        Volume::Loop(volume) => [volume.limits(), volume.instance.unwrap_or_default()],
+        Volume::Emulated(volume) => {
+            let own = Limits { throughput: volume.throughput, ..Limits::default() };
+            [own, Limits { throughput: stack.link, ..Limits::default() }]
+        }
+        _ => return,
+    };
+    let rates = limits.iter().flat_map(|limits| {
+        let reads = limits.reads().throughput.filter(|_| io.rw.reads());
+        [reads, limits.writes().throughput.filter(|_| io.rw.writes())]
+    });
+    // One of no bytes a second is told of already.
+    let Some(rate) = rates.flatten().map(|rate| rate.0).filter(|&rate| rate > 0).min() else { return };
+    let block = io.block_sizes().largest();
+    let seconds = block.0 / rate;
+    let allowed = io.runtime.map_or(LONGEST_REQUEST, |runtime| runtime.0.max(LONGEST_REQUEST));
+    if seconds > allowed.as_secs() {
+        let (rate, time) = (ByteRate(rate), Span(Duration::from_secs(seconds)));
+        let message = format!("at {rate}, one request of {block} takes {time}");
+        findings.key("workload", message, "raise the limit of the volume, its instance or the link");
+    }
+}
+
 /// Writes that end in the page cache are not what the limits are put on: version 1 charges what the kernel writes
 /// back later to the root group, and under version 2 it is written after the workload was told that it is done.
 pub(super) fn check_workload(configuration: &Configuration, findings: &mut Findings<'_>) {
+    if let Workload::Io(io) = &configuration.workload {
+        check_request_time(configuration, io, findings);
+    }
     let (Volume::Loop(volume), Workload::Io(io)) = (&configuration.stack.volume, &configuration.workload)
     else {
         return;
@@ -134,6 +170,19 @@ mod tests {
         for held in ["randwrite\"\nfdatasync = 1", "randwrite\"\ndirect = true", "randread\""] {
             read(&THROTTLED.replace(direct, held), &[]).unwrap();
         }
+    }
+
+    #[test]
+    fn a_limit_that_no_request_gets_through_in_time_is_refused() {
+        let instance = "instance = { throughput = \"500Mbps\" }";
+        let with = |rate: &str| format!("instance = {{ throughput = \"{rate}\" }}");
+        let messages = wrong(instance, &with("1B/s"));
+        assert!(
+            messages.iter().all(|text| text.starts_with("at 1B/s, one request of 64KiB takes ")),
+            "{messages:?}"
+        );
+        assert!(!messages.is_empty());
+        read(&THROTTLED.replace(instance, &with("6600B/s")), &[]).unwrap();
     }
 
     #[test]

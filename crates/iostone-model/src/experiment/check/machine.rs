@@ -1,7 +1,7 @@
 //! What types cannot say of machines: guests that cannot boot, agents that cannot be varied.
 
 use super::Findings;
-use crate::experiment::{Configuration, Experiment, Guest, MachineSpec, Volume};
+use crate::experiment::{Configuration, Experiment, Guest, LocalMachine, MachineSpec, Volume};
 use crate::units::Bytes;
 
 /// Less does not hold a kernel, the agent and a filesystem's cache.
@@ -26,8 +26,36 @@ pub(super) fn check(configuration: &Configuration, findings: &mut Findings<'_>) 
                 findings.value("machine.argv", "there is no program that would start the agent", example);
             }
         }
-        MachineSpec::Local(_) => {}
+        MachineSpec::Local(local) => check_local(local, findings),
     }
+}
+
+/// What is asked of a kernel that runs already, and could never be met.
+fn check_local(local: &LocalMachine, findings: &mut Findings<'_>) {
+    if let Some(kernel) = &local.kernel {
+        let is_of_a_guest = kernel == "host" || kernel.starts_with("debian:") || kernel.contains('/');
+        if is_of_a_guest {
+            let message =
+                format!("`{kernel}` is no release of a kernel: it names one that a guest would boot");
+            findings.value("machine.kernel", message, "for that, set `kind = \"guest\"`");
+        } else if !is_word(kernel) {
+            let message = format!("`{}` is no release of a kernel", kernel.escape_debug());
+            let label = "as `uname -r` tells it; to boot a kernel, set `kind = \"guest\"`";
+            findings.value("machine.kernel", message, label);
+        }
+    }
+    check_kernel_arguments(&local.kernel_arguments, findings);
+}
+
+fn check_kernel_arguments(words: &[String], findings: &mut Findings<'_>) {
+    for (index, word) in words.iter().enumerate().filter(|(_, word)| !is_word(word)) {
+        let message = format!("`{}` is not one word of a kernel's command line", word.escape_debug());
+        findings.value(&format!("machine.kernel_arguments[{index}]"), message, "one word an entry");
+    }
+}
+
+fn is_word(text: &str) -> bool {
+    !text.is_empty() && !text.chars().any(|c| c.is_whitespace() || c.is_control())
 }
 
 fn check_guest(guest: &Guest, configuration: &Configuration, findings: &mut Findings<'_>) {
@@ -53,12 +81,7 @@ fn check_guest(guest: &Guest, configuration: &Configuration, findings: &mut Find
             findings.value(&format!("machine.carry[{index}]"), "not an absolute path", "start it with /");
         }
     }
-    for (index, word) in guest.kernel_arguments.iter().enumerate() {
-        if word.is_empty() || word.chars().any(|c| c.is_whitespace() || c.is_control()) {
-            let message = format!("`{}` is not one word of a kernel's command line", word.escape_debug());
-            findings.value(&format!("machine.kernel_arguments[{index}]"), message, "one word an entry");
-        }
-    }
+    check_kernel_arguments(&guest.kernel_arguments, findings);
     if let Volume::Directory(volume) = &configuration.stack.volume
         && volume.path.is_some()
     {

@@ -118,3 +118,21 @@ fn a_level_of_another_kind_takes_the_place_of_the_bases_layer() {
     assert!(matches!(experiment.configurations[0].stack.volume, Volume::Loop(_)));
     assert!(matches!(experiment.configurations[1].stack.volume, Volume::Directory(_)));
 }
+
+#[test]
+fn a_machine_without_a_kind_is_this_host() {
+    let of_level = FLUSH_PRICE.replace("[decide]", "[[factor]]\nname = \"words\"\nlevels = { a = { \
+        machine.kernel_arguments = [\"quiet\"] }, b = { machine.kernel_arguments = [\"debug\"] } }\n\n[decide]");
+    let of_file = format!("{FLUSH_PRICE}\n[machine]\nusd_per_hour = 0.4\n");
+    for text in [of_level, of_file] {
+        let experiment = read(&text, &[]).unwrap();
+        let is_local = |machine: &MachineSpec| matches!(machine, MachineSpec::Local(_));
+        assert!(is_local(&experiment.machine));
+        assert!(experiment.configurations.iter().all(|one| is_local(&one.machine)));
+        assert_ne!(experiment.configurations[0].machine, MachineSpec::default());
+    }
+    let schema = serde_json::to_value(crate::experiment::json_schema()).unwrap();
+    let required = |kind: usize| &schema["$defs"]["MachineSpec"]["oneOf"][kind]["required"];
+    assert!(required(0).as_array().is_none_or(Vec::is_empty), "{}", required(0));
+    assert!(required(1).to_string().contains("kind"));
+}

@@ -4,16 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::below::{disks_under, disks_under_path};
+use crate::device::extent::Extent;
 use crate::device::{BlockDevice, DeviceNumber, partitions_of, size_in_words};
 use crate::error::StackError;
 
 /// The key that names the devices.
 const KEY: &str = "volume.devices";
 
-/// Refuses one device under two names, and a partition beside its own disk.
+/// Refuses one device under two names, a partition beside its own disk, and devices that share bytes in other ways, as
+/// two loop devices over one file do.
 ///
 /// # Errors
-/// [`StackError::Usage`] with both names.
+/// [`StackError::Usage`] with both names; [`StackError::Io`] when a loop device does not tell what it stands on.
 pub(super) fn refuse_doubles(devices: &[(&Path, BlockDevice)]) -> Result<(), StackError> {
     for (index, (word, device)) in devices.iter().enumerate() {
         for (earlier_word, earlier) in devices.iter().take(index) {
@@ -32,6 +34,16 @@ pub(super) fn refuse_doubles(devices: &[(&Path, BlockDevice)]) -> Result<(), Sta
                         format!("`{}` is a partition of `{}`: name one of them", part.name, whole.name);
                     return Err(StackError::usage(KEY, reason));
                 }
+            }
+            if let (Some(one), Some(other)) = (Extent::of(earlier)?, Extent::of(device)?)
+                && one.overlaps(&other)
+            {
+                let reason = format!(
+                    "`{}` ({one}) and `{}` ({other}) are the same storage: name one of them",
+                    earlier_word.display(),
+                    word.display()
+                );
+                return Err(StackError::usage(KEY, reason));
             }
         }
     }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use iostone_disk::{DiskPlan, Server, Store, VolumePlan};
+use iostone_model::units::Bytes;
 
 pub(super) use self::arguments::ServeArguments;
 use super::uri::nbd_uri;
@@ -24,8 +25,16 @@ pub(super) fn serve(arguments: &ServeArguments, printer: &mut Printer) -> Result
     Ok(ExitCode::Success)
 }
 
+/// Offsets within files are signed (`off_t`, `sys_types.h(0p)`).
+const LARGEST_FILE_BYTES: u64 = i64::MAX.unsigned_abs();
+
 /// The plan that the options mean. Files that are not there yet are made, as empty as they are large.
 fn plan_of(arguments: &ServeArguments) -> Result<DiskPlan> {
+    if arguments.file.is_none() && !arguments.memory {
+        anyhow::bail!(
+            "where do the bytes of the volume lie? add `--file image`, or `--memory` for one that is gone with the server"
+        );
+    }
     let size_bytes = match (arguments.size, &arguments.file) {
         (Some(size), _) => size.0,
         (None, Some(file)) => length_of(file)?,
@@ -33,6 +42,10 @@ fn plan_of(arguments: &ServeArguments) -> Result<DiskPlan> {
             anyhow::bail!("how large is the volume? add `--size 1GiB`, or `--file` with a file that is there")
         }
     };
+    if size_bytes > LARGEST_FILE_BYTES {
+        let (size, largest) = (Bytes(size_bytes), Bytes(LARGEST_FILE_BYTES).approximate());
+        anyhow::bail!("`--size {size}` is more than any file can hold; it is at most {largest}");
+    }
     let model = model::of(arguments, size_bytes)?;
     // The path of the working directory: a client may be in another.
     let socket = absolute(&arguments.socket)?;
@@ -83,11 +96,14 @@ fn length_of(file: &Path) -> Result<u64> {
 fn make_file(path: &Path, size_bytes: u64) -> Result<()> {
     let made = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
     match made {
-        Ok(file) => file.set_len(size_bytes),
+        Ok(file) => file.set_len(size_bytes).inspect_err(|_| {
+            // It is ours and empty; that it could not be made so large is what is said.
+            let _ = std::fs::remove_file(path);
+        }),
         Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(()),
         Err(error) => Err(error),
     }
-    .with_context(|| format!("cannot make `{}`", path.display()))
+    .with_context(|| format!("cannot make `{}` with {}", path.display(), Bytes(size_bytes)))
 }
 
 fn absolute(path: &Path) -> Result<PathBuf> {

@@ -85,6 +85,11 @@ fn machines_that_cannot_be_are_refused() {
             machine("a link of nothing", "kind = \"local\"\nlink = \"0bps\""),
             machine("a link without emulated volumes", "kind = \"local\"\nlink = \"500Mbps\""),
             machine("a key of another machine", "kind = \"local\"\ncpus = 2"),
+            machine("no release", "kind = \"local\"\nkernel = \"\""),
+            machine("a package as a release", "kernel = \"debian:6.1\""),
+            machine("two words as a release", "kernel = \"Linux 6.1\""),
+            machine("two words in one of this host", "kernel_arguments = [\"quiet splash\"]"),
+            machine("memory of no machine", "memory = \"1GiB\""),
             machine("a price below nothing", "kind = \"local\"\nusd_per_hour = -1.0"),
         ]),
     );

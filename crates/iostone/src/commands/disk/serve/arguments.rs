@@ -19,10 +19,10 @@ pub(in crate::commands::disk) struct ServeArguments {
     #[arg(long)]
     pub(super) size: Option<Bytes>,
     /// The file or block device on which it lies; a file that is not there is made
-    #[arg(long, value_name = "FILE", conflicts_with = "memory", required_unless_present = "memory")]
+    #[arg(long, value_name = "FILE", conflicts_with = "memory")]
     pub(super) file: Option<PathBuf>,
     /// Past the page cache of this machine
-    #[arg(long, requires = "file")]
+    #[arg(long, requires = "file", conflicts_with = "memory")]
     pub(super) direct: bool,
     /// In memory, which is taken as the volume is written; gone with the server
     #[arg(long)]

@@ -94,7 +94,28 @@ fn check(model: &EmulatedVolume) -> Result<()> {
             }
         }
     }
-    if said.is_empty() { Ok(()) } else { bail!(said) }
+    if said.is_empty() { Ok(()) } else { bail!(in_options(&said)) }
+}
+
+/// The keys that the messages of the check name, as what was typed here; longer ones first.
+const KEYS: &[(&str, &str)] = &[
+    ("`iops` and `credits` of a burst", "`--burst-iops` and `--burst-credits`"),
+    ("`throughput` and `credit_bytes` of a burst", "`--burst-throughput` and `--burst-credit-bytes`"),
+    (
+        "`iops` and `credits`, or `throughput` and `credit_bytes`",
+        "`--burst-iops` and `--burst-credits`, or `--burst-throughput` and `--burst-credit-bytes`",
+    ),
+    ("`volume.iops`", "`--iops`"),
+    ("`volume.throughput`", "`--throughput`"),
+    ("`burst.iops`", "`--burst-iops`"),
+    ("`burst.throughput`", "`--burst-throughput`"),
+    ("`merge`", "`--merge`"),
+    ("`io_size`", "`--io-size`"),
+    ("`cache`", "`--cache`"),
+];
+
+fn in_options(message: &str) -> String {
+    KEYS.iter().fold(message.to_owned(), |text, (key, option)| text.replace(key, option))
 }
 
 /// A value of JSON as TOML writes it within a line; what is null is left out there.
@@ -132,11 +153,11 @@ mod tests {
         check(&model).unwrap();
         model.iops = None;
         let error = check(&model).unwrap_err().to_string();
-        assert!(error.contains("a burst needs the rate of the long run"), "{error}");
+        assert!(error.contains("a burst needs the rate of the long run (add `--iops`)"), "{error}");
         model.burst = None;
         model.merge = true;
         let error = check(&model).unwrap_err().to_string();
-        assert!(error.contains("`merge` needs `io_size`"), "{error}");
+        assert!(error.contains("`--merge` needs `--io-size`"), "{error}");
         model.merge = false;
         model.iops = Some(0);
         let error = check(&model).unwrap_err().to_string();

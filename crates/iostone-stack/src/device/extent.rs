@@ -1,0 +1,174 @@
+//! Which bytes of the machine a device shows, so that two devices over the same ones are known for what they are.
+
+use std::fmt;
+use std::fs;
+use std::ops::Range;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use super::{BlockDevice, DeviceNumber, number_of, parse_number, read_attribute};
+use crate::below::whole_disk_of;
+use crate::error::StackError;
+use crate::volume::{decode_device, open_attached};
+
+/// A loop device may stand on a partition of a loop device, and so on; nobody piles them higher than this.
+const DEPTH_MAX: usize = 16;
+
+/// What the bytes belong to at the bottom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Ground {
+    /// A disk, or what md or device mapper made.
+    Device(DeviceNumber),
+    /// The file of a loop device, whatever its name is by now.
+    File { dev: DeviceNumber, inode: u64 },
+}
+
+/// A run of bytes of a disk or a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Extent {
+    ground: Ground,
+    /// What the ground is called, for people.
+    name: String,
+    bytes: Range<u64>,
+}
+
+impl Extent {
+    /// The bytes that a device shows, down through partitions and loop devices; none of one that is gone or empty.
+    ///
+    /// # Errors
+    /// [`StackError::Io`] when a loop device does not tell what it stands on.
+    pub(crate) fn of(device: &BlockDevice) -> Result<Option<Self>, StackError> {
+        let mut at = device.clone();
+        let mut start = 0u64;
+        let extent = |ground, name: &str, start: u64| {
+            let bytes = start..start.saturating_add(device.size_bytes);
+            Ok((!bytes.is_empty()).then(|| Self { ground, name: name.to_owned(), bytes }))
+        };
+        for _ in 0..DEPTH_MAX {
+            let sysfs = at.sysfs();
+            let below = if at.is_partition() {
+                // In sectors of 512 bytes, whatever the device's (Documentation/ABI/stable/sysfs-block).
+                let sectors = read_attribute(&sysfs.join("start")).ok().and_then(|text| text.parse().ok());
+                let (Some(sectors), Some(disk)) = (sectors, whole_disk_of(&sysfs)) else { return Ok(None) };
+                start = start.saturating_add(u64::saturating_mul(sectors, 512));
+                disk
+            } else if at.backing_file().is_some() {
+                let Some(backing) = Backing::of(&at)? else { return Ok(None) };
+                start = start.saturating_add(backing.offset_bytes);
+                match backing.ground {
+                    Ground::Device(below) => below,
+                    file @ Ground::File { .. } => return extent(file, &backing.name, start),
+                }
+            } else {
+                break;
+            };
+            let Ok(below) = BlockDevice::of_any(below) else { return Ok(None) };
+            at = below;
+        }
+        extent(Ground::Device(at.number), &at.name, start)
+    }
+
+    /// Whether writing to one changes the other.
+    pub(crate) fn overlaps(&self, other: &Self) -> bool {
+        self.ground == other.ground
+            && self.bytes.start < other.bytes.end
+            && other.bytes.start < self.bytes.end
+    }
+
+    /// Whether all bytes of the other are among these.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        self.ground == other.ground
+            && self.bytes.start <= other.bytes.start
+            && other.bytes.end <= self.bytes.end
+    }
+}
+
+impl fmt::Display for Extent {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "bytes {} to {} of `{}`", self.bytes.start, self.bytes.end - 1, self.name)
+    }
+}
+
+/// What a loop device stands on.
+struct Backing {
+    ground: Ground,
+    name: String,
+    offset_bytes: u64,
+}
+
+impl Backing {
+    /// As the kernel tells (`LOOP_GET_STATUS64`, loop(4)), else by the name that sysfs has. None once it is detached.
+    fn of(device: &BlockDevice) -> Result<Option<Self>, StackError> {
+        let Some(name) = device.backing_file() else { return Ok(None) };
+        let is_node =
+            fs::metadata(&device.path).is_ok_and(|metadata| number_of(metadata.rdev()) == device.number);
+        let answer = if is_node {
+            open_attached(&device.path)
+        } else {
+            Err(StackError::unexpected(&device.path, format!("it is not `{}`", device.name)))
+        };
+        match answer {
+            Ok(None) => Ok(None),
+            Ok(Some((_, status))) => {
+                let (dev, raw) = (decode_device(status.device), decode_device(status.raw_device));
+                // Kernels of old repeat a file's filesystem there.
+                let is_device = status.raw_device != 0 && raw != dev;
+                let ground =
+                    if is_device { Ground::Device(raw) } else { Ground::File { dev, inode: status.inode } };
+                Ok(Some(Self { ground, name, offset_bytes: status.offset }))
+            }
+            Err(error) => {
+                let Ok(metadata) = fs::metadata(&name) else { return Err(error) };
+                let ground = match BlockDevice::at(Path::new(&name)) {
+                    Ok(Some(below)) => Ground::Device(below.number),
+                    _ => Ground::File { dev: number_of(metadata.dev()), inode: metadata.ino() },
+                };
+                Ok(Some(Self { ground, name, offset_bytes: device.loop_window().0 }))
+            }
+        }
+    }
+}
+
+/// Every block device of the machine, partitions too; those without a node in `/dev` as well.
+///
+/// # Errors
+/// [`StackError::Io`] when sysfs cannot be listed.
+pub(crate) fn all_devices() -> Result<Vec<BlockDevice>, StackError> {
+    let sysfs = PathBuf::from("/sys/class/block");
+    let entries = fs::read_dir(&sysfs).map_err(|source| StackError::io("list", &sysfs, source))?;
+    let mut devices: Vec<BlockDevice> = entries
+        .flatten()
+        .filter_map(|entry| parse_number(&read_attribute(&entry.path().join("dev")).ok()?))
+        .filter_map(|number| BlockDevice::of_any(number).ok())
+        .filter(|device| device.size_bytes > 0)
+        .collect();
+    devices.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(devices)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn extent(ground: Ground, bytes: Range<u64>) -> Extent {
+        Extent { ground, name: "x".to_owned(), bytes }
+    }
+
+    #[test]
+    fn only_common_bytes_of_one_ground_overlap() {
+        let file = |bytes| extent(Ground::File { dev: (8, 1), inode: 7 }, bytes);
+        assert!(file(0..10).overlaps(&file(9..20)) && file(9..20).overlaps(&file(0..10)));
+        assert!(!file(0..10).overlaps(&file(10..20)) && !file(10..20).overlaps(&file(0..10)));
+        assert!(file(0..10).covers(&file(2..10)) && !file(2..10).covers(&file(0..10)));
+        let others = [
+            Ground::File { dev: (8, 1), inode: 8 },
+            Ground::File { dev: (8, 2), inode: 7 },
+            Ground::Device((8, 1)),
+        ];
+        for other in others {
+            assert!(!file(0..10).overlaps(&extent(other.clone(), 0..10)), "{other:?}");
+            assert!(!file(0..10).covers(&extent(other.clone(), 0..10)), "{other:?}");
+        }
+        assert_eq!(file(512..1024).to_string(), "bytes 512 to 1023 of `x`");
+    }
+}
