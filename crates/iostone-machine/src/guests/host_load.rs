@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use iostone_model::trial::DeviceActivity;
 use iostone_probe::{Probe, WatchedDevice};
@@ -73,6 +73,7 @@ impl HostLoad {
         let every =
             if run.sample_every.0.is_zero() { Duration::from_millis(100) } else { run.sample_every.0 };
         let probe = Probe::start(&self.devices, every).map_err(|error| probe_failure(&error))?;
+        let began = Instant::now();
         let before = processor_times(self.qemu);
         probe.mark_start();
         let measured = inside();
@@ -80,7 +81,7 @@ impl HostLoad {
         let after = processor_times(self.qemu);
         let recording = probe.stop();
         let mut measured = measured?;
-        let waited = waiting_share(&before, &after);
+        let waited = waiting_share(&before, &after, began.elapsed());
         add_steal(&mut measured, recording.summary.steal, waited);
         let seen = recording.summary.devices.into_iter();
         let devices = seen.map(|device| DeviceActivity { name: of_host(&device.name), ..device });
@@ -149,16 +150,19 @@ fn parse_times(text: &str) -> Option<Times> {
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))
 }
 
-/// Of the time in which the threads had work, the share that they waited for a processor.
-fn waiting_share(before: &BTreeMap<u32, Times>, after: &BTreeMap<u32, Times>) -> Option<f64> {
-    let (mut ran, mut waited) = (0u64, 0u64);
+/// Of all the time of the threads, the share that they had work and waited for a processor, as steal is counted.
+fn waiting_share(
+    before: &BTreeMap<u32, Times>,
+    after: &BTreeMap<u32, Times>,
+    elapsed: Duration,
+) -> Option<f64> {
+    let mut waited = 0u64;
     for (thread, now) in after {
         let then = before.get(thread)?;
-        ran += now.0.saturating_sub(then.0);
         waited += now.1.saturating_sub(then.1);
     }
-    let all = ran + waited;
-    (all > 0).then(|| waited as f64 / all as f64)
+    let all = elapsed.as_nanos() as f64 * after.len() as f64;
+    (all > 0.0).then(|| waited as f64 / all)
 }
 
 #[cfg(test)]
@@ -178,12 +182,15 @@ mod tests {
     }
 
     #[test]
-    fn the_share_waited_is_of_the_time_with_work() {
+    fn the_share_waited_is_of_all_time_of_the_threads() {
         let times = |one: Times, other: Times| [(7, one), (8, other)].into();
-        let share = waiting_share(&times((10, 5), (0, 0)), &times((40, 15), (30, 30))).unwrap();
-        assert!((share - 0.4).abs() < 1e-9, "{share}");
-        assert_eq!(waiting_share(&BTreeMap::new(), &times((1, 1), (1, 1))), None);
-        assert_eq!(waiting_share(&times((1, 1), (1, 1)), &times((1, 1), (1, 1))), None);
+        let share =
+            waiting_share(&times((10, 5), (0, 0)), &times((40, 15), (30, 30)), Duration::from_nanos(100))
+                .unwrap();
+        assert!((share - 0.2).abs() < 1e-9, "{share}");
+        let second = Duration::from_secs(1);
+        assert_eq!(waiting_share(&BTreeMap::new(), &times((1, 1), (1, 1)), second), None);
+        assert_eq!(waiting_share(&BTreeMap::new(), &BTreeMap::new(), second), None);
         assert_eq!(parse_times("123 45 6\n"), Some((123, 45)));
         assert_eq!(parse_times("0\n"), None);
     }

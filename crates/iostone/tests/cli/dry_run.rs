@@ -49,7 +49,7 @@ fn what_would_refuse_the_run_is_said_and_the_steps_all_the_same() {
     let bench = Bench::new();
     let loop_volume = BARRIER.lines().find(|line| line.trim_start().starts_with("volume =")).unwrap();
     let block = "volume = { kind = \"block\", devices = [\"/dev/iostone-has-no-such-device\"] }";
-    bench.write("barrier.toml", &BARRIER.replace(loop_volume, block));
+    bench.write("barrier.toml", BARRIER.replace(loop_volume, block));
     let said = bench.iostone(&["run", "barrier.toml", "--dry-run"]).ended_with(0);
     assert!(said.stdout.contains("nothing was touched"), "{said:?}");
     let root =
