@@ -21,7 +21,9 @@ impl Help {
             // Options of a command's own commands are named behind these.
             for inner in help.iter().flat_map(|help| commands_in(help)) {
                 let help = help_of(&[command, &inner]);
-                options.iter_mut().for_each(|all| all.extend(help.iter().flat_map(|help| options_in(help))));
+                if let Some(all) = options.as_mut() {
+                    all.extend(help.iter().flat_map(|help| options_in(help)));
+                }
             }
             if let Some(options) = options.as_mut().filter(|_| command == "io") {
                 options.extend(options_of_fio());
