@@ -1,4 +1,4 @@
-//! Ctrl-C: the first asks everything to stop and undo, and says so, the second warns, the third ends the process at once.
+//! Ctrl-C: the first asks everything to stop and undo, the second warns, the third ends the process at once.
 //!
 //! SIGTERM and SIGHUP only ever ask: service managers, `timeout` and a closing terminal send several signals in a row,
 //! and none of them means that the machine should be left as it is.
@@ -13,7 +13,6 @@ use iostone_machine::StopFlag;
 static STOP: OnceLock<StopFlag> = OnceLock::new();
 static INTERRUPTS: AtomicU32 = AtomicU32::new(0);
 
-const NOTICE: &[u8] = b"\niostone: stopping, and undoing what was made\n";
 const WARNING: &[u8] = b"\niostone: undoing; press Ctrl-C once more to leave everything as it is\n";
 const FAREWELL: &[u8] = b"\niostone: not everything was undone; `iostone cleanup` does it\n";
 /// Partial: something is left, and `iostone cleanup` takes it up.
@@ -28,7 +27,7 @@ extern "C" fn on_signal(signal: libc::c_int) {
         return;
     }
     match INTERRUPTS.fetch_add(1, Ordering::Relaxed) {
-        0 => say(NOTICE),
+        0 => {}
         1 => say(WARNING),
         _ => {
             say(FAREWELL);

@@ -95,7 +95,7 @@ fn a_failing_program_ends_the_run_with_its_reason() {
     let last = said.stderr.lines().last().unwrap();
     assert_eq!(
         last,
-        "error: the workload failed under `a`: `sh` ended with status 3, saying: no frobnicator"
+        "error: the workload failed under `a`: `sh` ended with status 3 (in the warm-up), saying: no frobnicator"
     );
     let listed = warm.iostone(&["list"]).ended_with(0).stdout;
     assert!(listed.contains("  failed: the workload failed under `a`"), "{listed}");
