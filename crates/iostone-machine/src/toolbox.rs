@@ -58,8 +58,9 @@ pub const TOOLS: &[Tool] = &[
         package: "lvm2",
         purpose: "makes striped logical volumes",
         blocks: Some("every experiment with an `lvm` array"),
-        version_argument: "version",
-        version_mark: Some("LVM version"),
+        // `lvm version` would make the node /dev/mapper/control, even where the kernel has no device mapper.
+        version_argument: "formats",
+        version_mark: None,
     },
     Tool {
         name: "nbdfuse",
