@@ -1,48 +1,26 @@
 //! Volumes emulated by control groups, on real devices: caps by count, credits by their law, nothing left. Caps are
 //! asserted, raw speed never is.
 
-#![expect(clippy::print_stderr, reason = "skipped tests say so")]
-
+#[path = "common/limits.rs"]
+mod limits;
 #[path = "common/load.rs"]
 mod load;
 #[path = "common/machine.rs"]
 mod machine;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use iostone_model::experiment::{
     Burst, EmulatedBy, EmulatedVolume, Ext4, Filesystem, LoopVolume, Stack, Volume,
 };
 use iostone_model::units::{ByteRate, Bytes, Span};
-use iostone_stack::{DriveSource, Role, Session, StackError, ThrottleController};
+use iostone_stack::{DriveSource, Role, Session, StackError};
+use limits::{needs_limits, take_turns, within};
 use load::Load;
-use machine::{MIB, Machine, needs_root};
-
-/// A process is in one group at a time, so that tests of this one process take turns.
-fn take_turns() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// True, with a word about it, where limits cannot be set.
-fn needs_limits(test: &str) -> bool {
-    if needs_root(test) {
-        return true;
-    }
-    if let Err(error) = ThrottleController::find() {
-        eprintln!("{test} skipped: {error}");
-        return true;
-    }
-    false
-}
+use machine::{MIB, Machine};
 
 fn emulated(volume: EmulatedVolume) -> Stack {
     Stack::of(Volume::Emulated(volume))
-}
-
-fn within(measured: f64, limit: f64, tolerance: f64) -> bool {
-    (measured / limit - 1.0).abs() <= tolerance
 }
 
 fn load(stack: &iostone_stack::StackDevice, writes: bool, block_bytes: usize, threads: u64) -> Load {

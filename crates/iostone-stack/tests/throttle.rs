@@ -1,8 +1,10 @@
 //! Limits on a real volume: they hold, they are read back, and nothing of them is left. Caps are asserted, raw speed
 //! never is.
 
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "this is test code, and skipped tests say so")]
+#![expect(clippy::unwrap_used, reason = "this is test code")]
 
+#[path = "common/limits.rs"]
+mod limits;
 #[path = "common/load.rs"]
 mod load;
 #[path = "common/machine.rs"]
@@ -10,7 +12,6 @@ mod machine;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use iostone_model::experiment::{Limits, LoopVolume, Stack, Volume};
@@ -18,26 +19,9 @@ use iostone_model::units::{ByteRate, Bytes};
 use iostone_stack::{
     JournalOutcome, Registry, Role, Session, SessionOptions, StackError, ThrottleController,
 };
+use limits::{needs_limits, take_turns, within};
 use load::Load;
 use machine::{MIB, Machine, needs_root};
-
-/// A process is in one group at a time, so that tests of this one process take turns.
-fn take_turns() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// True, with a word about it, where limits cannot be set.
-fn needs_limits(test: &str) -> bool {
-    if needs_root(test) {
-        return true;
-    }
-    if let Err(error) = ThrottleController::find() {
-        eprintln!("{test} skipped: {error}");
-        return true;
-    }
-    false
-}
 
 fn bare(volume: LoopVolume) -> Stack {
     Stack::of(Volume::Loop(volume))
@@ -70,10 +54,6 @@ impl Drop for Sleeper {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
-}
-
-fn within(measured: f64, limit: f64, tolerance: f64) -> bool {
-    (measured / limit - 1.0).abs() <= tolerance
 }
 
 #[test]

@@ -1,0 +1,29 @@
+//! What tests of limits share: their turns, where they cannot run, and how near is near enough.
+#![expect(clippy::print_stderr, reason = "skipped tests say so")]
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use iostone_stack::ThrottleController;
+
+/// A process is in one group at a time, so that tests of this one process take turns.
+pub(crate) fn take_turns() -> MutexGuard<'static, ()> {
+    static TURN: Mutex<()> = Mutex::new(());
+    TURN.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// True, with a word about it, where limits cannot be set.
+pub(crate) fn needs_limits(test: &str) -> bool {
+    if crate::machine::needs_root(test) {
+        return true;
+    }
+    if let Err(error) = ThrottleController::find() {
+        eprintln!("{test} skipped: {error}");
+        return true;
+    }
+    false
+}
+
+/// Whether a figure is as near to a limit as that share of it.
+pub(crate) fn within(measured: f64, limit: f64, tolerance: f64) -> bool {
+    (measured / limit - 1.0).abs() <= tolerance
+}
