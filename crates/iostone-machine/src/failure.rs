@@ -1,7 +1,9 @@
 //! Why a request failed, in a form that survives the way over the wire.
 
+use std::ffi::OsStr;
+
 use iostone_guest::GuestError;
-use iostone_stack::{Refusal, StackError};
+use iostone_stack::{Refusal, StackError, quote};
 use iostone_workload::WorkloadError;
 use serde::{Deserialize, Serialize};
 
@@ -71,18 +73,10 @@ impl From<StackError> for Failure {
 /// A refusal that is only about what lies on the device can be overridden by whoever types its identity in full.
 fn with_override(refusal: &Refusal) -> String {
     match &refusal.destroy {
-        Some(word) => format!("{refusal}, or, if all of it may go, say so with `--destroy {}`", quoted(word)),
+        Some(word) => {
+            format!("{refusal}, or, if all of it may go, say so with `--destroy {}`", quote(OsStr::new(word)))
+        }
         None => refusal.to_string(),
-    }
-}
-
-/// As a shell takes it for one word.
-fn quoted(word: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:@+%".contains(&byte);
-    if !word.is_empty() && word.bytes().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
     }
 }
 

@@ -52,3 +52,4 @@ pub use provide::{Drive, DriveSource, Provided};
 pub use registry::{CleanupReport, JournalOutcome, Registry};
 pub use session::{Applied, Session, SessionOptions, Target};
 pub use throttle::{CgroupVersion, Confinement, ThrottleController};
+pub use tool::quote;

@@ -179,7 +179,7 @@ pub(crate) fn command_line(program: &Path, arguments: &[OsString]) -> String {
 }
 
 /// One word as a shell would take it literally.
-pub(crate) fn quote(word: &OsStr) -> String {
+pub fn quote(word: &OsStr) -> String {
     let text = word.to_string_lossy();
     let plain = !word.is_empty()
         && word.as_bytes().iter().all(|byte| byte.is_ascii_alphanumeric() || b"-_./=,:^@+%".contains(byte));
