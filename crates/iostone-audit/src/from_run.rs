@@ -112,7 +112,7 @@ fn facts(run: &RunRecord, configuration: Option<&Configuration>, trial: &TrialRe
         served_written_bytes: served.map(|counters| counters.written_bytes),
         memory_bytes: circumstances::memory(environment),
         // Without a sample nothing was seen, which is not the same as nothing having been stolen.
-        steal: (trial.signals.samples > 0).then_some(trial.signals.steal),
+        steal: trial.signals.steal.filter(|_| trial.signals.samples > 0),
         throttled: trial.signals.throttled,
         // dd's source is measured by itself before each trial.
         source_bytes_per_second: report

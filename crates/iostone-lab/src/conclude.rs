@@ -129,6 +129,7 @@ fn conclude_subject(
         margin: plan.experiment.decide.margin.0,
         confidence: plan.experiment.decide.confidence.0,
         baseline: plan.experiment.baseline_level.clone(),
+        sweep: None,
         configurations: summaries(plan, subject, trials, &blocks),
         blocks: count(plan, &blocks),
         flags,

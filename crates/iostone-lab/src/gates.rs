@@ -19,8 +19,13 @@ pub(crate) fn evaluate(
         Some(error) => outcome("workload", false, error.clone()),
     }];
     if let Gate::Limit(limit) = gates.steal {
-        let message = format!("steal {} of CPU time, limit {}", percent(signals.steal), percent(limit.0));
-        outcomes.push(outcome("steal", signals.steal <= limit.0, message));
+        outcomes.push(match signals.steal {
+            Some(share) => {
+                let message = format!("steal {} of CPU time, limit {}", percent(share), percent(limit.0));
+                outcome("steal", share <= limit.0, message)
+            }
+            None => outcome("steal", true, "steal: not observable on this machine"),
+        });
     }
     if let Gate::Limit(limit) = gates.throttling {
         outcomes.push(match signals.throttled {
@@ -160,7 +165,7 @@ mod tests {
     #[test]
     fn steal_throttling_clock_unrest_and_errors_fail_a_trial() {
         let mut trial = measured(1, 1);
-        trial.signals.steal = 0.07;
+        trial.signals.steal = Some(0.07);
         trial.signals.throttled = Some(0.5);
         trial.signals.clock_jump_seconds = -3600.0;
         trial.report.error = Some("`sh` ended with status 1".to_owned());

@@ -78,7 +78,7 @@ impl Link<'_> {
             machine: Box::new(configuration.machine.clone()),
             workload: Some(Box::new(configuration.workload.clone())),
         };
-        ask!(self, "apply", request, Reply::Applied(applied) => applied)
+        ask!(self, "apply", request, Reply::Applied(applied) => *applied)
     }
 
     /// Reads every setting back.

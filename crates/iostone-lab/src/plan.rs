@@ -4,7 +4,7 @@ mod rehearsal;
 
 use std::collections::BTreeMap;
 
-use iostone_model::experiment::{Configuration, Experiment, Factor, Price};
+use iostone_model::experiment::{Configuration, Experiment, Factor, Governor, Price};
 use iostone_model::metric::{Direction, Unit};
 use iostone_model::run::{PLAN_SCHEMA, Plan};
 use iostone_stats::fewest_blocks;
@@ -48,6 +48,7 @@ pub fn make_plan(experiment: Experiment, options: PlanOptions) -> Result<Plan, L
         rehearsal::shrink(&mut experiment);
     }
     price_machines(&mut experiment);
+    settle_governors(&mut experiment)?;
     let (unit, better) = measure_of(&experiment)?;
     let plan = Plan {
         schema: PLAN_SCHEMA.to_owned(),
@@ -79,6 +80,19 @@ fn price_machines(experiment: &mut Experiment) {
         let known = || iostone_cloud::price(machine.instance()?, iostone_cloud::DEFAULT_REGION).ok();
         configuration.price = said.or_else(known);
     }
+}
+
+/// Writes down the CPU allowance of each configuration with its figures, so that the plan tells what was emulated even where
+/// a later catalogue knows better.
+fn settle_governors(experiment: &mut Experiment) -> Result<(), LabError> {
+    for configuration in &mut experiment.configurations {
+        let Some(governed) = configuration.machine.governed() else { continue };
+        let allowance = iostone_cloud::allowance(&governed.cpu, governed.law.as_deref())
+            .map_err(|unknown| LabError::Plan(format!("`machine.cpu`: {unknown}")))?;
+        let governor = Governor { allowance, speed: governed.speed, start: governed.start };
+        configuration.stack.governor = Some(Box::new(governor));
+    }
+    Ok(())
 }
 
 /// What is worth saying of a plan before it is carried out, each once: prices that nobody knows.
@@ -157,7 +171,8 @@ fn double(experiment: &mut Experiment) -> Result<(), LabError> {
             ..baseline.clone()
         })
         .to_vec();
-    experiment.factors = vec![Factor { name: factor.clone(), levels: vec!["A".to_owned(), "B".to_owned()] }];
+    experiment.factors =
+        vec![Factor { name: factor.clone(), levels: vec!["A".to_owned(), "B".to_owned()], sweep: None }];
     experiment.baseline_factor = factor;
     "A".clone_into(&mut experiment.baseline_level);
     "A".clone_into(&mut experiment.decide.baseline);

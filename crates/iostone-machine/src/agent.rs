@@ -140,7 +140,7 @@ impl Agent {
     fn apply(&mut self, stack: &Stack, trial: u32, seed: u64) -> Result<Reply, Failure> {
         let applied = self.open_session()?.apply(stack, trial, seed)?;
         self.applied = Some(applied.clone());
-        Ok(Reply::Applied(applied))
+        Ok(Reply::Applied(Box::new(applied)))
     }
 
     fn built(&self) -> Result<&Applied, Failure> {
@@ -201,6 +201,7 @@ impl Agent {
             metrics: measurement.metrics,
             report: measurement.report,
             raw: measurement.raw,
+            governor: None,
             signals: recording.summary,
             losses: recording.losses,
             interrupted: measurement.interrupted,

@@ -96,7 +96,7 @@ impl Guests {
                 (None, _) => Failure::lost("no stack was built"),
             });
         }
-        applied.map(Reply::Applied)
+        applied.map(|applied| Reply::Applied(Box::new(applied)))
     }
 
     fn build(
@@ -139,7 +139,7 @@ impl Guests {
         };
         applied.notes = notes.into_iter().chain(packed).chain(applied.notes).collect();
         applied.guest = Some(Box::new(facts));
-        Ok(applied)
+        Ok(*applied)
     }
 
     /// Has the agent in the guest answer; what only this host sees is added.

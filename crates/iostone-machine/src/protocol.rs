@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use iostone_model::environment::Environment;
 use iostone_model::experiment::{MachineSpec, Stack, Workload};
 use iostone_model::sample::Sample;
-use iostone_model::trial::{Check, SignalSummary, WorkloadReport};
+use iostone_model::trial::{Check, GovernorRecord, SignalSummary, WorkloadReport};
 use iostone_model::units::Span;
 use iostone_stack::{Applied, CleanupReport, Preflight};
 use iostone_workload::RawOutput;
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use crate::failure::Failure;
 
 /// Raised with every change that an older end could misunderstand; both ends must have the same.
-pub const PROTOCOL_VERSION: u32 = 2;
+pub const PROTOCOL_VERSION: u32 = 3;
 
 /// Something asked of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -167,7 +167,7 @@ pub enum Reply {
         stacks: Vec<Preflight>,
     },
     /// To [`Request::Apply`].
-    Applied(Applied),
+    Applied(Box<Applied>),
     /// To [`Request::Verify`].
     Verified {
         /// What each layer's settings read back as.
@@ -252,6 +252,9 @@ pub struct Measured {
     pub report: WorkloadReport,
     /// Its raw output.
     pub raw: Vec<RawOutput>,
+    /// The emulated CPU allowance and how well it was kept; none without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub governor: Option<Box<GovernorRecord>>,
     /// What the machine did meanwhile.
     pub signals: SignalSummary,
     /// What the probe could not see, in sentences.

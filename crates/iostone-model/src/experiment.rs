@@ -78,6 +78,10 @@ pub struct FactorFile {
     /// The values of `path`; each is also its level's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub values: Option<Vec<serde_json::Value>>,
+    /// The range of `path` in which the best value is looked for, in place of `values`: `"10%..100%"` in ten steps,
+    /// `"10%..100% step 5%"`, `"1..64 doubling"`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<String>,
 }
 
 /// Exceptions from the full combination of all factors.
@@ -119,12 +123,15 @@ pub struct Experiment {
 }
 
 /// A factor and the names of its levels.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Factor {
     /// Its name.
     pub name: String,
     /// Its levels, in the file's order.
     pub levels: Vec<String>,
+    /// Of a sweep: where each level stands on the axis, ascending, in its unit's base (1 for 100 %, bytes, seconds).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<Vec<f64>>,
 }
 
 /// One combination of levels with everything it needs.

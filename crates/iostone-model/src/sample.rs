@@ -21,9 +21,15 @@ pub struct Sample {
     /// Pressure stall totals, where the kernel has them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pressure: Option<Pressure>,
-    /// Throttling of this process's control group by its CPU quota.
+    /// Throttling of the workload's control group by its CPU quota, or of this process's where it has none of its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttling: Option<Throttling>,
+    /// Throttling of the workload's group by the emulated allowance.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub governed: Option<Throttling>,
+    /// CPU time of the workload's group, nanoseconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub group_cpu_ns: Option<u64>,
 }
 
 /// Cumulative CPU times in nanoseconds, summed over all processors (`proc_stat(5)`).

@@ -1,5 +1,6 @@
 //! The record of one trial: what was built, what was measured, what the machine did meanwhile.
 
+mod cpu;
 mod footing;
 
 use std::collections::BTreeMap;
@@ -10,6 +11,7 @@ use crate::dataset::Series;
 use crate::sample::DiskCounters;
 use crate::warm_up::SteadyState;
 
+pub use cpu::{CpuAccount, GovernorRecord};
 pub use footing::Footing;
 
 /// The version of [`TrialRecord`] as JSON.
@@ -51,6 +53,9 @@ pub struct TrialRecord {
     /// The guest that it ran in, as it told from inside; none on a host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<Box<GuestFacts>>,
+    /// The emulated CPU allowance and how well it was kept; none without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub governor: Option<Box<GovernorRecord>>,
     /// What the machine did during the workload.
     pub signals: SignalSummary,
     /// Every declared gate with its outcome.
@@ -133,7 +138,7 @@ fn is_false(set: &bool) -> bool {
 /// One setting, asked and read back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Check {
-    /// The layer: volume, throttle, queue, filesystem, mount.
+    /// The layer: volume, throttle, queue, filesystem, mount, limit, governor.
     pub layer: String,
     /// What was asked: `barrier=0`.
     pub asked: String,
@@ -150,8 +155,12 @@ pub struct SignalSummary {
     pub seconds: f64,
     /// Samples taken.
     pub samples: u32,
-    /// Share of all CPU time that was stolen.
-    pub steal: f64,
+    /// Share of all CPU time that was stolen; null where the kernel cannot see that (a guest without a paravirtual clock).
+    #[serde(default)]
+    pub steal: Option<f64>,
+    /// Where the CPU time went; null in records of before it was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<CpuAccount>,
     /// Share of all CPU time that was used (user and system).
     pub cpu_busy: f64,
     /// Share of the control group's periods that were throttled; null without a quota.

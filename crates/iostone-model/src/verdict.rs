@@ -1,6 +1,7 @@
 //! What was concluded: verdicts of comparisons, summaries of configurations, and the document that holds them.
 
 mod load_range;
+mod sweep;
 
 use std::collections::BTreeMap;
 
@@ -11,6 +12,7 @@ use crate::audit::AuditReport;
 use crate::metric::{Direction, Unit};
 
 pub use load_range::{LoadRange, PointName, fold_loads, name_loads};
+pub use sweep::{SweepFit, SweepLevel, SweepState, SweepVerdict};
 
 /// The version of [`Verdicts`] as JSON. Fields may be added within a version, never renamed or removed.
 pub const VERDICTS_SCHEMA: &str = "iostone/verdicts/1";
@@ -294,6 +296,9 @@ pub struct Verdicts {
     /// Where whole curves are judged: the verdict on each, made of the comparisons of its points.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curves: Vec<CurveVerdict>,
+    /// Of a sweep: the best level, and those that were not shown to be worse.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sweep: Option<SweepVerdict>,
     /// Each configuration by itself.
     pub configurations: Vec<ConfigurationSummary>,
     /// How the blocks went.

@@ -158,7 +158,8 @@ struct TrialPart<'a> {
     claimed_read_bytes: u64,
     claimed_written_bytes: u64,
     devices: Vec<DevicePart<'a>>,
-    steal_fraction: f64,
+    /// Null where the kernel cannot see steal.
+    steal_fraction: Option<f64>,
     failed_gates: Vec<&'a str>,
     error: Option<&'a str>,
     /// `uname` of the guest that it ran in.

@@ -19,6 +19,7 @@ mod guard;
 mod ioctl;
 mod journal;
 mod layer;
+mod limit;
 mod load_file;
 mod mount;
 mod mountinfo;
@@ -41,6 +42,7 @@ pub use below::{Role, StackDevice};
 pub use error::{Refusal, RefusalReason, StackError, UndoFailure};
 pub use fill::check_room;
 pub use guard::{is_device_named, strange_words};
+pub use limit::TrialGroups;
 pub use load_file::{
     FileOwner, Writing, create_own_file, file_owner, file_writing, guard_file, keeps_marks, mark_own_file,
     mark_writing, unmark_file,

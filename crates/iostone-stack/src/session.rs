@@ -13,6 +13,7 @@ use crate::device::BlockDevice;
 use crate::error::{StackError, UndoFailure};
 use crate::journal::random_hex;
 use crate::layer::{Layer, layers_of};
+use crate::limit::TrialGroups;
 use crate::preflight::{self, Preflight};
 use crate::registry::Registry;
 use crate::site::Site;
@@ -68,6 +69,9 @@ pub struct Applied {
     /// The guest that it stands in; none on this host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<Box<GuestFacts>>,
+    /// The control groups that the workload is to be in; none where nothing limits or governs it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<TrialGroups>,
 }
 
 /// Builds stacks and takes them away again, one after the other.
@@ -206,6 +210,7 @@ impl Session {
             notes: site.notes.clone(),
             devices: devices_of(site)?,
             guest: None,
+            groups: site.groups.clone(),
         })
     }
 

@@ -13,6 +13,7 @@ use crate::array::OwnArray;
 use crate::device::{BlockDevice, DeviceNumber};
 use crate::error::StackError;
 use crate::journal::{Journal, sync_directory};
+use crate::limit::TrialGroups;
 use crate::step::{FileIdentity, Scope, Step};
 use crate::throttle::ThrottleGroup;
 
@@ -87,6 +88,8 @@ pub(crate) struct Site {
     pub(crate) instance: Option<BlockDevice>,
     /// The control group with the limits.
     pub(crate) throttle: Option<ThrottleGroup>,
+    /// The control groups of the limit layer and the governor.
+    pub(crate) groups: Option<TrialGroups>,
     /// UUID of the filesystem that we made on the device.
     pub(crate) filesystem_uuid: Option<String>,
     pub(crate) filesystem_kind: Option<&'static str>,
@@ -126,6 +129,7 @@ impl Site {
             array: None,
             instance: None,
             throttle: None,
+            groups: None,
             filesystem_uuid: None,
             filesystem_kind: None,
             directory: None,
@@ -152,6 +156,7 @@ impl Site {
         self.array = None;
         self.instance = None;
         self.throttle = None;
+        self.groups = None;
         self.filesystem_uuid = None;
         self.filesystem_kind = None;
         self.directory = None;

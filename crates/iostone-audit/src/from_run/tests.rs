@@ -90,6 +90,7 @@ fn trial(number: u32, block: u32, name: &str) -> TrialRecord {
             .into(),
         ramp_seconds: 1.0,
         guest: None,
+        governor: None,
         steady_state: None,
         workload: WorkloadReport {
             kind: "io".to_owned(),
@@ -102,7 +103,7 @@ fn trial(number: u32, block: u32, name: &str) -> TrialRecord {
         signals: SignalSummary {
             seconds: 10.0,
             samples: 100,
-            steal: 0.004,
+            steal: Some(0.004),
             devices: vec![
                 DeviceActivity {
                     name: "nvme0n1".to_owned(),

@@ -49,6 +49,7 @@ pub(crate) fn trial(
         workload: WorkloadReport { kind: "io".to_owned(), ..WorkloadReport::default() },
         checks: Vec::new(),
         guest: None,
+        governor: None,
         notes: Vec::new(),
         signals: SignalSummary { devices: vec![device], ..SignalSummary::default() },
         gates: Vec::new(),

@@ -190,6 +190,7 @@ impl Outcome {
             checks: self.checks,
             notes: self.notes,
             guest: self.guest,
+            governor: self.measured.governor,
             signals: self.measured.signals,
             valid: gates.iter().all(|gate| gate.passed),
             gates,

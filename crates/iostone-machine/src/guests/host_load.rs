@@ -82,7 +82,7 @@ impl HostLoad {
         let recording = probe.stop();
         let mut measured = measured?;
         let waited = waiting_share(&before, &after, began.elapsed());
-        add_steal(&mut measured, recording.summary.steal, waited);
+        add_steal(&mut measured, recording.summary.steal.unwrap_or_default(), waited);
         let seen = recording.summary.devices.into_iter();
         let devices = seen.map(|device| DeviceActivity { name: of_host(&device.name), ..device });
         measured.signals.devices.extend(devices);
@@ -110,7 +110,7 @@ fn worse(inside: Settled, host: &Settled) -> Settled {
 /// Takes the largest of what the guest saw stolen, what was stolen from this host, and what QEMU waited.
 fn add_steal(measured: &mut Measured, host: f64, waited: Option<f64>) {
     let waited = waited.unwrap_or_default();
-    let seen = measured.signals.steal;
+    let seen = measured.signals.steal.unwrap_or_default();
     let percent = |share: f64| format!("{:.1} %", share * 100.0);
     let note = if waited > seen && waited >= host {
         format!(
@@ -122,7 +122,7 @@ fn add_steal(measured: &mut Measured, host: f64, waited: Option<f64>) {
     } else {
         return;
     };
-    measured.signals.steal = host.max(waited);
+    measured.signals.steal = Some(host.max(waited));
     measured.losses.push(note);
 }
 
@@ -198,11 +198,11 @@ mod tests {
     #[test]
     fn the_largest_steal_counts_and_is_said() {
         let mut measured = Measured::default();
-        measured.signals.steal = 0.02;
+        measured.signals.steal = Some(0.02);
         add_steal(&mut measured, 0.01, Some(0.01));
         assert!(measured.losses.is_empty());
         add_steal(&mut measured, 0.03, Some(0.2));
-        assert!((measured.signals.steal - 0.2).abs() < 1e-9);
+        assert!((measured.signals.steal.unwrap() - 0.2).abs() < 1e-9);
         assert!(measured.losses[0].contains("20.0 %"), "{:?}", measured.losses);
         let mut measured = Measured::default();
         add_steal(&mut measured, 0.03, None);

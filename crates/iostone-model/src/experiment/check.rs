@@ -3,6 +3,7 @@
 mod command;
 mod foreign;
 mod io;
+mod limit;
 mod limits;
 mod machine;
 mod orion;
@@ -69,6 +70,7 @@ pub(super) fn configuration(configuration: &Configuration, places: &Places<'_>) 
         Workload::Orion(orion) => orion::check(orion, configuration, &mut findings),
         foreign => foreign::check(foreign, configuration, &mut findings),
     }
+    limit::check(&stack.limit, &mut findings);
     limits::check_workload(configuration, &mut findings);
     findings.found
 }

@@ -111,7 +111,7 @@ pub(super) fn workload(value: &Value, path: &str, places: &Places<'_>) -> Result
 
 /// Keys that no local machine has: who sets one and no `kind` has forgotten it.
 const KEYS_OF_OTHER_MACHINES: &[&str] =
-    &["argv", "modules", "cpus", "memory", "rootfs", "carry", "accelerator"];
+    &["argv", "modules", "cpus", "memory", "rootfs", "carry", "accelerator", "cpu", "speed", "law", "start"];
 
 pub(super) fn machine(value: &Value, path: &str, places: &Places<'_>) -> Result<MachineSpec, Diagnostic> {
     if let Value::Table(table) = value
@@ -120,9 +120,10 @@ pub(super) fn machine(value: &Value, path: &str, places: &Places<'_>) -> Result<
     {
         return decode(value.clone(), path, places).map(MachineSpec::Local);
     }
-    match kind(value, path, &["local", "guest", "agent"], &["governed", "emulate"], places)? {
+    match kind(value, path, &["local", "guest", "governed", "agent"], &["emulate"], places)? {
         ("agent", rest) => decode(rest, path, places).map(MachineSpec::Agent),
         ("guest", rest) => decode(rest, path, places).map(MachineSpec::Guest),
+        ("governed", rest) => decode(rest, path, places).map(MachineSpec::Governed),
         (_, rest) => decode(rest, path, places).map(MachineSpec::Local),
     }
 }
@@ -136,20 +137,11 @@ pub(super) fn array(value: &Value, path: &str, places: &Places<'_>) -> Result<Ar
     }
 }
 
-/// Layers of which only their absence can be asked for yet: `container = { kind = "none" }`, `limit = { cpu = "none" }`.
-pub(super) fn absent_layer(value: &Value, layer: &str, places: &Places<'_>) -> Option<Diagnostic> {
-    let path = join("stack", layer);
-    if layer == "limit" {
-        let none = value.as_table().is_some_and(|table| {
-            table.iter().all(|(key, value)| key == "cpu" && value.as_str() == Some("none"))
-        });
-        return (!none).then(|| {
-            let error = Diagnostic::new("io0005", "this version of iostone sets no limits");
-            places.at_value(error, &path, "only { cpu = \"none\" } is possible")
-        });
-    }
+/// A layer of which only its absence can be asked for yet: `container = { kind = "none" }`.
+pub(super) fn absent_container(value: &Value, places: &Places<'_>) -> Option<Diagnostic> {
+    let path = "stack.container";
     let planned = ["overlay", "docker", "podman"];
-    kind(value, &path, &["none"], &planned, places)
-        .and_then(|(_, rest)| decode::<Nothing>(rest, &path, places))
+    kind(value, path, &["none"], &planned, places)
+        .and_then(|(_, rest)| decode::<Nothing>(rest, path, places))
         .err()
 }

@@ -1,4 +1,4 @@
-//! Where trials run: this host, a guest that iostone boots, a host behind an agent.
+//! Where trials run: this host, with or without an emulated CPU allowance, a guest that iostone boots, a host behind an agent.
 
 use std::path::PathBuf;
 
@@ -6,6 +6,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::units::{ByteRate, Bytes};
+
+mod governed;
+
+pub use governed::{Allowance, AllowanceStart, Basis, Governed, Governor, Law};
 
 /// Where the trials run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -16,6 +20,8 @@ pub enum MachineSpec {
     Local(LocalMachine),
     /// A virtual machine that is booted for each trial, with a kernel of its own.
     Guest(Guest),
+    /// This host with the CPU allowance of an instance, emulated.
+    Governed(Governed),
     /// A host behind a command that starts `iostone agent` there and joins its standard input and output.
     Agent(AgentCommand),
 }
@@ -32,6 +38,7 @@ impl MachineSpec {
         match self {
             Self::Local(local) => local.link,
             Self::Guest(guest) => guest.link,
+            Self::Governed(governed) => governed.link,
             Self::Agent(_) => None,
         }
     }
@@ -41,6 +48,7 @@ impl MachineSpec {
         match self {
             Self::Local(local) => local.instance.as_deref(),
             Self::Guest(guest) => guest.instance.as_deref(),
+            Self::Governed(governed) => Some(&governed.cpu),
             Self::Agent(_) => None,
         }
     }
@@ -50,6 +58,7 @@ impl MachineSpec {
         match self {
             Self::Local(local) => local.usd_per_hour,
             Self::Guest(guest) => guest.usd_per_hour,
+            Self::Governed(governed) => governed.usd_per_hour,
             Self::Agent(_) => None,
         }
     }
@@ -58,7 +67,15 @@ impl MachineSpec {
     pub fn guest(&self) -> Option<&Guest> {
         match self {
             Self::Guest(guest) => Some(guest),
-            Self::Local(_) | Self::Agent(_) => None,
+            Self::Local(_) | Self::Governed(_) | Self::Agent(_) => None,
+        }
+    }
+
+    /// The emulated CPU allowance, if there is one.
+    pub fn governed(&self) -> Option<&Governed> {
+        match self {
+            Self::Governed(governed) => Some(governed),
+            Self::Local(_) | Self::Guest(_) | Self::Agent(_) => None,
         }
     }
 }

@@ -11,8 +11,8 @@ use super::factors::read_factors;
 use super::source::{Source, join, set};
 use super::zip::{exclusions, zip};
 use super::{
-    Array, CombineFile, Configuration, Decide, Experiment, Factor, Filesystem, Gates, MachineSpec, Mount,
-    Queue, Stack, Trials, check, kinds,
+    Array, CombineFile, Configuration, Decide, Experiment, Factor, Filesystem, Gates, Limit, MachineSpec,
+    Mount, Queue, Stack, Trials, check, kinds,
 };
 use crate::diagnostic::{Diagnostic, nearest};
 
@@ -107,6 +107,7 @@ pub fn read(text: &str, overrides: &[Override]) -> Result<Experiment, Vec<Diagno
         .map(|factor| Factor {
             name: factor.name,
             levels: factor.levels.into_iter().map(|level| level.0).collect(),
+            sweep: None,
         })
         .collect();
     let (baseline_factor, baseline_level) = check::baseline(&decide, &factors, &places, &mut errors);
@@ -241,10 +242,8 @@ fn read_stack(table: &Table, places: &Places<'_>, errors: &mut Vec<Diagnostic>) 
     for key in table.keys().filter(|key| !LAYERS.contains(&key.as_str())) {
         errors.push(unknown_key(places, &join("stack", key), key, LAYERS));
     }
-    for layer in ["container", "limit"] {
-        if let Some(value) = table.get(layer) {
-            errors.extend(kinds::absent_layer(value, layer, places));
-        }
+    if let Some(value) = table.get("container") {
+        errors.extend(kinds::absent_container(value, places));
     }
     let volume = if let Some(value) = table.get("volume") {
         keep(kinds::volume(value, "stack.volume", places), errors)
@@ -263,13 +262,16 @@ fn read_stack(table: &Table, places: &Places<'_>, errors: &mut Vec<Diagnostic>) 
     };
     let queue = layer::<Queue>(table, "queue", places, errors);
     let mount = layer::<Mount>(table, "mount", places, errors);
+    let limit = layer::<Limit>(table, "limit", places, errors);
     Some(Stack {
         volume: volume?,
         array: array?,
         queue: queue?,
         filesystem: filesystem?,
         mount: mount?,
+        limit: limit?,
         link: None,
+        governor: None,
     })
 }
 

@@ -5,14 +5,17 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::machine::Governor;
 use crate::units::{ByteRate, Bytes};
 
 mod array;
 mod emulated;
+mod limit;
 mod limits;
 
 pub use array::*;
 pub use emulated::*;
+pub use limit::{CpuLimit, CpuQuota, DEFAULT_PERIOD, LONGEST_PERIOD, Limit, SHORTEST_PERIOD};
 pub use limits::{DirectionLimits, LIMIT_KEYS, Limits};
 
 /// Everything under the workload, bottom up; every layer but the volume may be left out.
@@ -32,10 +35,17 @@ pub struct Stack {
     /// How it is mounted.
     #[serde(default, skip_serializing_if = "Mount::is_empty")]
     pub mount: Mount,
+    /// What the workload may use of processors, memory and the device.
+    #[serde(default, skip_serializing_if = "Limit::is_empty")]
+    pub limit: Limit,
     /// What caps all emulated volumes together: `machine.link`, which is where a file says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub link: Option<ByteRate>,
+    /// The emulated CPU allowance of `machine.cpu`, settled when the plan is made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub governor: Option<Box<Governor>>,
 }
 
 impl Stack {
@@ -47,7 +57,9 @@ impl Stack {
             queue: Queue::default(),
             filesystem: Filesystem::None,
             mount: Mount::default(),
+            limit: Limit::default(),
             link: None,
+            governor: None,
         }
     }
 

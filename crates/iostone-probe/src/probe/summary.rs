@@ -93,7 +93,7 @@ fn summarise_readings(summary: &mut SignalSummary, start: &Reading, end: &Readin
     let elapsed_ns = end.at_ns.saturating_sub(start.at_ns);
     summary.seconds = elapsed_ns as f64 / 1e9;
     let shares = share_cpu(&start.cpu, &end.cpu);
-    summary.steal = shares.steal;
+    summary.steal = Some(shares.steal);
     summary.cpu_busy = shares.busy;
     summary.throttled = start.throttling.zip(end.throttling).map(|(before, after)| {
         let periods = after.periods.saturating_sub(before.periods);

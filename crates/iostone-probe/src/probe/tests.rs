@@ -45,7 +45,7 @@ fn what_lies_between_the_marks_is_what_counts() {
     assert_eq!((served.flushes, served.busy_ms, served.in_flight), (4, 6, 0));
     assert_eq!(recording.summary.samples, 2);
     assert_eq!(recording.samples.len(), 3);
-    assert!((recording.summary.steal - 0.1).abs() < 1e-12);
+    assert!((recording.summary.steal.unwrap() - 0.1).abs() < 1e-12);
     assert!((recording.summary.cpu_busy - 0.3).abs() < 1e-12);
     assert_eq!(recording.summary.dirty_peak_bytes, 999 * 1024);
     assert_eq!((recording.summary.throttled, recording.summary.io_pressure), (None, None));
@@ -158,7 +158,7 @@ fn this_machine_is_sampled_in_order_of_time() {
     assert!(recording.samples.len() >= 3);
     assert!(recording.samples.is_sorted_by(|one, next| one.at_ns < next.at_ns));
     assert!(recording.samples.iter().all(|sample| sample.disks.len() == devices.len()));
-    assert!((0.0..=1.0).contains(&recording.summary.steal));
+    assert!((0.0..=1.0).contains(&recording.summary.steal.unwrap()));
     assert!(recording.summary.seconds > 0.0 && recording.summary.probe_cpu_seconds > 0.0);
     assert!(recording.summary.clock_jump_seconds.abs() < 3600.0);
     assert_eq!(recording.summary.devices.len(), devices.len());

@@ -110,7 +110,7 @@ pub(super) fn asked(run: &RunRecord) -> String {
         let (kernel, arguments) = match &configuration.machine {
             MachineSpec::Local(local) => (local.kernel.clone(), &local.kernel_arguments),
             MachineSpec::Guest(guest) => (Some(guest.kernel.clone()), &guest.kernel_arguments),
-            MachineSpec::Agent(_) => return String::new(),
+            MachineSpec::Governed(_) | MachineSpec::Agent(_) => return String::new(),
         };
         let kind = configuration.machine.guest().map(|_| "guest of QEMU".to_owned());
         let kernel = kernel.map(|kernel| format!("kernel {kernel}"));

@@ -106,6 +106,7 @@ fn verdicts(run: &RunRecord, levels: &[(String, f64)], points: &[LoadPoint]) -> 
         baseline: "host".to_owned(),
         comparisons,
         curves,
+        sweep: None,
         configurations: Vec::new(),
         blocks: BlockCount { complete: 7, discarded: 0, maximum: 40 },
         flags: Vec::new(),

@@ -104,6 +104,7 @@ pub(crate) fn judged(scene: &Scene, width: f64, headline: &str) -> RunRecord {
         better: run.plan.better,
         margin: 0.03,
         confidence: 0.95,
+        sweep: None,
         comparisons: names.iter().skip(1).map(|level| comparison(&run, level, &baseline, width)).collect(),
         baseline: baseline.clone(),
         configurations: names.iter().map(|name| summary(&run, name)).collect(),
@@ -385,6 +386,7 @@ pub(crate) fn strata() -> RunRecord {
     let factor = |name: &str, levels: [&str; 2]| iostone_model::experiment::Factor {
         name: name.to_owned(),
         levels: levels.map(str::to_owned).to_vec(),
+        sweep: None,
     };
     experiment.factors = vec![factor("barrier", ["on", "off"]), factor("bs", ["4KiB", "1MiB"])];
     experiment.baseline_level = String::from("on");

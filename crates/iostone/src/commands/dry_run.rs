@@ -128,7 +128,7 @@ fn machine_step(machine: &MachineSpec) -> Option<PlannedStep> {
             let kernel = local.kernel.as_deref().unwrap_or("as it is");
             format!("kernel {kernel}{}; where another runs, stop for a reboot", with(&local.kernel_arguments))
         }
-        MachineSpec::Local(_) | MachineSpec::Agent(_) => return None,
+        MachineSpec::Local(_) | MachineSpec::Governed(_) | MachineSpec::Agent(_) => return None,
     };
     Some(PlannedStep { layer: "machine".to_owned(), text, creates: None, bytes: 0 })
 }

@@ -42,6 +42,7 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
         .map_err(|error| anyhow!("`{}`: {}", clean(&name), clean(&error.to_string())))?;
     let complete = judgement.comparisons.iter().map(|comparison| comparison.blocks).max().unwrap_or(0);
     let mut verdicts = Verdicts {
+        sweep: None,
         schema: VERDICTS_SCHEMA.to_owned(),
         source: if arguments.file.is_file() { name } else { dataset.name.clone() },
         question: None,

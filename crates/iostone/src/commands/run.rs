@@ -70,7 +70,7 @@ pub(crate) fn start(
 
 /// Says of a run on this host what would refuse it. Looks only; a guest, or another host, is not started to be asked.
 fn say_refusal(plan: &Plan, parent: PathBuf, stop: &StopFlag, printer: &mut Printer) {
-    if !matches!(plan.experiment.machine, MachineSpec::Local(_)) {
+    if !matches!(plan.experiment.machine, MachineSpec::Local(_) | MachineSpec::Governed(_)) {
         return;
     }
     let mut machine = Guests::new(StopFlag::clone(stop));
@@ -130,7 +130,9 @@ pub(crate) fn parse(name: &str, text: &str, set: &[String], printer: &mut Printe
 /// The machine that the trials run on.
 pub(crate) fn connect(spec: &MachineSpec, stop: &StopFlag) -> Result<Box<dyn Machine>> {
     Ok(match spec {
-        MachineSpec::Local(_) | MachineSpec::Guest(_) => Box::new(Guests::new(StopFlag::clone(stop))),
+        MachineSpec::Local(_) | MachineSpec::Governed(_) | MachineSpec::Guest(_) => {
+            Box::new(Guests::new(StopFlag::clone(stop)))
+        }
         MachineSpec::Agent(agent) => Box::new(Remote::start(&agent.argv, StopFlag::clone(stop))?),
     })
 }

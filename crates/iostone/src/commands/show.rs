@@ -138,11 +138,14 @@ fn all_trials(run: &RunRecord) -> Result<String, std::fmt::Error> {
             ));
         }
         remarks.extend(trial.steady_state.as_ref().and_then(SteadyState::flag).map(|flag| flag.message));
+        // A dash where the kernel cannot see it.
+        let steal =
+            trial.signals.steal.map_or("-".to_owned(), |share| format!("{:.1}\u{a0}%", share * 100.0));
         let line = format!(
-            "{:>5}  {:>5}  {name:<width$}  {figure:>12}  {:>4.1}\u{a0}%  {}",
+            "{:>5}  {:>5}  {name:<width$}  {figure:>12}  {:>6}  {}",
             trial.number,
             trial.block + 1,
-            trial.signals.steal * 100.0,
+            steal,
             clean(&remarks.join("; "))
         );
         writeln!(text, "{}", line.trim_end())?;

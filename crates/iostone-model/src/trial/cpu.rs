@@ -1,0 +1,66 @@
+//! Where the CPU time of a trial went: the machine's, the workload's, and what was withheld from it.
+
+use serde::{Deserialize, Serialize};
+
+use crate::experiment::Governor;
+
+/// Where the CPU time went between the start and the end of the workload. Seconds; what cannot be told is none, never 0.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct CpuAccount {
+    /// Wall time.
+    pub wall_seconds: f64,
+    /// Processors of the machine; its times below add up to so many times the wall time.
+    pub processors: u32,
+    /// Of the whole machine, in user mode.
+    pub machine_user_seconds: f64,
+    /// Of the whole machine, in the kernel, interrupts included.
+    pub machine_system_seconds: f64,
+    /// Of the whole machine, idle while I/O was outstanding.
+    pub machine_iowait_seconds: f64,
+    /// Of the whole machine, idle.
+    pub machine_idle_seconds: f64,
+    /// Taken by the hypervisor for others; none where the kernel cannot see that.
+    pub machine_steal_seconds: Option<f64>,
+    /// The workload's own in user mode, its ended descendants included.
+    pub user_seconds: Option<f64>,
+    /// The workload's own in the kernel, likewise.
+    pub system_seconds: Option<f64>,
+    /// Its group stood still because its own quota was used up (`throttled_time` of the limit's group); none without one.
+    pub throttled_seconds: Option<f64>,
+    /// Its group stood still because the emulated allowance was used up, as steal would on the instance; none without one.
+    pub governed_seconds: Option<f64>,
+    /// Some task of it, or of the machine where groups have no such figure, waited for I/O (PSI); none without PSI.
+    pub io_wait_seconds: Option<f64>,
+}
+
+impl CpuAccount {
+    /// User and system time of the workload.
+    pub fn used_seconds(&self) -> Option<f64> {
+        Some(self.user_seconds? + self.system_seconds?)
+    }
+}
+
+/// What an emulated CPU allowance gave in a trial, and how exactly.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct GovernorRecord {
+    /// The law, its figures and the speed.
+    pub governor: Governor,
+    /// CPU seconds that the law allowed from start to end, along the way that the workload went.
+    pub allowed_cpu_seconds: f64,
+    /// CPU seconds that the workload's group used.
+    pub used_cpu_seconds: f64,
+    /// CPU seconds used beyond what the law allowed at the time, as a share of all that was used: the emulation's error.
+    pub excess_share: f64,
+    /// How often the law went from full speed to slow.
+    pub throttled_times: u32,
+    /// Seconds that the law was slow.
+    pub slow_seconds: f64,
+    /// What the allowance held over time: `(seconds since the start, CPU seconds of this machine's time)`, where it
+    /// changed its course and at least ten times a second.
+    pub balance: Vec<(f64, f64)>,
+    /// Times between two looks at the group, seconds: the median and the longest.
+    pub step_seconds: (f64, f64),
+    /// Wall seconds that the other known laws of the type would have given the same work and limit, by name. The law in
+    /// force is among them, so that a simulation can be held against what was measured.
+    pub other_laws: Vec<(String, f64)>,
+}

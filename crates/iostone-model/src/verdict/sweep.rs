@@ -1,0 +1,74 @@
+//! What a sweep found: the best level of an ordered factor, and how sure that is.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The outcome of racing the levels of an ordered factor.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SweepVerdict {
+    /// The factor.
+    pub factor: String,
+    /// The best level; none while it is open.
+    pub best: Option<String>,
+    /// Levels that were not shown to be worse than the best by more than the margin, the best among them, in order.
+    pub not_shown_worse: Vec<String>,
+    /// Every level, in order.
+    pub levels: Vec<SweepLevel>,
+    /// A curve through the figures, as a description: no level is chosen by it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fit: Option<SweepFit>,
+    /// Trials that count.
+    pub trials: u32,
+    /// Trials that racing all levels, none passed over, would have taken to the same guarantee at the spread seen.
+    pub trials_of_racing_all: Option<u32>,
+    /// What was taken for granted about the curve, in a sentence.
+    pub assumption: String,
+}
+
+/// One level of a sweep.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SweepLevel {
+    /// Its name.
+    pub level: String,
+    /// Where it stands on the axis.
+    pub position: f64,
+    /// Trials that count.
+    pub trials: u32,
+    /// Median of the metric.
+    pub median: Option<f64>,
+    /// Interval of the median by order statistics; null where there are too few trials.
+    pub median_interval: [Option<f64>; 2],
+    /// The typical ratio to the best level within blocks; below 1 is worse. Null for the best itself.
+    pub ratio: Option<f64>,
+    /// Its interval, simultaneous over all levels and looks.
+    pub ratio_interval: [Option<f64>; 2],
+    /// How it stands.
+    pub state: SweepState,
+}
+
+/// How a level of a sweep stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SweepState {
+    /// The best.
+    Best,
+    /// Not shown to be worse than the best by more than the margin.
+    NotShownWorse,
+    /// Shown to be worse.
+    Worse,
+    /// Beyond a level that was shown to be worse, on the side away from the best.
+    BeyondWorse,
+    /// Nothing has been shown yet.
+    Open,
+}
+
+/// A parabola through the levels around the best, in the logarithms of both axes where positions are above zero.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SweepFit {
+    /// Where it has its optimum, on the axis.
+    pub optimum: f64,
+    /// What it gives there, in the metric's unit.
+    pub value: f64,
+    /// Positions and values along it, for drawing.
+    pub points: Vec<(f64, f64)>,
+}
