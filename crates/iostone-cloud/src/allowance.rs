@@ -1,10 +1,18 @@
 //! CPU allowances of instance types: the laws by which a processor is given and taken, and who says so.
 
 mod law;
+mod predict;
+mod simulate;
+mod table;
+#[cfg(test)]
+mod tests;
 
+use iostone_model::diagnostic::nearest;
 use iostone_model::experiment::Allowance;
 
-pub use law::LawState;
+pub use law::{CREDIT_SECONDS, LawState};
+pub use predict::{Agreement, best_limit, hold_against, runs_out_after};
+pub use simulate::{Demand, Point, Simulation, simulate, simulate_from, simulate_others};
 
 /// Why an allowance is not known: one sentence without its point.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -37,7 +45,16 @@ pub enum UnknownAllowance {
 /// # Errors
 /// [`UnknownAllowance::Instance`].
 pub fn allowances(instance: &str) -> Result<Vec<Allowance>, UnknownAllowance> {
-    Err(UnknownAllowance::Instance { instance: instance.to_owned(), nearest: None })
+    let table = table::table();
+    table.get(instance).cloned().ok_or_else(|| UnknownAllowance::Instance {
+        instance: instance.to_owned(),
+        nearest: nearest(instance, table.keys().map(String::as_str)).map(str::to_owned),
+    })
+}
+
+/// Every instance type of which an allowance is known, by name.
+pub fn governed_types() -> impl Iterator<Item = &'static str> {
+    table::table().keys().map(String::as_str)
 }
 
 /// The allowance of an instance type by that law, or by the one that fits its measurements best.

@@ -6,5 +6,8 @@
 mod allowance;
 mod prices;
 
-pub use allowance::{LawState, UnknownAllowance, allowance, allowances};
+pub use allowance::{
+    Agreement, CREDIT_SECONDS, Demand, LawState, Point, Simulation, UnknownAllowance, allowance, allowances,
+    best_limit, governed_types, hold_against, runs_out_after, simulate, simulate_from, simulate_others,
+};
 pub use prices::{AS_OF, DEFAULT_REGION, UnknownPrice, price, regions};

@@ -3,6 +3,7 @@
 //! Pure: the same records give the same verdicts, today or years later.
 
 mod binding;
+mod cpu;
 mod evidence;
 mod headline;
 mod lacking;
@@ -30,6 +31,7 @@ use crate::boot;
 use crate::directory::{WAITS_FOR_REBOOT, block_records};
 use crate::error::LabError;
 use crate::journal::{BlockEnd, Entry, JournalEvent};
+use crate::sweep::PlannedSweep;
 
 pub use headline::headline;
 pub use subject::{Subject, SubjectFigures, SubjectPoint};
@@ -74,7 +76,9 @@ fn conclude_subject(
     let figures = subject.figures(plan, trials, &blocks);
     let mut comparisons = Vec::new();
     let mut flags = Vec::new();
-    if blocks.iter().any(|block| block.counted) && !plan.quick {
+    let any_counted = blocks.iter().any(|block| block.counted);
+    let sweep = PlannedSweep::of(plan, trials, &blocks)?.filter(|_| any_counted).map(|sweep| sweep.verdict());
+    if any_counted && !plan.quick && sweep.is_none() {
         let judgement = figures.judge(subject, plan, &rules(plan))?;
         comparisons = judgement.comparisons;
         flags = judgement.flags;
@@ -92,6 +96,8 @@ fn conclude_subject(
     flags.extend(boot::not_interleaved(plan, trials));
     flags.extend(machines::mixed(plan, trials, &blocks));
     flags.extend(served::page_cache(plan, trials, &blocks));
+    flags.extend(cpu::differs(plan, trials, &blocks));
+    flags.extend(cpu::host_steal(plan, trials, &blocks));
     flags.extend(binding::above_limits(plan, trials, &blocks));
     flags.extend(members::unequal(plan, trials, &blocks));
     flags.extend(members::other_kernels(plan, trials, &blocks));
@@ -129,13 +135,16 @@ fn conclude_subject(
         margin: plan.experiment.decide.margin.0,
         confidence: plan.experiment.decide.confidence.0,
         baseline: plan.experiment.baseline_level.clone(),
-        sweep: None,
+        permanent: match &sweep {
+            Some(sweep) => permanent::of_sweep(plan, sweep),
+            None => permanent::lines(plan, &comparisons, &curves),
+        },
+        sweep,
         configurations: summaries(plan, subject, trials, &blocks),
         blocks: count(plan, &blocks),
         flags,
         evidence: evidence::sentences(plan, trials, &blocks, &ceilings),
         ceilings,
-        permanent: permanent::lines(plan, &comparisons, &curves),
         comparisons,
         noise,
         audit: None,

@@ -1,6 +1,7 @@
 //! Conducts a run: warm-ups, then randomised blocks of trials until the answer is certain or a budget is spent.
 
 mod fitness;
+mod next;
 mod observer;
 mod pilots;
 mod reboot;
@@ -16,7 +17,6 @@ use iostone_model::run::Plan;
 use iostone_model::trial::TrialRecord;
 use iostone_model::units::Span;
 use iostone_model::verdict::Verdicts;
-use iostone_stats::judge::Next;
 use iostone_stats::schedule::block_order;
 
 use crate::boot;
@@ -78,6 +78,10 @@ pub struct Conductor<'a> {
     earlier: Duration,
     next_trial: u32,
     blocks_this_session: u32,
+    /// Trials of blocks, in this session.
+    trials_this_session: u32,
+    /// Configurations that the next block of a sweep holds.
+    next_trials: usize,
     /// When the first block of this session began: what came before it is no measure of a block.
     blocks_started: Option<Instant>,
     /// The ramp that pilots led to; none where the file declares one.
@@ -122,6 +126,8 @@ impl<'a> Conductor<'a> {
             ),
             next_trial: trials.last().map_or(1, |trial| trial.number + 1),
             blocks_this_session: 0,
+            trials_this_session: 0,
+            next_trials: plan.experiment.configurations.len(),
             blocks_started: None,
             ramp: None,
             kernel: Kernel::default(),
@@ -257,73 +263,6 @@ impl<'a> Conductor<'a> {
         Ok(())
     }
 
-    /// Whether to stop, or which configurations the next block holds.
-    fn decide(&mut self) -> Result<(Option<Ending>, Vec<usize>), LabError> {
-        let plan = self.plan;
-        let blocks = block_records(self.directory.entries());
-        let everything: Vec<usize> = (0..plan.experiment.configurations.len()).collect();
-        if !blocks.iter().any(|block| block.counted) {
-            return Ok((None, everything));
-        }
-        if plan.quick {
-            return Ok((Some(Ending::Rehearsed), everything));
-        }
-        let trials = self.directory.trials()?;
-        let figures = conclude::Subject::of(plan).figures(plan, &trials, &blocks);
-        // In an unfit environment blocks count whatever became of them. What lies beyond the budget is not judged, so
-        // figures that its blocks lack never come.
-        let counted = blocks.iter().filter(|block| block.counted).count();
-        let spent = counted >= usize::try_from(plan.experiment.decide.blocks.max).unwrap_or(usize::MAX);
-        if figures.is_empty() && spent {
-            return Ok((Some(Ending::BlocksSpent), everything));
-        }
-        if figures.is_empty() {
-            return Ok((None, everything));
-        }
-        match figures.next_step(&conclude::rules(plan))? {
-            Next::Decided => Ok((Some(Ending::Decided), everything)),
-            Next::BudgetSpent => Ok((Some(Ending::BlocksSpent), everything)),
-            Next::Futile => Ok((Some(Ending::Futile), everything)),
-            Next::Continue { open, .. } => {
-                if spent {
-                    return Ok((Some(Ending::BlocksSpent), everything));
-                }
-                if self.time_is_up(&blocks) {
-                    return Ok((Some(Ending::TimeSpent), everything));
-                }
-                let mut active: Vec<usize> = plan
-                    .comparisons()
-                    .into_iter()
-                    .filter(|comparison| {
-                        open.iter().any(|(stratum, level)| {
-                            *stratum == comparison.stratum && *level == comparison.level
-                        })
-                    })
-                    .flat_map(|comparison| [comparison.configuration, comparison.baseline])
-                    .collect();
-                active.sort_unstable();
-                active.dedup();
-                Ok((None, active))
-            }
-        }
-    }
-
-    /// Whether another block would, at the pace of this session, end after the time that the run may take.
-    fn time_is_up(&self, blocks: &[iostone_model::run::BlockRecord]) -> bool {
-        let Some(Span(limit)) = self.plan.experiment.decide.time else { return false };
-        let spent = self.earlier + self.session_started.elapsed();
-        let a_block = match self.blocks_this_session {
-            0 => self.earlier / u32::try_from(blocks.len().max(1)).unwrap_or(u32::MAX),
-            count => self.time_of_blocks() / count,
-        };
-        spent + a_block > limit
-    }
-
-    /// Time since the first block of this session began.
-    fn time_of_blocks(&self) -> Duration {
-        self.blocks_started.map(|started| started.elapsed()).unwrap_or_default()
-    }
-
     fn run_block(&mut self, active: &[usize]) -> Result<(), LabError> {
         self.blocks_started.get_or_insert_with(Instant::now);
         let Block { number, order, done } = match self.waiting_block()? {
@@ -391,13 +330,18 @@ impl<'a> Conductor<'a> {
         self.directory.write_trial(&record, &samples, &raw)?;
         self.directory.log(recorded(&record))?;
         self.next_trial += 1;
+        self.trials_this_session += 1;
         let counted = block_records(self.directory.entries()).iter().filter(|block| block.counted).count();
         let budget = self.plan.experiment.decide.blocks.max;
         let counted = u32::try_from(counted).unwrap_or(u32::MAX);
         let left = budget.saturating_sub(counted).saturating_sub(1);
-        let at_most = (self.blocks_this_session > 0)
-            .then(|| self.time_of_blocks() / self.blocks_this_session * left)
-            .map(|by_blocks| match self.plan.experiment.decide.time {
+        let at_most =
+            (self.blocks_this_session > 0).then(|| self.pace_of_blocks() * left).map(|by_blocks| match self
+                .plan
+                .experiment
+                .decide
+                .time
+            {
                 Some(Span(limit)) => {
                     by_blocks.min(limit.saturating_sub(self.earlier + self.session_started.elapsed()))
                 }

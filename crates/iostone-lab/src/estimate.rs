@@ -5,6 +5,7 @@ use std::time::Duration;
 use iostone_model::experiment::{Configuration, Ramp, Stack, Volume, Workload};
 use iostone_model::run::Plan;
 use iostone_model::units::{Bytes, Span};
+use iostone_stats::race::fewest_blocks_of_sweep;
 
 use crate::pilot::first_pilot;
 
@@ -35,6 +36,9 @@ const BOOT: Duration = Duration::from_secs(10);
 /// that their first attempt can find.
 pub fn estimate(plan: &Plan) -> Estimate {
     let experiment = &plan.experiment;
+    let limit = experiment.decide.time.map(|limit| limit.0);
+    let disk =
+        experiment.configurations.iter().map(|c| room(&c.stack, &c.workload)).max().unwrap_or_default();
     let around = |configuration: &Configuration| {
         let boot = configuration.machine.guest().map_or(Duration::ZERO, |_| BOOT);
         boot + building(&configuration.stack, &configuration.workload) + experiment.trials.settle.0
@@ -58,17 +62,40 @@ pub fn estimate(plan: &Plan) -> Estimate {
         let a_block: Duration = trials(patient)?.iter().sum();
         Some(a_block * (blocks + experiment.trials.warmups) + pilots)
     };
-    let limit = experiment.decide.time.map(|limit| limit.0);
-    let bounded = |time: Option<Duration>| match (time, limit) {
-        (Some(time), Some(limit)) => Some(time.min(limit)),
-        (time, limit) => time.or(limit),
-    };
+    if let Some((factor, _)) = experiment.sweep().filter(|_| !plan.quick) {
+        let levels = u32::try_from(factor.levels.len()).unwrap_or(u32::MAX);
+        let fewest =
+            fewest_blocks_of_sweep(factor.levels.len(), experiment.decide.confidence.0).max(blocks.min);
+        // After the first block the best with its neighbours, and at an end of the range with one.
+        let few = levels.min(2).saturating_mul(fewest.saturating_sub(1));
+        let least = trials(false).map(|trials| {
+            let mut shortest = trials.clone();
+            shortest.sort_unstable();
+            let few: Duration = shortest.iter().take(2).sum();
+            trials.iter().sum::<Duration>() * (1 + experiment.trials.warmups) + few * (fewest - 1) + pilots
+        });
+        return Estimate {
+            a_trial: trials(true).and_then(|trials| trials.into_iter().max()),
+            least: bounded(least, limit),
+            most: bounded(whole(blocks.max, true), limit),
+            disk,
+            trials: (count(1).saturating_add(few), count(blocks.max)),
+        };
+    }
     Estimate {
         a_trial: trials(true).and_then(|trials| trials.into_iter().max()),
-        least: bounded(whole(blocks.min, false)),
-        most: bounded(whole(blocks.max, true)),
-        disk: experiment.configurations.iter().map(|c| room(&c.stack, &c.workload)).max().unwrap_or_default(),
+        least: bounded(whole(blocks.min, false), limit),
+        most: bounded(whole(blocks.max, true), limit),
+        disk,
         trials: (count(blocks.min), count(blocks.max)),
+    }
+}
+
+/// A run ends with its time, if that is limited.
+fn bounded(time: Option<Duration>, limit: Option<Duration>) -> Option<Duration> {
+    match (time, limit) {
+        (Some(time), Some(limit)) => Some(time.min(limit)),
+        (time, limit) => time.or(limit),
     }
 }
 

@@ -1,34 +1,55 @@
 //! The gates: whether a trial counts, by rules that were settled before the run and never look at its figure.
 
 use iostone_machine::{Measured, Settled};
-use iostone_model::experiment::{Gate, Gates, Workload};
+use iostone_model::experiment::{Experiment, Gate, Workload};
 use iostone_model::metric::Unit;
 use iostone_model::trial::GateOutcome;
 use iostone_model::units::Bytes;
 
-/// Holds a trial against every gate.
+/// Why the gates on steal and throttling do not judge, where they do not.
+const OFF: &str = "off: the experiment limits CPU time itself";
+
+/// Whether a quota or an emulated allowance holds back the workload of any configuration. A gate must not judge what a
+/// factor acts on; and where all configurations have the same quota, it would discard all of them.
+pub(crate) fn limits_cpu(experiment: &Experiment) -> bool {
+    experiment.configurations.iter().any(|configuration| {
+        let stack = &configuration.stack;
+        !stack.limit.cpu.is_none() || stack.governor.is_some() || configuration.machine.governed().is_some()
+    })
+}
+
+/// Holds a trial against every gate that its experiment declares.
 pub(crate) fn evaluate(
-    gates: &Gates,
+    experiment: &Experiment,
     workload: &Workload,
     settled: &Settled,
     measured: &Measured,
 ) -> Vec<GateOutcome> {
-    let signals = &measured.signals;
+    let (gates, signals) = (&experiment.gates, &measured.signals);
+    let off = limits_cpu(experiment);
     let mut outcomes = vec![match &measured.report.error {
         None => outcome("workload", true, "the workload ended without an error"),
         Some(error) => outcome("workload", false, error.clone()),
     }];
     if let Gate::Limit(limit) = gates.steal {
         outcomes.push(match signals.steal {
+            Some(share) if off => {
+                outcome("steal", true, format!("{OFF} (steal {} of CPU time)", percent(share)))
+            }
             Some(share) => {
                 let message = format!("steal {} of CPU time, limit {}", percent(share), percent(limit.0));
                 outcome("steal", share <= limit.0, message)
             }
+            None if off => outcome("steal", true, format!("{OFF} (steal: not observable on this machine)")),
             None => outcome("steal", true, "steal: not observable on this machine"),
         });
     }
     if let Gate::Limit(limit) = gates.throttling {
         outcomes.push(match signals.throttled {
+            Some(share) if off => {
+                outcome("throttling", true, format!("{OFF} (throttled in {} of its periods)", percent(share)))
+            }
+            None if off => outcome("throttling", true, OFF),
             None => outcome("throttling", true, "no CPU quota on this control group"),
             Some(share) => {
                 let message =
@@ -124,8 +145,13 @@ mod tests {
         }
     }
 
+    fn experiment(text: &str) -> Experiment {
+        let with = include_str!("../../../experiments/barrier.toml").replace("[workload]", text);
+        iostone_model::experiment::read(&with, &[]).unwrap()
+    }
+
     fn failed(workload: &Workload, settled: &Settled, measured: &Measured) -> Vec<String> {
-        let outcomes = evaluate(&Gates::default(), workload, settled, measured);
+        let outcomes = evaluate(&experiment("[workload]"), workload, settled, measured);
         outcomes.into_iter().filter(|outcome| !outcome.passed).map(|outcome| outcome.gate).collect()
     }
 
@@ -172,5 +198,38 @@ mod tests {
         let unrest = Settled { at_rest: false, ..settled() };
         let gates = failed(&synced("fdatasync = 1"), &unrest, &trial);
         assert_eq!(gates, ["workload", "steal", "throttling", "idle", "clock"]);
+    }
+
+    #[test]
+    fn what_the_experiment_itself_acts_on_is_not_judged() {
+        let mut trial = measured(1, 1);
+        trial.signals.steal = Some(0.07);
+        trial.signals.throttled = Some(0.5);
+        let limited = experiment("[stack.limit]\ncpu = \"30%\"\n[workload]");
+        let workload = synced("fdatasync = 1");
+        let messages = |trial: &Measured| -> Vec<String> {
+            let outcomes = evaluate(&limited, &workload, &settled(), trial);
+            assert!(outcomes.iter().all(|outcome| outcome.passed), "{outcomes:?}");
+            let own = outcomes.into_iter().filter(|one| matches!(one.gate.as_str(), "steal" | "throttling"));
+            own.map(|outcome| outcome.message).collect()
+        };
+        assert_eq!(
+            messages(&trial),
+            [
+                "off: the experiment limits CPU time itself (steal 7.0 % of CPU time)",
+                "off: the experiment limits CPU time itself (throttled in 50.0 % of its periods)"
+            ]
+        );
+        trial.signals.steal = None;
+        assert!(messages(&trial)[0].ends_with("(steal: not observable on this machine)"));
+        assert!(!limits_cpu(&experiment("[stack.limit]\nmemory = \"1GiB\"\n[workload]")));
+    }
+
+    #[test]
+    fn steal_that_cannot_be_seen_fails_no_trial() {
+        let outcomes =
+            evaluate(&experiment("[workload]"), &synced("fdatasync = 1"), &settled(), &measured(1, 1));
+        let steal = outcomes.iter().find(|outcome| outcome.gate == "steal").unwrap();
+        assert_eq!((steal.passed, steal.message.as_str()), (true, "steal: not observable on this machine"));
     }
 }

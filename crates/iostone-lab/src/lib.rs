@@ -16,6 +16,7 @@ mod link;
 mod pilot;
 mod plan;
 mod steadiness;
+mod sweep;
 
 pub use boot::reboots;
 pub use conduct::{Conductor, Ending, Observer, Progress};

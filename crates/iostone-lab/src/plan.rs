@@ -3,11 +3,13 @@
 mod rehearsal;
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
-use iostone_model::experiment::{Configuration, Experiment, Factor, Governor, Price};
+use iostone_model::experiment::{Configuration, Experiment, Factor, Governor, Price, Workload};
 use iostone_model::metric::{Direction, Unit};
 use iostone_model::run::{PLAN_SCHEMA, Plan};
 use iostone_stats::fewest_blocks;
+use iostone_stats::race::fewest_blocks_of_sweep;
 
 use crate::boot;
 use crate::conclude::Subject;
@@ -24,6 +26,8 @@ pub struct PlanOptions {
     pub overrides: Vec<String>,
     /// Devices whose content may be destroyed, as the user typed them in full.
     pub destroy: Vec<String>,
+    /// Where the experiment file lies, absolute: the files that a `command` needs are named from there.
+    pub directory: PathBuf,
 }
 
 /// A noise run takes at least so many blocks: below, the spread is hardly known.
@@ -47,6 +51,7 @@ pub fn make_plan(experiment: Experiment, options: PlanOptions) -> Result<Plan, L
     if options.quick {
         rehearsal::shrink(&mut experiment);
     }
+    place_files(&mut experiment, &options.directory);
     price_machines(&mut experiment);
     settle_governors(&mut experiment)?;
     let (unit, better) = measure_of(&experiment)?;
@@ -67,6 +72,15 @@ pub fn make_plan(experiment: Experiment, options: PlanOptions) -> Result<Plan, L
     boot::check(&plan)?;
     check_budget(&plan)?;
     Ok(plan)
+}
+
+/// Writes down where the files of commands lie, so that a run goes on with the same wherever it is resumed.
+fn place_files(experiment: &mut Experiment, directory: &Path) {
+    for configuration in &mut experiment.configurations {
+        if let Workload::Command(command) = &mut configuration.workload {
+            command.place_files(directory);
+        }
+    }
 }
 
 /// Writes down what an hour of each configuration costs: what the file says, else what the catalogue knows of the instance
@@ -140,6 +154,9 @@ fn check_budget(plan: &Plan) -> Result<(), LabError> {
             decide.metric
         )));
     }
+    if let Some((factor, _)) = plan.experiment.sweep() {
+        return check_sweep(plan, factor);
+    }
     let fewest = fewest_blocks(comparisons, decide.confidence.0);
     if decide.blocks.max >= fewest.difference || plan.quick {
         return Ok(());
@@ -151,6 +168,23 @@ fn check_budget(plan: &Plan) -> Result<(), LabError> {
         if comparisons == 1 { "comparison" } else { "comparisons" },
         decide.confidence,
         fewest.difference
+    )))
+}
+
+/// A sweep needs as many blocks as any pair of its levels before it shows something.
+fn check_sweep(plan: &Plan, factor: &Factor) -> Result<(), LabError> {
+    let decide = &plan.experiment.decide;
+    let fewest = fewest_blocks_of_sweep(factor.levels.len(), decide.confidence.0);
+    if decide.blocks.max >= fewest || plan.quick {
+        return Ok(());
+    }
+    Err(LabError::Plan(format!(
+        "`decide.blocks.max` is {}, too few for a sweep over {} levels at {} confidence, which needs at least {fewest} \
+         blocks (the first with all levels, the others with a few); raise it with `--set decide.blocks.max={fewest}`, or \
+         rehearse with `--quick`",
+        decide.blocks.max,
+        factor.levels.len(),
+        decide.confidence,
     )))
 }
 

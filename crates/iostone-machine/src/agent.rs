@@ -7,13 +7,14 @@ use std::time::{Duration, Instant};
 use iostone_model::environment::Environment;
 use iostone_model::experiment::{Stack, Volume, Workload};
 use iostone_model::units::Bytes;
-use iostone_probe::{Probe, WatchedDevice, watch_idle};
+use iostone_probe::{Probe, ProbePlan, Root, WatchedDevice, watch_idle};
 use iostone_stack::{
-    Applied, Confinement, Preflight, Registry, Session, SessionOptions, StackError, check_room,
+    Applied, Bounds, CgroupVersion, Preflight, Registry, Session, SessionOptions, StackError, check_room,
 };
 use iostone_workload::{Place, TrialContext};
 
 use crate::StopFlag;
+use crate::cpu;
 use crate::execute::execute;
 use crate::failure::{Failure, FailureKind};
 use crate::protocol::{
@@ -33,6 +34,8 @@ pub struct Agent {
     stop: StopFlag,
     /// Before the session, because fields are dropped in this order: its open file would keep the filesystem mounted.
     workload: Option<Box<dyn iostone_workload::Prepared>>,
+    /// Whether that is an engine of this process.
+    works_here: bool,
     applied: Option<Applied>,
     session: Option<Session>,
 }
@@ -40,7 +43,7 @@ pub struct Agent {
 impl Agent {
     /// An agent without a session; `stop` ends what it is doing, but never an undo.
     pub fn new(stop: StopFlag) -> Self {
-        Self { stop, session: None, applied: None, workload: None }
+        Self { stop, session: None, applied: None, workload: None, works_here: false }
     }
 
     /// Carries out one request. Whatever fails comes back as [`Reply::Failed`].
@@ -156,7 +159,9 @@ impl Agent {
             configuration: prepare.configuration.clone(),
             seed: prepare.seed,
             marker: self.open_session()?.processes_marker(),
+            groups: self.built()?.groups.as_ref().map(|groups| groups.enter.clone()).unwrap_or_default(),
         };
+        self.works_here = iostone_workload::works_here(&prepare.workload);
         self.workload = Some(iostone_workload::prepare(&prepare.workload, &place, &context, &self.stop)?);
         Ok(Reply::Prepared(Prepared { seconds: started.elapsed().as_secs_f64() }))
     }
@@ -177,22 +182,31 @@ impl Agent {
             .ok_or_else(|| Failure::new(FailureKind::Usage, "no workload was prepared"))?;
         let every =
             if run.sample_every.0.is_zero() { Duration::from_millis(100) } else { run.sample_every.0 };
-        let probe = Probe::start(&self.watched()?, every).map_err(|error| probe_failure(&error))?;
-        // Only for the workload itself: what is laid out before, and undone after, is no business of the limits. On
-        // every other way out of here the process leaves when this is dropped.
-        let confinement = self.open_session()?.confine()?;
+        let groups = cpu::watched(self.built()?.groups.as_ref());
+        let plan = ProbePlan { devices: self.watched()?, interval: every, groups, root: Root::live() };
+        let probe = Probe::start_with(&plan).map_err(|error| probe_failure(&error))?;
+        let (stop, works_here) = (StopFlag::clone(&self.stop), self.works_here);
+        let session = self.open_session()?;
+        let bounds = session.bounds(works_here)?;
         let started_at = jiff::Timestamp::now().to_string();
-        probe.mark_start();
-        let result = match &confinement {
-            Some(confinement) => run_confined(workload, confinement, &self.stop),
-            None => workload.run(&self.stop),
-        };
-        probe.mark_end();
-        if let Some(confinement) = confinement {
-            confinement.leave()?;
-        }
-        let recording = probe.stop();
+        let result = run_within(bounds.as_ref(), &stop, || {
+            session.governor_begin()?;
+            probe.mark_start();
+            let result = workload.run(&stop);
+            probe.mark_end();
+            Ok(result)
+        })?;
+        // Whatever the workload says, a governor that died is why: it ran ungoverned then.
+        let governor = self.open_session()?.governor_end()?;
+        let mut recording = probe.stop();
         let measurement = result?;
+        let probing = recording.summary.probe_cpu_seconds;
+        let own = measurement.cpu.map(|own| if works_here { own.without(probing) } else { own });
+        cpu::tell_own(&mut recording.summary, own);
+        if works_here && self.built()?.groups.as_ref().is_some_and(|one| one.version == CgroupVersion::Two) {
+            let words = "samples: taken under the limits of the workload, as all threads of a process are in cgroup v2";
+            recording.losses.push(words.to_owned());
+        }
         for samples in recording.samples.chunks(SAMPLES_AN_EVENT) {
             events(Event::Samples { samples: samples.to_vec() });
         }
@@ -201,7 +215,7 @@ impl Agent {
             metrics: measurement.metrics,
             report: measurement.report,
             raw: measurement.raw,
-            governor: None,
+            governor: governor.map(Box::new),
             signals: recording.summary,
             losses: recording.losses,
             interrupted: measurement.interrupted,
@@ -253,24 +267,32 @@ pub(crate) fn await_rest(
 
 /// Runs a workload under limits, and lifts them once it is to stop: what waits for its turn under a tight one hears no
 /// signal, and the workload ends only after it.
-fn run_confined(
-    workload: Box<dyn iostone_workload::Prepared>,
-    confinement: &Confinement,
+///
+/// Only the workload itself is held to them: what is laid out before, and undone after, is no business of the limits. On
+/// every way out of here the process has left them.
+fn run_within<T>(
+    bounds: Option<&Bounds>,
     stop: &StopFlag,
-) -> Result<iostone_workload::Measurement, iostone_workload::WorkloadError> {
+    run: impl FnOnce() -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let Some(bounds) = bounds else { return run() };
     let ended = AtomicBool::new(false);
     thread::scope(|scope| {
         // However the workload ends, a panic included, the scope waits for this thread.
         let _ended = RaisedOnDrop(&ended);
+        // Started before the limits are entered, it is not held to them.
         scope.spawn(|| {
             while !ended.load(Ordering::Relaxed) {
                 if stop.load(Ordering::Relaxed) {
-                    confinement.lift_limits();
+                    bounds.lift_limits();
                 }
                 thread::sleep(LOOK_AT_STOP_EVERY);
             }
         });
-        workload.run(stop)
+        let inside = bounds.enter()?;
+        let result = run()?;
+        inside.leave()?;
+        Ok(result)
     })
 }
 

@@ -110,7 +110,9 @@ fn in_words(error: &WorkloadError) -> String {
 impl From<WorkloadError> for Failure {
     fn from(error: WorkloadError) -> Self {
         let kind = match &error {
-            WorkloadError::NoDirectory { .. } | WorkloadError::Unsuitable { .. } => FailureKind::Usage,
+            WorkloadError::NoDirectory { .. }
+            | WorkloadError::Unsuitable { .. }
+            | WorkloadError::File { .. } => FailureKind::Usage,
             WorkloadError::Spawn { .. } | WorkloadError::NotInstalled { .. } => FailureKind::Missing,
             WorkloadError::Refused(_) => FailureKind::Refused,
             WorkloadError::Interrupted => FailureKind::Interrupted,

@@ -7,12 +7,14 @@
 
 mod agent;
 mod conversation;
+mod cpu;
 mod execute;
 mod failure;
 mod first_process;
 pub mod frame;
 mod guests;
 mod in_process;
+mod limited;
 mod protocol;
 mod remote;
 mod serve;
@@ -27,6 +29,7 @@ pub use failure::{Failure, FailureKind};
 pub use first_process::{be_first_process, is_first_process};
 pub use guests::{Guests, TriedOut, TryOut, WORK_INSIDE, try_out};
 pub use in_process::InProcess;
+pub use limited::{LimitedProgram, LimitedRun, run_limited};
 pub use protocol::{
     Begin, Event, Execute, Executed, Measured, PROTOCOL_VERSION, Prepare, Prepared, Reply, Request, RunTrial,
     Settle, Settled, Toolbox,

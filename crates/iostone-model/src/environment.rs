@@ -58,6 +58,18 @@ pub struct Virtualisation {
     pub hypervisor: String,
     /// The container, if in one: "docker", "podman", "lxc", "kubernetes", ...
     pub container: Option<String>,
+    /// Whether the kernel can see time that a hypervisor gave to others; null in records of before it was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub steal: Option<StealSight>,
+}
+
+/// Whether stolen time can be seen: where it cannot, a steal of 0 says nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct StealSight {
+    /// Whether it can.
+    pub observable: bool,
+    /// Why, or why not, as a clause: `there is no hypervisor`.
+    pub because: String,
 }
 
 /// Processors.

@@ -14,6 +14,7 @@ mod ramp;
 mod read;
 mod source;
 mod stack;
+mod sweep;
 mod workload;
 mod zip;
 
@@ -110,7 +111,7 @@ pub struct Experiment {
     pub configurations: Vec<Configuration>,
     /// The factor that the baseline belongs to; empty without factors.
     pub baseline_factor: String,
-    /// The baseline level.
+    /// The baseline level; empty of a sweep, which looks for the best instead.
     pub baseline_level: String,
     /// How it is decided.
     pub decide: Decide,
@@ -163,6 +164,12 @@ pub struct Price {
 }
 
 impl Experiment {
+    /// The factor whose best level is looked for, with the places of its levels on the axis. The configurations are its
+    /// levels, in order.
+    pub fn sweep(&self) -> Option<(&Factor, &[f64])> {
+        self.factors.iter().find_map(|factor| Some((factor, factor.sweep.as_deref()?)))
+    }
+
     /// The other factors' levels of a configuration, `factor=level, ...`; comparisons are made within these.
     pub fn stratum(&self, configuration: &Configuration) -> String {
         let others: Vec<String> = self

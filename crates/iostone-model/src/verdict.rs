@@ -12,7 +12,7 @@ use crate::audit::AuditReport;
 use crate::metric::{Direction, Unit};
 
 pub use load_range::{LoadRange, PointName, fold_loads, name_loads};
-pub use sweep::{SweepFit, SweepLevel, SweepState, SweepVerdict};
+pub use sweep::{SweepFit, SweepLevel, SweepOutcome, SweepState, SweepVerdict};
 
 /// The version of [`Verdicts`] as JSON. Fields may be added within a version, never renamed or removed.
 pub const VERDICTS_SCHEMA: &str = "iostone/verdicts/1";

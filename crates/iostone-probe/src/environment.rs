@@ -60,6 +60,11 @@ pub fn snapshot_in(root: &Root, tools: &[ToolQuery]) -> Environment {
     }
 }
 
+/// What the machine runs on, as [`Environment`] names it: `none`, `kvm`, `xen`, ...
+pub(crate) fn hypervisor_name(root: &Root) -> String {
+    virtualisation::name_hypervisor(root, &dmi::read_dmi(root), &cpu::read_cpu(root).model)
+}
+
 /// The word in brackets of a choice such as `none [mq-deadline] kyber`; a choice of one needs none.
 fn pick_chosen(choice: &str) -> Option<String> {
     let bracketed = choice.split_whitespace().find_map(|word| word.strip_prefix('[')?.strip_suffix(']'));

@@ -17,12 +17,14 @@ pub mod mountinfo;
 mod probe;
 mod root;
 mod signal;
+mod steal;
 
 pub use environment::describe::describe;
 pub use environment::tools::{PrintedOn, ToolQuery, VersionLine, tool_versions};
 pub use environment::{snapshot, snapshot_in};
 pub use error::ProbeError;
 pub use idle::{IdleDevice, Idleness, watch_idle, watch_idle_in};
-pub use probe::{DEFAULT_INTERVAL, DeviceEnd, DeviceRecord, Probe, ProbePlan, Recording};
+pub use probe::{DEFAULT_INTERVAL, DeviceEnd, DeviceRecord, Probe, ProbePlan, Recording, WatchedGroups};
 pub use root::Root;
 pub use signal::disk::{Role, WatchedDevice};
+pub use steal::read_steal_sight;

@@ -1,10 +1,10 @@
 //! The probe: a thread that samples every signal at fixed moments and keeps what it saw in memory.
 
+mod account;
 mod clock;
 mod series;
 mod summary;
 
-use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -14,6 +14,7 @@ use iostone_model::trial::SignalSummary;
 
 use crate::error::ProbeError;
 use crate::root::Root;
+pub use crate::signal::WatchedGroups;
 use crate::signal::disk::{Role, WatchedDevice};
 use crate::signal::{Order, Reading, Signals};
 use clock::{ClockPair, thread_cpu_time};
@@ -32,8 +33,8 @@ pub struct ProbePlan {
     pub devices: Vec<WatchedDevice>,
     /// Time between samples.
     pub interval: Duration,
-    /// The control group whose throttling is watched, as a directory; the process's own when `None`.
-    pub group: Option<PathBuf>,
+    /// The workload's control groups.
+    pub groups: WatchedGroups,
     /// Where the kernel's files are.
     pub root: Root,
 }
@@ -106,6 +107,8 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     signals: Signals,
+    /// That the machine's times are summed over.
+    processors: u32,
     series: Series,
     interval: Duration,
     start: Option<Mark>,
@@ -132,7 +135,8 @@ impl Probe {
     /// # Errors
     /// A device that the kernel does not know, or a `/proc` that is not there; see [`ProbeError`].
     pub fn start(devices: &[WatchedDevice], interval: Duration) -> Result<Self, ProbeError> {
-        Self::start_with(&ProbePlan { devices: devices.to_vec(), interval, group: None, root: Root::live() })
+        let groups = WatchedGroups::default();
+        Self::start_with(&ProbePlan { devices: devices.to_vec(), interval, groups, root: Root::live() })
     }
 
     /// Starts a probe with everything given.
@@ -143,12 +147,13 @@ impl Probe {
         if plan.interval.is_zero() {
             return Err(ProbeError::ZeroInterval);
         }
-        let mut signals = Signals::open(&plan.root, &plan.devices, plan.group.as_deref())?;
+        let mut signals = Signals::open(&plan.root, &plan.devices, &plan.groups)?;
         let reading = signals.take(Order::DevicesLast);
         let mut series = Series::with_room(plan.devices.len());
         series.push(reading, &signals.disks.counters);
         let start = Mark { reading, counters: signals.disks.counters.clone(), clocks: ClockPair::read() };
         let state = State {
+            processors: count_processors(&plan.root),
             dirty_peak_bytes: reading.memory.dirty_bytes,
             signals,
             series,
@@ -209,6 +214,15 @@ impl Probe {
         self.shared.wake.notify_all();
         self.thread.take().and_then(|thread| thread.join().ok()).unwrap_or_default()
     }
+}
+
+/// The lines `cpu0`, `cpu1`, ... of `/proc/stat`: processors that are online.
+fn count_processors(root: &Root) -> u32 {
+    let text = root.text("/proc/stat").unwrap_or_default();
+    let is_one = |line: &&str| {
+        line.strip_prefix("cpu").is_some_and(|rest| rest.starts_with(|letter: char| letter.is_ascii_digit()))
+    };
+    u32::try_from(text.lines().filter(is_one).count()).unwrap_or(u32::MAX).max(1)
 }
 
 impl Drop for Probe {

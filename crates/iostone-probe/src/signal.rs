@@ -2,11 +2,12 @@
 
 pub(crate) mod cpu;
 pub(crate) mod disk;
+pub(crate) mod group;
 pub(crate) mod memory;
 pub(crate) mod pressure;
 pub(crate) mod throttling;
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use iostone_model::sample::{CpuTimes, Pressure, Throttling};
@@ -15,9 +16,12 @@ use crate::error::ProbeError;
 use crate::root::Root;
 use cpu::CpuSignal;
 use disk::{DiskSignal, WatchedDevice};
+use group::{GroupSignal, GroupUse};
 use memory::{MemoryLevels, MemorySignal};
 use pressure::PressureSignal;
 use throttling::ThrottlingSignal;
+
+use crate::steal::read_steal_sight;
 
 /// What one sample saw, without the devices, whose number differs from probe to probe.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -28,6 +32,19 @@ pub(crate) struct Reading {
     pub(crate) memory: MemoryLevels,
     pub(crate) pressure: Option<Pressure>,
     pub(crate) throttling: Option<Throttling>,
+    pub(crate) governed: Option<Throttling>,
+    pub(crate) group: Option<GroupUse>,
+}
+
+/// The control groups of a workload, as directories of either version; each is none where there is no such group.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct WatchedGroups {
+    /// The group with the workload's CPU quota; without one, the tightest quota on the process itself is watched.
+    pub quota: Option<PathBuf>,
+    /// The group within it whose quota an emulated allowance moves.
+    pub governed: Option<PathBuf>,
+    /// The group that counts the workload's CPU time (`cpuacct.usage`, or version 2's `cpu.stat`).
+    pub usage: Option<PathBuf>,
 }
 
 /// Whether the devices are read before or after everything else: what is read nearest to the workload is exactest.
@@ -45,6 +62,10 @@ pub(crate) struct Signals {
     memory: MemorySignal,
     pressure: Option<PressureSignal>,
     throttling: Option<ThrottlingSignal>,
+    governed: Option<ThrottlingSignal>,
+    group: Option<GroupSignal>,
+    /// Whether the kernel sees steal, as far as can be told at the start.
+    pub(crate) sees_steal: bool,
     pub(crate) disks: DiskSignal,
     last: Reading,
     /// Signals that went while the probe ran, in words, each once.
@@ -55,14 +76,21 @@ impl Signals {
     pub(crate) fn open(
         root: &Root,
         devices: &[WatchedDevice],
-        group: Option<&Path>,
+        groups: &WatchedGroups,
     ) -> Result<Self, ProbeError> {
+        let exactly = |group: &PathBuf| ThrottlingSignal::open_exactly(root, group);
         Ok(Self {
             origin: Instant::now(),
             cpu: CpuSignal::open(root)?,
             memory: MemorySignal::open(root)?,
             pressure: PressureSignal::open(root),
-            throttling: ThrottlingSignal::open(root, group),
+            throttling: match &groups.quota {
+                Some(quota) => exactly(quota),
+                None => ThrottlingSignal::open_own(root),
+            },
+            governed: groups.governed.as_ref().and_then(exactly),
+            group: groups.usage.as_ref().and_then(|group| GroupSignal::open(root, group)),
+            sees_steal: read_steal_sight(root).observable,
             disks: DiskSignal::open(root, devices)?,
             last: Reading::default(),
             losses: Vec::new(),
@@ -94,6 +122,8 @@ impl Signals {
         }
         self.last.pressure = take_optional(&mut self.pressure, PressureSignal::take, &mut self.losses);
         self.last.throttling = take_optional(&mut self.throttling, ThrottlingSignal::take, &mut self.losses);
+        self.last.governed = take_optional(&mut self.governed, ThrottlingSignal::take, &mut self.losses);
+        self.last.group = take_optional(&mut self.group, GroupSignal::take, &mut self.losses);
     }
 }
 

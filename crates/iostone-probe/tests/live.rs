@@ -11,7 +11,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use iostone_probe::{Probe, ProbePlan, Role, Root, WatchedDevice, watch_idle};
+use iostone_probe::{Probe, ProbePlan, Role, Root, WatchedDevice, WatchedGroups, watch_idle};
 
 /// Longer than any test runs: only samples that are asked for are taken.
 const NEVER: Duration = Duration::from_secs(3600);
@@ -166,6 +166,23 @@ impl Drop for Throttled {
     }
 }
 
+impl Throttled {
+    fn make(group: PathBuf) -> Self {
+        fs::create_dir(&group).unwrap();
+        Self { group, child: None }
+    }
+
+    /// Gives it so many microseconds in each 20 ms.
+    fn set_quota(&self, is_v1: bool, quota_us: u32) {
+        if is_v1 {
+            fs::write(self.group.join("cpu.cfs_period_us"), "20000").unwrap();
+            fs::write(self.group.join("cpu.cfs_quota_us"), quota_us.to_string()).unwrap();
+        } else {
+            fs::write(self.group.join("cpu.max"), format!("{quota_us} 20000")).unwrap();
+        }
+    }
+}
+
 /// The mount point of a hierarchy whose CPU quotas can be set, and whether it is of version 1.
 fn find_cpu_hierarchy() -> Option<(PathBuf, bool)> {
     iostone_probe::mountinfo::read_mounts(&Root::live()).into_iter().find_map(|mount| {
@@ -192,16 +209,10 @@ fn a_throttled_group_shows_its_throttling() {
         return;
     };
     let group = hierarchy.join(format!("iostone-probe-test-{}", std::process::id()));
-    fs::create_dir(&group).unwrap();
-    let mut throttled = Throttled { group: group.clone(), child: None };
-    if is_v1 {
-        fs::write(group.join("cpu.cfs_period_us"), "20000").unwrap();
-        fs::write(group.join("cpu.cfs_quota_us"), "2000").unwrap();
-    } else {
-        fs::write(group.join("cpu.max"), "2000 20000").unwrap();
-    }
-    let plan =
-        ProbePlan { devices: Vec::new(), interval: NEVER, group: Some(group.clone()), root: Root::live() };
+    let mut throttled = Throttled::make(group.clone());
+    throttled.set_quota(is_v1, 2000);
+    let groups = WatchedGroups { quota: Some(group.clone()), ..WatchedGroups::default() };
+    let plan = ProbePlan { devices: Vec::new(), interval: NEVER, groups, root: Root::live() };
     let probe = Probe::start_with(&plan).unwrap();
     let child = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
     let id = child.id();
@@ -214,6 +225,68 @@ fn a_throttled_group_shows_its_throttling() {
     }
     let recording = probe.stop();
     assert!(recording.summary.throttled.is_some_and(|share| share > 0.0 && share <= 1.0));
+}
+
+/// The group that counts CPU time beside one of version 1, where that is another hierarchy.
+fn find_accounting() -> Option<PathBuf> {
+    let mounts = iostone_probe::mountinfo::read_mounts(&Root::live());
+    let is_one = |options: &str| options.split(',').any(|option| option == "cpuacct");
+    mounts.into_iter().find(|mount| is_one(&mount.super_options)).map(|mount| PathBuf::from(mount.target))
+}
+
+#[test]
+fn what_an_allowance_withholds_is_told_from_what_the_quota_around_it_does() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!("skipped: needs root");
+        return;
+    }
+    let Some((hierarchy, is_v1)) = find_cpu_hierarchy() else {
+        eprintln!("skipped: no control group hierarchy with CPU quotas");
+        return;
+    };
+    let name = format!("iostone-probe-governed-{}", std::process::id());
+    let quota = Throttled::make(hierarchy.join(&name));
+    if !is_v1 {
+        fs::write(quota.group.join("cgroup.subtree_control"), "+cpu").unwrap();
+    }
+    let mut governed = Throttled::make(quota.group.join("governed"));
+    quota.set_quota(is_v1, 10_000);
+    governed.set_quota(is_v1, 1000);
+    // Where both controllers are mounted together the group is there already.
+    let accounting = is_v1.then(find_accounting).flatten().map(|mount| mount.join(&name));
+    let usage = accounting.clone().unwrap_or_else(|| quota.group.clone());
+    let _counting = (!usage.exists()).then(|| Throttled::make(usage.clone()));
+    let groups = WatchedGroups {
+        quota: Some(quota.group.clone()),
+        governed: Some(governed.group.clone()),
+        usage: Some(usage.clone()),
+    };
+    let plan = ProbePlan { devices: Vec::new(), interval: NEVER, groups, root: Root::live() };
+    let probe = Probe::start_with(&plan).unwrap();
+    let child = Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap();
+    let id = child.id().to_string();
+    governed.child = Some(child);
+    fs::write(governed.group.join("cgroup.procs"), &id).unwrap();
+    if usage != quota.group {
+        fs::write(usage.join("cgroup.procs"), &id).unwrap();
+    }
+    let patience = Instant::now();
+    while read_throttled_periods(&governed.group) < 3 {
+        assert!(patience.elapsed() < Duration::from_secs(60), "the group is never throttled");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let recording = probe.stop();
+    let account = recording.summary.cpu.as_ref().unwrap();
+    assert!(account.governed_seconds.unwrap() > 0.0, "{account:?}");
+    assert!(account.throttled_seconds.unwrap() < account.governed_seconds.unwrap(), "{account:?}");
+    assert!(account.used_seconds().unwrap() > 0.0, "{account:?}");
+    let last = recording.samples.last().unwrap();
+    assert!(last.governed.unwrap().throttled_periods >= 3 && last.group_cpu_ns.unwrap() > 0, "{last:?}");
+    // A process leaves its group a moment after it was waited for; the group that counts goes last but one.
+    if let Some(mut child) = governed.child.take() {
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
 }
 
 fn read_throttled_periods(group: &Path) -> u64 {

@@ -185,6 +185,7 @@ fn describe_stack(stack: &Stack, in_guest: bool) -> String {
         [] => name.to_owned(),
         arguments => format!("{name} ({})", arguments.join(" ")),
     });
+    let limit = &stack.limit;
     join([
         Some(volume),
         stack.link.map(|link| format!("link of {link}")),
@@ -193,6 +194,11 @@ fn describe_stack(stack: &Stack, in_guest: bool) -> String {
         stack.queue.readahead.map(|sectors| format!("readahead {sectors} sectors")),
         filesystem,
         (!stack.mount.is_empty()).then(|| stack.mount.options.join(",")),
+        (!limit.cpu.is_none()).then(|| format!("CPU limited to {}", limit.cpu)),
+        limit.memory.map(|memory| format!("memory limited to {memory}")),
+        limit.cpuset.as_ref().map(|cpuset| format!("on processors {cpuset}")),
+        limit.io.filter(|io| !io.is_empty()).map(|io| format!("its device limited to {io}")),
+        stack.governor.as_ref().map(|governor| format!("as {}", governor.in_words())),
     ])
 }
 

@@ -1,6 +1,8 @@
 //! The report as one HTML page that loads nothing, runs no script but its own, and reads without that one too.
 
+mod allowance;
 pub(crate) mod casebook;
+mod cpu;
 mod curves;
 pub(crate) mod dataset;
 mod digest;
@@ -8,6 +10,7 @@ mod facts;
 mod findings;
 pub(crate) mod orion;
 mod prose;
+mod sweep;
 
 use askama::Template;
 use iostone_model::run::RunRecord;
@@ -19,10 +22,13 @@ use crate::svg::forest::capitalised;
 use crate::svg::{Drawing, forest, latency, ratios, run_order, sparkline, timeline};
 use crate::view::{Row, View};
 use crate::{environment, price, wording};
+use allowance::AllowancePart;
+use cpu::CpuSection;
 use curves::Curves;
 use facts::{Chip, DiscardLine, ServedLine};
 use findings::Findings;
 use prose::Prose;
+use sweep::SweepSection;
 
 const STYLE: &str = include_str!("../templates/style.css");
 const SCRIPT: &str = include_str!("../templates/script.js");
@@ -80,6 +86,8 @@ struct ReportPage<'a> {
     has_curves: bool,
     curves: Option<Curves>,
     curves_rule: Prose,
+    sweep: Option<SweepSection>,
+    compares: bool,
     forest: Option<Figure>,
     forest_start: &'static str,
     rows: Vec<TableRow>,
@@ -89,6 +97,8 @@ struct ReportPage<'a> {
     remarks: Vec<(String, Prose)>,
     margin: String,
     confidence: String,
+    cpu: Option<CpuSection>,
+    allowances: Vec<AllowancePart>,
     latency: Option<Figure>,
     operations: String,
     run_order: Option<Figure>,
@@ -140,6 +150,8 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, askama::Error> {
         has_curves: curves.as_ref().is_some_and(|curves| !curves.charts.is_empty()),
         curves,
         curves_rule: curves::rule(&declared_percent(confidence), &declared_percent(margin)),
+        sweep: view.found.map(|found| SweepSection::of(&view, found, margin)),
+        compares: view.compares(),
         forest: any_figure
             .then(|| both(&|width, id| Some(forest::draw(&view, width, id).0), FULL, "forest-figure"))
             .flatten(),
@@ -155,6 +167,8 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, askama::Error> {
         remarks: remarks(run, &view),
         margin: declared_percent(margin),
         confidence: declared_percent(confidence),
+        cpu: CpuSection::of(&view),
+        allowances: allowance::parts(run, &view),
         operations: operations(&view),
         run_order: both(
             &|width, id| run_order::draw(&view, &discards, width, id),
@@ -327,6 +341,19 @@ fn quote(word: &str) -> String {
 fn method(run: &RunRecord, view: &View<'_>) -> String {
     let decide = &run.plan.experiment.decide;
     let (confidence, margin) = (declared_percent(decide.confidence.0), declared_percent(decide.margin.0));
+    if crate::sweep::is_sweep(run) {
+        return format!(
+            "The levels of the sweep are raced. Block 1 runs every level once, in an order drawn from the seed; each block \
+             after it runs those that may still be the best, or that the search has yet to hold against it. Levels are \
+             compared within blocks, where whatever else the machine was doing met both: the logarithms of their ratios are \
+             ranked by size and their signs counted (Wilcoxon's signed-rank statistic, with limits computed for a look after \
+             every block). A level leaves the race once it is shown to be worse. The chance that the best level is lost on the \
+             way, over all levels and looks together, is at most what {confidence} leaves. Levels not shown to be worse by more \
+             than the margin of {margin} declared beforehand are named beside the best. The metric is {metric}, {direction}.",
+            metric = view.metric_title(),
+            direction = view.direction_words(),
+        );
+    }
     format!(
         "Each block runs every configuration once, in an order drawn from the seed. If two configurations were equal, \
          which of them wins a block would be a coin toss whatever else the machine was doing, so the logarithms of the \

@@ -1,22 +1,26 @@
 //! The report for machines: one versioned document, every number with its unit in its name.
 
+mod cpu;
+
 use std::collections::BTreeMap;
 
 use iostone_model::audit::AuditReport;
 use iostone_model::environment::Environment;
 use iostone_model::metric::{Direction, Unit};
 use iostone_model::run::RunRecord;
-use iostone_model::trial::GuestFacts;
+use iostone_model::trial::{CpuAccount, GuestFacts};
 use iostone_model::verdict::Verdicts;
 use iostone_model::warm_up::SteadyState;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::cpu_split::CpuTimes;
 use crate::environment::guests_of;
 use crate::latency::{Latencies, NAMED};
 use crate::price::{self, Priced};
 use crate::view::{Point, Row, View};
 use crate::wording;
+use cpu::{CpuPart, GovernorPart};
 
 /// The version of the JSON report. Fields may be added within a version, never renamed or removed.
 pub const REPORT_SCHEMA: &str = "iostone/report/1";
@@ -106,6 +110,9 @@ struct ConfigurationPart<'a> {
     guest: Option<&'a GuestFacts>,
     /// Seconds by percentile, over all counted trials; only those with an operation beyond them.
     latency_seconds: BTreeMap<&'static str, f64>,
+    /// Where the CPU time went: medians over the trials.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu: Option<CpuPart>,
     trials: Vec<TrialPart<'a>>,
 }
 
@@ -160,6 +167,11 @@ struct TrialPart<'a> {
     devices: Vec<DevicePart<'a>>,
     /// Null where the kernel cannot see steal.
     steal_fraction: Option<f64>,
+    /// Where the CPU time went, as recorded; null in records of before it was kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cpu: Option<&'a CpuAccount>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    governor: Option<GovernorPart<'a>>,
     failed_gates: Vec<&'a str>,
     error: Option<&'a str>,
     /// `uname` of the guest that it ran in.
@@ -193,6 +205,7 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, serde_json::Error> {
     let plan = &run.plan;
     let experiment = &plan.experiment;
     let discards = wording::discards(run);
+    let cpu = CpuTimes::of(&view);
     let document = Document {
         schema: REPORT_SCHEMA,
         run: RunPart {
@@ -219,7 +232,7 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, serde_json::Error> {
             confidence_fraction: experiment.decide.confidence.0,
         },
         headline: wording::headline(run),
-        configurations: view.rows.iter().map(|row| configuration(run, &view, row)).collect(),
+        configurations: view.rows.iter().map(|row| configuration(run, &view, cpu.as_ref(), row)).collect(),
         blocks: run
             .blocks
             .iter()
@@ -282,7 +295,12 @@ fn named(name: &str, unit: Unit) -> String {
     }
 }
 
-fn configuration<'a>(run: &'a RunRecord, view: &View<'a>, row: &Row<'a>) -> ConfigurationPart<'a> {
+fn configuration<'a>(
+    run: &'a RunRecord,
+    view: &View<'a>,
+    cpu: Option<&CpuTimes<'a>>,
+    row: &Row<'a>,
+) -> ConfigurationPart<'a> {
     let levels = run.plan.experiment.configurations.iter().find(|c| c.name == row.name).map(|c| &c.levels);
     let levels = levels.into_iter().flatten().map(|(factor, level)| (factor.as_str(), level.as_str()));
     let summary = row.summary;
@@ -313,6 +331,10 @@ fn configuration<'a>(run: &'a RunRecord, view: &View<'a>, row: &Row<'a>) -> Conf
         price: price::priced(run, view).iter().find(|priced| priced.name == row.name).map(PricePart::of),
         guest: guests_of(run, row.name).last(),
         latency_seconds: NAMED.into_iter().filter_map(percentile).collect(),
+        cpu: cpu.and_then(|times| {
+            let own = times.rows.iter().find(|own| own.name == row.name)?;
+            Some(CpuPart::of(times, &own.typical))
+        }),
         trials: row.trials.iter().map(|point| trial(view, point)).collect(),
     }
 }
@@ -342,6 +364,8 @@ fn trial<'a>(view: &View<'a>, point: &Point<'a>) -> TrialPart<'a> {
         claimed_written_bytes: record.workload.claimed_written_bytes,
         devices: devices.collect(),
         steal_fraction: record.signals.steal,
+        cpu: record.signals.cpu.as_ref(),
+        governor: record.governor.as_deref().map(GovernorPart::of),
         failed_gates: record.gates.iter().filter(|g| !g.passed).map(|g| g.message.as_str()).collect(),
         error: record.workload.error.as_deref(),
         guest_uname: record.guest.as_ref().map(|guest| guest.uname.as_str()),

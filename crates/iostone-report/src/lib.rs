@@ -7,8 +7,10 @@
 //! Whatever came from outside (names, tool output, host names) is data: it is escaped in HTML, and what a terminal would
 //! act upon is shown instead.
 
+mod cpu_split;
 mod environment;
 mod figures;
+mod governed;
 mod html;
 mod ink;
 mod json;
@@ -16,6 +18,7 @@ mod latency;
 mod load_points;
 mod price;
 mod svg;
+mod sweep;
 mod text;
 mod view;
 mod warm_up;
@@ -31,6 +34,7 @@ use iostone_model::case::CaseReport;
 use iostone_model::dataset::Dataset;
 use iostone_model::orion::{OrionFindings, OrionRecord};
 use iostone_model::run::RunRecord;
+use iostone_model::trial::CpuAccount;
 use iostone_model::verdict::Verdicts;
 
 /// Why a report could not be written.
@@ -60,6 +64,12 @@ pub enum ReportError {
 /// ANSI escapes occur only where `style.colour` asks for them. Ends with a line feed.
 pub fn text(run: &RunRecord, style: TextStyle) -> String {
     text::write_run(run, style)
+}
+
+/// Where the CPU time of one trial went, for the terminal: a bar and each part on a line, or nothing where it does not
+/// tell. Lines are indented by two and end with a line feed.
+pub fn cpu_text(account: &CpuAccount, width: usize) -> String {
+    text::cpu::of_trial(account, width)
 }
 
 /// Verdicts without a run behind them, for the terminal: figures that were measured elsewhere and judged here.

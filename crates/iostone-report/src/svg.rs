@@ -3,6 +3,8 @@
 //! Colours come from classes that the style sheet defines, so that one drawing serves the light and the dark theme.
 //! Every configuration has a shape of its own beside its colour.
 
+pub(crate) mod balance;
+pub(crate) mod cpu_bars;
 pub(crate) mod curves;
 pub(crate) mod forest;
 pub(crate) mod heat_map;
@@ -14,6 +16,7 @@ pub(crate) mod scale;
 pub(crate) mod sparkline;
 pub(crate) mod steadiness;
 pub(crate) mod strips;
+pub(crate) mod sweep;
 mod thinning;
 pub(crate) mod timeline;
 

@@ -1,11 +1,15 @@
 //! The report for the terminal: the answer, the figures, what speaks for and against them, and what to do.
 
+mod allowance;
 pub(crate) mod audit;
 pub(crate) mod case;
+mod columns;
+pub(crate) mod cpu;
 mod curve;
 pub(crate) mod dataset;
 pub(crate) mod orion;
 mod sparkline;
+mod sweep;
 mod table;
 mod wrap;
 
@@ -58,7 +62,7 @@ impl Page {
         if entries.is_empty() {
             return;
         }
-        let mut lines = vec![dye(Ink::Bold, title)];
+        let mut lines = vec![dye(Ink::Bold, &wrap(title, self.width))];
         // A label longer than a fifth of the line gets one of its own, so that one long name squeezes nobody.
         let longest = self.width / 5;
         let widths = entries.iter().map(|(label, _)| wrap::columns(label)).filter(|width| *width <= longest);
@@ -108,6 +112,8 @@ pub(crate) fn write_run(run: &RunRecord, style: TextStyle) -> String {
     let subject = format!("{}: {terms}", clean(&experiment.name));
     page.add(dye(Ink::Dim, &wrap(&clean(&subject), page.width)));
     add_conclusions(&mut page, &view, run.verdicts.as_ref(), decide.margin.0);
+    cpu::add(&mut page, &view);
+    allowance::add(&mut page, run, &view);
     let prices: Vec<(String, String)> = price::sentences(run, &view)
         .into_iter()
         .map(|(name, sentence)| (clean(&name), clean(&sentence)))
@@ -151,6 +157,8 @@ pub(crate) fn write_verdicts(verdicts: &Verdicts, style: TextStyle) -> String {
 fn add_conclusions(page: &mut Page, view: &View<'_>, verdicts: Option<&Verdicts>, margin: f64) {
     if view.curve {
         curve::add(page, verdicts, margin);
+    } else if let Some(found) = view.found {
+        sweep::add(page, view, found, margin);
     } else {
         page.add(table::draw(view, margin, page.width));
     }

@@ -3,7 +3,9 @@
 use iostone_model::metric::{self, Direction, Unit};
 use iostone_model::run::RunRecord;
 use iostone_model::trial::TrialRecord;
-use iostone_model::verdict::{Comparison, ConfigurationSummary, Verdicts};
+use iostone_model::verdict::{Comparison, ConfigurationSummary, SweepVerdict, Verdicts};
+
+use crate::sweep::is_sweep;
 
 /// What is shown of a run, or of verdicts without one.
 #[derive(Debug)]
@@ -18,6 +20,8 @@ pub(crate) struct View<'a> {
     pub(crate) rehearsal: bool,
     /// Whether the metric is a whole curve: its comparisons are those of its points and stand in no row.
     pub(crate) curve: bool,
+    /// What a sweep found; none for a rehearsal, and as long as nothing was judged.
+    pub(crate) found: Option<&'a SweepVerdict>,
     /// One a configuration, in the experiment's order.
     pub(crate) rows: Vec<Row<'a>>,
     /// Comparisons that belong to no row.
@@ -58,6 +62,8 @@ impl<'a> View<'a> {
         let configurations = &experiment.configurations;
         let verdicts = run.verdicts.as_ref();
         let planned = run.plan.comparisons();
+        // A sweep looks for the best: no level is the one that others are held against.
+        let sweeps = is_sweep(run);
         let comparison_of = |index: usize| {
             let plan = planned.iter().find(|comparison| comparison.configuration == index)?;
             let matches =
@@ -69,7 +75,7 @@ impl<'a> View<'a> {
             .enumerate()
             .map(|(index, configuration)| Row {
                 name: &configuration.name,
-                baseline: experiment.compared_level(configuration) == experiment.baseline_level,
+                baseline: !sweeps && experiment.compared_level(configuration) == experiment.baseline_level,
                 summary: verdicts
                     .and_then(|v| v.configurations.iter().find(|summary| summary.name == configuration.name)),
                 comparison: comparison_of(index),
@@ -82,6 +88,7 @@ impl<'a> View<'a> {
             better: run.plan.better,
             rehearsal: run.plan.quick,
             curve: is_curve(verdicts) || configurations.iter().any(|c| c.workload.curve(metric).is_some()),
+            found: verdicts.and_then(|v| v.sweep.as_ref()).filter(|_| !run.plan.quick),
             rows,
             unplaced: Vec::new(),
         };
@@ -112,6 +119,7 @@ impl<'a> View<'a> {
             better: verdicts.better,
             rehearsal: false,
             curve: is_curve(Some(verdicts)),
+            found: verdicts.sweep.as_ref(),
             rows,
             unplaced: Vec::new(),
         };
@@ -125,6 +133,11 @@ impl<'a> View<'a> {
             self.rows.iter().any(|row| row.comparison.is_some_and(|other| std::ptr::eq(other, *c)))
         };
         self.unplaced = comparisons.iter().filter(|c| c.point.is_empty() && !placed(c)).collect();
+    }
+
+    /// Whether anything is held against a baseline: not in a sweep.
+    pub(crate) fn compares(&self) -> bool {
+        !self.unplaced.is_empty() || self.rows.iter().any(|row| row.baseline || row.comparison.is_some())
     }
 
     /// The metric's name for people.

@@ -1,11 +1,12 @@
 //! What every layer of a stack can do: apply itself, and prove from the kernel that it did.
 
-use iostone_model::experiment::{Filesystem, Stack, Volume};
+use iostone_model::experiment::{Array, Filesystem, Stack, Volume};
 use iostone_model::trial::Check;
 
 use crate::array;
 use crate::error::StackError;
 use crate::filesystem;
+use crate::limit;
 use crate::mount::MountLayer;
 use crate::queue::QueueLayer;
 use crate::site::Site;
@@ -37,12 +38,14 @@ pub(crate) trait Layer: Send {
 /// [`StackError::Usage`] for what cannot be built, on whatever machine.
 pub(crate) fn layers_of(stack: &Stack) -> Result<Vec<Box<dyn Layer>>, StackError> {
     let mut layers: Vec<Box<dyn Layer>> = Vec::new();
+    let mut is_throttled = false;
     let on_device = match &stack.volume {
         Volume::Loop(volume) => {
             layers.push(Box::new(LoopLayer::new(volume)?));
             // Before the filesystem is made, so that the group goes after the unmount and before the devices.
             if let Some(throttle) = ThrottleLayer::of(volume) {
-                layers.push(Box::new(throttle));
+                layers.push(Box::new(limited_too(throttle, stack)?));
+                is_throttled = true;
             }
             true
         }
@@ -53,7 +56,14 @@ pub(crate) fn layers_of(stack: &Stack) -> Result<Vec<Box<dyn Layer>>, StackError
         Volume::Emulated(volume) => {
             layers.push(Box::new(EmulatedLayer::new(volume, stack.link)?));
             if let Some(throttle) = ThrottleLayer::of_emulated(volume, stack.link) {
-                layers.push(Box::new(throttle));
+                if volume.burst.is_some() && stack.limit.io.is_some() {
+                    return Err(StackError::usage(
+                        "limit.io",
+                        "the volume's credits move its limits already; leave this out, or `volume.burst`",
+                    ));
+                }
+                layers.push(Box::new(limited_too(throttle, stack)?));
+                is_throttled = true;
             }
             true
         }
@@ -91,5 +101,24 @@ pub(crate) fn layers_of(stack: &Stack) -> Result<Vec<Box<dyn Layer>>, StackError
             layers.extend(filesystem::mounted_layer_of(stack)?);
         }
     }
+    if stack.limit.io.is_some() && !on_device {
+        return Err(StackError::usage("limit.io", "a `directory` volume has no device of its own to limit"));
+    }
+    // On top, so that neither mkfs nor the filling of images is held to them.
+    limit::push_layers(&mut layers, &stack.limit, stack.governor.as_deref(), is_throttled)?;
     Ok(layers)
+}
+
+/// The limits of volumes where the workload has some too. Those on the stack's device are the volume's own unless an
+/// array stands between.
+fn limited_too(throttle: ThrottleLayer, stack: &Stack) -> Result<ThrottleLayer, StackError> {
+    let Some(asked) = limit::Asked::of(&stack.limit, stack.governor.as_deref(), true)? else {
+        return Ok(throttle);
+    };
+    let throttle = throttle.together_with(asked.controllers());
+    let is_own = matches!(stack.array, Array::None | Array::Btrfs(_));
+    Ok(match stack.limit.io.filter(|_| is_own) {
+        Some(io) => throttle.within(io),
+        None => throttle,
+    })
 }

@@ -8,6 +8,7 @@
 mod aligned;
 mod array;
 mod below;
+mod control_groups;
 mod device;
 mod disk_server;
 mod error;
@@ -15,6 +16,7 @@ mod filesystem;
 mod fill;
 #[doc(hidden)]
 pub mod fuzzing;
+mod governor;
 mod guard;
 mod ioctl;
 mod journal;
@@ -39,10 +41,12 @@ mod undo;
 mod volume;
 
 pub use below::{Role, StackDevice};
+pub use control_groups::CgroupVersion;
 pub use error::{Refusal, RefusalReason, StackError, UndoFailure};
 pub use fill::check_room;
+pub use governor::{GovernorPlan, ServeError, serve as serve_governor};
 pub use guard::{is_device_named, strange_words};
-pub use limit::TrialGroups;
+pub use limit::{AppliedLimits, LimitControllers, TrialGroups};
 pub use load_file::{
     FileOwner, Writing, create_own_file, file_owner, file_writing, guard_file, keeps_marks, mark_own_file,
     mark_writing, unmark_file,
@@ -53,5 +57,5 @@ pub use preflight::Preflight;
 pub use provide::{Drive, DriveSource, Provided};
 pub use registry::{CleanupReport, JournalOutcome, Registry};
 pub use session::{Applied, Session, SessionOptions, Target};
-pub use throttle::{CgroupVersion, Confinement, ThrottleController};
+pub use throttle::{Bounds, Confinement, ThrottleController};
 pub use tool::quote;

@@ -11,6 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::array;
 use crate::device::size_in_words;
+use crate::governor;
+use crate::limit::{self, Asked};
 use crate::site::own_directory_name;
 
 pub use guest::plan_guest_steps;
@@ -31,6 +33,11 @@ pub struct PlannedStep {
 /// Every step that a trial on this stack takes, in order, the undoing last. Touches nothing. A part of the stack that
 /// could not be built is left out here; [`crate::Session::preflight`] says what is wrong with it.
 pub fn plan_steps(stack: &Stack, work_directory: &Path) -> Vec<PlannedStep> {
+    plan_steps_at(stack, work_directory, true)
+}
+
+/// As [`plan_steps`], for this machine or for a guest, whose control groups are not known here.
+fn plan_steps_at(stack: &Stack, work_directory: &Path, here: bool) -> Vec<PlannedStep> {
     let mut plan = Plan { steps: Vec::new() };
     let own = own_directory_name("TOKEN");
     let place = |asked: Option<&Path>| asked.unwrap_or(work_directory).join(&own);
@@ -111,14 +118,22 @@ pub fn plan_steps(stack: &Stack, work_directory: &Path) -> Vec<PlannedStep> {
     }
     let target = place(None).join("mount").display().to_string();
     filesystem::add(&mut plan, stack, &device, &target, &mut undo);
+    let is_throttled = plan.steps.iter().any(|step| step.layer == "throttle");
+    if let Ok(Some(asked)) = Asked::of(&stack.limit, stack.governor.as_deref(), is_throttled) {
+        limit::plan(&mut plan, &asked, here, &mut undo);
+    }
+    if let Some(governor) = &stack.governor {
+        plan.steps.push(governor::plan_step(governor, &own));
+        undo.insert(0, "end the governor, which lifts the quota it set".to_owned());
+    }
     for text in undo {
         plan.add("undo", text, None, 0);
     }
     plan.steps
 }
 
-struct Plan {
-    steps: Vec<PlannedStep>,
+pub(crate) struct Plan {
+    pub(crate) steps: Vec<PlannedStep>,
 }
 
 impl Plan {
@@ -142,7 +157,7 @@ impl Plan {
         planned.device
     }
 
-    fn add(&mut self, layer: &str, text: String, creates: Option<String>, bytes: u64) {
+    pub(crate) fn add(&mut self, layer: &str, text: String, creates: Option<String>, bytes: u64) {
         self.steps.push(PlannedStep { layer: layer.to_owned(), text, creates, bytes });
     }
 }

@@ -4,7 +4,7 @@ mod emulated;
 
 use std::path::Path;
 
-use iostone_model::experiment::{BackingIo, Stack, Volume};
+use iostone_model::experiment::{BackingIo, Governor, Limit, Stack, Volume};
 use serde::{Deserialize, Serialize};
 
 use crate::array;
@@ -12,11 +12,13 @@ use crate::below::{describe_filesystem, filesystem_kind};
 use crate::error::StackError;
 use crate::filesystem;
 use crate::fill;
+use crate::governor;
 use crate::guard::{self, Allowance};
 use crate::layer::layers_of;
+use crate::limit::{self, Asked};
 use crate::provide::check_providable;
 use crate::queue;
-use crate::throttle::ThrottleController;
+use crate::throttle::{ThrottleController, ThrottleLayer};
 use crate::volume::BlockLayer;
 
 /// What was found, where nothing stands in the way.
@@ -38,6 +40,7 @@ pub(crate) fn examine(
     // Everything that is wrong on any machine comes first.
     layers_of(stack)?;
     let mut found = Preflight::default();
+    let mut is_throttled = false;
     let root = rustix::process::geteuid().is_root();
     let require_root =
         |what: &str| if root { Ok(()) } else { Err(StackError::NeedsRoot { what: what.to_owned() }) };
@@ -55,7 +58,8 @@ pub(crate) fn examine(
                 BackingIo::Direct => "direct I/O",
             };
             found.notes.push(format!("backing file on {}, {io}", describe_filesystem(place)?));
-            if volume.is_throttled() {
+            is_throttled = volume.is_throttled();
+            if is_throttled {
                 let controller = ThrottleController::find()?;
                 found.notes.push(format!(
                     "limited by {} in `{}`",
@@ -80,6 +84,7 @@ pub(crate) fn examine(
         Volume::Emulated(volume) => {
             require_root("an `emulated` volume")?;
             emulated::examine(volume, stack.link, flush_matters, work_directory, &mut found)?;
+            is_throttled = ThrottleLayer::of_emulated(volume, stack.link).is_some();
         }
         Volume::Directory(volume) => {
             let place = Place::find(volume.path.as_deref(), work_directory, "volume.path")?;
@@ -93,7 +98,24 @@ pub(crate) fn examine(
     }
     array::examine(stack)?;
     filesystem::examine(stack)?;
+    found.notes.extend(examine_limits(&stack.limit, stack.governor.as_deref(), is_throttled)?);
     Ok(found)
+}
+
+/// Examines the limits on a workload. Reading only.
+pub(crate) fn examine_limits(
+    limit: &Limit,
+    governor: Option<&Governor>,
+    is_throttled: bool,
+) -> Result<Vec<String>, StackError> {
+    let mut notes = match Asked::of(limit, governor, is_throttled)? {
+        Some(asked) => limit::examine(&asked)?,
+        None => Vec::new(),
+    };
+    if let Some(governor) = governor {
+        notes.extend(governor::examine(governor)?);
+    }
+    Ok(notes)
 }
 
 /// Examines volumes that are handed to a guest. Reading only.

@@ -4,21 +4,22 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use iostone_model::experiment::Stack;
-use iostone_model::trial::{Check, GuestFacts};
+use iostone_model::experiment::{Governor, Limit, Stack};
+use iostone_model::trial::{Check, GovernorRecord, GuestFacts};
 use serde::{Deserialize, Serialize};
 
 use crate::below::{Role, StackDevice, disks_under_device, disks_under_path};
 use crate::device::BlockDevice;
 use crate::error::{StackError, UndoFailure};
+use crate::governor::GovernorProcess;
 use crate::journal::random_hex;
 use crate::layer::{Layer, layers_of};
-use crate::limit::TrialGroups;
+use crate::limit::{AppliedLimits, TrialGroups, layers_of_limits};
 use crate::preflight::{self, Preflight};
 use crate::registry::Registry;
 use crate::site::Site;
 use crate::step::{Scope, Step};
-use crate::throttle::Confinement;
+use crate::throttle::{Bounds, Confinement};
 use crate::undo;
 
 /// The environment variable by which processes of a session are known; its value is the session's token.
@@ -176,6 +177,37 @@ impl Session {
         }
     }
 
+    /// Makes the control groups of a limit and a governor without any volume: for a command that is run under them.
+    /// What an earlier call built is undone first.
+    ///
+    /// # Errors
+    /// [`StackError::Usage`] for what cannot be limited, [`StackError::Unexpected`] with a controller that is missing
+    /// and the next command, [`StackError::NotApplied`] for what the kernel refuses; everything is undone then.
+    pub fn apply_limits(
+        &mut self,
+        limit: &Limit,
+        governor: Option<&Governor>,
+    ) -> Result<AppliedLimits, StackError> {
+        self.undo()?;
+        self.layers = layers_of_limits(limit, governor)?;
+        match self.raise() {
+            Ok(checks) => {
+                let site = self.site.as_ref().ok_or_else(ended)?;
+                Ok(AppliedLimits { groups: site.groups.clone(), checks, notes: site.notes.clone() })
+            }
+            Err(cause) => Err(self.undo_because(cause)),
+        }
+    }
+
+    /// What can be known about [`Session::apply_limits`] before anything is touched; gives what is worth knowing.
+    ///
+    /// # Errors
+    /// The first thing that stands in the way.
+    pub fn preflight_limits(limit: &Limit, governor: Option<&Governor>) -> Result<Vec<String>, StackError> {
+        layers_of_limits(limit, governor)?;
+        preflight::examine_limits(limit, governor, false)
+    }
+
     /// Undoes what was built before something went wrong; gives the error for the caller.
     pub(crate) fn undo_because(&mut self, cause: StackError) -> StackError {
         match self.undo() {
@@ -188,14 +220,9 @@ impl Session {
     }
 
     fn build(&mut self) -> Result<Applied, StackError> {
-        let site = self.site.as_mut().ok_or_else(ended)?;
-        site.make_work_directory()?;
-        let mut checks = Vec::new();
-        for layer in &mut self.layers {
-            site.check_interrupt()?;
-            layer.apply(site)?;
-            checks.extend(layer.verify(site)?);
-        }
+        self.site_mut()?.make_work_directory()?;
+        let checks = self.raise()?;
+        let site = self.site.as_ref().ok_or_else(ended)?;
         Ok(Applied {
             target: Target {
                 directory: site.directory.clone(),
@@ -212,6 +239,18 @@ impl Session {
             guest: None,
             groups: site.groups.clone(),
         })
+    }
+
+    /// Applies the layers, bottom up, and proves each as soon as it stands.
+    fn raise(&mut self) -> Result<Vec<Check>, StackError> {
+        let site = self.site.as_mut().ok_or_else(ended)?;
+        let mut checks = Vec::new();
+        for layer in &mut self.layers {
+            site.check_interrupt()?;
+            layer.apply(site)?;
+            checks.extend(layer.verify(site)?);
+        }
+        Ok(checks)
     }
 
     /// Reads every layer back from the kernel again; for after the workload.
@@ -233,8 +272,35 @@ impl Session {
     /// # Errors
     /// [`StackError::Io`] when the kernel does not let it in, [`StackError::NotApplied`] when it is not there then.
     pub fn confine(&self) -> Result<Option<Confinement>, StackError> {
+        self.bounds(false)?.map(|bounds| bounds.enter()).transpose()
+    }
+
+    /// The groups that hold the workload, for whoever runs it in this process or ends it; none if nothing is limited.
+    /// `works_here` says that the workload's engine is of this process: then it has to enter the groups of CPU time too,
+    /// which programs enter by themselves.
+    ///
+    /// # Errors
+    /// [`StackError::Io`] without `/proc`.
+    pub fn bounds(&self, works_here: bool) -> Result<Option<Bounds>, StackError> {
         let site = self.site.as_ref().ok_or_else(ended)?;
-        site.throttle.as_ref().map(Confinement::enter).transpose()
+        Bounds::of(site.throttle.as_ref(), site.groups.as_ref(), works_here)
+    }
+
+    /// Lets the law of the emulated CPU allowance begin, which is to be at the moment when the workload does; nothing where
+    /// nothing is governed.
+    ///
+    /// # Errors
+    /// [`StackError::Unexpected`] when the governor is dead.
+    pub fn governor_begin(&mut self) -> Result<(), StackError> {
+        self.site_mut()?.governor.as_mut().map_or(Ok(()), GovernorProcess::begin)
+    }
+
+    /// Ends the law and tells what it gave; none where nothing is governed.
+    ///
+    /// # Errors
+    /// [`StackError::Unexpected`] when the governor died meanwhile: the workload then ran ungoverned for a time.
+    pub fn governor_end(&mut self) -> Result<Option<GovernorRecord>, StackError> {
+        self.site_mut()?.governor.as_mut().map(GovernorProcess::end).transpose()
     }
 
     /// Takes the stack away, down to the image, which the next trial fills again. Processes of the session that still
@@ -274,6 +340,8 @@ impl Session {
             layer.release();
         }
         let site = self.site.as_mut().ok_or_else(ended)?;
+        // It lifts its quota, and nothing that is ended from here on is slowed down by it any more.
+        site.governor = None;
         match undo::undo_steps(&mut site.journal, scope) {
             Ok(undone) => {
                 self.layers.clear();

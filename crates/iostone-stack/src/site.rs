@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::array::OwnArray;
 use crate::device::{BlockDevice, DeviceNumber};
 use crate::error::StackError;
+use crate::governor::GovernorProcess;
 use crate::journal::{Journal, sync_directory};
 use crate::limit::TrialGroups;
 use crate::step::{FileIdentity, Scope, Step};
@@ -90,6 +91,8 @@ pub(crate) struct Site {
     pub(crate) throttle: Option<ThrottleGroup>,
     /// The control groups of the limit layer and the governor.
     pub(crate) groups: Option<TrialGroups>,
+    /// The process that governs the inner of them.
+    pub(crate) governor: Option<GovernorProcess>,
     /// UUID of the filesystem that we made on the device.
     pub(crate) filesystem_uuid: Option<String>,
     pub(crate) filesystem_kind: Option<&'static str>,
@@ -130,6 +133,7 @@ impl Site {
             instance: None,
             throttle: None,
             groups: None,
+            governor: None,
             filesystem_uuid: None,
             filesystem_kind: None,
             directory: None,
@@ -157,6 +161,7 @@ impl Site {
         self.instance = None;
         self.throttle = None;
         self.groups = None;
+        self.governor = None;
         self.filesystem_uuid = None;
         self.filesystem_kind = None;
         self.directory = None;
@@ -268,7 +273,10 @@ impl Site {
     }
 }
 
+/// What the names of all sessions' own directories begin with.
+pub(crate) const OWN_PREFIX: &str = "iostone-";
+
 /// The name of a session's own directories.
 pub(crate) fn own_directory_name(token: &str) -> String {
-    format!("iostone-{token}")
+    format!("{OWN_PREFIX}{token}")
 }

@@ -42,12 +42,21 @@ pub(crate) enum Step {
     Fuse { target: PathBuf },
     /// A mount of a device of ours.
     Mount { target: PathBuf, number: (u32, u32) },
-    /// Version 2 of control groups: a group that was told to hand the `io` controller down to its children.
-    HandDown { group: PathBuf },
+    /// Version 2 of control groups: a group that was told to hand controllers down to its children.
+    HandDown {
+        group: PathBuf,
+        /// Journals of older versions know `io` only, and do not name it.
+        #[serde(default = "io_alone")]
+        controllers: Vec<String>,
+    },
     /// A control group with limits on our devices; its name holds the token. Who is in it came from `home`.
     ControlGroup { path: PathBuf, home: PathBuf },
     /// Processes that carry the environment variable.
     Processes { variable: String, value: String },
+}
+
+fn io_alone() -> Vec<String> {
+    vec!["io".to_owned()]
 }
 
 /// How long a step's effect lasts.
@@ -99,9 +108,26 @@ impl Step {
             Self::Nbd { number, .. } => format!("network block device {}:{}", number.0, number.1),
             Self::Fuse { target } => format!("FUSE mount `{}`", target.display()),
             Self::Mount { target, .. } => format!("mount `{}`", target.display()),
-            Self::HandDown { group } => format!("controller `io` handed down by `{}`", group.display()),
+            Self::HandDown { group, controllers } => {
+                format!("controller `{}` handed down by `{}`", controllers.join("`, `"), group.display())
+            }
             Self::ControlGroup { path, .. } => format!("control group `{}`", path.display()),
             Self::Processes { variable, value } => format!("processes with `{variable}={value}`"),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_of_an_older_version_hands_io_down() {
+        let old: Step = serde_json::from_str(r#"{"kind":"hand_down","group":"/g"}"#).unwrap();
+        assert_eq!(old, Step::HandDown { group: PathBuf::from("/g"), controllers: io_alone() });
+        let new = Step::HandDown { group: PathBuf::from("/g"), controllers: vec!["cpu".to_owned()] };
+        let text = serde_json::to_string(&new).unwrap();
+        assert_eq!(serde_json::from_str::<Step>(&text).unwrap(), new);
+        assert_eq!(new.describe(), "controller `cpu` handed down by `/g`");
     }
 }

@@ -10,45 +10,22 @@ mod burst;
 mod confinement;
 mod controller;
 mod layer;
-mod lifting;
 mod v1;
 mod v2;
 
 use std::path::{Path, PathBuf};
 
-use iostone_model::experiment::{Burst, Limits};
-use iostone_model::units::ByteRate;
-use serde::{Deserialize, Serialize};
-
+pub(crate) use crate::control_groups::CgroupVersion;
 use crate::device::DeviceNumber;
 use crate::error::StackError;
+use iostone_model::experiment::{Burst, Limits};
+use iostone_model::units::ByteRate;
 
 pub(crate) use burst::in_words as burst_in_words;
-pub use confinement::Confinement;
 pub(crate) use confinement::go_home;
+pub use confinement::{Bounds, Confinement};
 pub use controller::ThrottleController;
 pub(crate) use layer::ThrottleLayer;
-pub(crate) use lifting::lift_limits;
-pub(crate) use v2::stop_handing_down;
-
-/// The two interfaces of control groups, of which a controller is in one at a time (cgroups(7)).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum CgroupVersion {
-    /// `blkio`, Documentation/admin-guide/cgroup-v1/blkio-controller.rst.
-    One,
-    /// `io`, Documentation/admin-guide/cgroup-v2.rst.
-    Two,
-}
-
-impl CgroupVersion {
-    /// The controller with its version: "cgroup v1 blkio".
-    pub fn in_words(self) -> &'static str {
-        match self {
-            Self::One => "cgroup v1 blkio",
-            Self::Two => "cgroup v2 io",
-        }
-    }
-}
 
 /// The limits of one device in a group, as the kernel takes and gives them; none is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -163,7 +140,7 @@ impl ThrottleGroup {
     ///
     /// # Errors
     /// [`StackError::NotApplied`] for a limit that the kernel refuses.
-    fn write_limits(&self) -> Result<(), StackError> {
+    pub(crate) fn write_limits(&self) -> Result<(), StackError> {
         for device in &self.devices {
             self.write_caps(device.number, &device.caps())?;
         }
@@ -203,12 +180,6 @@ fn refused(asked: String, file: &Path, error: &std::io::Error) -> StackError {
         _ => error.to_string(),
     };
     StackError::NotApplied { layer: "throttle", asked, read_back, from: file.display().to_string() }
-}
-
-/// Writes one line into a file of a group; those files take a whole setting in one write.
-fn write_line(file: &Path, line: &str) -> std::io::Result<()> {
-    use std::io::Write;
-    std::fs::OpenOptions::new().write(true).open(file)?.write_all(line.as_bytes())
 }
 
 #[cfg(test)]

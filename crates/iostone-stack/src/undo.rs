@@ -13,6 +13,7 @@ mod server;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::control_groups;
 use crate::error::UndoFailure;
 use crate::filesystem;
 use crate::journal::{Entry, Journal};
@@ -20,7 +21,6 @@ use crate::owner::Owner;
 use crate::queue;
 use crate::site::own_directory_name;
 use crate::step::{Scope, Step};
-use crate::throttle;
 
 pub(crate) use processes::adopt_orphans;
 
@@ -196,7 +196,9 @@ fn undo_step(journal: &mut Journal, number: usize) -> Result<Did, UndoFailure> {
         }
         Step::Nbd { number, socket } if same_boot => server::disconnect(*number, socket).map(Did::from),
         Step::Fuse { target } if same_boot => server::unmount_fuse(target, &token).map(Did::from),
-        Step::HandDown { group } if same_boot => throttle::stop_handing_down(group).map(Did::from),
+        Step::HandDown { group, controllers } if same_boot => {
+            control_groups::stop_handing_down(group, controllers).map(Did::from)
+        }
         Step::ControlGroup { path, home } if same_boot => {
             control_group::remove(path, home, &token).map(Did::from)
         }

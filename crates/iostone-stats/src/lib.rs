@@ -51,6 +51,7 @@ mod holm;
 pub mod judge;
 pub mod median;
 mod order_effect;
+pub mod race;
 mod rank;
 pub mod schedule;
 pub mod sequential;

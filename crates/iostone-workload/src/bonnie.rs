@@ -129,7 +129,13 @@ impl PreparedBonnie {
             report.claimed_written_bytes = claimed.written;
         }
         report.error = error;
-        Measurement { metrics, report, raw: raw(finished), interrupted: finished.interrupted }
+        Measurement {
+            metrics,
+            report,
+            raw: raw(finished),
+            interrupted: finished.interrupted,
+            cpu: Some(finished.cpu),
+        }
     }
 
     /// What went wrong, in one sentence.
@@ -198,7 +204,7 @@ impl PreparedBonnie {
         let feeder = thread::spawn(move || {
             let _ = writer.write_all(text.as_bytes());
         });
-        let program = Program { argv: vec![TO_HTML.to_owned()], ..self.program.clone() };
+        let program = Program { argv: vec![TO_HTML.to_owned()], ..self.program.clone() }.unlimited();
         let finished = program.run_fed(&AtomicBool::new(false), Stdio::from(reader)).ok()?;
         let _ = feeder.join();
         let complete = finished.error.is_none() && finished.stdout.contains("<table");

@@ -1,5 +1,7 @@
 //! The `command` workload: any program, started without a shell, timed by wait4(2), with figures picked from its output.
 
+mod preparation;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::AtomicBool;
 
@@ -10,6 +12,8 @@ use crate::picked::pick;
 use crate::program::{Finished, Program};
 use crate::{Measurement, Place, Prepared, TrialContext, WorkloadError};
 
+pub(crate) use preparation::preflight;
+
 struct PreparedCommand {
     spec: CommandWorkload,
     program: Program,
@@ -19,10 +23,12 @@ pub(crate) fn prepare(
     spec: &CommandWorkload,
     place: &Place,
     context: &TrialContext,
+    stop: &AtomicBool,
 ) -> Result<Box<dyn Prepared>, WorkloadError> {
     let mut program = Program::in_trial(spec.argv.clone(), place, context, "command")?;
     let own = std::mem::take(&mut program.environment);
     program.environment = spec.env.clone().into_iter().chain(own).collect();
+    preparation::carry_out(spec, &program, stop)?;
     program.timeout = spec.timeout.map(|timeout| timeout.0);
     Ok(Box::new(PreparedCommand { spec: spec.clone(), program }))
 }
@@ -39,8 +45,8 @@ impl PreparedCommand {
     fn figures(&self, finished: &Finished) -> Result<BTreeMap<String, f64>, String> {
         let mut figures = BTreeMap::from([
             ("wall_time".to_owned(), finished.wall.as_secs_f64()),
-            ("user_time".to_owned(), finished.user.as_secs_f64()),
-            ("system_time".to_owned(), finished.system.as_secs_f64()),
+            ("user_time".to_owned(), finished.cpu.user_seconds),
+            ("system_time".to_owned(), finished.cpu.system_seconds),
         ]);
         for (name, metric) in &self.spec.metrics {
             figures.insert(name.clone(), pick(name, metric, finished)?);
@@ -67,7 +73,13 @@ impl PreparedCommand {
             stderr_tail: finished.stderr_tail(),
             ..WorkloadReport::default()
         };
-        Measurement { metrics, report, raw: finished.raw(""), interrupted: finished.interrupted }
+        Measurement {
+            metrics,
+            report,
+            raw: finished.raw(""),
+            interrupted: finished.interrupted,
+            cpu: Some(finished.cpu),
+        }
     }
 }
 
@@ -81,9 +93,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let spec = CommandWorkload {
             argv: argv.iter().map(|&word| word.to_owned()).collect(),
-            env: BTreeMap::new(),
             timeout,
-            metrics: BTreeMap::new(),
+            ..CommandWorkload::default()
         };
         let place = Place { directory: Some(directory.path().to_owned()), device: None };
         let context = TrialContext {
@@ -91,8 +102,9 @@ mod tests {
             configuration: "off".to_owned(),
             seed: 1,
             marker: ("IOSTONE_RUN".to_owned(), "test".to_owned()),
+            groups: Vec::new(),
         };
-        prepare(&spec, &place, &context)?.run(stop)
+        prepare(&spec, &place, &context, &AtomicBool::new(false))?.run(stop)
     }
 
     #[test]

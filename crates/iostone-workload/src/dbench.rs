@@ -85,7 +85,13 @@ impl PreparedDbench {
             metrics = figures(&observation);
             describe(observation, &mut report, metrics.get("throughput").copied());
         }
-        Measurement { metrics, report, raw: finished.raw(""), interrupted: finished.interrupted }
+        Measurement {
+            metrics,
+            report,
+            raw: finished.raw(""),
+            interrupted: finished.interrupted,
+            cpu: Some(finished.cpu),
+        }
     }
 
     /// What went wrong, in one sentence. dbench says it on its standard output.

@@ -78,7 +78,7 @@ pub(crate) fn prepare(
         DdDirection::Write => {
             preflight(spec)?;
             let mut copy = |size: Bytes| {
-                let program = plain(arguments(spec, size, None))?;
+                let program = plain(arguments(spec, size, None))?.unlimited();
                 Copy { program, generated }.run(stop)
             };
             Some(source::measure(spec, &mut copy)?)

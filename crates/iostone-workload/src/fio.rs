@@ -40,7 +40,7 @@ pub(crate) fn prepare(
     let version = tool::version("fio", "--version")?;
     let plain = |argv| Program::in_trial(argv, place, context, "fio").map(in_plain_words);
     if job.lays_out_first {
-        let mut layout = plain(arguments(spec, context.seed, true))?;
+        let mut layout = plain(arguments(spec, context.seed, true))?.unlimited();
         layout.timeout = spec.timeout.map(|timeout| timeout.0);
         checked(run(&layout, &job, stop)?)?;
         settle_files(&layout.directory)?;

@@ -15,7 +15,7 @@ use iostone_model::units::BytesPerSecond;
 
 pub use report::measurement;
 
-use crate::{Measurement, Place, Prepared, TrialContext, WorkloadError};
+use crate::{CpuUse, Measurement, Place, Prepared, TrialContext, WorkloadError};
 
 /// The file that the engine works on, in the directory that the stack offers.
 const FILE_NAME: &str = "iostone.data";
@@ -183,8 +183,10 @@ pub(crate) fn prepare(
 
 impl Prepared for PreparedIo {
     fn run(self: Box<Self>, stop: &AtomicBool) -> Result<Measurement, WorkloadError> {
+        let before = CpuUse::of_this_process();
         let outcome = self.engine.run(stop, &mut |_| {})?;
-        Ok(measurement(&self.spec, &outcome))
+        let cpu = CpuUse::of_this_process().since(before);
+        Ok(Measurement { cpu: Some(cpu), ..measurement(&self.spec, &outcome) })
     }
 }
 

@@ -6,9 +6,12 @@
 mod bonnie;
 mod capture;
 mod command;
+mod cpu;
 mod dbench;
 mod dd;
 mod fio;
+pub mod foreground;
+mod groups;
 mod installed;
 pub mod io;
 mod ioping;
@@ -27,6 +30,7 @@ use iostone_model::trial::WorkloadReport;
 use iostone_model::units::Bytes;
 use serde::{Deserialize, Serialize};
 
+pub use cpu::CpuUse;
 pub use installed::installed;
 
 /// Where a workload works: what the stack offers it.
@@ -49,6 +53,10 @@ pub struct TrialContext {
     pub seed: u64,
     /// An environment variable for every process, by which an undo finds what a crash left running.
     pub marker: (String, String),
+    /// The `cgroup.procs` of each control group that programs of the workload enter before they begin; what is only done to
+    /// prepare them stays outside.
+    #[serde(default)]
+    pub groups: Vec<PathBuf>,
 }
 
 /// What a trial's workload yielded.
@@ -62,6 +70,9 @@ pub struct Measurement {
     pub raw: Vec<RawOutput>,
     /// Whether it was stopped before its end.
     pub interrupted: bool,
+    /// CPU time that it used: a program's with its descendants, an engine's of this process; none where nobody told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<CpuUse>,
 }
 
 /// A piece of raw output.
@@ -84,6 +95,16 @@ pub enum WorkloadError {
     Spawn {
         /// The program.
         program: String,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// The program could not be started because a control group did not take it.
+    #[error("`{program}` could not enter the control group `{}`: {source}", group.display())]
+    Enter {
+        /// The program.
+        program: String,
+        /// The group's directory.
+        group: PathBuf,
         /// The system's reason.
         source: std::io::Error,
     },
@@ -122,6 +143,14 @@ pub enum WorkloadError {
     #[error("making `{}` for the workload: {source}", path.display())]
     Make {
         /// What was to be made.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// A file that the workload was given cannot be had.
+    #[error("`{}`, which `workload.files` names, cannot be read: {source}", path.display())]
+    File {
+        /// The file.
         path: PathBuf,
         /// The system's reason.
         source: std::io::Error,
@@ -173,9 +202,19 @@ pub fn preflight(
         Workload::Fio(fio) => fio::preflight(fio)?,
         Workload::Dd(dd) => dd::preflight(dd)?,
         Workload::Sysbench(sysbench) => sysbench::preflight(sysbench)?,
-        Workload::Io(_) | Workload::Command(_) | Workload::Ioping(_) | Workload::Orion(_) => {}
+        Workload::Command(command) => command::preflight(command)?,
+        Workload::Io(_) | Workload::Ioping(_) | Workload::Orion(_) => {}
     }
     Ok(workload.room())
+}
+
+/// Whether the I/O of a workload is done by this process rather than by programs that it starts, at least in part.
+pub fn works_here(workload: &Workload) -> bool {
+    match workload {
+        Workload::Io(_) | Workload::Orion(_) => true,
+        Workload::Bonnie(bonnie) => bonnie.direct_read.is_some(),
+        _ => false,
+    }
 }
 
 /// Prepares a workload on a place, until it is ready or `stop` is set.
@@ -190,7 +229,7 @@ pub fn prepare(
 ) -> Result<Box<dyn Prepared>, WorkloadError> {
     match workload {
         Workload::Io(io) => io::prepare(io, place, context, stop),
-        Workload::Command(command) => command::prepare(command, place, context),
+        Workload::Command(command) => command::prepare(command, place, context, stop),
         Workload::Dbench(dbench) => dbench::prepare(dbench, place, context),
         Workload::Bonnie(bonnie) => bonnie::prepare(bonnie, place, context),
         Workload::Fio(fio) => fio::prepare(fio, place, context, stop),

@@ -11,7 +11,7 @@ use iostone_orion::course::WholePlan;
 use iostone_orion::limits::known_limits;
 use iostone_orion::{Assignment, Lun, Observer, OrionError, conduct};
 
-use crate::{Measurement, Place, Prepared, TrialContext, WorkloadError};
+use crate::{CpuUse, Measurement, Place, Prepared, TrialContext, WorkloadError};
 
 struct PreparedOrion {
     spec: OrionWorkload,
@@ -48,9 +48,11 @@ impl Prepared for PreparedOrion {
         let header = self.header(&points);
         let course = WholePlan(points);
         let assignment = Assignment { header: &header, luns: &self.luns, course: &course, done: Vec::new() };
+        let before = CpuUse::of_this_process();
         let (points, end) = conduct(assignment, &mut Silent, stop).map_err(failure)?;
+        let cpu = CpuUse::of_this_process().since(before);
         let record = OrionRecord { header, points, end: Some(end) };
-        Ok(report::measurement(&self.spec, &record, &self.laid_out))
+        Ok(Measurement { cpu: Some(cpu), ..report::measurement(&self.spec, &record, &self.laid_out) })
     }
 }
 

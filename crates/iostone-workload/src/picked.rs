@@ -94,13 +94,14 @@ mod tests {
     use iostone_model::experiment::{Workload, read};
     use std::time::Duration;
 
+    use crate::CpuUse;
+
     fn finished(stdout: &str, stderr: &str) -> Finished {
         Finished {
             error: None,
             status: String::new(),
             wall: Duration::ZERO,
-            user: Duration::ZERO,
-            system: Duration::ZERO,
+            cpu: CpuUse::default(),
             stdout: stdout.to_owned(),
             stderr: stderr.to_owned(),
             interrupted: false,

@@ -18,6 +18,8 @@ use std::time::{Duration, Instant};
 use iostone_model::units::Span;
 
 use crate::capture::Capture;
+use crate::cpu::CpuUse;
+use crate::groups::Entrance;
 use crate::{Place, RawOutput, TrialContext, WorkloadError};
 
 /// How soon a stop or a timeout is noticed. The figures come from the waiting thread and do not depend on it.
@@ -40,6 +42,8 @@ pub(crate) struct Program {
     pub(crate) environment: BTreeMap<String, String>,
     /// It is ended after this.
     pub(crate) timeout: Option<Duration>,
+    /// The `cgroup.procs` of each control group that it enters before it begins.
+    pub(crate) groups: Vec<PathBuf>,
 }
 
 /// A program that has ended, whatever way.
@@ -52,9 +56,7 @@ pub(crate) struct Finished {
     /// From its start to its end.
     pub(crate) wall: Duration,
     /// CPU time, descendants that it waited for included.
-    pub(crate) user: Duration,
-    /// CPU time in the kernel, likewise.
-    pub(crate) system: Duration,
+    pub(crate) cpu: CpuUse,
     /// What it printed.
     pub(crate) stdout: String,
     /// What it printed to its standard error.
@@ -67,8 +69,7 @@ pub(crate) struct Finished {
 struct Ended {
     status: ExitStatus,
     wall: Duration,
-    user: Duration,
-    system: Duration,
+    cpu: CpuUse,
 }
 
 enum Cut {
@@ -95,7 +96,13 @@ impl Program {
             ("IOSTONE_MOUNT".to_owned(), directory.display().to_string()),
             context.marker.clone(),
         ]);
-        Ok(Self { argv, directory, environment, timeout: None })
+        Ok(Self { argv, directory, environment, timeout: None, groups: context.groups.clone() })
+    }
+
+    /// The same outside of the trial's control groups: preparing is no business of the limits.
+    #[must_use]
+    pub(crate) fn unlimited(self) -> Self {
+        Self { groups: Vec::new(), ..self }
     }
 
     /// Its name.
@@ -126,6 +133,7 @@ impl Program {
             .stdin(stdin)
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
+        let entrance = Entrance::into(&self.groups, &mut command)?;
         // SAFETY: both calls are async-signal-safe, take no pointers and touch nothing of the parent's.
         unsafe {
             command.pre_exec(|| {
@@ -142,8 +150,13 @@ impl Program {
             });
         }
         let started = Instant::now();
-        let mut child =
-            command.spawn().map_err(|source| WorkloadError::Spawn { program: program.clone(), source })?;
+        let spawned = command.spawn();
+        // With it goes the child's end of what the entrance listens to.
+        drop(command);
+        let mut child = match spawned {
+            Ok(child) => child,
+            Err(source) => return Err(entrance.explain(program, source)),
+        };
         let stdout = child.stdout.take().map(Capture::start);
         let stderr = child.stderr.take().map(Capture::start);
         let pid = child.id().cast_signed();
@@ -164,8 +177,7 @@ impl Program {
             error: self.describe_failure(&ended, &cut),
             status: ended.status.to_string(),
             wall: ended.wall,
-            user: ended.user,
-            system: ended.system,
+            cpu: ended.cpu,
             stdout: stdout.as_ref().map(Capture::text).unwrap_or_default(),
             stderr: stderr.as_ref().map(Capture::text).unwrap_or_default(),
             interrupted: cut_short,
@@ -275,13 +287,5 @@ fn wait(pid: i32, started: Instant) -> io::Result<Ended> {
         }
     }
     let wall = started.elapsed();
-    let time = |value: libc::timeval| {
-        Duration::from_secs(value.tv_sec.unsigned_abs()) + Duration::from_micros(value.tv_usec.unsigned_abs())
-    };
-    Ok(Ended {
-        status: ExitStatus::from_raw(status),
-        wall,
-        user: time(usage.ru_utime),
-        system: time(usage.ru_stime),
-    })
+    Ok(Ended { status: ExitStatus::from_raw(status), wall, cpu: CpuUse::from(&usage) })
 }

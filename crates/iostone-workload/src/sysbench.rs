@@ -40,7 +40,7 @@ pub(crate) fn prepare(
         Program::in_trial(argv, place, context, "sysbench").map(in_plain_words)
     };
     if lays_out(spec) {
-        let layout = plain("prepare")?;
+        let layout = plain("prepare")?.unlimited();
         prepare_with(&layout, stop)?;
         settle_files(&layout.directory)?;
     }

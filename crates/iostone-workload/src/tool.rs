@@ -130,7 +130,7 @@ pub(crate) fn measurement(
         ("version".to_owned(), version.to_owned()),
         (
             "cpu_seconds".to_owned(),
-            format!("{:.3} user, {:.3} system", finished.user.as_secs_f64(), finished.system.as_secs_f64()),
+            format!("{:.3} user, {:.3} system", finished.cpu.user_seconds, finished.cpu.system_seconds),
         ),
     ]);
     facts.retain(|_, fact| !fact.is_empty());
@@ -143,7 +143,13 @@ pub(crate) fn measurement(
         ..WorkloadReport::default()
     };
     let raw: Vec<RawOutput> = finished.raw("");
-    Measurement { metrics: BTreeMap::new(), report, raw, interrupted: finished.interrupted }
+    Measurement {
+        metrics: BTreeMap::new(),
+        report,
+        raw,
+        interrupted: finished.interrupted,
+        cpu: Some(finished.cpu),
+    }
 }
 
 impl Measurement {

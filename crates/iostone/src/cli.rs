@@ -6,8 +6,10 @@ use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::agent::AgentArguments;
+use crate::commands::credits::CreditsArguments;
 use crate::commands::disk::DiskArguments;
 use crate::commands::guest::GuestArguments;
+use crate::commands::limit::LimitArguments;
 
 /// Measures what a change to a machine's storage is worth, and leaves the machine as it found it.
 #[derive(Debug, Parser)]
@@ -52,12 +54,19 @@ pub(crate) enum Command {
     Disk(DiskArguments),
     /// Virtual machines with kernels of their own
     Guest(GuestArguments),
+    /// How long work takes on an instance whose processors are rationed, and what it spends
+    Credits(CreditsArguments),
+    /// A command under limits of CPU time and memory, and where its time went
+    Limit(Box<LimitArguments>),
     /// Say what this machine can do, what is missing, and the command that installs it
     Doctor(DoctorArguments),
     /// Undo whatever a crash left on this machine
     Cleanup(CleanupArguments),
     /// Print the JSON Schema of experiment files
     Schema,
+    /// Move a control group's CPU quota by the law of an emulated allowance: a plan on standard input (not for people)
+    #[command(hide = true)]
+    Governor,
     /// The other end of the agent protocol, on standard input and output (not for people)
     #[command(hide = true)]
     Agent(AgentArguments),

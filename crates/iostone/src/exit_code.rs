@@ -21,6 +21,8 @@ pub(crate) enum ExitCode {
     Partial,
     /// Interrupted, after everything was undone.
     Interrupted,
+    /// As the command ended that was run in the foreground.
+    Command(u8),
 }
 
 impl From<ExitCode> for std::process::ExitCode {
@@ -32,6 +34,7 @@ impl From<ExitCode> for std::process::ExitCode {
             ExitCode::Refused => 3,
             ExitCode::Partial => 4,
             ExitCode::Interrupted => 130,
+            ExitCode::Command(code) => code,
         })
     }
 }

@@ -62,9 +62,12 @@ fn main() -> std::process::ExitCode {
         Command::Orion(arguments) => commands::orion::orion(&arguments, &mut printer),
         Command::Disk(arguments) => commands::disk::disk(&arguments, &mut printer),
         Command::Guest(arguments) => commands::guest::guest(&arguments, &mut printer),
+        Command::Credits(arguments) => commands::credits::credits(&arguments, &mut printer),
+        Command::Limit(arguments) => commands::limit::limit(&arguments, &mut printer),
         Command::Doctor(arguments) => commands::doctor::doctor(&arguments, &mut printer),
         Command::Cleanup(arguments) => commands::cleanup::cleanup(&arguments, &mut printer),
         Command::Schema => commands::schema::schema(&mut printer),
+        Command::Governor => commands::governor::governor(),
         Command::Agent(arguments) => commands::agent::agent(&arguments),
     };
     let code = result.unwrap_or_else(|error| {

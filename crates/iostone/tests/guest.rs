@@ -116,3 +116,46 @@ fn nothing_is_left_of_a_guest_whose_iostone_was_killed() {
     assert!(output.status.success(), "{}", words(&output));
     place.assert_nothing_left();
 }
+
+#[test]
+fn cgroup_v2_keeps_the_quotas_of_commands() {
+    let kernel = needs_kernel!();
+    let place = Place::new();
+    let iostone = env!("CARGO_BIN_EXE_iostone");
+    let script = format!(
+        "#!/bin/sh\nfor share in 10 30 50; do\n\
+         {iostone} limit $share% --period 20ms --json -- timeout 2 sh -c 'while :; do :; done'\ndone\n\
+         exec ls /sys/fs/cgroup\n"
+    );
+    let script = place.write("busy.sh", &script);
+    std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let (image, modules) = (kernel.image.display().to_string(), kernel.modules.display().to_string());
+    let mut arguments = vec!["guest", "run", "--kernel", &image, "--modules", &modules];
+    arguments.extend(["--kernel-argument", "cgroup_no_v1=all", "--timeout", "120s"]);
+    for carried in [iostone, "/usr/bin/timeout", "/bin/ls"] {
+        arguments.extend(["--carry", carried]);
+    }
+    arguments.extend(["--", &script]);
+    let output = place.iostone(&arguments).output().unwrap();
+    assert!(output.status.success(), "{}", words(&output));
+    let mut told = serde_json::Deserializer::from_slice(&output.stdout).into_iter::<serde_json::Value>();
+    for share in [0.1, 0.3, 0.5] {
+        let told = told.next().unwrap().unwrap();
+        assert_eq!(told["share_asked"], share, "{told}");
+        let used = told["share_used"].as_f64().unwrap();
+        assert!(used < share * 1.05, "{told}");
+        let from = told["checks"][0]["from"].as_str().unwrap();
+        assert!(from.ends_with("/cpu.max"), "{from}");
+        let throttled = told["throttled_seconds"].as_f64().unwrap();
+        assert!(throttled > 0.0, "{told}");
+        // The host may not have given the guest a whole processor; then the quota was not what held the command.
+        if used < share * 0.95 {
+            eprintln!(
+                "skipped: the guest's processor had too little of the host's to use {share}: {used:.3}"
+            );
+        }
+    }
+    let left = String::from_utf8_lossy(&output.stdout[told.byte_offset()..]).into_owned();
+    assert!(left.contains("cgroup.procs") && !left.contains("iostone-"), "{left}");
+    place.assert_nothing_left();
+}

@@ -132,9 +132,10 @@ impl Needs {
         }
         match workload {
             Workload::Command(command) => {
-                if let Some(program) = command.argv.first() {
+                for program in command.prepare.iter().chain([&command.argv]).filter_map(|argv| argv.first()) {
                     self.programs(&by, &[program.as_str()]);
                 }
+                self.files.extend(command.files.iter().cloned());
             }
             Workload::Dbench(dbench) => {
                 let installed = || DBENCH_FILES.iter().map(PathBuf::from).find(|path| path.exists());

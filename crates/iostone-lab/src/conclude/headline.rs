@@ -1,6 +1,7 @@
 //! The answer in a sentence or two.
 
 mod curve;
+mod sweep;
 
 use iostone_model::units::ratio_digits;
 use iostone_model::verdict::{Comparison, CurveVerdict, Verdict, Verdicts};
@@ -29,6 +30,9 @@ pub fn headline(verdicts: &Verdicts) -> String {
             noise.budget,
             percent(noise.detectable)
         );
+    }
+    if let Some(swept) = &verdicts.sweep {
+        return sweep::sentence(swept, verdicts);
     }
     let answers = answers(verdicts);
     match answers.as_slice() {

@@ -2,7 +2,8 @@
 
 use iostone_model::experiment::{Configuration, Volume};
 use iostone_model::run::Plan;
-use iostone_model::verdict::{Comparison, CurveVerdict, Verdict};
+use iostone_model::units::Fraction;
+use iostone_model::verdict::{Comparison, CurveVerdict, SweepVerdict, Verdict};
 
 /// What one level came to, by one figure or as a curve.
 struct Outcome<'a> {
@@ -40,6 +41,16 @@ pub(super) fn lines(plan: &Plan, comparisons: &[Comparison], curves: &[CurveVerd
         .find(|candidate| candidate.level == best.level && candidate.stratum == best.stratum)
         .and_then(|candidate| Some((find(candidate.configuration)?, find(candidate.baseline)?)));
     pair.map(|(winner, baseline)| changes(winner, baseline)).unwrap_or_default()
+}
+
+/// For the best level of a sweep, once it is known: what to write where.
+pub(super) fn of_sweep(plan: &Plan, sweep: &SweepVerdict) -> Vec<String> {
+    let best = sweep.best.as_ref().filter(|_| !plan.quick);
+    let configurations = &plan.experiment.configurations;
+    let winner = best.and_then(|best| configurations.iter().find(|c| c.name == *best));
+    // Any other level shows which setting is swept.
+    let other = winner.and_then(|winner| configurations.iter().find(|other| other.name != winner.name));
+    winner.zip(other).map(|(winner, other)| changes(winner, other)).unwrap_or_default()
 }
 
 fn outcomes<'a>(comparisons: &'a [Comparison], curves: &'a [CurveVerdict]) -> Vec<Outcome<'a>> {
@@ -89,6 +100,16 @@ fn changes(winner: &Configuration, baseline: &Configuration) -> Vec<String> {
             "ACTION==\"add|change\", KERNEL==\"<device>\", ATTR{{queue/write_cache}}=\"{}\"",
             cache.as_sysfs()
         ));
+    }
+    if winner.stack.limit.cpu != baseline.stack.limit.cpu
+        && let Some(quota) = winner.stack.limit.cpu.quota()
+    {
+        let share = Fraction(quota.share());
+        lines.push("# one command under that limit".to_owned());
+        lines.push(format!("iostone limit {share} -- <command>"));
+        lines.push("# a service: /etc/systemd/system/<service>.service.d/limit.conf".to_owned());
+        lines.push("[Service]".to_owned());
+        lines.push(format!("CPUQuota={share}"));
     }
     if winner.stack.filesystem != baseline.stack.filesystem
         && let Some(kind) = winner.stack.filesystem.name()

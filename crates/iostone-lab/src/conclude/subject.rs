@@ -169,8 +169,11 @@ fn tie_nothing_with_nothing(figures: &mut [Figure]) {
     }
 }
 
-/// Leaves out strata in which a point has no figure of the baseline, or of nothing else.
+/// Leaves out strata in which a point has no figure of the baseline, or of nothing else. A sweep has no baseline.
 fn comparable(mut figures: Vec<Figure>, plan: &Plan) -> Vec<Figure> {
+    if plan.experiment.sweep().is_some() {
+        return figures;
+    }
     let baseline = &plan.experiment.baseline_level;
     let all = figures.clone();
     let has = |stratum: &str, of_baseline: bool| {
@@ -205,6 +208,11 @@ impl SubjectFigures {
     /// Whether there is nothing to judge.
     pub fn is_empty(&self) -> bool {
         self.points.iter().all(|(_, figures)| figures.is_empty())
+    }
+
+    /// The figures of the first point, which is the only one of a subject that is no curve.
+    pub(crate) fn of_first_point(&self) -> &[Figure] {
+        self.points.first().map(|(_, figures)| figures.as_slice()).unwrap_or_default()
     }
 
     fn sets(&self) -> Vec<FigureSet<'_>> {

@@ -1,6 +1,7 @@
 //! Conclusions from made-up records: what is claimed, what is withheld, and in which words.
 
 mod curves;
+mod sweeps;
 
 use std::collections::BTreeMap;
 
@@ -57,7 +58,7 @@ pub(crate) fn trial(
     }
 }
 
-fn entry(event: JournalEvent) -> Entry {
+pub(super) fn entry(event: JournalEvent) -> Entry {
     Entry { at: String::new(), event }
 }
 

@@ -168,8 +168,7 @@ impl Outcome {
         configuration: &Configuration,
         place: &Place,
     ) -> (TrialRecord, Vec<Sample>, Vec<RawOutput>) {
-        let gates =
-            gates::evaluate(&plan.experiment.gates, &configuration.workload, &self.settled, &self.measured);
+        let gates = gates::evaluate(&plan.experiment, &configuration.workload, &self.settled, &self.measured);
         let record = TrialRecord {
             schema: TRIAL_SCHEMA.to_owned(),
             number: place.number,

@@ -1,5 +1,8 @@
 //! Shrinks an experiment to a rehearsal: every step once, in seconds, and no figure of it worth anything.
 
+mod levels;
+mod sweep;
+
 use std::time::Duration;
 
 use iostone_model::experiment::{
@@ -21,6 +24,8 @@ pub(super) fn shrink(experiment: &mut Experiment) {
     experiment.decide.blocks.max = 1;
     experiment.trials.warmups = 0;
     experiment.trials.settle = experiment.trials.settle.min(Span(Duration::from_millis(100)));
+    levels::thin(experiment);
+    sweep::keep_three(experiment);
     for configuration in &mut experiment.configurations {
         shrink_workload(configuration);
         shrink_volume(configuration);

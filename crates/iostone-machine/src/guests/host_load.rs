@@ -82,7 +82,7 @@ impl HostLoad {
         let recording = probe.stop();
         let mut measured = measured?;
         let waited = waiting_share(&before, &after, began.elapsed());
-        add_steal(&mut measured, recording.summary.steal.unwrap_or_default(), waited);
+        add_steal(&mut measured, recording.summary.steal, waited);
         let seen = recording.summary.devices.into_iter();
         let devices = seen.map(|device| DeviceActivity { name: of_host(&device.name), ..device });
         measured.signals.devices.extend(devices);
@@ -107,23 +107,42 @@ fn worse(inside: Settled, host: &Settled) -> Settled {
     }
 }
 
-/// Takes the largest of what the guest saw stolen, what was stolen from this host, and what QEMU waited.
-fn add_steal(measured: &mut Measured, host: f64, waited: Option<f64>) {
-    let waited = waited.unwrap_or_default();
-    let seen = measured.signals.steal.unwrap_or_default();
-    let percent = |share: f64| format!("{:.1} %", share * 100.0);
-    let note = if waited > seen && waited >= host {
-        format!(
-            "steal: the guest's processors waited for one of the host's {} of the time in which they had work",
-            percent(waited)
-        )
-    } else if host > seen {
-        format!("steal: {} of CPU time was stolen from the host", percent(host))
-    } else {
-        return;
+/// Takes the largest of what the guest saw stolen, what was stolen from this host, and what QEMU waited, as far as each
+/// can be seen, and says where it was seen if not by the guest. What is on no account stays none.
+fn add_steal(measured: &mut Measured, host: Option<f64>, waited: Option<f64>) {
+    let inside = measured.signals.steal;
+    // Nothing stolen from the host does not mean that the guest's processors did not wait for the host's.
+    let host = host.filter(|share| waited.is_some() || inside.is_some() || *share > 0.0);
+    let outside = match (waited, host) {
+        (Some(waited), host) if host.is_none_or(|host| waited >= host) => (
+            waited,
+            format!(
+                "the guest's processors waited for one of the host's {} of the time in which they had work",
+                percent(waited)
+            ),
+        ),
+        (_, Some(host)) => (host, format!("{} of CPU time was stolen from the host", percent(host))),
+        (_, None) => {
+            if inside.is_none() {
+                measured
+                    .losses
+                    .push("steal: not observable, neither in the guest nor from the host".to_owned());
+            }
+            return;
+        }
     };
-    measured.signals.steal = Some(host.max(waited));
+    let (share, sentence) = outside;
+    let note = match inside {
+        Some(inside) if inside >= share => return,
+        Some(_) => format!("steal: {sentence}"),
+        None => format!("steal: not observable in the guest; seen from the host, {sentence}"),
+    };
+    measured.signals.steal = Some(share);
     measured.losses.push(note);
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
 }
 
 /// Nanoseconds on a processor, and waiting for one.
@@ -197,15 +216,39 @@ mod tests {
 
     #[test]
     fn the_largest_steal_counts_and_is_said() {
-        let mut measured = Measured::default();
-        measured.signals.steal = Some(0.02);
-        add_steal(&mut measured, 0.01, Some(0.01));
-        assert!(measured.losses.is_empty());
-        add_steal(&mut measured, 0.03, Some(0.2));
-        assert!((measured.signals.steal.unwrap() - 0.2).abs() < 1e-9);
-        assert!(measured.losses[0].contains("20.0 %"), "{:?}", measured.losses);
-        let mut measured = Measured::default();
-        add_steal(&mut measured, 0.03, None);
-        assert!(measured.losses[0].contains("stolen from the host"), "{:?}", measured.losses);
+        let taken = |inside: Option<f64>, host: Option<f64>, waited: Option<f64>| {
+            let mut measured = Measured::default();
+            measured.signals.steal = inside;
+            add_steal(&mut measured, host, waited);
+            (measured.signals.steal, measured.losses.pop().unwrap_or_default())
+        };
+        assert_eq!(taken(Some(0.02), Some(0.01), Some(0.01)), (Some(0.02), String::new()));
+        let (share, note) = taken(Some(0.02), Some(0.03), Some(0.2));
+        assert!(share == Some(0.2) && note.contains("20.0 %"), "{note}");
+        let (share, note) = taken(Some(0.0), Some(0.03), None);
+        assert!(share == Some(0.03) && note.contains("stolen from the host"), "{note}");
+        assert_eq!(taken(Some(0.0), None, None), (Some(0.0), String::new()));
+    }
+
+    #[test]
+    fn what_a_guest_cannot_see_is_seen_from_the_host_or_not_at_all() {
+        let taken = |host: Option<f64>, waited: Option<f64>| {
+            let mut measured = Measured::default();
+            add_steal(&mut measured, host, waited);
+            (measured.signals.steal, measured.losses.pop().unwrap_or_default())
+        };
+        let (share, note) = taken(Some(0.0), Some(0.004));
+        assert_eq!(share, Some(0.004));
+        assert_eq!(
+            note,
+            "steal: not observable in the guest; seen from the host, the guest's processors waited for one of the \
+             host's 0.4 % of the time in which they had work"
+        );
+        assert_eq!(taken(None, Some(0.0)).0, Some(0.0));
+        assert_eq!(taken(Some(0.1), None).0, Some(0.1));
+        for host in [None, Some(0.0)] {
+            let (share, note) = taken(host, None);
+            assert!(share.is_none() && note.contains("neither"), "{note}");
+        }
     }
 }

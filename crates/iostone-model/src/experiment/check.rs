@@ -11,6 +11,7 @@ mod ramp;
 mod stack;
 
 use super::combine::{Places, list, option_name};
+use super::decode::missing;
 use super::{Configuration, Decide, Experiment, Factor, Filesystem, LoopVolume, Volume, Workload};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::units::Bytes;
@@ -70,7 +71,7 @@ pub(super) fn configuration(configuration: &Configuration, places: &Places<'_>) 
         Workload::Orion(orion) => orion::check(orion, configuration, &mut findings),
         foreign => foreign::check(foreign, configuration, &mut findings),
     }
-    limit::check(&stack.limit, &mut findings);
+    limit::check(stack, &mut findings);
     limits::check_workload(configuration, &mut findings);
     findings.found
 }
@@ -110,6 +111,21 @@ pub(super) fn baseline(
     places: &Places<'_>,
     errors: &mut Vec<Diagnostic>,
 ) -> (String, String) {
+    // What was given is held against the levels below, be it empty.
+    let is_given = !decide.baseline.is_empty() || places.source.value("decide.baseline").is_some();
+    if let Some(swept) = factors.iter().find(|factor| factor.sweep.is_some()) {
+        if is_given {
+            let error =
+                Diagnostic::new("io0008", "a sweep has no baseline: it looks for the best of its levels");
+            let error = places.at_value(error, "decide.baseline", "leave it out");
+            errors.push(error.note("to hold levels against one of them, list them as `values`"));
+        }
+        return (swept.name.clone(), String::new());
+    }
+    if !is_given {
+        errors.push(missing(places, "decide", "baseline"));
+        return (String::new(), String::new());
+    }
     if factors.is_empty() {
         return (String::new(), decide.baseline.clone());
     }
@@ -191,6 +207,13 @@ pub(super) fn baselines(experiment: &Experiment, places: &Places<'_>) -> Vec<Dia
     if experiment.factors.is_empty() || experiment.baseline_factor.is_empty() {
         return findings.found;
     }
+    if let Some((swept, _)) = experiment.sweep() {
+        if experiment.configurations.len() != swept.levels.len() {
+            let message = format!("levels of the sweep `{}` cannot be left out", swept.name);
+            findings.key("combine.exclude", message, "choose its range instead");
+        }
+        return findings.found;
+    }
     let alone = experiment.configurations.iter().find(|candidate| {
         let stratum = experiment.stratum(candidate);
         !experiment.configurations.iter().any(|other| {
@@ -250,6 +273,12 @@ fn check_decide(experiment: &Experiment, findings: &mut Findings<'_>) {
         }
     }
     orion::check_metric(experiment, findings);
+    let is_curve = |c: &Configuration| c.workload.curve(&decide.metric).is_some();
+    if experiment.sweep().is_some() && experiment.configurations.iter().any(is_curve) {
+        let message =
+            format!("a sweep looks for the best of one figure, and `{}` has several", decide.metric);
+        findings.value("decide.metric", message, "choose one of its points");
+    }
     if !(decide.margin.0 > 0.0 && decide.margin.0 < 1.0) {
         findings.value(
             "decide.margin",

@@ -64,10 +64,11 @@ impl Places<'_> {
         self.at(diagnostic, path, text, |source, path| source.key(path).or_else(|| source.nearest(path)))
     }
 
-    /// Where the name of a setting stands that a factor varies by `path` and `values`: `factor[1].path`.
+    /// Where the name of a setting stands that a factor varies by `path` with `values` or `sweep`: `factor[1].path`.
     pub(super) fn varied_path(&self, path: &str) -> Option<String> {
         let Origin::File(from) = origin(&self.origins, path) else { return None };
-        let (factor, _) = from.split_once(".values[")?;
+        let rest = [".values[", ".sweep", ".levels.sweep"];
+        let (factor, _) = rest.into_iter().find_map(|rest| from.split_once(rest))?;
         let index = factor.strip_prefix("factor[")?.strip_suffix(']')?;
         index.parse::<usize>().is_ok().then(|| format!("{factor}.path"))
     }
@@ -108,6 +109,8 @@ impl Places<'_> {
 pub(super) struct RawFactor {
     pub(super) name: String,
     pub(super) levels: Vec<RawLevel>,
+    /// Of a sweep: where each level stands on the axis.
+    pub(super) sweep: Option<Vec<f64>>,
 }
 
 /// A level's name and what it sets: settings (`stack`, `workload` and `machine` at the top), each with its path in the

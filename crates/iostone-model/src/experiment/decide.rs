@@ -14,7 +14,9 @@ use crate::units::{BytesPerSecond, Fraction, Span};
 pub struct Decide {
     /// The figure; its direction comes with it.
     pub metric: String,
-    /// The level that the others are held against; `factor=level` where a level's name occurs in two factors.
+    /// The level that the others are held against; `factor=level` where a level's name occurs in two factors. A sweep has
+    /// none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub baseline: String,
     /// Differences within it do not matter.
     #[serde(default = "default_margin")]

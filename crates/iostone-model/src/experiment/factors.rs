@@ -1,10 +1,11 @@
-//! Reads the factors of an experiment file: named levels, or one path with its values.
+//! Reads the factors of an experiment file: named levels, or one path with its values or the range of a sweep.
 
 use toml::{Table, Value};
 
 use super::combine::{Places, RawFactor, RawLevel, kind_varied, level_settings, list, varied};
 use super::decode::{decode, missing, unknown_key};
 use super::source::{join, set};
+use super::sweep::{Step, steps};
 use crate::diagnostic::Diagnostic;
 
 /// The factors, each with its levels' settings sorted by section.
@@ -34,7 +35,31 @@ pub(super) fn read_factors(
             Err(error) => errors.push(error),
         }
     }
+    if items.len() > 1
+        && let Some(swept) = items.iter().position(is_sweep)
+    {
+        let error = Diagnostic::new("io0007", "a sweep is the only factor of an experiment");
+        let error = places.at_value(error, &format!("factor[{swept}].name"), "this one is a sweep");
+        errors.push(error.note(
+            "its best level is looked for by itself; give the others' settings to the stack, or list levels instead",
+        ));
+    }
     factors
+}
+
+/// Whether a factor is written as a sweep.
+fn is_sweep(item: &Value) -> bool {
+    item.as_table().is_some_and(|table| range_of(table).is_some())
+}
+
+/// The range of a sweep, and the key that holds it: `sweep = "..."`, or `levels = { sweep = "..." }`.
+fn range_of(table: &Table) -> Option<(&Value, &'static str)> {
+    let own = table.get("sweep").map(|range| (range, "sweep"));
+    own.or_else(|| {
+        let range = table.get("levels")?.as_table()?.get("sweep")?;
+        // Levels are tables, so that one may be called `sweep`.
+        range.is_str().then_some((range, "levels.sweep"))
+    })
 }
 
 fn read_factor(
@@ -47,7 +72,7 @@ fn read_factor(
         let error = Diagnostic::new("io0004", "a factor is a table");
         return Err(places.at_value(error, path, "write `[[factor]]`"));
     };
-    let known = ["name", "levels", "path", "values"];
+    let known = ["name", "levels", "path", "values", "sweep"];
     if let Some(key) = table.keys().find(|key| !known.contains(&key.as_str())) {
         return Err(unknown_key(places, &join(path, key), key, &known));
     }
@@ -56,6 +81,10 @@ fn read_factor(
     if name.is_empty() || name.contains(['=', ',']) {
         let error = Diagnostic::new("io0007", format!("`{name}` cannot name a factor"));
         return Err(places.at_value(error, &join(path, "name"), "not empty, without `=` and `,`"));
+    }
+    if let Some((range, key)) = range_of(table) {
+        let (levels, positions) = swept_levels(table, range, key, path, places)?;
+        return Ok(RawFactor { name, levels, sweep: Some(positions) });
     }
     let levels = match (table.get("levels"), table.get("path"), table.get("values")) {
         (Some(Value::Table(levels)), None, None) => named_levels(levels, path, places, errors)?,
@@ -82,7 +111,8 @@ fn read_factor(
             let error = Diagnostic::new("io0007", format!("factor `{name}` {what}"));
             let error = places.at_key(error, path, "this factor");
             return Err(error.note(
-                "give it `levels = { a = { ... }, b = { ... } }`, or `path = \"workload.bs\"` and `values = [...]`",
+                "give it `levels = { a = { ... }, b = { ... } }`, or `path = \"workload.bs\"` with `values = [...]` or `sweep = \
+                 \"4KiB..1MiB doubling\"`",
             ));
         }
     };
@@ -93,7 +123,7 @@ fn read_factor(
             error.note("for the noise of one configuration, keep its levels and use `iostone run --aa`")
         );
     }
-    Ok(RawFactor { name, levels })
+    Ok(RawFactor { name, levels, sweep: None })
 }
 
 fn named_levels(
@@ -123,13 +153,59 @@ fn named_levels(
     Ok(read)
 }
 
-/// `path = "workload.bs"`, `values = ["4KiB", "64KiB"]`: one level a value.
-fn listed_levels(
-    setting: &str,
-    values: &[Value],
+/// `path = "limit.cpu"`, `sweep = "10%..100%"`: a level for each step, and where it stands on the axis.
+fn swept_levels(
+    table: &Table,
+    range: &Value,
+    key: &str,
     path: &str,
     places: &Places<'_>,
-) -> Result<Vec<RawLevel>, Diagnostic> {
+) -> Result<(Vec<RawLevel>, Vec<f64>), Diagnostic> {
+    let place = join(path, key);
+    let wrong = |message: String, key: &str, label: &str| {
+        Err(places.at_value(Diagnostic::new("io0007", message), &join(path, key), label))
+    };
+    if let Some(other) = ["values", "levels"]
+        .into_iter()
+        .find(|other| table.contains_key(*other) && !(*other == "levels" && key == "levels.sweep"))
+    {
+        return wrong(
+            format!("a sweep has no `{other}`: its range says which there are"),
+            other,
+            "leave it out",
+        );
+    }
+    if let Some(other) =
+        table.get("levels").and_then(Value::as_table).and_then(|l| l.keys().find(|k| *k != "sweep"))
+    {
+        return wrong(
+            "a sweep has no levels beside its range".to_owned(),
+            &join("levels", other),
+            "leave it out",
+        );
+    }
+    let Some(setting) = table.get("path") else {
+        let error = Diagnostic::new("io0007", "the sweep does not say which setting it goes through");
+        return Err(places
+            .at_value(error, &place, "of what?")
+            .note("add `path = \"limit.cpu\"` or the like"));
+    };
+    let setting: String = decode(setting.clone(), &join(path, "path"), places)?;
+    let full = full_path(&setting, path, places)?;
+    let range: String = decode(range.clone(), &place, places)?;
+    let steps = steps(&range).map_err(|reason| {
+        places.at_value(Diagnostic::new("io0007", reason), &place, "not a range to sweep")
+    })?;
+    let (mut levels, mut positions) = (Vec::new(), Vec::new());
+    for Step { value, position } in steps {
+        levels.push(level_of(&setting, &full, &value, place.clone(), path, places)?);
+        positions.push(position);
+    }
+    Ok((levels, positions))
+}
+
+/// The path from the top of the experiment of a setting that a factor varies.
+fn full_path(setting: &str, path: &str, places: &Places<'_>) -> Result<String, Diagnostic> {
     let first = setting.split('.').next().unwrap_or_default();
     if !varied().contains(&first) {
         let error = Diagnostic::new(
@@ -144,24 +220,47 @@ fn listed_levels(
         return Err(places.at_value(kind_varied(), &join(path, "path"), "not a path that can be varied"));
     }
     let own = matches!(first, "workload" | "machine");
-    let full = if own { setting.to_owned() } else { format!("stack.{setting}") };
+    Ok(if own { setting.to_owned() } else { format!("stack.{setting}") })
+}
+
+/// The level that sets a path to a value; the value is its name.
+fn level_of(
+    setting: &str,
+    full: &str,
+    value: &Value,
+    place: String,
+    path: &str,
+    places: &Places<'_>,
+) -> Result<RawLevel, Diagnostic> {
+    let level = match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let mut settings = Table::new();
+    if let Err(reason) = set(&mut settings, full, value.clone()) {
+        let error = Diagnostic::new("io0007", format!("`{setting}` cannot be set: {reason}"));
+        return Err(places.at_value(error, &join(path, "path"), "this path"));
+    }
+    Ok((level, vec![(settings, place)]))
+}
+
+/// `path = "workload.bs"`, `values = ["4KiB", "64KiB"]`: one level a value.
+fn listed_levels(
+    setting: &str,
+    values: &[Value],
+    path: &str,
+    places: &Places<'_>,
+) -> Result<Vec<RawLevel>, Diagnostic> {
+    let full = full_path(setting, path, places)?;
     let mut read: Vec<RawLevel> = Vec::new();
     for (index, value) in values.iter().enumerate() {
-        let level = match value {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
         let value_path = format!("{path}.values[{index}]");
-        if read.iter().any(|(earlier, _)| *earlier == level) {
-            let error = Diagnostic::new("io0007", format!("the value `{level}` is given twice"));
+        let level = level_of(setting, &full, value, value_path.clone(), path, places)?;
+        if read.iter().any(|(earlier, _)| *earlier == level.0) {
+            let error = Diagnostic::new("io0007", format!("the value `{}` is given twice", level.0));
             return Err(places.at_value(error, &value_path, "the second of them"));
         }
-        let mut settings = Table::new();
-        if let Err(reason) = set(&mut settings, &full, value.clone()) {
-            let error = Diagnostic::new("io0007", format!("`{setting}` cannot be set: {reason}"));
-            return Err(places.at_value(error, &join(path, "path"), "this path"));
-        }
-        read.push((level, vec![(settings, value_path)]));
+        read.push(level);
     }
     Ok(read)
 }

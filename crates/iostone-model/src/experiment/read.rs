@@ -107,7 +107,7 @@ pub fn read(text: &str, overrides: &[Override]) -> Result<Experiment, Vec<Diagno
         .map(|factor| Factor {
             name: factor.name,
             levels: factor.levels.into_iter().map(|level| level.0).collect(),
-            sweep: None,
+            sweep: factor.sweep,
         })
         .collect();
     let (baseline_factor, baseline_level) = check::baseline(&decide, &factors, &places, &mut errors);

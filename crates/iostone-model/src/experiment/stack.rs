@@ -12,11 +12,15 @@ mod array;
 mod emulated;
 mod limit;
 mod limits;
+mod processors;
 
 pub use array::*;
 pub use emulated::*;
-pub use limit::{CpuLimit, CpuQuota, DEFAULT_PERIOD, LONGEST_PERIOD, Limit, SHORTEST_PERIOD};
+pub use limit::{
+    CpuLimit, CpuQuota, DEFAULT_PERIOD, LEAST_MEMORY, LONGEST_PERIOD, Limit, LimitProblem, SHORTEST_PERIOD,
+};
 pub use limits::{DirectionLimits, LIMIT_KEYS, Limits};
+pub use processors::ProcessorSet;
 
 /// Everything under the workload, bottom up; every layer but the volume may be left out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -74,6 +74,7 @@ fn zip_one(
         levels: (0..counts.first().copied().unwrap_or_default())
             .map(|level| join_levels(&parts, level))
             .collect(),
+        sweep: None,
     };
     let first = found.iter().copied().min().unwrap_or_default();
     let mut index = 0;

@@ -9,7 +9,8 @@ use crate::experiment::Governor;
 pub struct CpuAccount {
     /// Wall time.
     pub wall_seconds: f64,
-    /// Processors of the machine; its times below add up to so many times the wall time.
+    /// Processors of the machine; its times below add up to so many times the wall time, up to ticks of the kernel's clock
+    /// (1/100 s) and to what the kernel did not see go by, see [`CpuAccount::machine_unaccounted_seconds`].
     pub processors: u32,
     /// Of the whole machine, in user mode.
     pub machine_user_seconds: f64,
@@ -25,9 +26,12 @@ pub struct CpuAccount {
     pub user_seconds: Option<f64>,
     /// The workload's own in the kernel, likewise.
     pub system_seconds: Option<f64>,
-    /// Its group stood still because its own quota was used up (`throttled_time` of the limit's group); none without one.
+    /// Its group stood still because its own quota was used up (`throttled_time` of the limit's group, or of the tightest
+    /// quota on iostone itself); none without one. The kernel sums over processors: two that stand still for a second are
+    /// two seconds, so this may exceed the wall time.
     pub throttled_seconds: Option<f64>,
-    /// Its group stood still because the emulated allowance was used up, as steal would on the instance; none without one.
+    /// Its group stood still because the emulated allowance was used up, as steal would on the instance; summed over
+    /// processors likewise, and none without one.
     pub governed_seconds: Option<f64>,
     /// Some task of it, or of the machine where groups have no such figure, waited for I/O (PSI); none without PSI.
     pub io_wait_seconds: Option<f64>,
@@ -37,6 +41,17 @@ impl CpuAccount {
     /// User and system time of the workload.
     pub fn used_seconds(&self) -> Option<f64> {
         Some(self.user_seconds? + self.system_seconds?)
+    }
+
+    /// What is missing of processors times wall time: a guest that its hypervisor does not let run gets no ticks, and where
+    /// no clock tells it of stolen time nobody accounts for it. Up to a tick for each kind of time it is rounding.
+    pub fn machine_unaccounted_seconds(&self) -> f64 {
+        let accounted = self.machine_user_seconds
+            + self.machine_system_seconds
+            + self.machine_iowait_seconds
+            + self.machine_idle_seconds
+            + self.machine_steal_seconds.unwrap_or_default();
+        (f64::from(self.processors) * self.wall_seconds - accounted).max(0.0)
     }
 }
 
@@ -63,4 +78,24 @@ pub struct GovernorRecord {
     /// Wall seconds that the other known laws of the type would have given the same work and limit, by name. The law in
     /// force is among them, so that a simulation can be held against what was measured.
     pub other_laws: Vec<(String, f64)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_nobody_accounts_for_is_told() {
+        let account = CpuAccount {
+            wall_seconds: 4.0,
+            processors: 2,
+            machine_user_seconds: 3.0,
+            machine_system_seconds: 0.5,
+            machine_idle_seconds: 1.5,
+            ..CpuAccount::default()
+        };
+        assert!((account.machine_unaccounted_seconds() - 3.0).abs() < 1e-12);
+        let seen = CpuAccount { machine_steal_seconds: Some(3.01), ..account };
+        assert!(seen.machine_unaccounted_seconds().abs() < f64::EPSILON, "ticks never make it negative");
+    }
 }

@@ -8,10 +8,18 @@ use serde::{Deserialize, Serialize};
 pub struct SweepVerdict {
     /// The factor.
     pub factor: String,
-    /// The best level; none while it is open.
+    /// What the race came to.
+    pub outcome: SweepOutcome,
+    /// The best level, or the one shown to be within the margin of the best; none while it is open.
     pub best: Option<String>,
-    /// Levels that were not shown to be worse than the best by more than the margin, the best among them, in order.
+    /// The level that looks best so far: the same as `best` where there is one. None before the first block.
+    pub leader: Option<String>,
+    /// Levels that were not shown to be worse than the best (while it is open: than any other) by more than the margin,
+    /// the best among them, in order.
     pub not_shown_worse: Vec<String>,
+    /// While it is open: blocks that it will take still, at the spread seen; none where the budget will not do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks_to_go: Option<u32>,
     /// Every level, in order.
     pub levels: Vec<SweepLevel>,
     /// A curve through the figures, as a description: no level is chosen by it.
@@ -23,6 +31,20 @@ pub struct SweepVerdict {
     pub trials_of_racing_all: Option<u32>,
     /// What was taken for granted about the curve, in a sentence.
     pub assumption: String,
+}
+
+/// What a sweep came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum SweepOutcome {
+    /// Every other level was shown to be worse than the best.
+    UniqueBest,
+    /// The best that is named was shown to be within the margin of whichever level is the best.
+    WithinMargin,
+    /// Nothing has been decided, or a rehearsal decides nothing.
+    Open,
+    /// Levels were shown to be worse than each other: the effect changed during the run.
+    Unstable,
 }
 
 /// One level of a sweep.
@@ -38,9 +60,9 @@ pub struct SweepLevel {
     pub median: Option<f64>,
     /// Interval of the median by order statistics; null where there are too few trials.
     pub median_interval: [Option<f64>; 2],
-    /// The typical ratio to the best level within blocks; below 1 is worse. Null for the best itself.
+    /// The typical ratio to the leader within blocks; below 1 is worse. Null for the leader itself.
     pub ratio: Option<f64>,
-    /// Its interval, simultaneous over all levels and looks.
+    /// Its interval, simultaneous over all levels and looks; null where unbounded.
     pub ratio_interval: [Option<f64>; 2],
     /// How it stands.
     pub state: SweepState,
@@ -54,9 +76,10 @@ pub enum SweepState {
     Best,
     /// Not shown to be worse than the best by more than the margin.
     NotShownWorse,
-    /// Shown to be worse.
+    /// Shown to be worse than the best by more than the margin.
     Worse,
-    /// Beyond a level that was shown to be worse, on the side away from the best.
+    /// Beyond a level that was shown to be worse by more than the margin, on the side away from the best, and so worse as
+    /// well, without a race of its own.
     BeyondWorse,
     /// Nothing has been shown yet.
     Open,

@@ -82,9 +82,13 @@ fn describe_virtualisation(environment: &Environment) -> String {
         "" | "none" => "none (bare metal)".to_owned(),
         hypervisor => hypervisor.to_owned(),
     };
-    match &virtualisation.container {
+    let place = match &virtualisation.container {
         Some(container) => format!("{machine}, in a container ({container})"),
         None => machine,
+    };
+    match &virtualisation.steal {
+        Some(sight) if !sight.observable => format!("{place}; steal is not observable: {}", sight.because),
+        _ => place,
     }
 }
 

@@ -6,6 +6,7 @@ use iostone_model::environment::Virtualisation;
 
 use crate::hierarchy::parse_memberships;
 use crate::root::Root;
+use crate::steal::{has_hypervisor_flag, read_steal_sight};
 
 /// Words in the DMI strings of hypervisors; the first that matches names it.
 const DMI_HYPERVISORS: [(&str, &str); 16] = [
@@ -37,10 +38,15 @@ pub(super) fn read_virtualisation(
     dmi: &BTreeMap<String, String>,
     cpu_model: &str,
 ) -> Virtualisation {
-    Virtualisation { hypervisor: name_hypervisor(root, dmi, cpu_model), container: find_container(root) }
+    Virtualisation {
+        hypervisor: name_hypervisor(root, dmi, cpu_model),
+        container: find_container(root),
+        steal: Some(read_steal_sight(root)),
+    }
 }
 
-fn name_hypervisor(root: &Root, dmi: &BTreeMap<String, String>, cpu_model: &str) -> String {
+/// The name of the hypervisor, or `none`.
+pub(super) fn name_hypervisor(root: &Root, dmi: &BTreeMap<String, String>, cpu_model: &str) -> String {
     // The first domain of Xen is the host itself, though it runs above the hypervisor.
     if root.word("/sys/hypervisor/type").as_deref() == Some("xen") {
         let is_first = root.text("/proc/xen/capabilities").is_some_and(|text| text.contains("control_d"));
@@ -92,14 +98,6 @@ fn join_dmi(dmi: &BTreeMap<String, String>) -> String {
         .map(|text| text.to_lowercase())
         .collect::<Vec<_>>()
         .join(" ")
-}
-
-/// CPUID leaf 1, ECX bit 31, which is zero on every real processor, as the flag `hypervisor`.
-fn has_hypervisor_flag(cpuinfo: &str) -> bool {
-    cpuinfo
-        .lines()
-        .filter(|line| line.starts_with("flags"))
-        .any(|line| line.split_whitespace().any(|flag| flag == "hypervisor"))
 }
 
 /// The namespaces that every container engine makes anew, with the inode numbers that the kernel gives the first of

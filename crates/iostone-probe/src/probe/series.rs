@@ -59,8 +59,8 @@ pub(super) fn build_sample(reading: &Reading, counters: &[DiskCounters]) -> Samp
         writeback_bytes: reading.memory.writeback_bytes,
         pressure: reading.pressure,
         throttling: reading.throttling,
-        governed: None,
-        group_cpu_ns: None,
+        governed: reading.governed,
+        group_cpu_ns: reading.group.map(|group| group.cpu_ns),
     }
 }
 

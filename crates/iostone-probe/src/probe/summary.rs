@@ -5,6 +5,7 @@ use std::time::Duration;
 use iostone_model::sample::{CpuTimes, Sample};
 use iostone_model::trial::{DeviceActivity, SignalSummary};
 
+use super::account::{add_up, difference};
 use super::series::build_sample;
 use super::{DeviceEnd, DeviceRecord, Mark, Recording, State};
 use crate::signal::Reading;
@@ -30,7 +31,10 @@ pub(super) fn summarise(state: &mut State, thread_time: Duration) -> Recording {
     let mut measured_ns = (0, 0);
     if let (Some(start), Some(end)) = (&state.start, &state.end) {
         measured_ns = (start.reading.at_ns, end.reading.at_ns);
-        summarise_readings(&mut summary, &start.reading, &end.reading);
+        // A counter that moved since the start of the machine proves that the kernel sees steal, whatever was thought.
+        let sees_steal = state.signals.sees_steal || end.reading.cpu.steal_ns > 0;
+        summarise_readings(&mut summary, &start.reading, &end.reading, sees_steal);
+        summary.cpu = Some(add_up(&start.reading, &end.reading, state.processors, sees_steal));
         let within = |sample: &&Sample| (measured_ns.0..=measured_ns.1).contains(&sample.at_ns);
         summary.samples = u32::try_from(samples.iter().filter(within).count()).unwrap_or(u32::MAX);
         // The peak that was kept while sampling has seen the samples that thinning took.
@@ -89,11 +93,11 @@ fn record_device(series: &DiskSeries) -> DeviceRecord {
     }
 }
 
-fn summarise_readings(summary: &mut SignalSummary, start: &Reading, end: &Reading) {
+fn summarise_readings(summary: &mut SignalSummary, start: &Reading, end: &Reading, sees_steal: bool) {
     let elapsed_ns = end.at_ns.saturating_sub(start.at_ns);
     summary.seconds = elapsed_ns as f64 / 1e9;
     let shares = share_cpu(&start.cpu, &end.cpu);
-    summary.steal = Some(shares.steal);
+    summary.steal = sees_steal.then_some(shares.steal);
     summary.cpu_busy = shares.busy;
     summary.throttled = start.throttling.zip(end.throttling).map(|(before, after)| {
         let periods = after.periods.saturating_sub(before.periods);
@@ -106,16 +110,12 @@ fn summarise_readings(summary: &mut SignalSummary, start: &Reading, end: &Readin
     });
 }
 
-/// Shares of all CPU time, stolen time included, since that is what the machine would have had. The kernel lets idle
-/// and iowait slip back now and then (`proc_stat(5)`); a step back counts as nothing.
+/// Shares of all CPU time, stolen time included, since that is what the machine would have had.
 fn share_cpu(before: &CpuTimes, after: &CpuTimes) -> CpuShares {
-    let user = after.user_ns.saturating_sub(before.user_ns);
-    let system = after.system_ns.saturating_sub(before.system_ns);
-    let idle = after.idle_ns.saturating_sub(before.idle_ns);
-    let iowait = after.iowait_ns.saturating_sub(before.iowait_ns);
-    let steal = after.steal_ns.saturating_sub(before.steal_ns);
-    let all = [user, system, idle, iowait, steal].into_iter().fold(0, u64::saturating_add);
-    CpuShares { steal: share(steal, all), busy: share(user.saturating_add(system), all) }
+    let times = difference(before, after);
+    let busy = times.user_ns.saturating_add(times.system_ns);
+    let all = [times.idle_ns, times.iowait_ns, times.steal_ns].into_iter().fold(busy, u64::saturating_add);
+    CpuShares { steal: share(times.steal_ns, all), busy: share(busy, all) }
 }
 
 /// A part of a whole; of nothing, none.
@@ -151,7 +151,7 @@ mod tests {
     fn an_absent_signal_is_none_and_a_present_one_a_share() {
         let mut summary = SignalSummary::default();
         let end = Reading { at_ns: 2_000_000_000, ..Reading::default() };
-        summarise_readings(&mut summary, &Reading::default(), &end);
+        summarise_readings(&mut summary, &Reading::default(), &end, true);
         assert_eq!((summary.throttled, summary.io_pressure), (None, None));
         let start = Reading {
             pressure: Some(Pressure { io_some_us: 10, ..Pressure::default() }),
@@ -163,10 +163,11 @@ mod tests {
             throttling: Some(Throttling { periods: 30, throttled_periods: 7, throttled_ns: 0 }),
             ..end
         };
-        summarise_readings(&mut summary, &start, &end);
+        summarise_readings(&mut summary, &start, &end, true);
         assert_eq!((summary.throttled, summary.io_pressure), (Some(0.25), Some(0.25)));
         let lost = Reading { throttling: None, ..end };
-        summarise_readings(&mut summary, &start, &lost);
+        summarise_readings(&mut summary, &start, &lost, false);
+        assert_eq!(summary.steal, None, "what cannot be seen is not 0");
         assert_eq!(summary.throttled, None, "a group that went leaves no share");
     }
 

@@ -91,6 +91,33 @@ mod tests {
     }
 
     #[test]
+    fn what_each_generation_of_kernels_prints_is_read() {
+        for (kernel, text, idle, iowait, system, steal) in [
+            ("2.4", "cpu  11 5 7 900\ncpu0 11 5 7 900\n", 900, 0, 7, 0),
+            ("2.6.8", "cpu  11 5 7 900 30 2 3\ncpu0 11 5 7 900 30 2 3\n", 900, 30, 12, 0),
+            ("2.6.18", "cpu  11 5 7 900 30 2 3 17\ncpu0 11 5 7 900 30 2 3 17\n", 900, 30, 12, 17),
+            ("2.6.32", "cpu  11 5 7 900 30 2 3 17 4\ncpu0 11 5 7 900 30 2 3 17 4\n", 900, 30, 12, 17),
+            (
+                "6.18",
+                "cpu  11 5 7 900 30 2 3 17 4 1\ncpu0 11 5 7 900 30 2 3 17 4 1\nintr 9\n",
+                900,
+                30,
+                12,
+                17,
+            ),
+        ] {
+            let expected = CpuTimes {
+                user_ns: 16 * TICK_NS,
+                system_ns: system * TICK_NS,
+                idle_ns: idle * TICK_NS,
+                iowait_ns: iowait * TICK_NS,
+                steal_ns: steal * TICK_NS,
+            };
+            assert_eq!(parse_cpu_line(text.as_bytes(), TICK_NS), Some(expected), "{kernel}");
+        }
+    }
+
+    #[test]
     fn a_kernel_that_counts_no_steal_has_none() {
         let times = parse_cpu_line(b"cpu  100 5 40 900 30 2 3\ncpu0 1 2 3 4 5 6 7\n", TICK_NS).unwrap();
         assert_eq!(times.steal_ns, 0);

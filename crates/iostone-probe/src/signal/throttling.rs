@@ -1,12 +1,12 @@
 //! How often the CPU quota of a control group stopped it, from `cpu.stat`.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use iostone_model::sample::Throttling;
 
 use crate::error::ProbeError;
 use crate::fields::find_value;
-use crate::hierarchy::{Version, find_groups, read_quota};
+use crate::hierarchy::{find_groups, read_quota};
 use crate::kernel_file::KernelFile;
 use crate::root::Root;
 
@@ -19,23 +19,21 @@ pub(crate) struct ThrottlingSignal {
 }
 
 impl ThrottlingSignal {
-    /// Watches `group` (a directory), or this process's own. A group's own `cpu.stat` does not show what the
-    /// quota of an ancestor does to it, so the tightest quota on the way up is the one watched. `None` where there is
-    /// no quota: an own count of zero would claim that one was looked at. A group that the caller names is watched
-    /// without a quota too, because the caller may set one while the probe runs.
-    pub(crate) fn open(root: &Root, group: Option<&Path>) -> Option<Self> {
-        let (version, directories) = if let Some(group) = group {
-            (detect_version(root, group), stat_directories(root, group))
-        } else {
-            let groups = find_groups(root, "cpu")?;
-            (groups.version, groups.directories)
-        };
-        let tightest = directories
+    /// Watches this process. A group's own `cpu.stat` does not show what the quota of an ancestor does to it, so the
+    /// tightest quota on the way up is the one watched. `None` where there is no quota: an own count of zero would
+    /// claim that one was looked at.
+    pub(crate) fn open_own(root: &Root) -> Option<Self> {
+        let groups = find_groups(root, "cpu")?;
+        let quotas = groups
+            .directories
             .iter()
-            .filter_map(|directory| Some((read_quota(root, version, directory)?, directory)))
-            .min_by(|(one, _), (other, _)| one.total_cmp(other))
-            .map(|(_, directory)| directory.as_path());
-        let directory = tightest.or(group)?;
+            .filter_map(|directory| Some((read_quota(root, groups.version, directory)?, directory)));
+        let (_, tightest) = quotas.min_by(|(one, _), (other, _)| one.total_cmp(other))?;
+        Self::open_exactly(root, tightest)
+    }
+
+    /// Watches that group and no other, without a quota too: one may be set while the probe runs.
+    pub(crate) fn open_exactly(root: &Root, directory: &Path) -> Option<Self> {
         let file = KernelFile::open(root.join(directory).join("cpu.stat"), CPU_STAT_BYTES).ok()?;
         let mut signal = Self { file };
         signal.take().ok()?;
@@ -54,20 +52,6 @@ impl ThrottlingSignal {
             wanted: "line `nr_periods`",
         })
     }
-}
-
-/// Only version 1 has the quota in a file of its own.
-fn detect_version(root: &Root, group: &Path) -> Version {
-    if root.exists(group.join("cpu.cfs_quota_us")) { Version::One } else { Version::Two }
-}
-
-/// The group and its ancestors as far as they are groups of a CPU controller.
-fn stat_directories(root: &Root, group: &Path) -> Vec<PathBuf> {
-    group
-        .ancestors()
-        .take_while(|directory| root.exists(directory.join("cpu.stat")))
-        .map(Path::to_path_buf)
-        .collect()
 }
 
 /// Reads `nr_periods`, `nr_throttled` and `throttled_time` (ns, version 1: Documentation/scheduler/sched-bwc.rst) or
@@ -104,6 +88,54 @@ mod tests {
         assert_eq!(parse_cpu_stat(V2.as_bytes()), Some(expected));
     }
 
+    /// As kernels from the first with quotas on print it; `(periods, throttled, nanoseconds)`.
+    const KERNELS: [(&str, &str, (u64, u64, u64)); 6] = [
+        (
+            "3.2, version 1",
+            "nr_periods 41\nnr_throttled 17\nthrottled_time 210419286\n",
+            (41, 17, 210_419_286),
+        ),
+        (
+            "4.15, version 2",
+            "usage_usec 4008\nuser_usec 4000\nsystem_usec 8\nnr_periods 41\nnr_throttled 17\nthrottled_usec 210419\n",
+            (41, 17, 210_419_000),
+        ),
+        (
+            "5.14, version 1, with bursts",
+            "nr_periods 41\nnr_throttled 17\nthrottled_time 210419286\nnr_bursts 3\nburst_time 99\n",
+            (41, 17, 210_419_286),
+        ),
+        (
+            "5.15, version 2, with bursts",
+            "usage_usec 4008\nuser_usec 4000\nsystem_usec 8\nnr_periods 41\nnr_throttled 17\nthrottled_usec 210419\n\
+             nr_bursts 3\nburst_usec 99\n",
+            (41, 17, 210_419_000),
+        ),
+        (
+            "6.1, version 2, with core scheduling",
+            "usage_usec 4008\nuser_usec 4000\nsystem_usec 8\ncore_sched.force_idle_usec 0\nnr_periods 41\n\
+             nr_throttled 17\nthrottled_usec 210419\nnr_bursts 0\nburst_usec 0\n",
+            (41, 17, 210_419_000),
+        ),
+        (
+            "6.12, version 2, with nice time",
+            "usage_usec 4008\nuser_usec 4000\nsystem_usec 8\nnice_usec 7\ncore_sched.force_idle_usec 0\n\
+             nr_periods 41\nnr_throttled 17\nthrottled_usec 210419\nnr_bursts 0\nburst_usec 0\n",
+            (41, 17, 210_419_000),
+        ),
+    ];
+
+    #[test]
+    fn what_each_generation_of_kernels_prints_is_read() {
+        for (kernel, text, (periods, throttled_periods, throttled_ns)) in KERNELS {
+            let expected = Throttling { periods, throttled_periods, throttled_ns };
+            assert_eq!(parse_cpu_stat(text.as_bytes()), Some(expected), "{kernel}");
+            let used = crate::signal::group::parse_usage_lines(text.as_bytes());
+            let is_two = kernel.contains("version 2");
+            assert_eq!(used, is_two.then_some((4_008_000, 4_000_000)), "{kernel}");
+        }
+    }
+
     #[test]
     fn a_group_without_the_cpu_controller_has_no_throttling() {
         assert_eq!(parse_cpu_stat(b"usage_usec 99\nuser_usec 9\nsystem_usec 9\n"), None);
@@ -117,8 +149,8 @@ mod tests {
             ("sys/fs/cgroup/a/cpu.max", "max 100000\n"),
             ("sys/fs/cgroup/a/cpu.stat", V2),
         ]);
-        assert!(ThrottlingSignal::open(&root, None).is_none());
-        let named = ThrottlingSignal::open(&root, Some(Path::new("/sys/fs/cgroup/a")));
+        assert!(ThrottlingSignal::open_own(&root).is_none());
+        let named = ThrottlingSignal::open_exactly(&root, Path::new("/sys/fs/cgroup/a"));
         assert_eq!(named.unwrap().take().unwrap().periods, 120);
     }
 
@@ -133,10 +165,9 @@ mod tests {
             ("sys/fs/cgroup/pod/cpu.stat", "nr_periods 7\nnr_throttled 1\nthrottled_usec 3\n"),
             ("sys/fs/cgroup/cpu.stat", "usage_usec 1\n"),
         ]);
-        for group in [None, Some(Path::new("/sys/fs/cgroup/pod/box"))] {
-            let mut signal = ThrottlingSignal::open(&root, group).unwrap();
-            assert_eq!(signal.take().unwrap().periods, 7);
-        }
+        assert_eq!(ThrottlingSignal::open_own(&root).unwrap().take().unwrap().periods, 7);
+        let mut named = ThrottlingSignal::open_exactly(&root, Path::new("/sys/fs/cgroup/pod/box")).unwrap();
+        assert_eq!(named.take().unwrap().periods, 120);
     }
 
     #[test]
@@ -148,7 +179,7 @@ mod tests {
             ("sys/fs/cgroup/cpu/limited/cpu.cfs_period_us", "100000\n"),
             ("sys/fs/cgroup/cpu/limited/cpu.stat", V1),
         ]);
-        assert_eq!(ThrottlingSignal::open(&root, None).unwrap().take().unwrap().throttled_periods, 37);
+        assert_eq!(ThrottlingSignal::open_own(&root).unwrap().take().unwrap().throttled_periods, 37);
     }
 
     proptest! {

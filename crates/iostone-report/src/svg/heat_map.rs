@@ -128,7 +128,7 @@ fn draw_cell(drawing: &mut Drawing, cell: &Cell, (left, top): (f64, f64), (width
 }
 
 /// Slanted lines within a rectangle, drawn one by one because a pattern would be a reference to something.
-fn hatch((x, y): (f64, f64), (width, height): (f64, f64)) -> String {
+pub(super) fn hatch((x, y): (f64, f64), (width, height): (f64, f64)) -> String {
     const APART: f64 = 7.0;
     let mut path = String::new();
     let mut reach = APART;

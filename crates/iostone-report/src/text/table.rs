@@ -16,6 +16,9 @@ const SPARK_COLUMNS: usize = 8;
 /// Space to the left of each column: little before figures, which are flushed right, more before words.
 const GAPS: [u16; 7] = [0, 1, 2, 2, 1, 1, 2];
 
+/// The columns that only a comparison fills.
+const COMPARED: [usize; 2] = [2, 3];
+
 /// From this width on the interval stands beside its figure, not below.
 const WIDE: usize = 112;
 
@@ -66,16 +69,19 @@ fn fill(view: &View<'_>, margin: f64, width: usize, sparks: bool) -> Table {
     if sparks {
         header.push("in order".to_owned());
     }
-    table.set_header(header.into_iter().map(|title| Cell::new(dye(Ink::Dim, &title))));
+    let keep = |at: &usize| view.compares() || !COMPARED.contains(at);
+    let header = header.into_iter().enumerate().filter(|(at, _)| keep(at)).map(|(_, title)| title);
+    table.set_header(header.map(|title| Cell::new(dye(Ink::Dim, &title))));
     for row in &view.rows {
-        table.add_row(cells(view, row, margin, sparks, between));
+        let cells = cells(view, row, margin, sparks, between).into_iter().enumerate();
+        table.add_row(cells.filter(|(at, _)| keep(at)).map(|(_, cell)| cell));
     }
     for comparison in &view.unplaced {
         let [against, verdict] = compared(Some(comparison), false, margin, view.rehearsal, between);
         let name = clean(&format!("{} {}", comparison.level, comparison.stratum));
         table.add_row([name.trim().to_owned(), String::new(), against, verdict].map(Cell::new));
     }
-    arrange(&mut table);
+    arrange(&mut table, view.compares());
     table
 }
 
@@ -88,9 +94,10 @@ fn leaves_room_for_names(table: &Table, width: usize) -> bool {
 }
 
 /// Only the name's column gives way when the table is wider than the terminal.
-fn arrange(table: &mut Table) {
-    for (index, gap) in GAPS.into_iter().enumerate() {
-        let Some(column) = table.column_mut(index) else { continue };
+fn arrange(table: &mut Table, compares: bool) {
+    let kept = GAPS.into_iter().enumerate().filter(|(at, _)| compares || !COMPARED.contains(at));
+    for (place, (index, gap)) in kept.enumerate() {
+        let Some(column) = table.column_mut(place) else { continue };
         column.set_padding((gap, 0));
         if index > 0 {
             column.set_constraint(ColumnConstraint::ContentWidth);

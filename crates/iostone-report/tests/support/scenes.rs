@@ -1,5 +1,8 @@
 //! Conclusions for made-up runs: rough stand-ins for the judge's, good enough to be drawn.
 
+#[path = "limit_scenes.rs"]
+mod limit_scenes;
+
 use std::collections::BTreeMap;
 
 use iostone_model::experiment::{Ramp, Workload};
@@ -12,6 +15,7 @@ use iostone_model::verdict::{
 use iostone_model::warm_up::{DeclaredRamp, PILOT_SCHEMA, PilotCut, PilotRecord, SteadyState};
 
 use crate::synthetic::{Scene, run};
+pub(crate) use limit_scenes::{cpu_limit, hostile_sweep, parallel, sweep, sweep_begun};
 
 /// The figures of a configuration's counted trials, sorted.
 fn figures(run: &RunRecord, name: &str) -> Vec<f64> {
@@ -92,22 +96,29 @@ fn comparison(run: &RunRecord, level: &str, baseline: &str, width: f64) -> Compa
 /// The run of a scene with conclusions; the intervals of ratios go from `ratio / width` to `ratio * width`.
 pub(crate) fn judged(scene: &Scene, width: f64, headline: &str) -> RunRecord {
     let mut run = run(scene);
-    let names: Vec<String> = scene.levels.iter().map(|(level, _)| level.clone()).collect();
-    let baseline = run.plan.experiment.baseline_level.clone();
-    run.verdicts = Some(Verdicts {
+    run.verdicts = Some(conclusions(&run, width, headline));
+    run
+}
+
+/// What may be concluded from a run with one factor.
+fn conclusions(run: &RunRecord, width: f64, headline: &str) -> Verdicts {
+    let experiment = &run.plan.experiment;
+    let names: Vec<String> = experiment.configurations.iter().map(|one| one.name.clone()).collect();
+    let baseline = experiment.baseline_level.clone();
+    Verdicts {
         schema: VERDICTS_SCHEMA.to_owned(),
         source: run.directory.clone(),
         question: run.plan.experiment.question.clone(),
         headline: headline.to_owned(),
-        metric: scene.metric.to_owned(),
+        metric: experiment.decide.metric.clone(),
         unit: run.plan.unit,
         better: run.plan.better,
         margin: 0.03,
         confidence: 0.95,
         sweep: None,
-        comparisons: names.iter().skip(1).map(|level| comparison(&run, level, &baseline, width)).collect(),
+        comparisons: names.iter().skip(1).map(|level| comparison(run, level, &baseline, width)).collect(),
         baseline: baseline.clone(),
-        configurations: names.iter().map(|name| summary(&run, name)).collect(),
+        configurations: names.iter().map(|name| summary(run, name)).collect(),
         blocks: BlockCount {
             complete: run.blocks.iter().map(|block| u32::from(block.counted)).sum(),
             discarded: run.blocks.iter().map(|block| u32::from(!block.counted)).sum(),
@@ -121,8 +132,7 @@ pub(crate) fn judged(scene: &Scene, width: f64, headline: &str) -> RunRecord {
         audit: None,
         curves: Vec::new(),
         scope: "measured on 1 host".to_owned(),
-    });
-    run
+    }
 }
 
 /// The write barrier's run with a ramp that pilots led to, and one trial that was not steady behind it.
@@ -414,7 +424,7 @@ pub(crate) fn strata() -> RunRecord {
 pub(crate) type NamedScene = (&'static str, fn() -> RunRecord);
 
 /// Every scene.
-pub(crate) const ALL: [NamedScene; 15] = [
+pub(crate) const ALL: [NamedScene; 20] = [
     ("barrier", barrier),
     ("piloted", piloted),
     ("five", five),
@@ -430,4 +440,9 @@ pub(crate) const ALL: [NamedScene; 15] = [
     ("all_invalid", all_invalid),
     ("identical", identical),
     ("strata", strata),
+    ("cpu_limit", cpu_limit),
+    ("parallel", parallel),
+    ("sweep", sweep),
+    ("sweep_begun", sweep_begun),
+    ("hostile_sweep", hostile_sweep),
 ];

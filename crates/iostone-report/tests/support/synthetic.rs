@@ -169,9 +169,7 @@ fn configuration(scene: &Scene, level: &str) -> Configuration {
     };
     let command = iostone_model::experiment::CommandWorkload {
         argv: ["make", "-j4", "all"].map(str::to_owned).to_vec(),
-        env: BTreeMap::new(),
-        timeout: None,
-        metrics: BTreeMap::new(),
+        ..Default::default()
     };
     Configuration {
         name: level.to_owned(),
@@ -362,7 +360,7 @@ pub(crate) fn environment() -> Environment {
         taken_at: "2026-11-21T19:40:07Z".to_owned(),
         host: "bench-07".to_owned(),
         dmi: BTreeMap::from([("product_name".to_owned(), "m5.large".to_owned())]),
-        virtualisation: Virtualisation { hypervisor: "kvm".to_owned(), container: None },
+        virtualisation: Virtualisation { hypervisor: "kvm".to_owned(), container: None, steal: None },
         cpu: Cpu {
             model: "AMD EPYC 7543P 32-Core Processor".to_owned(),
             architecture: "x86_64".to_owned(),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use iostone_model::experiment::{BlockVolume, Stack, Volume};
 
-use super::{Plan, PlannedStep, emulated, plan_steps};
+use super::{Plan, PlannedStep, emulated, plan_steps_at};
 use crate::provide::DRIVE_SERIAL;
 use crate::site::own_directory_name;
 
@@ -51,7 +51,7 @@ pub fn plan_guest_steps(
     let volume =
         if devices.is_empty() { stack.volume.clone() } else { Volume::Block(BlockVolume { devices }) };
     plan.steps.push(boot);
-    plan.steps.extend(plan_steps(&Stack { volume, link: None, ..stack.clone() }, work_inside));
+    plan.steps.extend(plan_steps_at(&Stack { volume, link: None, ..stack.clone() }, work_inside, false));
     plan.add("undo", "switch the guest off".to_owned(), None, 0);
     for text in undo {
         plan.add("undo", text, None, 0);

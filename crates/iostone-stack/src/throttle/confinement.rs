@@ -1,62 +1,178 @@
-//! Entering the group with the limits for as long as a workload runs, and going back afterwards.
+//! Entering the groups of a trial for as long as a workload runs, and going back afterwards.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use super::{ThrottleGroup, lift_limits, write_line};
+use super::ThrottleGroup;
+use crate::control_groups::{Hierarchies, lift_limits, write_line};
 use crate::error::StackError;
+use crate::limit::TrialGroups;
 
-/// While this lives, this process with all its threads, and every process that it starts, is held to the limits of the
-/// trial's volumes. Dropping it goes back as well as it can; [`Confinement::leave`] also says whether it could.
+/// Whoever is written into it comes with all its threads; the only such file of version 2.
+const PROCESSES: &str = "cgroup.procs";
+/// Version 1: whoever is written into it comes alone.
+const THREADS: &str = "tasks";
+/// Version 1: what belongs to a process as a whole is counted where its first thread is, or needs all that do I/O.
+const OF_PROCESSES: [&str; 2] = ["memory.limit_in_bytes", "blkio.throttle.read_bps_device"];
+
+/// The groups that a workload is held to, as those of this process have to enter them that work for it.
+///
+/// Programs enter the groups of their limits by themselves. What stays for this process: the group with the limits of the
+/// volumes, and all groups where the workload's engine is of this process. With version 1 only the calling thread enters
+/// those of CPU time and processors, with what it starts from then on, so that the probe is not held back; with version 2
+/// all threads of a process are in one group.
 #[derive(Debug)]
-#[must_use = "the process leaves the group as soon as this is dropped"]
+pub struct Bounds {
+    ways: Vec<Way>,
+    /// The groups whose limits hold the workload.
+    limited: Vec<PathBuf>,
+}
+
+/// Into a group and back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Way {
+    group: PathBuf,
+    file: &'static str,
+    /// The group that this process came from, and goes back to.
+    home: PathBuf,
+}
+
+/// While this lives, this process is in the groups. Dropping it goes back as well as it can; [`Confinement::leave`] also says
+/// whether it could.
+#[derive(Debug)]
+#[must_use = "the process leaves the groups as soon as this is dropped"]
 pub struct Confinement {
-    group: ThrottleGroup,
+    ways: Vec<Way>,
+    /// The thread that entered, by which it is found again from any other.
+    thread: String,
     left: bool,
 }
 
-impl Confinement {
-    /// Moves this process into the group, and reads back that it is there.
-    pub(crate) fn enter(group: &ThrottleGroup) -> Result<Self, StackError> {
-        let procs = group.path.join("cgroup.procs");
-        // 0 is the writing process, whatever namespace its number is of; all its threads come along.
-        write_line(&procs, "0").map_err(|source| StackError::io("enter", &group.path, source))?;
-        let confined = Self { group: group.clone(), left: false };
-        let inside = fs::read_to_string(&procs).map_err(|source| StackError::io("read", &procs, source))?;
-        let own = std::process::id().to_string();
-        if !inside.lines().any(|line| line == own) {
-            return Err(StackError::NotApplied {
-                layer: "throttle",
-                asked: format!("process {own} in the group"),
-                read_back: inside.split_whitespace().collect::<Vec<_>>().join(" "),
-                from: procs.display().to_string(),
-            });
-        }
-        Ok(confined)
-    }
-
-    /// Takes all limits off the group: what waits for its turn under them gets it at once. For a workload that is to
-    /// end; a thread of ours that moves limits by credits may set one again, so call it until the workload has ended.
-    pub fn lift_limits(&self) {
-        lift_limits(&self.group.path);
-    }
-
-    /// Goes back to the group that this process came from.
+impl Bounds {
+    /// What there is to enter; none where nothing is limited. `works_here` says that the workload's engine is of this
+    /// process.
     ///
     /// # Errors
-    /// [`StackError::Io`] when neither that group nor one above it takes the process.
+    /// [`StackError::Io`] without `/proc`.
+    pub(crate) fn of(
+        throttle: Option<&ThrottleGroup>,
+        groups: Option<&TrialGroups>,
+        works_here: bool,
+    ) -> Result<Option<Self>, StackError> {
+        let mut bounds = Self { ways: Vec::new(), limited: Vec::new() };
+        let entered: Vec<&Path> = groups
+            .map(|groups| groups.enter.iter().filter_map(|procs| procs.parent()).collect())
+            .unwrap_or_default();
+        if let Some(throttle) = throttle {
+            bounds.limited.push(throttle.path.clone());
+            // With version 2 a group with others in it cannot have processes of its own, and who is in those is held to
+            // its limits too.
+            if !entered.iter().any(|group| group.starts_with(&throttle.path)) {
+                let (group, home) = (throttle.path.clone(), throttle.home.clone());
+                bounds.ways.push(Way { group, file: PROCESSES, home });
+            }
+        }
+        let machine = if works_here && !entered.is_empty() { Some(Hierarchies::look()?) } else { None };
+        for group in entered {
+            if !bounds.limited.iter().any(|limited| group.starts_with(limited)) {
+                bounds.limited.push(group.to_owned());
+            }
+            if let Some(machine) = &machine {
+                bounds.ways.push(Way::into(group, machine));
+            }
+        }
+        if let Some(quota) = groups.and_then(|groups| groups.quota.clone()) {
+            bounds.limited.push(quota);
+        }
+        Ok((!bounds.limited.is_empty()).then_some(bounds))
+    }
+
+    /// Moves this process, or the calling thread where that is enough, into the groups, and reads back that it is there.
+    ///
+    /// # Errors
+    /// [`StackError::Io`] when the kernel does not let it in, [`StackError::NotApplied`] when it is not there then; it has
+    /// gone back from all of them then.
+    pub fn enter(&self) -> Result<Confinement, StackError> {
+        let thread = rustix::thread::gettid().as_raw_nonzero().to_string();
+        let inside = Confinement { ways: self.ways.clone(), thread, left: false };
+        for way in &self.ways {
+            way.enter(&inside.thread)?;
+        }
+        Ok(inside)
+    }
+
+    /// Takes all limits off the groups: what waits for its turn under them gets it at once. For a workload that is to
+    /// end; whoever moves limits by credits may set one again, so call it until the workload has ended.
+    pub fn lift_limits(&self) {
+        self.limited.iter().for_each(|group| lift_limits(group));
+    }
+}
+
+impl Way {
+    fn into(group: &Path, machine: &Hierarchies) -> Self {
+        let is_version_1 = group.join(THREADS).exists();
+        let whole = !is_version_1 || OF_PROCESSES.iter().any(|file| group.join(file).exists());
+        let home = if is_version_1 { None } else { machine.home_2() };
+        Self {
+            group: group.to_owned(),
+            file: if whole { PROCESSES } else { THREADS },
+            // With version 1 groups are made within the one that this process is in.
+            home: home.or_else(|| above_own(group)).unwrap_or_default(),
+        }
+    }
+
+    fn enter(&self, thread: &str) -> Result<(), StackError> {
+        let file = self.group.join(self.file);
+        // 0 is the writer, whatever namespace its number is of.
+        write_line(&file, "0").map_err(|source| StackError::io("enter", &self.group, source))?;
+        let inside = fs::read_to_string(&file).map_err(|source| StackError::io("read", &file, source))?;
+        let own = if self.file == THREADS { thread.to_owned() } else { std::process::id().to_string() };
+        if !inside.lines().any(|line| line == own) {
+            return Err(StackError::NotApplied {
+                layer: "limit",
+                asked: format!("process {own} in the group"),
+                read_back: inside.split_whitespace().collect::<Vec<_>>().join(" "),
+                from: file.display().to_string(),
+            });
+        }
+        Ok(())
+    }
+
+    fn leave(&self, thread: &str) -> std::io::Result<()> {
+        // A process is moved by any of its threads.
+        go_back(self.file, thread, &self.group, &self.home)
+    }
+}
+
+/// The group above those of a session, by their name.
+fn above_own(group: &Path) -> Option<PathBuf> {
+    let is_own = |path: &&Path| {
+        path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(crate::site::OWN_PREFIX))
+    };
+    group.ancestors().find(is_own)?.parent().map(Path::to_owned)
+}
+
+impl Confinement {
+    /// Goes back to the groups that this process came from.
+    ///
+    /// # Errors
+    /// [`StackError::Io`] when neither such a group nor one above it takes the process.
     pub fn leave(mut self) -> Result<(), StackError> {
         self.left = true;
-        go_home("0", &self.group.path, &self.group.home)
-            .map_err(|source| StackError::io("leave", &self.group.path, source))
+        for way in &self.ways {
+            way.leave(&self.thread).map_err(|source| StackError::io("leave", &way.group, source))?;
+        }
+        Ok(())
     }
 }
 
 impl Drop for Confinement {
     fn drop(&mut self) {
         if !self.left {
-            // What is still in the group is moved out of it again before the group is removed.
-            let _ = go_home("0", &self.group.path, &self.group.home);
+            for way in &self.ways {
+                // What is still in the group is moved out of it again before the group is removed.
+                let _ = way.leave(&self.thread);
+            }
         }
     }
 }
@@ -67,15 +183,19 @@ impl Drop for Confinement {
 /// # Errors
 /// What the kernel says last.
 pub(crate) fn go_home(process: &str, from: &Path, home: &Path) -> std::io::Result<()> {
-    let mut result = write_line(&home.join("cgroup.procs"), process);
+    go_back(PROCESSES, process, from, home)
+}
+
+fn go_back(file: &str, who: &str, from: &Path, home: &Path) -> std::io::Result<()> {
+    let mut result = write_line(&home.join(file), who);
     // The top of the hierarchy is the last directory upward that has such a file.
     for above in home.ancestors().skip(1).chain(from.ancestors().skip(1)) {
-        let procs = above.join("cgroup.procs");
+        let entrance = above.join(file);
         if result.is_ok() || result.as_ref().is_err_and(|error| error.raw_os_error() == Some(libc::ESRCH)) {
             return Ok(());
         }
-        if procs.exists() {
-            result = write_line(&procs, process);
+        if entrance.exists() {
+            result = write_line(&entrance, who);
         }
     }
     result

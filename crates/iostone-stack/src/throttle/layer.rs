@@ -5,11 +5,11 @@ use iostone_model::trial::Check;
 use iostone_model::units::ByteRate;
 
 use super::burst::Governor;
-use super::{DeviceLimits, ThrottleController, ThrottleGroup, v2};
+use super::{DeviceLimits, ThrottleGroup};
+use crate::control_groups::{self, CgroupVersion, Controller, GroupPlace, Hierarchies};
 use crate::error::StackError;
 use crate::layer::Layer;
 use crate::site::Site;
-use crate::step::{Scope, Step};
 
 /// The layer of limits.
 #[derive(Debug)]
@@ -20,6 +20,8 @@ pub(crate) struct ThrottleLayer {
     /// Of the device below all of them.
     instance: Limits,
     notes: &'static [&'static str],
+    /// Version 2: controllers of the limits on the workload, which has its one group here then.
+    also: Vec<Controller>,
     governor: Option<Governor>,
 }
 
@@ -40,6 +42,7 @@ impl ThrottleLayer {
             burst: None,
             instance,
             notes: &[],
+            also: Vec::new(),
             governor: None,
         })
     }
@@ -55,7 +58,35 @@ impl ThrottleLayer {
             burst: volume.burst.clone(),
             instance,
             notes: if volume.count > 1 { ARRAY_NOTE } else { EMULATED_NOTES },
+            also: Vec::new(),
             governor: None,
+        })
+    }
+
+    /// As it is, with the limits on each volume no wider than these: a group has one figure for a device.
+    pub(crate) fn within(mut self, limits: Limits) -> Self {
+        self.volume = tighter(self.volume, limits);
+        self
+    }
+
+    /// As it is, in a group that can have those controllers too where version 2 has them.
+    pub(crate) fn together_with(mut self, controllers: Vec<Controller>) -> Self {
+        self.also = controllers;
+        self
+    }
+
+    /// The place of the group.
+    fn place(&self) -> Result<GroupPlace, StackError> {
+        let machine = Hierarchies::look()?;
+        let mut wanted = vec![Controller::Io];
+        if machine.version_of(Controller::Io) == CgroupVersion::Two {
+            let is_2 = |one: &Controller| machine.version_of(*one) == CgroupVersion::Two;
+            wanted.extend(self.also.iter().copied().filter(|one| *one != Controller::Io && is_2(one)));
+        }
+        let place =
+            machine.places(&wanted)?.into_iter().find(|place| place.controllers.contains(&Controller::Io));
+        place.ok_or_else(|| {
+            StackError::unexpected("/proc/self/cgroup", "it names no control group of this process")
         })
     }
 
@@ -76,19 +107,17 @@ impl ThrottleLayer {
 
 impl Layer for ThrottleLayer {
     fn apply(&mut self, site: &mut Site) -> Result<(), StackError> {
-        let controller = ThrottleController::find()?;
+        let place = self.place()?;
         let group = ThrottleGroup {
-            version: controller.version,
-            path: controller.parent.join(site.directory_name()),
-            home: controller.home,
+            version: place.version,
+            path: place.parent.join(site.directory_name()),
+            home: place.home,
             devices: self.devices(site),
         };
-        if controller.must_be_handed_down {
-            let step = Step::HandDown { group: controller.parent.clone() };
-            site.journal.begin(Scope::Trial, step)?;
-            v2::hand_down(&controller.parent)?;
+        if !place.hand_down.is_empty() {
+            control_groups::hand_down_in(site, "throttle", &place.parent, &place.hand_down)?;
         }
-        make_group(site, &group)?;
+        control_groups::make_group(site, &group.path, &group.home)?;
         group.write_limits()?;
         self.governor = Governor::start(&group)?;
         let by = group.version.in_words();
@@ -112,12 +141,7 @@ impl Layer for ThrottleLayer {
         if let Some(governor) = &self.governor {
             governor.check()?;
         }
-        let mut checks = Vec::new();
-        for device in &group.devices {
-            let (now, from) = group.read_limits(device.number)?;
-            checks.extend(compare(device, now, &from)?);
-        }
-        Ok(checks)
+        group.verify("throttle")
     }
 
     fn release(&mut self) {
@@ -126,8 +150,25 @@ impl Layer for ThrottleLayer {
     }
 }
 
+impl ThrottleGroup {
+    /// Reads every limit back, in the name of that layer.
+    pub(crate) fn verify(&self, layer: &'static str) -> Result<Vec<Check>, StackError> {
+        let mut checks = Vec::new();
+        for device in &self.devices {
+            let (now, from) = self.read_limits(device.number)?;
+            checks.extend(compare(layer, device, now, &from)?);
+        }
+        Ok(checks)
+    }
+}
+
 /// Whether the kernel has each limit as asked: to the digit or, where credits move it, within its bounds.
-fn compare(device: &DeviceLimits, now: super::Caps, from: &str) -> Result<Vec<Check>, StackError> {
+fn compare(
+    layer: &'static str,
+    device: &DeviceLimits,
+    now: super::Caps,
+    from: &str,
+) -> Result<Vec<Check>, StackError> {
     let (low, high) = (device.caps(), device.highest_caps());
     let words = low.in_words().into_iter().zip(high.in_words()).zip(now.in_words());
     let figures = low.figures().into_iter().zip(high.figures()).zip(now.figures());
@@ -142,30 +183,39 @@ fn compare(device: &DeviceLimits, now: super::Caps, from: &str) -> Result<Vec<Ch
         };
         let (read_back, from) = (format!("{} {now_word}", device.name), from.to_owned());
         if !taken {
-            return Err(StackError::NotApplied { layer: "throttle", asked, read_back, from });
+            return Err(StackError::NotApplied { layer, asked, read_back, from });
         }
         if is_limit {
             // What a moving limit is at this moment is no setting: the bounds are.
             let read_back = if moves { asked.clone() } else { read_back };
-            checks.push(Check { layer: "throttle".to_owned(), asked, read_back, from });
+            checks.push(Check { layer: layer.to_owned(), asked, read_back, from });
         }
     }
     Ok(checks)
 }
 
+/// The smaller of each.
+fn tighter(one: Limits, other: Limits) -> Limits {
+    fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
+        match (one, other) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        }
+    }
+    let (reads, writes) = ((one.reads(), other.reads()), (one.writes(), other.writes()));
+    Limits {
+        iops: None,
+        throughput: None,
+        read_iops: least(reads.0.iops, reads.1.iops),
+        write_iops: least(writes.0.iops, writes.1.iops),
+        read_throughput: least(reads.0.throughput, reads.1.throughput),
+        write_throughput: least(writes.0.throughput, writes.1.throughput),
+    }
+}
+
 /// "3000 IOPS" of "reads 3000 IOPS".
 fn last_words(word: &str) -> &str {
     word.split_once(' ').map_or(word, |(_, rest)| rest)
-}
-
-/// Makes the group through the journal. Its name holds the session's token, so that nobody else's is ever taken for it.
-fn make_group(site: &mut Site, group: &ThrottleGroup) -> Result<(), StackError> {
-    let step = Step::ControlGroup { path: group.path.clone(), home: group.home.clone() };
-    let number = site.journal.begin(Scope::Trial, step)?;
-    std::fs::create_dir(&group.path).map_err(|source| {
-        site.journal.mark_undone(number);
-        StackError::io("mkdir", &group.path, source)
-    })
 }
 
 #[cfg(test)]
@@ -194,15 +244,30 @@ mod tests {
         let fixed = device.caps();
         for iops in [100, 1234, 3000] {
             let now = Caps { read_iops: Some(iops), write_iops: Some(iops), ..fixed };
-            let checks = compare(&device, now, "io.max").unwrap();
+            let checks = compare("throttle", &device, now, "io.max").unwrap();
             assert_eq!(checks.len(), 4);
             assert_eq!(checks[2].read_back, "loop0 reads 100 IOPS, up to 3000 IOPS while credits last");
         }
         for iops in [Some(99), Some(3001), None] {
-            assert!(compare(&device, Caps { read_iops: iops, ..fixed }, "io.max").is_err(), "{iops:?}");
+            assert!(
+                compare("throttle", &device, Caps { read_iops: iops, ..fixed }, "io.max").is_err(),
+                "{iops:?}"
+            );
         }
         let other = Caps { write_bps: Some(40_000_001), ..fixed };
-        assert!(compare(&device, other, "io.max").is_err(), "the others are held to the digit");
+        assert!(compare("throttle", &device, other, "io.max").is_err(), "the others are held to the digit");
+    }
+
+    #[test]
+    fn of_two_limits_on_one_device_the_tighter_is_taken_for_each_direction() {
+        let rate = |bytes| Some(ByteRate(bytes));
+        let one = Limits { throughput: rate(40), read_iops: Some(100), ..Limits::default() };
+        let other = Limits { write_throughput: rate(30), iops: Some(300), ..Limits::default() };
+        let both = tighter(one, other);
+        assert_eq!(both, tighter(other, one));
+        let (reads, writes) = (both.reads(), both.writes());
+        assert_eq!((reads.throughput, writes.throughput), (rate(40), rate(30)));
+        assert_eq!((reads.iops, writes.iops), (Some(100), Some(300)));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::time::Duration;
 use iostone_model::experiment::Limits;
 use iostone_model::units::ByteRate;
 
-use super::{Confinement, DeviceLimits, ThrottleController, ThrottleGroup};
+use super::{Bounds, DeviceLimits, ThrottleController, ThrottleGroup};
 use crate::device::BlockDevice;
 use load::Load;
 
@@ -103,7 +103,7 @@ fn two_volumes_share_what_their_instance_carries() {
     for device in &group.devices {
         assert_eq!(group.read_limits(device.number).unwrap().0, device.caps());
     }
-    let confinement = Confinement::enter(&group).unwrap();
+    let confinement = Bounds::of(Some(&group), None, false).unwrap().unwrap().enter().unwrap();
     let run = |loads: &[Load]| load::run(loads, Duration::from_millis(500), Duration::from_secs(3));
     let together = run(&[volumes[0].load(true), volumes[1].load(true)]);
     let alone = run(&[volumes[0].load(false)]);

@@ -3,16 +3,12 @@
 
 use std::path::Path;
 
-use super::{Caps, Served, refused, write_line};
+use super::{Caps, Served, refused};
+use crate::control_groups::write_line;
 use crate::device::DeviceNumber;
 use crate::error::StackError;
 
-/// Present wherever the kernel was built with `CONFIG_BLK_DEV_THROTTLING`.
-pub(super) const READ_BPS: &str = "blkio.throttle.read_bps_device";
-/// Every file that holds limits.
-pub(super) const LIMITS: [&str; 4] = [READ_BPS, WRITE_BPS, READ_IOPS, WRITE_IOPS];
-/// What lifts the limit of a device in any of them.
-pub(super) const LIFTED: &str = "0";
+const READ_BPS: &str = "blkio.throttle.read_bps_device";
 const WRITE_BPS: &str = "blkio.throttle.write_bps_device";
 const READ_IOPS: &str = "blkio.throttle.read_iops_device";
 const WRITE_IOPS: &str = "blkio.throttle.write_iops_device";

@@ -1,21 +1,16 @@
-//! `io.max` of version 2, and the controllers that a group hands down to its children
-//! (Documentation/admin-guide/cgroup-v2.rst).
+//! `io.max` of version 2 (Documentation/admin-guide/cgroup-v2.rst).
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use super::{Caps, Served, refused, write_line};
+use super::{Caps, Served, refused};
+use crate::control_groups::write_line;
 use crate::device::DeviceNumber;
-use crate::error::{StackError, UndoFailure};
-use crate::tool::quote;
+use crate::error::StackError;
 
-pub(super) const MAX: &str = "io.max";
-/// What lifts the limits of a device.
-pub(super) const LIFTED: &str = "rbps=max wbps=max riops=max wiops=max";
+const MAX: &str = "io.max";
 /// Counts since the group was made: `7:3 rbytes=4096 wbytes=0 rios=1 wios=0 dbytes=0 dios=0`.
 const STAT: &str = "io.stat";
-pub(super) const CONTROLLERS: &str = "cgroup.controllers";
-pub(super) const SUBTREE_CONTROL: &str = "cgroup.subtree_control";
 
 /// Puts a device's limits on a group: `7:3 rbps=40000000 wbps=max riops=max wiops=100`.
 pub(super) fn write(group: &Path, (major, minor): DeviceNumber, caps: &Caps) -> Result<(), StackError> {
@@ -70,90 +65,12 @@ fn caps_of(text: &str, number: DeviceNumber) -> Caps {
     Caps { read_bps: cap("rbps"), write_bps: cap("wbps"), read_iops: cap("riops"), write_iops: cap("wiops") }
 }
 
-/// Whether a file of controllers, such as `cgroup.controllers`, lists `io`.
-pub(super) fn lists_io(file: &Path) -> bool {
-    fs::read_to_string(file).is_ok_and(|text| text.split_whitespace().any(|word| word == "io"))
-}
-
-/// The group in which a group with limits can be made, and whether it has to be told to hand `io` down first.
-///
-/// A group other than the root cannot hold processes and hand a controller down at once ("no internal processes"), so
-/// the group of this process is seldom the one. The nearest that hands `io` down already is taken, so that what limits
-/// the groups above limits the trial too; else the nearest that may be told to. `line` is nearest first.
-pub(super) fn choose_parent(line: &[PathBuf]) -> Option<(PathBuf, bool)> {
-    let hands_down = line.iter().find(|group| lists_io(&group.join(SUBTREE_CONTROL)));
-    if let Some(group) = hands_down {
-        return Some((group.clone(), false));
-    }
-    // Only the root of all groups has no type.
-    let is_root = |group: &Path| !group.join("cgroup.type").exists();
-    let is_empty = |group: &Path| {
-        fs::read_to_string(group.join("cgroup.procs")).is_ok_and(|text| text.trim().is_empty())
-    };
-    line.iter()
-        .find(|group| lists_io(&group.join(CONTROLLERS)) && (is_root(group) || is_empty(group)))
-        .map(|group| (group.clone(), true))
-}
-
-/// Has a group hand `io` down to its children.
-pub(super) fn hand_down(group: &Path) -> Result<(), StackError> {
-    let file = group.join(SUBTREE_CONTROL);
-    write_line(&file, "+io").map_err(|error| refused("+io".to_owned(), &file, &error))?;
-    if lists_io(&file) {
-        return Ok(());
-    }
-    Err(StackError::NotApplied {
-        layer: "throttle",
-        asked: "+io".to_owned(),
-        read_back: fs::read_to_string(&file).unwrap_or_default().trim().to_owned(),
-        from: file.display().to_string(),
-    })
-}
-
-/// Takes that back, unless another child of the group has come to rely on it meanwhile.
-///
-/// # Errors
-/// What the kernel says, with the command that does it by hand.
-pub(crate) fn stop_handing_down(group: &Path) -> Result<bool, UndoFailure> {
-    let file = group.join(SUBTREE_CONTROL);
-    if !lists_io(&file) || children(group).any(|child| relies_on_io(&child)) {
-        return Ok(false);
-    }
-    match write_line(&file, "-io") {
-        Ok(()) => Ok(true),
-        // A child hands it down further: it is in use.
-        Err(error) if error.raw_os_error() == Some(libc::EBUSY) => Ok(false),
-        Err(error) => Err(UndoFailure {
-            object: file.display().to_string(),
-            reason: error.to_string(),
-            next: format!("echo -io > {}", quote(file.as_os_str())),
-        }),
-    }
-}
-
-fn children(group: &Path) -> impl Iterator<Item = PathBuf> {
-    let entries = fs::read_dir(group).into_iter().flatten().flatten();
-    entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path())
-}
-
-fn relies_on_io(group: &Path) -> bool {
-    let limited = fs::read_to_string(group.join(MAX)).is_ok_and(|text| !text.trim().is_empty());
-    limited || lists_io(&group.join(SUBTREE_CONTROL))
-}
-
 #[cfg(test)]
 mod tests {
     use iostone_model::experiment::Limits;
     use iostone_model::units::ByteRate;
 
     use super::*;
-
-    fn group(path: &Path, files: &[(&str, &str)]) {
-        fs::create_dir_all(path).unwrap();
-        for (name, text) in files {
-            fs::write(path.join(name), text).unwrap();
-        }
-    }
 
     #[test]
     fn limits_are_read_as_the_kernel_writes_them() {
@@ -182,46 +99,6 @@ mod tests {
         let text = fs::read_to_string(directory.path().join(MAX)).unwrap();
         assert_eq!(text, "7:1 rbps=max wbps=10 riops=7 wiops=max\n");
         assert_eq!(read(directory.path(), (7, 1)).unwrap().0, caps);
-    }
-
-    #[test]
-    fn the_nearest_group_that_hands_io_down_is_taken() {
-        let directory = tempfile::tempdir().unwrap();
-        let root = directory.path().to_owned();
-        let (slice, scope) = (root.join("user.slice"), root.join("user.slice/session-1.scope"));
-        group(
-            &root,
-            &[(CONTROLLERS, "cpu io memory\n"), (SUBTREE_CONTROL, "cpu io\n"), ("cgroup.procs", "1\n")],
-        );
-        let own = [("cgroup.type", "domain\n"), (CONTROLLERS, "cpu io\n"), (SUBTREE_CONTROL, "cpu\n")];
-        group(&slice, &own);
-        group(&slice, &[("cgroup.procs", "")]);
-        group(&scope, &own);
-        group(&scope, &[("cgroup.procs", "42\n")]);
-        let line = [scope.clone(), slice.clone(), root.clone()];
-        assert_eq!(choose_parent(&line), Some((root.clone(), false)));
-        // Nobody hands it down: an empty group, or the root, can be told to.
-        fs::write(root.join(SUBTREE_CONTROL), "cpu\n").unwrap();
-        assert_eq!(choose_parent(&line), Some((slice.clone(), true)));
-        fs::write(slice.join(CONTROLLERS), "cpu\n").unwrap();
-        fs::write(scope.join(CONTROLLERS), "cpu\n").unwrap();
-        assert_eq!(choose_parent(&line), Some((root.clone(), true)));
-        // A container's root holds processes and is not the root of all groups.
-        fs::write(root.join("cgroup.type"), "domain\n").unwrap();
-        assert_eq!(choose_parent(&line), None);
-    }
-
-    #[test]
-    fn a_controller_that_others_came_to_rely_on_stays() {
-        let directory = tempfile::tempdir().unwrap();
-        group(directory.path(), &[(SUBTREE_CONTROL, "io\n")]);
-        let other = directory.path().join("other");
-        group(&other, &[(MAX, "8:0 rbps=1 wbps=max riops=max wiops=max\n"), (SUBTREE_CONTROL, "\n")]);
-        assert!(!stop_handing_down(directory.path()).unwrap());
-        fs::write(other.join(MAX), "").unwrap();
-        assert!(stop_handing_down(directory.path()).unwrap());
-        assert_eq!(fs::read_to_string(directory.path().join(SUBTREE_CONTROL)).unwrap(), "-io");
-        assert!(!stop_handing_down(directory.path()).unwrap(), "a second time");
     }
 
     proptest::proptest! {

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{ATTEMPTS, PAUSE, failure, is_absent};
+use crate::control_groups::lift_limits;
 use crate::error::UndoFailure;
 use crate::site::own_directory_name;
-use crate::throttle::{go_home, lift_limits};
+use crate::throttle::go_home;
 use crate::tool::quote;
 
 /// Workloads may have made groups within ours, but hardly a forest.

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use iostone_engine::{Job, Rw};
 use iostone_model::units::Bytes;
 
-use crate::{Measurement, WorkloadError};
+use crate::{CpuUse, Measurement, WorkloadError};
 
 /// Beside bonnie++'s own files, which are gone by then.
 const FILE_NAME: &str = "iostone.direct";
@@ -42,7 +42,11 @@ pub(super) fn add(
     job.size = Some(size);
     job.direct = true;
     job.seed = seed;
-    let outcome = iostone_engine::prepare_watched(&job, stop, &mut |_| {})?.run(stop, &mut |_| {})?;
+    let prepared = iostone_engine::prepare_watched(&job, stop, &mut |_| {})?;
+    let before = CpuUse::of_this_process();
+    let outcome = prepared.run(stop, &mut |_| {})?;
+    let cpu = CpuUse::of_this_process().since(before);
+    measurement.cpu = measurement.cpu.map(|used| used.plus(cpu));
     measurement.interrupted |= outcome.interrupted;
     let report = &mut measurement.report;
     if outcome.succeeded() && outcome.ios() > 0 {

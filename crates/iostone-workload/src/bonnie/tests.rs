@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::*;
+use crate::CpuUse;
 
 /// A workload with these further lines.
 pub(super) fn spec(lines: &str) -> BonnieWorkload {
@@ -35,8 +36,7 @@ fn finished(stdout: &str, stderr: &str, error: Option<&str>) -> Finished {
         error: error.map(str::to_owned),
         status: String::new(),
         wall: Duration::from_secs(19),
-        user: Duration::ZERO,
-        system: Duration::ZERO,
+        cpu: CpuUse::default(),
         stdout: stdout.to_owned(),
         stderr: stderr.to_owned(),
         interrupted: false,
@@ -50,6 +50,7 @@ fn measured(lines: &str, finished: &Finished) -> Measurement {
         directory: PathBuf::from("."),
         environment: BTreeMap::new(),
         timeout: None,
+        groups: Vec::new(),
     };
     PreparedBonnie { spec, file_size: Bytes(64 << 20), program, seed: 7 }.measurement(finished)
 }

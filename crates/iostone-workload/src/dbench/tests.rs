@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::*;
+use crate::CpuUse;
 
 /// What dbench 4.00 printed here for `-t 10 2`, some lines left out.
 const LOG: &str = "\
@@ -60,8 +61,7 @@ fn measured(stdout: &str, error: Option<&str>) -> Measurement {
         error: error.map(str::to_owned),
         status: String::new(),
         wall: Duration::from_millis(12_100),
-        user: Duration::ZERO,
-        system: Duration::ZERO,
+        cpu: CpuUse::default(),
         stdout: stdout.to_owned(),
         stderr: String::new(),
         interrupted: false,
@@ -75,6 +75,7 @@ fn measured(stdout: &str, error: Option<&str>) -> Measurement {
             directory: PathBuf::from("."),
             environment: BTreeMap::new(),
             timeout: None,
+            groups: Vec::new(),
         },
     };
     prepared.measurement(&finished)

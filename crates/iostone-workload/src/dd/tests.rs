@@ -28,6 +28,7 @@ fn run(spec: &DdWorkload) -> (tempfile::TempDir, Result<Measurement, WorkloadErr
         configuration: "a".to_owned(),
         seed: 1,
         marker: ("IOSTONE_RUN".to_owned(), "test".to_owned()),
+        groups: Vec::new(),
     };
     let stop = AtomicBool::new(false);
     let measured = prepare(spec, &place, &context, &stop).and_then(|prepared| prepared.run(&stop));
@@ -114,6 +115,7 @@ fn an_interrupt_ends_the_look_at_the_source() {
         configuration: "a".to_owned(),
         seed: 1,
         marker: ("IOSTONE_RUN".to_owned(), "test".to_owned()),
+        groups: Vec::new(),
     };
     let mut endless = spec(DdDirection::Write);
     endless.size = Bytes(1 << 40);

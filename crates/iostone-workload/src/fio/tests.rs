@@ -116,6 +116,7 @@ fn run_job(job: &str) -> Measurement {
         configuration: "a".to_owned(),
         seed: 1,
         marker: ("IOSTONE_RUN".to_owned(), "test".to_owned()),
+        groups: Vec::new(),
     };
     let stop = AtomicBool::new(false);
     prepare(&spec(job), &place, &context, &stop).unwrap().run(&stop).unwrap()
@@ -200,6 +201,7 @@ fn a_job_that_fails_yields_no_figures_but_a_reason() {
         configuration: "a".to_owned(),
         seed: 1,
         marker: ("IOSTONE_RUN".to_owned(), "test".to_owned()),
+        groups: Vec::new(),
     };
     let error = prepare(&spec("[a]\nrw=wriite\nsize=1M\n"), &place, &context, &stop).err().unwrap();
     assert!(error.to_string().contains("fio: failed parsing rw=wriite"), "{error}");

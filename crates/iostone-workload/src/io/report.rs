@@ -53,7 +53,7 @@ pub fn measurement(spec: &IoWorkload, outcome: &Outcome) -> Measurement {
         sync_latency_histogram: midpoints(&outcome.syncs.latency),
         ..WorkloadReport::default()
     };
-    Measurement { metrics, report, raw: Vec::new(), interrupted: outcome.interrupted }
+    Measurement { metrics, report, raw: Vec::new(), interrupted: outcome.interrupted, cpu: None }
 }
 
 fn seconds(ns: u64) -> f64 {

@@ -40,7 +40,7 @@ pub(super) fn measurement(spec: &OrionWorkload, record: &OrionRecord, laid_out: 
         absent,
         ..WorkloadReport::default()
     };
-    Measurement { metrics, report, raw: raw(record), interrupted }
+    Measurement { metrics, report, raw: raw(record), interrupted, cpu: None }
 }
 
 fn insert_point(

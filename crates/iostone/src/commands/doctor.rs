@@ -11,7 +11,7 @@ use iostone_machine::toolbox::{TOOLS, Tool};
 use iostone_machine::{InProcess, StopFlag};
 use iostone_model::environment::Environment;
 use iostone_report::clean;
-use iostone_stack::ThrottleController;
+use iostone_stack::{LimitControllers, StackError, ThrottleController};
 use serde::Serialize;
 
 use crate::cli::DoctorArguments;
@@ -53,6 +53,7 @@ struct Diagnosis {
 const LOOP_EXPERIMENTS: &str = "every experiment on a `loop` volume, such as experiments/barrier.toml";
 const LIMITED_EXPERIMENTS: &str =
     "every experiment on a volume with limits, such as experiments/throttled-volume.toml";
+const CPU_LIMITED_EXPERIMENTS: &str = "`iostone limit`, and every experiment with `limit` or a governed machine, such as experiments/cpu-limit.toml";
 const BLOCK_EXPERIMENTS: &str = "every experiment on a `block` volume";
 
 pub(crate) fn doctor(arguments: &DoctorArguments, printer: &mut Printer) -> Result<ExitCode> {
@@ -66,6 +67,7 @@ pub(crate) fn doctor(arguments: &DoctorArguments, printer: &mut Printer) -> Resu
     findings.push(kernel::emulated_volumes(&kernel, &environment));
     findings.extend(kernel::guests());
     findings.extend([io_uring(), pressure(&environment), cgroups(&environment), limits()]);
+    findings.push(workload_limits());
     let diagnosis = Diagnosis {
         schema: "iostone/doctor/1",
         machine: iostone_probe::describe(&environment)
@@ -157,16 +159,37 @@ fn limits() -> Finding {
             let text = format!("by {}, in {}", found.version.in_words(), found.parent.display());
             finding("volume limits", State::Ready, text)
         }
-        Err(error) => {
-            let message = error.to_string();
-            let (reason, help) = message.split_once("; next: ").unwrap_or((&message, ""));
-            Finding {
-                help: (!help.is_empty()).then(|| help.replace('`', "")),
-                blocks: vec![LIMITED_EXPERIMENTS],
-                ..finding("volume limits", State::Limited, reason)
-            }
+        Err(error) => lacking_controller("volume limits", &error, LIMITED_EXPERIMENTS),
+    }
+}
+
+/// Whether a workload can be held to CPU time, memory and processors.
+fn workload_limits() -> Finding {
+    let name = "CPU limits";
+    let found = match LimitControllers::find() {
+        Ok(found) => found,
+        Err(error) => return lacking_controller(name, &error, CPU_LIMITED_EXPERIMENTS),
+    };
+    let others: String = found.others.iter().flat_map(|what| ["; ", what, " too"]).collect();
+    let text = format!("by {} cpu, in {}{others}", found.version.name(), found.cpu.display());
+    match found.lacking.first() {
+        None => finding(name, State::Ready, text),
+        Some(lacking) => {
+            let (reason, help) = reason_and_help(lacking);
+            Finding { help, ..finding(name, State::Limited, format!("{text}; {reason}")) }
         }
     }
+}
+
+fn lacking_controller(name: &str, error: &StackError, blocks: &'static str) -> Finding {
+    let (reason, help) = reason_and_help(&error.to_string());
+    Finding { help, blocks: vec![blocks], ..finding(name, State::Limited, reason) }
+}
+
+/// What is wrong, and the command that helps.
+fn reason_and_help(message: &str) -> (String, Option<String>) {
+    let (reason, help) = message.split_once("; next: ").unwrap_or((message, ""));
+    (reason.to_owned(), (!help.is_empty()).then(|| help.replace('`', "")))
 }
 
 fn in_text(diagnosis: &Diagnosis) -> Result<String, std::fmt::Error> {

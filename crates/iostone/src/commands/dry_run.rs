@@ -8,7 +8,8 @@ use iostone_lab::{Estimate, estimate, first_pilot, plan_notes, reboots};
 use iostone_machine::WORK_INSIDE;
 use iostone_model::environment::Kernel;
 use iostone_model::experiment::{
-    Configuration, DdDirection, EmulatedBy, IoEngine, IoWorkload, MachineSpec, Ramp, Volume, Workload,
+    Allowance, CommandWorkload, Configuration, DdDirection, EmulatedBy, Governor, IoEngine, IoWorkload,
+    MachineSpec, Ramp, Volume, Workload,
 };
 use iostone_model::run::Plan;
 use iostone_model::units::{Bytes, Span};
@@ -71,7 +72,7 @@ pub(crate) fn print(plan: &Plan, runs: &Path, json: bool, printer: &mut Printer)
 /// The stack's steps with the workload's between building and undoing.
 fn steps(configuration: &Configuration, plan: &Plan, directory: &Path) -> Vec<PlannedStep> {
     let stack = &configuration.stack;
-    let machine = machine_step(&configuration.machine);
+    let machine = machine_step(&configuration.machine, stack.governor.as_deref());
     let mut steps = match (machine, configuration.machine.guest()) {
         (Some(boot), Some(_)) => plan_guest_steps(stack, directory, Path::new(WORK_INSIDE), boot),
         (machine, _) => machine.into_iter().chain(plan_steps(stack, directory)).collect(),
@@ -94,8 +95,8 @@ fn steps(configuration: &Configuration, plan: &Plan, directory: &Path) -> Vec<Pl
     steps
 }
 
-/// What is booted, or has to run already.
-fn machine_step(machine: &MachineSpec) -> Option<PlannedStep> {
+/// What is booted, has to run already, or is emulated.
+fn machine_step(machine: &MachineSpec, governor: Option<&Governor>) -> Option<PlannedStep> {
     let with = |words: &[String]| {
         if words.is_empty() {
             String::new()
@@ -128,7 +129,12 @@ fn machine_step(machine: &MachineSpec) -> Option<PlannedStep> {
             let kernel = local.kernel.as_deref().unwrap_or("as it is");
             format!("kernel {kernel}{}; where another runs, stop for a reboot", with(&local.kernel_arguments))
         }
-        MachineSpec::Local(_) | MachineSpec::Governed(_) | MachineSpec::Agent(_) => return None,
+        MachineSpec::Governed(_) => {
+            let governor = governor?;
+            let Allowance { law, source, .. } = &governor.allowance;
+            format!("emulate the processors of {}: {}; {source}", governor.in_words(), law.in_words())
+        }
+        MachineSpec::Local(_) | MachineSpec::Agent(_) => return None,
     };
     Some(PlannedStep { layer: "machine".to_owned(), text, creates: None, bytes: 0 })
 }
@@ -160,6 +166,7 @@ fn workload_preparation(workload: &Workload) -> Option<(String, u64)> {
             let text = format!("sysbench prepare lays out {room}; write it back, drop it from the cache");
             Some((text, room.0))
         }
+        Workload::Command(command) => command_preparation(command),
         Workload::Orion(orion) => orion.size.map(|size| {
             let files = if orion.files == 1 { "a file".to_owned() } else { format!("{} files", orion.files) };
             let text = format!("lay out {files} of {size} with random data, sync, drop from the cache");
@@ -167,6 +174,19 @@ fn workload_preparation(workload: &Workload) -> Option<(String, u64)> {
         }),
         _ => None,
     }
+}
+
+/// What a `command` has before its clock runs; the room that its programs take only they know.
+fn command_preparation(command: &CommandWorkload) -> Option<(String, u64)> {
+    let copies = command.files.iter().map(|file| format!("copy {} there", file.display()));
+    let programs = command.prepare.iter().map(|argv| format!("run {}", line_of(argv)));
+    let parts: Vec<String> = copies.chain(programs).collect();
+    (!parts.is_empty()).then(|| (format!("untimed, outside all limits: {}; sync", parts.join("; ")), 0))
+}
+
+/// A program and its arguments as one would type them.
+fn line_of(argv: &[String]) -> String {
+    argv.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
 }
 
 fn workload_step(configuration: &Configuration) -> String {
@@ -182,10 +202,7 @@ fn workload_step(configuration: &Configuration) -> String {
 fn workload_text(workload: &Workload) -> String {
     match workload {
         Workload::Io(io) => io_text(io),
-        Workload::Command(command) => {
-            let words: Vec<String> = command.argv.iter().map(|word| quoted(word)).collect();
-            format!("run {}", words.join(" "))
-        }
+        Workload::Command(command) => format!("run {}", line_of(&command.argv)),
         foreign => foreign.summary().unwrap_or_default(),
     }
 }

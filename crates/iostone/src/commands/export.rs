@@ -5,7 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use iostone_lab::{is_import, read_run};
-use iostone_model::dataset::{Dataset, Observation};
+use iostone_model::dataset::{Dataset, MetricNote, Observation};
 use iostone_model::experiment::{Configuration, Workload};
 use iostone_model::metric::{BONNIE_METRICS, Unit};
 
@@ -16,9 +16,12 @@ use crate::{runs, subject};
 
 pub(crate) fn export(arguments: &ExportArguments, printer: &mut Printer) -> Result<ExitCode> {
     let path = runs::find(&arguments.runs.runs, &arguments.run, printer)?;
-    let dataset = subject::of_directory(&path)?;
+    let mut dataset = subject::of_directory(&path)?;
     let text = match arguments.format {
-        ExportFormat::Csv => csv(&dataset)?,
+        ExportFormat::Csv => {
+            add_cpu_times(&mut dataset, &path)?;
+            csv(&dataset)?
+        }
         ExportFormat::Json => format!("{}\n", serde_json::to_string_pretty(&dataset)?),
         ExportFormat::Bonnie => {
             let fitting: Vec<&Observation> =
@@ -80,6 +83,45 @@ fn with_jobs(mut dataset: Dataset, path: &Path) -> Result<Dataset> {
         }
     }
     Ok(dataset)
+}
+
+/// Adds where the CPU time of each trial went, for those trials that have an account of it. What is not observable, or not
+/// limited, has no row.
+fn add_cpu_times(dataset: &mut Dataset, path: &Path) -> Result<()> {
+    if is_import(path) {
+        return Ok(());
+    }
+    let trials = read_run(path)?.trials;
+    for observation in &mut dataset.observations {
+        let number = observation.run.as_deref().and_then(|number| number.parse::<u32>().ok());
+        let Some(account) = trials
+            .iter()
+            .find(|trial| Some(trial.number) == number)
+            .and_then(|trial| trial.signals.cpu.as_ref())
+        else {
+            continue;
+        };
+        let times = [
+            ("cpu.wall_time", "wall time of the account", Some(account.wall_seconds)),
+            ("cpu.user_time", "user time of the workload", account.user_seconds),
+            ("cpu.system_time", "system time of the workload", account.system_seconds),
+            ("cpu.throttled_time", "throttled by its own limit", account.throttled_seconds),
+            ("cpu.governed_time", "withheld by the emulated allowance", account.governed_seconds),
+            ("cpu.io_wait_time", "waiting for I/O", account.io_wait_seconds),
+            ("cpu.machine_steal_time", "steal of the machine", account.machine_steal_seconds),
+            ("cpu.machine_idle_time", "idle time of the machine", Some(account.machine_idle_seconds)),
+        ];
+        for (name, title, seconds) in times {
+            let Some(seconds) = seconds.filter(|seconds| seconds.is_finite()) else { continue };
+            observation.figures.insert(name.to_owned(), seconds.into());
+            dataset.metrics.entry(name.to_owned()).or_insert_with(|| MetricNote {
+                unit: Unit::Seconds,
+                better: None,
+                title: title.to_owned(),
+            });
+        }
+    }
+    Ok(())
 }
 
 /// The observations that have one of these figures.

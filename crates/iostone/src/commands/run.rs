@@ -39,8 +39,15 @@ pub(crate) fn run(arguments: &RunArguments, printer: &mut Printer) -> Result<Exi
         identical_levels: arguments.aa,
         overrides: arguments.set.clone(),
         destroy: arguments.destroy.clone(),
+        directory: directory_of(file)?,
     };
     start(experiment, &text, options, arguments, stop, printer)
+}
+
+/// Where a file lies, symbolic links followed: an experiment that is linked to still finds what lies beside it.
+fn directory_of(file: &Path) -> Result<PathBuf> {
+    let place = file.canonicalize().with_context(|| format!("finding `{}`", file.display()))?;
+    Ok(place.parent().map(Path::to_owned).unwrap_or_default())
 }
 
 /// Runs a new experiment, or prints what it would do.

@@ -8,10 +8,10 @@ use iostone_lab::conclude::Subject;
 use iostone_lab::{is_import, read_import, read_run};
 use iostone_model::metric;
 use iostone_model::run::{ImportRecord, RunRecord};
-use iostone_model::trial::TrialRecord;
+use iostone_model::trial::{CpuAccount, TrialRecord};
 use iostone_model::units::Bytes;
 use iostone_model::warm_up::SteadyState;
-use iostone_report::{clean, clean_lines, is_detail};
+use iostone_report::{clean, clean_lines, cpu_text, is_detail};
 
 use crate::cli::ShowArguments;
 use crate::exit_code::ExitCode;
@@ -117,9 +117,12 @@ fn all_trials(run: &RunRecord) -> Result<String, std::fmt::Error> {
     text.push('\n');
     let names: Vec<String> = run.trials.iter().map(|trial| clean(&trial.configuration)).collect();
     let width = names.iter().map(|name| name.chars().count()).max().unwrap_or(0).max(13);
+    let withheld = withheld_columns(run);
+    let heads: Vec<String> = withheld.iter().map(|(head, _)| format!("  {head:>9}")).collect();
+    let heads = heads.concat();
     writeln!(
         text,
-        "trial  block  {:<width$}  {:>12}   steal  remarks",
+        "trial  block  {:<width$}  {:>12}   steal{heads}  remarks",
         "configuration",
         clean(&decide.metric)
     )?;
@@ -141,16 +144,44 @@ fn all_trials(run: &RunRecord) -> Result<String, std::fmt::Error> {
         // A dash where the kernel cannot see it.
         let steal =
             trial.signals.steal.map_or("-".to_owned(), |share| format!("{:.1}\u{a0}%", share * 100.0));
+        let account = trial.signals.cpu.as_ref();
+        let withheld: Vec<String> =
+            withheld.iter().map(|(_, of)| format!("  {:>9}", share_of_wall(account, *of))).collect();
         let line = format!(
-            "{:>5}  {:>5}  {name:<width$}  {figure:>12}  {:>6}  {}",
+            "{:>5}  {:>5}  {name:<width$}  {figure:>12}  {:>6}{}  {}",
             trial.number,
             trial.block + 1,
             steal,
+            withheld.concat(),
             clean(&remarks.join("; "))
         );
         writeln!(text, "{}", line.trim_end())?;
     }
     Ok(text)
+}
+
+/// Seconds of a part of an account, where there is a limit that it tells of.
+type Withheld = fn(&CpuAccount) -> Option<f64>;
+
+/// The columns of what a limit or an emulated allowance withheld, those only of which some trial tells.
+fn withheld_columns(run: &RunRecord) -> Vec<(&'static str, Withheld)> {
+    let columns: [(&'static str, Withheld); 2] = [
+        ("throttled", |account| account.throttled_seconds),
+        ("governed", |account| account.governed_seconds),
+    ];
+    let told = |(_, of): &(&'static str, Withheld)| {
+        run.trials.iter().filter_map(|trial| trial.signals.cpu.as_ref()).any(|account| of(account).is_some())
+    };
+    columns.into_iter().filter(told).collect()
+}
+
+/// A part as a share of the wall time; a dash where nothing limits the trial.
+fn share_of_wall(account: Option<&CpuAccount>, of: Withheld) -> String {
+    let share = account.filter(|account| account.wall_seconds > 0.0).and_then(|account| {
+        let share = of(account)? / account.wall_seconds;
+        share.is_finite().then_some(share)
+    });
+    share.map_or("-".to_owned(), |share| format!("{:.1}\u{a0}%", share * 100.0))
 }
 
 /// The unit of a trial's figure: as its workload declares it, else as the name means anywhere.
@@ -219,6 +250,10 @@ fn one_trial(run: &RunRecord, trial: &TrialRecord) -> Result<String, std::fmt::E
             served.flushes,
             clean(&device.role)
         )?;
+    }
+    // Eighty columns, as everything here: a bar of the whole width would compare with nothing.
+    if let Some(account) = &trial.signals.cpu {
+        write!(text, "\nwhere the CPU went\n{}", cpu_text(account, 80))?;
     }
     writeln!(text, "\ngates")?;
     for gate in &trial.gates {

@@ -32,6 +32,9 @@ fn the_schema_fits_the_shipped_experiments_and_no_mistyped_one() {
         ("barrier", BARRIER),
         ("flush-price", FLUSH_PRICE),
         ("open-loop", OPEN_LOOP),
+        ("cpu-limit", include_str!("../../../../experiments/cpu-limit.toml")),
+        ("cpu-limit-sweep", include_str!("../../../../experiments/cpu-limit-sweep.toml")),
+        ("build-by-instance", include_str!("../../../../experiments/build-by-instance.toml")),
         ("program", crate::runs::PROGRAM),
     ] {
         assert_eq!(misfits(text, &schema), Vec::<String>::new(), "{name}");
@@ -88,7 +91,9 @@ fn fit(value: &Value, schema: &Value, root: &Value, path: &str, found: &mut Vec<
         Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
         _ => vec![kind],
     };
-    if !kinds.contains(&kind) {
+    // A whole number is a number too.
+    let fits = kinds.contains(&kind) || (kind == "integer" && kinds.contains(&"number"));
+    if !fits {
         found.push(format!("{path} is {kind}, not {kinds:?}"));
     }
     if schema.get("const").is_some_and(|only| only != value)

@@ -8,6 +8,7 @@
 )]
 
 mod casebook;
+mod credits;
 mod disk;
 mod dry_run;
 mod everything;

@@ -15,10 +15,13 @@ fn run_examples(page: &Page) -> usize {
     // Not /tmp: it may be in memory, where a flush costs nothing and experiments about it are refused.
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let here = fs::canonicalize(directory.path()).unwrap();
-    fs::create_dir(here.join("experiments")).unwrap();
-    for entry in fs::read_dir(root().join("experiments")).unwrap() {
-        let entry = entry.unwrap();
-        fs::copy(entry.path(), here.join("experiments").join(entry.file_name())).unwrap();
+    for folder in ["experiments", "experiments/build"] {
+        fs::create_dir(here.join(folder)).unwrap();
+        for entry in fs::read_dir(root().join(folder)).unwrap().map(|entry| entry.unwrap().path()) {
+            if entry.is_file() {
+                fs::copy(&entry, here.join(folder).join(entry.file_name().unwrap())).unwrap();
+            }
+        }
     }
     let mut count = 0;
     for block in page.blocks() {

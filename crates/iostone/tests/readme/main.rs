@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 mod compare;
+mod credits;
 mod examples;
 mod names;
 mod pages;

@@ -37,7 +37,7 @@ impl Help {
     fn knows(&mut self, option: &str) -> bool {
         let commands = [
             "run", "demo", "report", "list", "show", "judge", "import", "audit", "casebook", "export", "io",
-            "orion", "disk", "guest", "doctor", "cleanup", "schema", "agent",
+            "orion", "disk", "guest", "limit", "credits", "doctor", "cleanup", "schema", "agent",
         ];
         commands.iter().any(|command| self.of(command).is_some_and(|options| options.contains(option)))
     }
@@ -163,4 +163,19 @@ fn set_up_is_two_commands_and_every_make_target_that_is_named_exists() {
     }
     let typed = make_targets(page("README.md").typed());
     assert_eq!(typed.iter().map(String::as_str).collect::<Vec<_>>(), ["demo", "test"]);
+}
+
+#[test]
+fn the_sources_that_experiments_build_have_the_sum_on_their_page() {
+    use sha2::Digest as _;
+    let page = page("experiments/build/README.md").text;
+    let sources = fs::read(root().join("experiments/build/lua-5.4.4.tar.gz")).unwrap();
+    let sum: Vec<String> = sha2::Sha256::digest(&sources).iter().map(|byte| format!("{byte:02x}")).collect();
+    let sum = sum.concat();
+    assert!(page.contains(&format!("`{sum}`")), "{sum} is not there");
+    assert!(page.contains(&format!("| {} bytes |", sources.len())));
+    assert!(
+        page.contains("Copyright © 1994-2022 Lua.org, PUC-Rio.")
+            && page.contains("Permission is hereby granted")
+    );
 }

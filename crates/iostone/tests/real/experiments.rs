@@ -16,7 +16,7 @@ macro_rules! needs_kernels {
 }
 
 /// Rehearses an experiment of the repository, and gives the run's record.
-fn rehearse(lab: &Lab, name: &str, settings: &[&str]) -> Value {
+pub(crate) fn rehearse(lab: &Lab, name: &str, settings: &[&str]) -> Value {
     let file = format!("{}/../../experiments/{name}.toml", env!("CARGO_MANIFEST_DIR"));
     // A machine that runs tests is neither quiet nor its own master.
     let gates = ["gates.steal=off", "gates.idle=off", "gates.throttling=off"];
@@ -29,7 +29,7 @@ fn rehearse(lab: &Lab, name: &str, settings: &[&str]) -> Value {
 }
 
 /// The one trial of a configuration.
-fn trial<'a>(record: &'a Value, configuration: &str) -> &'a Value {
+pub(crate) fn trial<'a>(record: &'a Value, configuration: &str) -> &'a Value {
     let trials = record["trials"].as_array().unwrap();
     trials.iter().find(|trial| trial["configuration"] == configuration).unwrap()
 }

@@ -5,6 +5,7 @@
 
 mod barrier;
 mod bonnie;
+mod cpu_limits;
 mod crash;
 mod dbench;
 mod dd;
@@ -16,8 +17,10 @@ mod guard;
 mod io;
 mod ioping;
 mod lab;
+mod limit;
 mod orion;
 mod picked;
+mod prepared;
 mod reboot;
 mod remote;
 mod sysbench;

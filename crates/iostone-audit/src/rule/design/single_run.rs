@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use iostone_model::audit::{Finding, Severity};
-use iostone_model::dataset::Dataset;
+use iostone_model::dataset::{Dataset, Ending};
 use iostone_stats::breakeven::breakeven_cv;
 
 use super::conditions::{Condition, Table, at, executions, metrics, prominence, subject, tables, values};
@@ -71,12 +71,25 @@ fn once<'a>(dataset: &Dataset, table: &'a Table<'_>) -> Vec<&'a Condition> {
     table.conditions.iter().filter(|condition| single(&condition.members)).collect()
 }
 
+/// Whether any of its executions went on until it ended by itself.
+fn has_ended(dataset: &Dataset, condition: &Condition) -> bool {
+    let mut rows = condition.members.iter().filter_map(|place| at(dataset, *place));
+    rows.any(|row| !matches!(row.facts.ending, Some(Ending::GivenUp(_))))
+}
+
 /// One note for all tables in which nothing is compared: a lone figure says nothing about the next run either.
 fn alone(rule: &dyn Rule, dataset: &Dataset, tables: &[Table<'_>]) -> Option<Finding> {
     let lone: Vec<(&Table<'_>, Vec<&Condition>)> = tables
         .iter()
         .filter(|table| !compares(dataset, table))
         .map(|table| (table, once(dataset, table)))
+        // A time at which somebody gave up says nothing of a run, however often it is repeated; `given-up` tells of it.
+        .map(|(table, conditions)| {
+            (
+                table,
+                conditions.into_iter().filter(|condition| has_ended(dataset, condition)).collect::<Vec<_>>(),
+            )
+        })
         .filter(|(_, conditions)| !conditions.is_empty())
         .collect();
     let which = match lone.as_slice() {

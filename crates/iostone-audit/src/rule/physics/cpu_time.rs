@@ -6,23 +6,18 @@ use iostone_model::audit::{Finding, Severity};
 use iostone_model::dataset::{Dataset, Observation};
 use iostone_model::metric::Unit;
 use iostone_model::units::three_digits;
+use iostone_stats::flags::{LITTLE_STEAL, SAME_WORK_RATIO, SHORTEST_CPU_SECONDS};
 
 use super::case::{Case, condition, median, outcome, percent, told};
 use crate::Outcome;
 use crate::rule::Rule;
 
-/// The same work on the same machine: caches and frequency explain less than this.
-const SAME_MACHINE: f64 = 1.5;
 /// The same where nobody says that the work was the same: the condition may have been less work.
 const PRESUMED: f64 = 2.0;
 /// Between machines the processors differ too.
 const OTHER_MACHINE: f64 = 3.0;
 /// From here on the figure of time itself is of another work, or of other CPUs, than it says.
 const GRAVE: f64 = 2.0;
-/// Steal below this cannot make half as much again.
-const LITTLE_STEAL: f64 = 0.1;
-/// Ticks of the clock count in shorter times.
-const SHORTEST_SECONDS: f64 = 1.0;
 
 /// Labels that tell machines apart.
 const MACHINES: &[&str] =
@@ -70,7 +65,7 @@ impl CpuTime {
     fn within(&self, dataset: &Dataset, costs: &[Cost], presumed: bool) -> Vec<Finding> {
         let Some((least, most)) = extremes(costs) else { return Vec::new() };
         let ratio = most.seconds / least.seconds;
-        let threshold = if presumed { PRESUMED } else { SAME_MACHINE };
+        let threshold = if presumed { PRESUMED } else { SAME_WORK_RATIO };
         if ratio < threshold {
             return Vec::new();
         }
@@ -155,7 +150,8 @@ fn works(dataset: &Dataset) -> BTreeMap<(String, bool), BTreeMap<String, Vec<Cos
     type Times = BTreeMap<String, Vec<(usize, f64)>>;
     let mut works: BTreeMap<(String, bool), BTreeMap<String, Times>> = BTreeMap::new();
     for (index, observation) in dataset.observations.iter().enumerate() {
-        let Some(seconds) = cpu_seconds(observation).filter(|seconds| *seconds >= SHORTEST_SECONDS) else {
+        let Some(seconds) = cpu_seconds(observation).filter(|seconds| *seconds >= SHORTEST_CPU_SECONDS)
+        else {
             continue;
         };
         let work = match &observation.facts.work {

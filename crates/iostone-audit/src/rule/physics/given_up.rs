@@ -61,10 +61,11 @@ fn expected(dataset: &Dataset, observation: &Observation) -> Option<String> {
     }
     let verdict = if ratio >= HUNG { ": it hung rather than was slow" } else { "" };
     Some(format!(
-        "; waited {}, {} times the {} expected{verdict}",
+        "; waited {}, {} times the {} expected ({}){verdict}",
         Unit::Seconds.format(waited),
         three_digits(ratio),
-        prediction.expected.text
+        prediction.expected.text,
+        prediction.source.trim()
     ))
 }
 
@@ -82,7 +83,8 @@ mod tests {
         let found = only(&GivenUp, &set);
         assert_eq!(found.severity, Severity::Serious);
         assert!(
-            found.evidence[0].contains("217 times the 93min expected: it hung rather than was slow"),
+            found.evidence[0]
+                .contains("217 times the 93min expected (the article): it hung rather than was slow"),
             "{:?}",
             found.evidence
         );

@@ -1,5 +1,7 @@
 //! Whether a program can be run, and figures picked from what it prints.
 
+use std::collections::BTreeSet;
+
 use super::Findings;
 use crate::experiment::{CommandWorkload, PickedMetric};
 use crate::metric::{self, COMMAND_METRICS};
@@ -11,6 +13,7 @@ pub(super) fn check(command: &CommandWorkload, findings: &mut Findings<'_>) {
     if command.argv.iter().any(|argument| argument.contains('\0')) {
         findings.value("workload.argv", "an argument holds a NUL byte", "no program can receive it");
     }
+    check_preparation(command, findings);
     if command.timeout.is_some_and(|timeout| timeout.0.is_zero()) {
         findings.value("workload.timeout", "no program ends in no time", "longer than the program takes");
     }
@@ -31,6 +34,34 @@ pub(super) fn check(command: &CommandWorkload, findings: &mut Findings<'_>) {
     }
     for (name, picked) in &command.metrics {
         check_metric(name, picked, findings);
+    }
+}
+
+fn check_preparation(command: &CommandWorkload, findings: &mut Findings<'_>) {
+    for (index, argv) in command.prepare.iter().enumerate() {
+        let path = format!("workload.prepare[{index}]");
+        if argv.first().is_none_or(String::is_empty) {
+            findings.value(&path, "there is no program to run", "expected [\"program\", \"argument\"]");
+        }
+        if argv.iter().any(|argument| argument.contains('\0')) {
+            findings.value(&path, "an argument holds a NUL byte", "no program can receive it");
+        }
+    }
+    let mut names = BTreeSet::new();
+    for (index, file) in command.files.iter().enumerate() {
+        let path = format!("workload.files[{index}]");
+        let text = file.to_string_lossy();
+        match file.file_name() {
+            None => findings.value(&path, format!("`{text}` names no file"), "a path that ends in its name"),
+            Some(_) if text.ends_with('/') || text.contains('\0') => {
+                findings.value(&path, format!("`{text}` names no file"), "a path that ends in its name");
+            }
+            Some(name) if !names.insert(name) => {
+                let message = format!("a second file is called `{}`", name.to_string_lossy());
+                findings.value(&path, message, "they are copied into one directory; rename one");
+            }
+            Some(_) => {}
+        }
     }
 }
 

@@ -1,27 +1,22 @@
-//! What types cannot say of the limit layer: quotas that the kernel refuses.
+//! What types cannot say of the limit layer: what the kernel refuses, and what the volume or another limit forbids.
 
 use super::Findings;
-use crate::experiment::{CpuQuota, LONGEST_PERIOD, Limit, SHORTEST_PERIOD};
-use crate::units::Span;
+use crate::experiment::{Stack, Volume};
 
-pub(super) fn check(limit: &Limit, findings: &mut Findings<'_>) {
-    if let Some(quota) = limit.cpu.quota() {
-        check_quota(&quota, findings);
+pub(super) fn check(stack: &Stack, findings: &mut Findings<'_>) {
+    for problem in stack.limit.problems() {
+        findings.value(&format!("stack.limit.{}", problem.key), problem.message, problem.expected);
     }
-}
-
-fn check_quota(quota: &CpuQuota, findings: &mut Findings<'_>) {
-    let path = "stack.limit.cpu";
-    if !(SHORTEST_PERIOD..=LONGEST_PERIOD).contains(&quota.period) {
-        let message = format!("the kernel takes no period of {}", Span(quota.period));
-        findings.value(path, message, "1ms to 1s");
-    }
-    if quota.quota < SHORTEST_PERIOD {
-        let message =
-            format!("a quota of {} in {} is below the kernel's least", Span(quota.quota), Span(quota.period));
-        findings.value(path, message, "at least 1ms in each period; a longer period allows a smaller share");
-    }
-    if quota.burst.is_some_and(|burst| burst > quota.quota) {
-        findings.value(path, "the burst is above the quota, which the kernel refuses", "at most the quota");
+    let Some(io) = stack.limit.io.filter(|io| !io.is_empty()) else { return };
+    match &stack.volume {
+        Volume::Directory(_) => {
+            let message = "a directory has no device of its own to limit";
+            findings.key("stack.limit.io", message, "leave this out, or use a `loop` volume");
+        }
+        Volume::Emulated(volume) if volume.burst.is_some() => {
+            let message = format!("{io}, while the volume's credits move its limits");
+            findings.key("stack.limit.io", message, "leave this out, or `burst` of the volume");
+        }
+        Volume::Loop(_) | Volume::Block(_) | Volume::Emulated(_) => {}
     }
 }

@@ -60,7 +60,7 @@ pub struct Governor {
 pub struct Allowance {
     /// The instance type.
     pub instance: String,
-    /// The law's name among those of its type: `penalty`, `bucket`, `credits`, `share`.
+    /// The law's name among those of its type: `penalty`, `bucket`, `window`, `credits`, `unlimited`, `share`.
     pub name: String,
     /// Processors that it has.
     pub vcpus: u32,
@@ -70,6 +70,73 @@ pub struct Allowance {
     pub basis: Basis,
     /// Where they are from, in a sentence.
     pub source: String,
+}
+
+impl Governor {
+    /// "t1.micro, law `penalty` (measured), 20 times faster".
+    pub fn in_words(&self) -> String {
+        let Allowance { instance, name, basis, .. } = &self.allowance;
+        let pace =
+            if self.speed > 1.0 { format!("{} times faster", self.speed) } else { "in real time".to_owned() };
+        let start = match self.start {
+            AllowanceStart::Launch => "",
+            AllowanceStart::Full => ", full at the start",
+            AllowanceStart::Empty => ", empty at the start",
+        };
+        format!("{instance}, law `{name}` ({}), {pace}{start}", basis.word())
+    }
+}
+
+impl Basis {
+    /// The word of it: "measured".
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Published => "published",
+            Self::Measured => "measured",
+            Self::Assumed => "assumed",
+        }
+    }
+}
+
+impl Law {
+    /// The law with its figures, in real time, as it goes into a sentence.
+    pub fn in_words(&self) -> String {
+        match self {
+            Self::Share { share } => format!("{share} of each processor, all the time"),
+            Self::Bucket { capacity_seconds, refill, throttled_refill, slow, resume } => {
+                let while_slow = if throttled_refill == refill {
+                    String::new()
+                } else {
+                    format!(", {throttled_refill} while it is throttled")
+                };
+                let until = if resume.0 >= 1.0 {
+                    "it is full again".to_owned()
+                } else {
+                    format!("it holds {resume} again")
+                };
+                format!(
+                    "a bucket of {capacity_seconds} CPU seconds that earns {refill} of a processor{while_slow}; full speed \
+                     until it is empty, then {slow} until {until}"
+                )
+            }
+            Self::Window { window_seconds, threshold, slow } => format!(
+                "full speed as long as no more than {threshold} of each processor was used over the last {window_seconds} \
+                 seconds, else {slow}"
+            ),
+            Self::Credits { baseline, earned_per_hour, maximum, launch, unlimited } => {
+                let launch = if *launch > 0.0 { format!(" and {launch} at launch") } else { String::new() };
+                let after = if *unlimited {
+                    "full speed for money after that".to_owned()
+                } else {
+                    format!("then {baseline} of each processor")
+                };
+                format!(
+                    "{earned_per_hour} CPU credits an hour, at most {maximum}{launch}, each a processor for a minute; full \
+                     speed while there are any, {after}"
+                )
+            }
+        }
+    }
 }
 
 /// What figures rest on.
@@ -105,6 +172,15 @@ pub enum Law {
         slow: Fraction,
         /// What it must hold again before full speed, as a share of the capacity.
         resume: Fraction,
+    },
+    /// A sliding window: full speed as long as the use over the window is not above the threshold, else `slow`.
+    Window {
+        /// How far back use counts.
+        window_seconds: f64,
+        /// Of each processor, on average over the window.
+        threshold: Fraction,
+        /// The share that is left above it.
+        slow: Fraction,
     },
     /// CPU credits of the T family: one is a processor for a minute.
     Credits {

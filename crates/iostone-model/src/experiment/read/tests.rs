@@ -136,3 +136,71 @@ fn a_machine_without_a_kind_is_this_host() {
     assert!(required(0).as_array().is_none_or(Vec::is_empty), "{}", required(0));
     assert!(required(1).to_string().contains("kind"));
 }
+
+const SWEEP: &str = r#"
+name = "limit"
+[stack]
+volume = { kind = "directory", path = "/tmp" }
+[[factor]]
+name = "quota"
+path = "limit.cpu"
+sweep = "10%..100%"
+[workload]
+kind = "command"
+argv = ["true"]
+[decide]
+metric = "wall_time"
+"#;
+
+#[test]
+fn a_sweep_is_a_level_for_each_step_with_its_place_and_without_a_baseline() {
+    let experiment = read(SWEEP, &[]).unwrap();
+    let (factor, positions) = experiment.sweep().unwrap();
+    assert_eq!((factor.name.as_str(), factor.levels.len(), positions.len()), ("quota", 10, 10));
+    assert_eq!((experiment.baseline_factor.as_str(), experiment.baseline_level.as_str()), ("quota", ""));
+    let shares: Vec<f64> =
+        experiment.configurations.iter().map(|c| c.stack.limit.cpu.quota().unwrap().share()).collect();
+    assert!(shares.iter().zip(positions).all(|(share, at)| (share - at).abs() < 1e-12), "{shares:?}");
+    let other_form = SWEEP.replace("sweep = \"10%..100%\"", "levels = { sweep = \"10%..100%\" }");
+    assert_eq!(read(&other_form, &[]).unwrap(), experiment);
+    let text = toml::to_string(&experiment.decide).unwrap();
+    assert!(!text.contains("baseline"), "{text}");
+}
+
+#[test]
+fn what_does_not_go_with_a_sweep_is_refused_at_its_place() {
+    let wrong = |from: &str, to: &str, part: &str, at: &str| {
+        let text = SWEEP.replace(from, to);
+        let errors = read(&text, &[]).unwrap_err();
+        let error = errors.iter().find(|error| error.message.contains(part));
+        let error = error.unwrap_or_else(|| panic!("{errors:?}"));
+        let span = error.labels.first().unwrap().span.clone();
+        assert_eq!(text.get(span), Some(at), "{error:?}");
+    };
+    let range = "sweep = \"10%..100%\"";
+    wrong("10%..100%", "100%..10%", "does not go up", "\"100%..10%\"");
+    wrong("10%..100%", "10..100", "of the wrong kind", "sweep");
+    wrong(range, &format!("{range}\nvalues = [\"1%\"]"), "a sweep has no `values`", "[\"1%\"]");
+    wrong("path = \"limit.cpu\"\n", "", "which setting", "\"10%..100%\"");
+    wrong("wall_time\"", "wall_time\"\nbaseline = \"30%\"", "no baseline", "\"30%\"");
+    let second = "[[factor]]\nname = \"b\"\nlevels = { a = {}, b = { limit.memory = \"1GiB\" } }\n[workload]";
+    wrong("[workload]", second, "the only factor", "\"quota\"");
+    wrong(
+        "[workload]",
+        "[combine]\nexclude = [{ quota = \"30%\" }]\n[workload]",
+        "cannot be left out",
+        "exclude",
+    );
+    wrong("limit.cpu", "mount.options", "of the wrong kind", "sweep");
+}
+
+#[test]
+fn only_a_sweep_may_leave_its_baseline_out() {
+    let text = SWEEP.replace("sweep = \"10%..100%\"", "values = [\"10%\", \"20%\"]");
+    let errors = read(&text, &[]).unwrap_err();
+    assert_eq!(errors.len(), 1);
+    assert_eq!(
+        (errors[0].code.as_str(), errors[0].message.as_str()),
+        ("io0003", "`decide` has no `baseline`")
+    );
+}

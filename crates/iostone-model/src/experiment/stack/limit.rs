@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::Limits;
+use super::{DirectionLimits, Limits, ProcessorSet};
 use crate::units::{Bytes, Fraction, Span};
 
 /// The period of a quota for which none is said: the kernel's own default (Documentation/scheduler/sched-bwc.rst).
@@ -16,6 +16,9 @@ pub const DEFAULT_PERIOD: Duration = Duration::from_millis(100);
 pub const SHORTEST_PERIOD: Duration = Duration::from_millis(1);
 /// The kernel takes no longer period (`max_cfs_quota_period`, kernel/sched/core.c).
 pub const LONGEST_PERIOD: Duration = Duration::from_secs(1);
+
+/// With less a program hardly starts: its own pages and those of the libraries that it maps count.
+pub const LEAST_MEMORY: Bytes = Bytes(4 << 20);
 
 /// What the workload may use, as control groups enforce it; what is left out is not limited.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -44,6 +47,71 @@ impl Limit {
             && self.cpuset.is_none()
             && self.io.is_none_or(|io| io.is_empty())
     }
+
+    /// The processors that may be used; none where nothing is said, or something else than a list of them.
+    pub fn processors(&self) -> Option<ProcessorSet> {
+        self.cpuset.as_deref()?.parse().ok().filter(|set: &ProcessorSet| !set.0.is_empty())
+    }
+
+    /// What no machine could do of this.
+    ///
+    /// The bounds of quotas are the kernel's (`tg_set_bandwidth`, kernel/sched/core.c).
+    pub fn problems(&self) -> Vec<LimitProblem> {
+        let mut problems = Vec::new();
+        let mut add = |key, message: String, expected| problems.push(LimitProblem { key, message, expected });
+        if let Some(quota) = self.cpu.quota() {
+            if !(SHORTEST_PERIOD..=LONGEST_PERIOD).contains(&quota.period) {
+                add("cpu", format!("the kernel takes no period of {}", Span(quota.period)), "1ms to 1s");
+            }
+            if quota.quota < SHORTEST_PERIOD {
+                let (quota, period) = (Span(quota.quota), Span(quota.period));
+                add(
+                    "cpu",
+                    format!("a quota of {quota} in {period} is below the kernel's least"),
+                    "at least 1ms in each period; a longer period allows a smaller share",
+                );
+            }
+            if quota.burst.is_some_and(|burst| burst > quota.quota) {
+                let message = "the burst is above the quota, which the kernel refuses".to_owned();
+                add("cpu", message, "at most the quota");
+            }
+        }
+        if let Some(memory) = self.memory.filter(|memory| *memory < LEAST_MEMORY) {
+            add("memory", format!("no program starts with {memory} of memory"), "at least 4MiB");
+        }
+        if let Some(cpuset) = &self.cpuset {
+            let expected = "processors as `0`, `0-1` or `0,2-3`";
+            match cpuset.parse::<ProcessorSet>() {
+                Err(reason) => add("cpuset", reason, expected),
+                Ok(set) if set.0.is_empty() => add("cpuset", "no processor is left".to_owned(), expected),
+                Ok(_) => {}
+            }
+        }
+        if let Some(io) = &self.io {
+            if io.is_empty() {
+                let expected = "expected `throughput`, `iops` or those of one direction";
+                add("io", "nothing is limited here".to_owned(), expected);
+            }
+            let [reads, writes] = [io.reads(), io.writes()];
+            let is_zero =
+                |one: &DirectionLimits| one.iops == Some(0) || one.throughput.is_some_and(|rate| rate.0 == 0);
+            if is_zero(&reads) || is_zero(&writes) {
+                add("io", "a limit of nothing means none to the kernel".to_owned(), "at least 1");
+            }
+        }
+        problems
+    }
+}
+
+/// What is wrong with a limit on any machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LimitProblem {
+    /// The key within `limit`: `cpu`, `memory`, `cpuset`, `io`.
+    pub key: &'static str,
+    /// What is wrong: "the kernel takes no period of 2s".
+    pub message: String,
+    /// What would be right: "1ms to 1s".
+    pub expected: &'static str,
 }
 
 /// How much CPU time there is.
@@ -236,6 +304,22 @@ mod tests {
         let long = read("{\"quota\":\"300ms\",\"period\":\"1s\",\"burst\":\"10ms\"}").unwrap();
         assert_eq!(long.to_string(), "30% (300ms in 1s), burst 10ms");
         assert!(read("\"lots\"").is_err() && read("{\"quota\":\"1ms\",\"period\":\"0s\"}").is_err());
+    }
+
+    #[test]
+    fn what_no_machine_could_do_is_said() {
+        let of = |json: &str| -> Vec<String> {
+            let limit: Limit = serde_json::from_str(json).unwrap();
+            limit.problems().into_iter().map(|one| format!("{}: {}", one.key, one.message)).collect()
+        };
+        assert!(of("{\"cpu\":\"190%\",\"memory\":\"64MiB\",\"cpuset\":\"0-1\"}").is_empty());
+        let least = of("{\"cpu\":\"0.5%\"}");
+        assert!(least[0].contains("below the kernel's least"), "{least:?}");
+        let burst = of("{\"cpu\":{\"quota\":\"5ms\",\"burst\":\"6ms\"}}");
+        assert_eq!(burst, ["cpu: the burst is above the quota, which the kernel refuses"]);
+        assert_eq!(of("{\"cpu\":{\"quota\":\"5ms\",\"period\":\"2s\"}}").len(), 1);
+        assert_eq!(of("{\"memory\":\"1MiB\",\"cpuset\":\"1-0\",\"io\":{}}").len(), 3);
+        assert_eq!(of("{\"cpuset\":\"\"}"), ["cpuset: no processor is left"]);
     }
 
     proptest! {

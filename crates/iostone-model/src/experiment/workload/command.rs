@@ -1,6 +1,7 @@
 //! A program to be timed, and figures picked from what it prints.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use schemars::JsonSchema;
@@ -11,20 +12,37 @@ use crate::metric::{Direction, Unit};
 use crate::units::Span;
 
 /// A program to be timed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CommandWorkload {
     /// The program and its arguments; never a shell's line. It starts in the mounted filesystem or the directory.
     pub argv: Vec<String>,
+    /// Files that are copied to where it starts, each under its own name, before the clock runs. Paths are relative to the
+    /// experiment file.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<PathBuf>,
+    /// Programs with their arguments that are run there, one after the other, before the clock runs and outside all limits:
+    /// `[["tar", "-xzf", "sources.tar.gz"]]`. One that fails fails the trial.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub prepare: Vec<Vec<String>>,
     /// Further environment variables. `IOSTONE_TRIAL`, `IOSTONE_CONFIGURATION` and `IOSTONE_MOUNT` are always set.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub env: BTreeMap<String, String>,
-    /// A trial that takes longer is ended and counts as failed.
+    /// A trial that takes longer is ended and counts as failed; so does one of which a program of `prepare` takes longer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Span>,
     /// Further figures, picked from what the program prints; a trial that lacks one has failed.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metrics: BTreeMap<String, PickedMetric>,
+}
+
+impl CommandWorkload {
+    /// Makes relative paths of its files those of a directory.
+    pub fn place_files(&mut self, directory: &Path) {
+        for file in &mut self.files {
+            *file = directory.join(&*file);
+        }
+    }
 }
 
 /// A figure picked from a program's output: by `regex`, or by `pointer` where the output is JSON.

@@ -49,11 +49,7 @@ fn unknown_keys_are_named_with_the_nearest_known_one() {
                 "off = { barrier = 0 }",
             ),
             barrier("a level that writes `stack.`", "off = { mount.options", "off = { stack.mount.options"),
-            barrier(
-                "an unknown key in a factor",
-                "name = \"barrier\"",
-                "name = \"barrier\"\nsweep = \"1..9\"",
-            ),
+            barrier("an unknown key in a factor", "name = \"barrier\"", "name = \"barrier\"\nunit = \"ms\""),
             barrier("another tool's word in the workload", "bs = \"4KiB\"", "blocksize = \"4KiB\""),
             barrier("another workload's key", "bs = \"4KiB\"", "clients = 5"),
             barrier("a mistyped key in decide", "confidence =", "confidance ="),

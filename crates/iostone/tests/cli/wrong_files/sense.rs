@@ -170,6 +170,10 @@ fn workloads_that_cannot_be_carried_out_are_refused() {
             program("a variable that is a number", "argv = [\"true\"]\nenv = { JOBS = 4 }"),
             program("a variable with a dot that is a number", "argv = [\"true\"]\nenv = { \"a.b\" = 4 }"),
             program("no timeout", "argv = [\"true\"]\ntimeout = \"0s\""),
+            program("a preparation that is one program", "argv = [\"true\"]\nprepare = [\"tar\", \"-x\"]"),
+            program("a preparation without a program", "argv = [\"true\"]\nprepare = [[\"true\"], []]"),
+            program("a directory among the files", "argv = [\"true\"]\nfiles = [\"sources/\"]"),
+            program("two files of one name", "argv = [\"true\"]\nfiles = [\"a/x\", \"b/x\"]"),
         ]),
     );
 }

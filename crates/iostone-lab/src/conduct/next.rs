@@ -1,0 +1,118 @@
+//! What a run does next: stop, and why, or which configurations the next block holds.
+
+use std::time::Duration;
+
+use iostone_model::run::BlockRecord;
+use iostone_model::trial::TrialRecord;
+use iostone_model::units::Span;
+use iostone_stats::judge::Next;
+use iostone_stats::race::Outcome;
+
+use super::{Conductor, Ending};
+use crate::conclude;
+use crate::directory::block_records;
+use crate::error::LabError;
+use crate::sweep::PlannedSweep;
+
+/// Whether to stop, and which configurations the next block holds.
+pub(super) type Decision = (Option<Ending>, Vec<usize>);
+
+impl Conductor<'_> {
+    /// Whether to stop, or which configurations the next block holds.
+    pub(super) fn decide(&mut self) -> Result<Decision, LabError> {
+        let plan = self.plan;
+        let blocks = block_records(self.directory.entries());
+        let everything: Vec<usize> = (0..plan.experiment.configurations.len()).collect();
+        if !blocks.iter().any(|block| block.counted) {
+            return Ok((None, everything));
+        }
+        if plan.quick {
+            return Ok((Some(Ending::Rehearsed), everything));
+        }
+        let trials = self.directory.trials()?;
+        // In an unfit environment blocks count whatever became of them. What lies beyond the budget is not judged, so
+        // figures that its blocks lack never come.
+        let counted = blocks.iter().filter(|block| block.counted).count();
+        let spent = counted >= usize::try_from(plan.experiment.decide.blocks.max).unwrap_or(usize::MAX);
+        if plan.experiment.sweep().is_some() {
+            return self.decide_sweep(&trials, &blocks, spent);
+        }
+        let figures = conclude::Subject::of(plan).figures(plan, &trials, &blocks);
+        if figures.is_empty() && spent {
+            return Ok((Some(Ending::BlocksSpent), everything));
+        }
+        if figures.is_empty() {
+            return Ok((None, everything));
+        }
+        match figures.next_step(&conclude::rules(plan))? {
+            Next::Decided => Ok((Some(Ending::Decided), everything)),
+            Next::BudgetSpent => Ok((Some(Ending::BlocksSpent), everything)),
+            Next::Futile => Ok((Some(Ending::Futile), everything)),
+            Next::Continue { open, .. } => {
+                if spent {
+                    return Ok((Some(Ending::BlocksSpent), everything));
+                }
+                if self.time_is_up(&blocks) {
+                    return Ok((Some(Ending::TimeSpent), everything));
+                }
+                let mut active: Vec<usize> = plan
+                    .comparisons()
+                    .into_iter()
+                    .filter(|comparison| {
+                        open.iter().any(|(stratum, level)| {
+                            *stratum == comparison.stratum && *level == comparison.level
+                        })
+                    })
+                    .flat_map(|comparison| [comparison.configuration, comparison.baseline])
+                    .collect();
+                active.sort_unstable();
+                active.dedup();
+                Ok((None, active))
+            }
+        }
+    }
+
+    /// The same for a sweep, whose configurations are its levels.
+    fn decide_sweep(
+        &mut self,
+        trials: &[TrialRecord],
+        blocks: &[BlockRecord],
+        spent: bool,
+    ) -> Result<Decision, LabError> {
+        let everything: Vec<usize> = (0..self.plan.experiment.configurations.len()).collect();
+        let sweep = PlannedSweep::of(self.plan, trials, blocks)?;
+        let standing = sweep.filter(|sweep| sweep.blocks() > 0).map(|sweep| sweep.standing());
+        let active = standing.as_ref().map_or(everything, |standing| standing.active.clone());
+        self.next_trials = active.len();
+        let ending = match standing.and_then(|standing| standing.outcome) {
+            // More blocks do not make an effect steady that has changed.
+            Some(Outcome::Unique(_) | Outcome::WithinMargin(_) | Outcome::Unstable) => Some(Ending::Decided),
+            None if spent => Some(Ending::BlocksSpent),
+            None if self.time_is_up(blocks) => Some(Ending::TimeSpent),
+            None => None,
+        };
+        Ok((ending, active))
+    }
+
+    /// Whether another block would, at the pace of this session, end after the time that the run may take.
+    fn time_is_up(&self, blocks: &[BlockRecord]) -> bool {
+        let Some(Span(limit)) = self.plan.experiment.decide.time else { return false };
+        let spent = self.earlier + self.session_started.elapsed();
+        let a_block = match self.blocks_this_session {
+            0 => self.earlier / u32::try_from(blocks.len().max(1)).unwrap_or(u32::MAX),
+            _ => self.pace_of_blocks(),
+        };
+        spent + a_block > limit
+    }
+
+    /// What a block takes at the pace of this session: of a sweep, by its trials, because the first block holds every level
+    /// and those after it a few.
+    pub(super) fn pace_of_blocks(&self) -> Duration {
+        let time = self.blocks_started.map(|started| started.elapsed()).unwrap_or_default();
+        if self.plan.experiment.sweep().is_some() && self.trials_this_session > 0 {
+            let next = u32::try_from(self.next_trials).unwrap_or(u32::MAX);
+            return time / self.trials_this_session * next;
+        }
+        time / self.blocks_this_session.max(1)
+    }
+}

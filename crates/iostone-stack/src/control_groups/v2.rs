@@ -1,0 +1,237 @@
+//! Version 2: the controllers that a group hands down to its children (Documentation/admin-guide/cgroup-v2.rst).
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::{Controller, write_line};
+use crate::error::{StackError, UndoFailure};
+use crate::tool::quote;
+
+pub(super) const CONTROLLERS: &str = "cgroup.controllers";
+pub(super) const SUBTREE_CONTROL: &str = "cgroup.subtree_control";
+
+/// Whether a file of controllers, such as `cgroup.controllers`, lists one.
+fn lists(file: &Path, name: &str) -> bool {
+    fs::read_to_string(file).is_ok_and(|text| text.split_whitespace().any(|word| word == name))
+}
+
+/// Those of the controllers that a group does not hand down to its children yet.
+pub(super) fn not_handed_down(group: &Path, controllers: &[Controller]) -> Vec<Controller> {
+    missing(&group.join(SUBTREE_CONTROL), controllers)
+}
+
+/// Those of the controllers that a group itself does not have.
+pub(super) fn not_there(group: &Path, controllers: &[Controller]) -> Vec<Controller> {
+    missing(&group.join(CONTROLLERS), controllers)
+}
+
+fn missing(file: &Path, controllers: &[Controller]) -> Vec<Controller> {
+    let is_missing = |one: &&Controller| one.name_2().is_some_and(|name| !lists(file, name));
+    controllers.iter().filter(is_missing).copied().collect()
+}
+
+/// The group in which a group with those controllers can be made, and which of them it has to be told to hand down
+/// first.
+///
+/// A group other than the root cannot hold processes and hand a controller down at once ("no internal processes"), so
+/// the group of this process is seldom the one. The nearest that hands them all down already is taken, so that what
+/// limits the groups above limits the trial too; unless that passes over a group with limits, which the trial would
+/// escape, or there is none: then the nearest that may be told to. `line` is nearest first.
+pub(super) fn choose_parent(
+    line: &[PathBuf],
+    controllers: &[Controller],
+) -> Option<(PathBuf, Vec<Controller>)> {
+    // A group that hands nothing down may hold processes and groups at once, so where nothing is needed the own one is it.
+    let ready = line.iter().position(|group| not_handed_down(group, controllers).is_empty());
+    let willing =
+        line.iter().position(|group| not_there(group, controllers).is_empty() && can_have_children(group));
+    let passes_over = |place: usize| {
+        let is_limited = |group: &PathBuf| controllers.iter().any(|&one| is_touched(group, one));
+        line.iter().take(place).skip(willing.unwrap_or(place)).any(is_limited)
+    };
+    let place = ready.filter(|&place| !passes_over(place)).or(willing)?;
+    line.get(place).map(|group| (group.clone(), not_handed_down(group, controllers)))
+}
+
+/// Whether a group may hand controllers down: the root of all groups, which alone has no type, or one without processes.
+fn can_have_children(group: &Path) -> bool {
+    let is_root = !group.join("cgroup.type").exists();
+    is_root || fs::read_to_string(group.join("cgroup.procs")).is_ok_and(|text| text.trim().is_empty())
+}
+
+/// Has a group hand controllers down to its children.
+///
+/// # Errors
+/// [`StackError::NotApplied`] in the name of that layer.
+pub(crate) fn hand_down(
+    layer: &'static str,
+    group: &Path,
+    controllers: &[Controller],
+) -> Result<(), StackError> {
+    let file = group.join(SUBTREE_CONTROL);
+    let asked = in_words(controllers, '+');
+    let refused = |read_back: String| {
+        let (asked, from) = (asked.clone(), file.display().to_string());
+        StackError::NotApplied { layer, asked, read_back, from }
+    };
+    write_line(&file, &asked).map_err(|error| refused(error.to_string()))?;
+    if not_handed_down(group, controllers).is_empty() {
+        return Ok(());
+    }
+    Err(refused(fs::read_to_string(&file).unwrap_or_default().trim().to_owned()))
+}
+
+/// `+cpu +memory`, as `cgroup.subtree_control` takes it.
+pub(crate) fn in_words(controllers: &[Controller], sign: char) -> String {
+    let names: Vec<String> =
+        controllers.iter().filter_map(|one| Some(format!("{sign}{}", one.name_2()?))).collect();
+    names.join(" ")
+}
+
+/// Takes that back for each of the controllers, unless another child of the group has come to rely on it meanwhile;
+/// whether anything was taken back.
+///
+/// # Errors
+/// What the kernel says, with the command that does it by hand.
+pub(crate) fn stop_handing_down(group: &Path, names: &[String]) -> Result<bool, UndoFailure> {
+    let file = group.join(SUBTREE_CONTROL);
+    let mut did = false;
+    for name in names {
+        let known = Controller::OF_VERSION_2.into_iter().find(|one| one.name_2() == Some(name));
+        let Some(controller) = known.filter(|_| lists(&file, name)) else { continue };
+        if children(group).any(|child| relies_on(&child, controller)) {
+            continue;
+        }
+        match write_line(&file, &format!("-{name}")) {
+            Ok(()) => did = true,
+            // A child hands it down further: it is in use.
+            Err(error) if error.raw_os_error() == Some(libc::EBUSY) => {}
+            Err(error) => {
+                return Err(UndoFailure {
+                    object: file.display().to_string(),
+                    reason: error.to_string(),
+                    next: format!("echo -{name} > {}", quote(file.as_os_str())),
+                });
+            }
+        }
+    }
+    Ok(did)
+}
+
+fn children(group: &Path) -> impl Iterator<Item = PathBuf> {
+    let entries = fs::read_dir(group).into_iter().flatten().flatten();
+    entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path())
+}
+
+fn relies_on(group: &Path, controller: Controller) -> bool {
+    is_touched(group, controller)
+        || controller.name_2().is_some_and(|name| lists(&group.join(SUBTREE_CONTROL), name))
+}
+
+/// Whether somebody has set something of the controller on a group.
+fn is_touched(group: &Path, controller: Controller) -> bool {
+    let is_set = |(file, untouched): &(&str, &str)| {
+        fs::read_to_string(group.join(file)).is_ok_and(|text| text.trim() != *untouched)
+    };
+    controller.untouched_2().iter().any(is_set)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const IO: &[Controller] = &[Controller::Io];
+
+    fn group(path: &Path, files: &[(&str, &str)]) {
+        fs::create_dir_all(path).unwrap();
+        for (name, text) in files {
+            fs::write(path.join(name), text).unwrap();
+        }
+    }
+
+    fn stop(group: &Path, names: &[&str]) -> bool {
+        let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+        stop_handing_down(group, &names).unwrap()
+    }
+
+    #[test]
+    fn the_nearest_group_that_hands_everything_down_is_taken() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().to_owned();
+        let (slice, scope) = (root.join("user.slice"), root.join("user.slice/session-1.scope"));
+        group(
+            &root,
+            &[(CONTROLLERS, "cpu io memory\n"), (SUBTREE_CONTROL, "cpu io\n"), ("cgroup.procs", "1\n")],
+        );
+        let own = [("cgroup.type", "domain\n"), (CONTROLLERS, "cpu io\n"), (SUBTREE_CONTROL, "cpu\n")];
+        group(&slice, &own);
+        group(&slice, &[("cgroup.procs", "")]);
+        group(&scope, &own);
+        group(&scope, &[("cgroup.procs", "42\n"), (SUBTREE_CONTROL, "")]);
+        let line = [scope.clone(), slice.clone(), root.clone()];
+        assert_eq!(choose_parent(&line, IO), Some((root.clone(), vec![])));
+        assert_eq!(choose_parent(&line, &[Controller::Cpu]), Some((slice.clone(), vec![])));
+        let both = [Controller::Cpu, Controller::Memory];
+        assert_eq!(choose_parent(&line, &both), Some((root.clone(), vec![Controller::Memory])));
+        assert_eq!(choose_parent(&line, &[Controller::Cpuacct]), Some((scope.clone(), vec![])));
+        // Nobody hands it down: an empty group, or the root, can be told to.
+        fs::write(root.join(SUBTREE_CONTROL), "cpu\n").unwrap();
+        assert_eq!(choose_parent(&line, IO), Some((slice.clone(), IO.to_vec())));
+        fs::write(slice.join(CONTROLLERS), "cpu\n").unwrap();
+        fs::write(scope.join(CONTROLLERS), "cpu\n").unwrap();
+        assert_eq!(choose_parent(&line, IO), Some((root.clone(), IO.to_vec())));
+        // A container's root holds processes and is not the root of all groups.
+        fs::write(root.join("cgroup.type"), "domain\n").unwrap();
+        assert_eq!(choose_parent(&line, IO), None);
+    }
+
+    #[test]
+    fn a_group_with_limits_is_not_escaped() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().to_owned();
+        let (outer, leaf) = (root.join("outer"), root.join("outer/leaf"));
+        group(&root, &[(CONTROLLERS, "cpu\n"), (SUBTREE_CONTROL, "cpu\n")]);
+        group(&leaf, &[("cgroup.type", "domain\n"), ("cgroup.procs", "42\n"), (CONTROLLERS, "")]);
+        let max = |text| group(&outer, &[("cpu.max", text)]);
+        group(&outer, &[("cgroup.type", "domain\n"), ("cgroup.procs", ""), (CONTROLLERS, "cpu\n")]);
+        let line = [leaf, outer.clone(), root.clone()];
+        max("max 100000\n");
+        assert_eq!(choose_parent(&line, &[Controller::Cpu]), Some((root.clone(), vec![])));
+        max("30000 100000\n");
+        assert_eq!(choose_parent(&line, &[Controller::Cpu]), Some((outer, vec![Controller::Cpu])));
+    }
+
+    #[test]
+    fn a_controller_that_others_came_to_rely_on_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        group(directory.path(), &[(SUBTREE_CONTROL, "cpu io\n")]);
+        let other = directory.path().join("other");
+        group(
+            &other,
+            &[
+                ("io.max", "8:0 rbps=1 wbps=max riops=max wiops=max\n"),
+                ("cpu.max", "max 100000\n"),
+                (SUBTREE_CONTROL, "\n"),
+            ],
+        );
+        assert!(!stop(directory.path(), &["io", "memory"]));
+        fs::write(other.join("io.max"), "").unwrap();
+        assert!(stop(directory.path(), &["io"]));
+        assert_eq!(fs::read_to_string(directory.path().join(SUBTREE_CONTROL)).unwrap(), "-io io\n");
+        fs::write(directory.path().join(SUBTREE_CONTROL), "cpu\n").unwrap();
+        assert!(stop(directory.path(), &["io", "cpu"]), "each for itself");
+    }
+
+    #[test]
+    fn several_are_handed_down_in_one_write() {
+        let directory = tempfile::tempdir().unwrap();
+        group(directory.path(), &[(SUBTREE_CONTROL, "")]);
+        let two = [Controller::Cpu, Controller::Cpuacct, Controller::Memory];
+        // A file takes the text as it is, where the kernel takes it as an order.
+        let error = hand_down("limit", directory.path(), &two).unwrap_err().to_string();
+        assert!(
+            error.contains("asked for `+cpu +memory`") && error.contains("reports `+cpu +memory`"),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,142 @@
+//! The layer that has a trial's inner control group governed by a law, and reads back that it is.
+
+use std::path::PathBuf;
+
+use iostone_cloud::LawState;
+use iostone_model::experiment::{Governor, Limit};
+use iostone_model::trial::Check;
+
+use super::GovernorPlan;
+use super::course::speeds;
+use super::process::GovernorProcess;
+use super::quota::{GovernedGroup, Quota, read_quota};
+use super::serve::{Speeds, processors_here};
+use crate::error::StackError;
+use crate::layer::Layer;
+use crate::plan::PlannedStep;
+use crate::site::Site;
+
+/// Less than this, in CPU seconds, is emptied within some tens of looks.
+const LITTLE_SECONDS: f64 = 0.2;
+
+/// An emulated CPU allowance. It stands on the limit layer, which makes the groups.
+#[derive(Debug)]
+pub(crate) struct GovernorLayer {
+    governor: Governor,
+    /// The user's own limit around it, in processors.
+    limit: Option<f64>,
+}
+
+impl GovernorLayer {
+    pub(crate) fn new(governor: &Governor, limit: &Limit) -> Self {
+        Self { governor: governor.clone(), limit: limit.cpu.quota().map(|quota| quota.share()) }
+    }
+}
+
+impl Layer for GovernorLayer {
+    fn apply(&mut self, site: &mut Site) -> Result<(), StackError> {
+        let groups = site
+            .groups
+            .as_ref()
+            .ok_or_else(|| StackError::unexpected("governor", "there is no group to govern"))?;
+        let governed: PathBuf = groups
+            .governed
+            .clone()
+            .ok_or_else(|| StackError::unexpected("governor", "there is no inner group to govern"))?;
+        let plan = GovernorPlan {
+            version: groups.version,
+            usage: groups.usage.clone().unwrap_or_else(|| governed.clone()),
+            governed,
+            governor: self.governor.clone(),
+        };
+        site.governor = Some(GovernorProcess::start(site, plan, self.limit)?);
+        site.notes.push(format!("emulated by control groups: {}", self.governor.in_words()));
+        Ok(())
+    }
+
+    fn verify(&self, site: &Site) -> Result<Vec<Check>, StackError> {
+        let process =
+            site.governor.as_ref().ok_or_else(|| StackError::unexpected("governor", "it was not started"))?;
+        process.check()?;
+        let plan = process.plan();
+        let group = GovernedGroup::open(plan.version, &plan.governed, &plan.usage)?;
+        let speeds = Speeds::of(&self.governor, &group)?;
+        let now = read_quota(plan.version, &plan.governed)?;
+        compare(&self.governor, speeds, now, &plan.governed.display().to_string()).map(|check| vec![check])
+    }
+}
+
+/// Whether the kernel has one of the quotas that the law gives.
+fn compare(governor: &Governor, speeds: Speeds, now: Quota, from: &str) -> Result<Check, StackError> {
+    let asked = if speeds.full == speeds.slow {
+        format!("{}: {}", governor.in_words(), speeds.full.in_words())
+    } else {
+        let (full, slow) = (speeds.full.in_words(), speeds.slow.in_words());
+        format!("{}: {full}, {slow} once it is used up", governor.in_words())
+    };
+    // Without a quota the period means nothing.
+    let is_it = |quota: Quota| {
+        now.quota_us == quota.quota_us && (now.quota_us.is_none() || now.period_us == quota.period_us)
+    };
+    if !is_it(speeds.full) && !is_it(speeds.slow) {
+        return Err(StackError::NotApplied {
+            layer: "governor",
+            asked,
+            read_back: now.in_words(),
+            from: from.to_owned(),
+        });
+    }
+    // Which of them it is at this moment is no setting.
+    Ok(Check { layer: "governor".to_owned(), read_back: asked.clone(), asked, from: from.to_owned() })
+}
+
+/// What can be known of an emulated allowance before anything is touched, in words; its groups are the limit layer's to
+/// examine.
+///
+/// # Errors
+/// [`StackError::Usage`] for an allowance that this machine cannot have.
+pub(crate) fn examine(governor: &Governor) -> Result<Vec<String>, StackError> {
+    examine_on(governor, processors_here())
+}
+
+fn examine_on(governor: &Governor, processors: u32) -> Result<Vec<String>, StackError> {
+    let allowance = &governor.allowance;
+    if allowance.vcpus > processors {
+        let plural = if processors == 1 { "" } else { "s" };
+        return Err(StackError::setting(
+            "machine.cpu",
+            format!(
+                "`{}` has {} processors, but this machine has {processors} to give; take a type with at most \
+                 {processors} processor{plural}: `iostone credits --list` shows them",
+                allowance.instance, allowance.vcpus
+            ),
+        ));
+    }
+    let (full, slow) = speeds(allowance);
+    Quota::check_share(full.min(slow))?;
+    let mut notes = vec![format!("emulated by control groups: {}", governor.in_words())];
+    let state = LawState::begin(governor);
+    let holds = (!state.is_constant()).then(|| state.most_seconds());
+    if let Some(holds) = holds.filter(|holds| *holds < LITTLE_SECONDS) {
+        notes.push(format!(
+            "{} times faster the allowance holds no more than {holds:.3} CPU seconds, which a quota that is moved every few \
+             milliseconds only follows roughly; a lower `machine.speed` is more exact",
+            governor.speed
+        ));
+    }
+    Ok(notes)
+}
+
+/// What the governor does, for a dry run.
+pub(crate) fn plan_step(governor: &Governor, group: &str) -> PlannedStep {
+    PlannedStep {
+        layer: "governor".to_owned(),
+        text: format!(
+            "start `iostone governor`, which moves the CPU quota of {group}/governed as {} has it: {}",
+            governor.allowance.instance,
+            governor.allowance.law.in_words()
+        ),
+        creates: None,
+        bytes: 0,
+    }
+}

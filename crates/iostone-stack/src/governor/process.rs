@@ -1,0 +1,303 @@
+//! The governor's process as its starter sees it: started, marked, told when the law begins and ends, watched in between.
+
+use std::fs::File;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use iostone_cloud::Demand;
+use iostone_model::trial::GovernorRecord;
+
+use super::course::speeds;
+use super::{Answer, BEGIN, END, GovernorPlan, quota};
+use crate::disk_server;
+use crate::error::StackError;
+use crate::site::Site;
+use crate::tool;
+
+/// A governor that does not answer by then does not on this machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// What a workload could use is told by at least so much time at full speed.
+const LEAST_SEEN_SECONDS: f64 = 0.1;
+/// It has nothing to do at its end but to lift a quota.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// The process that moves a group's quota. Dropping it ends it, which lifts the quota.
+#[derive(Debug)]
+pub(crate) struct GovernorProcess {
+    plan: GovernorPlan,
+    child: Child,
+    /// Open for as long as it is to govern.
+    commands: Option<ChildStdin>,
+    answers: Receiver<Answer>,
+    watch: Arc<Watch>,
+    reader: Option<JoinHandle<()>>,
+    log: PathBuf,
+    /// The user's own limit, in processors.
+    limit: Option<f64>,
+}
+
+/// What the thread that reads the answers leaves for everybody else.
+#[derive(Debug, Default)]
+struct Watch {
+    /// It has been asked to end, so its end is no failure.
+    asked: AtomicBool,
+    /// Why it does not govern any more.
+    failure: Mutex<Option<String>>,
+}
+
+impl GovernorProcess {
+    /// Starts it through the journal and waits until the quota stands as the law begins. The thread that calls this has to
+    /// outlive it, because the kernel ends it with that thread.
+    ///
+    /// # Errors
+    /// [`StackError::Io`] when it cannot be started, [`StackError::Unexpected`] with its words when it cannot govern,
+    /// [`StackError::Interrupted`] when the user has asked to stop.
+    pub(super) fn start(site: &mut Site, plan: GovernorPlan, limit: Option<f64>) -> Result<Self, StackError> {
+        let program = match &site.server_program {
+            Some(program) => program.clone(),
+            None => {
+                std::env::current_exe().map_err(|source| StackError::io("find", "/proc/self/exe", source))?
+            }
+        };
+        let log = site.trial_directory()?.join("governor.log");
+        let said = File::create(&log).map_err(|source| StackError::io("create", &log, source))?;
+        let mut command = Command::new(&program);
+        command
+            .arg("governor")
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::from(said));
+        disk_server::mark(site, &mut command)?;
+        let mut child = command.spawn().map_err(|source| StackError::io("execute", &program, source))?;
+        let (commands, stdout) = (child.stdin.take(), child.stdout.take());
+        let watch = Arc::new(Watch::default());
+        let (answers, reader) = read_answers(stdout, &watch, &plan.governed);
+        let mut process = Self { plan, child, commands, answers, watch, reader: Some(reader), log, limit };
+        let mut text = serde_json::to_vec(&process.plan)
+            .map_err(|error| StackError::unexpected("governor", error.to_string()))?;
+        text.push(b'\n');
+        process.tell(&text)?;
+        match process.answer(&|| site.check_interrupt())? {
+            Answer::Ready => Ok(process),
+            other => Err(unasked(&other)),
+        }
+    }
+
+    /// The plan that it works by.
+    pub(super) fn plan(&self) -> &GovernorPlan {
+        &self.plan
+    }
+
+    /// Starts the law. Quick; what the group has used before does not count.
+    ///
+    /// # Errors
+    /// [`StackError::Unexpected`] when it is dead, or does not answer.
+    pub(crate) fn begin(&mut self) -> Result<(), StackError> {
+        self.tell(BEGIN.as_bytes())?;
+        match self.answer(&|| Ok(()))? {
+            Answer::Begun => Ok(()),
+            other => Err(unasked(&other)),
+        }
+    }
+
+    /// Ends the law and gives its record. The quota stays as it is until the process ends.
+    ///
+    /// # Errors
+    /// [`StackError::Unexpected`] when it is dead, which makes whatever ran under it ungoverned, or does not answer.
+    pub(crate) fn end(&mut self) -> Result<GovernorRecord, StackError> {
+        self.tell(END.as_bytes())?;
+        match self.answer(&|| Ok(()))? {
+            Answer::Record(mut record) => {
+                let demand = demand(&record, self.limit);
+                record.other_laws = iostone_cloud::simulate_others(&record.governor, &demand);
+                Ok(*record)
+            }
+            other => Err(unasked(&other)),
+        }
+    }
+
+    /// Whether it still governs.
+    ///
+    /// # Errors
+    /// [`StackError::Unexpected`] with why it does not.
+    pub(super) fn check(&self) -> Result<(), StackError> {
+        match &*self.watch.failure.lock().unwrap_or_else(PoisonError::into_inner) {
+            None => Ok(()),
+            Some(reason) => Err(failed(reason)),
+        }
+    }
+
+    fn tell(&mut self, text: &[u8]) -> Result<(), StackError> {
+        let told = self.commands.as_mut().map(|commands| commands.write_all(text));
+        // A closed pipe means that it is dead, which its silence tells with the reason.
+        match told {
+            Some(Err(error)) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                Err(StackError::io("write to", "the governor", error))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The next answer, looked for until `go_on` says otherwise.
+    fn answer(&mut self, go_on: &dyn Fn() -> Result<(), StackError>) -> Result<Answer, StackError> {
+        let deadline = Instant::now() + PATIENCE;
+        while Instant::now() < deadline {
+            go_on()?;
+            match self.answers.recv_timeout(Duration::from_millis(100)) {
+                Ok(Answer::Failed(reason)) => return Err(failed(&reason)),
+                Ok(answer) => return Ok(answer),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Err(self.dead()),
+            }
+        }
+        Err(failed("it does not answer"))
+    }
+
+    /// It ended without having been asked to.
+    fn dead(&mut self) -> StackError {
+        if let Err(known) = self.check()
+            && !known.to_string().contains(ENDED)
+        {
+            return known;
+        }
+        let deadline = Instant::now() + GRACE;
+        let mut status = None;
+        while status.is_none() && Instant::now() < deadline {
+            status = self.child.try_wait().ok().flatten();
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let status = status.map(|status| format!(" ({status})")).unwrap_or_default();
+        let said = tool::last_lines(&std::fs::read_to_string(&self.log).unwrap_or_default());
+        let said = if said.is_empty() { said } else { format!(": {said}") };
+        failed(&format!("{ENDED}{status}{said}"))
+    }
+}
+
+impl Drop for GovernorProcess {
+    fn drop(&mut self) {
+        self.watch.asked.store(true, Ordering::Relaxed);
+        self.commands = None;
+        let deadline = Instant::now() + GRACE;
+        while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if let Some(reader) = self.reader.take() {
+            let _ = reader.join();
+        }
+        // It did so itself unless it was killed.
+        quota::lift(&self.plan.governed);
+    }
+}
+
+/// The work that was done, for the other laws: so many CPU seconds, by as many processors as it used while the law let it.
+fn demand(record: &GovernorRecord, limit: Option<f64>) -> Demand {
+    let used = record.used_cpu_seconds;
+    let (full, slow) = speeds(&record.governor.allowance);
+    let seconds = record.balance.last().map_or(0.0, |(seconds, _)| *seconds);
+    let fast_seconds = seconds - record.slow_seconds;
+    let fast_used = used - (slow * record.slow_seconds).min(used);
+    // Under a constant share nobody knows what it would have used of more.
+    let is_known = slow < full && fast_seconds > LEAST_SEEN_SECONDS && fast_used > 0.0;
+    let processors = if is_known { (fast_used / fast_seconds).min(full) } else { full };
+    Demand { cpu_seconds: used, processors, limit }
+}
+
+const ENDED: &str = "it ended before it was asked to";
+
+fn failed(reason: &str) -> StackError {
+    StackError::unexpected(
+        "governor",
+        format!("{reason}; what ran since then was not held to the CPU allowance, so that it does not count"),
+    )
+}
+
+fn unasked(answer: &Answer) -> StackError {
+    failed(&format!("it answered `{answer:?}`, which was not asked for"))
+}
+
+/// Reads the answers of a governor, until it ends. Should it end unasked, or say that it failed, its group is freed: a
+/// workload under a quota that nobody lifts any more would go on for hours, for nothing.
+fn read_answers(
+    stdout: Option<ChildStdout>,
+    watch: &Arc<Watch>,
+    governed: &Path,
+) -> (Receiver<Answer>, JoinHandle<()>) {
+    let (sender, answers) = mpsc::channel();
+    let (watch, governed) = (Arc::clone(watch), governed.to_owned());
+    let reader = std::thread::spawn(move || {
+        let fail = |reason: &str| {
+            quota::lift(&governed);
+            let mut failure = watch.failure.lock().unwrap_or_else(PoisonError::into_inner);
+            failure.get_or_insert_with(|| reason.to_owned());
+        };
+        let lines = stdout.into_iter().flat_map(|stdout| BufReader::new(stdout).lines());
+        for line in lines.map_while(Result::ok) {
+            let answer = serde_json::from_str(&line)
+                .unwrap_or_else(|error| Answer::Failed(format!("its answer makes no sense: {error}")));
+            if let Answer::Failed(reason) = &answer {
+                fail(reason);
+            }
+            if sender.send(answer).is_err() {
+                break;
+            }
+        }
+        if !watch.asked.load(Ordering::Relaxed) {
+            fail(ENDED);
+        }
+    });
+    (answers, reader)
+}
+
+#[cfg(test)]
+mod tests {
+    use iostone_model::experiment::{Allowance, AllowanceStart, Basis, Governor, Law};
+    use iostone_model::units::Fraction;
+
+    use super::*;
+
+    #[test]
+    fn the_work_is_what_was_used_and_as_fast_as_it_was_at_full_speed() {
+        let allowance = |law| Allowance {
+            instance: "t1.micro".to_owned(),
+            name: "bucket".to_owned(),
+            vcpus: 1,
+            law,
+            basis: Basis::Assumed,
+            source: String::new(),
+        };
+        let record = |law| GovernorRecord {
+            governor: Governor { allowance: allowance(law), speed: 1.0, start: AllowanceStart::Full },
+            allowed_cpu_seconds: 2.0,
+            used_cpu_seconds: 2.0,
+            excess_share: 0.0,
+            throttled_times: 1,
+            slow_seconds: 10.0,
+            balance: vec![(0.0, 1.0), (14.0, 0.5)],
+            step_seconds: (0.01, 0.01),
+            other_laws: Vec::new(),
+        };
+        let part = Fraction(0.05);
+        let bucket = Law::Bucket {
+            capacity_seconds: 1.0,
+            refill: Fraction(0.2),
+            throttled_refill: Fraction(0.2),
+            slow: part,
+            resume: Fraction(1.0),
+        };
+        // 0.5 of 2 CPU seconds while slow, so 1.5 in the 4 seconds beside.
+        let one = demand(&record(bucket), Some(0.5));
+        assert!((one.processors - 0.375).abs() < 1e-12, "{one:?}");
+        assert_eq!((one.cpu_seconds, one.limit), (2.0, Some(0.5)));
+        let other = demand(&record(Law::Share { share: Fraction(0.4) }), None);
+        assert!((other.processors - 0.4).abs() < 1e-12, "{other:?}");
+    }
+}

@@ -1,0 +1,61 @@
+//! What a trial's groups tell of those who were in them.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use super::TrialGroups;
+
+/// The most that was held at once: version 1 (Documentation/admin-guide/cgroup-v1/memory.rst), and version 2 since
+/// Linux 5.19 (Documentation/admin-guide/cgroup-v2.rst).
+const PEAKS: [&str; 2] = ["memory.max_usage_in_bytes", "memory.peak"];
+
+impl TrialGroups {
+    /// The most memory that the group held at once, page cache included, bytes; none where no group of the trial's counts
+    /// memory, or the kernel keeps no peak.
+    pub fn peak_memory_bytes(&self) -> Option<u64> {
+        let directories = self.enter.iter().filter_map(|procs| procs.parent());
+        directories
+            .flat_map(|directory| PEAKS.map(|file| directory.join(file)))
+            .find_map(|file| fs::read_to_string(file).ok()?.trim().parse().ok())
+    }
+
+    /// How many processes are in the groups now, those that have ended left out.
+    pub fn processes(&self) -> usize {
+        let texts = self.enter.iter().filter_map(|procs| fs::read_to_string(procs).ok());
+        let inside: BTreeSet<u32> = texts
+            .flat_map(|text| text.lines().filter_map(|line| line.parse().ok()).collect::<Vec<_>>())
+            .collect();
+        inside.into_iter().filter(|pid| is_alive(*pid)).count()
+    }
+}
+
+/// A zombie has no memory map, so its command line is empty (`proc_pid_cmdline(5)`).
+fn is_alive(pid: u32) -> bool {
+    fs::read(Path::new("/proc").join(pid.to_string()).join("cmdline")).is_ok_and(|line| !line.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::control_groups::CgroupVersion;
+
+    #[test]
+    fn the_group_that_counts_memory_tells_its_peak_and_each_process_counts_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let groups: Vec<_> = ["cpu", "memory"].iter().map(|name| directory.path().join(name)).collect();
+        for group in &groups {
+            fs::create_dir(group).unwrap();
+            let own = std::process::id();
+            // The second can be nobody: process numbers end below (proc(5), `pid_max`).
+            fs::write(group.join("cgroup.procs"), format!("{own}\n4194305\n")).unwrap();
+        }
+        let enter = groups.iter().map(|group| group.join("cgroup.procs")).collect();
+        let version = CgroupVersion::One;
+        let groups_of_trial = TrialGroups { version, enter, quota: None, governed: None, usage: None };
+        assert_eq!(groups_of_trial.peak_memory_bytes(), None);
+        fs::write(groups[1].join("memory.peak"), "4096\n").unwrap();
+        assert_eq!(groups_of_trial.peak_memory_bytes(), Some(4096));
+        assert_eq!(groups_of_trial.processes(), 1);
+    }
+}

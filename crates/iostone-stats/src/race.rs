@@ -1,0 +1,117 @@
+//! Races for the best of several levels: successive elimination within randomised blocks, and its use for sweeps.
+//!
+//! Every pair of levels has its own sequential signed-rank bounds, one-sided, over the blocks in which both ran.
+//! [`Race`] takes nothing for granted: all levels run until they are shown to be worse than another, at `alpha / (K - 1)`
+//! for `K` levels, because only the `K - 1` events in which the best looks worse than another can make it lose (Even-Dar,
+//! Mannor and Mansour 2006 call this successive elimination). [`Sweep`] is for levels in an order, and takes one optimum
+//! for granted: a level that is shown to be worse takes all beyond it along, so that most of them never run again. There an
+//! error of any pair may lose the best, so its bounds are at `alpha` over all `K (K - 1) / 2` pairs: whatever the levels
+//! that the race turns to, the chance of a wrong answer is at most `alpha`, as it is when all of them race.
+//!
+//! Which levels the next block holds depends on the figures so far. The coin that decides their order does not, so each
+//! pair's signs stay fair; as everywhere here, noise that reacts to past coins is not covered.
+
+mod all;
+mod basin;
+mod bounds;
+mod effects;
+mod fit;
+mod forecast;
+mod sweep;
+mod verdict;
+
+use iostone_model::metric::Direction;
+
+use crate::boundary::{LARGEST_BUDGET, first_deciding_look};
+use crate::judge::JudgeError;
+
+pub use all::Race;
+pub use sweep::{Standing, Sweep};
+pub use verdict::Axis;
+
+/// What was declared before the first trial of a race.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RaceRules {
+    /// Which way is better.
+    pub direction: Direction,
+    /// Differences within it do not matter, as a fraction: 0.03 for 3 %.
+    pub margin: f64,
+    /// The confidence of the whole answer, from 0.5 to below 1.
+    pub confidence: f64,
+    /// The most blocks, from 1 to [`LARGEST_BUDGET`].
+    pub budget: u32,
+    /// No pair is looked at before so many blocks of its own.
+    pub minimum: u32,
+    /// Whether a constant effect of running later in a block is estimated and removed, pair by pair.
+    pub adjust_order: bool,
+}
+
+/// One measured figure of a race.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RaceFigure {
+    /// The number of the level, from 0 up.
+    pub level: usize,
+    /// The figure, in any unit, above zero. Infinite for a run that never ended: the worst of all.
+    pub value: f64,
+    /// Its position within the block, or the time at which it ran: larger is later. None where unknown.
+    pub order: Option<f64>,
+}
+
+/// What a race came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// All others were shown to be worse.
+    Unique(usize),
+    /// Shown to be within the margin of every level that is left, and so of the best.
+    WithinMargin(usize),
+    /// Levels were shown to be worse than each other: the effect changed during the run.
+    Unstable,
+}
+
+impl RaceRules {
+    /// The chance of error; rounded, so that 0.95 gives the very number 0.05.
+    fn alpha(&self) -> f64 {
+        ((1.0 - self.confidence) * 1e12).round() / 1e12
+    }
+
+    fn log_margin(&self) -> f64 {
+        self.margin.ln_1p()
+    }
+
+    /// The logarithm of a figure, larger for better; minus infinity for a run that never ended.
+    fn score(&self, value: f64) -> f64 {
+        if value.is_finite() { self.direction.sign() * value.ln() } else { f64::NEG_INFINITY }
+    }
+
+    /// Refuses rules that no race can be held by.
+    fn check(&self) -> Result<(), JudgeError> {
+        let bad = |rule, value, expected: &str| {
+            Err(JudgeError::BadRule { rule, value, expected: expected.to_owned() })
+        };
+        if !(self.margin.is_finite() && self.margin >= 0.0) {
+            return bad("margin", self.margin, "zero or more");
+        }
+        if !(0.5..1.0).contains(&self.confidence) {
+            return bad("confidence", self.confidence, "from 0.5 to below 1, as in 0.95");
+        }
+        if self.budget == 0 || self.budget > LARGEST_BUDGET {
+            let expected = format!("from 1 to {LARGEST_BUDGET} blocks");
+            return bad("budget", f64::from(self.budget), &expected);
+        }
+        Ok(())
+    }
+}
+
+/// The pairs of `levels` levels.
+fn pairs_of(levels: usize) -> u32 {
+    crate::count(levels * levels.saturating_sub(1) / 2).max(1)
+}
+
+/// The fewest blocks after which a sweep over so many levels can show anything: 11 for ten levels at 95 %.
+pub fn fewest_blocks_of_sweep(levels: usize, confidence: f64) -> u32 {
+    let alpha = ((1.0 - confidence) * 1e12).round() / 1e12;
+    first_deciding_look(alpha / f64::from(pairs_of(levels)))
+}
+
+#[cfg(test)]
+mod tests;

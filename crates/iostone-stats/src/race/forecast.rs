@@ -1,0 +1,69 @@
+//! How many blocks a sweep will take still, and how many trials a race of all its levels would have taken.
+
+use super::sweep::{Standing, Sweep};
+use crate::boundary::looks;
+use crate::forecast::HalfWidths;
+
+impl Sweep {
+    /// Trials that racing all levels, none passed over, would take to a unique best or one within the margin of all that are
+    /// left, at the differences and the spread seen; by the mean half-widths of the bounds, as every forecast.
+    ///
+    /// None before the first block.
+    pub fn trials_of_racing_all(&self) -> Option<u32> {
+        let standing = self.standing();
+        let rules = self.bounds.rules();
+        let levels = crate::count(self.bounds.levels());
+        let widths = HalfWidths::shared(rules.alpha(), levels.saturating_sub(1).max(1), rules.budget);
+        let spread = 2f64.sqrt() * standing.effects.spread;
+        let leader = standing.leader?;
+        let deficits: Vec<f64> =
+            self.every_level().filter(|l| *l != leader).filter_map(|l| standing.deficit(leader, l)).collect();
+        let mut trials = 0;
+        let mut left = deficits.len();
+        let mut before = 0;
+        for look in looks(rules.budget).into_iter().filter(|look| *look >= rules.minimum.min(rules.budget)) {
+            trials += (look - before) * (crate::count(left) + 1);
+            before = look;
+            let Some((_, width)) = widths.at(look) else { continue };
+            let open: Vec<&f64> = deficits.iter().filter(|deficit| spread * width >= **deficit).collect();
+            left = open.len();
+            if open.iter().all(|deficit| **deficit - spread * width > -rules.log_margin()) {
+                return Some(trials);
+            }
+        }
+        Some(trials)
+    }
+
+    /// Blocks that it will take still; none where the rest of the budget will most likely not do, or nothing is known yet.
+    pub fn blocks_to_go(&self) -> Option<u32> {
+        let standing = self.standing();
+        if standing.outcome.is_some() {
+            return Some(0);
+        }
+        let rules = self.bounds.rules();
+        let levels = self.bounds.levels();
+        let widths = HalfWidths::shared(rules.alpha(), super::pairs_of(levels), rules.budget);
+        let spread = 2f64.sqrt() * standing.effects.spread;
+        let leader = standing.leader?;
+        let all = looks(rules.budget);
+        // When each pair is looked at next, in blocks from now, and what it will most likely show then.
+        let settled = |level: usize, to_go: u32| {
+            let met = self.bounds.met(leader, level);
+            let look = all.iter().rev().find(|look| **look <= met + to_go)?;
+            let (_, width) = widths.at(*look)?;
+            let deficit = standing.deficit(leader, level)?;
+            (deficit > spread * width || deficit - spread * width > -rules.log_margin()).then_some(())
+        };
+        let rivals: Vec<usize> = standing.active.iter().copied().filter(|level| *level != leader).collect();
+        (1..=rules.budget.saturating_sub(self.blocks()))
+            .find(|to_go| rivals.iter().all(|level| settled(*level, *to_go).is_some()))
+    }
+}
+
+impl Standing {
+    /// How much worse than the leader a level looks, as log ratio.
+    fn deficit(&self, leader: usize, level: usize) -> Option<f64> {
+        let effect = |level: usize| self.effects.levels.get(level).copied().flatten();
+        Some(effect(leader)? - effect(level)?)
+    }
+}

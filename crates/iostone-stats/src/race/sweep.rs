@@ -1,0 +1,177 @@
+//! The race for the best level of an ordered factor, which takes one optimum for granted.
+
+use std::ops::Range;
+
+use super::basin::{Remains, basins, eliminate, shown_worse};
+use super::bounds::Bounds;
+use super::effects::{Effects, fit, roughness};
+use super::{Outcome, RaceFigure, RaceRules, pairs_of};
+use crate::judge::JudgeError;
+
+/// A sweep in progress: a pure function of its rules and blocks.
+#[derive(Debug, Clone)]
+pub struct Sweep {
+    pub(super) bounds: Bounds,
+    /// (level, log score) of each block.
+    blocks: Vec<Vec<(usize, f64)>>,
+    /// Figures of each level as they were measured.
+    pub(super) values: Vec<Vec<f64>>,
+    /// The first score of each level that the first block holds.
+    screening: Vec<Option<f64>>,
+}
+
+/// Where a sweep stands after its blocks.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Standing {
+    /// What it came to; none while it goes on.
+    pub outcome: Option<Outcome>,
+    /// The level that looks best of those that are left; none before the first block.
+    pub leader: Option<usize>,
+    /// Levels that may still be the best, in order.
+    pub alive: Vec<usize>,
+    /// The levels that the next block should hold, in order: all before the first.
+    pub active: Vec<usize>,
+    /// Whether the figures show more than one optimum where one was taken for granted.
+    pub contradicted: bool,
+    pub(super) effects: Effects,
+    /// For each level, how much worse than another it was shown to be: itself, and as lying beyond another.
+    pub(super) shown: Vec<(f64, f64)>,
+}
+
+impl Sweep {
+    /// A sweep over `levels` levels, before its first block, which is to hold all of them.
+    ///
+    /// # Errors
+    /// Rules that no race can be held by.
+    pub fn new(levels: usize, rules: RaceRules) -> Result<Self, JudgeError> {
+        Ok(Self {
+            bounds: Bounds::new(levels, pairs_of(levels), rules)?,
+            blocks: Vec::new(),
+            values: vec![Vec::new(); levels],
+            screening: vec![None; levels],
+        })
+    }
+
+    /// Adds a block. Those beyond the budget change nothing.
+    ///
+    /// # Errors
+    /// Figures that are not above zero.
+    pub fn push(&mut self, block: &[RaceFigure]) -> Result<(), JudgeError> {
+        let rules = *self.bounds.rules();
+        if crate::count(self.blocks.len()) >= rules.budget {
+            return Ok(());
+        }
+        self.bounds.push(block)?;
+        let scores: Vec<(usize, f64)> =
+            block.iter().map(|figure| (figure.level, rules.score(figure.value))).collect();
+        if self.blocks.is_empty() {
+            for (level, score) in &scores {
+                if let Some(first) = self.screening.get_mut(*level) {
+                    *first = Some(*score);
+                }
+            }
+        }
+        for figure in block {
+            if let Some(values) = self.values.get_mut(figure.level) {
+                values.push(figure.value);
+            }
+        }
+        self.blocks.push(scores);
+        Ok(())
+    }
+
+    /// Blocks taken in.
+    pub fn blocks(&self) -> u32 {
+        crate::count(self.blocks.len())
+    }
+
+    /// How things stand.
+    pub fn standing(&self) -> Standing {
+        let levels = self.bounds.levels();
+        let log_margin = self.bounds.rules().log_margin();
+        let screened = roughness(&self.screening);
+        let effects = fit(levels, &self.blocks, screened);
+        let remains = eliminate(basins(&self.screening, screened, log_margin), &self.bounds);
+        let alive: Vec<usize> = remains.alive.iter().flatten().copied().collect();
+        let shown = shown_worse(&remains, &self.bounds);
+        let outcome = self.outcome(&alive, &effects);
+        let leader = match outcome {
+            Some(Outcome::Unique(level) | Outcome::WithinMargin(level)) => Some(level),
+            Some(Outcome::Unstable) => None,
+            None => best_of(&alive, &effects),
+        };
+        let active = self.active(&remains, &effects, log_margin);
+        Standing { outcome, leader, alive, active, contradicted: remains.contradicted, effects, shown }
+    }
+
+    fn outcome(&self, alive: &[usize], effects: &Effects) -> Option<Outcome> {
+        if self.bounds.is_unstable() || alive.is_empty() {
+            return Some(Outcome::Unstable);
+        }
+        if let [level] = alive {
+            return Some(Outcome::Unique(*level));
+        }
+        let floor = -self.bounds.rules().log_margin();
+        let holds = |level: &&usize| {
+            alive.iter().all(|other| other == *level || self.bounds.lower(**level, *other) > floor)
+        };
+        let within: Vec<usize> = alive.iter().filter(holds).copied().collect();
+        best_of(&within, effects).map(Outcome::WithinMargin)
+    }
+
+    /// In each basin the best with its neighbours, farther on where levels look as good, and one level beyond those; and
+    /// whatever has no figure yet.
+    fn active(&self, remains: &Remains, effects: &Effects, log_margin: f64) -> Vec<usize> {
+        let unseen = |level: &usize| effects.levels.get(*level).is_none_or(Option::is_none);
+        let mut active: Vec<usize> = (0..self.bounds.levels()).filter(unseen).collect();
+        for alive in &remains.alive {
+            let Some(leader) = best_of(alive, effects) else { continue };
+            let at = alive.iter().position(|level| *level == leader).unwrap_or(0);
+            active.push(leader);
+            let (before, after) =
+                (alive.get(..at).unwrap_or_default(), alive.get(at + 1..).unwrap_or_default());
+            active.extend(plateau(leader, before.iter().rev().copied(), effects, log_margin));
+            active.extend(plateau(leader, after.iter().copied(), effects, log_margin));
+        }
+        active.sort_unstable();
+        active.dedup();
+        active
+    }
+
+    /// The levels that a level would be compared with inside its basin, itself among them.
+    pub(super) fn every_level(&self) -> Range<usize> {
+        0..self.bounds.levels()
+    }
+}
+
+/// Of `levels`, the one that looks best; the first of equals.
+fn best_of(levels: &[usize], effects: &Effects) -> Option<usize> {
+    let effect = |level: usize| effects.levels.get(level).copied().flatten();
+    let seen = levels.iter().filter_map(|level| Some((*level, effect(*level)?)));
+    seen.fold(None, |best: Option<(usize, f64)>, (level, score)| match best {
+        Some((_, known)) if known >= score => best,
+        _ => Some((level, score)),
+    })
+    .map(|(level, _)| level)
+}
+
+/// From the leader outwards: levels that may well be within the margin of it, and the first that looks worse.
+fn plateau(
+    leader: usize,
+    outwards: impl Iterator<Item = usize>,
+    effects: &Effects,
+    log_margin: f64,
+) -> Vec<usize> {
+    let effect = |level: usize| effects.levels.get(level).copied().flatten();
+    let share = |level: usize| 1.0 / f64::from(effects.counts.get(level).copied().unwrap_or(0).max(1));
+    let mut found = Vec::new();
+    for level in outwards {
+        found.push(level);
+        let doubt = 2.0 * effects.spread * (share(leader) + share(level)).sqrt();
+        let deficit = effect(leader).zip(effect(level)).map(|(best, own)| best - own);
+        if deficit.is_some_and(|deficit| deficit > log_margin + doubt) {
+            break;
+        }
+    }
+    found
+}

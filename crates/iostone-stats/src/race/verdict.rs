@@ -1,0 +1,142 @@
+//! A sweep's verdict: the best level, those that were not shown to be worse, and the curve.
+
+use iostone_model::verdict::{SweepFit, SweepLevel, SweepOutcome, SweepState, SweepVerdict};
+
+use super::Outcome;
+use super::fit::parabola;
+use super::sweep::{Standing, Sweep};
+use crate::median::summarize;
+
+/// The name of a sweep's factor, and of each of its levels with its place on the axis.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Axis<'a> {
+    /// The factor.
+    pub factor: &'a str,
+    /// The levels' names, in order.
+    pub levels: &'a [String],
+    /// Where they stand, ascending.
+    pub positions: &'a [f64],
+}
+
+impl Sweep {
+    /// What the blocks so far come to. A rehearsal decides nothing: see `rehearsal`.
+    pub fn verdict(&self, axis: Axis<'_>, rehearsal: bool) -> SweepVerdict {
+        let standing = self.standing();
+        let decided = standing.outcome.filter(|_| !rehearsal);
+        let outcome = match decided {
+            Some(Outcome::Unique(_)) => SweepOutcome::UniqueBest,
+            Some(Outcome::WithinMargin(_)) => SweepOutcome::WithinMargin,
+            Some(Outcome::Unstable) => SweepOutcome::Unstable,
+            None => SweepOutcome::Open,
+        };
+        let name = |level: usize| axis.levels.get(level).cloned();
+        let states: Vec<SweepState> =
+            self.every_level().map(|level| self.state(level, &standing, outcome)).collect();
+        let levels: Vec<SweepLevel> = axis
+            .levels
+            .iter()
+            .zip(axis.positions)
+            .zip(&states)
+            .enumerate()
+            .map(|(level, ((name, position), state))| self.level(level, name, *position, *state, &standing))
+            .collect();
+        let worse = |state: &SweepState| matches!(state, SweepState::Worse | SweepState::BeyondWorse);
+        let trials = self.values.iter().map(Vec::len).sum();
+        SweepVerdict {
+            factor: axis.factor.to_owned(),
+            outcome,
+            best: standing.leader.filter(|_| decided.is_some()).and_then(name),
+            leader: standing.leader.and_then(name),
+            not_shown_worse: levels
+                .iter()
+                .filter(|level| !worse(&level.state))
+                .map(|l| l.level.clone())
+                .collect(),
+            blocks_to_go: if rehearsal || decided.is_some() { None } else { self.blocks_to_go() },
+            fit: self.fit(&standing, &levels),
+            levels,
+            trials: crate::count(trials),
+            trials_of_racing_all: if rehearsal { None } else { self.trials_of_racing_all() },
+            assumption: assumption(standing.contradicted).to_owned(),
+        }
+    }
+
+    fn state(&self, level: usize, standing: &Standing, outcome: SweepOutcome) -> SweepState {
+        let margin = self.bounds.rules().log_margin();
+        let (own, beyond) =
+            standing.shown.get(level).copied().unwrap_or((f64::NEG_INFINITY, f64::NEG_INFINITY));
+        if own > margin {
+            SweepState::Worse
+        } else if beyond > margin {
+            SweepState::BeyondWorse
+        } else if matches!(outcome, SweepOutcome::Open | SweepOutcome::Unstable) {
+            SweepState::Open
+        } else if standing.leader == Some(level) {
+            SweepState::Best
+        } else {
+            SweepState::NotShownWorse
+        }
+    }
+
+    fn level(
+        &self,
+        level: usize,
+        name: &str,
+        position: f64,
+        state: SweepState,
+        standing: &Standing,
+    ) -> SweepLevel {
+        let rules = self.bounds.rules();
+        let values = self.values.get(level).map(Vec::as_slice).unwrap_or_default();
+        let summary = summarize(values, rules.confidence);
+        let leader = standing.leader.filter(|leader| *leader != level);
+        let finite = |ratio: f64| Some(ratio.exp()).filter(|ratio| ratio.is_finite() && *ratio > 0.0);
+        let ratio = leader.and_then(|leader| self.bounds.estimate(level, leader)).and_then(finite);
+        let interval = leader.map_or([None, None], |leader| {
+            [finite(self.bounds.lower(level, leader)), finite(-self.bounds.lower(leader, level))]
+        });
+        SweepLevel {
+            level: name.to_owned(),
+            position,
+            trials: summary.trials,
+            median: summary.median,
+            median_interval: summary.median_interval,
+            ratio,
+            ratio_interval: interval,
+            state,
+        }
+    }
+
+    /// Through the leader, its neighbours, and what adjoins them and ran more than once.
+    fn fit(&self, standing: &Standing, levels: &[SweepLevel]) -> Option<SweepFit> {
+        let leader = standing.leader?;
+        let own = levels.get(leader)?.median?;
+        let repeated = |level: usize| levels.get(level).is_some_and(|level| level.trials > 1);
+        let mut low = leader.checked_sub(1)?;
+        let mut high = leader + 1;
+        while low.checked_sub(1).is_some_and(repeated) {
+            low -= 1;
+        }
+        while repeated(high + 1) {
+            high += 1;
+        }
+        let direction = self.bounds.rules().direction;
+        // Of the typical ratio rather than the medians: levels did not all run in the same blocks.
+        let figure = |level: usize| {
+            let place = levels.get(level)?;
+            let value = if level == leader { own } else { own * place.ratio?.powf(direction.sign()) };
+            Some((place.position, value))
+        };
+        parabola(&(low..=high).map(figure).collect::<Option<Vec<_>>>()?, direction)
+    }
+}
+
+fn assumption(contradicted: bool) -> &'static str {
+    if contradicted {
+        "The figures show more than one optimum: a level lies between two better ones. Only beside each of them was a \
+         single optimum taken for granted, so that levels beyond one that is worse were passed over."
+    } else {
+        "One optimum is taken for granted, or one beside each dip that the first pass over all levels showed near the \
+         best: levels beyond one that was shown to be worse were passed over."
+    }
+}

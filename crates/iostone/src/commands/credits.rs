@@ -1,0 +1,161 @@
+//! `iostone credits`: how long work takes on an instance whose processors are rationed, and what it spends.
+
+mod json;
+mod list;
+mod settle;
+#[cfg(test)]
+mod tests;
+mod text;
+
+use anyhow::{Result, anyhow, bail};
+use clap::{Args, ValueEnum};
+use iostone_cloud::{
+    Agreement, Simulation, allowances, best_limit, hold_against, runs_out_after, simulate_from,
+};
+use iostone_model::experiment::{Allowance, Law};
+use iostone_model::units::{Fraction, Span};
+use iostone_report::clean;
+
+use crate::exit_code::ExitCode;
+use crate::printer::Printer;
+use settle::{Settled, settle};
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+pub(crate) struct CreditsArguments {
+    /// The instance type, as in `t2.micro`
+    #[arg(required_unless_present = "list", value_name = "TYPE")]
+    instance: Option<String>,
+    /// CPU time that the work takes on one processor of it, as in `9.33min` or `2h`
+    #[arg(long, value_name = "TIME", required_unless_present = "list", conflicts_with = "list")]
+    work: Option<Span>,
+    /// Share of a processor that the work uses where nothing holds it; above 100% with several threads
+    #[arg(long, value_name = "PERCENT", default_value = "100%")]
+    utilisation: Fraction,
+    /// CPU limit of its own, of one processor
+    #[arg(long, value_name = "PERCENT")]
+    limit: Option<Fraction>,
+    /// What the allowance holds at the start
+    #[arg(long, value_enum, default_value_t = Start::Launch)]
+    start: Start,
+    /// CPU credits at the start, as the provider's console shows them
+    #[arg(long, value_name = "CREDITS", conflicts_with = "start")]
+    balance: Option<f64>,
+    /// Credits may be overspent, for money
+    #[arg(long, conflicts_with_all = ["standard", "law"])]
+    unlimited: bool,
+    /// Credits cannot be overspent
+    #[arg(long, conflicts_with = "law")]
+    standard: bool,
+    /// Add launch credits to `--balance` or `--start empty`
+    #[arg(long, conflicts_with = "no_launch")]
+    launch: bool,
+    /// Leave launch credits out
+    #[arg(long)]
+    no_launch: bool,
+    /// Which of the known laws of the type holds; the one that fits its measurements best when left out
+    #[arg(long, value_name = "NAME")]
+    law: Option<String>,
+    /// A time that somebody measured for this work, to hold against the prediction; `14d` is read too
+    #[arg(long, value_name = "TIME", value_parser = long_span)]
+    measured: Option<f64>,
+    /// List the types that are known with their laws and where each is from; of TYPE alone if given
+    #[arg(long)]
+    list: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// What an allowance holds at the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Start {
+    /// As much as it keeps
+    Full,
+    /// What an instance has that was just started
+    Launch,
+    /// Nothing
+    Empty,
+}
+
+/// What is predicted, with everything that it is told beside.
+#[derive(Debug)]
+struct Prediction {
+    settled: Settled,
+    simulation: Simulation,
+    /// Seconds after which the allowance would be used up, were there no end to the work.
+    runs_out_after: Option<f64>,
+    /// The limit that would be better, in processors, and the seconds it would take.
+    best_limit: Option<(f64, f64)>,
+    /// Every law of the type, the one in force first, with what it gives.
+    laws: Vec<(Allowance, Simulation)>,
+    measured: Option<Measured>,
+    warnings: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Measured {
+    seconds: f64,
+    /// Over the prediction.
+    ratio: f64,
+    agreement: Agreement,
+}
+
+pub(crate) fn credits(arguments: &CreditsArguments, printer: &mut Printer) -> Result<ExitCode> {
+    if arguments.list {
+        let shown = list::of(arguments.instance.as_deref())?;
+        printer.data(&if arguments.json { list::json(&shown)? } else { list::text(&shown) });
+        return Ok(ExitCode::Success);
+    }
+    let prediction = predict(arguments)?;
+    printer.data(&if arguments.json { json::of(&prediction)? } else { text::of(&prediction) });
+    Ok(ExitCode::Success)
+}
+
+fn predict(arguments: &CreditsArguments) -> Result<Prediction> {
+    let settled = settle(arguments)?;
+    let simulation = simulate_from(settled.state.clone(), &settled.demand);
+    let mut laws = vec![(settled.governor.allowance.clone(), simulation.clone())];
+    for allowance in allowances(&settled.governor.allowance.instance)? {
+        if allowance.name != settled.governor.allowance.name {
+            let state = settle::state_under(&allowance, arguments)?;
+            laws.push((allowance, simulate_from(state, &settled.demand)));
+        }
+    }
+    let measured = arguments.measured.map(|seconds| {
+        let (ratio, agreement) = hold_against(simulation.wall_seconds, seconds);
+        Measured { seconds, ratio, agreement }
+    });
+    let warnings = text::warnings(&settled, &simulation, measured);
+    Ok(Prediction {
+        runs_out_after: runs_out_after(settled.state.clone(), &settled.demand),
+        best_limit: best_limit(&settled.state, &settled.demand),
+        settled,
+        simulation,
+        laws,
+        measured,
+        warnings,
+    })
+}
+
+/// Seconds of a span, in days too: nobody counts a fortnight in hours.
+fn long_span(text: &str) -> Result<f64> {
+    let Some(days) = text.trim().strip_suffix('d') else {
+        return positive(text, text.parse::<Span>()?.0.as_secs_f64());
+    };
+    let days: Span =
+        format!("{days}h").parse().map_err(|_| anyhow!("`{}` is not a span of time", clean(text)))?;
+    positive(text, days.0.as_secs_f64() * 24.0)
+}
+
+fn positive(text: &str, seconds: f64) -> Result<f64> {
+    if seconds <= 0.0 {
+        bail!("`{}` is no time at all", clean(text));
+    }
+    Ok(seconds)
+}
+
+/// Whether a law is one of CPU credits.
+fn has_credits(allowance: &Allowance) -> bool {
+    matches!(allowance.law, Law::Credits { .. })
+}

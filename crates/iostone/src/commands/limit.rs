@@ -1,0 +1,95 @@
+//! `iostone limit`: a command under limits, and where its time went.
+
+mod arguments;
+mod document;
+mod text;
+
+use std::fs;
+use std::io;
+
+use anyhow::{Context, Result};
+use iostone_machine::{LimitedProgram, LimitedRun, run_limited};
+use iostone_workload::WorkloadError;
+use iostone_workload::foreground::Dispositions;
+
+use crate::exit_code::ExitCode;
+use crate::interrupt;
+use crate::printer::Printer;
+pub(crate) use arguments::LimitArguments;
+use document::document;
+
+/// What shells give where a command is not found, and where it cannot be executed (POSIX, "Exit Status for Commands").
+const NOT_FOUND: u8 = 127;
+const NOT_EXECUTABLE: u8 = 126;
+
+pub(crate) fn limit(arguments: &LimitArguments, printer: &mut Printer) -> Result<ExitCode> {
+    let program = asked(arguments, Dispositions::now())?;
+    let stop = interrupt::stop_flag();
+    // Under nohup(1) a hangup is nobody's business, ours neither.
+    program.dispositions.restore();
+    let run = run_limited(&program, &stop)?;
+    let code = match &run.ran {
+        Ok(ran) => {
+            report(arguments, &program, &run, printer)?;
+            ExitCode::Command(ran.ending.exit_code())
+        }
+        Err(WorkloadError::Spawn { source, .. }) => ExitCode::Command(match source.kind() {
+            io::ErrorKind::NotFound => NOT_FOUND,
+            _ => NOT_EXECUTABLE,
+        }),
+        Err(_) => ExitCode::Failure,
+    };
+    let left_behind = !run.trouble.is_empty();
+    for trouble in run.trouble {
+        printer.error(&trouble.into());
+    }
+    if let Err(error) = run.ran {
+        printer.error(&error.into());
+    }
+    // What the command says of itself goes before, unless it says that all is well.
+    Ok(if left_behind && code == ExitCode::Command(0) { ExitCode::Failure } else { code })
+}
+
+fn asked(arguments: &LimitArguments, dispositions: Dispositions) -> Result<LimitedProgram> {
+    let work_directory = std::env::current_dir().context("finding the directory that this is")?;
+    Ok(LimitedProgram {
+        argv: arguments.command.clone(),
+        limit: arguments.limit()?,
+        governor: arguments.governor()?,
+        // Then standard output is the document's alone, and can be piped to whoever reads JSON.
+        stdout_to_stderr: arguments.json && arguments.output.is_none(),
+        dispositions,
+        work_directory,
+    })
+}
+
+/// Says where the time went: in words on standard error, or as the document that was asked for.
+fn report(
+    arguments: &LimitArguments,
+    program: &LimitedProgram,
+    run: &LimitedRun,
+    printer: &mut Printer,
+) -> Result<()> {
+    let written = if arguments.json {
+        format!("{}\n", serde_json::to_string_pretty(&document(program, run))?)
+    } else {
+        text::describe(&document(program, run))
+    };
+    match &arguments.output {
+        Some(path) => {
+            fs::write(path, written).with_context(|| format!("cannot write `{}`", path.display()))?;
+        }
+        None if arguments.json => printer.data(&written),
+        None => printer.note(written.trim_end()),
+    }
+    match run.left_running {
+        0 => {}
+        1 => printer.warning("the command left a process running, which was ended with its limits"),
+        several => {
+            printer.warning(format_args!(
+                "the command left {several} processes running, which were ended with its limits"
+            ));
+        }
+    }
+    Ok(())
+}

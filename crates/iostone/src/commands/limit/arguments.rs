@@ -1,0 +1,205 @@
+//! What `iostone limit` is asked for.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use clap::{Args, ValueEnum};
+use iostone_model::experiment::{
+    AllowanceStart, CpuLimit, CpuQuota, DEFAULT_PERIOD, Governor, LONGEST_PERIOD, Limit, SHORTEST_PERIOD,
+};
+use iostone_model::units::{Bytes, Fraction, Span};
+
+/// Runs a command under limits, and says where its time went.
+///
+/// The command has this terminal, its own standard streams and its signals; Ctrl-C reaches it. Once it has ended, the limits
+/// are taken away and a table of its time goes to standard error. The status is the command's own: its exit code, 128 and
+/// the number of the signal that ended it, 127 if it is not found, 126 if it cannot be executed. What keeps it from
+/// being begun is said as an `error:` with the codes of `iostone --help`.
+#[derive(Debug, Args)]
+#[command(after_help = HELP)]
+pub(crate) struct LimitArguments {
+    /// CPU time as a share of one processor, as in `30%` or `150%`, or `none`
+    #[arg(value_name = "SHARE", default_value = "none", value_parser = read_share)]
+    share: Share,
+    /// In which time the share holds, 1ms to 1s: within it the command runs at full speed until its part is used up
+    #[arg(long, value_name = "TIME", default_value = "100ms")]
+    period: Span,
+    /// CPU time that was not used and may be kept for later periods, at most a period's part
+    #[arg(long, value_name = "TIME")]
+    burst: Option<Span>,
+    /// Memory, page cache included
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<Bytes>,
+    /// The processors that may be used, as in `0`, `0-1` or `0,2-3`
+    #[arg(long, value_name = "LIST")]
+    cpuset: Option<String>,
+    /// Emulate the CPU allowance of an instance type within the limit, as in `t1.micro`; `iostone credits --list` has them
+    #[arg(long, value_name = "TYPE")]
+    governed: Option<String>,
+    /// How many times faster the allowance is spent and earned
+    #[arg(long, value_name = "FACTOR", default_value_t = 1.0, requires = "governed")]
+    speed: f64,
+    /// Which of the known laws of the type holds
+    #[arg(long, value_name = "NAME", requires = "governed")]
+    law: Option<String>,
+    /// What the allowance holds at the beginning
+    #[arg(long, value_enum, default_value = "launch", requires = "governed")]
+    start: Start,
+    /// Print the figures as JSON on stdout; what the command prints goes to stderr then, or stays where it is with
+    /// --output
+    #[arg(long)]
+    pub(super) json: bool,
+    /// Write the table, or the JSON, to this file instead
+    #[arg(long, value_name = "FILE")]
+    pub(super) output: Option<PathBuf>,
+    /// The command and its arguments
+    #[arg(required = true, last = true, value_name = "COMMAND")]
+    pub(super) command: Vec<OsString>,
+}
+
+const HELP: &str = "\
+Limits need root, or a control group that was delegated to this user:
+  iostone limit 30% -- make -j1
+  iostone limit 150% --memory 512MiB -- make -j2
+  iostone limit 30% --governed t1.micro --speed 20 -- make
+Processes that the command leaves running are ended with its limits.";
+
+/// `none` or a share of one processor.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Share {
+    None,
+    Of(Fraction),
+}
+
+fn read_share(text: &str) -> Result<Share, String> {
+    if text == "none" {
+        return Ok(Share::None);
+    }
+    match text.parse::<Fraction>() {
+        Ok(share) if share.0 > 0.0 && share.0.is_finite() => Ok(Share::Of(share)),
+        _ => Err("expected a share of a processor such as `30%` or `150%`, or `none`".to_owned()),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Start {
+    /// What an instance has that was just started
+    Launch,
+    /// As much as it can hold
+    Full,
+    /// Nothing
+    Empty,
+}
+
+impl LimitArguments {
+    /// What the command may use.
+    ///
+    /// # Errors
+    /// A quota that the kernel would refuse.
+    pub(super) fn limit(&self) -> Result<Limit> {
+        Ok(Limit { cpu: self.cpu()?, memory: self.memory, cpuset: self.cpuset.clone(), io: None })
+    }
+
+    fn cpu(&self) -> Result<CpuLimit> {
+        let Share::Of(share) = self.share else {
+            if self.burst.is_some() || self.period.0 != DEFAULT_PERIOD {
+                bail!(
+                    "`--period` and `--burst` are of a share of CPU time: give one, as in `iostone limit 30%`"
+                );
+            }
+            return Ok(CpuLimit::None);
+        };
+        let period = self.period.0;
+        if !(SHORTEST_PERIOD..=LONGEST_PERIOD).contains(&period) {
+            bail!("`--period {}`: the kernel takes 1ms to 1s", self.period);
+        }
+        let mut quota = CpuQuota::over(share, period);
+        if quota.quota < SHORTEST_PERIOD {
+            let least = SHORTEST_PERIOD.as_secs_f64() / share.0;
+            let advice = if least <= LONGEST_PERIOD.as_secs_f64() {
+                let longer = Duration::from_secs_f64((least * 1e3).ceil() / 1e3);
+                format!("try `--period {}`", Span(longer))
+            } else {
+                "0.1% of `--period 1s` is the least that can be had".to_owned()
+            };
+            bail!(
+                "{share} of a period of {} is {}, and the kernel takes no quota below 1ms; {advice}",
+                self.period,
+                Span(quota.quota)
+            );
+        }
+        quota.burst = self.burst.map(|burst| burst.0);
+        if let Some(burst) = self.burst.filter(|burst| burst.0 > quota.quota) {
+            bail!(
+                "`--burst {burst}` is above the quota of {} in each period, which the kernel refuses; at most that can \
+                 be kept for later",
+                Span(quota.quota)
+            );
+        }
+        Ok(CpuLimit::Quota(quota))
+    }
+
+    /// The emulated allowance; none if none was asked for.
+    ///
+    /// # Errors
+    /// A type or a law that is not known, a speed that is none.
+    pub(super) fn governor(&self) -> Result<Option<Governor>> {
+        let Some(instance) = &self.governed else { return Ok(None) };
+        if !(self.speed.is_finite() && self.speed > 0.0) {
+            bail!("`--speed {}`: expected a factor above 0, as in `--speed 20`", self.speed);
+        }
+        let allowance = iostone_cloud::allowance(instance, self.law.as_deref())?;
+        let start = match self.start {
+            Start::Launch => AllowanceStart::Launch,
+            Start::Full => AllowanceStart::Full,
+            Start::Empty => AllowanceStart::Empty,
+        };
+        Ok(Some(Governor { allowance, speed: self.speed, start }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Line {
+        #[command(flatten)]
+        arguments: LimitArguments,
+    }
+
+    fn limit(line: &str) -> Result<Limit, String> {
+        let words = ["limit"].into_iter().chain(line.split(' ')).chain(["--", "true", "--json"]);
+        let line = Line::try_parse_from(words).map_err(|error| error.to_string())?;
+        assert_eq!(line.arguments.command, ["true", "--json"]);
+        line.arguments.limit().map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn shares_are_of_one_processor() {
+        let share = |line: &str| limit(line).unwrap().cpu.quota().map(|quota| quota.share());
+        assert_eq!(share("30%"), Some(0.3));
+        assert_eq!(share("150% --period 10ms"), Some(1.5));
+        assert_eq!(share("none"), None);
+        assert_eq!(share("--memory 64MiB"), None);
+        let burst = limit("20% --burst 20ms").unwrap().cpu.quota().unwrap().burst;
+        assert_eq!(burst, Some(Duration::from_millis(20)));
+    }
+
+    #[test]
+    fn quotas_that_the_kernel_refuses_are_refused_with_what_would_do() {
+        let refused = |line: &str| limit(line).unwrap_err();
+        assert!(refused("0.5%").contains("try `--period 200ms`"), "{}", refused("0.5%"));
+        assert!(refused("0.01%").contains("0.1% of `--period 1s`"), "{}", refused("0.01%"));
+        assert!(refused("20% --burst 21ms").contains("above the quota of 20ms"));
+        assert!(refused("20% --period 2s").contains("1ms to 1s"));
+        assert!(refused("none --burst 1ms").contains("give one"));
+        for wrong in ["0%", "-3%", "lots", "nan%"] {
+            let said = refused(wrong);
+            assert!(said.contains("such as `30%`") || said.contains("unexpected"), "{said}");
+        }
+    }
+}

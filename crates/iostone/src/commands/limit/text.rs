@@ -1,0 +1,87 @@
+//! What `iostone limit` says of a command, for people.
+
+use iostone_model::units::{Bytes, Fraction};
+
+use super::document::LimitDocument;
+
+/// A table, a line for each figure: those that were neither limited nor can be observed say so or are left out.
+pub(super) fn describe(document: &LimitDocument) -> String {
+    let mut rows: Vec<(&str, String)> = vec![
+        ("wall", seconds(document.wall_seconds)),
+        ("user", seconds(document.user_seconds)),
+        ("system", seconds(document.system_seconds)),
+        ("used", used(document)),
+    ];
+    rows.extend(document.throttled_seconds.map(|time| ("throttled", throttled(time, document))));
+    rows.extend(document.governed_seconds.map(|time| ("governed", governed(time, document))));
+    rows.push(("steal", steal(document)));
+    rows.push(("peak memory", memory(document)));
+    let how = match document.signal {
+        Some(signal) => format!("ended by signal {signal}"),
+        None => format!("ended with status {}", document.exit_code),
+    };
+    let name = document.command.first().map_or("the command", String::as_str);
+    let mut lines = vec![format!("iostone limit: `{name}` {how}")];
+    lines.extend(rows.into_iter().map(|(name, value)| format!("  {name:<13}{value}")));
+    lines.extend(document.notes.iter().map(|note| format!("  {note}")));
+    lines.join("\n") + "\n"
+}
+
+fn seconds(time: f64) -> String {
+    format!("{time:>9.3} s")
+}
+
+fn used(document: &LimitDocument) -> String {
+    let share = format!("{:>9.1} % of a processor", document.share_used * 100.0);
+    let asked = document.share_asked.map(|share| format!(", of {} asked", Fraction(share)));
+    let own = document.user_seconds + document.system_seconds;
+    // The two accounts are kept apart by the kernel, to within a tick or so.
+    let beside = document.group_cpu_seconds.map(|group| group - own).filter(|more| *more > 0.05 + own * 0.02);
+    let beside = beside.map(|more| format!(" ({more:.3} s of it by processes that it did not wait for)"));
+    [Some(share), asked, beside].into_iter().flatten().collect()
+}
+
+fn throttled(time: f64, document: &LimitDocument) -> String {
+    match (document.periods, document.throttled_periods) {
+        (Some(periods), Some(throttled)) => {
+            format!("{}, in {throttled} of {periods} periods", seconds(time))
+        }
+        _ => seconds(time),
+    }
+}
+
+fn governed(time: f64, document: &LimitDocument) -> String {
+    match &document.governor {
+        Some(record) => {
+            let allowance = &record.governor.allowance;
+            format!(
+                "{}, by the allowance of {} (law `{}`)",
+                seconds(time),
+                allowance.instance,
+                allowance.name
+            )
+        }
+        None => seconds(time),
+    }
+}
+
+fn steal(document: &LimitDocument) -> String {
+    match document.steal_seconds {
+        Some(time) => {
+            let all = document.wall_seconds * f64::from(document.processors);
+            let share = if all > 0.0 { 100.0 * time / all } else { 0.0 };
+            format!("{}, {share:.1} % of the machine's time", seconds(time))
+        }
+        None => "  not observable here".to_owned(),
+    }
+}
+
+fn memory(document: &LimitDocument) -> String {
+    match (document.peak_memory_bytes, document.limit.memory) {
+        (Some(peak), Some(limit)) => format!("{:>11} of {limit}", Bytes(peak).approximate()),
+        (Some(peak), None) => format!("{:>11}", Bytes(peak).approximate()),
+        (None, _) => {
+            format!("{:>11} in its largest process", Bytes(document.largest_process_bytes).approximate())
+        }
+    }
+}

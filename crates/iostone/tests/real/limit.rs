@@ -1,0 +1,314 @@
+//! `iostone limit` through the binary: quotas are kept, the command ends as it would alone, and nothing is left, also after
+//! a kill.
+
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use iostone_stack::LimitControllers;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::Value;
+
+use crate::lab::{Lab, needs_root, words};
+
+/// Two processes that do nothing but count until they are ended.
+const BUSY: &str = "while :; do :; done & while :; do :; done";
+/// Tells its groups in the file that it is given, then goes on for ever.
+const TELL_AND_STAY: &str = "cat /proc/self/cgroup > groups.tmp; mv groups.tmp groups; sleep 1000 & \
+                             while :; do :; done";
+
+/// True, with a word about it, where CPU time cannot be limited.
+#[expect(clippy::print_stderr, reason = "skipped tests say so")]
+fn cannot_limit_cpu() -> bool {
+    match LimitControllers::find() {
+        Ok(_) => false,
+        Err(why) => {
+            eprintln!("skipped: needs the cpu controller: {why}");
+            true
+        }
+    }
+}
+
+fn limited(lab: &Lab, options: &[&str], script: &str) -> Output {
+    let mut arguments = vec!["limit"];
+    arguments.extend(options);
+    arguments.extend(["--", "sh", "-c", script]);
+    lab.iostone(&arguments).output().unwrap()
+}
+
+/// A command that says which groups it is in and stays, and what their names hold.
+fn stays(lab: &Lab) -> (Child, String) {
+    let mut command = lab.iostone(&["limit", "20%", "--", "sh", "-c", TELL_AND_STAY]);
+    let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let file = lab.path().join("groups");
+    while !file.exists() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before its command had begun");
+        sleep(Duration::from_millis(5));
+    }
+    let text = fs::read_to_string(file).unwrap();
+    let token = text.split("/iostone-").nth(1).and_then(|rest| rest.split(['/', '\n']).next());
+    (child, token.unwrap_or_else(|| panic!("it is in no group of ours:\n{text}")).to_owned())
+}
+
+/// Groups, in any hierarchy, whose path holds a word.
+fn groups_named(word: &str) -> Vec<PathBuf> {
+    let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let mounts = table.lines().filter(|line| line.contains(" - cgroup"));
+    let mut left: Vec<PathBuf> =
+        mounts.filter_map(|line| line.split(' ').nth(4)).map(PathBuf::from).collect();
+    let mut found = Vec::new();
+    while let Some(directory) = left.pop() {
+        let entries = fs::read_dir(&directory).into_iter().flatten().flatten();
+        left.extend(
+            entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|one| one.path()),
+        );
+        if directory.display().to_string().contains(word) {
+            found.push(directory);
+        }
+    }
+    found
+}
+
+/// Processes that carry the marker of a session.
+fn processes_of(token: &str) -> Vec<String> {
+    let entries = fs::read_dir("/proc").unwrap().flatten();
+    let carries = |path: &PathBuf| {
+        let marker = format!("IOSTONE_RUN={token}");
+        let environment = fs::read(path.join("environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|entry| entry == marker.as_bytes())
+    };
+    let marked = entries.map(|entry| entry.path()).filter(carries);
+    marked.map(|path| fs::read_to_string(path.join("comm")).unwrap_or_default()).collect()
+}
+
+/// Ticks of all processors with work, this machine's whole.
+fn busy_ticks() -> f64 {
+    let text = fs::read_to_string("/proc/stat").unwrap();
+    let fields: Vec<f64> =
+        text.lines().next().unwrap().split_whitespace().skip(1).map(|field| field.parse().unwrap()).collect();
+    // user, nice, system, irq, softirq, steal (proc_stat(5))
+    [0, 1, 2, 5, 6, 7].iter().map(|&index| fields[index]).sum()
+}
+
+#[test]
+fn a_quota_is_never_exceeded_and_reached_on_a_free_machine() {
+    needs_root!();
+    if cannot_limit_cpu() {
+        return;
+    }
+    let lab = Lab::new();
+    let processors = std::thread::available_parallelism().unwrap().get() as f64;
+    for percent in [5.0, 50.0, 150.0, 190.0] {
+        if percent / 100.0 > processors - 0.05 {
+            eprintln!("skipped: {percent} % needs more than {processors} processors");
+            continue;
+        }
+        let before = busy_ticks();
+        // What a period's quota is more at the end of a short time is within the margin with a period this short.
+        let options = [&format!("{percent}%"), "--period", "20ms", "--json"];
+        let output = limited(&lab, &options, &format!("timeout 3 sh -c '{BUSY}'"));
+        let beside = busy_ticks() - before;
+        let told: Value =
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", words(&output)));
+        assert_eq!(told["exit_code"], 124, "what timeout(1) ends with: {told}");
+        let (asked, used) = (told["share_asked"].as_f64().unwrap(), told["share_used"].as_f64().unwrap());
+        assert!(used < asked * 1.01 + 0.002, "{percent} % was exceeded: {told}");
+        assert!(told["throttled_seconds"].as_f64().unwrap() > 0.0, "{told}");
+        let group = told["group_cpu_seconds"].as_f64().unwrap();
+        // A tick is a hundredth of a second in /proc/stat.
+        let others = beside / 100.0 - group;
+        let room = processors * told["wall_seconds"].as_f64().unwrap() - asked * 3.0;
+        if others > 0.5 * room.max(0.1) {
+            eprintln!("skipped: {percent} % may not be reached: others used {others:.1} s beside it");
+        } else {
+            assert!(used > asked * 0.99 - 0.002, "{percent} % was not reached: {told}");
+        }
+    }
+    lab.assert_nothing_left();
+}
+
+#[test]
+fn the_command_ends_as_it_would_alone() {
+    needs_root!();
+    if cannot_limit_cpu() {
+        return;
+    }
+    let lab = Lab::new();
+    for (script, code) in [("exit 0", 0), ("exit 7", 7), ("kill -TERM $$", 143), ("kill -9 $$", 137)] {
+        let output = limited(&lab, &["50%"], script);
+        assert_eq!(output.status.code(), Some(code), "{script}: {}", words(&output));
+        let said = String::from_utf8(output.stderr).unwrap();
+        for row in ["wall ", "user ", "system ", "used ", "throttled ", "steal ", "peak memory "] {
+            assert!(said.contains(&format!("\n  {row}")), "{script}: no `{row}` in\n{said}");
+        }
+    }
+    for (program, code) in [("no-such-program-here", 127), ("/etc/passwd", 126)] {
+        let output = lab.iostone(&["limit", "50%", "--", program]).output().unwrap();
+        assert_eq!(output.status.code(), Some(code), "{}", words(&output));
+        assert!(words(&output).contains(&format!("`{program}` could not be started")), "{}", words(&output));
+    }
+    lab.assert_nothing_left();
+}
+
+#[test]
+fn its_streams_are_its_own_and_json_has_standard_output_to_itself() {
+    needs_root!();
+    if cannot_limit_cpu() {
+        return;
+    }
+    let lab = Lab::new();
+    let script = "echo out; echo err >&2";
+    let plain = limited(&lab, &["50%"], script);
+    assert_eq!(plain.stdout, b"out\n");
+    assert!(String::from_utf8_lossy(&plain.stderr).starts_with("err\n"), "{}", words(&plain));
+
+    let json = limited(&lab, &["50%", "--memory", "64MiB", "--cpuset", "0", "--json"], script);
+    let told: Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!(String::from_utf8_lossy(&json.stderr), "out\nerr\n");
+    for key in ["wall_seconds", "user_seconds", "system_seconds", "throttled_seconds"] {
+        assert!(told[key].is_number(), "{key}: {told}");
+    }
+    assert!(told.as_object().unwrap().contains_key("steal_seconds") && told["exit_code"] == 0);
+    assert!(told["peak_memory_bytes"].as_u64().is_none_or(|peak| peak <= 64 << 20), "{told}");
+
+    let file = lab.path().join("told.json").display().to_string();
+    let filed = limited(&lab, &["none", "--json", "--output", &file], script);
+    assert_eq!(filed.stdout, b"out\n");
+    let told: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+    assert!(told["share_asked"].is_null() && told["group_cpu_seconds"].is_null(), "not limited: {told}");
+    lab.assert_nothing_left();
+}
+
+#[test]
+fn what_cannot_be_had_is_said_before_anything_starts() {
+    let lab = Lab::new();
+    let wrong: [(&[&str], &str); 6] = [
+        (&["0.5%"], "`--period 200ms`"),
+        (&["20%", "--burst", "21ms"], "above the quota of 20ms"),
+        (&["20%", "--period", "2s"], "1ms to 1s"),
+        (&["none", "--burst", "1ms"], "give one"),
+        (&["lots"], "such as `30%`"),
+        (&["20%", "--governed", "t9.huge"], "t9.huge"),
+    ];
+    for (options, said) in wrong {
+        let output = limited(&lab, options, "touch begun");
+        assert_eq!(output.status.code(), Some(2), "{options:?}: {}", words(&output));
+        assert!(words(&output).contains(said), "{options:?}: {}", words(&output));
+    }
+    assert!(!lab.path().join("begun").exists());
+    lab.assert_nothing_left();
+}
+
+#[test]
+fn without_root_or_a_group_of_ones_own_it_says_sudo() {
+    needs_root!();
+    if cannot_limit_cpu() {
+        return;
+    }
+    let lab = Lab::new();
+    // A place that anybody can go into: the directory of the build often is not.
+    let open = tempfile::tempdir_in("/var/tmp").unwrap();
+    let program = open.path().join("iostone");
+    fs::copy(env!("CARGO_BIN_EXE_iostone"), &program).unwrap();
+    fs::set_permissions(open.path(), std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+    let mut command = std::process::Command::new(&program);
+    command.args(["limit", "30%", "--", "true"]).env("IOSTONE_STATE_DIR", open.path().join("state"));
+    // nobody, by the number that it has everywhere.
+    let output = command.current_dir(open.path()).uid(65534).gid(65534).output().unwrap();
+    assert_eq!(output.status.code(), Some(2), "{}", words(&output));
+    assert!(words(&output).contains("sudo"), "{}", words(&output));
+    let free = std::process::Command::new(&program)
+        .args(["limit", "none", "--", "true"])
+        .env("IOSTONE_STATE_DIR", open.path().join("state"))
+        .current_dir(open.path())
+        .uid(65534)
+        .gid(65534)
+        .output()
+        .unwrap();
+    assert!(free.status.success(), "measuring alone needs no root: {}", words(&free));
+    lab.assert_nothing_left();
+}
+
+#[test]
+fn a_signal_goes_on_to_the_command_and_everything_is_undone() {
+    needs_root!();
+    if cannot_limit_cpu() {
+        return;
+    }
+    let lab = Lab::new();
+    let (mut child, token) = stays(&lab);
+    let pid = Pid::from_raw(child.id().cast_signed()).unwrap();
+    kill_process(pid, Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(143));
+    assert_eq!(groups_named(&token), Vec::<PathBuf>::new());
+    assert_eq!(processes_of(&token), Vec::<String>::new());
+    lab.assert_nothing_left();
+}
+
+#[test]
+fn after_a_kill_cleanup_leaves_no_group_and_no_process() {
+    needs_root!();
+    if cannot_limit_cpu() {
+        return;
+    }
+    let lab = Lab::new();
+    let (mut child, token) = stays(&lab);
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert!(!groups_named(&token).is_empty(), "the groups outlive a kill");
+    let output = lab.iostone(&["cleanup"]).output().unwrap();
+    assert!(output.status.success(), "{}", words(&output));
+    assert_eq!(groups_named(&token), Vec::<PathBuf>::new());
+    let deadline = Instant::now() + Duration::from_secs(30);
+    while !processes_of(&token).is_empty() && Instant::now() < deadline {
+        sleep(Duration::from_millis(5));
+    }
+    assert_eq!(processes_of(&token), Vec::<String>::new());
+    lab.assert_nothing_left();
+}
+
+/// The engine is of iostone's own process: its threads are held to the limit, the probe beside them is not.
+const OWN_ENGINE: &str = r#"
+name = "own-engine"
+[stack]
+volume = { kind = "loop", size = "48MiB" }
+[[factor]]
+name = "limit"
+levels = { none = { limit.cpu = "none" }, tight = { limit.cpu = "10%" } }
+[workload]
+kind = "io"
+rw = "randread"
+bs = "4KiB"
+runtime = "1s"
+[decide]
+metric = "iops"
+baseline = "none"
+"#;
+
+#[test]
+fn an_engine_of_our_own_is_held_to_the_limit_too() {
+    needs_root!();
+    if cannot_limit_cpu() {
+        return;
+    }
+    let lab = Lab::new();
+    let file = lab.write("experiment.toml", OWN_ENGINE);
+    let output = lab.iostone(&["run", "--quick", &file]).output().unwrap();
+    assert!(output.status.success(), "{}", words(&output));
+    for trial in lab.record()["trials"].as_array().unwrap() {
+        let account = &trial["signals"]["cpu"];
+        let seconds = |key: &str| account[key].as_f64();
+        let used = seconds("user_seconds").unwrap() + seconds("system_seconds").unwrap();
+        if trial["configuration"] == "tight" {
+            assert!(seconds("throttled_seconds").unwrap() > 0.0, "{account}");
+            // A period's quota more at either end.
+            assert!(used < seconds("wall_seconds").unwrap() * 0.1 + 0.03, "{account}");
+        } else {
+            assert_eq!(seconds("throttled_seconds"), None, "{account}");
+        }
+    }
+    lab.assert_nothing_left();
+}
