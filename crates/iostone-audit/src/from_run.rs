@@ -21,6 +21,8 @@ pub fn dataset_of_run(run: &RunRecord) -> Dataset {
     let plan = &run.plan;
     let mut dataset = Dataset::new(run.directory.clone());
     dataset.factors = plan.experiment.factors.iter().map(|factor| factor.name.clone()).collect();
+    dataset.limits_cpu = plan.experiment.limits_cpu();
+    dataset.raced = plan.experiment.sweep().is_some() && !plan.quick;
     // Blocks are always run in a random order of their own.
     dataset.order = Order::RandomisedBlocks;
     let judged = judged_blocks(run);

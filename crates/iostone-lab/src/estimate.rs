@@ -14,14 +14,18 @@ use crate::pilot::first_pilot;
 pub struct Estimate {
     /// A trial of the longest configuration; none where only the workload knows.
     pub a_trial: Option<Duration>,
-    /// With the fewest blocks that can decide.
+    /// Where only the workload knows: after how long the most patient of the trials is ended, if all of them are.
+    pub timeout: Option<Duration>,
+    /// With the fewest blocks that can decide; none where only the workload knows.
     pub least: Option<Duration>,
-    /// With the whole budget.
+    /// With the whole budget, or with the time that the run or its trials are given.
     pub most: Option<Duration>,
     /// Room needed on the file system of the images, at the same time.
     pub disk: Bytes,
     /// Trials with the fewest blocks and with the whole budget, warm-ups included.
     pub trials: (u32, u32),
+    /// The fewest blocks that can decide, and the whole budget.
+    pub blocks: (u32, u32),
 }
 
 /// A disk of a rented machine; a guess that errs on the slow side.
@@ -43,10 +47,11 @@ pub fn estimate(plan: &Plan) -> Estimate {
         let boot = configuration.machine.guest().map_or(Duration::ZERO, |_| BOOT);
         boot + building(&configuration.stack, &configuration.workload) + experiment.trials.settle.0
     };
-    let trials = |patient: bool| -> Option<Vec<Duration>> {
-        let of = |c: &Configuration| Some(around(c) + working(&c.workload, patient)?);
+    let trials = |length: fn(&Workload) -> Option<Duration>| -> Option<Vec<Duration>> {
+        let of = |c: &Configuration| Some(around(c) + length(&c.workload)?);
         experiment.configurations.iter().map(of).collect()
     };
+    let longest = |trials: Vec<Duration>| trials.into_iter().max();
     let pilots: Duration = experiment
         .configurations
         .iter()
@@ -57,46 +62,44 @@ pub fn estimate(plan: &Plan) -> Estimate {
             .unwrap_or(u32::MAX)
             .saturating_mul(blocks.saturating_add(experiment.trials.warmups))
     };
-    let blocks = experiment.decide.blocks;
-    let whole = |blocks: u32, patient: bool| {
-        let a_block: Duration = trials(patient)?.iter().sum();
+    let a_trial = trials(patient).and_then(longest);
+    let timeout = match a_trial {
+        Some(_) => None,
+        None => trials(bound)
+            .and_then(|_| experiment.configurations.iter().filter_map(|c| c.workload.timeout()).max()),
+    };
+    let budget = experiment.decide.blocks;
+    let whole = |blocks: u32, length| {
+        let a_block: Duration = trials(length)?.iter().sum();
         Some(a_block * (blocks + experiment.trials.warmups) + pilots)
+    };
+    let mut estimate = Estimate {
+        a_trial,
+        timeout,
+        least: whole(budget.min, brief),
+        most: whole(budget.max, bound)
+            .map_or(limit, |most| Some(limit.map_or(most, |limit| most.min(limit)))),
+        disk,
+        trials: (count(budget.min), count(budget.max)),
+        blocks: (budget.min, budget.max),
     };
     if let Some((factor, _)) = experiment.sweep().filter(|_| !plan.quick) {
         let levels = u32::try_from(factor.levels.len()).unwrap_or(u32::MAX);
         let fewest =
-            fewest_blocks_of_sweep(factor.levels.len(), experiment.decide.confidence.0).max(blocks.min);
+            fewest_blocks_of_sweep(factor.levels.len(), experiment.decide.confidence.0).max(budget.min);
         // After the first block the best with its neighbours, and at an end of the range with one.
         let few = levels.min(2).saturating_mul(fewest.saturating_sub(1));
-        let least = trials(false).map(|trials| {
-            let mut shortest = trials.clone();
-            shortest.sort_unstable();
-            let few: Duration = shortest.iter().take(2).sum();
-            trials.iter().sum::<Duration>() * (1 + experiment.trials.warmups) + few * (fewest - 1) + pilots
+        estimate.least = trials(brief).map(|mut trials| {
+            let all = trials.iter().sum::<Duration>() * (1 + experiment.trials.warmups);
+            trials.sort_unstable();
+            all + trials.iter().take(2).sum::<Duration>() * (fewest - 1) + pilots
         });
-        return Estimate {
-            a_trial: trials(true).and_then(|trials| trials.into_iter().max()),
-            least: bounded(least, limit),
-            most: bounded(whole(blocks.max, true), limit),
-            disk,
-            trials: (count(1).saturating_add(few), count(blocks.max)),
-        };
+        estimate.trials.0 = count(1).saturating_add(few);
+        estimate.blocks.0 = fewest;
     }
-    Estimate {
-        a_trial: trials(true).and_then(|trials| trials.into_iter().max()),
-        least: bounded(whole(blocks.min, false), limit),
-        most: bounded(whole(blocks.max, true), limit),
-        disk,
-        trials: (count(blocks.min), count(blocks.max)),
-    }
-}
-
-/// A run ends with its time, if that is limited.
-fn bounded(time: Option<Duration>, limit: Option<Duration>) -> Option<Duration> {
-    match (time, limit) {
-        (Some(time), Some(limit)) => Some(time.min(limit)),
-        (time, limit) => time.or(limit),
-    }
+    // A run ends with its time, if that is limited.
+    estimate.least = estimate.least.map(|least| limit.map_or(least, |limit| least.min(limit)));
+    estimate
 }
 
 fn room(stack: &Stack, workload: &Workload) -> Bytes {
@@ -122,15 +125,61 @@ fn building(stack: &Stack, workload: &Workload) -> Duration {
     HANDLING + Duration::from_secs_f64(bytes as f64 / FILL_BYTES_PER_SECOND)
 }
 
-/// How long the workload works; unknown for a program, and for a job that is bounded by bytes alone.
-fn working(workload: &Workload, patient: bool) -> Option<Duration> {
+/// How long the workload works, at the least; unknown for a program, and for a job that is bounded by bytes alone.
+fn brief(workload: &Workload) -> Option<Duration> {
     match workload {
         Workload::Io(io) => io.runtime.map(|Span(runtime)| match io.ramp_time {
             Ramp::Fixed(Span(ramp)) => runtime + ramp,
-            // A cut lies before half of a pilot, which is as long as two measured times.
-            Ramp::Auto if patient => runtime + runtime,
             Ramp::Auto => runtime,
         }),
         foreign => foreign.asked_time(),
+    }
+}
+
+/// The same with the longest warm-up that pilots may find: a cut lies before half of a pilot, which is as long as two
+/// measured times.
+fn patient(workload: &Workload) -> Option<Duration> {
+    match workload {
+        Workload::Io(io) if io.ramp_time == Ramp::Auto => io.runtime.map(|Span(runtime)| runtime * 2),
+        other => brief(other),
+    }
+}
+
+/// The longest that the workload can take: what it does, else until it is ended.
+fn bound(workload: &Workload) -> Option<Duration> {
+    patient(workload).or_else(|| workload.timeout())
+}
+
+#[cfg(test)]
+mod tests {
+    use iostone_model::experiment::read;
+
+    use super::*;
+    use crate::plan::{PlanOptions, make_plan};
+
+    const COMMAND: &str = "name = \"build\"\n[stack]\nvolume = { kind = \"directory\" }\n[[factor]]\nname = \"word\"\n\
+        levels = { a = { workload.env.WORD = \"a\" }, b = { workload.env.WORD = \"b\" } }\n[workload]\n\
+        kind = \"command\"\nargv = [\"true\"]\n[decide]\nmetric = \"wall_time\"\nbaseline = \"a\"\n\
+        blocks = { min = 6, max = 10 }\n[trials]\nwarmups = 0\nsettle = \"300ms\"\n";
+
+    fn estimated(text: &str) -> Estimate {
+        estimate(&make_plan(read(text, &[]).unwrap(), PlanOptions::default()).unwrap())
+    }
+
+    #[test]
+    fn a_timeout_bounds_a_program_and_is_no_guess_at_its_length() {
+        let bounded = estimated(&COMMAND.replace("[\"true\"]", "[\"true\"]\ntimeout = \"2min\""));
+        assert_eq!((bounded.a_trial, bounded.least), (None, None));
+        assert_eq!(bounded.timeout, Some(Duration::from_secs(120)));
+        assert_eq!(bounded.most, Some(Duration::from_secs(121) * 20));
+        let unbounded = estimated(COMMAND);
+        assert_eq!((unbounded.timeout, unbounded.least, unbounded.most), (None, None, None));
+    }
+
+    #[test]
+    fn the_time_of_the_run_bounds_what_only_the_workload_knows() {
+        let limited = estimated(&COMMAND.replace("[decide]", "[decide]\ntime = \"1h\""));
+        assert_eq!((limited.least, limited.most), (None, Some(Duration::from_hours(1))));
+        assert_eq!((limited.trials, limited.blocks), ((12, 20), (6, 10)));
     }
 }

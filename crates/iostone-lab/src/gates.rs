@@ -9,15 +9,6 @@ use iostone_model::units::Bytes;
 /// Why the gates on steal and throttling do not judge, where they do not.
 const OFF: &str = "off: the experiment limits CPU time itself";
 
-/// Whether a quota or an emulated allowance holds back the workload of any configuration. A gate must not judge what a
-/// factor acts on; and where all configurations have the same quota, it would discard all of them.
-pub(crate) fn limits_cpu(experiment: &Experiment) -> bool {
-    experiment.configurations.iter().any(|configuration| {
-        let stack = &configuration.stack;
-        !stack.limit.cpu.is_none() || stack.governor.is_some() || configuration.machine.governed().is_some()
-    })
-}
-
 /// Holds a trial against every gate that its experiment declares.
 pub(crate) fn evaluate(
     experiment: &Experiment,
@@ -26,7 +17,9 @@ pub(crate) fn evaluate(
     measured: &Measured,
 ) -> Vec<GateOutcome> {
     let (gates, signals) = (&experiment.gates, &measured.signals);
-    let off = limits_cpu(experiment);
+    // A gate must not judge what a factor acts on; and where all configurations have the same quota, it would discard
+    // all of them.
+    let off = experiment.limits_cpu();
     let mut outcomes = vec![match &measured.report.error {
         None => outcome("workload", true, "the workload ended without an error"),
         Some(error) => outcome("workload", false, error.clone()),
@@ -222,7 +215,7 @@ mod tests {
         );
         trial.signals.steal = None;
         assert!(messages(&trial)[0].ends_with("(steal: not observable on this machine)"));
-        assert!(!limits_cpu(&experiment("[stack.limit]\nmemory = \"1GiB\"\n[workload]")));
+        assert!(!experiment("[stack.limit]\nmemory = \"1GiB\"\n[workload]").limits_cpu());
     }
 
     #[test]

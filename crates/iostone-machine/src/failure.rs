@@ -33,6 +33,8 @@ pub enum FailureKind {
     Failed,
     /// The guest of the trial did not boot, panicked, hung or ended: the trial has failed, and the next gets a new one.
     Guest,
+    /// The governor of an emulated CPU allowance died: the trial has failed, and the next gets a new one.
+    Governor,
     /// The kernel that runs is not the one that the configuration asks for: the host has to be rebooted; exit code 4.
     Reboot,
     /// The user asked to stop; exit code 130.
@@ -60,6 +62,7 @@ impl From<StackError> for Failure {
             StackError::Usage { .. } | StackError::NoSpace { .. } => FailureKind::Usage,
             StackError::NeedsRoot { .. } | StackError::MissingTool { .. } => FailureKind::Missing,
             StackError::Interrupted => FailureKind::Interrupted,
+            StackError::Ungoverned(_) => FailureKind::Governor,
             _ => FailureKind::Failed,
         };
         let message = match &error {

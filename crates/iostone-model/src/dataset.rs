@@ -48,6 +48,14 @@ pub struct Dataset {
     pub factors: Vec<String>,
     /// What is known of the order in which the observations were made.
     pub order: Order,
+    /// That the experiment itself limited CPU time, by a quota or an emulated allowance, so that throttling and steal were
+    /// meant.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub limits_cpu: bool,
+    /// That conditions left the race as soon as they were shown to be worse, as levels of a sweep do, so that few runs of
+    /// some are meant.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub raced: bool,
     /// The figures there are, by name.
     pub metrics: BTreeMap<String, MetricNote>,
     /// Everything observed, in the order of the source.
@@ -58,6 +66,11 @@ pub struct Dataset {
     pub predictions: Vec<Prediction>,
     /// The files that it was read from.
     pub files: Vec<SourceFile>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
+fn is_false(set: &bool) -> bool {
+    !*set
 }
 
 /// What is known of the order in which observations were made.

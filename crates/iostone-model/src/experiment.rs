@@ -188,6 +188,17 @@ impl Experiment {
         configuration.levels.get(&self.baseline_factor).map_or(configuration.name.as_str(), String::as_str)
     }
 
+    /// Whether a quota or an emulated allowance holds back the workload of any configuration: then steal and throttling
+    /// are what the experiment acts on, and no fault of it.
+    pub fn limits_cpu(&self) -> bool {
+        self.configurations.iter().any(|configuration| {
+            let stack = &configuration.stack;
+            !stack.limit.cpu.is_none()
+                || stack.governor.is_some()
+                || configuration.machine.governed().is_some()
+        })
+    }
+
     /// Whether the experiment's question depends on flushes: the workload syncs, or a factor acts on them.
     pub fn flushes_matter(&self) -> bool {
         let syncs = self.configurations.iter().any(|configuration| configuration.workload.syncs());

@@ -101,6 +101,12 @@ pub enum StackError {
         /// What was found.
         reason: String,
     },
+    /// The governor of an emulated CPU allowance ended or failed: what ran since then was held to no allowance, so that it
+    /// does not count.
+    #[error(
+        "`governor`: {0}; what ran since then was not held to the CPU allowance, so that it does not count"
+    )]
+    Ungoverned(String),
     /// The user asked to stop; what had been built was undone. Exit code 130.
     #[error("interrupted")]
     Interrupted,

@@ -298,7 +298,7 @@ impl Session {
     /// Ends the law and tells what it gave; none where nothing is governed.
     ///
     /// # Errors
-    /// [`StackError::Unexpected`] when the governor died meanwhile: the workload then ran ungoverned for a time.
+    /// [`StackError::Ungoverned`] when the governor died meanwhile: the workload then ran ungoverned for a time.
     pub fn governor_end(&mut self) -> Result<Option<GovernorRecord>, StackError> {
         self.site_mut()?.governor.as_mut().map(GovernorProcess::end).transpose()
     }

@@ -15,7 +15,7 @@ mod v2;
 
 use std::path::{Path, PathBuf};
 
-pub(crate) use crate::control_groups::CgroupVersion;
+use crate::control_groups::CgroupVersion;
 use crate::device::DeviceNumber;
 use crate::error::StackError;
 use iostone_model::experiment::{Burst, Limits};

@@ -129,7 +129,9 @@ fn of_failure(failure: &Failure) -> ExitCode {
     match failure.kind {
         FailureKind::Refused => ExitCode::Refused,
         FailureKind::Usage | FailureKind::Missing => ExitCode::Usage,
-        FailureKind::Failed | FailureKind::Lost | FailureKind::Guest => ExitCode::Failure,
+        FailureKind::Failed | FailureKind::Lost | FailureKind::Guest | FailureKind::Governor => {
+            ExitCode::Failure
+        }
         FailureKind::Reboot => ExitCode::Partial,
         FailureKind::Interrupted => ExitCode::Interrupted,
     }

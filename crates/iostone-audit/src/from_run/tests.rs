@@ -265,3 +265,26 @@ fn a_guest_is_described_and_not_its_host() {
     let facts = &first.facts;
     assert_eq!((facts.memory_bytes, facts.cpus, facts.cpu_quota), (Some(128 << 20), Some(1.0), None));
 }
+
+#[test]
+fn throttling_and_steal_are_no_faults_of_a_run_that_limits_cpu_time_itself() {
+    let withheld = |limited: bool| {
+        let mut run = run();
+        for trial in &mut run.trials {
+            trial.signals.throttled = Some(0.9);
+            trial.signals.steal = Some(0.3);
+        }
+        if limited {
+            let quota = experiment::CpuQuota::of_share(iostone_model::units::Fraction(0.3));
+            run.plan.experiment.configurations[0].stack.limit.cpu = experiment::CpuLimit::Quota(quota);
+        }
+        audit(&dataset_of_run(&run))
+    };
+    let found = doubts(&withheld(false)).iter().map(|(rule, _)| *rule).collect::<Vec<_>>().join(" ");
+    assert!(found.contains("throttled") && found.contains("steal"), "{found}");
+    let report = withheld(true);
+    assert!(doubts(&report).is_empty(), "{:#?}", report.findings);
+    for rule in ["throttled", "steal"] {
+        assert!(report.not_applicable.iter().any(|name| name == rule), "{:?}", report.not_applicable);
+    }
+}

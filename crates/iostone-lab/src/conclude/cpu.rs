@@ -10,7 +10,6 @@ use iostone_stats::flags::{LITTLE_STEAL, cpu_time_differs};
 use iostone_stats::median::median;
 
 use super::evidence::counted;
-use crate::gates::limits_cpu;
 
 /// `cpu-time-differs`: for each piece of work that several configurations did, or several trials of one.
 pub(super) fn differs(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Vec<Flag> {
@@ -124,7 +123,7 @@ fn tell(what: &str, least: &(f64, String), most: &(f64, String), which: &str, bo
 /// that is no part of the experiment.
 pub(super) fn host_steal(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Option<Flag> {
     let Gate::Limit(limit) = plan.experiment.gates.steal else { return None };
-    if !limits_cpu(&plan.experiment) {
+    if !plan.experiment.limits_cpu() {
         return None;
     }
     let names = plan.experiment.configurations.iter().map(|configuration| configuration.name.as_str());

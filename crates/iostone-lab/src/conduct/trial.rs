@@ -45,8 +45,8 @@ pub(super) struct Place {
     pub(super) session: u32,
 }
 
-/// Carries a trial out and undoes its stack, also when it fails. A guest that did not boot, panicked or hung fails the
-/// trial and not the run: the next trial gets a new one.
+/// Carries a trial out and undoes its stack, also when it fails. A guest that did not boot, panicked or hung, or a governor
+/// that died, fails the trial and not the run: the next trial gets a new one.
 pub(super) fn carry_out(
     link: &mut Link<'_>,
     plan: &Plan,
@@ -71,7 +71,9 @@ pub(super) fn carry_out(
     let evidence = if is_guest { link.evidence() } else { Ok(Vec::new()) };
     let undone = link.undo();
     let (mut measured, samples, settled, checks) = match measured {
-        Err(LabError::Machine(failure)) if failure.kind == FailureKind::Guest => {
+        Err(LabError::Machine(failure))
+            if matches!(failure.kind, FailureKind::Guest | FailureKind::Governor) =>
+        {
             (failed(configuration, failure.message), Vec::new(), at_rest(), Vec::new())
         }
         other => other?,
@@ -88,7 +90,7 @@ pub(super) fn carry_out(
     Ok(Outcome { measured, samples, settled, checks, notes, guest, total: started.elapsed() })
 }
 
-/// What is recorded of a trial whose machine died under it.
+/// What is recorded of a trial whose machine, or its governor, died under it.
 fn failed(configuration: &Configuration, reason: String) -> Measured {
     Measured {
         started_at: jiff::Timestamp::now().to_string(),

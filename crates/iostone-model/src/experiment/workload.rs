@@ -219,12 +219,20 @@ impl Workload {
     pub fn asked_time(&self) -> Option<Duration> {
         let seconds = |seconds: u32| Some(Duration::from_secs(u64::from(seconds)));
         match self {
-            Self::Io(_) | Self::Bonnie(_) | Self::Fio(_) | Self::Dd(_) => None,
-            Self::Command(command) => command.timeout.map(|timeout| timeout.0),
+            Self::Io(_) | Self::Bonnie(_) | Self::Fio(_) | Self::Dd(_) | Self::Command(_) => None,
             Self::Dbench(dbench) => seconds(dbench.warm_up_seconds().saturating_add(dbench.seconds)),
             Self::Sysbench(sysbench) => seconds(sysbench.seconds),
             Self::Ioping(ioping) => ioping.asked_time(),
             Self::Orion(orion) => orion.asked_time(),
+        }
+    }
+
+    /// How long it may work at the most before it is ended; none where no such bound is given.
+    pub fn timeout(&self) -> Option<Duration> {
+        match self {
+            Self::Command(command) => command.timeout.map(|timeout| timeout.0),
+            Self::Fio(fio) => fio.timeout.map(|timeout| timeout.0),
+            _ => None,
         }
     }
 }

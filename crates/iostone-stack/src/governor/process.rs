@@ -56,7 +56,7 @@ impl GovernorProcess {
     /// outlive it, because the kernel ends it with that thread.
     ///
     /// # Errors
-    /// [`StackError::Io`] when it cannot be started, [`StackError::Unexpected`] with its words when it cannot govern,
+    /// [`StackError::Io`] when it cannot be started, [`StackError::Ungoverned`] with its words when it cannot govern,
     /// [`StackError::Interrupted`] when the user has asked to stop.
     pub(super) fn start(site: &mut Site, plan: GovernorPlan, limit: Option<f64>) -> Result<Self, StackError> {
         let program = match &site.server_program {
@@ -98,7 +98,7 @@ impl GovernorProcess {
     /// Starts the law. Quick; what the group has used before does not count.
     ///
     /// # Errors
-    /// [`StackError::Unexpected`] when it is dead, or does not answer.
+    /// [`StackError::Ungoverned`] when it is dead, or does not answer.
     pub(crate) fn begin(&mut self) -> Result<(), StackError> {
         self.tell(BEGIN.as_bytes())?;
         match self.answer(&|| Ok(()))? {
@@ -110,7 +110,7 @@ impl GovernorProcess {
     /// Ends the law and gives its record. The quota stays as it is until the process ends.
     ///
     /// # Errors
-    /// [`StackError::Unexpected`] when it is dead, which makes whatever ran under it ungoverned, or does not answer.
+    /// [`StackError::Ungoverned`] when it is dead, which makes whatever ran under it ungoverned, or does not answer.
     pub(crate) fn end(&mut self) -> Result<GovernorRecord, StackError> {
         self.tell(END.as_bytes())?;
         match self.answer(&|| Ok(()))? {
@@ -126,7 +126,7 @@ impl GovernorProcess {
     /// Whether it still governs.
     ///
     /// # Errors
-    /// [`StackError::Unexpected`] with why it does not.
+    /// [`StackError::Ungoverned`] with why it does not.
     pub(super) fn check(&self) -> Result<(), StackError> {
         match &*self.watch.failure.lock().unwrap_or_else(PoisonError::into_inner) {
             None => Ok(()),
@@ -214,10 +214,7 @@ fn demand(record: &GovernorRecord, limit: Option<f64>) -> Demand {
 const ENDED: &str = "it ended before it was asked to";
 
 fn failed(reason: &str) -> StackError {
-    StackError::unexpected(
-        "governor",
-        format!("{reason}; what ran since then was not held to the CPU allowance, so that it does not count"),
-    )
+    StackError::Ungoverned(reason.to_owned())
 }
 
 fn unasked(answer: &Answer) -> StackError {

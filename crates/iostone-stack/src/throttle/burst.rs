@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 use iostone_model::experiment::Burst;
 use iostone_model::units::ByteRate;
 
-use super::{Caps, CgroupVersion, DeviceLimits, Served, ThrottleGroup};
+use super::{Caps, DeviceLimits, Served, ThrottleGroup};
+use crate::control_groups::CgroupVersion;
 use crate::error::StackError;
 
 /// From one look at the counters to the next. Measured: with 100 ms a bucket of 27,000 credits gave 6 % too much, with

@@ -295,17 +295,19 @@ fn in_text(
     let range = |(least, most): (u32, u32)| {
         if least == most { least.to_string() } else { format!("{least} to {most}") }
     };
-    let blocks = experiment.decide.blocks;
+    let (_, most_blocks) = estimate.blocks;
+    // A sweep tries all levels once and goes on with those that may be best.
+    let of = if experiment.sweep().is_some() && !plan.quick { ", the first of" } else { " of" };
     let warmups = match experiment.trials.warmups {
         0 => String::new(),
         count => format!(", with {count} unrecorded of each configuration first"),
     };
     writeln!(
         text,
-        "{} trials in {} {} of {}{warmups}",
+        "{} trials in {} {}{of} {}{warmups}",
         range(estimate.trials),
-        range((blocks.min, blocks.max)),
-        if blocks.max == 1 { "block" } else { "blocks" },
+        range(estimate.blocks),
+        if most_blocks == 1 { "block" } else { "blocks" },
         configurations.len(),
     )?;
     if let Some(pilots) = pilots(plan) {
@@ -360,6 +362,14 @@ fn time(estimate: &Estimate, plan: &Plan) -> String {
             format!("about {} to {}, {} a trial", in_words(least), in_words(most), in_words(trial))
         }
         (_, Some(most), Some(trial)) => format!("about {}, {} a trial", in_words(most), in_words(trial)),
+        // All trials together hardly ever take as long as their timeouts do, so the sum is nothing to go by.
+        (_, most, None) if let Some(timeout) = estimate.timeout => {
+            let whole = match (plan.experiment.decide.time, most) {
+                (Some(_), Some(most)) => format!(", {} in all", in_words(most)),
+                _ => String::new(),
+            };
+            format!("only the workload knows; at most {} a trial (its timeout){whole}", in_words(timeout))
+        }
         (_, Some(most), None) => format!("only the workload knows; at most {}", in_words(most)),
         _ => {
             let can_time_out =

@@ -22,7 +22,7 @@ const TELL_AND_STAY: &str = "cat /proc/self/cgroup > groups.tmp; mv groups.tmp g
 
 /// True, with a word about it, where CPU time cannot be limited.
 #[expect(clippy::print_stderr, reason = "skipped tests say so")]
-fn cannot_limit_cpu() -> bool {
+pub(crate) fn cannot_limit_cpu() -> bool {
     match LimitControllers::find() {
         Ok(_) => false,
         Err(why) => {
@@ -54,7 +54,7 @@ fn stays(lab: &Lab) -> (Child, String) {
 }
 
 /// Groups, in any hierarchy, whose path holds a word.
-fn groups_named(word: &str) -> Vec<PathBuf> {
+pub(crate) fn groups_named(word: &str) -> Vec<PathBuf> {
     let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
     let mounts = table.lines().filter(|line| line.contains(" - cgroup"));
     let mut left: Vec<PathBuf> =
@@ -73,7 +73,7 @@ fn groups_named(word: &str) -> Vec<PathBuf> {
 }
 
 /// Processes that carry the marker of a session.
-fn processes_of(token: &str) -> Vec<String> {
+pub(crate) fn processes_of(token: &str) -> Vec<String> {
     let entries = fs::read_dir("/proc").unwrap().flatten();
     let carries = |path: &PathBuf| {
         let marker = format!("IOSTONE_RUN={token}");

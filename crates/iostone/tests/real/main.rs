@@ -13,6 +13,7 @@ mod emulated;
 mod emulated_disk;
 mod experiments;
 mod fio_tool;
+mod governor;
 mod guard;
 mod io;
 mod ioping;

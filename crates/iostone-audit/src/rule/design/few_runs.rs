@@ -23,6 +23,9 @@ impl Rule for FewRuns {
     }
 
     fn look(&self, dataset: &Dataset) -> Outcome {
+        if dataset.raced {
+            return Outcome::NotApplicable;
+        }
         let tables = tables(dataset);
         let compared: Vec<&Table<'_>> = tables.iter().filter(|table| table.compares).collect();
         let findings = compared.iter().filter_map(|table| describe(self, dataset, table));
@@ -89,6 +92,12 @@ mod tests {
                 Some(Averaged { executions: Some(10), by: Aggregate::Mean, spread_known: true });
         }
         assert!(findings(&FewRuns, &averages).is_empty());
+    }
+
+    #[test]
+    fn conditions_that_left_a_race_are_no_fault() {
+        let raced = Dataset { raced: true, ..two_conditions(&[1.0; 9], &[2.0; 2]) };
+        assert_eq!(FewRuns.look(&raced), Outcome::NotApplicable);
     }
 
     #[test]

@@ -28,6 +28,9 @@ impl Rule for SingleRun {
     }
 
     fn look(&self, dataset: &Dataset) -> Outcome {
+        if dataset.raced {
+            return Outcome::NotApplicable;
+        }
         let tables = tables(dataset);
         if tables.is_empty() {
             return Outcome::NotApplicable;

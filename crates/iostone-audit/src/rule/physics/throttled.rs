@@ -27,6 +27,9 @@ impl Rule for Throttled {
     }
 
     fn look(&self, dataset: &Dataset) -> Outcome {
+        if dataset.limits_cpu {
+            return Outcome::NotApplicable;
+        }
         let shares: Vec<(usize, f64)> = dataset
             .observations
             .iter()
@@ -99,6 +102,12 @@ mod tests {
     fn a_quota_under_test_is_only_noted() {
         let set = dataset(vec![throttled(0.9, Some(0.3)), throttled(0.0, None)]);
         assert_eq!(only(&Throttled, &set).severity, Severity::Note);
+    }
+
+    #[test]
+    fn an_experiment_that_limits_cpu_time_itself_is_not_looked_at() {
+        let set = dataset(vec![throttled(0.9, Some(0.3))]);
+        assert!(silent(&Throttled, &Dataset { limits_cpu: true, ..set }));
     }
 
     #[test]

@@ -115,5 +115,5 @@ fn a_budget_below_the_first_look_is_refused_and_the_estimate_counts_what_runs() 
     );
     let estimate = estimate(&plan_of(false));
     // A warm-up of each, each once, and two of them ten times more; at most all of them in forty blocks.
-    assert_eq!(estimate.trials, (20 + 20, 410));
+    assert_eq!((estimate.trials, estimate.blocks), ((20 + 20, 410), (11, 40)));
 }
