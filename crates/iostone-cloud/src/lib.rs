@@ -8,6 +8,7 @@ mod prices;
 
 pub use allowance::{
     Agreement, CREDIT_SECONDS, Demand, LawState, Point, Simulation, UnknownAllowance, allowance, allowances,
-    best_limit, governed_types, hold_against, runs_out_after, simulate, simulate_from, simulate_others,
+    best_limit, governed_types, hold_against, problem_of_machine, runs_out_after, simulate, simulate_from,
+    simulate_others,
 };
 pub use prices::{AS_OF, DEFAULT_REGION, UnknownPrice, price, regions};

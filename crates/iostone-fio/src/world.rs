@@ -31,6 +31,7 @@ impl Files for OnDisk {
         if path == "-" {
             io::stdin().lock().take(most).read_to_end(&mut bytes)?;
         } else {
+            refuse_fifo(Path::new(path))?;
             std::fs::File::open(path)?.take(most).read_to_end(&mut bytes)?;
         }
         Ok(bytes)
@@ -39,6 +40,16 @@ impl Files for OnDisk {
     fn exists(&self, path: &str) -> bool {
         Path::new(path).exists()
     }
+}
+
+/// One that nobody writes to would be waited for. What the process was handed, as `/dev/stdin` is, may be a pipe.
+fn refuse_fifo(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::FileTypeExt;
+    let handed_over = path.starts_with("/dev") || path.starts_with("/proc");
+    if !handed_over && path.metadata()?.file_type().is_fifo() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a FIFO, not a file"));
+    }
+    Ok(())
 }
 
 /// What `$pagesize`, `$mb_memory` and `$ncpus` stand for.

@@ -236,6 +236,10 @@ impl<'a> Conductor<'a> {
                 // What a pilot will find is not known yet.
                 let as_run = settled(configuration, self.ramp);
                 let outcome = trial::carry_out(&mut self.link, plan, &as_run, trial::WARM_UP)?;
+                if let Some(failure) = outcome.governor_died {
+                    // The workload is not to blame, and may well work the next time.
+                    return Err(failure.into());
+                }
                 let report = outcome.measured.report;
                 if let Some(reason) = report.error {
                     let mut remark = "in the warm-up".to_owned();

@@ -78,6 +78,11 @@ impl LabError {
         matches!(self, Self::Machine(failure) if failure.kind == FailureKind::Reboot)
     }
 
+    /// Whether the governor of an emulated CPU allowance died: the next time it may live.
+    pub fn is_governor(&self) -> bool {
+        matches!(self, Self::Machine(failure) if failure.kind == FailureKind::Governor)
+    }
+
     /// Whether the user asked for the end.
     pub fn is_interrupt(&self) -> bool {
         matches!(self, Self::Machine(failure) if failure.kind == FailureKind::Interrupted)

@@ -1,11 +1,17 @@
 //! The gates: whether a trial counts, by rules that were settled before the run and never look at its figure.
 
+use std::fmt::Write;
+
 use iostone_machine::{Measured, Settled};
 use iostone_model::experiment::{Experiment, Gate, Workload};
 use iostone_model::metric::Unit;
-use iostone_model::trial::GateOutcome;
+use iostone_model::trial::{GateOutcome, GovernorRecord};
 use iostone_model::units::Bytes;
 
+/// A governor that is later than a period of the kernel's quota (100 ms) has not governed.
+const LATEST_SECONDS: f64 = 0.1;
+/// As much is within the kernel's own error: it hands out a period's quota at once, and to each processor in slices.
+const LITTLE_EXCESS_SECONDS: f64 = 0.02;
 /// Why the gates on steal and throttling do not judge, where they do not.
 const OFF: &str = "off: the experiment limits CPU time itself";
 
@@ -26,24 +32,22 @@ pub(crate) fn evaluate(
     }];
     if let Gate::Limit(limit) = gates.steal {
         outcomes.push(match signals.steal {
-            Some(share) if off => {
-                outcome("steal", true, format!("{OFF} (steal {} of CPU time)", percent(share)))
-            }
+            Some(share) if off => unjudged("steal", format!("{OFF} (steal {} of CPU time)", percent(share))),
             Some(share) => {
                 let message = format!("steal {} of CPU time, limit {}", percent(share), percent(limit.0));
                 outcome("steal", share <= limit.0, message)
             }
-            None if off => outcome("steal", true, format!("{OFF} (steal: not observable on this machine)")),
-            None => outcome("steal", true, "steal: not observable on this machine"),
+            None if off => unjudged("steal", format!("{OFF} (steal: not observable on this machine)")),
+            None => unjudged("steal", "steal: not observable on this machine"),
         });
     }
     if let Gate::Limit(limit) = gates.throttling {
         outcomes.push(match signals.throttled {
             Some(share) if off => {
-                outcome("throttling", true, format!("{OFF} (throttled in {} of its periods)", percent(share)))
+                unjudged("throttling", format!("{OFF} (throttled in {} of its periods)", percent(share)))
             }
-            None if off => outcome("throttling", true, OFF),
-            None => outcome("throttling", true, "no CPU quota on this control group"),
+            None if off => unjudged("throttling", OFF),
+            None => unjudged("throttling", "no CPU quota on this control group"),
             Some(share) => {
                 let message =
                     format!("throttled in {} of its periods, limit {}", percent(share), percent(limit.0));
@@ -70,11 +74,40 @@ pub(crate) fn evaluate(
         );
         outcomes.push(outcome("clock", jump <= limit.0.as_secs_f64(), message));
     }
+    if let Gate::Limit(limit) = gates.governor
+        && let Some(record) = &measured.governor
+    {
+        outcomes.push(governed(record, limit.0));
+    }
     outcomes
 }
 
+/// What ran under a law that was not held to counts for nothing: CPU time beyond it, or a law that was late.
+fn governed(record: &GovernorRecord, limit: f64) -> GateOutcome {
+    let excess = record.excess_share * record.used_cpu_seconds;
+    let is_exact = record.excess_share <= limit || excess <= LITTLE_EXCESS_SECONDS;
+    let is_prompt = record.late_seconds <= LATEST_SECONDS;
+    let mut message = format!(
+        "{} of the CPU time used was beyond what the law `{}` allowed, limit {}",
+        percent(record.excess_share),
+        record.governor.allowance.name,
+        percent(limit)
+    );
+    if !is_prompt {
+        let late = Unit::Seconds.format(record.late_seconds);
+        let latest = Unit::Seconds.format(LATEST_SECONDS);
+        let _ = write!(message, "; the governor was held up and moved the quota {late} late, limit {latest}");
+    }
+    outcome("governor", is_exact && is_prompt, message)
+}
+
 fn outcome(gate: &str, passed: bool, message: impl Into<String>) -> GateOutcome {
-    GateOutcome { gate: gate.to_owned(), passed, message: message.into() }
+    GateOutcome { gate: gate.to_owned(), passed, message: message.into(), unjudged: false }
+}
+
+/// Of a gate that is off, or sees nothing here.
+fn unjudged(gate: &str, message: impl Into<String>) -> GateOutcome {
+    GateOutcome { unjudged: true, ..outcome(gate, true, message) }
 }
 
 fn percent(share: f64) -> String {
@@ -88,7 +121,7 @@ fn served(workload: &Workload, measured: &Measured, tolerance: f64) -> GateOutco
         _ => measured.report.must_reach_device,
     };
     let Some(footing) = measured.signals.footing().filter(|_| must_reach) else {
-        return outcome("served", true, "not asked: the workload may use the page cache");
+        return unjudged("served", "not asked: the workload may use the page cache");
     };
     let claimed = measured.report.claimed_read_bytes + measured.report.claimed_written_bytes;
     let (name, served) = (footing.name, footing.served);
@@ -216,6 +249,35 @@ mod tests {
         trial.signals.steal = None;
         assert!(messages(&trial)[0].ends_with("(steal: not observable on this machine)"));
         assert!(!experiment("[stack.limit]\nmemory = \"1GiB\"\n[workload]").limits_cpu());
+    }
+
+    #[test]
+    fn a_governor_that_was_late_or_let_too_much_through_fails_its_trial() {
+        let machine = "[machine]\nkind = \"governed\"\ncpu = \"t1.micro\"\n[workload]";
+        let plan = crate::make_plan(experiment(machine), crate::PlanOptions::default()).unwrap();
+        let governor = plan.experiment.configurations[0].stack.governor.as_deref().unwrap().clone();
+        let of = |excess_share, late_seconds| {
+            let mut trial = measured(1, 1);
+            trial.governor = Some(Box::new(GovernorRecord {
+                governor: governor.clone(),
+                allowed_cpu_seconds: 1.0,
+                used_cpu_seconds: 1.0,
+                excess_share,
+                throttled_times: 1,
+                slow_seconds: 0.5,
+                balance: Vec::new(),
+                step_seconds: (0.005, 0.01),
+                late_seconds,
+                other_laws: Vec::new(),
+            }));
+            let all = evaluate(&plan.experiment, &synced("fdatasync = 1"), &settled(), &trial);
+            all.into_iter().find(|outcome| outcome.gate == "governor").unwrap()
+        };
+        assert!(of(0.01, 0.01).passed);
+        let excess = of(0.136, 0.01);
+        assert!(!excess.passed && excess.message.starts_with("13.6 % of the CPU time"), "{excess:?}");
+        let late = of(0.0, 7.7);
+        assert!(!late.passed && late.message.contains("held up"), "{late:?}");
     }
 
     #[test]

@@ -102,7 +102,7 @@ fn settle_governors(experiment: &mut Experiment) -> Result<(), LabError> {
     for configuration in &mut experiment.configurations {
         let Some(governed) = configuration.machine.governed() else { continue };
         let allowance = iostone_cloud::allowance(&governed.cpu, governed.law.as_deref())
-            .map_err(|unknown| LabError::Plan(format!("`machine.cpu`: {unknown}")))?;
+            .map_err(|unknown| LabError::Plan(format!("`machine.{}`: {unknown}", unknown.key())))?;
         let governor = Governor { allowance, speed: governed.speed, start: governed.start };
         configuration.stack.governor = Some(Box::new(governor));
     }

@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 
 use iostone_model::environment::Environment;
 use iostone_model::experiment::{Stack, Volume, Workload};
+use iostone_model::trial::WorkloadReport;
 use iostone_model::units::Bytes;
 use iostone_probe::{Probe, ProbePlan, Root, WatchedDevice, watch_idle};
 use iostone_stack::{
-    Applied, Bounds, CgroupVersion, Preflight, Registry, Session, SessionOptions, StackError, check_room,
+    Applied, Bounds, CgroupVersion, Preflight, Registry, Session, SessionOptions, StackError, TrialGroups,
+    check_room,
 };
 use iostone_workload::{Place, TrialContext};
 
@@ -36,14 +38,26 @@ pub struct Agent {
     workload: Option<Box<dyn iostone_workload::Prepared>>,
     /// Whether that is an engine of this process.
     works_here: bool,
+    /// Whether it works for a fixed time.
+    is_timed: bool,
     applied: Option<Applied>,
+    /// What the applied stack leaves the workload of memory.
+    memory_limit: Option<Bytes>,
     session: Option<Session>,
 }
 
 impl Agent {
     /// An agent without a session; `stop` ends what it is doing, but never an undo.
     pub fn new(stop: StopFlag) -> Self {
-        Self { stop, session: None, applied: None, workload: None, works_here: false }
+        Self {
+            stop,
+            session: None,
+            applied: None,
+            memory_limit: None,
+            workload: None,
+            works_here: false,
+            is_timed: false,
+        }
     }
 
     /// Carries out one request. Whatever fails comes back as [`Reply::Failed`].
@@ -143,11 +157,18 @@ impl Agent {
     fn apply(&mut self, stack: &Stack, trial: u32, seed: u64) -> Result<Reply, Failure> {
         let applied = self.open_session()?.apply(stack, trial, seed)?;
         self.applied = Some(applied.clone());
+        self.memory_limit = stack.limit.memory;
         Ok(Reply::Applied(Box::new(applied)))
     }
 
     fn built(&self) -> Result<&Applied, Failure> {
         self.applied.as_ref().ok_or_else(|| Failure::new(FailureKind::Usage, "no stack was applied"))
+    }
+
+    /// Processes in the trial's groups that the kernel killed for want of memory.
+    fn memory_kills(&self) -> u64 {
+        let groups = self.applied.as_ref().and_then(|applied| applied.groups.as_ref());
+        groups.and_then(TrialGroups::memory_kills).unwrap_or_default()
     }
 
     fn prepare(&mut self, prepare: &Prepare) -> Result<Reply, Failure> {
@@ -161,6 +182,7 @@ impl Agent {
             marker: self.open_session()?.processes_marker(),
             groups: self.built()?.groups.as_ref().map(|groups| groups.enter.clone()).unwrap_or_default(),
         };
+        self.is_timed = prepare.workload.is_timed();
         self.works_here = iostone_workload::works_here(&prepare.workload);
         self.workload = Some(iostone_workload::prepare(&prepare.workload, &place, &context, &self.stop)?);
         Ok(Reply::Prepared(Prepared { seconds: started.elapsed().as_secs_f64() }))
@@ -183,6 +205,7 @@ impl Agent {
         let every =
             if run.sample_every.0.is_zero() { Duration::from_millis(100) } else { run.sample_every.0 };
         let groups = cpu::watched(self.built()?.groups.as_ref());
+        let kills_before = self.memory_kills();
         let plan = ProbePlan { devices: self.watched()?, interval: every, groups, root: Root::live() };
         let probe = Probe::start_with(&plan).map_err(|error| probe_failure(&error))?;
         let (stop, works_here) = (StopFlag::clone(&self.stop), self.works_here);
@@ -197,9 +220,14 @@ impl Agent {
             Ok(result)
         })?;
         // Whatever the workload says, a governor that died is why: it ran ungoverned then.
-        let governor = self.open_session()?.governor_end()?;
+        let mut governor = self.open_session()?.governor_end()?;
+        if let Some(record) = governor.as_mut().filter(|_| self.is_timed) {
+            record.other_laws.clear();
+        }
         let mut recording = probe.stop();
-        let measurement = result?;
+        let mut measurement = result?;
+        let kills = self.memory_kills().saturating_sub(kills_before);
+        tell_kills(&mut measurement.report, kills, self.memory_limit);
         let probing = recording.summary.probe_cpu_seconds;
         let own = measurement.cpu.map(|own| if works_here { own.without(probing) } else { own });
         cpu::tell_own(&mut recording.summary, own);
@@ -220,6 +248,22 @@ impl Agent {
             losses: recording.losses,
             interrupted: measurement.interrupted,
         })))
+    }
+}
+
+/// Says of a workload under a memory limit that the kernel killed something of it: as the reason of its failure, or beside
+/// its figures where it went on without.
+fn tell_kills(report: &mut WorkloadReport, kills: u64, limit: Option<Bytes>) {
+    let Some(limit) = limit.filter(|_| kills > 0) else { return };
+    let by = format!("killed by its memory limit of {limit}");
+    let whom =
+        if kills == 1 { "a process of it was".to_owned() } else { format!("{kills} processes of it were") };
+    match &mut report.error {
+        Some(error) if error.ends_with("signal 9") => *error = format!("{error}: {by}; raise `limit.memory`"),
+        Some(error) => *error = format!("{error}: {whom} {by}; raise `limit.memory`"),
+        None => {
+            report.facts.insert("memory".to_owned(), format!("{whom} {by}"));
+        }
     }
 }
 
@@ -331,4 +375,33 @@ fn describe() -> Environment {
 
 pub(crate) fn probe_failure(error: &iostone_probe::ProbeError) -> Failure {
     Failure::new(FailureKind::Failed, format!("the probe: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kill_by_the_memory_limit_is_called_that() {
+        let said = |error: Option<&str>, kills, limit| {
+            let mut report = WorkloadReport { error: error.map(str::to_owned), ..WorkloadReport::default() };
+            tell_kills(&mut report, kills, limit);
+            (report.error, report.facts.get("memory").cloned())
+        };
+        let limit = Some(Bytes(20 << 20));
+        let (ended, _) = said(Some("`python3` was ended by signal 9"), 1, limit);
+        assert_eq!(
+            ended.unwrap(),
+            "`python3` was ended by signal 9: killed by its memory limit of 20MiB; raise `limit.memory`"
+        );
+        let (failed, _) = said(Some("`sh` ended with status 137"), 2, limit);
+        assert!(failed.unwrap().contains("2 processes of it were killed by its memory limit"));
+        let (error, fact) = said(None, 1, limit);
+        assert_eq!(
+            (error, fact.unwrap().as_str()),
+            (None, "a process of it was killed by its memory limit of 20MiB")
+        );
+        assert_eq!(said(Some("other"), 0, limit), (Some("other".to_owned()), None));
+        assert_eq!(said(None, 1, None), (None, None));
+    }
 }

@@ -35,6 +35,8 @@ pub enum FailureKind {
     Guest,
     /// The governor of an emulated CPU allowance died: the trial has failed, and the next gets a new one.
     Governor,
+    /// A program that prepares the workload failed: the trial has failed.
+    Preparation,
     /// The kernel that runs is not the one that the configuration asks for: the host has to be rebooted; exit code 4.
     Reboot,
     /// The user asked to stop; exit code 130.
@@ -60,7 +62,9 @@ impl From<StackError> for Failure {
         let kind = match &error {
             StackError::Refused(_) => FailureKind::Refused,
             StackError::Usage { .. } | StackError::NoSpace { .. } => FailureKind::Usage,
-            StackError::NeedsRoot { .. } | StackError::MissingTool { .. } => FailureKind::Missing,
+            StackError::NeedsRoot { .. } | StackError::MissingTool { .. } | StackError::Lacking { .. } => {
+                FailureKind::Missing
+            }
             StackError::Interrupted => FailureKind::Interrupted,
             StackError::Ungoverned(_) => FailureKind::Governor,
             _ => FailureKind::Failed,
@@ -116,7 +120,10 @@ impl From<WorkloadError> for Failure {
             WorkloadError::NoDirectory { .. }
             | WorkloadError::Unsuitable { .. }
             | WorkloadError::File { .. } => FailureKind::Usage,
-            WorkloadError::Spawn { .. } | WorkloadError::NotInstalled { .. } => FailureKind::Missing,
+            WorkloadError::Spawn { .. }
+            | WorkloadError::SpawnPrepare { .. }
+            | WorkloadError::NotInstalled { .. } => FailureKind::Missing,
+            WorkloadError::Prepare(_) => FailureKind::Preparation,
             WorkloadError::Refused(_) => FailureKind::Refused,
             WorkloadError::Interrupted => FailureKind::Interrupted,
             _ => FailureKind::Failed,

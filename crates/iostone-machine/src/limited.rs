@@ -45,6 +45,8 @@ pub struct LimitedRun {
     pub periods: Option<Throttling>,
     /// The most memory that its group held at once, page cache included, bytes; none where the kernel does not tell.
     pub peak_memory_bytes: Option<u64>,
+    /// How many processes of its group the kernel killed for want of memory; none where that is not counted.
+    pub memory_kills: Option<u64>,
     /// How many processes it left running, which were then ended with its group.
     pub left_running: usize,
     /// Every limit, asked and read back.
@@ -142,6 +144,7 @@ fn conclude(
         group_cpu_seconds: growth(recording, |sample| sample.group_cpu_ns).map(|ns| ns as f64 / 1e9),
         periods: periods(recording),
         peak_memory_bytes: groups.and_then(TrialGroups::peak_memory_bytes),
+        memory_kills: groups.and_then(TrialGroups::memory_kills),
         left_running: groups.map(TrialGroups::processes).unwrap_or_default(),
         checks,
         notes,

@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 pub use decide::*;
 pub use machine::*;
 pub use ramp::Ramp;
-pub use read::{Override, read};
+pub use read::{MachineProblem, Override, read, read_with};
 pub use stack::*;
 pub use workload::*;
 

@@ -201,6 +201,9 @@ pub struct GateOutcome {
     pub passed: bool,
     /// The figure and the limit in words: "steal 7.1 % of CPU time, limit 5 %".
     pub message: String,
+    /// It passed without having judged: it was off, or there was nothing to see. The message says which.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unjudged: bool,
 }
 
 #[cfg(test)]

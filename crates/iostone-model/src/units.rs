@@ -234,7 +234,7 @@ impl FromStr for Span {
             .iter()
             .find(|(name, _)| *name == unit)
             .map(|(_, factor)| *factor)
-            .ok_or_else(|| unit_error(text, KIND, unit, "ms, s, min, h"))?;
+            .ok_or_else(|| unit_error(text, KIND, unit, "us, ms, s, min, h"))?;
         // A fraction of a nanosecond is nothing anybody asks for.
         scale_exactly(text, value, factor).map(|exact| Self(Duration::from_nanos(exact.whole))).ok_or_else(
             || UnitError {

@@ -106,7 +106,7 @@ pub fn check_sizes(luns: &[Lun], test: &OrionTest) -> Result<(), LunError> {
 fn read_lines(test_name: &str) -> Result<(String, Vec<LunLine>), LunError> {
     let path = lun_file_of(test_name);
     let file = path.display().to_string();
-    let opened = File::open(&path).map_err(|error| match error.kind() {
+    let opened = open_list(&path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => missing_list(test_name, &file),
         _ => LunError::Unreadable { file: file.clone(), reason: error },
     })?;
@@ -121,6 +121,15 @@ fn read_lines(test_name: &str) -> Result<(String, Vec<LunLine>), LunError> {
     }
     let lines = parse_lun_text(&file, &text)?;
     Ok((file, lines))
+}
+
+/// A FIFO is refused, as open(2) would wait for its writer.
+fn open_list(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::FileTypeExt;
+    if path.metadata()?.file_type().is_fifo() {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is a FIFO, not a file"));
+    }
+    File::open(path)
 }
 
 fn missing_list(test_name: &str, file: &str) -> LunError {

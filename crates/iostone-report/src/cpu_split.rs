@@ -10,6 +10,14 @@ use crate::view::{Point, Row, View, middle};
 
 /// Parts may exceed the wall time by so much, as clocks are read one after the other, before more than one thing ran.
 const CLOCKS_APART: f64 = 0.02;
+/// Less than this of the whole is what adding up parts leaves of nothing.
+const ROUNDING: f64 = 1e-9;
+/// In a workload that is shorter than this many seconds, what is between its own clock and the probe's shows.
+const SHORT: f64 = 0.2;
+
+/// What must be known of a steal that the machine itself did not see.
+pub(crate) const STEAL_FROM_HOST: &str = "Steal is what the host saw, because the guest could not: part of it is in user and \
+     system time, where the guest booked it so, and those can exceed what the guest's own processors were counted to do.";
 
 /// One thing that time went to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,12 +29,27 @@ pub(crate) enum Part {
     Steal,
     IoWait,
     Other,
+    /// Of the whole machine, anybody's: told, and never drawn as a part of the workload's time.
+    Pressure,
 }
 
 impl Part {
     /// All, in the order in which they are stacked.
-    pub(crate) const ALL: [Self; 7] =
-        [Self::User, Self::System, Self::Throttled, Self::Governed, Self::Steal, Self::IoWait, Self::Other];
+    pub(crate) const ALL: [Self; 8] = [
+        Self::User,
+        Self::System,
+        Self::Throttled,
+        Self::Governed,
+        Self::Steal,
+        Self::IoWait,
+        Self::Other,
+        Self::Pressure,
+    ];
+
+    /// Whether it is a part of the whole, and not only told beside it.
+    pub(crate) fn is_drawn(self) -> bool {
+        self != Self::Pressure
+    }
 
     /// Its name in tables and legends.
     pub(crate) fn name(self) -> &'static str {
@@ -38,6 +61,7 @@ impl Part {
             Self::Steal => "steal",
             Self::IoWait => "I/O wait",
             Self::Other => "idle/other",
+            Self::Pressure => "I/O pressure of the machine",
         }
     }
 
@@ -51,6 +75,7 @@ impl Part {
             Self::Steal => "taken by the hypervisor for others",
             Self::IoWait => "waiting for I/O",
             Self::Other => "idle, or waiting for something else",
+            Self::Pressure => "some task of the machine, anybody's, waited for I/O",
         }
     }
 }
@@ -71,6 +96,8 @@ pub(crate) struct Split {
     pub(crate) wall: f64,
     /// What a full bar stands for, seconds of one processor.
     pub(crate) whole: f64,
+    /// Whether steal was seen from the host of a guest, and not by the kernel of the machine.
+    pub(crate) steal_from_host: bool,
     /// Each part that is known, in order, in seconds; what is not observable or not limited has none.
     parts: Vec<(Part, f64)>,
 }
@@ -83,21 +110,29 @@ impl Split {
         } else {
             (account.user_seconds, account.system_seconds)
         };
-        let io_wait = match whole {
-            Whole::Wall => account.io_wait_seconds.or(Some(account.machine_iowait_seconds)),
-            Whole::Processors => Some(account.machine_iowait_seconds),
+        // What all others on the machine waited for is no part of the workload's time.
+        let (io_wait, pressure) = if of_machine {
+            (Some(account.machine_iowait_seconds), None)
+        } else if account.io_wait_seconds.is_some() {
+            (account.io_wait_seconds, None)
+        } else {
+            (None, account.machine_io_pressure_seconds)
         };
+        let seen = usable(account.machine_steal_seconds);
+        let from_host =
+            usable(account.host_steal_seconds).filter(|outside| seen.is_none_or(|seen| seen < *outside));
         let known = [
             (Part::User, user),
             (Part::System, system),
             (Part::Throttled, account.throttled_seconds),
             (Part::Governed, account.governed_seconds),
-            (Part::Steal, account.machine_steal_seconds),
+            (Part::Steal, from_host.or(seen)),
             (Part::IoWait, io_wait),
+            (Part::Pressure, pressure),
         ];
         let parts = known.into_iter().filter_map(|(part, seconds)| Some((part, usable(seconds)?))).collect();
         let lanes = if whole == Whole::Wall { 1.0 } else { f64::from(account.processors.max(1)) };
-        Some(Self::filled(wall, wall * lanes, parts))
+        Some(Self { steal_from_host: from_host.is_some(), ..Self::filled(wall, wall * lanes, parts) })
     }
 
     /// The medians of each part over several splits.
@@ -107,15 +142,19 @@ impl Split {
         };
         let parts = Part::ALL.into_iter().filter(|part| *part != Part::Other);
         let parts = parts.filter_map(|part| Some((part, median(&|split| split.seconds(part))?))).collect();
-        Some(Self::filled(median(&|split| Some(split.wall))?, median(&|split| Some(split.whole))?, parts))
+        let filled =
+            Self::filled(median(&|split| Some(split.wall))?, median(&|split| Some(split.whole))?, parts);
+        Some(Self { steal_from_host: splits.iter().any(|split| split.steal_from_host), ..filled })
     }
 
     /// With what the parts leave of the whole as a part of its own.
     fn filled(wall: f64, whole: f64, mut parts: Vec<(Part, f64)>) -> Self {
         parts.retain(|(part, _)| *part != Part::Other);
-        let mut split = Self { wall, whole, parts };
+        let mut split = Self { wall, whole, steal_from_host: false, parts };
         let drawn: f64 = split.drawn().iter().map(|(_, seconds)| seconds).sum();
-        split.parts.push((Part::Other, (whole - drawn).max(0.0)));
+        // What rounding leaves of nothing is nothing.
+        let left = whole - drawn;
+        split.parts.push((Part::Other, if left > ROUNDING * whole { left } else { 0.0 }));
         split.whole = whole.max(drawn);
         split
     }
@@ -130,7 +169,7 @@ impl Split {
     pub(crate) fn drawn(&self) -> Vec<(Part, f64)> {
         let mut left = self.whole;
         let mut drawn = Vec::with_capacity(self.parts.len());
-        for (part, seconds) in &self.parts {
+        for (part, seconds) in self.parts.iter().filter(|(part, _)| part.is_drawn()) {
             let of_machine = matches!(part, Part::Steal | Part::IoWait | Part::Other);
             let length = if of_machine { seconds.min(left.max(0.0)) } else { *seconds };
             left -= length;
@@ -190,7 +229,7 @@ impl<'a> CpuTimes<'a> {
                 Part::User | Part::System | Part::Other => true,
                 // A limit that never held is told: "throttled 0 s" is an answer.
                 Part::Throttled | Part::Governed => known().next().is_some(),
-                Part::Steal | Part::IoWait => known().any(|seconds| seconds >= 0.0005),
+                Part::Steal | Part::IoWait | Part::Pressure => known().any(|seconds| seconds >= 0.0005),
             }
         };
         Part::ALL.into_iter().filter(told).collect()
@@ -230,9 +269,23 @@ impl<'a> CpuTimes<'a> {
             let named: Vec<&str> =
                 [Part::Steal, Part::IoWait].into_iter().filter(|part| has(*part)).map(Part::name).collect();
             sentences.push(format!(
-                "What is seen of the whole machine ({}) is drawn only as far as the rest leaves room.",
+                "What can overlap other parts ({}) is drawn only as far as the rest leaves room.",
                 named.join(", ")
             ));
+        }
+        if has(Part::Pressure) {
+            sentences.push(
+                "I/O pressure of the machine is the time in which some task of anybody waited for I/O: groups of this kernel do \
+                 not tell whose, so it is no part of the bar."
+                    .to_owned(),
+            );
+        }
+        if self.rows.iter().any(|row| row.typical.wall < SHORT) {
+            sentences.push(
+                "The wall time lies between two looks of the probe around the workload: a little more than what the workload \
+                 itself measures, which shows in one so short."
+                    .to_owned(),
+            );
         }
         sentences.extend(self.steal_sentence());
         sentences.join(" ")
@@ -242,6 +295,11 @@ impl<'a> CpuTimes<'a> {
     fn steal_sentence(&self) -> Option<String> {
         let unseen = |row: &&CpuRow<'_>| row.typical.seconds(Part::Steal).is_none();
         let names: Vec<&str> = self.rows.iter().filter(unseen).map(|row| row.name).collect();
+        let from_host: Vec<&CpuRow<'_>> =
+            self.rows.iter().filter(|row| row.typical.steal_from_host).collect();
+        if names.is_empty() && !from_host.is_empty() {
+            return Some(STEAL_FROM_HOST.to_owned());
+        }
         match names.len() {
             0 if self.parts().contains(&Part::Steal) => None,
             0 => Some("Steal: none.".to_owned()),

@@ -18,8 +18,28 @@ pub(crate) struct Priced<'a> {
     pub(crate) usd_per_hour: f64,
     /// Who says so.
     pub(crate) source: &'a str,
-    /// The metric for a dollar.
+    /// The metric for a dollar, of the instance: in its time, not in that of a faster emulation.
     pub(crate) value: Option<Value>,
+    /// How many times faster than on the instance an emulated allowance was spent and earned.
+    pub(crate) speed: f64,
+}
+
+impl Priced<'_> {
+    /// A figure set against its price, and whose time it is in.
+    fn in_words(&self, value: Value) -> String {
+        let (words, speed) = (value.in_words(), self.speed);
+        if speed <= 1.0 {
+            return words;
+        }
+        match value {
+            Value::DollarsPerRun(_) => {
+                format!("{words} of the instance, which takes {speed} times as long as here")
+            }
+            Value::BytesPerDollar(_) | Value::OperationsPerDollar(_) => {
+                format!("{words}, at the instance's rate, which is the same in {speed} times as long")
+            }
+        }
+    }
 }
 
 /// A figure set against its price.
@@ -29,13 +49,16 @@ pub(crate) enum Value {
     BytesPerDollar(f64),
     /// Operations for a dollar.
     OperationsPerDollar(f64),
-    /// US dollars for as long as the metric says.
+    /// US dollars for as long as the metric says, on the instance.
     DollarsPerRun(f64),
 }
 
 impl Value {
     /// From the median of a metric: a rate for a dollar's time (`rate * 3600 / price`), or a time's cost.
-    fn of(unit: Unit, better: Direction, median: f64, usd_per_hour: f64) -> Option<Self> {
+    ///
+    /// At a `speed` a second stands for so many of the instance, in which it does as many times the work: a time costs so
+    /// many times more, and a rate stays.
+    fn of(unit: Unit, better: Direction, median: f64, usd_per_hour: f64, speed: f64) -> Option<Self> {
         if !(median.is_finite() && median > 0.0 && usd_per_hour > 0.0) {
             return None;
         }
@@ -44,7 +67,7 @@ impl Value {
             (Unit::BytesPerSecond, _) => Some(Self::BytesPerDollar(for_a_dollar)),
             (Unit::PerSecond, _) => Some(Self::OperationsPerDollar(for_a_dollar)),
             (Unit::Seconds, Direction::Lower) => {
-                Some(Self::DollarsPerRun(median / SECONDS_PER_HOUR * usd_per_hour))
+                Some(Self::DollarsPerRun(median * speed / SECONDS_PER_HOUR * usd_per_hour))
             }
             _ => None,
         }
@@ -80,11 +103,14 @@ pub(crate) fn priced<'a>(run: &'a RunRecord, view: &View<'a>) -> Vec<Priced<'a>>
         // A latency is not the time of a run: only elapsed times have a cost.
         let is_elapsed = view.unit != Unit::Seconds || matches!(view.metric, "wall_time" | "pass_time");
         let median = row.summary.and_then(|summary| summary.median).filter(|_| is_elapsed && !view.curve);
+        let speed = configuration.machine.governed().map_or(1.0, |governed| governed.speed);
         Some(Priced {
             name: row.name,
             usd_per_hour: price.usd_per_hour,
             source: &price.source,
-            value: median.and_then(|median| Value::of(view.unit, view.better, median, price.usd_per_hour)),
+            value: median
+                .and_then(|median| Value::of(view.unit, view.better, median, price.usd_per_hour, speed)),
+            speed,
         })
     };
     view.rows.iter().filter_map(of_row).collect()
@@ -103,7 +129,8 @@ pub(crate) fn sentences(run: &RunRecord, view: &View<'_>) -> Vec<(String, String
         let sentence = match (priced.iter().find(|priced| priced.name == row.name), instance) {
             (Some(priced), instance) => {
                 let instance = instance.map(|instance| format!("{instance}, ")).unwrap_or_default();
-                let value = priced.value.map(|value| format!(": {}", value.in_words())).unwrap_or_default();
+                let value =
+                    priced.value.map(|value| format!(": {}", priced.in_words(value))).unwrap_or_default();
                 if priced.usd_per_hour == 0.0 {
                     // Whatever it does is done for nothing: no figure for a dollar exists.
                     return Some((
@@ -141,7 +168,8 @@ mod tests {
 
     #[test]
     fn a_rate_is_told_for_a_dollar_and_a_time_by_its_cost() {
-        let words = |unit, better, median, usd| Value::of(unit, better, median, usd).map(Value::in_words);
+        let words =
+            |unit, better, median, usd| Value::of(unit, better, median, usd, 1.0).map(Value::in_words);
         let higher = Direction::Higher;
         assert_eq!(words(Unit::BytesPerSecond, higher, 62.5e6, 0.175).unwrap(), "1.29 TB for a dollar");
         assert_eq!(
@@ -151,6 +179,16 @@ mod tests {
         assert_eq!(words(Unit::Seconds, Direction::Lower, 4500.0, 0.02).unwrap(), "0.025 USD a run");
         assert_eq!(words(Unit::BytesPerSecond, higher, 62.5e6, 0.0), None);
         assert_eq!(words(Unit::BytesPerSecond, higher, f64::NAN, 0.1), None);
+        let faster = |unit, better| {
+            let value = Value::of(unit, better, 4500.0, 0.02, 20.0).unwrap();
+            Priced { name: "", usd_per_hour: 0.02, source: "", value: Some(value), speed: 20.0 }
+                .in_words(value)
+        };
+        assert_eq!(
+            faster(Unit::Seconds, Direction::Lower),
+            "0.5 USD a run of the instance, which takes 20 times as long as here"
+        );
+        assert!(faster(Unit::PerSecond, higher).starts_with("810 million operations for a dollar, at"));
         assert_eq!(usd_digits(0.012_345_678), "0.0123");
         assert_eq!(usd_digits(0.175), "0.175");
     }

@@ -39,6 +39,12 @@ pub(crate) fn is_geometric(sweep: &SweepVerdict) -> bool {
 pub(crate) fn effort_sentence(sweep: &SweepVerdict) -> String {
     let trials = counted(sweep.trials.into(), "trial");
     match sweep.trials_of_racing_all.filter(|all| *all > 0) {
+        // Without an answer nothing was enough yet.
+        Some(all) if matches!(sweep.outcome, SweepOutcome::Open | SweepOutcome::Unstable) => format!(
+            "So far it took {trials}; racing all {} to the same guarantee takes about {}.",
+            counted(sweep.levels.len() as u64, "level"),
+            crate::figures::count(all.into()),
+        ),
         Some(all) => format!(
             "It took {trials}; racing all {} to the same guarantee would have taken about {}, so {} of those were enough.",
             counted(sweep.levels.len() as u64, "level"),
@@ -172,9 +178,12 @@ mod tests {
 
     #[test]
     fn the_effort_is_held_against_that_of_racing_all() {
-        assert!(
-            effort_sentence(&sweep(&[1.0, 2.0])).ends_with("about 40, so 30.0\u{a0}% of those were enough.")
-        );
+        let open = sweep(&[1.0, 2.0]);
+        let said = effort_sentence(&open);
+        assert!(said.starts_with("So far it took 12") && said.ends_with("takes about 40."), "{said}");
+        let decided = SweepVerdict { outcome: SweepOutcome::UniqueBest, ..open };
+        let said = effort_sentence(&decided);
+        assert!(said.ends_with("about 40, so 30.0\u{a0}% of those were enough."), "{said}");
         assert_eq!(
             assumption_sentence(&sweep(&[])).unwrap(),
             "Taken for granted: the curve has one optimum."

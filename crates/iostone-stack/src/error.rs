@@ -101,6 +101,14 @@ pub enum StackError {
         /// What was found.
         reason: String,
     },
+    /// A look at the machine found that it lacks what limits need; nothing was done. Exit code 2.
+    #[error("`{object}`: {reason}")]
+    Lacking {
+        /// The file or directory that tells.
+        object: String,
+        /// What is lacking, and the next command.
+        reason: String,
+    },
     /// The governor of an emulated CPU allowance ended or failed: what ran since then was held to no allowance, so that it
     /// does not count.
     #[error(

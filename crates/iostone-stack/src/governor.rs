@@ -53,8 +53,9 @@ pub(crate) enum Answer {
 
 /// The command that starts the law.
 pub(crate) const BEGIN: &str = "begin\n";
-/// The command that ends the law and asks for the record.
-pub(crate) const END: &str = "end\n";
+/// The command that ends the law and asks for the record. After it stands when that was, in nanoseconds of the monotonic
+/// clock: a governor that was held up is not to count the time until it heard of it.
+pub(crate) const END: &str = "end";
 
 #[cfg(test)]
 mod tests;

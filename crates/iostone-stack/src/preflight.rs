@@ -109,13 +109,21 @@ pub(crate) fn examine_limits(
     is_throttled: bool,
 ) -> Result<Vec<String>, StackError> {
     let mut notes = match Asked::of(limit, governor, is_throttled)? {
-        Some(asked) => limit::examine(&asked)?,
+        Some(asked) => limit::examine(&asked).map_err(as_lacking)?,
         None => Vec::new(),
     };
     if let Some(governor) = governor {
-        notes.extend(governor::examine(governor)?);
+        notes.extend(governor::examine(governor, limit)?);
     }
     Ok(notes)
+}
+
+/// What is not as it should be before anything was asked of the machine is missing there.
+fn as_lacking(error: StackError) -> StackError {
+    match error {
+        StackError::Unexpected { object, reason } => StackError::Lacking { object, reason },
+        other => other,
+    }
 }
 
 /// Examines volumes that are handed to a guest. Reading only.

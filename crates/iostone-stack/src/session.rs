@@ -290,9 +290,9 @@ impl Session {
     /// nothing is governed.
     ///
     /// # Errors
-    /// [`StackError::Unexpected`] when the governor is dead.
+    /// [`StackError::Ungoverned`] when the governor is dead, [`StackError::Interrupted`].
     pub fn governor_begin(&mut self) -> Result<(), StackError> {
-        self.site_mut()?.governor.as_mut().map_or(Ok(()), GovernorProcess::begin)
+        self.with_governor(GovernorProcess::begin).map(|_| ())
     }
 
     /// Ends the law and tells what it gave; none where nothing is governed.
@@ -300,7 +300,18 @@ impl Session {
     /// # Errors
     /// [`StackError::Ungoverned`] when the governor died meanwhile: the workload then ran ungoverned for a time.
     pub fn governor_end(&mut self) -> Result<Option<GovernorRecord>, StackError> {
-        self.site_mut()?.governor.as_mut().map(GovernorProcess::end).transpose()
+        self.with_governor(GovernorProcess::end)
+    }
+
+    fn with_governor<T>(
+        &mut self,
+        ask: impl FnOnce(&mut GovernorProcess, Option<&AtomicBool>) -> Result<T, StackError>,
+    ) -> Result<Option<T>, StackError> {
+        let site = self.site_mut()?;
+        let Some(mut governor) = site.governor.take() else { return Ok(None) };
+        let answer = ask(&mut governor, site.interrupt());
+        site.governor = Some(governor);
+        answer.map(Some)
     }
 
     /// Takes the stack away, down to the image, which the next trial fills again. Processes of the session that still

@@ -176,6 +176,7 @@ fn is_stopped(pid: i32) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     fn run(argv: &[&str]) -> Result<Ran, WorkloadError> {
         Foreground {
@@ -211,6 +212,21 @@ mod tests {
         };
         assert_eq!(kind(&["no-such-program-here"]), io::ErrorKind::NotFound);
         assert_eq!(kind(&["/etc/passwd"]), io::ErrorKind::PermissionDenied);
+    }
+
+    #[test]
+    fn a_script_whose_interpreter_is_missing_is_there_all_the_same() {
+        let directory = tempfile::tempdir().unwrap();
+        let script = directory.path().join("script");
+        fs::write(&script, "#!/no/such/shell -e\nexit 0\n").unwrap();
+        fs::set_permissions(&script, fs::Permissions::from_mode(0o755)).unwrap();
+        let error = run(&[&script.to_string_lossy()]).unwrap_err();
+        assert!(
+            error.to_string().contains("the interpreter `/no/such/shell`, which is not there"),
+            "{error}"
+        );
+        let WorkloadError::Spawn { source, .. } = error else { panic!("{error}") };
+        assert_ne!(source.kind(), io::ErrorKind::NotFound);
     }
 
     #[test]

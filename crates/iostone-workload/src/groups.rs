@@ -55,9 +55,27 @@ impl Entrance {
         let told = self.refusal.read(&mut number).is_ok_and(|bytes| bytes == 1);
         match self.groups.get(usize::from(number[0])).filter(|_| told) {
             Some(group) => WorkloadError::Enter { program, group: directory_of(group), source },
+            None if source.kind() == io::ErrorKind::NotFound => {
+                let source = missing_interpreter(&program).map(io::Error::other).unwrap_or(source);
+                WorkloadError::Spawn { program, source }
+            }
             None => WorkloadError::Spawn { program, source },
         }
     }
+}
+
+/// Why the system says of a program that is there that it is not: what it names to run it is missing (execve(2), ENOENT).
+fn missing_interpreter(program: &str) -> Option<String> {
+    let path = crate::installed(program)?;
+    let mut head = Vec::new();
+    // The kernel itself reads no more of the first line (`BINPRM_BUF_SIZE`, linux/binfmts.h).
+    File::open(&path).ok()?.take(256).read_to_end(&mut head).ok()?;
+    let Some(line) = head.strip_prefix(b"#!") else {
+        return Some("the loader that it is linked with is not on this machine; `file` names it".to_owned());
+    };
+    let line = String::from_utf8_lossy(line);
+    let interpreter = line.lines().next().unwrap_or_default().split_whitespace().next().unwrap_or_default();
+    Some(format!("its first line names the interpreter `{interpreter}`, which is not there"))
 }
 
 fn directory_of(procs: &std::path::Path) -> PathBuf {

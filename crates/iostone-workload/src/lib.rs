@@ -98,6 +98,17 @@ pub enum WorkloadError {
         /// The system's reason.
         source: std::io::Error,
     },
+    /// A program that prepares a command could not be started.
+    #[error("`{program}`, which `workload.prepare` names, could not be started: {source}")]
+    SpawnPrepare {
+        /// The program.
+        program: String,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// A program that prepares a command failed.
+    #[error("before the measurement: `workload.prepare`: {0}")]
+    Prepare(String),
     /// The program could not be started because a control group did not take it.
     #[error("`{program}` could not enter the control group `{}`: {source}", group.display())]
     Enter {

@@ -129,9 +129,11 @@ fn of_failure(failure: &Failure) -> ExitCode {
     match failure.kind {
         FailureKind::Refused => ExitCode::Refused,
         FailureKind::Usage | FailureKind::Missing => ExitCode::Usage,
-        FailureKind::Failed | FailureKind::Lost | FailureKind::Guest | FailureKind::Governor => {
-            ExitCode::Failure
-        }
+        FailureKind::Failed
+        | FailureKind::Lost
+        | FailureKind::Guest
+        | FailureKind::Governor
+        | FailureKind::Preparation => ExitCode::Failure,
         FailureKind::Reboot => ExitCode::Partial,
         FailureKind::Interrupted => ExitCode::Interrupted,
     }

@@ -7,6 +7,7 @@ mod cli;
 mod commands;
 mod exit_code;
 mod interrupt;
+mod named_file;
 mod printer;
 mod progress;
 mod runs;
@@ -77,7 +78,7 @@ fn main() -> std::process::ExitCode {
     match printer.unwritten() {
         Some(unwritten) => {
             let failure = printed_in_vain(&mut printer, unwritten);
-            if code == ExitCode::Success { failure } else { code }.into()
+            if matches!(code, ExitCode::Success | ExitCode::Command(0)) { failure } else { code }.into()
         }
         None => code.into(),
     }

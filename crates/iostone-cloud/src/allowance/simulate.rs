@@ -9,8 +9,9 @@ use super::{LawState, allowances};
 
 /// Points kept of a course; a law that goes slow and fast more often is told by its sums.
 const POINTS_KEPT: usize = 4096;
-/// A law that changes more often than this while the work lasts is taken for one under which it never ends.
-const MOST_CHANGES: u64 = 20_000_000;
+/// A law that changes more often than this while the work lasts goes round in circles: what the last half of the changes
+/// gave, it gives for the rest of the work.
+const CHANGES_FOLLOWED: u64 = 20_000;
 
 /// Work, and how much of a machine it could use if it were let.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -104,6 +105,7 @@ pub fn simulate_from(mut state: LawState, demand: &Demand) -> Simulation {
     let (earned, lost, launch) = (state.earned_seconds(), state.lost_seconds(), state.launch_seconds());
     let mut was_slow = false;
     let mut changes = 0;
+    let (mut half_way, mut extrapolated) = (Sums::default(), None);
     let mut remaining = demand.cpu_seconds.max(0.0);
     while remaining > 0.0 {
         let rate = state.rate(demand.processors).min(wanted);
@@ -125,7 +127,13 @@ pub fn simulate_from(mut state: LawState, demand: &Demand) -> Simulation {
         let lasts = state.lasts(rate);
         let needed = remaining / rate;
         changes += 1;
-        if (!needed.is_finite() && !lasts.is_finite()) || changes > MOST_CHANGES {
+        if changes == CHANGES_FOLLOWED / 2 {
+            half_way = Sums::of(&result, &state);
+        } else if changes > CHANGES_FOLLOWED && needed > lasts {
+            extrapolated = Some(Sums::of(&result, &state).since(half_way));
+            break;
+        }
+        if !needed.is_finite() && !lasts.is_finite() {
             result.wall_seconds = f64::INFINITY;
             break;
         }
@@ -142,6 +150,9 @@ pub fn simulate_from(mut state: LawState, demand: &Demand) -> Simulation {
     result.lost_seconds = state.lost_seconds() - lost;
     result.launch_spent_seconds = launch - state.launch_seconds();
     result.surplus_seconds = state.surplus_seconds();
+    if let Some(round) = extrapolated {
+        round.go_on(&mut result, remaining);
+    }
     note(
         &mut result.course,
         Point {
@@ -152,6 +163,62 @@ pub fn simulate_from(mut state: LawState, demand: &Demand) -> Simulation {
         },
     );
     result
+}
+
+/// What adds up in a simulation.
+#[derive(Debug, Clone, Copy, Default)]
+struct Sums {
+    wall_seconds: f64,
+    cpu_seconds: f64,
+    slow_seconds: f64,
+    slow_times: u64,
+    lost_seconds: f64,
+}
+
+impl Sums {
+    fn of(result: &Simulation, state: &LawState) -> Self {
+        Self {
+            wall_seconds: result.wall_seconds,
+            cpu_seconds: result.cpu_seconds,
+            slow_seconds: result.slow_seconds,
+            slow_times: result.slow_times,
+            lost_seconds: state.lost_seconds(),
+        }
+    }
+
+    fn since(self, before: Self) -> Self {
+        Self {
+            wall_seconds: self.wall_seconds - before.wall_seconds,
+            cpu_seconds: self.cpu_seconds - before.cpu_seconds,
+            slow_seconds: self.slow_seconds - before.slow_seconds,
+            slow_times: self.slow_times - before.slow_times,
+            lost_seconds: self.lost_seconds - before.lost_seconds,
+        }
+    }
+
+    /// Adds these sums as many times as the rest of the work takes: thousands of rounds are in them, so that the part of a
+    /// round at either end is nothing. What was earned is what the balance says.
+    fn go_on(self, result: &mut Simulation, remaining_cpu_seconds: f64) {
+        let times = remaining_cpu_seconds / self.cpu_seconds;
+        if !times.is_finite() {
+            result.wall_seconds = f64::INFINITY;
+            return;
+        }
+        result.wall_seconds += self.wall_seconds * times;
+        result.cpu_seconds += remaining_cpu_seconds;
+        result.slow_seconds += self.slow_seconds * times;
+        result.lost_seconds += self.lost_seconds * times;
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "casting saturates, and sums do not shrink"
+        )]
+        let slow_times = (self.slow_times as f64 * times).round() as u64;
+        result.slow_times = result.slow_times.saturating_add(slow_times);
+        result.earned_seconds = result.cpu_seconds + result.left_seconds + result.lost_seconds
+            - result.begin_seconds
+            - result.surplus_seconds;
+    }
 }
 
 /// Keeps a point unless the course goes on as before.

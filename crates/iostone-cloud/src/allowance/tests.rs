@@ -66,7 +66,7 @@ fn shares_are_those_of_the_builds() {
 fn a_mistyped_type_or_law_is_told_what_there_is() {
     assert_eq!(
         allowance("t2.mirco", None).unwrap_err().to_string(),
-        "no CPU allowance of `t2.mirco` is known, did you mean `t2.micro`?; `iostone credits --list` shows those that are"
+        "no CPU allowance of `t2.mirco` is known, did you mean `t2.micro`? `iostone credits --list` shows those that are"
     );
     assert_eq!(
         allowance("t1.micro", Some("credits")).unwrap_err().to_string(),

@@ -4,7 +4,7 @@ mod ceiling;
 
 use std::collections::BTreeMap;
 
-use iostone_model::experiment::{Configuration, Stack, WriteCache};
+use iostone_model::experiment::{Configuration, Stack, Volume, WriteCache};
 use iostone_model::metric::Unit;
 use iostone_model::run::{BlockRecord, Plan, PlannedComparison};
 use iostone_model::trial::{Check, TrialRecord};
@@ -94,9 +94,13 @@ pub(super) fn sentences(
     let everywhere = |check: &Check| {
         checks.iter().all(|(_, others)| others.iter().any(|other| same_setting(other, check)))
     };
-    // Zero against zero is worth a line only where flushes are the question.
+    // Zero against zero is worth a line only where flushes are the question, and those of a device that others write to as
+    // well too.
+    let is_ours = |c: &Configuration| !matches!(c.stack.volume, Volume::Directory(_));
     let flushes_say_something = plan.experiment.flushes_matter()
-        || configurations.iter().any(|c| flushes(&c.name, trials, blocks).is_some_and(|count| count > 0));
+        || configurations
+            .iter()
+            .any(|c| is_ours(c) && flushes(&c.name, trials, blocks).is_some_and(|count| count > 0));
     let mut sentences = Vec::new();
     for (configuration, own) in &checks {
         let varied: Vec<String> = own
@@ -157,7 +161,7 @@ pub(super) fn sentences(
 /// trial had, differ from trial to trial, and stay in its record.
 fn is_setting(check: &Check) -> bool {
     match check.layer.as_str() {
-        "queue" | "machine" => true,
+        "queue" | "machine" | "limit" => true,
         "mount" => !check.asked.contains('/'),
         _ => false,
     }

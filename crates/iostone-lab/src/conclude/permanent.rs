@@ -1,8 +1,9 @@
 //! The lines that would make the winner permanent.
 
+mod limits;
+
 use iostone_model::experiment::{Configuration, Volume};
 use iostone_model::run::Plan;
-use iostone_model::units::Fraction;
 use iostone_model::verdict::{Comparison, CurveVerdict, SweepVerdict, Verdict};
 
 /// What one level came to, by one figure or as a curve.
@@ -101,16 +102,7 @@ fn changes(winner: &Configuration, baseline: &Configuration) -> Vec<String> {
             cache.as_sysfs()
         ));
     }
-    if winner.stack.limit.cpu != baseline.stack.limit.cpu
-        && let Some(quota) = winner.stack.limit.cpu.quota()
-    {
-        let share = Fraction(quota.share());
-        lines.push("# one command under that limit".to_owned());
-        lines.push(format!("iostone limit {share} -- <command>"));
-        lines.push("# a service: /etc/systemd/system/<service>.service.d/limit.conf".to_owned());
-        lines.push("[Service]".to_owned());
-        lines.push(format!("CPUQuota={share}"));
-    }
+    lines.extend(limits::lines(&winner.stack.limit, &baseline.stack.limit));
     if winner.stack.filesystem != baseline.stack.filesystem
         && let Some(kind) = winner.stack.filesystem.name()
     {

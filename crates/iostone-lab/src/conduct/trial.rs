@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use iostone_machine::{FailureKind, Measured, Prepare, RunTrial, Settle, Settled};
+use iostone_machine::{Failure, FailureKind, Measured, Prepare, RunTrial, Settle, Settled};
 use iostone_model::experiment::{Configuration, Gate, Workload};
 use iostone_model::run::Plan;
 use iostone_model::sample::Sample;
@@ -34,6 +34,8 @@ pub(super) struct Outcome {
     pub(super) checks: Vec<Check>,
     pub(super) notes: Vec<String>,
     pub(super) guest: Option<Box<GuestFacts>>,
+    /// Why it was not governed to its end, where that is what failed.
+    pub(super) governor_died: Option<Failure>,
     pub(super) total: Duration,
 }
 
@@ -45,8 +47,8 @@ pub(super) struct Place {
     pub(super) session: u32,
 }
 
-/// Carries a trial out and undoes its stack, also when it fails. A guest that did not boot, panicked or hung, or a governor
-/// that died, fails the trial and not the run: the next trial gets a new one.
+/// Carries a trial out and undoes its stack, also when it fails. A guest that did not boot, panicked or hung, a governor
+/// that died, or a program of `workload.prepare` that failed, fails the trial and not the run: the next trial gets a new one.
 pub(super) fn carry_out(
     link: &mut Link<'_>,
     plan: &Plan,
@@ -63,17 +65,24 @@ pub(super) fn carry_out(
             (notes, guest) = (applied.notes, applied.guest);
             measure(link, plan, configuration, number, seed)
         }
-        Err(LabError::Machine(failure)) if is_guest && failure.kind == FailureKind::Guest => {
+        Err(LabError::Machine(failure))
+            if (is_guest && failure.kind == FailureKind::Guest) || failure.kind == FailureKind::Governor =>
+        {
             Err(failure.into())
         }
         Err(error) => return Err(error),
     };
     let evidence = if is_guest { link.evidence() } else { Ok(Vec::new()) };
     let undone = link.undo();
+    let mut governor_died = None;
     let (mut measured, samples, settled, checks) = match measured {
         Err(LabError::Machine(failure))
-            if matches!(failure.kind, FailureKind::Guest | FailureKind::Governor) =>
+            if matches!(
+                failure.kind,
+                FailureKind::Guest | FailureKind::Governor | FailureKind::Preparation
+            ) =>
         {
+            governor_died = (failure.kind == FailureKind::Governor).then(|| failure.clone());
             (failed(configuration, failure.message), Vec::new(), at_rest(), Vec::new())
         }
         other => other?,
@@ -87,7 +96,8 @@ pub(super) fn carry_out(
     }
     measured.raw.extend(evidence?);
     notes.extend(measured.losses.iter().cloned());
-    Ok(Outcome { measured, samples, settled, checks, notes, guest, total: started.elapsed() })
+    let total = started.elapsed();
+    Ok(Outcome { measured, samples, settled, checks, notes, guest, governor_died, total })
 }
 
 /// What is recorded of a trial whose machine, or its governor, died under it.
@@ -132,7 +142,7 @@ fn measure(
     })?;
     let (mut measured, samples) = link.run(RunTrial { sample_every: SAMPLE_EVERY })?;
     if measured.interrupted {
-        let interrupted = iostone_machine::Failure::new(FailureKind::Interrupted, "interrupted");
+        let interrupted = Failure::new(FailureKind::Interrupted, "interrupted");
         return Err(interrupted.into());
     }
     require_figure(plan, &mut measured);

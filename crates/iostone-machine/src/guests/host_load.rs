@@ -138,6 +138,9 @@ fn add_steal(measured: &mut Measured, host: Option<f64>, waited: Option<f64>) {
         None => format!("steal: not observable in the guest; seen from the host, {sentence}"),
     };
     measured.signals.steal = Some(share);
+    if let Some(account) = &mut measured.signals.cpu {
+        account.host_steal_seconds = Some(share * account.wall_seconds * f64::from(account.processors));
+    }
     measured.losses.push(note);
 }
 
@@ -186,6 +189,8 @@ fn waiting_share(
 
 #[cfg(test)]
 mod tests {
+    use iostone_model::trial::CpuAccount;
+
     use super::*;
 
     fn settled(at_rest: bool, rate: f64) -> Settled {
@@ -246,6 +251,10 @@ mod tests {
         );
         assert_eq!(taken(None, Some(0.0)).0, Some(0.0));
         assert_eq!(taken(Some(0.1), None).0, Some(0.1));
+        let mut measured = Measured::default();
+        measured.signals.cpu = Some(CpuAccount { wall_seconds: 4.0, processors: 2, ..CpuAccount::default() });
+        add_steal(&mut measured, None, Some(0.25));
+        assert_eq!(measured.signals.cpu.unwrap().host_steal_seconds, Some(2.0));
         for host in [None, Some(0.0)] {
             let (share, note) = taken(host, None);
             assert!(share.is_none() && note.contains("neither"), "{note}");

@@ -178,6 +178,12 @@ pub(super) fn experiment(experiment: &Experiment, places: &Places<'_>) -> Vec<Di
     if experiment.trials.warmups > 10 {
         findings.value("trials.warmups", "more than ten warm-ups are no warm-up", "0 to 10");
     }
+    findings.found
+}
+
+/// Checks that there are no two of the same.
+pub(super) fn twins(experiment: &Experiment, places: &Places<'_>) -> Vec<Diagnostic> {
+    let mut findings = Findings { places, found: Vec::new() };
     for (index, configuration) in experiment.configurations.iter().enumerate() {
         let twin = experiment.configurations.iter().take(index).find(|earlier| {
             earlier.stack == configuration.stack

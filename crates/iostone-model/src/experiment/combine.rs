@@ -269,6 +269,12 @@ pub(super) fn level_settings(
             (layer, _) if LAYERS.contains(&layer) => {
                 stack.insert(key.clone(), value.clone());
             }
+            (quoted, _) if quoted.split_once('.').is_some_and(|(layer, _)| varied().contains(&layer)) => {
+                let message =
+                    format!("`\"{key}\"` is one name with a dot in it, and no level has such a setting");
+                let label = format!("write it without quotes: `{key}`");
+                errors.push(Diagnostic::new("io0007", message).at(source.key(&join(path, key)), label));
+            }
             _ => {
                 let mut error = Diagnostic::new("io0007", format!("`{key}` is nothing that a level can set"))
                     .at(source.key(&join(path, key)), "not a layer of the stack, nor `workload` or `machine`")

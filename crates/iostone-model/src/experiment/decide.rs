@@ -91,6 +91,10 @@ pub struct Gates {
     /// How far the wall clock may be moved during a trial.
     #[serde(default = "default_clock")]
     pub clock: Gate<Span>,
+    /// Share of the CPU time of an emulated allowance that was used beyond what its law allowed. A governor that was late by
+    /// more than a few of its steps fails it too.
+    #[serde(default = "default_governor")]
+    pub governor: Gate<Fraction>,
 }
 
 impl Default for Gates {
@@ -101,6 +105,7 @@ impl Default for Gates {
             served: default_served(),
             idle: default_idle(),
             clock: default_clock(),
+            governor: default_governor(),
         }
     }
 }
@@ -180,6 +185,10 @@ fn default_steal() -> Gate<Fraction> {
 fn default_throttling() -> Gate<Fraction> {
     Gate::Limit(Fraction(0.05))
 }
+fn default_governor() -> Gate<Fraction> {
+    Gate::Limit(Fraction(0.05))
+}
+
 fn default_served() -> Gate<Fraction> {
     Gate::Limit(Fraction(0.10))
 }

@@ -29,11 +29,34 @@ const REQUIRED: &[&str] = &["name", "stack", "workload", "decide"];
 const SECTIONS: &[&str] =
     &["name", "question", "stack", "factor", "combine", "workload", "decide", "trials", "gates", "machine"];
 
+/// What whoever knows more of machines than the file's format does has against one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MachineProblem {
+    /// The key within `machine`: `cpu`, `law`.
+    pub key: &'static str,
+    /// What is wrong: "`t1.micro` has no law `peanlty`".
+    pub message: String,
+    /// What would be right: "expected `penalty` or `bucket`".
+    pub expected: String,
+}
+
 /// Reads the text of an experiment file with the command line's overrides laid over it.
 ///
 /// # Errors
 /// Everything wrong with it, in the order of the file; never empty.
 pub fn read(text: &str, overrides: &[Override]) -> Result<Experiment, Vec<Diagnostic>> {
+    read_with(text, overrides, &|_| None)
+}
+
+/// As [`read`], with a catalogue that every machine is held against.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_with(
+    text: &str,
+    overrides: &[Override],
+    against: &dyn Fn(&MachineSpec) -> Option<MachineProblem>,
+) -> Result<Experiment, Vec<Diagnostic>> {
     let source = Source::parse(text)?;
     let mut errors = Vec::new();
     let mut table = source.table.clone();
@@ -92,6 +115,12 @@ pub fn read(text: &str, overrides: &[Override]) -> Result<Experiment, Vec<Diagno
         match read_configuration(&combination) {
             Ok(configuration) => {
                 errors.extend(check::configuration(&configuration, &combination.places));
+                errors.extend(against(&configuration.machine).map(
+                    |MachineProblem { key, message, expected }| {
+                        let path = join("machine", key);
+                        combination.places.at_value(Diagnostic::new("io0006", message), &path, &expected)
+                    },
+                ));
                 configurations.push(configuration);
             }
             Err(found) => errors.extend(found),
@@ -126,7 +155,12 @@ pub fn read(text: &str, overrides: &[Override]) -> Result<Experiment, Vec<Diagno
     if errors.is_empty() {
         errors.extend(check::baselines(&experiment, &places));
     }
+    // What could not be read of a level is what may set it apart.
+    let levels_are_read = errors.iter().all(|error| error.code != "io0007");
     errors.extend(check::experiment(&experiment, &places));
+    if levels_are_read {
+        errors.extend(check::twins(&experiment, &places));
+    }
     if errors.is_empty() { Ok(experiment) } else { Err(distinct(errors)) }
 }
 

@@ -227,6 +227,17 @@ impl Workload {
         }
     }
 
+    /// Whether it works for a time and not for an amount of work, so that a slower machine makes it do less and not take
+    /// longer. Of a job file in another place nobody knows here: it is taken to.
+    pub fn is_timed(&self) -> bool {
+        match self {
+            Self::Io(io) => io.runtime.is_some(),
+            Self::Fio(fio) => fio.job.as_deref().is_none_or(|job| job.contains("runtime")),
+            Self::Command(_) | Self::Bonnie(_) | Self::Dd(_) => false,
+            Self::Dbench(_) | Self::Sysbench(_) | Self::Ioping(_) | Self::Orion(_) => true,
+        }
+    }
+
     /// How long it may work at the most before it is ended; none where no such bound is given.
     pub fn timeout(&self) -> Option<Duration> {
         match self {

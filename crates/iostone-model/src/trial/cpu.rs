@@ -33,8 +33,13 @@ pub struct CpuAccount {
     /// Its group stood still because the emulated allowance was used up, as steal would on the instance; summed over
     /// processors likewise, and none without one.
     pub governed_seconds: Option<f64>,
-    /// Some task of it, or of the machine where groups have no such figure, waited for I/O (PSI); none without PSI.
+    /// Some task of its group waited for I/O (PSI); none where groups have no such figure, as in version 1.
     pub io_wait_seconds: Option<f64>,
+    /// Some task of the whole machine, anybody's, waited for I/O (PSI); none without PSI.
+    pub machine_io_pressure_seconds: Option<f64>,
+    /// Of a guest: what its processors waited for one of the host's, or what was stolen from the host, as seen from there.
+    /// A guest that cannot see that books part of it as user and system time. None on a host, and where nobody looked.
+    pub host_steal_seconds: Option<f64>,
 }
 
 impl CpuAccount {
@@ -75,8 +80,13 @@ pub struct GovernorRecord {
     pub balance: Vec<(f64, f64)>,
     /// Times between two looks at the group, seconds: the median and the longest.
     pub step_seconds: (f64, f64),
+    /// How much later than the law had it the quota was moved, seconds: the longest, told by the use that was possible at
+    /// most. About a step, unless something held the governor up.
+    #[serde(default)]
+    pub late_seconds: f64,
     /// Wall seconds that the other known laws of the type would have given the same work and limit, by name. The law in
-    /// force is among them, so that a simulation can be held against what was measured.
+    /// force is among them, so that a simulation can be held against what was measured. Empty for a workload that works for
+    /// a fixed time: it does less under another law, and takes no longer.
     pub other_laws: Vec<(String, f64)>,
 }
 

@@ -34,10 +34,15 @@ pub(super) fn add_up(start: &Reading, end: &Reading, processors: u32, steal_seen
         system_seconds: used.map(|(_, system)| system),
         throttled_seconds: stood_still(start.throttling, end.throttling),
         governed_seconds: stood_still(start.governed, end.governed),
-        io_wait_seconds: of_group
-            .or(of_machine)
-            .map(|(before, after)| after.saturating_sub(before) as f64 / 1e6),
+        io_wait_seconds: of_group.map(waited),
+        machine_io_pressure_seconds: of_machine.map(waited),
+        host_steal_seconds: None,
     }
+}
+
+/// Seconds between two counters of microseconds.
+fn waited((before, after): (u64, u64)) -> f64 {
+    after.saturating_sub(before) as f64 / 1e6
 }
 
 /// What each kind of time grew by. The kernel lets idle and iowait slip back now and then (`proc_stat(5)`); a step back
@@ -100,16 +105,17 @@ mod tests {
     }
 
     #[test]
-    fn the_group_s_own_waiting_goes_before_the_machine_s() {
+    fn the_machine_s_waiting_is_never_taken_for_the_group_s() {
         let waited = |machine: u64, group: Option<u64>| Reading {
             pressure: Some(Pressure { io_some_us: machine, ..Pressure::default() }),
             group: Some(GroupUse { cpu_ns: machine * 7000, user_ns: machine * 5000, io_some_us: group }),
             ..Reading::default()
         };
         let account = add_up(&waited(0, Some(0)), &waited(4_000_000, Some(1_000_000)), 1, true);
-        assert_eq!(account.io_wait_seconds, Some(1.0));
+        assert_eq!((account.io_wait_seconds, account.machine_io_pressure_seconds), (Some(1.0), Some(4.0)));
         assert_eq!((account.user_seconds, account.system_seconds), (Some(20.0), Some(8.0)));
-        assert_eq!(add_up(&waited(0, None), &waited(4_000_000, None), 1, true).io_wait_seconds, Some(4.0));
+        let account = add_up(&waited(0, None), &waited(4_000_000, None), 1, true);
+        assert_eq!((account.io_wait_seconds, account.machine_io_pressure_seconds), (None, Some(4.0)));
     }
 
     /// `/proc/stat` of a machine whose processors did so many ticks of each kind, with the parts of a tick that it

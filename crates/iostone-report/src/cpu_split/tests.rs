@@ -17,6 +17,7 @@ fn account() -> CpuAccount {
         throttled_seconds: Some(4.0),
         governed_seconds: None,
         io_wait_seconds: Some(0.5),
+        ..CpuAccount::default()
     }
 }
 
@@ -58,6 +59,34 @@ fn no_wall_time_is_no_split() {
     assert!(of_one(&CpuAccount { wall_seconds: f64::NAN, ..account() }).is_none());
 }
 
+#[test]
+fn the_machine_s_pressure_is_told_and_no_part_of_the_bar() {
+    let one = CpuAccount {
+        io_wait_seconds: None,
+        machine_io_pressure_seconds: Some(3.6),
+        machine_steal_seconds: None,
+        host_steal_seconds: Some(1.0),
+        ..account()
+    };
+    let (split, _) = of_one(&one).unwrap();
+    assert_eq!((split.seconds(Part::IoWait), split.seconds(Part::Pressure)), (None, Some(3.6)));
+    assert!(split.drawn().iter().all(|(part, _)| *part != Part::Pressure));
+    assert_eq!((split.seconds(Part::Steal), split.steal_from_host), (Some(1.0), true));
+}
+
+#[test]
+fn what_rounding_leaves_of_nothing_is_nothing() {
+    let one = CpuAccount {
+        wall_seconds: 0.3,
+        user_seconds: Some(0.1),
+        system_seconds: Some(0.2 - 1e-16),
+        throttled_seconds: None,
+        io_wait_seconds: None,
+        ..account()
+    };
+    assert_eq!(of_one(&one).unwrap().0.seconds(Part::Other), Some(0.0));
+}
+
 proptest! {
     #[test]
     fn what_is_drawn_fills_the_whole(
@@ -79,6 +108,8 @@ proptest! {
             throttled_seconds: own[3],
             governed_seconds: own[4],
             io_wait_seconds: own[5],
+            machine_io_pressure_seconds: own[5].map(|seconds| seconds * 2.0),
+            host_steal_seconds: own[0].map(|seconds| seconds / 2.0),
         };
         let (split, _) = of_one(&account).unwrap();
         let drawn = split.drawn();

@@ -36,6 +36,7 @@ fn record(law: Law, balance: Vec<(f64, f64)>) -> GovernorRecord {
         slow_seconds: 1.0,
         balance,
         step_seconds: (0.005, 0.01),
+        late_seconds: 0.0,
         other_laws: Vec::new(),
     }
 }

@@ -15,7 +15,8 @@ pub(super) struct GovernedLine {
     pub(super) mark: String,
     pub(super) name: String,
     pub(super) wall: String,
-    pub(super) laws: Vec<String>,
+    /// Each law's name and its wall time.
+    pub(super) laws: Vec<(String, String)>,
     pub(super) slow: String,
     pub(super) times: String,
     pub(super) used: String,
@@ -87,7 +88,10 @@ fn line(row: &GovernedRow<'_>, laws: &[&str]) -> GovernedLine {
     mark.mark(row.index, "mark", (7.0, 7.0), 5.0, "");
     let seconds =
         |value: Option<f64>| value.map_or_else(String::new, |seconds| figure(Unit::Seconds, seconds));
-    let of_law = |name: &&str| seconds(row.laws.iter().find(|(law, _)| law == name).map(|(_, wall)| *wall));
+    let of_law = |name: &&str| {
+        let wall = row.laws.iter().find(|(law, _)| law == name).map(|(_, wall)| *wall);
+        (format!("by {name}"), seconds(wall))
+    };
     GovernedLine {
         mark: mark.finish_hidden(),
         name: row.name.to_owned(),

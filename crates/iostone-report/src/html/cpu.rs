@@ -18,14 +18,16 @@ pub(super) struct Key {
     pub(super) swatch: String,
     pub(super) name: &'static str,
     pub(super) meaning: &'static str,
+    /// Whether it is in the bars, and so in the legend.
+    pub(super) drawn: bool,
 }
 
-/// A configuration's line: its figures, and each part's seconds and share.
+/// A configuration's line: its figures, and each part's seconds, share and name.
 pub(super) struct CpuLine {
     pub(super) mark: String,
     pub(super) name: String,
     pub(super) wall: String,
-    pub(super) cells: Vec<(String, String)>,
+    pub(super) cells: Vec<(String, String, &'static str)>,
 }
 
 /// A trial's line.
@@ -81,15 +83,16 @@ impl CpuSection {
 }
 
 fn key(part: Part) -> Key {
-    Key { swatch: cpu_bars::swatch(part), name: part.name(), meaning: part.meaning() }
+    Key { swatch: cpu_bars::swatch(part), name: part.name(), meaning: part.meaning(), drawn: part.is_drawn() }
 }
 
 fn line(times: &CpuTimes<'_>, row: &crate::cpu_split::CpuRow<'_>, parts: &[Part]) -> CpuLine {
     let mut mark = Drawing::new(14.0, 14.0);
     mark.mark(row.index, "mark", (7.0, 7.0), 5.0, "");
     let cell = |part: &Part| match row.typical.seconds(*part) {
-        Some(seconds) => (figure(Unit::Seconds, seconds), percent(seconds / row.typical.whole)),
-        None => (unknown(*part), String::new()),
+        Some(seconds) if !part.is_drawn() => (figure(Unit::Seconds, seconds), String::new(), part.name()),
+        Some(seconds) => (figure(Unit::Seconds, seconds), percent(seconds / row.typical.whole), part.name()),
+        None => (unknown(*part), String::new(), part.name()),
     };
     CpuLine {
         mark: mark.finish_hidden(),

@@ -1,6 +1,7 @@
 //! What the page says about a run's validity: chips, verification, what devices served, what was discarded.
 
 use iostone_model::run::RunRecord;
+use iostone_model::trial::TrialRecord;
 
 use super::prose::Prose;
 use crate::figures::{bytes, count, counted, percent};
@@ -47,7 +48,9 @@ pub(super) fn chips(run: &RunRecord, view: &View<'_>, discards: &[Discard]) -> V
     } else if tally.steady > 0 {
         chips.push(good(format!("rate steady in {}", counted(tally.steady, "trial"))));
     }
-    let checks: usize = run.trials.iter().map(|trial| trial.checks.len()).sum();
+    // That a directory lies where it was made is no setting.
+    let checks =
+        run.trials.iter().flat_map(|trial| &trial.checks).filter(|check| check.from != "lstat").count();
     if checks > 0 {
         chips.push(good(format!("{} read back from the kernel", counted(checks as u64, "setting"))));
     }
@@ -70,16 +73,14 @@ pub(super) fn chips(run: &RunRecord, view: &View<'_>, discards: &[Discard]) -> V
     chips
 }
 
-/// One chip for each gate that was declared, so that what was not checked is not claimed.
+/// One chip for each gate that judged a trial, so that what was not checked is not claimed.
 fn gates(run: &RunRecord) -> Vec<Chip> {
-    let mut names: Vec<&str> =
-        run.trials.iter().flat_map(|trial| &trial.gates).map(|gate| gate.gate.as_str()).collect();
+    let judged = run.trials.iter().flat_map(|trial| &trial.gates).filter(|gate| !gate.unjudged);
+    let mut names: Vec<&str> = judged.map(|gate| gate.gate.as_str()).collect();
     names.sort_unstable();
     names.dedup();
     let failed = |name: &str| {
-        let fails = |trial: &&iostone_model::trial::TrialRecord| {
-            trial.gates.iter().any(|gate| gate.gate == name && !gate.passed)
-        };
+        let fails = |trial: &&TrialRecord| trial.gates.iter().any(|gate| gate.gate == name && !gate.passed);
         run.trials.iter().filter(fails).count() as u64
     };
     let (passed, broken): (Vec<&str>, Vec<&str>) = names.into_iter().partition(|name| failed(name) == 0);
@@ -95,8 +96,18 @@ fn gates(run: &RunRecord) -> Vec<Chip> {
         .collect();
     if !passed.is_empty() {
         let plural = if passed.len() == 1 { "gate" } else { "gates" };
-        let trials = counted(run.trials.len() as u64, "trial");
-        chips.push(good(format!("{} {plural} passed in all {trials}", passed.join(", "))));
+        let looked = |name: &str| {
+            let is_seen =
+                |trial: &&TrialRecord| trial.gates.iter().any(|gate| gate.gate == name && !gate.unjudged);
+            run.trials.iter().filter(is_seen).count()
+        };
+        let everywhere = passed.iter().all(|name| looked(name) == run.trials.len());
+        let where_it_looked = if everywhere {
+            format!("in all {}", counted(run.trials.len() as u64, "trial"))
+        } else {
+            "in every trial that could be judged".to_owned()
+        };
+        chips.push(good(format!("{} {plural} passed {where_it_looked}", passed.join(", "))));
     }
     chips
 }

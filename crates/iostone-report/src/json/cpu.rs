@@ -21,7 +21,12 @@ pub(super) struct CpuPart {
     throttled_seconds: Option<f64>,
     governed_seconds: Option<f64>,
     steal_seconds: Option<f64>,
+    /// Whether `steal_seconds` was seen from the host of a guest.
+    steal_of: Option<&'static str>,
+    /// Of the workload's group, or of the machine where `of` says so.
     io_wait_seconds: Option<f64>,
+    /// Of anybody on the machine: no part of the whole.
+    machine_io_pressure_seconds: Option<f64>,
     other_seconds: Option<f64>,
 }
 
@@ -37,6 +42,10 @@ impl CpuPart {
             throttled_seconds: split.seconds(Part::Throttled),
             governed_seconds: split.seconds(Part::Governed),
             steal_seconds: split.seconds(Part::Steal),
+            steal_of: split
+                .seconds(Part::Steal)
+                .map(|_| if split.steal_from_host { "host" } else { "machine" }),
+            machine_io_pressure_seconds: split.seconds(Part::Pressure),
             io_wait_seconds: split.seconds(Part::IoWait),
             other_seconds: split.seconds(Part::Other),
         }

@@ -23,7 +23,7 @@ pub(crate) fn colour_class(part: Part) -> &'static str {
         Part::Throttled => "p-throttled",
         Part::Governed => "p-governed",
         Part::Steal => "p-steal",
-        Part::IoWait => "p-io",
+        Part::IoWait | Part::Pressure => "p-io",
         Part::Other => "p-other",
     }
 }

@@ -7,7 +7,7 @@ use iostone_model::trial::CpuAccount;
 
 use super::wrap::{columns, hang, wrap};
 use super::{Page, columns as table};
-use crate::cpu_split::{CpuRow, CpuTimes, Part, Split, Whole, of_one};
+use crate::cpu_split::{CpuRow, CpuTimes, Part, STEAL_FROM_HOST, Split, Whole, of_one};
 use crate::figures::{figure, percent};
 use crate::ink::{Ink, clean, dye};
 use crate::view::View;
@@ -27,6 +27,7 @@ fn letter(part: Part) -> char {
         Part::Steal => 'x',
         Part::IoWait => '~',
         Part::Other => '·',
+        Part::Pressure => ' ',
     }
 }
 
@@ -107,6 +108,7 @@ pub(crate) fn of_trial(account: &CpuAccount, width: usize) -> String {
     let mut text = format!("  {}\n", bar(&split, split.whole, width.saturating_sub(4).min(LONGEST_BAR)));
     for part in Part::ALL {
         let value = match split.seconds(part) {
+            Some(seconds) if !part.is_drawn() => format!("{}, of anybody", figure(Unit::Seconds, seconds)),
             Some(seconds) => {
                 format!("{:<9} {:>7} of {of}", figure(Unit::Seconds, seconds), percent(seconds / split.whole))
             }
@@ -115,6 +117,9 @@ pub(crate) fn of_trial(account: &CpuAccount, width: usize) -> String {
         };
         // Writing into a string does not fail.
         let _ = writeln!(text, "  {} {:<14} {value}", letter(part), part.name());
+    }
+    if split.steal_from_host {
+        let _ = writeln!(text, "{}", hang(STEAL_FROM_HOST, width, "  ", "  "));
     }
     text
 }
@@ -144,6 +149,7 @@ fn edge(share: f64, room: usize) -> usize {
 fn legend(parts: &[Part], width: usize) -> String {
     let entries: Vec<String> = parts
         .iter()
+        .filter(|part| part.is_drawn())
         .map(|part| format!("{}\u{a0}{}", letter(*part), part.name().replace(' ', "\u{a0}")))
         .collect();
     hang(&entries.join("  "), width, "  ", "  ")

@@ -81,6 +81,7 @@ fn govern(trial: &mut TrialRecord, quota: Option<f64>, random: &mut Random) {
         throttled_seconds: throttled,
         governed_seconds: Some(busy - throttled.unwrap_or(0.0)),
         io_wait_seconds: Some(io_wait),
+        ..CpuAccount::default()
     });
     trial.governor = Some(Box::new(GovernorRecord {
         governor: governor(),
@@ -91,6 +92,7 @@ fn govern(trial: &mut TrialRecord, quota: Option<f64>, random: &mut Random) {
         slow_seconds: slow,
         balance,
         step_seconds: (0.005, 0.0071),
+        late_seconds: 0.0,
         other_laws: vec![
             ("bucket".to_owned(), wall * if times > 0 { 0.77 } else { 1.0 }),
             ("penalty".to_owned(), wall * 0.995),
@@ -178,6 +180,7 @@ pub(crate) fn parallel() -> RunRecord {
             throttled_seconds: None,
             governed_seconds: None,
             io_wait_seconds: Some(0.8),
+            ..CpuAccount::default()
         });
     }
     rejudged(run, "Two jobs are faster.")

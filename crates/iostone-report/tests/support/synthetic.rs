@@ -253,11 +253,13 @@ fn trial(
             gate: "steal".to_owned(),
             passed: valid,
             message: format!("steal {:.1} % of CPU time, limit 5 %", steal * 100.0),
+            unjudged: false,
         },
         GateOutcome {
             gate: "served".to_owned(),
             passed: true,
             message: "served 102 % of what was claimed".to_owned(),
+            unjudged: false,
         },
     ];
     let option = if index == 0 { "barrier=1" } else { "barrier=0" };

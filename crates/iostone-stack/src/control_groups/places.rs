@@ -1,6 +1,7 @@
 //! Finding controllers: which version of control groups has each, and where a group with them can be made.
 
 use std::fs;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use super::{CgroupVersion, Controller, v2};
@@ -46,8 +47,13 @@ impl Hierarchies {
     /// As [`Hierarchies::look`], with `/proc` and the mounts below another directory.
     pub(crate) fn look_below(root: &Path) -> Result<Self, StackError> {
         let cgroup = root.join("proc/self/cgroup");
-        let membership =
-            fs::read_to_string(&cgroup).map_err(|source| StackError::io("read", &cgroup, source))?;
+        let membership = fs::read_to_string(&cgroup).map_err(|source| match source.kind() {
+            io::ErrorKind::NotFound if !root.join("proc/self").exists() => StackError::unexpected(
+                "/proc",
+                "it does not show this process, and control groups are found by it; next: `mount -t proc proc /proc`",
+            ),
+            _ => StackError::io("read", &cgroup, source),
+        })?;
         let table = root.join("proc/self/mountinfo");
         let mounts = fs::read(&table).map_err(|source| StackError::io("read", &table, source))?;
         let known = fs::read_to_string(root.join("proc/cgroups")).unwrap_or_default();

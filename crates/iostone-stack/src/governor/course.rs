@@ -16,6 +16,8 @@ const LONGEST_STEP: Duration = Duration::from_millis(10);
 /// Once used up, credits have to reach what so long at full speed spends before there is full speed again: the kernel
 /// hands a quota out at the beginning of each period, so that a balance about 0 would go up and down with every one.
 const LEAST_RETURN_SECONDS: f64 = 0.02;
+/// A longer step than this was no step of the governor's own choice: something held it up.
+const HELD_UP: Duration = Duration::from_millis(20);
 
 /// The processors that a law gives at its full speed, and once it is used up.
 pub(super) fn speeds(allowance: &Allowance) -> (f64, f64) {
@@ -35,6 +37,8 @@ pub(super) struct Course {
     state: LawState,
     full: f64,
     slow: f64,
+    /// What the group gets without a quota, processors.
+    ceiling: f64,
     is_slow: bool,
     seconds: f64,
     used: f64,
@@ -46,10 +50,13 @@ pub(super) struct Course {
     stretch: (f64, f64),
     series: Series,
     steps: Steps,
+    /// How much later than the law had it the quota was moved, seconds.
+    late: f64,
 }
 
 impl Course {
-    pub(super) fn begin(governor: Governor) -> Self {
+    /// A law at its beginning, in a group that gets at most so many processors.
+    pub(super) fn begin(governor: Governor, ceiling: f64) -> Self {
         let state = LawState::begin(&governor);
         let (full, slow) = speeds(&governor.allowance);
         Self {
@@ -59,6 +66,7 @@ impl Course {
             state,
             full,
             slow,
+            ceiling,
             seconds: 0.0,
             used: 0.0,
             allowed: 0.0,
@@ -67,6 +75,7 @@ impl Course {
             throttled_times: 0,
             stretch: (0.0, 0.0),
             steps: Steps::default(),
+            late: 0.0,
         }
     }
 
@@ -81,9 +90,35 @@ impl Course {
     }
 
     /// Lets time pass, in which so much CPU time was used.
+    ///
+    /// Nobody knows when in a step it was used. In a short one that makes no difference; in the step of a governor that was
+    /// held up it is taken to have been used as fast as the quota in force let it, and the law goes on in parts of it: a
+    /// workload that spent its bucket and then waited is not given what the law would have kept.
     pub(super) fn advance(&mut self, elapsed: Duration, used: Duration) {
         self.steps.count(elapsed);
-        let (elapsed, used) = (elapsed.as_secs_f64(), used.as_secs_f64());
+        let (mut elapsed, mut used) = (elapsed.as_secs_f64(), used.as_secs_f64());
+        if elapsed <= HELD_UP.as_secs_f64() {
+            self.pass(elapsed, used);
+            return;
+        }
+        let evenly = used / elapsed;
+        let pace = if self.is_slow { evenly } else { evenly.max(self.full.min(self.ceiling)) };
+        let mut missed: f64 = 0.0;
+        while elapsed > 0.0 {
+            let part = elapsed.min(LONGEST_STEP.as_secs_f64());
+            elapsed -= part;
+            let by_pace = used.min(pace * part);
+            let of_part = if elapsed > 0.0 { by_pace } else { used };
+            used -= of_part;
+            if self.pass(part, of_part) {
+                missed = missed.max(elapsed);
+            }
+        }
+        self.late = self.late.max(missed);
+    }
+
+    /// Lets a short time pass; whether the law changed its mind in it.
+    fn pass(&mut self, elapsed: f64, used: f64) -> bool {
         self.state.advance(elapsed, used);
         self.seconds += elapsed;
         self.used += used;
@@ -100,6 +135,7 @@ impl Course {
             self.is_slow = slow;
         }
         self.series.push(self.seconds, self.state.balance_seconds(), changed);
+        changed
     }
 
     fn has_returned(&self) -> bool {
@@ -141,6 +177,7 @@ impl Course {
             slow_seconds: self.slow_seconds,
             balance: self.series.into_points(),
             step_seconds: self.steps.median_and_longest(),
+            late_seconds: self.late,
             other_laws: Vec::new(),
             governor: self.governor,
         }

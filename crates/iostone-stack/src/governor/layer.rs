@@ -79,12 +79,11 @@ fn compare(governor: &Governor, speeds: Speeds, now: Quota, from: &str) -> Resul
         now.quota_us == quota.quota_us && (now.quota_us.is_none() || now.period_us == quota.period_us)
     };
     if !is_it(speeds.full) && !is_it(speeds.slow) {
-        return Err(StackError::NotApplied {
-            layer: "governor",
-            asked,
-            read_back: now.in_words(),
-            from: from.to_owned(),
-        });
+        // The governor sees to it that it is, so somebody else wrote there: a matter of this trial, not of the run.
+        return Err(StackError::Ungoverned(format!(
+            "the quota of `{from}` is not its own any more: {}, not {asked}",
+            now.in_words()
+        )));
     }
     // Which of them it is at this moment is no setting.
     Ok(Check { layer: "governor".to_owned(), read_back: asked.clone(), asked, from: from.to_owned() })
@@ -95,12 +94,26 @@ fn compare(governor: &Governor, speeds: Speeds, now: Quota, from: &str) -> Resul
 ///
 /// # Errors
 /// [`StackError::Usage`] for an allowance that this machine cannot have.
-pub(crate) fn examine(governor: &Governor) -> Result<Vec<String>, StackError> {
-    examine_on(governor, processors_here())
+pub(crate) fn examine(governor: &Governor, limit: &Limit) -> Result<Vec<String>, StackError> {
+    examine_on(governor, processors_here(), limit)
 }
 
-fn examine_on(governor: &Governor, processors: u32) -> Result<Vec<String>, StackError> {
+fn examine_on(governor: &Governor, processors: u32, limit: &Limit) -> Result<Vec<String>, StackError> {
     let allowance = &governor.allowance;
+    let of_limit = limit.processors().map(|set| u32::try_from(set.0.len()).unwrap_or(u32::MAX));
+    if let Some((few, cpuset)) = of_limit.zip(limit.cpuset.as_deref())
+        && few < allowance.vcpus
+        && few < processors
+    {
+        return Err(StackError::setting(
+            "machine.cpu",
+            format!(
+                "`{}` has {} processors, but `limit.cpuset = \"{cpuset}\"` leaves {few}; take more into the `cpuset`, or a \
+                 type with fewer processors: `iostone credits --list` shows them",
+                allowance.instance, allowance.vcpus
+            ),
+        ));
+    }
     if allowance.vcpus > processors {
         let plural = if processors == 1 { "" } else { "s" };
         return Err(StackError::setting(
@@ -138,5 +151,26 @@ pub(crate) fn plan_step(governor: &Governor, group: &str) -> PlannedStep {
         ),
         creates: None,
         bytes: 0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use iostone_model::experiment::AllowanceStart;
+
+    use super::*;
+
+    #[test]
+    fn a_set_of_processors_smaller_than_the_instance_has_is_refused() {
+        let allowance = iostone_cloud::allowance("t2.medium", None).unwrap();
+        let governor = Governor { allowance, speed: 1.0, start: AllowanceStart::Launch };
+        let on = |processors, cpuset: Option<&str>| {
+            let limit = Limit { cpuset: cpuset.map(str::to_owned), ..Limit::default() };
+            examine_on(&governor, processors, &limit).map_err(|error| error.to_string())
+        };
+        assert!(on(2, None).is_ok() && on(2, Some("0-1")).is_ok());
+        let refused = on(2, Some("0")).unwrap_err();
+        assert!(refused.contains("has 2 processors") && refused.contains("leaves 1"), "{refused}");
+        assert!(on(1, Some("0")).unwrap_err().contains("this machine has 1"));
     }
 }

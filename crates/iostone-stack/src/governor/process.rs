@@ -10,11 +10,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use iostone_cloud::Demand;
+use iostone_cloud::{Demand, LawState};
+use iostone_model::experiment::{Governor, Law};
 use iostone_model::trial::GovernorRecord;
 
 use super::course::speeds;
-use super::{Answer, BEGIN, END, GovernorPlan, quota};
+use super::serve::{end_at, now};
+use super::{Answer, BEGIN, GovernorPlan, quota};
 use crate::disk_server;
 use crate::error::StackError;
 use crate::site::Site;
@@ -24,8 +26,12 @@ use crate::tool;
 const PATIENCE: Duration = Duration::from_secs(30);
 /// What a workload could use is told by at least so much time at full speed.
 const LEAST_SEEN_SECONDS: f64 = 0.1;
+/// Work that took so much of what a share gives is taken to have wanted more: the kernel's periods leave some unused.
+const TAKES_ALL: f64 = 0.97;
 /// It has nothing to do at its end but to lift a quota.
 const GRACE: Duration = Duration::from_secs(2);
+/// As long the record is waited for once the user has asked to stop.
+const LAST_WORD: Duration = Duration::from_secs(1);
 
 /// The process that moves a group's quota. Dropping it ends it, which lifts the quota.
 #[derive(Debug)]
@@ -40,6 +46,8 @@ pub(crate) struct GovernorProcess {
     log: PathBuf,
     /// The user's own limit, in processors.
     limit: Option<f64>,
+    /// It was waited for in vain, so its end is not waited for.
+    is_silent: bool,
 }
 
 /// What the thread that reads the answers leaves for everybody else.
@@ -79,12 +87,22 @@ impl GovernorProcess {
         let (commands, stdout) = (child.stdin.take(), child.stdout.take());
         let watch = Arc::new(Watch::default());
         let (answers, reader) = read_answers(stdout, &watch, &plan.governed);
-        let mut process = Self { plan, child, commands, answers, watch, reader: Some(reader), log, limit };
+        let mut process = Self {
+            plan,
+            child,
+            commands,
+            answers,
+            watch,
+            reader: Some(reader),
+            log,
+            limit,
+            is_silent: false,
+        };
         let mut text = serde_json::to_vec(&process.plan)
             .map_err(|error| StackError::unexpected("governor", error.to_string()))?;
         text.push(b'\n');
         process.tell(&text)?;
-        match process.answer(&|| site.check_interrupt())? {
+        match process.answer(Duration::ZERO, site.interrupt())? {
             Answer::Ready => Ok(process),
             other => Err(unasked(&other)),
         }
@@ -95,25 +113,28 @@ impl GovernorProcess {
         &self.plan
     }
 
-    /// Starts the law. Quick; what the group has used before does not count.
+    /// Starts the law. Quick; what the group has used before does not count. `interrupt` ends the waiting.
     ///
     /// # Errors
-    /// [`StackError::Ungoverned`] when it is dead, or does not answer.
-    pub(crate) fn begin(&mut self) -> Result<(), StackError> {
+    /// [`StackError::Ungoverned`] when it is dead, or does not answer; [`StackError::Interrupted`] when the user has asked to
+    /// stop.
+    pub(crate) fn begin(&mut self, interrupt: Option<&AtomicBool>) -> Result<(), StackError> {
         self.tell(BEGIN.as_bytes())?;
-        match self.answer(&|| Ok(()))? {
+        match self.answer(Duration::ZERO, interrupt)? {
             Answer::Begun => Ok(()),
             other => Err(unasked(&other)),
         }
     }
 
-    /// Ends the law and gives its record. The quota stays as it is until the process ends.
+    /// Ends the law and gives its record. The quota stays as it is until the process ends. Once `interrupt` is raised it is not
+    /// waited for any longer than a governor that works takes.
     ///
     /// # Errors
-    /// [`StackError::Ungoverned`] when it is dead, which makes whatever ran under it ungoverned, or does not answer.
-    pub(crate) fn end(&mut self) -> Result<GovernorRecord, StackError> {
-        self.tell(END.as_bytes())?;
-        match self.answer(&|| Ok(()))? {
+    /// [`StackError::Ungoverned`] when it is dead, which makes whatever ran under it ungoverned, or does not answer;
+    /// [`StackError::Interrupted`] when it does not and the user has asked to stop.
+    pub(crate) fn end(&mut self, interrupt: Option<&AtomicBool>) -> Result<GovernorRecord, StackError> {
+        self.tell(end_at(now()).as_bytes())?;
+        match self.answer(LAST_WORD, interrupt)? {
             Answer::Record(mut record) => {
                 let demand = demand(&record, self.limit);
                 record.other_laws = iostone_cloud::simulate_others(&record.governor, &demand);
@@ -145,11 +166,18 @@ impl GovernorProcess {
         }
     }
 
-    /// The next answer, looked for until `go_on` says otherwise.
-    fn answer(&mut self, go_on: &dyn Fn() -> Result<(), StackError>) -> Result<Answer, StackError> {
+    /// The next answer. An interrupt ends the waiting after a `grace`.
+    fn answer(&mut self, grace: Duration, interrupt: Option<&AtomicBool>) -> Result<Answer, StackError> {
         let deadline = Instant::now() + PATIENCE;
+        let mut interrupted = None;
         while Instant::now() < deadline {
-            go_on()?;
+            if interrupt.is_some_and(|interrupt| interrupt.load(Ordering::Relaxed)) {
+                let since: &mut Instant = interrupted.get_or_insert_with(Instant::now);
+                if since.elapsed() >= grace {
+                    self.is_silent = true;
+                    return Err(StackError::Interrupted);
+                }
+            }
             match self.answers.recv_timeout(Duration::from_millis(100)) {
                 Ok(Answer::Failed(reason)) => return Err(failed(&reason)),
                 Ok(answer) => return Ok(answer),
@@ -157,6 +185,7 @@ impl GovernorProcess {
                 Err(RecvTimeoutError::Disconnected) => return Err(self.dead()),
             }
         }
+        self.is_silent = true;
         Err(failed("it does not answer"))
     }
 
@@ -184,7 +213,7 @@ impl Drop for GovernorProcess {
     fn drop(&mut self) {
         self.watch.asked.store(true, Ordering::Relaxed);
         self.commands = None;
-        let deadline = Instant::now() + GRACE;
+        let deadline = Instant::now() + if self.is_silent { Duration::ZERO } else { GRACE };
         while matches!(self.child.try_wait(), Ok(None)) && Instant::now() < deadline {
             std::thread::sleep(Duration::from_millis(2));
         }
@@ -205,10 +234,31 @@ fn demand(record: &GovernorRecord, limit: Option<f64>) -> Demand {
     let seconds = record.balance.last().map_or(0.0, |(seconds, _)| *seconds);
     let fast_seconds = seconds - record.slow_seconds;
     let fast_used = used - (slow * record.slow_seconds).min(used);
-    // Under a constant share nobody knows what it would have used of more.
-    let is_known = slow < full && fast_seconds > LEAST_SEEN_SECONDS && fast_used > 0.0;
-    let processors = if is_known { (fast_used / fast_seconds).min(full) } else { full };
+    let all = f64::from(record.governor.allowance.vcpus);
+    let is_known = fast_seconds > LEAST_SEEN_SECONDS && fast_used > 0.0;
+    let processors = match record.governor.allowance.law {
+        _ if !is_known => all,
+        Law::Share { .. } => stretched_to(&record.governor, fast_used / fast_seconds),
+        _ if slow < full => (fast_used / fast_seconds).min(all),
+        _ => all,
+    };
     Demand { cpu_seconds: used, processors, limit }
+}
+
+/// The processors that work could use of which a constant share gives so many: a share slows down what computes and not what
+/// waits, so that more was wanted than the share's part of it. As many as there are where it took all that it gives.
+fn stretched_to(governor: &Governor, given: f64) -> f64 {
+    let state = LawState::begin(governor);
+    let all = f64::from(governor.allowance.vcpus);
+    let (mut less, mut enough) = (0.0, all);
+    if given >= state.rate(all) * TAKES_ALL {
+        return all;
+    }
+    while enough - less > all * 1e-6 {
+        let middle = f64::midpoint(less, enough);
+        if state.rate(middle) < given { less = middle } else { enough = middle }
+    }
+    enough
 }
 
 const ENDED: &str = "it ended before it was asked to";
@@ -280,6 +330,7 @@ mod tests {
             slow_seconds: 10.0,
             balance: vec![(0.0, 1.0), (14.0, 0.5)],
             step_seconds: (0.01, 0.01),
+            late_seconds: 0.0,
             other_laws: Vec::new(),
         };
         let part = Fraction(0.05);
@@ -294,7 +345,18 @@ mod tests {
         let one = demand(&record(bucket), Some(0.5));
         assert!((one.processors - 0.375).abs() < 1e-12, "{one:?}");
         assert_eq!((one.cpu_seconds, one.limit), (2.0, Some(0.5)));
-        let other = demand(&record(Law::Share { share: Fraction(0.4) }), None);
-        assert!((other.processors - 0.4).abs() < 1e-12, "{other:?}");
+        let share = GovernorRecord {
+            slow_seconds: 0.0,
+            balance: vec![(4.0, 0.0)],
+            ..record(Law::Share { share: Fraction(0.4) })
+        };
+        let other = demand(&share, None);
+        // 0.5 of a processor, more than the share: it would have taken all of it.
+        assert!((other.processors - 1.0).abs() < 1e-12, "{other:?}");
+        assert_eq!(iostone_cloud::simulate(&share.governor, &other).wall_seconds, 5.0);
+        // Half of what it gives: then the law in force comes to what was measured.
+        let waiting = GovernorRecord { used_cpu_seconds: 0.8, ..share };
+        let wall = iostone_cloud::simulate(&waiting.governor, &demand(&waiting, None)).wall_seconds;
+        assert!((wall - 4.0).abs() < 1e-3, "{wall}");
     }
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use iostone_model::experiment::{DEFAULT_PERIOD, LONGEST_PERIOD, SHORTEST_PERIOD};
 
+use super::serve::processors_here;
 use crate::control_groups::CgroupVersion;
 use crate::error::StackError;
 
@@ -106,6 +107,11 @@ impl GovernedGroup {
     pub(super) fn share_above(&self) -> f64 {
         let quotas = self.path.ancestors().skip(1).map_while(|group| read_quota(self.version, group).ok());
         quotas.filter_map(share_of).fold(f64::INFINITY, f64::min)
+    }
+
+    /// What it gets without a quota of its own, in processors: of those there are, or of what the groups above let through.
+    pub(super) fn ceiling(&self) -> f64 {
+        self.share_above().min(f64::from(processors_here()))
     }
 
     /// # Errors

@@ -3,10 +3,12 @@
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use iostone_cloud::LawState;
 use iostone_model::experiment::Governor;
 use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::time::{ClockId, clock_gettime};
 
 use super::course::{Course, speeds};
 use super::quota::{GovernedGroup, Quota};
@@ -81,10 +83,12 @@ pub fn serve(
             Command::Closed => break,
             Command::Nothing => work.look().map(|()| None),
             Command::Line(line) if line == BEGIN.trim_end() => work.begin().map(|()| Some(Answer::Begun)),
-            Command::Line(line) if line == END.trim_end() => work.end().map(Some),
             Command::Line(line) => {
-                said(&Answer::Failed(format!("`{}` is no command", line.escape_debug())))?;
-                continue;
+                let Some(at) = end_of(&line) else {
+                    said(&Answer::Failed(format!("`{}` is no command", line.escape_debug())))?;
+                    continue;
+                };
+                work.end(at).map(Some)
             }
         };
         match outcome {
@@ -115,7 +119,7 @@ impl Speeds {
         let (full, slow) = speeds(&governor.allowance);
         let period = Quota::check_share(full.min(slow))?;
         // As much as there is: of processors, or of what the groups above let through.
-        let ceiling = group.share_above().min(f64::from(processors_here()));
+        let ceiling = group.ceiling();
         let quota = |share| Quota::of_share(share, period, ceiling);
         Ok(Self { full: quota(full), slow: quota(slow) })
     }
@@ -128,7 +132,7 @@ struct Work {
     speeds: Speeds,
     set: Quota,
     /// With the time and the group's CPU time of the last look; none while no law runs.
-    course: Option<(Course, Instant, Duration)>,
+    course: Option<(Course, Duration, Duration)>,
 }
 
 impl Work {
@@ -137,7 +141,7 @@ impl Work {
         let speeds = Speeds::of(&plan.governor, &group)?;
         group.write_period(speeds.full)?;
         // As the law begins: nothing is used before it runs.
-        let slow = Course::begin(plan.governor.clone()).is_slow();
+        let slow = LawState::begin(&plan.governor).is_slow();
         let set = if slow { speeds.slow } else { speeds.full };
         let work = Self { plan, group, speeds, set, course: None };
         work.group.write(set)?;
@@ -149,24 +153,29 @@ impl Work {
     }
 
     fn begin(&mut self) -> Result<(), StackError> {
-        let course = Course::begin(self.plan.governor.clone());
+        let course = Course::begin(self.plan.governor.clone(), self.group.ceiling());
         let slow = course.is_slow();
-        self.course = Some((course, Instant::now(), self.group.used()?));
+        self.course = Some((course, now(), self.group.used()?));
         self.set(slow)
     }
 
     fn look(&mut self) -> Result<(), StackError> {
+        self.look_at(None)
+    }
+
+    /// Looks at what was used until now, or until an earlier moment after which nothing was.
+    fn look_at(&mut self, end: Option<Duration>) -> Result<(), StackError> {
         let Some((course, at, before)) = &mut self.course else { return Ok(()) };
         let used = self.group.used()?;
-        let now = Instant::now();
-        course.advance(now.duration_since(*at), used.saturating_sub(*before));
+        let now = end.unwrap_or(Duration::MAX).min(now());
+        course.advance(now.saturating_sub(*at), used.saturating_sub(*before));
         (*at, *before) = (now, used);
         let slow = course.is_slow();
         self.set(slow)
     }
 
-    fn end(&mut self) -> Result<Answer, StackError> {
-        self.look()?;
+    fn end(&mut self, at: Duration) -> Result<Answer, StackError> {
+        self.look_at(Some(at))?;
         let Some((course, ..)) = self.course.take() else {
             return Ok(Answer::Failed("no law was begun".to_owned()));
         };
@@ -188,6 +197,23 @@ impl Drop for Work {
     fn drop(&mut self) {
         self.group.lift();
     }
+}
+
+/// The monotonic clock, which all processes share (`clock_gettime(2)`).
+pub(super) fn now() -> Duration {
+    let now = clock_gettime(ClockId::Monotonic);
+    let part = u32::try_from(now.tv_nsec).unwrap_or_default();
+    Duration::new(u64::try_from(now.tv_sec).unwrap_or_default(), part)
+}
+
+/// The line that ends the law at that moment.
+pub(super) fn end_at(moment: Duration) -> String {
+    format!("{END} {}\n", moment.as_nanos())
+}
+
+/// When a line ends the law; none if it does not.
+fn end_of(line: &str) -> Option<Duration> {
+    line.strip_prefix(END)?.strip_prefix(' ')?.parse().ok().map(Duration::from_nanos)
 }
 
 /// Processors that this process may run on (`sched_setaffinity(2)`).

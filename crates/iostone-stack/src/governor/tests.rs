@@ -16,7 +16,8 @@ use proptest::prelude::*;
 
 use super::course::Course;
 use super::quota::{CFS_QUOTA, read_quota};
-use super::{Answer, BEGIN, END, GovernorPlan, serve};
+use super::serve::{end_at, now};
+use super::{Answer, BEGIN, GovernorPlan, serve};
 use crate::control_groups::CgroupVersion;
 
 fn governor(law: Law, speed: f64, start: AllowanceStart) -> Governor {
@@ -44,7 +45,7 @@ fn bucket(capacity_seconds: f64, throttled_refill: f64) -> Law {
 /// A job of so many CPU seconds under a limit, with a kernel that holds every share exactly: wall seconds, and the record.
 fn run_ideally(governor: Governor, work: f64, limit: f64) -> (f64, GovernorRecord) {
     let (full, slow) = super::course::speeds(&governor.allowance);
-    let mut course = Course::begin(governor);
+    let mut course = Course::begin(governor, f64::INFINITY);
     let (mut done, mut wall) = (0.0, 0.0);
     while done < work {
         let look = course.next_look().as_secs_f64();
@@ -76,13 +77,41 @@ fn a_job_of_6_seconds_takes_as_long_as_the_law_has_it() {
 
 #[test]
 fn what_is_used_beyond_the_bucket_is_an_excess() {
-    let mut course = Course::begin(governor(bucket(20.0, 0.1), 10.0, AllowanceStart::Launch));
+    let mut course = Course::begin(governor(bucket(20.0, 0.1), 10.0, AllowanceStart::Launch), 1.0);
     course.advance(Duration::from_secs(3), Duration::from_secs(3));
     assert!(course.is_slow());
     let record = course.end();
-    // 2 were in it and 0.6 were earned meanwhile.
-    assert!((record.allowed_cpu_seconds - 2.6).abs() < 1e-9, "{record:?}");
-    assert!((record.excess_share - 0.4 / 3.0).abs() < 1e-9, "{record:?}");
+    // 2 were in it and 0.5 were earned in the 2.5 s that it lasts; then 3 % for 0.5 s.
+    assert!((record.allowed_cpu_seconds - 2.515).abs() < 0.02, "{record:?}");
+    assert!((record.excess_share - 0.485 / 3.0).abs() < 0.01, "{record:?}");
+    assert!((record.late_seconds - 0.5).abs() < 0.02, "{record:?}");
+}
+
+#[test]
+fn a_governor_that_is_held_up_gives_no_credit_for_what_was_used_meanwhile() {
+    // A bucket of 0.5 CPU seconds that lasts 0.625 s, a job of 1 CPU second, and a governor that stands still from 0.3 s on.
+    let ms = Duration::from_millis;
+    let held_up = |elapsed: Duration| {
+        let mut course = Course::begin(governor(bucket(10.0, 0.1), 20.0, AllowanceStart::Launch), 1.0);
+        for _ in 0..30 {
+            course.advance(ms(10), ms(10));
+        }
+        course.advance(elapsed, ms(700));
+        course.end()
+    };
+    let to_the_end = held_up(ms(700));
+    assert!((to_the_end.excess_share - 0.364).abs() < 0.02, "{to_the_end:?}");
+    assert!((to_the_end.late_seconds - 0.375).abs() < 0.02, "{to_the_end:?}");
+    let long_after = held_up(ms(8000));
+    assert!(long_after.excess_share > 0.1 && long_after.late_seconds > 7.0, "{long_after:?}");
+}
+
+#[test]
+fn a_governor_that_is_held_up_where_it_had_nothing_to_do_was_not_late() {
+    let mut course = Course::begin(governor(bucket(20.0, 0.1), 1.0, AllowanceStart::Launch), 1.0);
+    course.advance(Duration::from_secs(8), Duration::from_secs(4));
+    let record = course.end();
+    assert!(record.excess_share < 1e-9 && record.late_seconds < 1e-9, "{record:?}");
 }
 
 #[test]
@@ -95,7 +124,7 @@ fn credits_that_run_out_come_down_to_the_baseline_and_stay_there() {
         unlimited: false,
     };
     // A launch credit is a minute, at speed 60 a second.
-    let mut course = Course::begin(governor(law, 60.0, AllowanceStart::Launch));
+    let mut course = Course::begin(governor(law, 60.0, AllowanceStart::Launch), 1.0);
     let mut wall = Duration::ZERO;
     let ms = Duration::from_millis;
     // A quota of 10 ms is used in the first 10 ms of each period.
@@ -259,7 +288,7 @@ fn a_busy_group_is_slowed_down_once_its_bucket_is_empty_and_freed_at_the_end() {
     }
     assert_eq!(groups.quota_us(), Some(3000));
     std::thread::sleep(Duration::from_millis(500));
-    let Answer::Record(record) = served.ask(END) else { panic!("no record") };
+    let Answer::Record(record) = served.ask(&end_at(now())) else { panic!("no record") };
     assert_eq!(record.throttled_times, 1, "{record:?}");
     assert!(record.slow_seconds >= 0.5, "{record:?}");
     assert!(record.used_cpu_seconds >= 0.2, "it was empty, {record:?}");
@@ -278,7 +307,7 @@ fn an_empty_allowance_is_slow_from_the_first_moment_and_a_group_that_goes_is_tol
     groups.remove();
     let Answer::Failed(reason) = served.answer() else { panic!("it governs a group that is gone") };
     assert!(reason.contains("cpuacct.usage"), "{reason}");
-    assert!(matches!(served.ask(END), Answer::Failed(_)));
+    assert!(matches!(served.ask(&end_at(now())), Answer::Failed(_)));
     served.end();
 }
 

@@ -9,15 +9,33 @@ use super::TrialGroups;
 /// The most that was held at once: version 1 (Documentation/admin-guide/cgroup-v1/memory.rst), and version 2 since
 /// Linux 5.19 (Documentation/admin-guide/cgroup-v2.rst).
 const PEAKS: [&str; 2] = ["memory.max_usage_in_bytes", "memory.peak"];
+/// Where the processes that the kernel killed for want of memory are counted, as `oom_kill 1`: version 1 since Linux 4.13,
+/// version 2 (the same documents).
+const KILLS: [&str; 2] = ["memory.oom_control", "memory.events"];
 
 impl TrialGroups {
     /// The most memory that the group held at once, page cache included, bytes; none where no group of the trial's counts
     /// memory, or the kernel keeps no peak.
     pub fn peak_memory_bytes(&self) -> Option<u64> {
-        let directories = self.enter.iter().filter_map(|procs| procs.parent());
-        directories
-            .flat_map(|directory| PEAKS.map(|file| directory.join(file)))
-            .find_map(|file| fs::read_to_string(file).ok()?.trim().parse().ok())
+        self.texts(PEAKS).find_map(|text| text.trim().parse().ok())
+    }
+
+    /// How many processes of the group the kernel killed for want of memory since it was made; none where no group of the
+    /// trial's counts memory.
+    pub fn memory_kills(&self) -> Option<u64> {
+        let count =
+            |text: &str| text.lines().find_map(|line| line.strip_prefix("oom_kill ")?.trim().parse().ok());
+        self.texts(KILLS).find_map(|text| count(&text))
+    }
+
+    /// What such files say in each group, that around the governor's included, which may not count memory itself.
+    fn texts<const FILES: usize>(&self, files: [&'static str; FILES]) -> impl Iterator<Item = String> {
+        let entered = self.enter.iter().filter_map(|procs| procs.parent());
+        let around = self.governed.as_deref().and_then(Path::parent);
+        entered
+            .chain(around)
+            .flat_map(move |directory| files.map(|file| directory.join(file)))
+            .filter_map(|file| fs::read_to_string(file).ok())
     }
 
     /// How many processes are in the groups now, those that have ended left out.
@@ -57,5 +75,9 @@ mod tests {
         fs::write(groups[1].join("memory.peak"), "4096\n").unwrap();
         assert_eq!(groups_of_trial.peak_memory_bytes(), Some(4096));
         assert_eq!(groups_of_trial.processes(), 1);
+        assert_eq!(groups_of_trial.memory_kills(), None);
+        fs::write(groups[1].join("memory.oom_control"), "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n")
+            .unwrap();
+        assert_eq!(groups_of_trial.memory_kills(), Some(2));
     }
 }

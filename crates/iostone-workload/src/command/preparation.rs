@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -41,15 +42,27 @@ pub(super) fn carry_out(
         }
     }
     for argv in &spec.prepare {
-        let finished = Program { argv: argv.clone(), ..command.clone() }.unlimited().run(stop)?;
+        let program = Program { argv: argv.clone(), ..command.clone() }.unlimited();
+        let finished = program.run(stop).map_err(of_prepare)?;
         match &finished.error {
             _ if finished.interrupted => return Err(WorkloadError::Interrupted),
-            Some(reason) => return Err(WorkloadError::Preparation(with_complaint(reason, &finished.stderr))),
+            Some(reason) => {
+                let told = with_complaint(reason, &finished.stderr);
+                return Err(WorkloadError::Prepare(told));
+            }
             None => {}
         }
     }
     // What is left to write would be written while the command is timed.
     settle_files(&command.directory)
+}
+
+/// Says of a program that could not be started that it is not the command itself.
+fn of_prepare(error: WorkloadError) -> WorkloadError {
+    match error {
+        WorkloadError::Spawn { program, source } => WorkloadError::SpawnPrepare { program, source },
+        error => error,
+    }
 }
 
 /// A reason with the end of what the program complained of, in one line.
@@ -61,8 +74,10 @@ fn with_complaint(reason: &str, stderr: &str) -> String {
     }
 }
 
+/// Never waits: a FIFO without a writer would hold open(2) up, and no signal would end that.
 fn open(path: &Path) -> Result<File, WorkloadError> {
-    let opened = File::open(path).and_then(|file| {
+    let flags = i32::try_from(rustix::fs::OFlags::NONBLOCK.bits()).unwrap_or_default();
+    let opened = File::options().read(true).custom_flags(flags).open(path).and_then(|file| {
         let metadata = file.metadata()?;
         if metadata.is_file() { Ok(file) } else { Err(io::Error::other("it is not a regular file")) }
     });
@@ -114,10 +129,22 @@ mod tests {
         let programs: &[&[&str]] = &[&["tar", "-xzf", "missing.tar.gz"], &["touch", "later"]];
         let error = carried_out(&[], programs, place.path()).unwrap_err().to_string();
         assert!(
-            error.starts_with("before the measurement: `tar` ended with status 2, saying: tar"),
+            error.starts_with(
+                "before the measurement: `workload.prepare`: `tar` ended with status 2, saying: tar"
+            ),
             "{error}"
         );
         assert!(error.contains("missing.tar.gz") && !place.path().join("later").exists(), "{error}");
+    }
+
+    #[test]
+    fn a_program_that_is_not_there_is_told_from_the_command() {
+        let place = tempfile::tempdir().unwrap();
+        let error = carried_out(&[], &[&["/no/such"]], place.path()).unwrap_err().to_string();
+        assert!(
+            error.starts_with("`/no/such`, which `workload.prepare` names, could not be started"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -127,6 +154,10 @@ mod tests {
         let error = carried_out(&[missing], &[], place.path()).unwrap_err().to_string();
         assert!(error.contains("nowhere.tar.gz`, which `workload.files` names, cannot be read"), "{error}");
         let error = carried_out(&[place.path().to_owned()], &[], place.path()).unwrap_err().to_string();
+        assert!(error.ends_with("it is not a regular file"), "{error}");
+        let fifo = place.path().join("fifo");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        let error = carried_out(&[fifo], &[], place.path()).unwrap_err().to_string();
         assert!(error.ends_with("it is not a regular file"), "{error}");
     }
 

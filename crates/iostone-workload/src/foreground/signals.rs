@@ -7,9 +7,33 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Those that would end us before the program has ended and everything is undone.
-const FORWARDED: [i32; 6] =
-    [libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1, libc::SIGUSR2];
+/// Those that would end us before the program has ended and everything is undone, or that a program may take as a request.
+///
+/// Left out are those that cannot be caught, that stop and continue (the terminal's stops reach both of us; see
+/// [`stop_like`]), that tell of a fault in the process itself, of a child, and SIGPIPE, which the kernel sends to a writer
+/// as if that had sent it.
+const FORWARDED: [i32; 15] = [
+    libc::SIGINT,
+    libc::SIGQUIT,
+    libc::SIGTERM,
+    libc::SIGHUP,
+    libc::SIGUSR1,
+    libc::SIGUSR2,
+    libc::SIGALRM,
+    libc::SIGVTALRM,
+    libc::SIGPROF,
+    libc::SIGIO,
+    libc::SIGPWR,
+    libc::SIGSTKFLT,
+    libc::SIGXCPU,
+    libc::SIGURG,
+    libc::SIGWINCH,
+];
+
+/// All of them, with those for whatever programs agree on (signal(7), "Real-time signals").
+fn forwarded() -> impl Iterator<Item = i32> {
+    FORWARDED.into_iter().chain(libc::SIGRTMIN()..=libc::SIGRTMAX())
+}
 
 /// Those that a program may have been started to ignore, as nohup(1) and the background jobs of shells are.
 const OFTEN_IGNORED: [i32; 3] = [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT];
@@ -62,7 +86,7 @@ impl Forwarding {
         let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
         CHILD.store(child.as_raw_fd(), Ordering::Relaxed);
         let mut forwarding = Self { before: Vec::new(), _one: one };
-        for signal in FORWARDED.into_iter().filter(|signal| !is_ignored(*signal)) {
+        for signal in forwarded().filter(|signal| !is_ignored(*signal)) {
             // SAFETY: all-zero sigactions are valid, the handler only does what is async-signal-safe, and the pointers
             // are to live locals.
             let (result, before) = unsafe {
@@ -126,13 +150,36 @@ mod tests {
     use std::process::Command;
 
     #[test]
-    fn a_signal_that_is_sent_to_us_ends_the_child_instead() {
+    fn signals_that_are_sent_to_us_end_the_child_instead() {
+        let all = [
+            Signal::USR1,
+            Signal::ALARM,
+            Signal::VTALARM,
+            Signal::PROF,
+            Signal::IO,
+            Signal::POWER,
+            Signal::XCPU,
+        ];
+        for signal in all {
+            let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
+            let pid = Pid::from_raw(child.id().cast_signed()).unwrap();
+            let handle = pidfd_open(pid, PidfdFlags::empty()).unwrap();
+            let forwarding = Forwarding::to(&handle).unwrap();
+            kill_process(rustix::process::getpid(), signal).unwrap();
+            assert_eq!(child.wait().unwrap().signal(), Some(signal.as_raw()));
+            drop(forwarding);
+        }
+    }
+
+    #[test]
+    fn real_time_signals_go_on_too() {
         let mut child = Command::new("sleep").arg("1000").spawn().unwrap();
         let pid = Pid::from_raw(child.id().cast_signed()).unwrap();
         let handle = pidfd_open(pid, PidfdFlags::empty()).unwrap();
-        let forwarding = Forwarding::to(&handle).unwrap();
-        kill_process(rustix::process::getpid(), Signal::USR1).unwrap();
-        assert_eq!(child.wait().unwrap().signal(), Some(libc::SIGUSR1));
-        drop(forwarding);
+        let _forwarding = Forwarding::to(&handle).unwrap();
+        let last = libc::SIGRTMAX();
+        // SAFETY: kill(2) takes two integers.
+        assert_eq!(unsafe { libc::kill(libc::getpid(), last) }, 0);
+        assert_eq!(child.wait().unwrap().signal(), Some(last));
     }
 }

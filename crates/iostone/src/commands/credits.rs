@@ -27,8 +27,15 @@ pub(crate) struct CreditsArguments {
     #[arg(required_unless_present = "list", value_name = "TYPE")]
     instance: Option<String>,
     /// CPU time that the work takes on one processor of it, as in `9.33min` or `2h`
-    #[arg(long, value_name = "TIME", required_unless_present = "list", conflicts_with = "list")]
-    work: Option<Span>,
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = work_seconds,
+        allow_hyphen_values = true,
+        required_unless_present = "list",
+        conflicts_with = "list"
+    )]
+    work: Option<f64>,
     /// Share of a processor that the work uses where nothing holds it; above 100% with several threads
     #[arg(long, value_name = "PERCENT", default_value = "100%")]
     utilisation: Fraction,
@@ -138,14 +145,26 @@ fn predict(arguments: &CreditsArguments) -> Result<Prediction> {
     })
 }
 
-/// Seconds of a span, in days too: nobody counts a fortnight in hours.
+/// Seconds of work: what is less than nothing is told with what is nothing, when all else is known.
+fn work_seconds(text: &str) -> Result<f64> {
+    match text.trim().strip_prefix('-') {
+        Some(negated) if span_seconds(negated).is_ok() => Ok(0.0),
+        _ => span_seconds(text),
+    }
+}
+
 fn long_span(text: &str) -> Result<f64> {
+    positive(text, span_seconds(text)?)
+}
+
+/// Seconds of a span, in days too: nobody counts a fortnight in hours.
+fn span_seconds(text: &str) -> Result<f64> {
     let Some(days) = text.trim().strip_suffix('d') else {
-        return positive(text, text.parse::<Span>()?.0.as_secs_f64());
+        return Ok(text.parse::<Span>()?.0.as_secs_f64());
     };
     let days: Span =
         format!("{days}h").parse().map_err(|_| anyhow!("`{}` is not a span of time", clean(text)))?;
-    positive(text, days.0.as_secs_f64() * 24.0)
+    Ok(days.0.as_secs_f64() * 24.0)
 }
 
 fn positive(text: &str, seconds: f64) -> Result<f64> {

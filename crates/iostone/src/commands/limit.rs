@@ -2,9 +2,9 @@
 
 mod arguments;
 mod document;
+mod output;
 mod text;
 
-use std::fs;
 use std::io;
 
 use anyhow::{Context, Result};
@@ -17,6 +17,7 @@ use crate::interrupt;
 use crate::printer::Printer;
 pub(crate) use arguments::LimitArguments;
 use document::document;
+use output::Output;
 
 /// What shells give where a command is not found, and where it cannot be executed (POSIX, "Exit Status for Commands").
 const NOT_FOUND: u8 = 127;
@@ -24,13 +25,16 @@ const NOT_EXECUTABLE: u8 = 126;
 
 pub(crate) fn limit(arguments: &LimitArguments, printer: &mut Printer) -> Result<ExitCode> {
     let program = asked(arguments, Dispositions::now())?;
+    // Before anything runs: a place that cannot be written is not found out after an hour's work.
+    let mut output = arguments.output.as_deref().map(Output::open).transpose()?;
     let stop = interrupt::stop_flag();
     // Under nohup(1) a hangup is nobody's business, ours neither.
     program.dispositions.restore();
     let run = run_limited(&program, &stop)?;
+    let mut is_told = true;
     let code = match &run.ran {
         Ok(ran) => {
-            report(arguments, &program, &run, printer)?;
+            is_told = report(arguments, &program, &run, output.as_mut(), printer)?;
             ExitCode::Command(ran.ending.exit_code())
         }
         Err(WorkloadError::Spawn { source, .. }) => ExitCode::Command(match source.kind() {
@@ -39,7 +43,7 @@ pub(crate) fn limit(arguments: &LimitArguments, printer: &mut Printer) -> Result
         }),
         Err(_) => ExitCode::Failure,
     };
-    let left_behind = !run.trouble.is_empty();
+    let is_well = is_told && run.trouble.is_empty();
     for trouble in run.trouble {
         printer.error(&trouble.into());
     }
@@ -47,11 +51,13 @@ pub(crate) fn limit(arguments: &LimitArguments, printer: &mut Printer) -> Result
         printer.error(&error.into());
     }
     // What the command says of itself goes before, unless it says that all is well.
-    Ok(if left_behind && code == ExitCode::Command(0) { ExitCode::Failure } else { code })
+    Ok(if !is_well && code == ExitCode::Command(0) { ExitCode::Failure } else { code })
 }
 
 fn asked(arguments: &LimitArguments, dispositions: Dispositions) -> Result<LimitedProgram> {
-    let work_directory = std::env::current_dir().context("finding the directory that this is")?;
+    let work_directory = std::env::current_dir().context(
+        "the directory that this is cannot be found, perhaps it was removed; next: `cd` to one that is there",
+    )?;
     Ok(LimitedProgram {
         argv: arguments.command.clone(),
         limit: arguments.limit()?,
@@ -63,21 +69,28 @@ fn asked(arguments: &LimitArguments, dispositions: Dispositions) -> Result<Limit
     })
 }
 
-/// Says where the time went: in words on standard error, or as the document that was asked for.
+/// Says where the time went: in words on standard error, or as the document that was asked for. False if that could not be
+/// written where it was to go; it is on standard error then.
 fn report(
     arguments: &LimitArguments,
     program: &LimitedProgram,
     run: &LimitedRun,
+    output: Option<&mut Output<'_>>,
     printer: &mut Printer,
-) -> Result<()> {
+) -> Result<bool> {
     let written = if arguments.json {
         format!("{}\n", serde_json::to_string_pretty(&document(program, run))?)
     } else {
         text::describe(&document(program, run))
     };
-    match &arguments.output {
-        Some(path) => {
-            fs::write(path, written).with_context(|| format!("cannot write `{}`", path.display()))?;
+    let mut is_told = true;
+    match output {
+        Some(output) => {
+            if let Err(error) = output.write(&written) {
+                is_told = false;
+                printer.error(&error);
+                printer.note(written.trim_end());
+            }
         }
         None if arguments.json => printer.data(&written),
         None => printer.note(written.trim_end()),
@@ -91,5 +104,5 @@ fn report(
             ));
         }
     }
-    Ok(())
+    Ok(is_told)
 }

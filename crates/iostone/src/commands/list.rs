@@ -28,7 +28,10 @@ pub(crate) fn list(arguments: &ListArguments, printer: &mut Printer) -> Result<E
         let state = if run.finished {
             String::new()
         } else {
-            format!("  (unfinished: `iostone run --resume {directory}` goes on with it)")
+            format!(
+                "  (unfinished: `iostone run --resume {}` goes on with it)",
+                named(parent, &run.directory)
+            )
         };
         let noun = if run.imported { "observation" } else { "trial" };
         let plural = if run.trials == 1 { noun.to_owned() } else { format!("{noun}s") };
@@ -43,6 +46,13 @@ pub(crate) fn list(arguments: &ListArguments, printer: &mut Printer) -> Result<E
     }
     printer.data(&text);
     Ok(ExitCode::Success)
+}
+
+/// A run as a command finds it: by its name where runs are looked for unasked, else by its path.
+fn named(parent: &Path, directory: &str) -> String {
+    let unasked = std::env::var_os("IOSTONE_RUNS").unwrap_or_else(|| "runs".into());
+    let path = if parent.as_os_str() == unasked { directory.into() } else { parent.join(directory) };
+    clean(&iostone_stack::quote(path.as_os_str()))
 }
 
 /// Why an unfinished run is not at work any more, where its last session told.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use iostone_lab::{Conductor, LabError, Link, PlanOptions, RunDirectory, make_plan};
 use iostone_machine::{FailureKind, Guests, Machine, Remote, StopFlag};
-use iostone_model::experiment::{Experiment, MachineSpec, Override, read};
+use iostone_model::experiment::{Experiment, MachineSpec, Override, read_with};
 use iostone_model::run::Plan;
 use iostone_stack::{CleanupReport, JournalOutcome};
 
@@ -16,7 +16,7 @@ use crate::commands::report::audited;
 use crate::exit_code::{ExitCode, FileErrors, Resumable};
 use crate::printer::Printer;
 use crate::progress::RunProgress;
-use crate::{commands, interrupt, runs};
+use crate::{commands, interrupt, named_file, runs};
 
 /// An experiment file is a page of text; what is larger is another file.
 const LARGEST_FILE_BYTES: u64 = 1 << 20;
@@ -99,7 +99,7 @@ fn say_refusal(plan: &Plan, parent: PathBuf, stop: &StopFlag, printer: &mut Prin
 pub(crate) fn read_file(path: &Path) -> Result<String> {
     let mut text = String::new();
     let mut bytes = Vec::new();
-    let file = fs::File::open(path).with_context(|| format!("reading `{}`", path.display()))?;
+    let file = named_file::open(path).with_context(|| format!("reading `{}`", path.display()))?;
     file.take(LARGEST_FILE_BYTES + 1)
         .read_to_end(&mut bytes)
         .with_context(|| format!("reading `{}`", path.display()))?;
@@ -128,7 +128,7 @@ pub(crate) fn parse(name: &str, text: &str, set: &[String], printer: &mut Printe
             None => Err(anyhow!("`--set {setting}` has no `=`; write it like `--set workload.bs=8KiB`")),
         })
         .collect::<Result<_>>()?;
-    read(text, &overrides).map_err(|diagnostics| {
+    read_with(text, &overrides, &iostone_cloud::problem_of_machine).map_err(|diagnostics| {
         printer.diagnostics(name, text, &diagnostics);
         FileErrors { file: name.to_owned(), count: diagnostics.len() }.into()
     })
@@ -191,7 +191,7 @@ fn conduct(
             offer_unit(&plan.run_id, directory.path(), printer);
             return Err(Resumable { error, run: path.display().to_string(), has_trials }.into());
         }
-        Err(error) if !has_trials || cannot_go_on(&error) => {
+        Err(error) if (!has_trials && !error.is_governor()) || cannot_go_on(&error) => {
             return Err(error.into());
         }
         Err(error) => return Err(Resumable { error, run: path.display().to_string(), has_trials }.into()),

@@ -56,3 +56,21 @@ fn what_would_refuse_the_run_is_said_and_the_steps_all_the_same() {
         said.stderr.starts_with("the run would be refused: ") && said.stderr.contains("no-such-device");
     assert!(root || said.stderr.starts_with("as root: "), "{said:?}");
 }
+
+#[test]
+fn a_timeout_is_told_as_the_bound_that_it_is() {
+    let bench = Bench::new();
+    bench.write("program.toml", crate::runs::PROGRAM);
+    let time = |settings: &[&str]| {
+        let settings = settings.iter().flat_map(|setting| ["--set", setting]);
+        let arguments: Vec<&str> = ["run", "program.toml", "--dry-run"].into_iter().chain(settings).collect();
+        let said = bench.iostone(&arguments).ended_with(0).stdout;
+        said.lines().find(|line| line.starts_with("time ")).unwrap().to_owned()
+    };
+    let timeout = "workload.timeout=2min";
+    assert_eq!(time(&[timeout]), "time    only the workload knows; at most 2 min a trial (its timeout)");
+    assert_eq!(
+        time(&[timeout, "decide.time=10min"]),
+        "time    only the workload knows; at most 2 min a trial (its timeout), 10 min in all"
+    );
+}

@@ -4,6 +4,7 @@ mod damage;
 mod interrupt;
 mod pilots;
 mod shapes;
+mod sweeps;
 
 use std::fs;
 

@@ -220,6 +220,9 @@ fn a_trial_whose_governor_is_killed_fails_and_is_not_slowed_down_for_ever() {
     signal(held.governor, Signal::KILL);
     let trial = lab.the_run().join("trials/000001/trial.json");
     wait_for("the first trial is recorded", &mut || trial.exists());
+    wait_for("the next trial has a governor of its own", &mut || {
+        running.governor().is_some_and(|governor| governor != held.governor)
+    });
     signal(running.child.id(), Signal::INT);
     running.child.wait().unwrap();
     let trial: Value = serde_json::from_slice(&fs::read(&trial).unwrap()).unwrap();
@@ -369,5 +372,20 @@ fn a_command_under_an_allowance_is_let_go_of_when_iostone_is_killed() {
     wait_for("the governor ends by itself", &mut || has_ended(held.governor));
     let groups = governed(&held.token);
     assert!(!groups.is_empty() && groups.iter().all(|group| is_free(group)), "a quota is left: {groups:?}");
+    assert_clean(&lab, &[held.token]);
+}
+
+#[test]
+fn a_command_whose_governor_is_killed_is_let_go_of_and_its_figures_are_no_success() {
+    needs_root!();
+    if cannot_limit_cpu() {
+        return;
+    }
+    let lab = Lab::new();
+    let script = "sleep 1000 & i=0; while [ $i -lt 1000000 ]; do i=$((i+1)); done";
+    let mut running = Running::start(&lab, under_allowance(&lab, &["--start", "empty"], script));
+    let held = running.await_slow();
+    signal(held.governor, Signal::KILL);
+    assert_eq!(running.child.wait().unwrap().code(), Some(1));
     assert_clean(&lab, &[held.token]);
 }

@@ -163,3 +163,17 @@ fn the_other_laws_of_a_type_are_told_beside_the_one_in_force() {
     assert_eq!(names, ["bucket", "penalty", "costly-bucket", "window"]);
     near(others[0].1, simulate(&t1, &Demand::busy(3.0)).wall_seconds, 1e-12);
 }
+
+#[test]
+fn work_of_decades_is_extrapolated_from_the_rounds_of_its_law() {
+    for law in ["penalty", "costly-bucket", "bucket", "window"] {
+        let t1 = governor("t1.micro", Some(law), 1.0, AllowanceStart::Launch);
+        // Both are many rounds: the longer takes as many times as long, with the full allowance of the start apart.
+        let (short, long) = (simulate(&t1, &Demand::busy(1e6)), simulate(&t1, &Demand::busy(1.8e9)));
+        near(long.wall_seconds, short.wall_seconds * 1800.0, 0.001);
+        near(long.cpu_seconds, 1.8e9, 1e-9);
+        let kept = long.begin_seconds + long.earned_seconds - long.cpu_seconds - long.lost_seconds;
+        assert!((kept - long.left_seconds).abs() < 1.0, "{law}: {kept} is not {}", long.left_seconds);
+        assert!(long.slow_seconds <= long.wall_seconds);
+    }
+}

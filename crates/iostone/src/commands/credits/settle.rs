@@ -6,6 +6,11 @@ use iostone_model::experiment::{Allowance, AllowanceStart, Governor, Law};
 
 use super::{CreditsArguments, Start, has_credits};
 
+/// The smallest quota, 1 ms, of the longest period, a second (kernel/sched/core.c, `tg_set_cfs_bandwidth`).
+const LEAST_LIMIT: f64 = 0.001;
+/// Work that uses less of a processor is none.
+const LEAST_UTILISATION: f64 = 1e-5;
+
 /// Everything that a simulation needs.
 #[derive(Debug)]
 pub(super) struct Settled {
@@ -19,7 +24,7 @@ pub(super) struct Settled {
 pub(super) fn settle(arguments: &CreditsArguments) -> Result<Settled> {
     let instance = arguments.instance.as_deref().unwrap_or_default();
     let allowance = law(instance, arguments)?;
-    let work = arguments.work.map(|work| work.0.as_secs_f64()).unwrap_or_default();
+    let work = arguments.work.unwrap_or_default();
     if work <= 0.0 {
         bail!("`--work` is no time at all; write the CPU time of the work, as in `--work 9.33min`");
     }
@@ -33,6 +38,17 @@ pub(super) fn settle(arguments: &CreditsArguments) -> Result<Settled> {
         bail!(
             "`--limit` is nothing; write the share of a processor that the work may use, as in `--limit 30%`"
         );
+    }
+    if arguments.limit.is_some_and(|limit| limit.0 < LEAST_LIMIT) {
+        bail!("`--limit` is less than a kernel holds: 0.1 % of a processor, which is 1 ms in each second");
+    }
+    if wanted < LEAST_UTILISATION {
+        bail!(
+            "`--utilisation` is next to nothing; write the share of a processor that the work uses, as in `--utilisation 63%`"
+        );
+    }
+    if arguments.launch && matches!(allowance.law, Law::Credits { launch, .. } if launch <= 0.0) {
+        bail!("`--launch`: `{instance}` has no launch credits under its law `{}`", allowance.name);
     }
     let processors = f64::from(allowance.vcpus);
     let demand = Demand {

@@ -76,6 +76,11 @@ fn what_makes_no_sense_is_refused_with_what_would() {
         ("t2.micro --work 1h --balance 145", "0 to 144 credits"),
         ("t2.micro --work 1h --balance NaN", "0 to 144 credits"),
         ("t2.micro --work 0s", "`--work` is no time at all"),
+        ("t2.micro --work -1s", "`--work` is no time at all"),
+        ("t2.micro --work 1h --limit 0.0000001%", "0.1 % of a processor"),
+        ("t3.micro --work 1h --launch", "`t3.micro` has no launch credits"),
+        ("m5.large --work 1h", "`m5.large` is not one whose CPU is limited"),
+        ("t2.mirco --work 1h", "`t2.micro`? `iostone credits --list`"),
         ("t2.micro --work 1h --utilisation 0%", "`--utilisation` is nothing"),
         ("t2.micro --work 1h --limit 0%", "`--limit` is nothing"),
         ("t2.micro --work 1h --measured 0d", "is no time at all"),
@@ -97,4 +102,14 @@ fn every_known_type_can_be_told_in_words_and_in_json() {
             assert_eq!(json["laws"][0]["name"], json["allowance"]["name"]);
         }
     }
+}
+
+#[test]
+fn credits_add_up_where_some_are_lost_or_overspent() {
+    let told = |line: &str| text::of(&predicted(line));
+    let lost = told("t2.micro --work 300h --utilisation 5%");
+    assert!(lost.contains(" of them lost, as there was no room)"), "{lost}");
+    let beyond = told("t3.micro --work 10h");
+    assert!(beyond.contains("600 spent") && beyond.contains("of those spent were beyond"), "{beyond}");
+    assert!((predicted("t2.micro --work 14d").settled.demand.cpu_seconds - 1_209_600.0).abs() < 1e-6);
 }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use iostone_cloud::{Agreement, Simulation};
 use iostone_model::experiment::{Allowance, Basis, Law};
+use iostone_model::metric::Unit;
 use iostone_model::units::{ratio_digits, three_digits};
 
 use super::list::{basis, figures};
@@ -76,17 +77,21 @@ fn explanation(prediction: &Prediction) -> Vec<String> {
             percent(share.0)
         )),
         Law::Credits { .. } => {
-            let spent = simulation.cpu_seconds - simulation.surplus_seconds;
             let net = simulation.begin_seconds - simulation.left_seconds;
             let change = match net {
                 net if net.abs() < LEAST_DRAWN => String::new(),
                 net if net > 0.0 => format!(": {} fewer", amount(allowance, net)),
                 net => format!(": {} more", amount(allowance, -net)),
             };
+            let lost = if simulation.lost_seconds < LEAST_DRAWN {
+                String::new()
+            } else {
+                format!(" ({} of them lost, as there was no room)", amount(allowance, simulation.lost_seconds))
+            };
             lines.push(format!(
-                "Credits: {} at the start, {} spent, {} earned, {} left{change}.",
+                "Credits: {} at the start, {} spent, {} earned{lost}, {} left{change}.",
                 amount(allowance, simulation.begin_seconds),
-                amount(allowance, spent),
+                amount(allowance, simulation.cpu_seconds),
                 amount(allowance, simulation.earned_seconds),
                 amount(allowance, simulation.left_seconds)
             ));
@@ -96,7 +101,7 @@ fn explanation(prediction: &Prediction) -> Vec<String> {
             }
             if simulation.surplus_seconds > 0.0 {
                 let surplus = amount(allowance, simulation.surplus_seconds);
-                lines.push(format!("{surplus} more were spent beyond what there was: earned back later, or paid for."));
+                lines.push(format!("{surplus} of those spent were beyond what there was: earned back later, or paid for."));
             }
         }
         Law::Bucket { .. } | Law::Window { .. } => {}
@@ -319,7 +324,11 @@ pub(super) fn table(rows: &[Vec<String>], right: &[usize]) -> String {
 /// A share in percent, without zeros that tell nothing.
 pub(super) fn percent(share: f64) -> String {
     let percent = share * 100.0;
-    let text = if percent >= 99.95 { format!("{percent:.0}") } else { format!("{percent:.1}") };
+    let text = match percent {
+        percent if percent >= 99.95 => format!("{percent:.0}"),
+        percent if percent > 0.0 && percent < 0.1 => ratio_digits(percent),
+        percent => format!("{percent:.1}"),
+    };
     format!("{} %", text.strip_suffix(".0").unwrap_or(&text))
 }
 
@@ -332,6 +341,7 @@ pub(super) fn duration(seconds: f64) -> String {
         seconds if seconds >= 2.0 * DAY => format!("{} d", three_digits(seconds / DAY)),
         seconds if seconds >= 3600.0 => format!("{} h", three_digits(seconds / 3600.0)),
         seconds if seconds >= 60.0 => format!("{} min", three_digits(seconds / 60.0)),
+        seconds if seconds < 0.995 => Unit::Seconds.format(seconds),
         seconds => format!("{} s", three_digits(seconds)),
     }
 }

@@ -86,7 +86,8 @@ fn introduce(plan: &DiskPlan) -> String {
 
 fn length_of(file: &Path) -> Result<u64> {
     use std::io::{Seek, SeekFrom};
-    let mut opened = std::fs::File::open(file)
+    let mut opened = crate::named_file::refuse_fifo(file)
+        .and_then(|()| std::fs::File::open(file))
         .with_context(|| format!("cannot open `{}`; `--size` makes a new file", file.display()))?;
     // The end of a block device is its size too.
     opened.seek(SeekFrom::End(0)).with_context(|| format!("cannot size `{}`", file.display()))

@@ -128,7 +128,7 @@ fn read_bytes(path: &Path, name: &str) -> Result<Vec<u8>> {
     let reader: Box<dyn Read> = if path == Path::new("-") {
         Box::new(std::io::stdin())
     } else {
-        Box::new(std::fs::File::open(path).with_context(|| format!("reading `{name}`"))?)
+        Box::new(crate::named_file::open(path).with_context(|| format!("reading `{name}`"))?)
     };
     let mut bytes = Vec::new();
     reader

@@ -47,6 +47,8 @@ pub(super) struct LimitDocument {
     pub(super) processors: u32,
     /// The most memory that its group held, page cache included.
     pub(super) peak_memory_bytes: Option<u64>,
+    /// Processes that the kernel killed for want of memory.
+    pub(super) memory_kills: Option<u64>,
     /// The most memory that one of its processes held.
     pub(super) largest_process_bytes: u64,
     /// Every limit as it was read back from the kernel.
@@ -87,6 +89,7 @@ pub(super) fn document(program: &LimitedProgram, run: &LimitedRun) -> LimitDocum
         steal_seconds: account.machine_steal_seconds,
         processors: account.processors,
         peak_memory_bytes: run.peak_memory_bytes,
+        memory_kills: run.memory_kills,
         largest_process_bytes: ran.map_or(0, |ran| ran.largest_process_bytes),
         checks: run.checks.clone(),
         notes: run.notes.clone(),

@@ -4,6 +4,9 @@ use iostone_model::units::{Bytes, Fraction};
 
 use super::document::LimitDocument;
 
+/// SIGKILL (signal(7)): what the kernel sends where memory is short.
+const KILL: u8 = 9;
+
 /// A table, a line for each figure: those that were neither limited nor can be observed say so or are left out.
 pub(super) fn describe(document: &LimitDocument) -> String {
     let mut rows: Vec<(&str, String)> = vec![
@@ -17,14 +20,27 @@ pub(super) fn describe(document: &LimitDocument) -> String {
     rows.push(("steal", steal(document)));
     rows.push(("peak memory", memory(document)));
     let how = match document.signal {
+        Some(KILL) if document.memory_kills.is_some_and(|kills| kills > 0) => {
+            "was killed for want of memory (signal 9)".to_owned()
+        }
         Some(signal) => format!("ended by signal {signal}"),
         None => format!("ended with status {}", document.exit_code),
     };
     let name = document.command.first().map_or("the command", String::as_str);
     let mut lines = vec![format!("iostone limit: `{name}` {how}")];
     lines.extend(rows.into_iter().map(|(name, value)| format!("  {name:<13}{value}")));
+    lines.extend(kills(document).map(|remark| format!("  {remark}")));
     lines.extend(document.notes.iter().map(|note| format!("  {note}")));
     lines.join("\n") + "\n"
+}
+
+/// What the memory limit did, and what helps.
+fn kills(document: &LimitDocument) -> Option<String> {
+    let kills = document.memory_kills.filter(|kills| *kills > 0)?;
+    let limit = document.limit.memory?;
+    let who = if kills == 1 { "a process was".to_owned() } else { format!("{kills} processes were") };
+    let more = Bytes(limit.0.saturating_mul(2));
+    Some(format!("{who} killed by the memory limit of {limit}; give more, as in `--memory {more}`"))
 }
 
 fn seconds(time: f64) -> String {

@@ -194,8 +194,7 @@ fn kinds_that_are_not_here_are_told_from_kinds_that_are_nowhere() {
                 "queue = {",
                 "container = { kind = \"docker\" }\nqueue = {",
             ),
-            barrier("a limit that is planned", "queue = {", "limit = { cpu = \"30%\" }\nqueue = {"),
-            barrier("a machine that is planned", "[decide]", "[machine]\nkind = \"governed\"\n\n[decide]"),
+            barrier("an allowance of no instance", "[decide]", "[machine]\nkind = \"governed\"\n\n[decide]"),
             barrier("a machine that is nowhere", "[decide]", "[machine]\nkind = \"cloud\"\n\n[decide]"),
         ]),
     );
