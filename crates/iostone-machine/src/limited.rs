@@ -43,6 +43,9 @@ pub struct LimitedRun {
     pub group_cpu_seconds: Option<f64>,
     /// Periods of its quota, and those of them in which it was used up; none without a quota.
     pub periods: Option<Throttling>,
+    /// How long the group above with the smallest quota held back all that is in it, seconds summed over processors; none
+    /// without one, or without an own quota: then it is that group's time that the account has as throttled.
+    pub throttled_above_seconds: Option<f64>,
     /// The most memory that its group held at once, page cache included, bytes; none where the kernel does not tell.
     pub peak_memory_bytes: Option<u64>,
     /// How many processes of its group the kernel killed for want of memory; none where that is not counted.
@@ -66,6 +69,15 @@ pub struct LimitedRun {
 /// What keeps it from being begun: the limits cannot be had here. The machine is as it was then.
 pub fn run_limited(what: &LimitedProgram, stop: &StopFlag) -> Result<LimitedRun, Failure> {
     Session::preflight_limits(&what.limit, what.governor.as_ref()).map_err(missing)?;
+    if what.limit.is_empty() && what.governor.is_none() {
+        // Nothing is made, so nothing has to be written down first, and whoever may run it may have it measured.
+        return run_in(
+            None,
+            AppliedLimits { groups: None, checks: Vec::new(), notes: Vec::new() },
+            what,
+            stop,
+        );
+    }
     let options = SessionOptions {
         run_token: "limit".to_owned(),
         run_directory: what.work_directory.clone(),
@@ -74,8 +86,8 @@ pub fn run_limited(what: &LimitedProgram, stop: &StopFlag) -> Result<LimitedRun,
         ..SessionOptions::default()
     };
     let mut session = Session::begin(&Registry::open()?, options)?;
-    let applied = session.apply_limits(&what.limit, what.governor.as_ref())?;
-    let mut run = run_in(&mut session, applied, what, stop)?;
+    let applied = session.apply_limits(&what.limit, what.governor.as_ref()).map_err(as_typed)?;
+    let mut run = run_in(Some(&mut session), applied, what, stop)?;
     if let Err(error) = session.finish() {
         run.trouble.push(error.into());
     }
@@ -84,15 +96,31 @@ pub fn run_limited(what: &LimitedProgram, stop: &StopFlag) -> Result<LimitedRun,
 
 /// What a look at the machine finds is missing there: nothing was done that could have failed.
 fn missing(error: StackError) -> Failure {
-    let failure = Failure::from(error);
+    let failure = as_typed(error);
     match failure.kind {
         FailureKind::Failed => Failure { kind: FailureKind::Missing, ..failure },
         _ => failure,
     }
 }
 
+/// Names a limit by its option: there is no experiment file that would have a key for it.
+fn as_typed(error: StackError) -> Failure {
+    match error {
+        StackError::Usage { object, reason } => {
+            let object = match object.as_str() {
+                "stack.limit.cpu" => "SHARE".to_owned(),
+                "stack.limit.memory" => "--memory".to_owned(),
+                "stack.limit.cpuset" => "--cpuset".to_owned(),
+                _ => object,
+            };
+            StackError::Usage { object, reason }.into()
+        }
+        other => other.into(),
+    }
+}
+
 fn run_in(
-    session: &mut Session,
+    mut session: Option<&mut Session>,
     applied: AppliedLimits,
     what: &LimitedProgram,
     stop: &StopFlag,
@@ -100,7 +128,7 @@ fn run_in(
     let groups = applied.groups;
     let program = Foreground {
         argv: what.argv.clone(),
-        marker: session.processes_marker(),
+        marker: session.as_ref().map(|session| session.processes_marker()),
         groups: groups.as_ref().map(|groups| groups.enter.clone()).unwrap_or_default(),
         stdout_to_stderr: what.stdout_to_stderr,
         dispositions: what.dispositions,
@@ -112,13 +140,21 @@ fn run_in(
         root: Root::live(),
     };
     let probe = Probe::start_with(&plan).map_err(|error| probe_failure(&error))?;
-    session.governor_begin()?;
+    if let Some(session) = &mut session {
+        session.governor_begin()?;
+    }
+    let above = || groups.as_ref().and_then(TrialGroups::throttled_above_ns);
+    let before = above();
     probe.mark_start();
     let ran = program.run(stop);
     probe.mark_end();
-    let ended = session.governor_end();
+    let after = above();
+    let ended = session.map_or(Ok(None), Session::governor_end);
     let recording = probe.stop();
-    Ok(conclude(ran, &recording, groups.as_ref(), ended, (applied.checks, applied.notes)))
+    let mut run = conclude(ran, &recording, groups.as_ref(), ended, (applied.checks, applied.notes));
+    run.throttled_above_seconds =
+        before.zip(after).map(|(before, after)| after.saturating_sub(before) as f64 / 1e9);
+    Ok(run)
 }
 
 fn conclude(
@@ -143,6 +179,7 @@ fn conclude(
         account,
         group_cpu_seconds: growth(recording, |sample| sample.group_cpu_ns).map(|ns| ns as f64 / 1e9),
         periods: periods(recording),
+        throttled_above_seconds: None,
         peak_memory_bytes: groups.and_then(TrialGroups::peak_memory_bytes),
         memory_kills: groups.and_then(TrialGroups::memory_kills),
         left_running: groups.map(TrialGroups::processes).unwrap_or_default(),
@@ -215,6 +252,7 @@ mod tests {
             version: CgroupVersion::One,
             enter: vec![PathBuf::from("/nowhere/cgroup.procs")],
             quota: None,
+            above: None,
             governed: None,
             usage: None,
         };

@@ -41,6 +41,9 @@ pub struct TrialGroups {
     pub enter: Vec<PathBuf>,
     /// The group with the user's CPU quota, whose `cpu.stat` tells how long it was throttled; none without a quota.
     pub quota: Option<PathBuf>,
+    /// Where there is a `quota`: the group above with the smallest one, which holds back whatever is below it too.
+    #[serde(default)]
+    pub above: Option<PathBuf>,
     /// The group within it whose quota the governor moves; none without one.
     pub governed: Option<PathBuf>,
     /// The group that counts the workload's CPU time: `cpuacct.usage` with version 1, `cpu.stat` with version 2.

@@ -3,6 +3,7 @@
 mod array;
 mod control_group;
 mod directory;
+mod frozen;
 mod loop_device;
 mod mounted;
 mod own_filesystem;

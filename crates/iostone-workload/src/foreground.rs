@@ -29,8 +29,8 @@ use signals::Forwarding;
 pub struct Foreground {
     /// The program, as a path or a name in `PATH`, and its arguments.
     pub argv: Vec<OsString>,
-    /// An environment variable by which it and what it starts are found again.
-    pub marker: (String, String),
+    /// An environment variable by which it and what it starts are found again; none where nobody will look for them.
+    pub marker: Option<(String, String)>,
     /// The `cgroup.procs` of each control group that it enters before it begins.
     pub groups: Vec<PathBuf>,
     /// What it writes to its standard output goes to our standard error.
@@ -84,7 +84,7 @@ impl Foreground {
         let program = self.argv.first().cloned().unwrap_or_default();
         let name = program.to_string_lossy().into_owned();
         let mut command = Command::new(&program);
-        command.args(self.argv.iter().skip(1)).env(&self.marker.0, &self.marker.1);
+        command.args(self.argv.iter().skip(1)).envs(self.marker.clone());
         if self.stdout_to_stderr {
             let stderr = io::stderr().as_fd().try_clone_to_owned();
             command.stdout(
@@ -181,7 +181,7 @@ mod tests {
     fn run(argv: &[&str]) -> Result<Ran, WorkloadError> {
         Foreground {
             argv: argv.iter().map(OsString::from).collect(),
-            marker: ("IOSTONE_RUN".to_owned(), "test".to_owned()),
+            marker: Some(("IOSTONE_RUN".to_owned(), "test".to_owned())),
             groups: Vec::new(),
             stdout_to_stderr: true,
             dispositions: Dispositions::now(),

@@ -9,7 +9,7 @@ use crate::units::{ByteRate, Bytes};
 
 mod governed;
 
-pub use governed::{Allowance, AllowanceStart, Basis, Governed, Governor, Law};
+pub use governed::{Allowance, AllowanceStart, Basis, FASTEST_SPEED, Governed, Governor, Law};
 
 /// Where the trials run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

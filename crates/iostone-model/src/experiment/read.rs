@@ -83,20 +83,7 @@ pub fn read_with(
     let factors = zip(factors, combining.as_ref(), &places, &mut errors);
     let excluded = exclusions(&factors, combining.as_ref(), &places, &mut errors);
 
-    let mut base = Table::new();
-    for part in ["stack", "workload"] {
-        match table.get(part) {
-            Some(value @ Value::Table(_)) => {
-                base.insert(part.to_owned(), value.clone());
-            }
-            Some(_) => errors.push(places.at_value(
-                Diagnostic::new("io0004", format!("`{part}` is not a table")),
-                part,
-                &format!("write `[{part}]`, with its settings below"),
-            )),
-            None => {}
-        }
-    }
+    let mut base = base_of(&table, &places, &mut errors);
     if base.len() < 2 {
         return Err(distinct(errors));
     }
@@ -162,6 +149,25 @@ pub fn read_with(
         errors.extend(check::twins(&experiment, &places));
     }
     if errors.is_empty() { Ok(experiment) } else { Err(distinct(errors)) }
+}
+
+/// What every level's settings are laid over: the stack and the workload, where they are tables.
+fn base_of(table: &Table, places: &Places<'_>, errors: &mut Vec<Diagnostic>) -> Table {
+    let mut base = Table::new();
+    for part in ["stack", "workload"] {
+        match table.get(part) {
+            Some(value @ Value::Table(_)) => {
+                base.insert(part.to_owned(), value.clone());
+            }
+            Some(_) => errors.push(places.at_value(
+                Diagnostic::new("io0004", format!("`{part}` is not a table")),
+                part,
+                &format!("write `[{part}]`, with its settings below"),
+            )),
+            None => {}
+        }
+    }
+    base
 }
 
 /// What is wrong in the experiment's own settings even where every level replaces them. What they lack, the levels

@@ -17,7 +17,8 @@ mod processors;
 pub use array::*;
 pub use emulated::*;
 pub use limit::{
-    CpuLimit, CpuQuota, DEFAULT_PERIOD, LEAST_MEMORY, LONGEST_PERIOD, Limit, LimitProblem, SHORTEST_PERIOD,
+    CpuLimit, CpuQuota, DEFAULT_PERIOD, LEAST_EXACT_PERIOD, LEAST_MEMORY, LONGEST_PERIOD, Limit,
+    LimitProblem, MOST_MEMORY, SHORTEST_PERIOD,
 };
 pub use limits::{DirectionLimits, LIMIT_KEYS, Limits};
 pub use processors::ProcessorSet;

@@ -60,6 +60,12 @@ fn least<T: PartialOrd>(
     figures.reduce(|one, other| if other.1 < one.1 { other } else { one })
 }
 
+/// The group above with the smallest CPU quota, whose `cpu.stat` tells how long it held back all that is in it.
+pub(super) fn with_quota(arrangement: &Arrangement) -> Option<PathBuf> {
+    let group = arrangement.with(Controller::Cpu)?;
+    least(&group.place.line, group.place.version, quota_of).map(|(above, _)| above.to_owned())
+}
+
 /// Whether the groups above allow what is asked. Version 1 refuses a quota above theirs; whatever else is above theirs
 /// is taken and does not hold. Gives notes on what holds beside the limit.
 ///

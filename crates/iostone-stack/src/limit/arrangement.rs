@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Asked, GOVERNED, TrialGroups};
+use super::{Asked, GOVERNED, TrialGroups, above};
 use crate::control_groups::{CgroupVersion, Controller, GroupPlace, Hierarchies};
 use crate::error::StackError;
 
@@ -69,6 +69,7 @@ impl Arrangement {
             version,
             enter: enter.collect(),
             quota: cpu.filter(|_| self.has_quota).map(|group| group.path.clone()),
+            above: above::with_quota(self).filter(|_| self.has_quota),
             usage: usage.map(|group| group.path.clone()),
             governed,
         }

@@ -2,6 +2,9 @@
 
 use std::path::PathBuf;
 
+use iostone_model::experiment::{CpuQuota, LEAST_EXACT_PERIOD};
+use iostone_model::units::Span;
+
 use super::arrangement::Arrangement;
 use super::{Asked, above};
 use crate::control_groups::{CgroupVersion, Controller, Hierarchies};
@@ -66,6 +69,13 @@ pub(super) fn notes(asked: &Asked, arrangement: &Arrangement) -> Vec<String> {
         && quota.share() >= processors.get() as f64
     {
         notes.push(format!("{quota} is all that the {processors} processors here have: it limits nothing"));
+    }
+    if let Some(quota) = asked.limit.cpu.quota().filter(CpuQuota::is_inexact) {
+        notes.push(format!(
+            "a period of {} holds few ticks of the kernel's clock: the share may be missed by a third; {} and more is kept",
+            Span(quota.period),
+            Span(LEAST_EXACT_PERIOD)
+        ));
     }
     if asked.limit.memory.is_some() && has_swap() && !counts_swap(arrangement) {
         notes.push("what exceeds the memory limit may go to swap: groups do not count it here".to_owned());

@@ -14,6 +14,17 @@ const PEAKS: [&str; 2] = ["memory.max_usage_in_bytes", "memory.peak"];
 const KILLS: [&str; 2] = ["memory.oom_control", "memory.events"];
 
 impl TrialGroups {
+    /// How long the group above with the smallest quota stood still so far, nanoseconds summed over processors, whoever of
+    /// those in it had used up its quota; none without one.
+    pub fn throttled_above_ns(&self) -> Option<u64> {
+        let text = fs::read_to_string(self.above.as_ref()?.join("cpu.stat")).ok()?;
+        let figure = |name: &str| -> Option<u64> {
+            text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.trim().parse().ok())
+        };
+        // Version 1 (Documentation/scheduler/sched-bwc.rst), and 2 (Documentation/admin-guide/cgroup-v2.rst).
+        figure("throttled_time").or_else(|| Some(figure("throttled_usec")?.saturating_mul(1000)))
+    }
+
     /// The most memory that the group held at once, page cache included, bytes; none where no group of the trial's counts
     /// memory, or the kernel keeps no peak.
     pub fn peak_memory_bytes(&self) -> Option<u64> {
@@ -70,7 +81,8 @@ mod tests {
         }
         let enter = groups.iter().map(|group| group.join("cgroup.procs")).collect();
         let version = CgroupVersion::One;
-        let groups_of_trial = TrialGroups { version, enter, quota: None, governed: None, usage: None };
+        let groups_of_trial =
+            TrialGroups { version, enter, quota: None, above: None, governed: None, usage: None };
         assert_eq!(groups_of_trial.peak_memory_bytes(), None);
         fs::write(groups[1].join("memory.peak"), "4096\n").unwrap();
         assert_eq!(groups_of_trial.peak_memory_bytes(), Some(4096));
@@ -79,5 +91,25 @@ mod tests {
         fs::write(groups[1].join("memory.oom_control"), "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n")
             .unwrap();
         assert_eq!(groups_of_trial.memory_kills(), Some(2));
+    }
+
+    #[test]
+    fn what_the_group_above_held_back_is_told_in_either_version() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("cpu.stat");
+        let (version, above) = (CgroupVersion::One, Some(directory.path().to_owned()));
+        let groups = TrialGroups {
+            version,
+            enter: Vec::new(),
+            quota: above.clone(),
+            above,
+            governed: None,
+            usage: None,
+        };
+        assert_eq!(groups.throttled_above_ns(), None);
+        fs::write(&file, "nr_periods 3\nnr_throttled 2\nthrottled_time 1500\n").unwrap();
+        assert_eq!(groups.throttled_above_ns(), Some(1500));
+        fs::write(&file, "usage_usec 9\nnr_throttled 2\nthrottled_usec 7\n").unwrap();
+        assert_eq!(groups.throttled_above_ns(), Some(7000));
     }
 }

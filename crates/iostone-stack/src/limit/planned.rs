@@ -158,7 +158,6 @@ mod tests {
             [
                 "echo +cpu > /cg/cgroup.subtree_control",
                 "mkdir /cg/iostone-TOKEN",
-                "echo 10000 > /cg/iostone-TOKEN/cpu.weight",
                 "echo '30000 100000' > /cg/iostone-TOKEN/cpu.max",
                 "rmdir /cg/iostone-TOKEN",
                 "echo -cpu > /cg/cgroup.subtree_control",

@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::time::Duration;
 
-use iostone_model::experiment::CpuQuota;
 use iostone_model::units::Bytes;
 
 use crate::control_groups::{CgroupVersion, Controller};
@@ -51,7 +50,7 @@ pub(super) fn settings(
     parent: &Path,
 ) -> Vec<Setting> {
     match controller {
-        Controller::Cpu => cpu(asked.limit.cpu.quota(), version),
+        Controller::Cpu => cpu(asked, version),
         Controller::Memory => asked.limit.memory.map(|memory| memory_of(memory, version)).unwrap_or_default(),
         Controller::Cpuset => {
             let Some(processors) = asked.limit.processors() else { return Vec::new() };
@@ -66,33 +65,32 @@ pub(super) fn settings(
     }
 }
 
-fn cpu(quota: Option<CpuQuota>, version: CgroupVersion) -> Vec<Setting> {
-    let Some(quota) = quota else {
-        return match version {
-            CgroupVersion::One => vec![Setting::new("cpu.shares", SHARES)],
-            CgroupVersion::Two => vec![Setting::new("cpu.weight", WEIGHT)],
-        };
-    };
+/// Only where a governor acts, which all levels of such an experiment have, is the weight raised: a level without a limit
+/// has no group, and would be compared with levels that go before everybody else.
+fn cpu(asked: &Asked, version: CgroupVersion) -> Vec<Setting> {
+    let mut settings = Vec::new();
+    if asked.is_governed {
+        settings.push(match version {
+            CgroupVersion::One => Setting::new("cpu.shares", SHARES),
+            CgroupVersion::Two => Setting::new("cpu.weight", WEIGHT),
+        });
+    }
+    let Some(quota) = asked.limit.cpu.quota() else { return settings };
     let (time, period) = (micros(quota.quota), micros(quota.period));
     let burst = quota.burst.map(|burst| micros(burst).to_string());
     match version {
         CgroupVersion::One => {
-            let mut settings = vec![
-                Setting::new("cpu.shares", SHARES),
-                // Before the quota, which is refused when it is too large a share of the default period.
-                Setting::new("cpu.cfs_period_us", period.to_string()),
-                Setting::new("cpu.cfs_quota_us", time.to_string()),
-            ];
+            // Before the quota, which is refused when it is too large a share of the default period.
+            settings.push(Setting::new("cpu.cfs_period_us", period.to_string()));
+            settings.push(Setting::new("cpu.cfs_quota_us", time.to_string()));
             settings.extend(burst.map(|burst| Setting::new("cpu.cfs_burst_us", burst)));
-            settings
         }
         CgroupVersion::Two => {
-            let mut settings =
-                vec![Setting::new("cpu.weight", WEIGHT), Setting::new("cpu.max", format!("{time} {period}"))];
+            settings.push(Setting::new("cpu.max", format!("{time} {period}")));
             settings.extend(burst.map(|burst| Setting::new("cpu.max.burst", burst)));
-            settings
         }
     }
+    settings
 }
 
 /// What is not allowed to stay in memory must not go to swap either.
@@ -124,8 +122,17 @@ mod tests {
     use super::*;
 
     fn lines(json: &str, controller: Controller, version: CgroupVersion) -> Vec<String> {
+        lines_of(json, false, controller, version)
+    }
+
+    fn lines_of(
+        json: &str,
+        is_governed: bool,
+        controller: Controller,
+        version: CgroupVersion,
+    ) -> Vec<String> {
         let limit: Limit = serde_json::from_str(json).unwrap();
-        let asked = Asked { limit, is_governed: true, is_throttled: false };
+        let asked = Asked { limit, is_governed, is_throttled: false };
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join("cpuset.mems"), "0-1\n").unwrap();
         settings(&asked, controller, version, directory.path())
@@ -139,18 +146,26 @@ mod tests {
         let json = r#"{"cpu":{"quota":"300ms","period":"1s","burst":"10ms"}}"#;
         assert_eq!(
             lines(json, Controller::Cpu, CgroupVersion::One),
-            [
-                "200000 > cpu.shares",
-                "1000000 > cpu.cfs_period_us",
-                "300000 > cpu.cfs_quota_us",
-                "10000 > cpu.cfs_burst_us"
-            ]
+            ["1000000 > cpu.cfs_period_us", "300000 > cpu.cfs_quota_us", "10000 > cpu.cfs_burst_us"]
         );
         assert_eq!(
             lines(json, Controller::Cpu, CgroupVersion::Two),
-            ["10000 > cpu.weight", "300000 1000000 > cpu.max", "10000 > cpu.max.burst"]
+            ["300000 1000000 > cpu.max", "10000 > cpu.max.burst"]
         );
-        assert_eq!(lines("{}", Controller::Cpu, CgroupVersion::Two), ["10000 > cpu.weight"]);
+    }
+
+    #[test]
+    fn only_what_is_governed_goes_before_other_load() {
+        let governed = |json: &str, version| lines_of(json, true, Controller::Cpu, version);
+        assert_eq!(governed("{}", CgroupVersion::Two), ["10000 > cpu.weight"]);
+        assert_eq!(governed(r#"{"cpu":"30%"}"#, CgroupVersion::One)[0], "200000 > cpu.shares");
+        for version in [CgroupVersion::One, CgroupVersion::Two] {
+            let plain = lines(r#"{"cpu":"30%"}"#, Controller::Cpu, version);
+            assert!(
+                plain.iter().all(|line| !line.contains("shares") && !line.contains("weight")),
+                "{plain:?}"
+            );
+        }
     }
 
     #[test]

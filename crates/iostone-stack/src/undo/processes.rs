@@ -12,6 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, Signal};
 
 use super::failure;
+use super::frozen::frozen_by;
 use crate::device::DeviceNumber;
 use crate::error::{StackError, UndoFailure};
 use crate::mountinfo;
@@ -81,6 +82,15 @@ fn end_all(find: &dyn Fn() -> Vec<Found>) -> Result<Option<String>, UndoFailure>
         }
     }
     if let Some(process) = find().first() {
+        if let Some(group) = frozen_by(process.pid) {
+            let file = group.join("freezer.state").display().to_string();
+            let reason = format!(
+                "process `{}` is frozen in this group and cannot end before it is thawed",
+                process.command
+            );
+            let next = format!("echo THAWED > {}", crate::quote(file.as_ref()));
+            return Err(failure(&group, reason, next));
+        }
         return Err(failure(
             Path::new(&format!("/proc/{}", process.pid)),
             format!("process `{}` does not end, although it was killed", process.command),
@@ -166,6 +176,45 @@ mod tests {
     use std::process::Command;
 
     use super::*;
+
+    #[test]
+    fn a_frozen_process_is_said_to_be_frozen_and_ends_once_it_is_thawed() {
+        let top = Path::new("/sys/fs/cgroup/freezer");
+        let value = crate::journal::random_hex().unwrap();
+        let group = top.join(format!("iostone-test-{value}"));
+        if !top.join("tasks").exists() || fs::create_dir(&group).is_err() {
+            {
+                eprintln!("skipped: needs root and the freezer controller of cgroup v1");
+            }
+            return;
+        }
+        let thawed = Thawed { group: group.clone() };
+        let mut child = Command::new("sleep").arg("1000").env("IOSTONE_RUN", &value).spawn().unwrap();
+        while find("IOSTONE_RUN", &value).is_empty() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        fs::write(group.join("cgroup.procs"), child.id().to_string()).unwrap();
+        fs::write(group.join("freezer.state"), "FROZEN").unwrap();
+        let failure = end("IOSTONE_RUN", &value).unwrap_err();
+        assert!(failure.reason.contains("`sleep` is frozen"), "{failure:?}");
+        assert_eq!(failure.next, format!("echo THAWED > {}/freezer.state", group.display()));
+        fs::write(group.join("freezer.state"), "THAWED").unwrap();
+        assert!(!child.wait().unwrap().success(), "the signal that waited has killed it");
+        drop(thawed);
+    }
+
+    /// Thaws and removes a group, also on failure.
+    struct Thawed {
+        group: std::path::PathBuf,
+    }
+
+    impl Drop for Thawed {
+        fn drop(&mut self) {
+            let _ = fs::write(self.group.join("freezer.state"), "THAWED");
+            std::thread::sleep(Duration::from_millis(50));
+            let _ = fs::remove_dir(&self.group);
+        }
+    }
 
     #[test]
     fn marked_processes_end_and_others_do_not() {

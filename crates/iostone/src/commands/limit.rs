@@ -55,9 +55,7 @@ pub(crate) fn limit(arguments: &LimitArguments, printer: &mut Printer) -> Result
 }
 
 fn asked(arguments: &LimitArguments, dispositions: Dispositions) -> Result<LimitedProgram> {
-    let work_directory = std::env::current_dir().context(
-        "the directory that this is cannot be found, perhaps it was removed; next: `cd` to one that is there",
-    )?;
+    let work_directory = std::env::current_dir().context("finding the directory that this is")?;
     Ok(LimitedProgram {
         argv: arguments.command.clone(),
         limit: arguments.limit()?,
@@ -95,14 +93,13 @@ fn report(
         None if arguments.json => printer.data(&written),
         None => printer.note(written.trim_end()),
     }
-    match run.left_running {
-        0 => {}
-        1 => printer.warning("the command left a process running, which was ended with its limits"),
-        several => {
-            printer.warning(format_args!(
-                "the command left {several} processes running, which were ended with its limits"
-            ));
-        }
-    }
+    let left = match run.left_running {
+        0 => return Ok(is_told),
+        1 => "a process running, which was".to_owned(),
+        several => format!("{several} processes running, which were"),
+    };
+    // One that did not end is told of on its own.
+    let ended = if run.trouble.is_empty() { "ended" } else { "told to end" };
+    printer.warning(format_args!("the command left {left} {ended} with its limits"));
     Ok(is_told)
 }

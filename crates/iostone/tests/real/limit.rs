@@ -185,7 +185,11 @@ fn its_streams_are_its_own_and_json_has_standard_output_to_itself() {
 #[test]
 fn what_cannot_be_had_is_said_before_anything_starts() {
     let lab = Lab::new();
-    let wrong: [(&[&str], &str); 6] = [
+    let wrong: [(&[&str], &str); 10] = [
+        (&["30%", "--memory", "1KiB"], "`--memory 1KiB`"),
+        (&["30%", "--cpuset", "8191"], "`--cpuset`"),
+        (&["30%", "--memory", "9999999TiB"], "the kernel takes no limit of 9999999TiB"),
+        (&["50%", "--period", "1ms"], "`--period 10ms`"),
         (&["0.5%"], "`--period 200ms`"),
         (&["20%", "--burst", "21ms"], "above the quota of 20ms"),
         (&["20%", "--period", "2s"], "1ms to 1s"),
@@ -222,13 +226,86 @@ fn without_root_or_a_group_of_ones_own_it_says_sudo() {
     assert!(words(&output).contains("sudo"), "{}", words(&output));
     let free = std::process::Command::new(&program)
         .args(["limit", "none", "--", "true"])
-        .env("IOSTONE_STATE_DIR", open.path().join("state"))
+        // Not a place where a journal could be written.
+        .env("IOSTONE_STATE_DIR", "/proc/iostone")
         .current_dir(open.path())
         .uid(65534)
         .gid(65534)
         .output()
         .unwrap();
     assert!(free.status.success(), "measuring alone needs no root: {}", words(&free));
+    let nobody = std::process::Command::new(&program)
+        .args(["limit", "30%", "--", "true"])
+        .env("IOSTONE_STATE_DIR", "/proc/iostone")
+        .current_dir(open.path())
+        .uid(65534)
+        .gid(65534)
+        .output()
+        .unwrap();
+    assert!(words(&nobody).contains("sudo"), "the groups come before the journal: {}", words(&nobody));
+    lab.assert_nothing_left();
+}
+
+/// A group of version 1 with a quota, removed also on failure.
+struct Batch(PathBuf);
+
+impl Drop for Batch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+#[test]
+fn what_the_group_above_holds_back_is_told() {
+    needs_root!();
+    let own = match LimitControllers::find() {
+        Ok(found) if found.version == iostone_stack::CgroupVersion::One => found.cpu,
+        _ => {
+            eprintln!("skipped: needs the cpu controller of cgroup v1");
+            return;
+        }
+    };
+    let lab = Lab::new();
+    let batch = Batch(own.join(format!("batch-{}", std::process::id())));
+    fs::create_dir(&batch.0).unwrap();
+    fs::write(batch.0.join("cpu.cfs_quota_us"), "20000").unwrap();
+    let told = |outside: &str, script: &str| -> Value {
+        let wrapped = format!("{outside}; exec \"$0\" limit 20% --json -- sh -c '{script}'");
+        let mut command = std::process::Command::new("sh");
+        command.args(["-c", &wrapped, env!("CARGO_BIN_EXE_iostone")]);
+        let output = command.env("IOSTONE_STATE_DIR", lab.path().join("state")).output().unwrap();
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", words(&output)))
+    };
+    // A process beside it in the group above uses up what both have.
+    let enter =
+        format!("echo $$ > {0}/cgroup.procs; timeout 2 sh -c \"while :; do :; done\" &", batch.0.display());
+    let held = told(&enter, "timeout 1 sh -c \"while :; do :; done\"");
+    assert!(held["throttled_above_seconds"].as_f64().unwrap() > 0.0, "{held}");
+    let alone = told("true", "true");
+    assert!(alone["throttled_above_seconds"].is_null(), "{alone}");
+    // What went on in the group has to be over before it can be removed.
+    while !fs::read_to_string(batch.0.join("cgroup.procs")).unwrap().is_empty() {
+        sleep(Duration::from_millis(20));
+    }
+    lab.assert_nothing_left();
+}
+
+#[test]
+fn a_limit_alone_weighs_as_much_as_no_limit() {
+    needs_root!();
+    if cannot_limit_cpu() {
+        return;
+    }
+    let lab = Lab::new();
+    let weights = |options: &[&str]| -> String {
+        let output = limited(&lab, &[options, &["--json"]].concat(), "true");
+        let told: Value =
+            serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", words(&output)));
+        told["checks"].to_string()
+    };
+    let is_raised = |checks: &str| checks.contains("cpu.shares") || checks.contains("cpu.weight");
+    assert!(!is_raised(&weights(&["150%"])));
+    assert!(is_raised(&weights(&["150%", "--governed", "t1.micro"])));
     lab.assert_nothing_left();
 }
 

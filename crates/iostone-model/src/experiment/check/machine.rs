@@ -1,15 +1,15 @@
 //! What types cannot say of machines: guests that cannot boot, agents that cannot be varied.
 
 use super::Findings;
-use crate::experiment::{Configuration, Experiment, Governed, Guest, LocalMachine, MachineSpec, Volume};
+use crate::experiment::{
+    Configuration, Experiment, FASTEST_SPEED, Governed, Guest, LocalMachine, MachineSpec, Volume,
+};
 use crate::units::Bytes;
 
 /// Less does not hold a kernel, the agent and a filesystem's cache.
 const SMALLEST_MEMORY: Bytes = Bytes(96 << 20);
 /// QEMU's q35 takes 288.
 const MOST_CPUS: u32 = 255;
-/// Beyond, the window of an allowance is shorter than a few periods of the quota that enforces it.
-const FASTEST: f64 = 100.0;
 
 pub(super) fn check(configuration: &Configuration, findings: &mut Findings<'_>) {
     super::stack::check_link(&configuration.stack, &configuration.machine, findings);
@@ -35,9 +35,9 @@ pub(super) fn check(configuration: &Configuration, findings: &mut Findings<'_>) 
 
 /// Which allowances are known is for the plan to say, which has the catalogue.
 fn check_governed(governed: &Governed, findings: &mut Findings<'_>) {
-    if !(governed.speed.is_finite() && (1.0..=FASTEST).contains(&governed.speed)) {
+    if !(governed.speed.is_finite() && (1.0..=FASTEST_SPEED).contains(&governed.speed)) {
         let message = format!("an allowance cannot be emulated at {} times its speed", governed.speed);
-        findings.value("machine.speed", message, &format!("1 to {FASTEST}"));
+        findings.value("machine.speed", message, &format!("1 to {FASTEST_SPEED}"));
     }
 }
 

@@ -5,6 +5,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{ByteRate, Fraction};
 
+/// Beyond, the window of an allowance is shorter than a few periods of the quota that enforces it.
+pub const FASTEST_SPEED: f64 = 100.0;
+
 /// This host with the CPU allowance of an instance.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::processors::MOST;
 use super::{DirectionLimits, Limits, ProcessorSet};
 use crate::units::{Bytes, Fraction, Span};
 
@@ -16,6 +17,15 @@ pub const DEFAULT_PERIOD: Duration = Duration::from_millis(100);
 pub const SHORTEST_PERIOD: Duration = Duration::from_millis(1);
 /// The kernel takes no longer period (`max_cfs_quota_period`, kernel/sched/core.c).
 pub const LONGEST_PERIOD: Duration = Duration::from_secs(1);
+
+/// Over shorter periods a share is not kept: the kernel looks at its clock's ticks, which are 1 ms to 10 ms apart, and a
+/// period that holds few of them ends before it was noticed that its quota was not used (2 ms with ticks of 4 ms gave
+/// 35 % for 50 %, 10 ms gave 50 %).
+pub const LEAST_EXACT_PERIOD: Duration = Duration::from_millis(10);
+
+/// Beyond this the kernel counts no pages (`PAGE_COUNTER_MAX`, `include/linux/page_counter.h`, is 2^63 bytes) and takes a
+/// limit for none; what lies between is more than any machine has.
+pub const MOST_MEMORY: Bytes = Bytes(1 << 62);
 
 /// With less a program hardly starts: its own pages and those of the libraries that it maps count.
 pub const LEAST_MEMORY: Bytes = Bytes(4 << 20);
@@ -71,6 +81,10 @@ impl Limit {
                     "at least 1ms in each period; a longer period allows a smaller share",
                 );
             }
+            if quota.share() > f64::from(MOST) {
+                let message = format!("that is more than {MOST} processors, and no kernel has so many");
+                add("cpu", message, "a share of at most 819200%");
+            }
             if quota.burst.is_some_and(|burst| burst > quota.quota) {
                 let message = "the burst is above the quota, which the kernel refuses".to_owned();
                 add("cpu", message, "at most the quota");
@@ -78,6 +92,9 @@ impl Limit {
         }
         if let Some(memory) = self.memory.filter(|memory| *memory < LEAST_MEMORY) {
             add("memory", format!("no program starts with {memory} of memory"), "at least 4MiB");
+        }
+        if let Some(memory) = self.memory.filter(|memory| *memory > MOST_MEMORY) {
+            add("memory", format!("the kernel takes no limit of {memory}"), "at most 4194304TiB");
         }
         if let Some(cpuset) = &self.cpuset {
             let expected = "processors as `0`, `0-1` or `0,2-3`";
@@ -152,6 +169,11 @@ impl CpuQuota {
     pub fn share(&self) -> f64 {
         // Whole figures: 5 ms of 100 ms are 0.05 exactly as it is written.
         self.quota.as_nanos() as f64 / self.period.as_nanos() as f64
+    }
+
+    /// Whether its period is so short that the kernel does not keep the share, see [`LEAST_EXACT_PERIOD`].
+    pub fn is_inexact(&self) -> bool {
+        self.period < LEAST_EXACT_PERIOD
     }
 
     fn is_plain(&self) -> bool {
@@ -320,6 +342,10 @@ mod tests {
         assert_eq!(burst, ["cpu: the burst is above the quota, which the kernel refuses"]);
         assert_eq!(of("{\"cpu\":{\"quota\":\"5ms\",\"period\":\"2s\"}}").len(), 1);
         assert_eq!(of("{\"memory\":\"1MiB\",\"cpuset\":\"1-0\",\"io\":{}}").len(), 3);
+        assert!(of("{\"cpu\":\"819200%\",\"memory\":\"4194304TiB\"}").is_empty());
+        let beyond = of("{\"cpu\":\"9999999999999999999999%\",\"memory\":\"9999999TiB\"}");
+        assert!(beyond[0].contains("more than 8192 processors"), "{beyond:?}");
+        assert_eq!(beyond[1], "memory: the kernel takes no limit of 9999999TiB");
         assert_eq!(of("{\"cpuset\":\"\"}"), ["cpuset: no processor is left"]);
     }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
 
-/// No kernel has more (`NR_CPUS`, arch/x86/Kconfig).
-const MOST: u32 = 8192;
+/// No kernel has more processors (`NR_CPUS`, arch/x86/Kconfig).
+pub(super) const MOST: u32 = 8192;
 
 /// Processors by number, written `0`, `0-1` or `0,2-3`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -25,9 +25,13 @@ impl FromStr for ProcessorSet {
                 break;
             }
             let number = |word: &str| {
-                let digits = !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_digit());
-                let number = word.parse().ok().filter(|&number: &u32| digits && number < MOST);
-                number.ok_or_else(|| format!("`{part}` is neither a processor's number nor a range of them"))
+                if word.is_empty() || !word.bytes().all(|byte| byte.is_ascii_digit()) {
+                    return Err(format!("`{part}` is neither a processor's number nor a range of them"));
+                }
+                let number = word.parse().ok().filter(|&number: &u32| number < MOST);
+                number.ok_or_else(|| {
+                    format!("no kernel has a processor {word}: their numbers end at {}", MOST - 1)
+                })
             };
             let (first, last) = part.split_once('-').unwrap_or((part, part));
             let (first, last) = (number(first)?, number(last)?);
@@ -74,6 +78,8 @@ mod tests {
         for wrong in ["0,", "a", "-1", "1-", "0--2", "+1", "9999999", "8192", "0 1"] {
             assert!(read(wrong).is_err(), "{wrong}");
         }
+        let beyond = read("0-99999999").unwrap_err();
+        assert!(beyond.contains("no kernel has a processor 99999999"), "{beyond}");
         assert!(read("3-1").unwrap_err().contains("ends before it begins"));
     }
 

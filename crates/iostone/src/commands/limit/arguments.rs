@@ -7,7 +7,8 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use iostone_model::experiment::{
-    AllowanceStart, CpuLimit, CpuQuota, DEFAULT_PERIOD, Governor, LONGEST_PERIOD, Limit, SHORTEST_PERIOD,
+    AllowanceStart, CpuLimit, CpuQuota, DEFAULT_PERIOD, FASTEST_SPEED, Governor, LEAST_EXACT_PERIOD,
+    LONGEST_PERIOD, Limit, SHORTEST_PERIOD,
 };
 use iostone_model::units::{Bytes, Fraction, Span};
 
@@ -99,7 +100,21 @@ impl LimitArguments {
     /// # Errors
     /// A quota that the kernel would refuse.
     pub(super) fn limit(&self) -> Result<Limit> {
-        Ok(Limit { cpu: self.cpu()?, memory: self.memory, cpuset: self.cpuset.clone(), io: None })
+        let limit = Limit { cpu: self.cpu()?, memory: self.memory, cpuset: self.cpuset.clone(), io: None };
+        if let Some(problem) = limit.problems().into_iter().next() {
+            bail!("{}: {}: {}", self.written(problem.key), problem.message, problem.expected);
+        }
+        Ok(limit)
+    }
+
+    /// A key of the limit as it stands on the command line.
+    fn written(&self, key: &str) -> String {
+        match (key, self.share, self.memory, &self.cpuset) {
+            ("cpu", Share::Of(share), _, _) => format!("`{share}`"),
+            ("memory", _, Some(memory), _) => format!("`--memory {memory}`"),
+            ("cpuset", _, _, Some(cpuset)) => format!("`--cpuset {cpuset}`"),
+            _ => key.to_owned(),
+        }
     }
 
     fn cpu(&self) -> Result<CpuLimit> {
@@ -117,7 +132,8 @@ impl LimitArguments {
         }
         let mut quota = CpuQuota::over(share, period);
         if quota.quota < SHORTEST_PERIOD {
-            let least = SHORTEST_PERIOD.as_secs_f64() / share.0;
+            // Not what the kernel would just take: it has to keep the share too.
+            let least = (SHORTEST_PERIOD.as_secs_f64() / share.0).max(LEAST_EXACT_PERIOD.as_secs_f64());
             let advice = if least <= LONGEST_PERIOD.as_secs_f64() {
                 let longer = Duration::from_secs_f64((least * 1e3).ceil() / 1e3);
                 format!("try `--period {}`", Span(longer))
@@ -147,8 +163,11 @@ impl LimitArguments {
     /// A type or a law that is not known, a speed that is none.
     pub(super) fn governor(&self) -> Result<Option<Governor>> {
         let Some(instance) = &self.governed else { return Ok(None) };
-        if !(self.speed.is_finite() && self.speed > 0.0) {
-            bail!("`--speed {}`: expected a factor above 0, as in `--speed 20`", self.speed);
+        if !(1.0..=FASTEST_SPEED).contains(&self.speed) {
+            bail!(
+                "`--speed {}`: expected a factor from 1 to {FASTEST_SPEED}, as in `--speed 20`",
+                self.speed
+            );
         }
         let allowance = iostone_cloud::allowance(instance, self.law.as_deref())?;
         let start = match self.start {
@@ -194,12 +213,43 @@ mod tests {
         let refused = |line: &str| limit(line).unwrap_err();
         assert!(refused("0.5%").contains("try `--period 200ms`"), "{}", refused("0.5%"));
         assert!(refused("0.01%").contains("0.1% of `--period 1s`"), "{}", refused("0.01%"));
+        // The kernel would take 2ms, and not keep the share.
+        assert!(
+            refused("50% --period 1ms").contains("try `--period 10ms`"),
+            "{}",
+            refused("50% --period 1ms")
+        );
         assert!(refused("20% --burst 21ms").contains("above the quota of 20ms"));
         assert!(refused("20% --period 2s").contains("1ms to 1s"));
         assert!(refused("none --burst 1ms").contains("give one"));
+        let most = refused("9999999999999999999999%");
+        assert!(most.contains("more than 8192 processors"), "{most}");
         for wrong in ["0%", "-3%", "lots", "nan%"] {
             let said = refused(wrong);
             assert!(said.contains("such as `30%`") || said.contains("unexpected"), "{said}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_as_it_was_typed() {
+        let refused = |line: &str| limit(line).unwrap_err();
+        assert!(
+            refused("30% --memory 1KiB").starts_with("`--memory 1KiB`: "),
+            "{}",
+            refused("30% --memory 1KiB")
+        );
+        assert!(refused("--memory 9999999TiB").contains("the kernel takes no limit of 9999999TiB"));
+        let beyond = refused("30% --cpuset 0-99999999");
+        assert!(beyond.starts_with("`--cpuset 0-99999999`: no kernel has a processor 99999999"), "{beyond}");
+    }
+
+    #[test]
+    fn an_allowance_is_no_faster_than_it_can_be_kept() {
+        for speed in ["0.5", "1e300", "nan", "101"] {
+            let words = ["limit", "none", "--governed", "t1.micro", "--speed", speed, "--", "true"];
+            let line = Line::try_parse_from(words).unwrap();
+            let said = line.arguments.governor().unwrap_err().to_string();
+            assert!(said.contains("from 1 to 100"), "{said}");
         }
     }
 }

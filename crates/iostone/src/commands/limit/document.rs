@@ -35,6 +35,9 @@ pub(super) struct LimitDocument {
     pub(super) share_used: f64,
     /// Time for which its quota held it back, summed over processors as the kernel does.
     pub(super) throttled_seconds: Option<f64>,
+    /// Time for which the quota of a group above held it back, with whatever else is in that group; null unless both it and
+    /// the command have one.
+    pub(super) throttled_above_seconds: Option<f64>,
     /// Periods of the quota in which it had something to do.
     pub(super) periods: Option<u64>,
     /// Those of them in which it was held back.
@@ -83,6 +86,7 @@ pub(super) fn document(program: &LimitedProgram, run: &LimitedRun) -> LimitDocum
         share_asked: program.limit.cpu.quota().map(|quota| quota.share()),
         share_used: if wall > 0.0 { all / wall } else { 0.0 },
         throttled_seconds: account.throttled_seconds,
+        throttled_above_seconds: run.throttled_above_seconds,
         periods: run.periods.map(|periods| periods.periods),
         throttled_periods: run.periods.map(|periods| periods.throttled_periods),
         governed_seconds: account.governed_seconds,

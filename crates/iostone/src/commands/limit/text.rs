@@ -15,7 +15,17 @@ pub(super) fn describe(document: &LimitDocument) -> String {
         ("system", seconds(document.system_seconds)),
         ("used", used(document)),
     ];
-    rows.extend(document.throttled_seconds.map(|time| ("throttled", throttled(time, document))));
+    match document.throttled_seconds {
+        Some(time) => rows.push(("throttled", throttled(time, document))),
+        None if document.share_asked.is_some() => {
+            rows.push(("throttled", "  not known: its control group was gone before it ended".to_owned()));
+        }
+        None => {}
+    }
+    let above = document.throttled_above_seconds;
+    rows.extend(
+        above.map(|time| ("throttled above", format!("{}, all that is in that group", seconds(time)))),
+    );
     rows.extend(document.governed_seconds.map(|time| ("governed", governed(time, document))));
     rows.push(("steal", steal(document)));
     rows.push(("peak memory", memory(document)));
@@ -28,7 +38,7 @@ pub(super) fn describe(document: &LimitDocument) -> String {
     };
     let name = document.command.first().map_or("the command", String::as_str);
     let mut lines = vec![format!("iostone limit: `{name}` {how}")];
-    lines.extend(rows.into_iter().map(|(name, value)| format!("  {name:<13}{value}")));
+    lines.extend(rows.into_iter().map(|(name, value)| format!("  {name:<15}{value}")));
     lines.extend(kills(document).map(|remark| format!("  {remark}")));
     lines.extend(document.notes.iter().map(|note| format!("  {note}")));
     lines.join("\n") + "\n"
@@ -54,7 +64,23 @@ fn used(document: &LimitDocument) -> String {
     // The two accounts are kept apart by the kernel, to within a tick or so.
     let beside = document.group_cpu_seconds.map(|group| group - own).filter(|more| *more > 0.05 + own * 0.02);
     let beside = beside.map(|more| format!(" ({more:.3} s of it by processes that it did not wait for)"));
-    [Some(share), asked, beside].into_iter().flatten().collect()
+    let left = exceeded(document).then(|| {
+        " (more than its quota gives: some of it has left the control group, or its quota was changed)"
+            .to_owned()
+    });
+    [Some(share), asked, beside, left].into_iter().flatten().collect()
+}
+
+/// Whether more was used than the quota can give: what a period has at either end of the time and what was kept for a burst
+/// come beside it, and processors notice the end of a quota at a tick, 10 ms at most.
+fn exceeded(document: &LimitDocument) -> bool {
+    let Some(quota) = document.limit.cpu.quota() else { return false };
+    let own = document.user_seconds + document.system_seconds;
+    let used = own.max(document.group_cpu_seconds.unwrap_or_default());
+    let beside = 2.0 * quota.quota.as_secs_f64()
+        + quota.burst.unwrap_or_default().as_secs_f64()
+        + 0.01 * f64::from(document.processors);
+    used > document.wall_seconds * quota.share() * 1.02 + beside
 }
 
 fn throttled(time: f64, document: &LimitDocument) -> String {
