@@ -5,7 +5,7 @@ use std::time::Duration;
 use iostone_model::experiment::{Configuration, Ramp, Stack, Volume, Workload};
 use iostone_model::run::Plan;
 use iostone_model::units::{Bytes, Span};
-use iostone_stats::race::fewest_blocks_of_sweep;
+use iostone_stats::race::{SCREENINGS, fewest_blocks_of_sweep};
 
 use crate::pilot::first_pilot;
 
@@ -87,14 +87,14 @@ pub fn estimate(plan: &Plan) -> Estimate {
         let levels = u32::try_from(factor.levels.len()).unwrap_or(u32::MAX);
         let fewest =
             fewest_blocks_of_sweep(factor.levels.len(), experiment.decide.confidence.0).max(budget.min);
-        // After the first block the best with its neighbours, and at an end of the range with one.
-        let few = levels.min(2).saturating_mul(fewest.saturating_sub(1));
+        // After the two that screen, the best with its neighbours, and at an end of the range with one.
+        let few = levels.min(2).saturating_mul(fewest.saturating_sub(SCREENINGS));
         estimate.least = trials(brief).map(|mut trials| {
-            let all = trials.iter().sum::<Duration>() * (1 + experiment.trials.warmups);
+            let all = trials.iter().sum::<Duration>() * (SCREENINGS + experiment.trials.warmups);
             trials.sort_unstable();
-            all + trials.iter().take(2).sum::<Duration>() * (fewest - 1) + pilots
+            all + trials.iter().take(2).sum::<Duration>() * fewest.saturating_sub(SCREENINGS) + pilots
         });
-        estimate.trials.0 = count(1).saturating_add(few);
+        estimate.trials.0 = count(SCREENINGS).saturating_add(few);
         estimate.blocks.0 = fewest;
     }
     // A run ends with its time, if that is limited.

@@ -5,9 +5,10 @@ mod rehearsal;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use iostone_model::experiment::{Configuration, Experiment, Factor, Governor, Price, Workload};
+use iostone_model::experiment::{Configuration, Experiment, Factor, Governor, MachineSpec, Price, Workload};
 use iostone_model::metric::{Direction, Unit};
 use iostone_model::run::{PLAN_SCHEMA, Plan};
+use iostone_model::units::Fraction;
 use iostone_stats::fewest_blocks;
 use iostone_stats::race::fewest_blocks_of_sweep;
 
@@ -48,9 +49,7 @@ pub fn make_plan(experiment: Experiment, options: PlanOptions) -> Result<Plan, L
                 .to_owned(),
         ));
     }
-    if options.quick {
-        rehearsal::shrink(&mut experiment);
-    }
+    let shrunk = options.quick.then(|| rehearsal::shrink(&mut experiment));
     place_files(&mut experiment, &options.directory);
     price_machines(&mut experiment);
     settle_governors(&mut experiment)?;
@@ -64,6 +63,7 @@ pub fn make_plan(experiment: Experiment, options: PlanOptions) -> Result<Plan, L
         better,
         seed: experiment.trials.seed.unwrap_or_else(random),
         quick: options.quick,
+        shrunk,
         identical_levels: options.identical_levels,
         overrides: options.overrides,
         destroy: options.destroy,
@@ -109,9 +109,11 @@ fn settle_governors(experiment: &mut Experiment) -> Result<(), LabError> {
     Ok(())
 }
 
-/// What is worth saying of a plan before it is carried out, each once: prices that nobody knows.
+/// What is worth saying of a plan before it is carried out, each once: prices that nobody knows, and limits that limit
+/// nothing on this machine.
 pub fn plan_notes(plan: &Plan) -> Vec<String> {
     let mut notes = Vec::new();
+    notes.extend(std::thread::available_parallelism().ok().and_then(|all| idle_limits(plan, all.get())));
     for configuration in plan.experiment.configurations.iter().filter(|c| c.price.is_none()) {
         let Some(instance) = configuration.machine.instance() else { continue };
         if let Err(unknown) = iostone_cloud::price(instance, iostone_cloud::DEFAULT_REGION) {
@@ -122,6 +124,26 @@ pub fn plan_notes(plan: &Plan) -> Vec<String> {
         }
     }
     notes
+}
+
+/// Says which limits are above all processors that there are: a workload on this machine can use no more.
+fn idle_limits(plan: &Plan, processors: usize) -> Option<String> {
+    let is_idle = |configuration: &&Configuration| {
+        matches!(configuration.machine, MachineSpec::Local(_))
+            && configuration.stack.limit.cpu.quota().is_some_and(|quota| quota.share() > processors as f64)
+    };
+    let idle: Vec<&str> =
+        plan.experiment.configurations.iter().filter(is_idle).map(|c| c.name.as_str()).collect();
+    let (first, rest) = idle.split_first()?;
+    let (names, verb) = match rest.len() {
+        0 => ((*first).to_owned(), "limits"),
+        more => (format!("{first} and {more} more"), "limit"),
+    };
+    let plural = if processors == 1 { "" } else { "s" };
+    Some(format!(
+        "`limit.cpu`: {names} {verb} nothing here, where {processors} processor{plural} can give {}",
+        Fraction(processors as f64)
+    ))
 }
 
 /// The unit of what decides, and which way it is better. A curve has those that its points share; without them it is a

@@ -57,6 +57,9 @@ pub struct Plan {
     pub seed: u64,
     /// A shrunken rehearsal that claims no verdict.
     pub quick: bool,
+    /// Of a rehearsal: what it leaves out of the experiment, and whether it makes things smaller.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shrunk: Option<Shrunk>,
     /// Identical levels: what differs is the machine's noise.
     pub identical_levels: bool,
     /// What `--set` laid over the file, as it was typed: without it the file alone is another experiment.
@@ -65,6 +68,15 @@ pub struct Plan {
     /// Devices whose content may be destroyed, as they were typed in full behind `--destroy`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub destroy: Vec<String>,
+}
+
+/// What a rehearsal is less than its experiment by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shrunk {
+    /// Whether sizes, counts or times of a workload or a volume were made smaller.
+    pub sizes: bool,
+    /// Configurations of the experiment.
+    pub of_configurations: u32,
 }
 
 /// One comparison that the plan will decide, as indices into the experiment's configurations.

@@ -1,6 +1,6 @@
 //! A sweep in words and on its axis: which level is best, which are not shown to be worse, what the search took.
 
-use iostone_model::metric::Unit;
+use iostone_model::metric::{Direction, Unit};
 use iostone_model::run::RunRecord;
 use iostone_model::verdict::{SweepFit, SweepLevel, SweepOutcome, SweepState, SweepVerdict};
 
@@ -35,23 +35,27 @@ pub(crate) fn is_geometric(sweep: &SweepVerdict) -> bool {
     positions.len() > 2 && positions.iter().all(|position| *position > 0.0) && low >= 1.5 && high / low < 1.34
 }
 
-/// "39 trials; to race all 10 levels to the same guarantee would have taken about 72 (54 % of them were enough)".
+/// "It took 39 trials; racing all 10 levels to the same guarantee would have taken about 72, so 54 % of those were enough."
 pub(crate) fn effort_sentence(sweep: &SweepVerdict) -> String {
     let trials = counted(sweep.trials.into(), "trial");
+    let levels = counted(sweep.levels.len() as u64, "level");
     match sweep.trials_of_racing_all.filter(|all| *all > 0) {
         // Without an answer nothing was enough yet.
         Some(all) if matches!(sweep.outcome, SweepOutcome::Open | SweepOutcome::Unstable) => format!(
-            "So far it took {trials}; racing all {} to the same guarantee takes about {}.",
-            counted(sweep.levels.len() as u64, "level"),
+            "So far it took {trials}; racing all {levels} to the same guarantee takes about {}.",
             crate::figures::count(all.into()),
         ),
+        Some(all) if all < sweep.trials => format!(
+            "It took {trials}; racing all {levels} to the same guarantee would have taken fewer (about {}), as there was \
+             little to pass over.",
+            crate::figures::count(all.into())
+        ),
         Some(all) => format!(
-            "It took {trials}; racing all {} to the same guarantee would have taken about {}, so {} of those were enough.",
-            counted(sweep.levels.len() as u64, "level"),
+            "It took {trials}; racing all {levels} to the same guarantee would have taken about {}, so {} of those were enough.",
             crate::figures::count(all.into()),
             percent(f64::from(sweep.trials) / f64::from(all))
         ),
-        None => format!("It took {trials} over {}.", counted(sweep.levels.len() as u64, "level")),
+        None => format!("It took {trials} over {levels}."),
     }
 }
 
@@ -89,6 +93,20 @@ pub(crate) fn set_sentence(sweep: &SweepVerdict, margin: f64) -> Option<String> 
         }
         (_, None, None) => None,
     }
+}
+
+/// Why a level that is no better has a better median than the best: levels did not all run in the same blocks.
+pub(crate) fn tie_sentence(sweep: &SweepVerdict, better: Direction) -> Option<String> {
+    let best = sweep.levels.iter().find(|level| level.state == SweepState::Best)?;
+    let is_ahead = |level: &SweepLevel| {
+        let score = |level: &SweepLevel| Some(level.median? * better.sign());
+        score(level).zip(score(best)).is_some_and(|(own, best)| own > best)
+    };
+    let ahead = sweep.levels.iter().find(|level| is_ahead(level))?;
+    Some(format!(
+        "{} has the better median, but {} is ahead within blocks, by which levels are compared.",
+        ahead.level, best.level
+    ))
 }
 
 /// What ratios are held against: the best, or the level that leads while there is none.
@@ -154,6 +172,7 @@ mod tests {
             fit: None,
             trials: 12,
             trials_of_racing_all: Some(40),
+            optima: 1,
             assumption: "the curve has one optimum.".to_owned(),
         }
     }
@@ -187,6 +206,16 @@ mod tests {
         assert_eq!(
             assumption_sentence(&sweep(&[])).unwrap(),
             "Taken for granted: the curve has one optimum."
+        );
+        let flat = SweepVerdict { trials: 60, ..decided };
+        assert!(effort_sentence(&flat).contains("would have taken fewer (about 40)"));
+        let mut tied = sweep(&[1.0, 2.0]);
+        assert_eq!(tie_sentence(&tied, Direction::Lower), None);
+        (tied.levels[0].state, tied.levels[0].median, tied.levels[1].median) =
+            (SweepState::Best, Some(1.0), Some(0.99));
+        assert_eq!(tie_sentence(&tied, Direction::Higher), None);
+        assert!(
+            tie_sentence(&tied, Direction::Lower).unwrap().starts_with("L2 has the better median, but L1")
         );
         assert!(set_sentence(&sweep(&[1.0]), 0.03).is_none());
     }

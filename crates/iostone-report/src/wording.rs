@@ -20,13 +20,13 @@ pub(crate) fn headline(run: &RunRecord) -> String {
         } else if !run.finished {
             "it has not come to its end"
         } else if let Some(lacking) = without_figure(run) {
-            return format!("A rehearsal with shrunken sizes: {lacking}. It claims no verdict.");
+            return format!("{}: {lacking}. It claims no verdict.", rehearsal(run));
         } else if run.trials.iter().all(|trial| trial.valid) {
             "every step ran, and every trial passed its gates"
         } else {
             "every step ran, but some trials failed their gates"
         };
-        return format!("A rehearsal with shrunken sizes: {went}. It claims no verdict.");
+        return format!("{}: {went}. It claims no verdict.", rehearsal(run));
     }
     match &run.verdicts {
         // Whatever was concluded from nothing, it is not that more will come by itself.
@@ -42,6 +42,16 @@ pub(crate) fn headline(run: &RunRecord) -> String {
             format!("No verdict yet: {done} complete, and none is given before {minimum}.")
         }
     }
+}
+
+/// What kind of rehearsal it is: of how much of the experiment, and how small.
+fn rehearsal(run: &RunRecord) -> String {
+    let Some(shrunk) = run.plan.shrunk else { return "A rehearsal in small".to_owned() };
+    let (kept, all) = (run.plan.experiment.configurations.len() as u64, u64::from(shrunk.of_configurations));
+    let part =
+        if kept < all { format!(" of {kept} of {}", counted(all, "configuration")) } else { String::new() };
+    let sizes = if shrunk.sizes { " with shrunken sizes" } else { "" };
+    format!("A rehearsal{part}{sizes}")
 }
 
 /// Trials of a rehearsal that did not yield what is to be decided by, and why the first of them did not.

@@ -26,7 +26,7 @@ use crate::boundary::{LARGEST_BUDGET, first_deciding_look};
 use crate::judge::JudgeError;
 
 pub use all::Race;
-pub use sweep::{Standing, Sweep};
+pub use sweep::{SCREENINGS, Standing, Sweep};
 pub use verdict::Axis;
 
 /// What was declared before the first trial of a race.

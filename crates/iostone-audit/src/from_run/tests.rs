@@ -35,6 +35,7 @@ fn run() -> RunRecord {
             better: Direction::Higher,
             seed: 7,
             quick: false,
+            shrunk: None,
             identical_levels: false,
             overrides: Vec::new(),
             destroy: Vec::new(),

@@ -4,7 +4,7 @@ mod limits;
 
 use iostone_model::experiment::{Configuration, Volume};
 use iostone_model::run::Plan;
-use iostone_model::verdict::{Comparison, CurveVerdict, SweepVerdict, Verdict};
+use iostone_model::verdict::{Comparison, CurveVerdict, SweepLevel, SweepState, SweepVerdict, Verdict};
 
 /// What one level came to, by one figure or as a curve.
 struct Outcome<'a> {
@@ -47,6 +47,10 @@ pub(super) fn lines(plan: &Plan, comparisons: &[Comparison], curves: &[CurveVerd
 /// For the best level of a sweep, once it is known: what to write where.
 pub(super) fn of_sweep(plan: &Plan, sweep: &SweepVerdict) -> Vec<String> {
     let best = sweep.best.as_ref().filter(|_| !plan.quick);
+    let is_worse = |level: &SweepLevel| matches!(level.state, SweepState::Worse | SweepState::BeyondWorse);
+    if best.is_some() && !sweep.levels.iter().any(is_worse) {
+        return vec!["# nothing to change: no level was shown to be worse than another".to_owned()];
+    }
     let configurations = &plan.experiment.configurations;
     let winner = best.and_then(|best| configurations.iter().find(|c| c.name == *best));
     // Any other level shows which setting is swept.

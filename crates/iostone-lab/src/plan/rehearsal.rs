@@ -9,6 +9,7 @@ use iostone_model::experiment::{
     BonnieWorkload, Configuration, DbenchWorkload, DdWorkload, Experiment, Filesystem, IoWorkload,
     IopingWorkload, OrionWorkload, Ramp, Stack, SysbenchWorkload, Volume, Workload,
 };
+use iostone_model::run::Shrunk;
 use iostone_model::units::{Bytes, Span};
 
 const VOLUME: Bytes = Bytes(96 << 20);
@@ -18,18 +19,23 @@ const DIRECT_READ: Bytes = Bytes(128 << 20);
 /// Of what a volume holds, a filesystem keeps some for itself.
 const ROOM_OF_A_FILESYSTEM: u64 = 8;
 
-/// A rehearsal of an experiment.
-pub(super) fn shrink(experiment: &mut Experiment) {
+/// A rehearsal of an experiment, and what it is less by.
+pub(super) fn shrink(experiment: &mut Experiment) -> Shrunk {
+    let of_configurations = u32::try_from(experiment.configurations.len()).unwrap_or(u32::MAX);
     experiment.decide.blocks.min = 1;
     experiment.decide.blocks.max = 1;
     experiment.trials.warmups = 0;
     experiment.trials.settle = experiment.trials.settle.min(Span(Duration::from_millis(100)));
     levels::thin(experiment);
     sweep::keep_three(experiment);
+    let mut sizes = false;
     for configuration in &mut experiment.configurations {
+        let before = configuration.clone();
         shrink_workload(configuration);
         shrink_volume(configuration);
+        sizes |= *configuration != before;
     }
+    Shrunk { sizes, of_configurations }
 }
 
 /// Sizes and times are only ever made smaller; what cannot be told, a program's or a job file's, stays as it is.

@@ -12,6 +12,7 @@ mod stack;
 
 use super::combine::{Places, list, option_name};
 use super::decode::missing;
+use super::read::swept_range;
 use super::{Configuration, Decide, Experiment, Factor, Filesystem, LoopVolume, Volume, Workload};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::units::Bytes;
@@ -121,6 +122,12 @@ pub(super) fn baseline(
             errors.push(error.note("to hold levels against one of them, list them as `values`"));
         }
         return (swept.name.clone(), String::new());
+    }
+    // A sweep whose range is wrong is none of the factors, and has no baseline either.
+    let is_swept = |index: &usize| swept_range(*index, places.source).is_some();
+    let written = places.source.table.get("factor").and_then(toml::Value::as_array).map_or(0, Vec::len);
+    if !is_given && factors.len() < written && (0..written).any(|index| is_swept(&index)) {
+        return (String::new(), String::new());
     }
     if !is_given {
         errors.push(missing(places, "decide", "baseline"));

@@ -53,6 +53,10 @@ fn origin(origins: &BTreeMap<String, Origin>, path: &str) -> Origin {
 impl Places<'_> {
     /// Points a diagnostic at the value of a path.
     pub(super) fn at_value(&self, diagnostic: Diagnostic, path: &str, text: &str) -> Diagnostic {
+        // What a factor gives a setting that it varies is one value of the list, or the range of the sweep.
+        if let Some(written) = self.varied_value(path) {
+            return diagnostic.at(self.source.value(&written), text);
+        }
         self.at(diagnostic, path, text, |source, path| source.value(path).or_else(|| source.nearest(path)))
     }
 
@@ -71,6 +75,17 @@ impl Places<'_> {
         let (factor, _) = rest.into_iter().find_map(|rest| from.split_once(rest))?;
         let index = factor.strip_prefix("factor[")?.strip_suffix(']')?;
         index.parse::<usize>().is_ok().then(|| format!("{factor}.path"))
+    }
+
+    /// Where the range of the sweep stands that gave a setting its value.
+    fn varied_value(&self, path: &str) -> Option<String> {
+        let Origin::File(from) = origin(&self.origins, path) else { return None };
+        self.varied_path(path)?;
+        [".levels.sweep", ".sweep"].into_iter().find_map(|key| {
+            let (factor, _) = from.split_once(key)?;
+            let written = format!("{factor}{key}");
+            self.source.value(&written).is_some().then_some(written)
+        })
     }
 
     fn at(

@@ -193,15 +193,28 @@ fn swept_levels(
     let setting: String = decode(setting.clone(), &join(path, "path"), places)?;
     let full = full_path(&setting, path, places)?;
     let range: String = decode(range.clone(), &place, places)?;
-    let steps = steps(&range).map_err(|reason| {
+    let steps = steps(&range, grain_of(&setting)).map_err(|reason| {
         places.at_value(Diagnostic::new("io0007", reason), &place, "not a range to sweep")
     })?;
     let (mut levels, mut positions) = (Vec::new(), Vec::new());
     for Step { value, position } in steps {
+        // Variables of the environment are text.
+        let value = match value {
+            number @ (Value::Integer(_) | Value::Float(_)) if full.starts_with("workload.env.") => {
+                Value::String(number.to_string())
+            }
+            other => other,
+        };
         levels.push(level_of(&setting, &full, &value, place.clone(), path, places)?);
         positions.push(position);
     }
     Ok((levels, positions))
+}
+
+/// What the plain numbers of a setting have to be multiples of.
+fn grain_of(setting: &str) -> u64 {
+    // Sectors, of which the kernel keeps whole pages.
+    if setting == "queue.readahead" { 8 } else { 1 }
 }
 
 /// The path from the top of the experiment of a setting that a factor varies.

@@ -1,6 +1,7 @@
 //! Reads an experiment file: syntax, then types, then sense; every error points at its place.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
@@ -94,23 +95,22 @@ pub fn read_with(
         errors.extend(check_base(&base, &places, &source));
     }
 
+    let swept = (0..factors.len()).find_map(|index| swept_range(index, &source));
     let mut configurations = Vec::new();
     for combination in combine(&base, &places.origins, &factors, &source) {
         if excluded.iter().any(|excluded| excluded.holds(&combination.levels)) {
             continue;
         }
+        let mut keep_found =
+            |found: Vec<Diagnostic>| errors.extend(of_level(found, swept.as_ref(), &combination.name));
         match read_configuration(&combination) {
             Ok(configuration) => {
-                errors.extend(check::configuration(&configuration, &combination.places));
-                errors.extend(against(&configuration.machine).map(
-                    |MachineProblem { key, message, expected }| {
-                        let path = join("machine", key);
-                        combination.places.at_value(Diagnostic::new("io0006", message), &path, &expected)
-                    },
-                ));
+                keep_found(check::configuration(&configuration, &combination.places));
+                let problem = against(&configuration.machine);
+                keep_found(problem.map(|found| of_machine(found, &combination.places)).into_iter().collect());
                 configurations.push(configuration);
             }
-            Err(found) => errors.extend(found),
+            Err(found) => keep_found(found),
         }
     }
     let (Some(name), Some(decide), Some(trials), Some(gates), Some(machine)) =
@@ -168,6 +168,30 @@ fn base_of(table: &Table, places: &Places<'_>, errors: &mut Vec<Diagnostic>) -> 
         }
     }
     base
+}
+
+fn of_machine(problem: MachineProblem, places: &Places<'_>) -> Diagnostic {
+    let MachineProblem { key, message, expected } = problem;
+    places.at_value(Diagnostic::new("io0006", message), &join("machine", key), &expected)
+}
+
+/// The levels of a sweep do not stand in the file, so that an error in one says which it is.
+fn of_level(found: Vec<Diagnostic>, swept: Option<&Range<usize>>, name: &str) -> Vec<Diagnostic> {
+    let named = |error: Diagnostic| match error.labels.first() {
+        Some(label) if swept == Some(&label.span) => error.note(format!("this is the level `{name}`")),
+        _ => error,
+    };
+    found.into_iter().map(named).collect()
+}
+
+/// Where the range of a factor stands, if that is a sweep.
+pub(super) fn swept_range(index: usize, source: &Source) -> Option<Range<usize>> {
+    let long = || {
+        let levels = source.table.get("factor")?.get(index)?.get("levels")?;
+        // Levels are tables, so that one may be called `sweep`.
+        levels.get("sweep")?.is_str().then(|| source.value(&format!("factor[{index}].levels.sweep")))?
+    };
+    source.value(&format!("factor[{index}].sweep")).or_else(long)
 }
 
 /// What is wrong in the experiment's own settings even where every level replaces them. What they lack, the levels

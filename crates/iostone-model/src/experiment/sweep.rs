@@ -33,6 +33,8 @@ enum Kind {
     Number,
 }
 
+const PAGE: u64 = 4096;
+const SECTOR: u64 = 512;
 const SHARE_UNIT: f64 = 1e6;
 const NUMBER_UNIT: u64 = 1_000_000;
 
@@ -43,6 +45,8 @@ struct Quantity {
     amount: u64,
     /// Whether round values are those of powers of two: the unit is a binary one.
     binary: bool,
+    /// Whether it is a size in bytes, `512B`, which is of neither kind of unit.
+    bare: bool,
 }
 
 /// How the levels follow each other.
@@ -54,14 +58,18 @@ enum Steps {
 
 /// The levels of `10%..100%`, `10%..100% step 5%` or `1..64 doubling`, ascending.
 ///
-/// Without a step there are ten, evenly spaced and rounded to what people would write, both ends as they are.
+/// Without a step there are ten, evenly spaced and rounded to what people would write, both ends as they are. Plain numbers
+/// are multiples of `grain`.
 ///
 /// # Errors
 /// What is wrong, and what would be right, in a sentence without its end.
-pub(super) fn steps(text: &str) -> Result<Vec<Step>, String> {
+pub(super) fn steps(text: &str, grain: u64) -> Result<Vec<Step>, String> {
     let form =
         || format!("`{text}` is no range; expected `10%..100%`, `10%..100% step 5%` or `1..64 doubling`");
     let (low, rest) = text.trim().split_once("..").ok_or_else(form)?;
+    if low.trim().is_empty() || rest.trim().is_empty() || rest.starts_with('.') {
+        return Err(form());
+    }
     let (high, steps) = match rest.trim().split_once(char::is_whitespace) {
         None => (rest.trim(), Steps::Even),
         Some((high, "doubling")) => (high, Steps::Doubling),
@@ -77,11 +85,21 @@ pub(super) fn steps(text: &str) -> Result<Vec<Step>, String> {
     if low.amount >= high.amount {
         return Err(format!("`{text}` does not go up; write the lower end first"));
     }
-    let amounts = match steps {
-        Steps::Even => even(low, high),
-        Steps::By(step) => by_steps(low, high, step, text)?,
+    let amounts = match &steps {
+        Steps::Even => even(low, high, grain),
+        Steps::By(step) => by_steps(low, high, *step, text)?,
         Steps::Doubling => doubling(low, high, text)?,
     };
+    if grain > 1
+        && low.kind == Kind::Number
+        && let Some(odd) = amounts.iter().find(|amount| !amount.is_multiple_of(grain * NUMBER_UNIT))
+    {
+        let odd = low.name(*odd);
+        return Err(format!(
+            "`{text}` has the level {odd}, and this setting takes multiples of {grain}; take such ends, with `step {grain}` or \
+             `doubling`"
+        ));
+    }
     if amounts.len() < FEWEST {
         let few = amounts.len();
         return Err(format!(
@@ -89,10 +107,14 @@ pub(super) fn steps(text: &str) -> Result<Vec<Step>, String> {
         ));
     }
     if amounts.len() > MOST {
-        let many = amounts.len();
+        let many = match steps {
+            Steps::By(step) => (high.amount - low.amount) / step.amount + 1,
+            Steps::Even | Steps::Doubling => amounts.len() as u64,
+        };
         return Err(format!("`{text}` has {many} levels, and a sweep at most {MOST}; take larger steps"));
     }
-    Ok(amounts.into_iter().map(|amount| low.kind.step(amount)).collect())
+    let written_as = Quantity { binary: is_binary(low, high), ..low };
+    Ok(amounts.into_iter().map(|amount| written_as.step(amount)).collect())
 }
 
 fn by_steps(low: Quantity, high: Quantity, step: Quantity, text: &str) -> Result<Vec<u64>, String> {
@@ -103,12 +125,12 @@ fn by_steps(low: Quantity, high: Quantity, step: Quantity, text: &str) -> Result
     }
     let span = high.amount - low.amount;
     if !span.is_multiple_of(step.amount) {
-        let last = low.kind.name(low.amount + span / step.amount * step.amount);
+        let last = low.name(low.amount + span / step.amount * step.amount);
         return Err(format!(
             "steps of {} from {} do not meet {}; end at {last}, or take another step",
-            low.kind.name(step.amount),
-            low.kind.name(low.amount),
-            low.kind.name(high.amount)
+            low.name(step.amount),
+            low.name(low.amount),
+            low.name(high.amount)
         ));
     }
     // One more than are allowed is enough to be refused.
@@ -124,10 +146,9 @@ fn doubling(low: Quantity, high: Quantity, text: &str) -> Result<Vec<u64>, Strin
         .collect();
     match amounts.last() {
         Some(last) if *last != high.amount => {
-            let next =
-                last.checked_mul(2).map(|next| format!(" or {}", low.kind.name(next))).unwrap_or_default();
-            let (from, to) = (low.kind.name(low.amount), low.kind.name(high.amount));
-            Err(format!("doubling {from} does not meet {to}; end at {}{next}", low.kind.name(*last)))
+            let next = last.checked_mul(2).map(|next| format!(" or {}", low.name(next))).unwrap_or_default();
+            let (from, to) = (low.name(low.amount), low.name(high.amount));
+            Err(format!("doubling {from} does not meet {to}; end at {}{next}", low.name(*last)))
         }
         _ => Ok(amounts),
     }
@@ -135,14 +156,14 @@ fn doubling(low: Quantity, high: Quantity, text: &str) -> Result<Vec<u64>, Strin
 
 /// Ten values from one end to the other; those between are rounded to the largest of 1, 2 and 5 times a power of ten (a
 /// power of two of a binary unit) that is at most a quarter of a step.
-fn even(low: Quantity, high: Quantity) -> Vec<u64> {
+fn even(low: Quantity, high: Quantity, grain: u64) -> Vec<u64> {
     let span = high.amount - low.amount;
     let steps = u64::from(LEVELS - 1);
-    let smallest = low.kind.whole(low, high);
+    let smallest = low.kind.whole(low, high, grain);
     let round = if span.is_multiple_of(steps) && (span / steps).is_multiple_of(smallest) {
         smallest
     } else {
-        rounding(span / steps / 4, low.binary && high.binary).max(smallest)
+        next_multiple(rounding(span / steps / 4, is_binary(low, high)), smallest)
     };
     let mut amounts: Vec<u64> = (0..=steps)
         .map(|index| {
@@ -160,6 +181,16 @@ fn even(low: Quantity, high: Quantity) -> Vec<u64> {
     amounts
 }
 
+/// Whether levels between two ends are written in binary units: also from nothing up, or from bytes.
+fn is_binary(low: Quantity, high: Quantity) -> bool {
+    high.binary && (low.binary || low.bare || low.amount == 0) || low.binary && high.bare
+}
+
+/// Of what is rounded to, a whole number of the finest step.
+fn next_multiple(round: u64, smallest: u64) -> u64 {
+    round.checked_next_multiple_of(smallest.max(1)).unwrap_or(round)
+}
+
 fn rounding(at_most: u64, binary: bool) -> u64 {
     if binary {
         return at_most.checked_ilog2().map_or(1, |power| 1 << power);
@@ -170,28 +201,34 @@ fn rounding(at_most: u64, binary: bool) -> u64 {
 
 impl Kind {
     /// The finest step between levels: whole numbers between whole numbers, else what can be written.
-    fn whole(self, low: Quantity, high: Quantity) -> u64 {
+    ///
+    /// Sizes keep to pages and sectors where their ends do: little that is made of bytes takes another one.
+    fn whole(self, low: Quantity, high: Quantity, grain: u64) -> u64 {
         let both = |unit: u64| low.amount.is_multiple_of(unit) && high.amount.is_multiple_of(unit);
         match self {
-            Self::Number if both(NUMBER_UNIT) => NUMBER_UNIT,
+            Self::Number if both(NUMBER_UNIT) => NUMBER_UNIT * grain,
+            Self::Size if both(PAGE) => PAGE,
+            Self::Size if both(SECTOR) => SECTOR,
             Self::Share if both(10_000) => 10_000,
             _ => 1,
         }
     }
+}
 
+impl Quantity {
     fn step(self, amount: u64) -> Step {
         let units = amount as f64;
-        let position = match self {
-            Self::Share => units / SHARE_UNIT,
-            Self::Size | Self::Rate => units,
-            Self::Time => units / 1e9,
-            Self::Number => units / NUMBER_UNIT as f64,
+        let position = match self.kind {
+            Kind::Share => units / SHARE_UNIT,
+            Kind::Size | Kind::Rate => units,
+            Kind::Time => units / 1e9,
+            Kind::Number => units / NUMBER_UNIT as f64,
         };
-        let value = match self {
-            Self::Number if amount.is_multiple_of(NUMBER_UNIT) => {
+        let value = match self.kind {
+            Kind::Number if amount.is_multiple_of(NUMBER_UNIT) => {
                 i64::try_from(amount / NUMBER_UNIT).map_or(Value::Float(position), Value::Integer)
             }
-            Self::Number => Value::Float(position),
+            Kind::Number => Value::Float(position),
             _ => Value::String(self.name(amount)),
         };
         Step { value, position }
@@ -199,14 +236,23 @@ impl Kind {
 
     /// As people write it.
     fn name(self, amount: u64) -> String {
-        match self {
-            Self::Share => Fraction(amount as f64 / SHARE_UNIT).to_string(),
-            Self::Size => Bytes(amount).to_string(),
-            Self::Rate => ByteRate(amount).to_string(),
-            Self::Time => Span(std::time::Duration::from_nanos(amount)).to_string(),
-            Self::Number => (amount as f64 / NUMBER_UNIT as f64).to_string(),
+        match self.kind {
+            Kind::Share => Fraction(amount as f64 / SHARE_UNIT).to_string(),
+            Kind::Size if self.binary || amount == 0 => Bytes(amount).to_string(),
+            // Bytes are printed by the largest unit that divides them, and 128kB are 125KiB.
+            Kind::Size => decimal_name(amount),
+            Kind::Rate => ByteRate(amount).to_string(),
+            Kind::Time => Span(std::time::Duration::from_nanos(amount)).to_string(),
+            Kind::Number => (amount as f64 / NUMBER_UNIT as f64).to_string(),
         }
     }
+}
+
+fn decimal_name(bytes: u64) -> String {
+    let units =
+        [("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000), ("B", 1u64)];
+    let exact = units.iter().find(|(_, factor)| bytes.is_multiple_of(*factor));
+    exact.map_or_else(|| format!("{bytes}B"), |(unit, factor)| format!("{}{unit}", bytes / factor))
 }
 
 /// Reads an end or a step by its unit.
@@ -222,7 +268,12 @@ fn quantity(text: &str) -> Result<Quantity, String> {
             .ok_or_else(|| format!("`{text}` is too large"))
     };
     let read = |kind: Kind, amount: Result<u64, String>| {
-        Ok(Quantity { kind, amount: amount?, binary: unit.contains('i') && unit != "min" })
+        Ok(Quantity {
+            kind,
+            amount: amount?,
+            binary: unit.contains('i') && unit != "min",
+            bare: unit.eq_ignore_ascii_case("b"),
+        })
     };
     if unit.is_empty() {
         let number: f64 = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
@@ -261,11 +312,11 @@ mod tests {
             Value::String(name) => name,
             other => other.to_string(),
         };
-        steps(text).unwrap().into_iter().map(name).collect()
+        steps(text, 1).unwrap().into_iter().map(name).collect()
     }
 
     fn positions(text: &str) -> Vec<f64> {
-        steps(text).unwrap().into_iter().map(|step| step.position).collect()
+        steps(text, 1).unwrap().into_iter().map(|step| step.position).collect()
     }
 
     #[test]
@@ -280,6 +331,23 @@ mod tests {
         assert_eq!(names("5%..50%")[..3], ["5%", "10%", "15%"]);
         let sizes = names("4KiB..1MiB");
         assert_eq!((sizes[0].as_str(), sizes[1].as_str(), sizes[9].as_str()), ("4KiB", "112KiB", "1MiB"));
+    }
+
+    #[test]
+    fn levels_between_sizes_are_pages_or_sectors_in_the_units_of_the_ends() {
+        assert_eq!(names("4KiB..64KiB")[..3], ["4KiB", "12KiB", "16KiB"]);
+        assert_eq!(names("512B..4KiB")[..3], ["512B", "1KiB", "1536B"]);
+        assert_eq!(names("0B..1MiB")[..2], ["0B", "112KiB"]);
+        assert_eq!(names("1kB..1MB")[..2], ["1kB", "112kB"]);
+        assert_eq!(names("64kB..256kB step 64kB"), ["64kB", "128kB", "192kB", "256kB"]);
+    }
+
+    #[test]
+    fn levels_between_plain_numbers_are_what_their_setting_takes() {
+        let levels = |text| steps(text, 8).map(|steps| steps.iter().map(|s| s.position).collect::<Vec<_>>());
+        assert_eq!(levels("8..96").unwrap()[..3], [8.0, 16.0, 24.0]);
+        let refused = levels("8..100").unwrap_err();
+        assert!(refused.contains("has the level 100") && refused.contains("`step 8`"), "{refused}");
     }
 
     #[test]
@@ -301,7 +369,7 @@ mod tests {
     #[test]
     fn whatever_is_no_range_is_refused_with_what_would_be_right() {
         let wrong = |text: &str, part: &str| {
-            let error = steps(text).unwrap_err();
+            let error = steps(text, 1).unwrap_err();
             assert!(error.contains(part), "{error}");
         };
         wrong("10%", "expected `10%..100%`");
@@ -313,7 +381,10 @@ mod tests {
         wrong("1..100 doubling", "end at 64 or 128");
         wrong("0..64 doubling", "begin above it");
         wrong("1..2", "has 2 levels");
-        wrong("1..1000 step 1", "at most 64");
+        wrong("1..1000 step 1", "has 1000 levels, and a sweep at most 64");
+        wrong("..", "expected `10%..100%`");
+        wrong("10%..", "expected `10%..100%`");
+        wrong("10%...100%", "`10%...100%` is no range");
         wrong("a..b", "`a` is no quantity");
         wrong("1x..2x", "no quantity");
     }
@@ -331,7 +402,7 @@ mod tests {
 
         #[test]
         fn no_text_panics(text in "[0-9.%a-zA-Z/ ]{0,24}") {
-            let _ = steps(&text);
+            let _ = steps(&text, 8);
         }
     }
 }

@@ -29,8 +29,16 @@ pub struct SweepVerdict {
     pub trials: u32,
     /// Trials that racing all levels, none passed over, would have taken to the same guarantee at the spread seen.
     pub trials_of_racing_all: Option<u32>,
-    /// What was taken for granted about the curve, in a sentence.
+    /// Dips of the curve in each of which one optimum is taken for granted: one, or all near the best that the first passes
+    /// showed.
+    #[serde(default = "one")]
+    pub optima: u32,
+    /// What was taken for granted about the curve, in sentences.
     pub assumption: String,
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// What a sweep came to.

@@ -42,6 +42,7 @@ impl SweepSection {
         let start = wide.as_ref().map_or("", |(_, start)| start.sentence());
         let sentences = [
             sweep::set_sentence(found, margin),
+            sweep::tie_sentence(found, view.better),
             Some(sweep::effort_sentence(found)),
             sweep::assumption_sentence(found),
             sweep::fit_sentence(found, view.unit),

@@ -69,6 +69,7 @@ pub(super) fn add(page: &mut Page, view: &View<'_>, found: &SweepVerdict, margin
     page.add(dye(Ink::Dim, &wrap(&legend(found, room >= SHORTEST_BAR), page.width)));
     let sentences = [
         sweep::set_sentence(found, margin),
+        sweep::tie_sentence(found, view.better),
         Some(sweep::effort_sentence(found)),
         sweep::assumption_sentence(found),
         sweep::fit_sentence(found, view.unit),

@@ -275,6 +275,7 @@ fn raced_levels(run: &RunRecord) -> SweepVerdict {
         trials: levels.iter().map(|level| level.trials).sum(),
         levels,
         trials_of_racing_all: Some(72),
+        optima: 1,
         assumption: "the figures have one optimum along the axis: past a level that is worse than a neighbour they only get \
                      worse"
             .to_owned(),

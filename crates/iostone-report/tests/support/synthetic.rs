@@ -125,6 +125,7 @@ pub(crate) fn run(scene: &Scene) -> RunRecord {
         better: metric.map_or(Direction::Higher, |metric| metric.direction),
         seed: 0x5eed,
         quick: false,
+        shrunk: Some(iostone_model::run::Shrunk { sizes: true, of_configurations: 2 }),
         identical_levels: false,
         overrides: Vec::new(),
         destroy: Vec::new(),

@@ -9,26 +9,31 @@ const NEAR_DEVIATIONS: f64 = 3.0;
 /// and by no more than this log ratio, so that a rough curve does not race everything (22 %).
 const NEAR_AT_MOST: f64 = 0.25;
 
-/// The basins that a single pass over the levels shows, in order, without gaps.
+/// The basins that the first passes over the levels show, in order, without gaps.
 ///
-/// A level that no neighbour looks better than is a dip (of a time; a peak of a rate). Beside the best, dips whose figure is
-/// near the best are kept, because noise may have hidden that they are better: within twice the margin, or three standard
-/// deviations of a difference if that is more. Between two of them, the basins meet at the worst level.
-pub(super) fn basins(scores: &[Option<f64>], spread: f64, log_margin: f64) -> Vec<Range<usize>> {
-    let score = |level: usize| scores.get(level).copied().flatten().unwrap_or(f64::NEG_INFINITY);
-    let levels = scores.len();
-    let best = (0..levels).map(score).fold(f64::NEG_INFINITY, f64::max);
+/// A level that no neighbour looks better than is a dip (of a time; a peak of a rate). Beside the best of each pass, dips
+/// whose figure is near it are kept, because noise may have hidden that they are better: within twice the margin, or three
+/// standard deviations of a difference if that is more. What either pass shows counts, so that no single trial hides a dip.
+/// Between two dips, the basins meet at the worst level.
+pub(super) fn basins(passes: &[Vec<Option<f64>>], spread: f64, log_margin: f64) -> Vec<Range<usize>> {
     let near = (NEAR_DEVIATIONS * 2f64.sqrt() * spread).min(NEAR_AT_MOST).max(2.0 * log_margin);
-    let is_dip = |level: &usize| {
-        let left = level.checked_sub(1).map_or(f64::NEG_INFINITY, score);
-        let right = if level + 1 < levels { score(level + 1) } else { f64::NEG_INFINITY };
-        // Of equal neighbours the last one.
-        score(*level) >= left && score(*level) > right && score(*level) >= best - near
-    };
-    let dips: Vec<usize> = (0..levels).filter(is_dip).collect();
+    let levels = passes.first().map_or(0, Vec::len);
+    let mut found: Vec<usize> = Vec::new();
+    for pass in passes {
+        for dip in dips(pass, near) {
+            // Beside a dip of an earlier pass it is the same one.
+            if !found.iter().any(|known| known.abs_diff(dip) <= 1) {
+                found.push(dip);
+            }
+        }
+    }
+    found.sort_unstable();
+    // Passes are blocks of their own, each as slow as the host was then; every level ran in each, so sums compare.
+    let score =
+        |level: usize| -> f64 { passes.iter().filter_map(|pass| pass.get(level).copied().flatten()).sum() };
     let mut basins = Vec::new();
     let mut begin = 0;
-    for pair in dips.windows(2) {
+    for pair in found.windows(2) {
         let [left, right] = pair else { continue };
         let valley = (left + 1..*right).min_by(|a, b| score(*a).total_cmp(&score(*b))).unwrap_or(*left);
         basins.push(begin..valley + 1);
@@ -36,6 +41,22 @@ pub(super) fn basins(scores: &[Option<f64>], spread: f64, log_margin: f64) -> Ve
     }
     basins.push(begin..levels);
     basins
+}
+
+/// The dips of one pass that are near its best; none before it.
+fn dips(pass: &[Option<f64>], near: f64) -> Vec<usize> {
+    let score = |level: usize| pass.get(level).copied().flatten().unwrap_or(f64::NEG_INFINITY);
+    let best = (0..pass.len()).map(score).fold(f64::NEG_INFINITY, f64::max);
+    if best == f64::NEG_INFINITY {
+        return Vec::new();
+    }
+    let is_dip = |level: &usize| {
+        let left = level.checked_sub(1).map_or(f64::NEG_INFINITY, score);
+        let right = if level + 1 < pass.len() { score(level + 1) } else { f64::NEG_INFINITY };
+        // Of equal neighbours the last one.
+        score(*level) >= left && score(*level) > right && score(*level) >= best - near
+    };
+    (0..pass.len()).filter(is_dip).collect()
 }
 
 /// What is left of the basins.

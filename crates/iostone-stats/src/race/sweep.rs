@@ -8,6 +8,10 @@ use super::effects::{Effects, fit, roughness};
 use super::{Outcome, RaceFigure, RaceRules, pairs_of};
 use crate::judge::JudgeError;
 
+/// Every level runs so often before any is passed over: in the first blocks. One unlucky trial is to hide no optimum.
+pub const SCREENINGS: u32 = 2;
+const PASSES: usize = SCREENINGS as usize;
+
 /// A sweep in progress: a pure function of its rules and blocks.
 #[derive(Debug, Clone)]
 pub struct Sweep {
@@ -16,8 +20,8 @@ pub struct Sweep {
     blocks: Vec<Vec<(usize, f64)>>,
     /// Figures of each level as they were measured.
     pub(super) values: Vec<Vec<f64>>,
-    /// The first score of each level that the first block holds.
-    screening: Vec<Option<f64>>,
+    /// The first score of each level, and its second.
+    screenings: [Vec<Option<f64>>; PASSES],
 }
 
 /// Where a sweep stands after its blocks.
@@ -29,7 +33,9 @@ pub struct Standing {
     pub leader: Option<usize>,
     /// Levels that may still be the best, in order.
     pub alive: Vec<usize>,
-    /// The levels that the next block should hold, in order: all before the first.
+    /// Parts of the axis in each of which one optimum is taken for granted, in order.
+    pub basins: Vec<Range<usize>>,
+    /// The levels that the next block should hold, in order: all of them in the first two.
     pub active: Vec<usize>,
     /// Whether the figures show more than one optimum where one was taken for granted.
     pub contradicted: bool,
@@ -39,7 +45,7 @@ pub struct Standing {
 }
 
 impl Sweep {
-    /// A sweep over `levels` levels, before its first block, which is to hold all of them.
+    /// A sweep over `levels` levels, before its first block; the first two are to hold all of them.
     ///
     /// # Errors
     /// Rules that no race can be held by.
@@ -48,7 +54,7 @@ impl Sweep {
             bounds: Bounds::new(levels, pairs_of(levels), rules)?,
             blocks: Vec::new(),
             values: vec![Vec::new(); levels],
-            screening: vec![None; levels],
+            screenings: std::array::from_fn(|_| vec![None; levels]),
         })
     }
 
@@ -64,13 +70,7 @@ impl Sweep {
         self.bounds.push(block)?;
         let scores: Vec<(usize, f64)> =
             block.iter().map(|figure| (figure.level, rules.score(figure.value))).collect();
-        if self.blocks.is_empty() {
-            for (level, score) in &scores {
-                if let Some(first) = self.screening.get_mut(*level) {
-                    *first = Some(*score);
-                }
-            }
-        }
+        self.screen(&scores);
         for figure in block {
             if let Some(values) = self.values.get_mut(figure.level) {
                 values.push(figure.value);
@@ -78,6 +78,17 @@ impl Sweep {
         }
         self.blocks.push(scores);
         Ok(())
+    }
+
+    /// Takes in the first and the second figure of each level.
+    fn screen(&mut self, scores: &[(usize, f64)]) {
+        for (level, score) in scores {
+            let times = self.values.get(*level).map_or(0, Vec::len);
+            let pass = self.screenings.get_mut(times).and_then(|pass| pass.get_mut(*level));
+            if let Some(seen) = pass {
+                *seen = Some(*score);
+            }
+        }
     }
 
     /// Blocks taken in.
@@ -89,9 +100,9 @@ impl Sweep {
     pub fn standing(&self) -> Standing {
         let levels = self.bounds.levels();
         let log_margin = self.bounds.rules().log_margin();
-        let screened = roughness(&self.screening);
+        let screened = roughness(self.screenings.first().map(Vec::as_slice).unwrap_or_default());
         let effects = fit(levels, &self.blocks, screened);
-        let remains = eliminate(basins(&self.screening, screened, log_margin), &self.bounds);
+        let remains = eliminate(basins(&self.screenings, screened, log_margin), &self.bounds);
         let alive: Vec<usize> = remains.alive.iter().flatten().copied().collect();
         let shown = shown_worse(&remains, &self.bounds);
         let outcome = self.outcome(&alive, &effects);
@@ -101,7 +112,8 @@ impl Sweep {
             None => best_of(&alive, &effects),
         };
         let active = self.active(&remains, &effects, log_margin);
-        Standing { outcome, leader, alive, active, contradicted: remains.contradicted, effects, shown }
+        let Remains { basins, contradicted, .. } = remains;
+        Standing { outcome, leader, alive, basins, active, contradicted, effects, shown }
     }
 
     fn outcome(&self, alive: &[usize], effects: &Effects) -> Option<Outcome> {
@@ -120,9 +132,9 @@ impl Sweep {
     }
 
     /// In each basin the best with its neighbours, farther on where levels look as good, and one level beyond those; and
-    /// whatever has no figure yet.
+    /// whatever has not been screened twice.
     fn active(&self, remains: &Remains, effects: &Effects, log_margin: f64) -> Vec<usize> {
-        let unseen = |level: &usize| effects.levels.get(*level).is_none_or(Option::is_none);
+        let unseen = |level: &usize| self.values.get(*level).is_none_or(|seen| seen.len() < PASSES);
         let mut active: Vec<usize> = (0..self.bounds.levels()).filter(unseen).collect();
         for alive in &remains.alive {
             let Some(leader) = best_of(alive, effects) else { continue };

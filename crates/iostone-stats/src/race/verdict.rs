@@ -1,10 +1,12 @@
 //! A sweep's verdict: the best level, those that were not shown to be worse, and the curve.
 
+use std::ops::RangeInclusive;
+
 use iostone_model::verdict::{SweepFit, SweepLevel, SweepOutcome, SweepState, SweepVerdict};
 
 use super::Outcome;
-use super::fit::parabola;
-use super::sweep::{Standing, Sweep};
+use super::fit::{Parabola, parabola};
+use super::sweep::{SCREENINGS, Standing, Sweep};
 use crate::median::summarize;
 
 /// The name of a sweep's factor, and of each of its levels with its place on the axis.
@@ -57,7 +59,8 @@ impl Sweep {
             levels,
             trials: crate::count(trials),
             trials_of_racing_all: if rehearsal { None } else { self.trials_of_racing_all() },
-            assumption: assumption(standing.contradicted).to_owned(),
+            optima: crate::count(standing.basins.len()),
+            assumption: assumption(&standing).to_owned(),
         }
     }
 
@@ -107,17 +110,25 @@ impl Sweep {
         }
     }
 
-    /// Through the leader, its neighbours, and what adjoins them and ran more than once.
+    /// Through the leader, its neighbours, and what adjoins them and was raced, as far as one optimum is taken for granted.
+    /// Where such a parabola misses the leader's own interval, one through the leader and its neighbours alone.
     fn fit(&self, standing: &Standing, levels: &[SweepLevel]) -> Option<SweepFit> {
         let leader = standing.leader?;
-        let own = levels.get(leader)?.median?;
-        let repeated = |level: usize| levels.get(level).is_some_and(|level| level.trials > 1);
-        let mut low = leader.checked_sub(1)?;
-        let mut high = leader + 1;
-        while low.checked_sub(1).is_some_and(repeated) {
+        let place = levels.get(leader)?;
+        let own = place.median?;
+        let basin = standing.basins.iter().find(|basin| basin.contains(&leader))?;
+        let raced = |level: usize| {
+            basin.contains(&level) && levels.get(level).is_some_and(|level| level.trials > SCREENINGS)
+        };
+        let (near_low, near_high) = (leader.checked_sub(1)?, leader + 1);
+        if !(basin.contains(&near_low) && basin.contains(&near_high)) {
+            return None;
+        }
+        let (mut low, mut high) = (near_low, near_high);
+        while low.checked_sub(1).is_some_and(raced) {
             low -= 1;
         }
-        while repeated(high + 1) {
+        while raced(high + 1) {
             high += 1;
         }
         let direction = self.bounds.rules().direction;
@@ -127,16 +138,30 @@ impl Sweep {
             let value = if level == leader { own } else { own * place.ratio?.powf(direction.sign()) };
             Some((place.position, value))
         };
-        parabola(&(low..=high).map(figure).collect::<Option<Vec<_>>>()?, direction)
+        let through = |range: RangeInclusive<usize>| {
+            let places = range.map(figure).collect::<Option<Vec<_>>>()?;
+            parabola(&places, direction)
+        };
+        let agrees = |fit: &Parabola| match (fit.at(place.position), place.median_interval) {
+            (at, [Some(least), Some(most)]) => (least..=most).contains(&at),
+            _ => true,
+        };
+        let fit =
+            through(low..=high).filter(&agrees).or_else(|| through(near_low..=near_high).filter(&agrees))?;
+        Some(fit.description())
     }
 }
 
-fn assumption(contradicted: bool) -> &'static str {
-    if contradicted {
-        "The figures show more than one optimum: a level lies between two better ones. Only beside each of them was a \
-         single optimum taken for granted, so that levels beyond one that is worse were passed over."
+/// What was taken for granted, to follow these words.
+fn assumption(standing: &Standing) -> &'static str {
+    if standing.contradicted {
+        "beside each of the optima that the figures show there is no other, so that levels beyond one that was shown to be \
+         worse were passed over."
+    } else if standing.basins.len() > 1 {
+        "the curve has no optima but those beside the dips that two passes over all levels showed near the best; levels \
+         beyond one that was shown to be worse were passed over after that."
     } else {
-        "One optimum is taken for granted, or one beside each dip that the first pass over all levels showed near the \
-         best: levels beyond one that was shown to be worse were passed over."
+        "the curve has one optimum, as two passes over all levels showed it; levels beyond one that was shown to be worse \
+         were passed over after that."
     }
 }

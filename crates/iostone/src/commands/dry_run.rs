@@ -296,19 +296,23 @@ fn in_text(
         if least == most { least.to_string() } else { format!("{least} to {most}") }
     };
     let (_, most_blocks) = estimate.blocks;
-    // A sweep tries all levels once and goes on with those that may be best.
-    let of = if experiment.sweep().is_some() && !plan.quick { ", the first of" } else { " of" };
+    let levels = configurations.len();
+    // A sweep tries all levels twice and goes on with those that may be best, mostly one with its neighbours.
+    let of = match experiment.sweep().filter(|_| !plan.quick) {
+        Some(_) if levels > 3 => format!(", the first two of {levels}, later ones mostly of about 3"),
+        Some(_) => format!(", the first two of {levels}"),
+        None => format!(" of {levels}"),
+    };
     let warmups = match experiment.trials.warmups {
         0 => String::new(),
         count => format!(", with {count} unrecorded of each configuration first"),
     };
     writeln!(
         text,
-        "{} trials in {} {}{of} {}{warmups}",
+        "{} trials in {} {}{of}{warmups}",
         range(estimate.trials),
         range(estimate.blocks),
         if most_blocks == 1 { "block" } else { "blocks" },
-        configurations.len(),
     )?;
     if let Some(pilots) = pilots(plan) {
         writeln!(text, "{pilots}")?;

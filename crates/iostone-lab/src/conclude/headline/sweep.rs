@@ -9,11 +9,13 @@ pub(super) fn sentence(sweep: &SweepVerdict, verdicts: &Verdicts) -> String {
     let mut sentences = Vec::new();
     match (sweep.outcome, sweep.best.as_deref(), sweep.leader.as_deref()) {
         (SweepOutcome::UniqueBest, Some(best), _) => {
-            sentences.push(format!("{best} is best{}.", lead(sweep, verdicts)));
+            sentences.push(format!("{best} is best{}{}.", condition(sweep), lead(sweep, verdicts)));
         }
         (SweepOutcome::WithinMargin, Some(best), _) => {
             let margin = margin(verdicts);
-            sentences.push(format!("{best} is within {margin} of the best, whichever level that is."));
+            let condition = condition(sweep);
+            sentences
+                .push(format!("{best} is within {margin} of the best, whichever level that is{condition}."));
         }
         (SweepOutcome::Unstable, ..) => {
             sentences.push(
@@ -59,10 +61,23 @@ pub(super) fn sentence(sweep: &SweepVerdict, verdicts: &Verdicts) -> String {
         Some(all) if all > sweep.trials => {
             format!("{} trials; racing all levels would have taken about {all}.", sweep.trials)
         }
+        Some(all) if all < sweep.trials => {
+            format!("{} trials; racing all levels would have taken fewer, about {all}.", sweep.trials)
+        }
         _ => format!("{} trials.", sweep.trials),
     };
     sentences.push(trials);
     sentences.join(" ")
+}
+
+/// What it hangs on, where levels were passed over.
+fn condition(sweep: &SweepVerdict) -> &'static str {
+    let passed_over = sweep.levels.iter().any(|level| level.state == SweepState::BeyondWorse);
+    match sweep.optima {
+        _ if !passed_over => "",
+        0 | 1 => " if the curve has one optimum, as it looks",
+        _ => " if the curve has no optimum but those it shows",
+    }
 }
 
 /// How far the nearest rival that raced stays behind.
@@ -105,12 +120,10 @@ fn range(levels: &[&str], sweep: &SweepVerdict) -> String {
         }
         before = Some(place);
     }
-    let short: Vec<String> = runs
-        .iter()
-        .map(|run| match run.as_slice() {
-            [first, _, .., last] => format!("{first} to {last}"),
-            few => list(few),
-        })
-        .collect();
+    let in_short = |run: &Vec<&str>| match run.as_slice() {
+        [first, _, .., last] => vec![format!("{first} to {last}")],
+        few => few.iter().map(|level| (*level).to_owned()).collect(),
+    };
+    let short: Vec<String> = runs.iter().flat_map(in_short).collect();
     list(&short.iter().map(String::as_str).collect::<Vec<_>>())
 }

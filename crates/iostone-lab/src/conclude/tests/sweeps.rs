@@ -21,6 +21,10 @@ fn plan_of(quick: bool) -> Plan {
 
 /// Carries a sweep out on paper: each block holds what the one before asked for.
 fn carried_out(plan: &Plan, most: u32) -> (Vec<TrialRecord>, Vec<Entry>) {
+    carried_out_on(&WALLS, plan, most)
+}
+
+fn carried_out_on(walls: &[f64; 10], plan: &Plan, most: u32) -> (Vec<TrialRecord>, Vec<Entry>) {
     let (mut trials, mut entries): (Vec<TrialRecord>, Vec<Entry>) = (Vec::new(), Vec::new());
     for block in 0..most {
         let sweep = PlannedSweep::of(plan, &trials, &block_records(&entries)).unwrap().unwrap();
@@ -32,7 +36,7 @@ fn carried_out(plan: &Plan, most: u32) -> (Vec<TrialRecord>, Vec<Entry>) {
         entries.push(entry(JournalEvent::BlockBegun { block, order: Vec::new() }));
         for level in block_order(7, u64::from(block), 10).into_iter().filter(|level| held.contains(level)) {
             let level_number = u32::try_from(level).unwrap();
-            let wall = WALLS[level] * (1.0 + 0.004 * f64::from((block * 7 + level_number * 3) % 5));
+            let wall = walls[level] * (1.0 + 0.004 * f64::from((block * 7 + level_number * 3) % 5));
             let number = u32::try_from(trials.len()).unwrap() + 1;
             let name = &plan.experiment.configurations[level].name;
             let mut record = trial(number, block, number, name, 1.0, 0);
@@ -48,20 +52,34 @@ fn carried_out(plan: &Plan, most: u32) -> (Vec<TrialRecord>, Vec<Entry>) {
 fn a_sweep_names_its_best_level_and_what_it_passed_over() {
     let plan = plan_of(false);
     let (trials, entries) = carried_out(&plan, 40);
-    assert_eq!(trials.len(), 40, "ten levels once, three levels ten times more");
+    assert_eq!(trials.len(), 47, "ten levels twice, three levels nine times more");
     let verdicts = conclude(&plan, &trials, &entries, false).unwrap();
     let sweep = verdicts.sweep.as_ref().unwrap();
     assert_eq!((sweep.outcome, sweep.best.as_deref()), (SweepOutcome::UniqueBest, Some("30%")));
     assert_eq!(sweep.not_shown_worse, ["30%"]);
-    assert_eq!((sweep.trials, sweep.trials_of_racing_all), (40, Some(90)));
+    assert_eq!((sweep.trials, sweep.trials_of_racing_all), (47, Some(90)));
     assert_eq!(sweep.levels[9].state, SweepState::BeyondWorse);
     assert!(verdicts.comparisons.is_empty() && verdicts.baseline.is_empty());
     assert_eq!(verdicts.configurations.len(), 10);
     let headline = &verdicts.headline;
-    assert!(headline.starts_with("30% is best: 4"), "{headline}");
+    assert!(headline.starts_with("30% is best if the curve has one optimum, as it looks: 4"), "{headline}");
     assert!(headline.contains("20% and 40% are worse; 10% and 50% to 100% lie beyond"), "{headline}");
-    assert!(headline.ends_with("40 trials; racing all levels would have taken about 90."), "{headline}");
+    assert!(headline.ends_with("47 trials; racing all levels would have taken about 90."), "{headline}");
     assert!(verdicts.permanent.iter().any(|line| line == "iostone limit 30% -- <command>"));
+}
+
+#[test]
+fn of_equal_levels_nothing_is_made_permanent_and_the_effort_is_told_as_it_is() {
+    let plan = plan_of(false);
+    let (trials, entries) = carried_out_on(&[10.0; 10], &plan, 40);
+    let verdicts = conclude(&plan, &trials, &entries, false).unwrap();
+    let sweep = verdicts.sweep.as_ref().unwrap();
+    assert_eq!(sweep.outcome, SweepOutcome::WithinMargin);
+    assert_eq!(verdicts.permanent, ["# nothing to change: no level was shown to be worse than another"]);
+    assert!(!verdicts.headline.contains("one optimum"), "{}", verdicts.headline);
+    assert!(sweep.trials >= sweep.trials_of_racing_all.unwrap());
+    let fewer = sweep.trials > sweep.trials_of_racing_all.unwrap();
+    assert_eq!(verdicts.headline.contains("would have taken fewer"), fewer, "{}", verdicts.headline);
 }
 
 #[test]
@@ -114,6 +132,6 @@ fn a_budget_below_the_first_look_is_refused_and_the_estimate_counts_what_runs() 
         "{error}"
     );
     let estimate = estimate(&plan_of(false));
-    // A warm-up of each, each once, and two of them ten times more; at most all of them in forty blocks.
-    assert_eq!((estimate.trials, estimate.blocks), ((20 + 20, 410), (11, 40)));
+    // A warm-up of each, each twice, and two of them nine times more; at most all of them in forty blocks.
+    assert_eq!((estimate.trials, estimate.blocks), ((30 + 18, 410), (11, 40)));
 }

@@ -179,7 +179,7 @@ fn what_does_not_go_with_a_sweep_is_refused_at_its_place() {
     };
     let range = "sweep = \"10%..100%\"";
     wrong("10%..100%", "100%..10%", "does not go up", "\"100%..10%\"");
-    wrong("10%..100%", "10..100", "of the wrong kind", "sweep");
+    wrong("10%..100%", "10..100", "of the wrong kind", "\"10..100\"");
     wrong(range, &format!("{range}\nvalues = [\"1%\"]"), "a sweep has no `values`", "[\"1%\"]");
     wrong("path = \"limit.cpu\"\n", "", "which setting", "\"10%..100%\"");
     wrong("wall_time\"", "wall_time\"\nbaseline = \"30%\"", "no baseline", "\"30%\"");
@@ -191,7 +191,7 @@ fn what_does_not_go_with_a_sweep_is_refused_at_its_place() {
         "cannot be left out",
         "exclude",
     );
-    wrong("limit.cpu", "mount.options", "of the wrong kind", "sweep");
+    wrong("limit.cpu", "mount.options", "of the wrong kind", "\"10%..100%\"");
 }
 
 #[test]
@@ -203,4 +203,36 @@ fn only_a_sweep_may_leave_its_baseline_out() {
         (errors[0].code.as_str(), errors[0].message.as_str()),
         ("io0003", "`decide` has no `baseline`")
     );
+}
+
+/// The experiment of a sweep in a line, and what is said of it.
+fn said_of_sweep(path: &str, range: &str) -> Vec<Diagnostic> {
+    let text = format!(
+        "name = \"t\"\n[stack]\nvolume = {{ kind = \"directory\" }}\n[[factor]]\nname = \"q\"\npath = \"{path}\"\nsweep = \
+         \"{range}\"\n[workload]\nkind = \"command\"\nargv = [\"true\"]\n[decide]\nmetric = \"wall_time\"\n"
+    );
+    let errors = read(&text, &[]).err().unwrap_or_default();
+    for error in &errors {
+        let label = error.labels.first().unwrap();
+        assert_eq!(&text[label.span.clone()], format!("\"{range}\""), "{error:?}");
+    }
+    errors
+}
+
+#[test]
+fn a_wrong_range_is_one_error_and_none_about_a_baseline() {
+    for range in ["100%..10%", "..", "10%...100%", "1%..100% step 1%"] {
+        assert_eq!(said_of_sweep("limit.cpu", range).len(), 1, "{range}");
+    }
+}
+
+#[test]
+fn a_level_of_a_sweep_that_is_out_of_range_is_named_below_the_range() {
+    let errors = said_of_sweep("limit.cpu", "0%..90%");
+    assert!(errors[0].notes.iter().any(|note| note == "this is the level `0%`"), "{errors:?}");
+}
+
+#[test]
+fn numbers_are_text_where_a_variable_of_the_environment_is_swept() {
+    assert_eq!(said_of_sweep("workload.env.JOBS", "1..8 doubling"), []);
 }
