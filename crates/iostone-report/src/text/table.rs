@@ -89,8 +89,10 @@ fn fill(view: &View<'_>, margin: f64, width: usize, sparks: bool) -> Table {
 fn leaves_room_for_names(table: &Table, width: usize) -> bool {
     let widths = table.column_max_content_widths();
     let Some((names, others)) = widths.split_first() else { return true };
+    // The style parts columns by a blank, and has one at its edge.
+    let blanks = others.len() + 1;
     let others: usize = others.iter().zip(&GAPS[1..]).map(|(width, gap)| usize::from(width + gap)).sum();
-    others + usize::from(*names).min(READABLE_NAME) <= width
+    blanks + others + usize::from(*names).min(READABLE_NAME) <= width
 }
 
 /// Only the name's column gives way when the table is wider than the terminal.
