@@ -105,7 +105,11 @@ impl Law {
     /// The law with its figures, in real time, as it goes into a sentence.
     pub fn in_words(&self) -> String {
         match self {
-            Self::Share { share } => format!("{share} of each processor, all the time"),
+            // A ratio of two figures of a report has as many digits as they had.
+            Self::Share { share } => {
+                let rounded = Fraction((share.0 * 1e3).round() / 1e3);
+                format!("{rounded} of each processor, all the time")
+            }
             Self::Bucket { capacity_seconds, refill, throttled_refill, slow, resume } => {
                 let while_slow = if throttled_refill == refill {
                     String::new()
