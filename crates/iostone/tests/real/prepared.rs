@@ -53,7 +53,9 @@ fn a_preparation_that_fails_says_what_it_complained_of() {
     assert!(!output.status.success());
     let said = words(&output);
     assert!(
-        said.contains("before the measurement: `sh` ended with status 3, saying: no such luck"),
+        said.contains(
+            "before the measurement: `workload.prepare`: `sh` ended with status 3, saying: no such luck"
+        ),
         "{said}"
     );
     lab.assert_nothing_left();
