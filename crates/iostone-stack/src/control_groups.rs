@@ -2,6 +2,8 @@
 //! lifted again.
 
 mod controller;
+#[cfg(test)]
+pub(crate) mod fixture;
 mod lifting;
 mod places;
 mod v2;

@@ -102,22 +102,12 @@ fn places_of(asked: &Asked, machine: &Hierarchies) -> Result<Vec<GroupPlace>, St
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
 
     use super::*;
+    use crate::control_groups::fixture::machine;
 
     fn asked(json: &str, is_governed: bool) -> Asked {
         Asked { limit: serde_json::from_str(json).unwrap(), is_governed, is_throttled: false }
-    }
-
-    fn machine(files: &[(&str, &str)]) -> tempfile::TempDir {
-        let directory = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            let path = directory.path().join(path);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, text).unwrap();
-        }
-        directory
     }
 
     fn groups(machine: &tempfile::TempDir, asked: &Asked) -> TrialGroups {

@@ -90,6 +90,7 @@ fn plan_in_words(plan: &mut Plan, asked: &Asked, name: &str, undo: &mut Vec<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control_groups::fixture::machine;
 
     fn texts(asked: &Asked, machine: Option<&tempfile::TempDir>) -> Vec<String> {
         let mut plan = Plan { steps: Vec::new() };
@@ -109,16 +110,6 @@ mod tests {
 
     fn asked(json: &str, is_governed: bool) -> Asked {
         Asked { limit: serde_json::from_str(json).unwrap(), is_governed, is_throttled: false }
-    }
-
-    fn machine(files: &[(&str, &str)]) -> tempfile::TempDir {
-        let directory = tempfile::tempdir().unwrap();
-        for (path, text) in files {
-            let path = directory.path().join(path);
-            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, text).unwrap();
-        }
-        directory
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Controllers are found on imitated machines, and what is missing is said.
 
 use super::*;
+use crate::control_groups::fixture::machine;
 
 fn places(machine: &tempfile::TempDir, controllers: &[Controller]) -> Result<Vec<GroupPlace>, StackError> {
     Hierarchies::look_below(machine.path())?.places(controllers)
@@ -11,17 +12,6 @@ fn place(machine: &tempfile::TempDir, controller: Controller) -> GroupPlace {
     let mut found = places(machine, &[controller]).unwrap();
     assert_eq!(found.len(), 1, "{found:?}");
     found.remove(0)
-}
-
-/// A machine of files: paths with their texts.
-fn machine(files: &[(&str, &str)]) -> tempfile::TempDir {
-    let directory = tempfile::tempdir().unwrap();
-    for (path, text) in files {
-        let path = directory.path().join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-    }
-    directory
 }
 
 const HYBRID: &str = "31 23 0:28 / /sys/fs/cgroup rw - tmpfs tmpfs rw\n\
