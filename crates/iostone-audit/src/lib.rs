@@ -1,8 +1,9 @@
 //! Finds what is doubtful in figures: each rule looks for one fault and lives in one file.
 //!
-//! A rule sees a [`Dataset`] and nothing else: not which file it came from, nor whose figures they are. It says that it
+//! A rule sees a [`Dataset`], and the catalogue where that names a machine, and nothing else: not which file it came from, nor whose figures they are. It says that it
 //! does not apply where the dataset lacks what it would have to look at, so that silence is never taken for innocence.
 
+mod explain;
 mod from_run;
 mod reconsider;
 mod rule;
@@ -10,6 +11,7 @@ mod rule;
 use iostone_model::audit::{AUDIT_SCHEMA, AuditReport, Finding, Severity};
 use iostone_model::dataset::Dataset;
 
+pub use explain::explain_dataset;
 pub use from_run::dataset_of_run;
 pub use reconsider::{compare, reconsider};
 pub use rule::{Rule, rules};

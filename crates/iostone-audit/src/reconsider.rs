@@ -2,11 +2,13 @@
 
 mod statement;
 
+use iostone_cloud::explain::Overrides;
 use iostone_model::case::{
     CASE_SCHEMA, Case, CaseReport, KnownLimit, LevelFigures, Reconsidered, ReconsideredLevel,
     StatedComparison,
 };
 use iostone_model::dataset::{Dataset, Observation};
+use iostone_model::explanation::Explanation;
 use iostone_model::verdict::Comparison;
 use iostone_stats::FEWEST_BLOCKS;
 use iostone_stats::breakeven::breakeven_cv;
@@ -29,7 +31,18 @@ pub fn reconsider(case: &Case) -> CaseReport {
         source: case.source.clone(),
         comparisons: case.comparisons.iter().map(|stated| compare(&case.dataset, stated)).collect(),
         audit: audit(&case.dataset),
+        explanation: explanation(&case.dataset),
     }
+}
+
+/// What bound the figures, where the case says which machine they are of.
+fn explanation(dataset: &Dataset) -> Option<Explanation> {
+    let names_machine = dataset
+        .observations
+        .iter()
+        .any(|observation| observation.facts.instance.is_some() || observation.facts.volume.is_some());
+    let explanation = names_machine.then(|| crate::explain_dataset(dataset, &Overrides::default()))?;
+    explanation.parts.iter().any(|part| !part.figures.is_empty()).then_some(explanation)
 }
 
 /// Judges one comparison of a dataset.

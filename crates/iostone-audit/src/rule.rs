@@ -7,6 +7,9 @@ use iostone_model::dataset::Dataset;
 
 use crate::Outcome;
 
+pub(crate) use physics::case::median;
+pub(crate) use physics::traffic;
+
 /// Looks for one fault.
 pub trait Rule: Sync {
     /// Its stable name: `identical-rows`.

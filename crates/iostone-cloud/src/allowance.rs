@@ -10,6 +10,8 @@ mod tests;
 use iostone_model::diagnostic::nearest;
 use iostone_model::experiment::{Allowance, MachineProblem, MachineSpec};
 
+use crate::catalogue::catalogue;
+
 pub use law::{CREDIT_SECONDS, LawState};
 pub use predict::{Agreement, best_limit, hold_against, runs_out_after};
 pub use simulate::{Demand, Point, Simulation, simulate, simulate_from, simulate_others};
@@ -72,8 +74,20 @@ impl UnknownAllowance {
     }
 }
 
-/// What is wrong with the allowance that a machine is to have; none if it is known, or none is asked for.
+/// What is wrong with the allowance that a machine is to have, or with the instance that it is to stand for; none if it is
+/// known, or none is asked for.
 pub fn problem_of_machine(machine: &MachineSpec) -> Option<MachineProblem> {
+    if let Some(emulated) = machine.emulated() {
+        let unknown = catalogue().instance(&emulated.emulate).err()?;
+        return Some(MachineProblem {
+            key: "emulate",
+            message: format!("the catalogue knows no instance type `{}`", unknown.instance),
+            expected: match unknown.nearest {
+                Some(nearest) => format!("did you mean \"{nearest}\"?"),
+                None => "`iostone catalog search` lists what it knows".to_owned(),
+            },
+        });
+    }
     let governed = machine.governed()?;
     allowance(&governed.cpu, governed.law.as_deref()).err().map(|unknown| unknown.problem())
 }

@@ -4,11 +4,38 @@
 //! What is not known is absent, never zero.
 
 mod allowance;
+mod answer;
+mod catalogue;
+mod ceiling;
+pub mod explain;
+mod prediction;
 mod prices;
+mod volume;
 
 pub use allowance::{
     Agreement, CREDIT_SECONDS, Demand, LawState, Point, Simulation, UnknownAllowance, allowance, allowances,
     best_limit, governed_types, hold_against, problem_of_machine, runs_out_after, simulate, simulate_from,
     simulate_others,
 };
+pub use answer::{Beside, Expectation, answer, answer_configuration};
+pub use catalogue::{
+    Architecture, CATALOGUE_SCHEMA, Catalogue, Change, CpuCredits, Described, DiskKind, DisksError, Ebs,
+    EbsSupport, EditError, ExchangeFormat, FieldChange, Found, Instance, InstanceRow, LocalDisks, Network,
+    RangeError, RangeOf, Rows, RowsError, Said, Search, SortBy, Status, UnknownInstance, catalogue,
+    edit_user_rows, install, read_described_types, read_exchange, read_rows, write_exchange,
+};
+pub use ceiling::{
+    Accounting, Counted, Cpu, FilesystemKind, Io, Joined, Lane, LaneBurst, Load, LoadPart, MOST_LANES,
+    Outcome, Parts, Path, Stretch, filesystem_room, inode_tables, path, simulate as simulate_work,
+    simulate_with as simulate_work_with,
+};
+pub use prediction::{
+    Amount, CacheUse, Ceiling, CeilingRate, Order, Pattern, PredictError, Question, Route, RouteCpu,
+    UnknownDemand, Work, predict, predict_configuration, work_of,
+};
 pub use prices::{AS_OF, DEFAULT_REGION, UnknownPrice, price, regions};
+pub use volume::{
+    Delivered, HOURS_A_MONTH, IopsLaw, ManyIos, MonthlyPrice, OffNitro, PricePart, Quantity, QuantityBurst,
+    Step, ThroughputBurst, ThroughputLaw, Tier, UnknownVolumePrice, VOLUME_PRICES_AS_OF, VolumeError,
+    VolumeLimits, VolumeRow, VolumeRowError, VolumeTypes, volume_price, volume_price_regions,
+};

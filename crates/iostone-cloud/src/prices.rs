@@ -1,10 +1,11 @@
-//! On-demand prices of instances, built in: Linux, shared tenancy, without volumes.
+//! On-demand prices of instances: Linux, shared tenancy, without volumes. Built in, with rows of the user's laid over them.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 
 use iostone_model::diagnostic::nearest;
 use iostone_model::experiment::Price;
+
+use crate::catalogue::catalogue;
 
 /// One row an instance type, one column a region; its head says where it is from.
 const TABLE: &str = include_str!("../data/prices.csv");
@@ -49,50 +50,93 @@ pub enum UnknownPrice {
     },
 }
 
-/// The columns of regions, and the prices by type in their order.
-struct Catalogue {
+/// Prices by instance type and region: those built in, with rows of the user's laid over them.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(crate) struct Prices {
+    /// In the order in which they came.
     regions: Vec<String>,
-    prices: BTreeMap<String, Vec<Option<f64>>>,
+    by_type: BTreeMap<String, BTreeMap<String, Known>>,
 }
 
-fn catalogue() -> &'static Catalogue {
-    static CATALOGUE: OnceLock<Catalogue> = OnceLock::new();
-    CATALOGUE.get_or_init(|| {
+/// A price, and who says so if that is the user.
+#[derive(Debug, Clone, PartialEq)]
+struct Known {
+    usd_per_hour: f64,
+    said: Option<String>,
+}
+
+impl Prices {
+    /// What is built in.
+    pub(crate) fn built_in() -> Self {
         let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(TABLE.as_bytes());
-        let regions = reader
+        let regions: Vec<String> = reader
             .headers()
             .map(|names| names.iter().skip(1).map(str::to_owned).collect())
             .unwrap_or_default();
-        let row = |record: csv::StringRecord| {
-            let instance = record.get(0)?.to_owned();
-            Some((instance, record.iter().skip(1).map(|field| field.parse().ok()).collect()))
+        let mut by_type = BTreeMap::new();
+        for record in reader.records().filter_map(Result::ok) {
+            let Some(instance) = record.get(0) else { continue };
+            let known = regions.iter().zip(record.iter().skip(1)).filter_map(|(region, field)| {
+                let usd_per_hour = field.parse().ok()?;
+                Some((region.clone(), Known { usd_per_hour, said: None }))
+            });
+            by_type.insert(instance.to_owned(), known.collect());
+        }
+        Self { regions, by_type }
+    }
+
+    /// Lays a price of the user's over what is known, with the words of who says so.
+    pub(crate) fn set(&mut self, instance: &str, region: &str, usd_per_hour: f64, said: String) {
+        if !self.regions.iter().any(|known| known == region) {
+            self.regions.push(region.to_owned());
+        }
+        let prices = self.by_type.entry(instance.to_owned()).or_default();
+        prices.insert(region.to_owned(), Known { usd_per_hour, said: Some(said) });
+    }
+
+    /// The regions that prices are known of.
+    pub(crate) fn regions(&self) -> &[String] {
+        &self.regions
+    }
+
+    /// What is known of an instance type, by region.
+    pub(crate) fn of(&self, instance: &str) -> BTreeMap<String, f64> {
+        let prices = self.by_type.get(instance);
+        prices.into_iter().flatten().map(|(region, known)| (region.clone(), known.usd_per_hour)).collect()
+    }
+
+    /// See [`price`].
+    pub(crate) fn price(&self, instance: &str, region: &str) -> Result<Price, UnknownPrice> {
+        if !self.regions.iter().any(|known| known == region) {
+            return Err(UnknownPrice::Region { region: region.to_owned(), known: self.regions.clone() });
+        }
+        let Some(prices) = self.by_type.get(instance) else {
+            let nearest = nearest(instance, self.by_type.keys().map(String::as_str)).map(str::to_owned);
+            return Err(UnknownPrice::Instance { instance: instance.to_owned(), nearest });
         };
-        Catalogue { regions, prices: reader.records().filter_map(Result::ok).filter_map(row).collect() }
-    })
+        let known = prices.get(region).ok_or_else(|| UnknownPrice::NotThere {
+            instance: instance.to_owned(),
+            region: region.to_owned(),
+        })?;
+        let source = match &known.said {
+            Some(said) => format!("on demand in {region}: {said}"),
+            None => format!("on demand in {region} on {AS_OF}, Linux, without volumes"),
+        };
+        Ok(Price { usd_per_hour: known.usd_per_hour, source })
+    }
 }
 
-/// The regions that prices are known of.
+/// The regions that prices are known of, in the catalogue in force.
 pub fn regions() -> &'static [String] {
-    &catalogue().regions
+    catalogue().regions()
 }
 
-/// What an hour of an instance costs on demand in a region, in US dollars.
+/// What an hour of an instance costs on demand in a region, in US dollars, by the catalogue in force.
 ///
 /// # Errors
 /// [`UnknownPrice`]: the region or the type is not in the catalogue, or the type has no price there.
 pub fn price(instance: &str, region: &str) -> Result<Price, UnknownPrice> {
-    let catalogue = catalogue();
-    let Some(column) = catalogue.regions.iter().position(|known| known == region) else {
-        return Err(UnknownPrice::Region { region: region.to_owned(), known: catalogue.regions.clone() });
-    };
-    let Some(prices) = catalogue.prices.get(instance) else {
-        let nearest = nearest(instance, catalogue.prices.keys().map(String::as_str)).map(str::to_owned);
-        return Err(UnknownPrice::Instance { instance: instance.to_owned(), nearest });
-    };
-    let not_there = || UnknownPrice::NotThere { instance: instance.to_owned(), region: region.to_owned() };
-    let usd_per_hour = prices.get(column).copied().flatten().ok_or_else(not_there)?;
-    let source = format!("on demand in {region} on {AS_OF}, Linux, without volumes");
-    Ok(Price { usd_per_hour, source })
+    catalogue().price(instance, region)
 }
 
 #[cfg(test)]
@@ -113,13 +157,27 @@ mod tests {
 
     #[test]
     fn every_price_in_the_table_is_a_price() {
-        let catalogue = catalogue();
-        assert_eq!(catalogue.regions, ["us-east-1", "ap-northeast-1"]);
-        assert!(catalogue.prices.len() > 900, "{}", catalogue.prices.len());
-        let known = catalogue.prices.values().flatten().flatten().count();
-        assert_eq!(known, 1712);
-        assert!(catalogue.prices.values().flatten().flatten().all(|usd| *usd > 0.0));
+        let prices = Prices::built_in();
+        assert_eq!(prices.regions(), ["us-east-1", "ap-northeast-1"]);
+        assert!(prices.by_type.len() > 900, "{}", prices.by_type.len());
+        let known: Vec<f64> =
+            prices.by_type.values().flat_map(BTreeMap::values).map(|known| known.usd_per_hour).collect();
+        assert_eq!(known.len(), 1712);
+        assert!(known.iter().all(|usd| *usd > 0.0));
         assert!(TABLE.contains(AS_OF));
+    }
+
+    #[test]
+    fn a_price_of_the_user_goes_before_and_brings_its_region() {
+        let mut prices = Prices::built_in();
+        prices.set("c4.large", "mars-1", 0.5, "your catalogue, f".to_owned());
+        prices.set("c4.large", DEFAULT_REGION, 0.01, "your catalogue, f".to_owned());
+        assert_eq!(prices.regions().last().map(String::as_str), Some("mars-1"));
+        let price = prices.price("c4.large", DEFAULT_REGION).unwrap();
+        assert!((price.usd_per_hour - 0.01).abs() < 1e-12);
+        assert_eq!(price.source, "on demand in us-east-1: your catalogue, f");
+        let error = prices.price("m1.large", "mars-1").unwrap_err().to_string();
+        assert!(error.contains("knows no price of `m1.large` in mars-1"), "{error}");
     }
 
     #[test]

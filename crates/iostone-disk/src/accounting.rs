@@ -71,6 +71,11 @@ impl Accounting {
         }
     }
 
+    /// Begins anew: what comes is merged with nothing that came before, and pays nothing back.
+    pub(crate) fn forget(&mut self) {
+        (self.reads, self.writes) = (Direction::default(), Direction::default());
+    }
+
     /// What one request costs. A flush costs nothing, a discard one I/O without bytes.
     pub(crate) fn charge(&mut self, operation: Operation, offset: u64, length: u32) -> Charge {
         let length = u64::from(length);

@@ -35,10 +35,9 @@ impl Bucket {
         Self { rate, capacity, level: capacity, at_ns: None }
     }
 
-    /// A bucket of `capacity` credits that fills at `rate` a second and holds `share` (0 to 1) of them at first.
-    #[expect(clippy::cast_possible_truncation, reason = "a share of a capacity is not above it")]
-    pub(crate) fn credits(rate: u64, capacity: u64, share: f64) -> Self {
-        let level = (capacity as f64 * share.clamp(0.0, 1.0)).round() as i128 * PARTS;
+    /// A bucket of `capacity` credits that fills at `rate` a second and holds `level` of them at first.
+    pub(crate) fn credits(rate: u64, capacity: u64, level: u64) -> Self {
+        let level = i128::from(level) * PARTS;
         let capacity = i128::from(capacity) * PARTS;
         Self { rate: rate.max(1), capacity, level: level.min(capacity), at_ns: None }
     }
@@ -103,6 +102,16 @@ impl Bucket {
         self.level = filled.min(most);
         self.at_ns = Some(then_ns.max(now_ns));
     }
+}
+
+/// Units that a bucket of `capacity` holds when so large a share of it (0 to 1) does.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share of a capacity is neither above it nor below zero"
+)]
+pub(crate) fn share_of(capacity: u64, share: f64) -> u64 {
+    (capacity as f64 * share.clamp(0.0, 1.0)).round() as u64
 }
 
 fn pacing_capacity(rate: u64) -> i128 {

@@ -76,6 +76,17 @@ pub enum ControlRequest {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         credit_bytes: Option<u64>,
     },
+    /// Set what is in the burst buckets of the link.
+    FillLink {
+        /// I/Os in the bucket of I/Os; more than it holds fills it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        credits: Option<u64>,
+        /// Bytes in the bucket of bytes; more than it holds fills it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        credit_bytes: Option<u64>,
+    },
+    /// A workload begins: every burst bucket, the link's too, holds what it is to hold then.
+    Begin,
     /// End the server.
     End,
 }
@@ -101,8 +112,23 @@ pub struct ServerReport {
     pub volumes: Vec<VolumeReport>,
     /// The rate of the link, if there is one.
     pub link: Option<ByteRate>,
+    /// I/Os a second of the link in the long run, if those are limited.
+    #[serde(default)]
+    pub link_iops: Option<u32>,
     /// Bytes over the link, reads and writes of all volumes, those on their way as well.
     pub link_bytes: u64,
+    /// I/Os over the link, as their volumes count them.
+    #[serde(default)]
+    pub link_ios: u64,
+    /// Bytes left in the link's burst bucket; none without such a bucket.
+    #[serde(default)]
+    pub link_credit_bytes: Option<f64>,
+    /// I/Os left in the link's burst bucket; none without such a bucket.
+    #[serde(default)]
+    pub link_credits: Option<f64>,
+    /// When this was so, in nanoseconds of the server's own clock, by which it grants.
+    #[serde(default)]
+    pub at_ns: u64,
 }
 
 /// The counters of one volume.

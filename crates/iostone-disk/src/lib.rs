@@ -29,7 +29,7 @@ pub use control::{
 };
 pub use counters::{Counters, OperationCounters};
 pub use error::DiskError;
-pub use model::{Admission, EIO, LinkState, Operation, VolumeState};
+pub use model::{Admission, EIO, LinkCounters, LinkState, Operation, VolumeState};
 pub use plan::{DiskPlan, Store, VolumePlan};
 pub use protocol::{Command, LARGEST_PAYLOAD_BYTES, Request};
 pub use server::{Server, serve};

@@ -6,6 +6,7 @@
 
 mod limits;
 mod link;
+mod timetable;
 
 use iostone_model::experiment::{EmulatedVolume, LatencySpread};
 use iostone_model::units::{ByteRate, Span};
@@ -18,7 +19,7 @@ use crate::counters::Counters;
 use crate::fault::Faults;
 use crate::latency::{Latencies, nanoseconds};
 use limits::Limits;
-pub use link::LinkState;
+pub use link::{LinkCounters, LinkState};
 
 /// `EIO` of `errno.h`.
 pub const EIO: i32 = 5;
@@ -214,6 +215,13 @@ impl VolumeState {
         self.limits.bytes.set_balance(bytes, now_ns.max(self.turn_ns))
     }
 
+    /// The workload begins: burst buckets hold what they are to hold then, whatever was done before, and nothing is merged
+    /// with what came before.
+    pub fn begin_workload(&mut self, now_ns: u64) {
+        self.accounting.forget();
+        self.limits.refill(now_ns.max(self.turn_ns));
+    }
+
     /// Pays for a request and says when it begins.
     fn begin(&mut self, link: &mut LinkState, op: Operation, offset: u64, length: u32, now_ns: u64) -> u64 {
         let charge = self.accounting.charge(op, offset, length);
@@ -223,7 +231,7 @@ impl VolumeState {
         // The link is a stage of its own: while it carries this request, the volume prepares the next.
         self.turn_ns = ready_ns;
         let carried_ns = match op {
-            Operation::Read | Operation::Write => link.take(u64::from(length), ready_ns, now_ns),
+            Operation::Read | Operation::Write => link.take(u64::from(length), charge.ios, ready_ns, now_ns),
             Operation::Flush | Operation::Discard => ready_ns,
         };
         let start_ns = self.faults.clear_of_stalls(carried_ns);

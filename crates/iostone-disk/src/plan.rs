@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use iostone_model::experiment::EmulatedVolume;
-use iostone_model::units::ByteRate;
+use iostone_model::experiment::{EmulatedVolume, Link};
 use serde::{Deserialize, Serialize};
 
 /// Everything that a server needs to know, as JSON on its standard input.
@@ -11,8 +10,8 @@ use serde::{Deserialize, Serialize};
 pub struct DiskPlan {
     /// The volumes.
     pub volumes: Vec<VolumePlan>,
-    /// Bytes a second of all volumes together, reads and writes.
-    pub link: Option<ByteRate>,
+    /// What all volumes together may move, reads and writes.
+    pub link: Option<Link>,
     /// Where the server is steered: a Unix socket.
     pub control: PathBuf,
     /// The seed of everything random: latencies, destaging, faults, what a power cut keeps.

@@ -52,6 +52,7 @@ impl Served {
             model: model.clone(),
         });
         let volumes = volumes.collect();
+        let link = link.map(iostone_model::experiment::Link::of);
         let plan = DiskPlan { volumes, link, control: directory.path().join("control.sock"), seed: 7 };
         let stop = Arc::new(AtomicBool::new(false));
         let server = Server::bind(&plan).unwrap();

@@ -27,5 +27,6 @@ pub use locate::program as find_program;
 pub use modules::ModuleNeed;
 pub use open::open_file;
 pub use qemu::{
-    AGENT_PORT, Boot, BootDrive, DriveSource, Qemu, ROOT_SERIAL, Running, check_memory, least_memory_bytes,
+    AGENT_PORT, Boot, BootDrive, DriveInterface, DriveSource, Qemu, ROOT_SERIAL, Running, check_memory,
+    least_memory_bytes,
 };

@@ -88,11 +88,23 @@ pub enum DriveSource {
     },
 }
 
+/// As what a guest finds a drive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DriveInterface {
+    /// A virtio block device: `/dev/vda`.
+    #[default]
+    Virtio,
+    /// The first namespace of an NVMe controller of its own: `/dev/nvme0n1`.
+    Nvme,
+}
+
 /// A drive of a guest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BootDrive {
     /// What the guest finds in `/sys/block/NAME/serial`; at most 20 bytes.
     pub serial: String,
+    /// As what it finds it.
+    pub interface: DriveInterface,
     /// Where its bytes come from.
     pub source: DriveSource,
     /// Whether the guest may only read it.

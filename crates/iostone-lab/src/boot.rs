@@ -23,7 +23,10 @@ pub(crate) fn asked(configuration: &Configuration) -> Option<Boot<'_>> {
         MachineSpec::Local(local) => {
             Some(Boot { kernel: local.kernel.as_deref(), arguments: &local.kernel_arguments })
         }
-        MachineSpec::Guest(_) | MachineSpec::Governed(_) | MachineSpec::Agent(_) => None,
+        MachineSpec::Guest(_)
+        | MachineSpec::Governed(_)
+        | MachineSpec::Emulate(_)
+        | MachineSpec::Agent(_) => None,
     }
 }
 

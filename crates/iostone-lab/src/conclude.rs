@@ -2,15 +2,19 @@
 //!
 //! Pure: the same records give the same verdicts, today or years later.
 
+mod balances;
 mod binding;
 mod cpu;
 mod evidence;
+mod explained;
 mod headline;
 mod lacking;
 mod limits;
 mod machines;
 mod members;
 mod permanent;
+mod predicted;
+mod proofs;
 mod served;
 mod source;
 mod steady;
@@ -33,6 +37,7 @@ use crate::error::LabError;
 use crate::journal::{BlockEnd, Entry, JournalEvent};
 use crate::sweep::PlannedSweep;
 
+pub use explained::explain_run;
 pub use headline::headline;
 pub use subject::{Subject, SubjectFigures, SubjectPoint};
 
@@ -145,6 +150,7 @@ fn conclude_subject(
         flags,
         evidence: evidence::sentences(plan, trials, &blocks, &ceilings),
         ceilings,
+        predictions: predicted::predictions(plan, trials, &blocks),
         comparisons,
         noise,
         audit: None,

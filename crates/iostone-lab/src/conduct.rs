@@ -88,6 +88,8 @@ pub struct Conductor<'a> {
     ramp: Option<Span>,
     /// The kernel of this host.
     kernel: Kernel,
+    /// Whether the metadata service of a cloud must not be asked.
+    no_metadata: bool,
 }
 
 impl<'a> Conductor<'a> {
@@ -131,8 +133,16 @@ impl<'a> Conductor<'a> {
             blocks_started: None,
             ramp: None,
             kernel: Kernel::default(),
+            no_metadata: false,
             directory,
         })
+    }
+
+    /// The same, but the metadata service of a cloud is not asked if `no_metadata`.
+    #[must_use]
+    pub fn without_metadata(mut self, no_metadata: bool) -> Self {
+        self.no_metadata = no_metadata;
+        self
     }
 
     /// Runs to an end, or until something stops it; then nothing of it is left on the machine, and what was
@@ -141,7 +151,7 @@ impl<'a> Conductor<'a> {
     /// # Errors
     /// What stopped it; the run can be resumed.
     pub fn run(&mut self) -> Result<(Ending, Verdicts), LabError> {
-        let environment = self.link.describe()?;
+        let environment = self.link.describe(self.no_metadata)?;
         self.directory.check_same_machine(&environment, boot::is_asked(self.plan))?;
         self.kernel.clone_from(&environment.kernel);
         self.mend_trials()?;

@@ -275,6 +275,7 @@ pub fn read_run(path: &Path) -> Result<RunRecord, LabError> {
         declared_ramp: pilots::declared_ramp(&entries),
         verdicts,
         audit: None,
+        explanation: None,
     })
 }
 

@@ -27,4 +27,6 @@ pub use imported::{is_import, read_import, write_import};
 pub use journal::{BlockEnd, Entry, JournalEvent};
 pub use link::Link;
 pub use pilot::{first_pilot, needs_pilots};
-pub use plan::{PlanOptions, make_plan, plan_notes};
+pub use plan::{
+    PlanOptions, SettledInstance, make_plan, plan_notes, settle_instance, settle_link, settle_volume,
+};

@@ -29,9 +29,9 @@ macro_rules! ask {
 }
 
 impl Link<'_> {
-    /// The environment snapshot.
-    pub fn describe(&mut self) -> Result<Environment, LabError> {
-        ask!(self, "describe", Request::Describe, Reply::Environment(environment) => *environment)
+    /// The environment snapshot; with `no_metadata`, without asking the metadata service of a cloud.
+    pub fn describe(&mut self, no_metadata: bool) -> Result<Environment, LabError> {
+        ask!(self, "describe", Request::Describe { no_metadata }, Reply::Environment(environment) => *environment)
     }
 
     /// The versions of the tools.

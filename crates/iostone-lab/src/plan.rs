@@ -1,5 +1,6 @@
 //! Makes the plan of an experiment: its seed and id settled, shrunk for a rehearsal, doubled for a noise run.
 
+mod emulation;
 mod rehearsal;
 
 use std::collections::BTreeMap;
@@ -15,6 +16,7 @@ use iostone_stats::race::fewest_blocks_of_sweep;
 use crate::boot;
 use crate::conclude::Subject;
 use crate::error::LabError;
+pub use emulation::{SettledInstance, settle_instance, settle_link, settle_volume};
 
 /// How a plan is made.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -49,6 +51,8 @@ pub fn make_plan(experiment: Experiment, options: PlanOptions) -> Result<Plan, L
                 .to_owned(),
         ));
     }
+    // Before a rehearsal makes them smaller still: what is settled are the sizes that are made.
+    emulation::settle(&mut experiment)?;
     let shrunk = options.quick.then(|| rehearsal::shrink(&mut experiment));
     place_files(&mut experiment, &options.directory);
     price_machines(&mut experiment);
@@ -114,6 +118,7 @@ fn settle_governors(experiment: &mut Experiment) -> Result<(), LabError> {
 pub fn plan_notes(plan: &Plan) -> Vec<String> {
     let mut notes = Vec::new();
     notes.extend(std::thread::available_parallelism().ok().and_then(|all| idle_limits(plan, all.get())));
+    notes.extend(emulation::notes(&plan.experiment));
     for configuration in plan.experiment.configurations.iter().filter(|c| c.price.is_none()) {
         let Some(instance) = configuration.machine.instance() else { continue };
         if let Err(unknown) = iostone_cloud::price(instance, iostone_cloud::DEFAULT_REGION) {

@@ -50,7 +50,7 @@ impl Machine for Scripted {
         // From JSON, as over the wire: what replies hold is the stack's affair.
         let reply = |text: &str| serde_json::from_str(text).unwrap();
         Ok(match request {
-            Request::Describe => {
+            Request::Describe { .. } => {
                 let mut environment = Environment::default();
                 self.kernel.clone_into(&mut environment.kernel.release);
                 Reply::Environment(Box::new(environment))

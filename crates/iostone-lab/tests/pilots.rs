@@ -70,7 +70,7 @@ impl Machine for Scripted {
         // From JSON, as over the wire: what replies hold is the stack's affair.
         let reply = |text: &str| serde_json::from_str(text).unwrap();
         Ok(match request {
-            Request::Describe => Reply::Environment(Box::default()),
+            Request::Describe { .. } => Reply::Environment(Box::default()),
             Request::Preflight { .. } => Reply::Preflight { stacks: Vec::new() },
             Request::Apply { .. } => reply(
                 r#"{"reply":"applied","target":{"directory":"/","device":null,"mount":null},"checks":[],"notes":[],"devices":[]}"#,

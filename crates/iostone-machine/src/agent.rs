@@ -8,6 +8,8 @@ use iostone_model::environment::Environment;
 use iostone_model::experiment::{Stack, Volume, Workload};
 use iostone_model::trial::WorkloadReport;
 use iostone_model::units::Bytes;
+use iostone_probe::nvme::NvmeWatch;
+use iostone_probe::platform::Metadata;
 use iostone_probe::{Probe, ProbePlan, Root, WatchedDevice, watch_idle};
 use iostone_stack::{
     Applied, Bounds, CgroupVersion, Preflight, Registry, Session, SessionOptions, StackError, TrialGroups,
@@ -68,7 +70,7 @@ impl Agent {
     fn try_handle(&mut self, request: Request, events: &mut dyn FnMut(Event)) -> Result<Reply, Failure> {
         match request {
             Request::Hello { version } => greet(version),
-            Request::Describe => Ok(Reply::Environment(Box::new(describe()))),
+            Request::Describe { no_metadata } => Ok(Reply::Environment(Box::new(describe(no_metadata)))),
             Request::Toolbox => {
                 Ok(Reply::Toolbox(Toolbox { versions: iostone_probe::tool_versions(&queries()) }))
             }
@@ -212,11 +214,14 @@ impl Agent {
         let session = self.open_session()?;
         let bounds = session.bounds(works_here)?;
         let started_at = jiff::Timestamp::now().to_string();
+        let mut nvme = (Vec::new(), Vec::new());
         let result = run_within(bounds.as_ref(), &stop, || {
-            session.governor_begin()?;
+            session.begin_workload()?;
+            let watch = NvmeWatch::begin(&plan.root, &plan.devices);
             probe.mark_start();
             let result = workload.run(&stop);
             probe.mark_end();
+            nvme = watch.end();
             Ok(result)
         })?;
         // Whatever the workload says, a governor that died is why: it ran ungoverned then.
@@ -225,6 +230,8 @@ impl Agent {
             record.other_laws.clear();
         }
         let mut recording = probe.stop();
+        recording.summary.nvme = nvme.0;
+        recording.losses.extend(nvme.1);
         let mut measurement = result?;
         let kills = self.memory_kills().saturating_sub(kills_before);
         tell_kills(&mut measurement.report, kills, self.memory_limit);
@@ -369,8 +376,8 @@ fn queries() -> Vec<iostone_probe::ToolQuery> {
     TOOLS.iter().map(crate::toolbox::Tool::query).collect()
 }
 
-fn describe() -> Environment {
-    iostone_probe::snapshot(&queries())
+fn describe(no_metadata: bool) -> Environment {
+    iostone_probe::snapshot_of(&Root::live(), &queries(), &Metadata::unless(no_metadata))
 }
 
 pub(crate) fn probe_failure(error: &iostone_probe::ProbeError) -> Failure {

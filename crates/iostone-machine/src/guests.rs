@@ -114,7 +114,7 @@ impl Guests {
             launch.boot(session, &mut self.supplies, &self.stop)?;
         self.load = HostLoad::new(&below, booted.process());
         let booted = self.booted.insert(booted);
-        let Reply::Environment(inside) = booted.call(Request::Describe, events)? else {
+        let Reply::Environment(inside) = booted.call(Request::Describe { no_metadata: true }, events)? else {
             return Err(out_of_turn("describe"));
         };
         facts::complete(&mut facts, &inside, guest.rootfs.is_some());
@@ -158,6 +158,8 @@ impl Guests {
                     Reply::Measured(measured) => Ok(measured),
                     _ => Err(out_of_turn("run")),
                 };
+                // The volumes are this host's: their buckets are filled here, just before the workload begins inside.
+                self.host.open_session()?.begin_workload()?;
                 self.load.sample(run, inside).map(Reply::Measured)
             }
             request => booted.call(request, events),

@@ -8,6 +8,7 @@
 mod agent;
 mod conversation;
 mod cpu;
+mod emulated;
 mod execute;
 mod failure;
 mod first_process;
@@ -25,6 +26,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 pub use agent::Agent;
+pub use emulated::{EmulatedProgram, EmulatedRun, Moment, examine_emulated, run_emulated};
 pub use failure::{Failure, FailureKind};
 pub use first_process::{be_first_process, is_first_process};
 pub use guests::{Guests, TriedOut, TryOut, WORK_INSIDE, try_out};

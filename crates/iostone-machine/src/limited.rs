@@ -129,6 +129,8 @@ fn run_in(
     let program = Foreground {
         argv: what.argv.clone(),
         marker: session.as_ref().map(|session| session.processes_marker()),
+        environment: Vec::new(),
+        directory: None,
         groups: groups.as_ref().map(|groups| groups.enter.clone()).unwrap_or_default(),
         stdout_to_stderr: what.stdout_to_stderr,
         dispositions: what.dispositions,
@@ -141,7 +143,7 @@ fn run_in(
     };
     let probe = Probe::start_with(&plan).map_err(|error| probe_failure(&error))?;
     if let Some(session) = &mut session {
-        session.governor_begin()?;
+        session.begin_workload()?;
     }
     let above = || groups.as_ref().and_then(TrialGroups::throttled_above_ns);
     let before = above();

@@ -27,7 +27,11 @@ pub enum Request {
         version: u32,
     },
     /// Describe the machine; answered by [`Reply::Environment`].
-    Describe,
+    Describe {
+        /// Whether the metadata service of a cloud must not be asked.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        no_metadata: bool,
+    },
     /// Say which tools are there; answered by [`Reply::Toolbox`].
     Toolbox,
     /// Find out, touching nothing, whether stacks can be built; answered by [`Reply::Preflight`].

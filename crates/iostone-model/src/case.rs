@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::audit::AuditReport;
 use crate::dataset::Dataset;
+use crate::explanation::Explanation;
 use crate::metric::{Direction, Unit};
 use crate::verdict::Comparison;
 
@@ -70,6 +71,9 @@ pub struct CaseReport {
     pub comparisons: Vec<Reconsidered>,
     /// What is doubtful in the figures.
     pub audit: AuditReport,
+    /// What bound the figures, as far as ceilings are known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
 }
 
 /// A comparison with what its figures came to.

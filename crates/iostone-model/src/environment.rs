@@ -7,6 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::platform::Platform;
+
 /// The version of [`Environment`] as JSON.
 pub const ENVIRONMENT_SCHEMA: &str = "iostone/environment/1";
 
@@ -21,8 +23,11 @@ pub struct Environment {
     pub taken_at: String,
     /// The host's name.
     pub host: String,
-    /// DMI: vendor, product, board; which cloud and instance type they give away is for people to read.
+    /// DMI: vendor, product, board.
     pub dmi: BTreeMap<String, String>,
+    /// The cloud that it is on; none where nothing speaks for one, and in records of before it was looked at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub platform: Option<Platform>,
     /// What the machine runs in.
     pub virtualisation: Virtualisation,
     /// Processors.

@@ -12,7 +12,7 @@ mod kinds;
 mod machine;
 mod ramp;
 mod read;
-mod source;
+pub mod source;
 mod stack;
 mod sweep;
 mod workload;

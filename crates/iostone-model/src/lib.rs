@@ -3,14 +3,19 @@
 //! Nothing here touches the machine. Every other crate speaks in these types, so a run recorded
 //! by one version can be judged and drawn by another.
 
+pub mod answer;
 pub mod audit;
 pub mod case;
+pub mod cloud;
 pub mod dataset;
 pub mod diagnostic;
 pub mod environment;
 pub mod experiment;
+pub mod explanation;
 pub mod metric;
 pub mod orion;
+pub mod platform;
+pub mod prediction;
 pub mod run;
 pub mod sample;
 pub mod trial;

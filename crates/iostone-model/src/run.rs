@@ -6,6 +6,7 @@ use crate::audit::AuditReport;
 use crate::dataset::Dataset;
 use crate::environment::Environment;
 use crate::experiment::{Configuration, Experiment};
+use crate::explanation::Explanation;
 use crate::metric::{Direction, Unit};
 use crate::trial::TrialRecord;
 use crate::verdict::Verdicts;
@@ -148,6 +149,9 @@ pub struct RunRecord {
     /// What an audit of its figures found, for those who show the run; it is not kept with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub audit: Option<AuditReport>,
+    /// What bound its figures, for those who show the run; it is not kept with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explanation: Option<Explanation>,
 }
 
 /// One block and what became of it.

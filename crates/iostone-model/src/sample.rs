@@ -3,7 +3,13 @@
 //! Counters are kept as the kernel gives them, cumulative; differences are taken when they are read, so that a
 //! lost sample loses nothing.
 
+mod nvme;
+
 use serde::{Deserialize, Serialize};
+
+pub use nvme::{
+    NvmeActivity, NvmeCounters, NvmeKind, NvmeLatencyBin, NvmeSizeClass, NvmeStatistics, nvme_percentile,
+};
 
 /// One sample of all signals.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

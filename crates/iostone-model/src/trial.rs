@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Series;
-use crate::sample::DiskCounters;
+use crate::sample::{DiskCounters, NvmeActivity};
 use crate::warm_up::SteadyState;
 
 pub use cpu::{CpuAccount, GovernorRecord};
@@ -171,6 +171,9 @@ pub struct SignalSummary {
     pub dirty_peak_bytes: u64,
     /// Per device of the stack and below it, top first: what it served between start and end.
     pub devices: Vec<DeviceActivity>,
+    /// What the NVMe devices of Amazon EC2 among them counted by themselves; empty elsewhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub nvme: Vec<NvmeActivity>,
     /// CPU seconds that the probe itself used.
     pub probe_cpu_seconds: f64,
     /// How far `CLOCK_REALTIME` moved against `CLOCK_MONOTONIC`, seconds; a jump means that somebody set the clock.

@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::audit::AuditReport;
+use crate::explanation::PredictedFigure;
 use crate::metric::{Direction, Unit};
 
 pub use load_range::{LoadRange, PointName, fold_loads, name_loads};
@@ -311,6 +312,9 @@ pub struct Verdicts {
     /// What was moved, held against the limits that are known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ceilings: Vec<KnownCeiling>,
+    /// What was predicted of the configurations, beside what was measured, where a prediction can be made.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub predictions: Vec<PredictedFigure>,
     /// The lines that would make the winner permanent.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub permanent: Vec<String>,

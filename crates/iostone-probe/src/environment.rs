@@ -14,17 +14,24 @@ mod virtualisation;
 use iostone_model::environment::{ENVIRONMENT_SCHEMA, Environment, MountEntry};
 
 use crate::mountinfo::read_mounts;
+use crate::platform::{Metadata, find_platform};
 use crate::root::Root;
 use tools::{ToolQuery, tool_versions};
 
-/// A snapshot of this machine, with the versions of `tools` (each is run, for at most five seconds).
+/// A snapshot of this machine, with the versions of `tools` (each is run, for at most five seconds). A cloud's metadata
+/// service is asked unless [`NO_METADATA_VARIABLE`](crate::platform::NO_METADATA_VARIABLE) forbids it.
 /// Never fails: what cannot be found out is `None`.
 pub fn snapshot(tools: &[ToolQuery]) -> Environment {
-    snapshot_in(&Root::live(), tools)
+    snapshot_of(&Root::live(), tools, &Metadata::unless(false))
 }
 
-/// A snapshot of the machine whose files lie below `root`. Tools are always asked on this one.
+/// A snapshot of the machine whose files lie below `root`. Tools are always asked on this one, and no metadata service is.
 pub fn snapshot_in(root: &Root, tools: &[ToolQuery]) -> Environment {
+    snapshot_of(root, tools, &Metadata::NotAsked)
+}
+
+/// A snapshot with everything given.
+pub fn snapshot_of(root: &Root, tools: &[ToolQuery], metadata: &Metadata) -> Environment {
     let dmi = dmi::read_dmi(root);
     let cpu = cpu::read_cpu(root);
     let virtualisation = virtualisation::read_virtualisation(root, &dmi, &cpu.model);
@@ -43,6 +50,7 @@ pub fn snapshot_in(root: &Root, tools: &[ToolQuery]) -> Environment {
         taken_at: jiff::Timestamp::now().to_string(),
         host: kernel::read_host_name(root),
         dmi,
+        platform: find_platform(root, metadata),
         virtualisation,
         cpu,
         memory: memory::read_memory(root),

@@ -14,6 +14,8 @@ pub mod hierarchy;
 mod idle;
 mod kernel_file;
 pub mod mountinfo;
+pub mod nvme;
+pub mod platform;
 mod probe;
 mod root;
 mod signal;
@@ -21,7 +23,7 @@ mod steal;
 
 pub use environment::describe::describe;
 pub use environment::tools::{PrintedOn, ToolQuery, VersionLine, tool_versions};
-pub use environment::{snapshot, snapshot_in};
+pub use environment::{snapshot, snapshot_in, snapshot_of};
 pub use error::ProbeError;
 pub use idle::{IdleDevice, Idleness, watch_idle, watch_idle_in};
 pub use probe::{DEFAULT_INTERVAL, DeviceEnd, DeviceRecord, Probe, ProbePlan, Recording, WatchedGroups};

@@ -6,6 +6,7 @@ mod volumes;
 use iostone_model::experiment::{
     Configuration, IoEngine, IoWorkload, Limits, LoopVolume, RateProcess, Stack, SyncMode, Volume, Workload,
 };
+use iostone_model::platform::Platform;
 use iostone_model::run::RunRecord;
 use iostone_model::units::{Bytes, Span};
 
@@ -31,6 +32,7 @@ const PART: &str = " · ";
 pub(crate) fn lines(run: &RunRecord) -> Vec<(&'static str, String)> {
     let lines = [
         ("host", host(run)),
+        ("platform", platform(run)),
         ("processor", processor(run)),
         ("kernel", kernel(run)),
         ("trials in", guests::asked(run)),
@@ -54,6 +56,7 @@ pub(crate) fn brief(run: &RunRecord) -> Vec<(&'static str, String)> {
     let threads = (cpu.logical > 0).then(|| format!("{} logical", cpu.logical));
     let lines = [
         ("machine", join([Some(host(run)), Some(cpu.model.clone()), threads, memory(run)])),
+        ("platform", platform(run)),
         ("kernel", kernel(run)),
         ("uname", guests::unames(run)),
         ("guest", guests::guests(run)),
@@ -92,6 +95,11 @@ fn host(run: &RunRecord) -> String {
         environment.virtualisation.container.as_ref().map(|kind| format!("in a container: {kind}")),
         environment.os.clone(),
     ])
+}
+
+/// The cloud and the kind of instance; nothing elsewhere.
+fn platform(run: &RunRecord) -> String {
+    run.environment.platform.as_ref().map(Platform::in_words).unwrap_or_default()
 }
 
 fn processor(run: &RunRecord) -> String {
@@ -188,7 +196,7 @@ fn describe_stack(stack: &Stack, in_guest: bool) -> String {
     let limit = &stack.limit;
     join([
         Some(volume),
-        stack.link.map(|link| format!("link of {link}")),
+        stack.link.map(|link| format!("link of {}", link.in_words())),
         volumes::describe_array(&stack.array),
         stack.queue.write_cache.map(|cache| format!("write_cache {}", cache.as_sysfs())),
         stack.queue.readahead.map(|sectors| format!("readahead {sectors} sectors")),

@@ -6,9 +6,11 @@ mod cpu;
 mod curves;
 pub(crate) mod dataset;
 mod digest;
+mod explanation;
 mod facts;
 mod findings;
 pub(crate) mod orion;
+pub(crate) mod prediction;
 mod prose;
 mod sweep;
 
@@ -25,6 +27,7 @@ use crate::{environment, price, wording};
 use allowance::AllowancePart;
 use cpu::CpuSection;
 use curves::Curves;
+use explanation::ExplanationPart;
 use facts::{Chip, DiscardLine, ServedLine};
 use findings::Findings;
 use prose::Prose;
@@ -97,6 +100,7 @@ struct ReportPage<'a> {
     remarks: Vec<(String, Prose)>,
     margin: String,
     confidence: String,
+    explanation: Option<ExplanationPart>,
     cpu: Option<CpuSection>,
     allowances: Vec<AllowancePart>,
     latency: Option<Figure>,
@@ -167,6 +171,7 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, askama::Error> {
         remarks: remarks(run, &view),
         margin: declared_percent(margin),
         confidence: declared_percent(confidence),
+        explanation: run.explanation.as_ref().map(ExplanationPart::of),
         cpu: CpuSection::of(&view),
         allowances: allowance::parts(run, &view),
         operations: operations(&view),

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use iostone_model::audit::AuditReport;
 use iostone_model::environment::Environment;
+use iostone_model::explanation::Explanation;
 use iostone_model::metric::{Direction, Unit};
 use iostone_model::run::RunRecord;
 use iostone_model::trial::{CpuAccount, GuestFacts};
@@ -36,6 +37,8 @@ struct Document<'a> {
     verdicts: Option<&'a Verdicts>,
     #[serde(skip_serializing_if = "Option::is_none")]
     audit: Option<&'a AuditReport>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    explanation: Option<&'a Explanation>,
     environment: &'a Environment,
     experiment_toml: &'a str,
 }
@@ -248,6 +251,7 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, serde_json::Error> {
             .collect(),
         verdicts: run.verdicts.as_ref(),
         audit: run.audit.as_ref(),
+        explanation: run.explanation.as_ref(),
         environment: &run.environment,
         experiment_toml: &run.experiment_text,
     };

@@ -16,6 +16,7 @@ mod ink;
 mod json;
 mod latency;
 mod load_points;
+mod prediction;
 mod price;
 mod svg;
 mod sweep;
@@ -29,9 +30,11 @@ pub use json::REPORT_SCHEMA;
 pub use text::TextStyle;
 pub use text::dataset::is_detail;
 
+use iostone_model::answer::Answers;
 use iostone_model::audit::AuditReport;
 use iostone_model::case::CaseReport;
 use iostone_model::dataset::Dataset;
+use iostone_model::explanation::Explanation;
 use iostone_model::orion::{OrionFindings, OrionRecord};
 use iostone_model::run::RunRecord;
 use iostone_model::trial::CpuAccount;
@@ -87,6 +90,11 @@ pub fn dataset_text(dataset: &Dataset, audit: &AuditReport, style: TextStyle) ->
     text::dataset::write(dataset, audit, style)
 }
 
+/// What bound the figures of a run or a dataset, for the terminal: every figure against each ceiling.
+pub fn explanation_text(explanation: &Explanation, style: TextStyle) -> String {
+    text::explanation::write(explanation, style)
+}
+
 /// A reconsidered investigation, for the terminal.
 pub fn case_text(case: &CaseReport, style: TextStyle) -> String {
     text::case::write(case, style)
@@ -123,4 +131,15 @@ pub fn orion_text(record: &OrionRecord, findings: &OrionFindings, style: TextSty
 pub fn orion_html(record: &OrionRecord, findings: &OrionFindings) -> Result<String, ReportError> {
     html::orion::write(record, findings)
         .map_err(|source| ReportError::Html { directory: record.header.test.test_name.clone(), source })
+}
+
+/// Predictions for the terminal: the answer, what binds when, the ceilings, and what would lift them; several side by side.
+pub fn predictions_text(answers: &Answers, style: TextStyle) -> String {
+    text::prediction::write(answers, style)
+}
+
+/// Predictions as one HTML page that loads nothing from anywhere. `asked` is the command line that asked for them.
+pub fn predictions_html(answers: &Answers, asked: &str) -> Result<String, ReportError> {
+    html::prediction::write(answers, asked)
+        .map_err(|source| ReportError::Html { directory: "prediction".to_owned(), source })
 }

@@ -103,7 +103,7 @@ pub(crate) fn priced<'a>(run: &'a RunRecord, view: &View<'a>) -> Vec<Priced<'a>>
         // A latency is not the time of a run: only elapsed times have a cost.
         let is_elapsed = view.unit != Unit::Seconds || matches!(view.metric, "wall_time" | "pass_time");
         let median = row.summary.and_then(|summary| summary.median).filter(|_| is_elapsed && !view.curve);
-        let speed = configuration.machine.governed().map_or(1.0, |governed| governed.speed);
+        let speed = configuration.machine.speed();
         Some(Priced {
             name: row.name,
             usd_per_hour: price.usd_per_hour,

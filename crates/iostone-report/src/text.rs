@@ -7,7 +7,9 @@ mod columns;
 pub(crate) mod cpu;
 mod curve;
 pub(crate) mod dataset;
+pub(crate) mod explanation;
 pub(crate) mod orion;
+pub(crate) mod prediction;
 mod sparkline;
 mod sweep;
 mod table;
@@ -112,6 +114,9 @@ pub(crate) fn write_run(run: &RunRecord, style: TextStyle) -> String {
     let subject = format!("{}: {terms}", clean(&experiment.name));
     page.add(dye(Ink::Dim, &wrap(&clean(&subject), page.width)));
     add_conclusions(&mut page, &view, run.verdicts.as_ref(), decide.margin.0);
+    if let Some(explanation) = &run.explanation {
+        explanation::add(&mut page, explanation);
+    }
     cpu::add(&mut page, &view);
     allowance::add(&mut page, run, &view);
     let prices: Vec<(String, String)> = price::sentences(run, &view)

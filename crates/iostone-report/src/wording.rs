@@ -1,6 +1,7 @@
 //! Sentences that several formats share: what was decided, what is open, how the blocks went.
 
 pub(crate) mod curve;
+pub(crate) mod explanation;
 
 use iostone_model::run::{BlockRecord, RunRecord};
 use iostone_model::trial::TrialRecord;

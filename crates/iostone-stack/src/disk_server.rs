@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use iostone_disk::DiskPlan;
+use iostone_disk::{Control, DiskPlan};
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::error::StackError;
@@ -77,6 +77,17 @@ pub(crate) fn start(site: &mut Site, plan: &DiskPlan) -> Result<String, StackErr
         return Ok(marker);
     }
     Err(failed(site, &program, &log))
+}
+
+/// Tells the server at that control socket that the workload begins.
+///
+/// # Errors
+/// [`StackError::Unexpected`] when it does not answer.
+pub(crate) fn begin_workload(control: &Path) -> Result<(), StackError> {
+    let told = Control::connect(control, PATIENCE).and_then(|mut server| server.begin());
+    told.map_err(|error| {
+        StackError::unexpected("disk server", format!("its burst buckets could not be filled: {error}"))
+    })
 }
 
 /// Whether the server said so; false if it ended, or never does.

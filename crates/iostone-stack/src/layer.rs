@@ -28,6 +28,14 @@ pub(crate) trait Layer: Send {
     /// [`StackError::NotApplied`] for the first setting that is not as asked.
     fn verify(&self, site: &Site) -> Result<Vec<Check>, StackError>;
 
+    /// The workload begins: what is used up is as it was asked for then, whatever building the stack took of it.
+    ///
+    /// # Errors
+    /// Where that cannot be had.
+    fn begin_workload(&mut self) -> Result<(), StackError> {
+        Ok(())
+    }
+
     /// Lets go of what this process itself holds, before the journal's steps are undone.
     fn release(&mut self) {}
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::below::{Role, StackDevice, disks_under_device, disks_under_path};
 use crate::device::BlockDevice;
+use crate::disk_server;
 use crate::error::{StackError, UndoFailure};
 use crate::governor::GovernorProcess;
 use crate::journal::random_hex;
@@ -284,6 +285,22 @@ impl Session {
     pub fn bounds(&self, works_here: bool) -> Result<Option<Bounds>, StackError> {
         let site = self.site.as_ref().ok_or_else(ended)?;
         Bounds::of(site.throttle.as_ref(), site.groups.as_ref(), works_here)
+    }
+
+    /// Lets the workload begin: burst buckets of emulated volumes and of their link hold what they are to hold then, though
+    /// making filesystems and laying out files has used them, and the law of an emulated CPU allowance begins.
+    ///
+    /// # Errors
+    /// [`StackError::Unexpected`] when the disk server does not answer, and those of
+    /// [`governor_begin`](Self::governor_begin).
+    pub fn begin_workload(&mut self) -> Result<(), StackError> {
+        for layer in &mut self.layers {
+            layer.begin_workload()?;
+        }
+        if let Some(control) = self.disk_control() {
+            disk_server::begin_workload(&control)?;
+        }
+        self.governor_begin()
     }
 
     /// Lets the law of the emulated CPU allowance begin, which is to be at the moment when the workload does; nothing where

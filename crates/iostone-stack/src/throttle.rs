@@ -25,7 +25,7 @@ pub(crate) use burst::in_words as burst_in_words;
 pub(crate) use confinement::go_home;
 pub use confinement::{Bounds, Confinement};
 pub use controller::ThrottleController;
-pub(crate) use layer::ThrottleLayer;
+pub(crate) use layer::{ThrottleLayer, limits_of_link};
 
 /// The limits of one device in a group, as the kernel takes and gives them; none is no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

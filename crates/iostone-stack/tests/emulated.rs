@@ -1,6 +1,8 @@
 //! Volumes emulated by control groups, on real devices: caps by count, credits by their law, nothing left. Caps are
 //! asserted, raw speed never is.
 
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
 #[path = "common/limits.rs"]
 mod limits;
 #[path = "common/load.rs"]
@@ -11,7 +13,7 @@ mod machine;
 use std::time::Duration;
 
 use iostone_model::experiment::{
-    Burst, EmulatedBy, EmulatedVolume, Ext4, Filesystem, LoopVolume, Stack, Volume,
+    Burst, EmulatedBy, EmulatedVolume, Ext4, Filesystem, Link, LoopVolume, Stack, Volume,
 };
 use iostone_model::units::{ByteRate, Bytes, Span};
 use iostone_stack::{DriveSource, Role, Session, StackError};
@@ -77,7 +79,7 @@ fn two_volumes_reach_the_cap_of_their_link_and_one_its_own() {
         throughput: Some(ByteRate(16_000_000)),
         ..EmulatedVolume::new(Bytes(32 * MIB))
     };
-    let stack = Stack { link: Some(ByteRate(25_000_000)), ..emulated(volume) };
+    let stack = Stack { link: Some(Link::of(ByteRate(25_000_000))), ..emulated(volume) };
     let applied = session.apply(&stack, 1, 7).unwrap();
     assert_eq!(applied.target.device, None, "several volumes are no device before an array joins them");
     let roles: Vec<Role> = applied.devices.iter().map(|device| device.role).collect();
@@ -122,6 +124,49 @@ fn credits_are_spent_at_the_burst_and_then_the_long_run_holds() {
     machine.assert_clean();
 }
 
+/// What a link lets through in so many seconds after its buckets were used before the workload begins, as a share of the law.
+fn share_of_law(link: Link, writes: bool, bytes: usize, seconds: u64, law: f64, of_bytes: bool) -> f64 {
+    let machine = Machine::new();
+    let mut session = machine.session();
+    let stack = Stack { link: Some(link), ..emulated(EmulatedVolume::new(Bytes(32 * MIB))) };
+    let applied = session.apply(&stack, 1, 7).unwrap();
+    assert!(applied.notes.iter().any(|note| note.contains("out of")), "{:?}", applied.notes);
+    let confinement = session.confine().unwrap().unwrap();
+    let loads = [load(&applied.devices[0], writes, bytes, 4)];
+    load::run(&loads, Duration::ZERO, Duration::from_millis(500));
+    session.begin_workload().unwrap();
+    let rates = load::run(&loads, Duration::ZERO, Duration::from_secs(seconds));
+    confinement.leave().unwrap();
+    assert_eq!(session.verify().unwrap(), applied.checks);
+    session.finish().unwrap();
+    machine.assert_clean();
+    let rate = if of_bytes { rates[0].bytes } else { rates[0].requests };
+    rate * seconds as f64 / law
+}
+
+#[test]
+fn a_link_bursts_in_bytes_and_in_requests_and_the_long_run_holds() {
+    if needs_limits("a_link_bursts_in_bytes_and_in_requests_and_the_long_run_holds") {
+        return;
+    }
+    let _turn = take_turns();
+    let burst = Burst {
+        iops: None,
+        credits: None,
+        throughput: Some(ByteRate(40_000_000)),
+        credit_bytes: Some(Bytes(96_000_000)),
+        start: None,
+    };
+    let link = Link { burst: Some(burst), ..Link::of(ByteRate(8_000_000)) };
+    let share = share_of_law(link, false, 64 << 10, 7, 96e6 + 8e6 * 7.0, true);
+    assert!(within(share, 1.0, 0.03), "{share}");
+    let burst =
+        Burst { iops: Some(1100), credits: Some(4000), throughput: None, credit_bytes: None, start: None };
+    let link = Link { iops: Some(100), burst: Some(burst), ..Link::of(ByteRate(1_000_000_000)) };
+    let share = share_of_law(link, true, 4096, 7, 4000.0 + 100.0 * 7.0, false);
+    assert!(within(share, 1.0, 0.03), "{share}");
+}
+
 #[test]
 fn a_filesystem_stands_on_a_linked_volume_and_images_change_with_the_size() {
     if needs_limits("a_filesystem_stands_on_a_linked_volume_and_images_change_with_the_size") {
@@ -131,7 +176,7 @@ fn a_filesystem_stands_on_a_linked_volume_and_images_change_with_the_size() {
     let mut session = machine.session();
     for (trial, size) in [(1, 32 * MIB), (2, 48 * MIB)] {
         let stack = Stack {
-            link: Some(ByteRate(1_000_000_000)),
+            link: Some(Link::of(ByteRate(1_000_000_000))),
             filesystem: Filesystem::Ext4(Ext4::default()),
             ..emulated(EmulatedVolume::new(Bytes(size)))
         };

@@ -31,6 +31,10 @@ pub struct Foreground {
     pub argv: Vec<OsString>,
     /// An environment variable by which it and what it starts are found again; none where nobody will look for them.
     pub marker: Option<(String, String)>,
+    /// Further variables of its environment.
+    pub environment: Vec<(String, OsString)>,
+    /// Where it works; where we do if none.
+    pub directory: Option<PathBuf>,
     /// The `cgroup.procs` of each control group that it enters before it begins.
     pub groups: Vec<PathBuf>,
     /// What it writes to its standard output goes to our standard error.
@@ -84,7 +88,13 @@ impl Foreground {
         let program = self.argv.first().cloned().unwrap_or_default();
         let name = program.to_string_lossy().into_owned();
         let mut command = Command::new(&program);
-        command.args(self.argv.iter().skip(1)).envs(self.marker.clone());
+        command
+            .args(self.argv.iter().skip(1))
+            .envs(self.marker.clone())
+            .envs(self.environment.iter().cloned());
+        if let Some(directory) = &self.directory {
+            command.current_dir(directory);
+        }
         if self.stdout_to_stderr {
             let stderr = io::stderr().as_fd().try_clone_to_owned();
             command.stdout(
@@ -182,6 +192,8 @@ mod tests {
         Foreground {
             argv: argv.iter().map(OsString::from).collect(),
             marker: Some(("IOSTONE_RUN".to_owned(), "test".to_owned())),
+            environment: Vec::new(),
+            directory: None,
             groups: Vec::new(),
             stdout_to_stderr: true,
             dispositions: Dispositions::now(),

@@ -6,10 +6,15 @@ use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::agent::AgentArguments;
+use crate::commands::catalog::CatalogArguments;
 use crate::commands::credits::CreditsArguments;
 use crate::commands::disk::DiskArguments;
+use crate::commands::emulate::EmulateArguments;
+use crate::commands::explain::ExplainArguments;
 use crate::commands::guest::GuestArguments;
 use crate::commands::limit::LimitArguments;
+use crate::commands::predict::PredictArguments;
+use crate::commands::recommend::RecommendArguments;
 
 /// Measures what a change to a machine's storage is worth, and leaves the machine as it found it.
 #[derive(Debug, Parser)]
@@ -58,6 +63,16 @@ pub(crate) enum Command {
     Credits(CreditsArguments),
     /// A command under limits of CPU time and memory, and where its time went
     Limit(Box<LimitArguments>),
+    /// Instances and volumes of the cloud, with their limits
+    Catalog(Box<CatalogArguments>),
+    /// How long work takes on an instance and its volumes, and what binds
+    Predict(Box<PredictArguments>),
+    /// What to rent for a target, and what each further dollar buys
+    Recommend(Box<RecommendArguments>),
+    /// What bound a run: every ceiling held against what was measured
+    Explain(Box<ExplainArguments>),
+    /// A command on an emulated volume, behind the link of an emulated instance
+    Emulate(Box<EmulateArguments>),
     /// Say what this machine can do, what is missing, and the command that installs it
     Doctor(DoctorArguments),
     /// Undo whatever a crash left on this machine
@@ -78,6 +93,14 @@ pub(crate) struct RunsDirectory {
     /// Directory that holds the runs
     #[arg(long, value_name = "DIR", default_value = "runs", env = "IOSTONE_RUNS")]
     pub(crate) runs: PathBuf,
+}
+
+/// Whether the metadata service of a cloud is asked which instance this is.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct MetadataChoice {
+    /// Do not ask the cloud's metadata service which instance this is; only the machine's own marks are looked at
+    #[arg(long, env = "IOSTONE_NO_METADATA", value_parser = FalseyValueParser::new())]
+    pub(crate) no_metadata: bool,
 }
 
 #[derive(Debug, Args)]
@@ -108,6 +131,8 @@ pub(crate) struct RunArguments {
     /// repeatable
     #[arg(long, value_name = "ID")]
     pub(crate) destroy: Vec<String>,
+    #[command(flatten)]
+    pub(crate) metadata: MetadataChoice,
     #[command(flatten)]
     pub(crate) runs: RunsDirectory,
 }
@@ -472,6 +497,8 @@ pub(crate) struct OrionArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
+    #[command(flatten)]
+    pub(crate) metadata: MetadataChoice,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

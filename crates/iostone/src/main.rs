@@ -3,6 +3,7 @@
 //! This crate orchestrates and never computes: each command is a file in `commands`, everything printed goes through
 //! [`printer`], and every way to end has its code in [`exit_code`].
 
+mod catalogue_file;
 mod cli;
 mod commands;
 mod exit_code;
@@ -48,7 +49,13 @@ fn main() -> std::process::ExitCode {
         }
     };
     let mut printer = Printer::new(cli.quiet);
-    let result = match cli.command {
+    // A broken catalogue of the user's stops the commands that ask it, and no others.
+    let loaded = if catalogue_file::is_asked_by(&cli.command) {
+        catalogue_file::load(&cli.command, &mut printer)
+    } else {
+        Ok(())
+    };
+    let result = loaded.and_then(|()| match cli.command {
         Command::Run(arguments) => commands::run::run(&arguments, &mut printer),
         Command::Demo(arguments) => commands::demo::demo(&arguments, &mut printer),
         Command::Report(arguments) => commands::report::report(&arguments, &mut printer),
@@ -65,12 +72,17 @@ fn main() -> std::process::ExitCode {
         Command::Guest(arguments) => commands::guest::guest(&arguments, &mut printer),
         Command::Credits(arguments) => commands::credits::credits(&arguments, &mut printer),
         Command::Limit(arguments) => commands::limit::limit(&arguments, &mut printer),
+        Command::Catalog(arguments) => commands::catalog::catalog(&arguments, &mut printer),
+        Command::Predict(arguments) => commands::predict::predict(&arguments, &mut printer),
+        Command::Recommend(arguments) => commands::recommend::recommend(&arguments, &mut printer),
+        Command::Explain(arguments) => commands::explain::explain(&arguments, &mut printer),
+        Command::Emulate(arguments) => commands::emulate::emulate(&arguments, &mut printer),
         Command::Doctor(arguments) => commands::doctor::doctor(&arguments, &mut printer),
         Command::Cleanup(arguments) => commands::cleanup::cleanup(&arguments, &mut printer),
         Command::Schema => commands::schema::schema(&mut printer),
         Command::Governor => commands::governor::governor(),
         Command::Agent(arguments) => commands::agent::agent(&arguments),
-    };
+    });
     let code = result.unwrap_or_else(|error| {
         printer.error(&error);
         exit_code::of_error(&error)

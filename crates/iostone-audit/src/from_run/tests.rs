@@ -51,6 +51,7 @@ fn run() -> RunRecord {
         ended: Some("decided".to_owned()),
         defects: Vec::new(),
         audit: None,
+        explanation: None,
     };
     for block in 0..8u32 {
         let order = if block % 3 == 1 { ["off", "on"] } else { ["on", "off"] };

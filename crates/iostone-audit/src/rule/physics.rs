@@ -1,8 +1,9 @@
 //! Rules on what the figures can mean: limits, caches, units, processors.
 
 mod above_ceiling;
+mod above_every_ceiling;
 mod at_ceiling;
-mod case;
+pub(super) mod case;
 mod cpu_time;
 mod disk_full;
 mod failed;
@@ -26,7 +27,7 @@ mod steal;
 mod throttled;
 mod too_fast;
 mod too_short;
-mod traffic;
+pub(crate) mod traffic;
 mod unit_slip;
 mod zero_data;
 
@@ -35,6 +36,7 @@ use super::Rule;
 /// These rules.
 pub(super) const RULES: &[&dyn Rule] = &[
     &above_ceiling::AboveCeiling,
+    &above_every_ceiling::AboveEveryCeiling,
     &page_cache::PageCache,
     &small_file::SmallFile,
     &not_flushed::NotFlushed,

@@ -47,13 +47,13 @@ fn a_slow_pacer_still_grants_one_whole_unit_at_once() {
 
 #[test]
 fn a_bucket_does_not_fill_before_its_first_use() {
-    let mut bucket = Bucket::credits(100, 1_000, 0.0);
+    let mut bucket = Bucket::credits(100, 1_000, 0);
     assert_eq!(bucket.take(1, 3_600 * SECOND_NS), 3_600 * SECOND_NS + SECOND_NS / 100);
 }
 
 #[test]
 fn credits_accrue_at_the_rate_up_to_the_capacity() {
-    let mut bucket = Bucket::credits(100, 1_000, 0.5);
+    let mut bucket = Bucket::credits(100, 1_000, 500);
     bucket.take(0, 0);
     assert!((bucket.balance(0) - 500.0).abs() < 1e-9);
     assert!((bucket.balance(2 * SECOND_NS) - 700.0).abs() < 1e-9);
@@ -134,7 +134,7 @@ proptest! {
         credits in 1_000_u64..20_000,
     ) {
         let mut pace = Bucket::pacing(base + above);
-        let mut bucket = Bucket::credits(base, credits, 1.0);
+        let mut bucket = Bucket::credits(base, credits, credits);
         let (mut turn_ns, mut paced_ns) = (0, 0);
         while turn_ns == paced_ns {
             paced_ns = pace.ready_ns(1, turn_ns);

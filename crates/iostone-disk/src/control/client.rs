@@ -111,6 +111,11 @@ impl Control {
         self.expect_done(&ControlRequest::Stall { volume: volume.map(str::to_owned), lasts })
     }
 
+    /// Says that a workload begins: every burst bucket holds what it is to hold then.
+    pub fn begin(&mut self) -> Result<(), ControlError> {
+        self.expect_done(&ControlRequest::Begin)
+    }
+
     /// Ends the server.
     pub fn end(&mut self) -> Result<(), ControlError> {
         self.expect_done(&ControlRequest::End)

@@ -2,6 +2,8 @@
 
 use iostone_model::units::Fraction;
 
+use crate::model::LinkState;
+
 use super::{
     ControlReply, ControlRequest, CutReport, ServerReport, Setting, SteeredVolume, Steering, VolumeReport,
 };
@@ -21,8 +23,7 @@ fn answer(request: ControlRequest, server: &mut Steering<'_>) -> Result<ControlR
     match request {
         ControlRequest::Counters { volume } => {
             let volumes = chosen(server, volume.as_deref())?.map(|volume| report(volume, now_ns)).collect();
-            let (link, link_bytes) = (server.link.rate(), server.link.bytes());
-            return Ok(ControlReply::Counters(ServerReport { volumes, link, link_bytes }));
+            return Ok(ControlReply::Counters(report_with(volumes, server.link, now_ns)));
         }
         ControlRequest::ResetCounters { volume } => {
             chosen(server, volume.as_deref())?.for_each(|volume| volume.state.reset_counters());
@@ -38,12 +39,24 @@ fn answer(request: ControlRequest, server: &mut Steering<'_>) -> Result<ControlR
         }
         ControlRequest::Fill { volume, credits, credit_bytes } => {
             for volume in chosen(server, volume.as_deref())? {
-                check_buckets(volume, credits, credit_bytes)?;
+                let counters = volume.state.counters();
+                let there = (counters.credits, counters.credit_bytes);
+                check_buckets(&format!("`{}`", volume.name), there, credits, credit_bytes)?;
             }
             for volume in chosen(server, volume.as_deref())? {
                 credits.map(|ios| volume.state.set_credits(ios, now_ns));
                 credit_bytes.map(|bytes| volume.state.set_credit_bytes(bytes, now_ns));
             }
+        }
+        ControlRequest::FillLink { credits, credit_bytes } => {
+            let before = server.link.counters_at(now_ns);
+            check_buckets("the link", (before.credits, before.credit_bytes), credits, credit_bytes)?;
+            credits.map(|ios| server.link.set_credits(ios, now_ns));
+            credit_bytes.map(|bytes| server.link.set_credit_bytes(bytes, now_ns));
+        }
+        ControlRequest::Begin => {
+            chosen(server, None)?.for_each(|volume| volume.state.begin_workload(now_ns));
+            server.link.begin(now_ns);
         }
         ControlRequest::End => *server.end = true,
     }
@@ -73,9 +86,31 @@ fn report(volume: &SteeredVolume<'_>, now_ns: u64) -> VolumeReport {
     }
 }
 
+fn report_with(volumes: Vec<VolumeReport>, link: &LinkState, now_ns: u64) -> ServerReport {
+    let counters = link.counters_at(now_ns);
+    ServerReport {
+        volumes,
+        link: link.link().map(|link| link.throughput),
+        link_iops: link.link().and_then(|link| link.iops),
+        link_bytes: counters.bytes,
+        link_ios: counters.ios,
+        link_credit_bytes: counters.credit_bytes,
+        link_credits: counters.credits,
+        at_ns: now_ns,
+    }
+}
+
 fn set(server: &mut Steering<'_>, volume: Option<&str>, settings: &[Setting]) -> Result<(), String> {
+    let mut has_link = server.link.link().is_some();
     for setting in settings {
         setting.check().map_err(|error| error.to_string())?;
+        match setting {
+            Setting::Link(rate) => has_link = rate.is_some(),
+            Setting::LinkIops(Some(_)) if !has_link => {
+                return Err("there is no link whose I/Os could be limited; set `link=RATE` before".to_owned());
+            }
+            _ => {}
+        }
     }
     let now_ns = server.now_ns;
     for volume in chosen(server, volume)? {
@@ -88,13 +123,17 @@ fn set(server: &mut Steering<'_>, volume: Option<&str>, settings: &[Setting]) ->
                 Setting::WriteLatency(latency) => state.set_write_latency(latency),
                 Setting::FlushLatency(latency) => state.set_flush_latency(latency),
                 Setting::LatencySpread(spread) => state.set_latency_spread(spread),
-                Setting::Link(_) => {}
+                Setting::Link(_) | Setting::LinkIops(_) => {}
             }
         }
     }
     for setting in settings {
-        if let Setting::Link(rate) = *setting {
-            server.link.set_rate(rate, now_ns);
+        match *setting {
+            Setting::Link(rate) => server.link.set_rate(rate, now_ns),
+            Setting::LinkIops(iops) => {
+                server.link.set_iops(iops, now_ns);
+            }
+            _ => {}
         }
     }
     Ok(())
@@ -139,18 +178,18 @@ fn restore(server: &mut Steering<'_>, volume: Option<&str>) -> Result<(), String
     Ok(())
 }
 
-/// Refuses to fill a bucket that a volume does not have.
+/// Refuses to fill a bucket that is not there; `there` is what the buckets of I/Os and of bytes hold.
 fn check_buckets(
-    volume: &SteeredVolume<'_>,
+    whose: &str,
+    there: (Option<f64>, Option<f64>),
     credits: Option<u64>,
     credit_bytes: Option<u64>,
 ) -> Result<(), String> {
-    let counters = volume.state.counters();
-    let missing = |what: &str| Err(format!("`{}` has no burst bucket of {what}", volume.name));
-    if credits.is_some() && counters.credits.is_none() {
+    let missing = |what: &str| Err(format!("{whose} has no burst bucket of {what}"));
+    if credits.is_some() && there.0.is_none() {
         return missing("I/Os");
     }
-    if credit_bytes.is_some() && counters.credit_bytes.is_none() {
+    if credit_bytes.is_some() && there.1.is_none() {
         return missing("bytes");
     }
     Ok(())

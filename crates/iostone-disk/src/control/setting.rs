@@ -24,6 +24,8 @@ pub enum Setting {
     LatencySpread(Option<LatencySpread>),
     /// Bytes a second of all volumes together.
     Link(Option<ByteRate>),
+    /// I/Os a second of all volumes together.
+    LinkIops(Option<u32>),
 }
 
 /// Why a setting is not one.
@@ -35,7 +37,7 @@ pub enum SettingError {
     /// No such key.
     #[error(
         "`{0}` cannot be set while a server runs; these can: iops, throughput, latency, write_latency, \
-         flush_latency, latency_spread, link"
+         flush_latency, latency_spread, link, link_iops"
     )]
     UnknownKey(String),
     /// Not a value of that key.
@@ -64,6 +66,7 @@ impl Setting {
             Self::Iops(Some(0)) => zero("iops", "0"),
             Self::Throughput(Some(ByteRate(0))) => zero("throughput", "0B/s"),
             Self::Link(Some(ByteRate(0))) => zero("link", "0B/s"),
+            Self::LinkIops(Some(0)) => zero("link_iops", "0"),
             _ => Ok(()),
         }
     }
@@ -75,15 +78,14 @@ impl FromStr for Setting {
     fn from_str(text: &str) -> Result<Self, SettingError> {
         let (key, value) = text.split_once('=').ok_or_else(|| SettingError::NoValue(text.to_owned()))?;
         let setting = match key {
-            "iops" => {
-                Self::Iops(read(key, value, |text| text.parse::<u32>().map_err(|error| error.to_string()))?)
-            }
+            "iops" => Self::Iops(read(key, value, parse_count)?),
             "throughput" => Self::Throughput(read(key, value, parse_unit)?),
             "latency" => Self::Latency(read(key, value, parse_unit)?),
             "write_latency" | "write-latency" => Self::WriteLatency(read(key, value, parse_unit)?),
             "flush_latency" | "flush-latency" => Self::FlushLatency(read(key, value, parse_unit)?),
             "latency_spread" | "latency-spread" => Self::LatencySpread(read(key, value, parse_spread)?),
             "link" => Self::Link(read(key, value, parse_unit)?),
+            "link_iops" | "link-iops" => Self::LinkIops(read(key, value, parse_count)?),
             _ => return Err(SettingError::UnknownKey(key.to_owned())),
         };
         setting.check()?;
@@ -102,6 +104,10 @@ fn read<T>(
     }
     let bad = |reason| SettingError::BadValue { key: key.to_owned(), value: value.to_owned(), reason };
     parse(value).map(Some).map_err(bad)
+}
+
+fn parse_count(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|error: std::num::ParseIntError| error.to_string())
 }
 
 fn parse_unit<T: FromStr<Err = iostone_model::units::UnitError>>(text: &str) -> Result<T, String> {

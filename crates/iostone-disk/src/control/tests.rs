@@ -5,7 +5,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use iostone_model::experiment::{Burst, EmulatedVolume};
+use iostone_model::experiment::{Burst, EmulatedVolume, Link};
 use iostone_model::units::Bytes;
 use proptest::prelude::*;
 
@@ -137,7 +137,7 @@ fn settings_hold_all_together_or_not_at_all() {
             "`iops` cannot be `0`: nothing would ever be answered; `none` lifts it".to_owned()
         )
     );
-    assert_eq!(server.link.rate(), None);
+    assert_eq!(server.link.link(), None);
     let settings = vec![
         Setting::Link(Some(ByteRate(62_500_000))),
         Setting::Latency(Some(Span(Duration::from_millis(2)))),
@@ -146,7 +146,7 @@ fn settings_hold_all_together_or_not_at_all() {
         server.ask(&ControlRequest::Set { volume: Some("fast".to_owned()), settings }),
         ControlReply::Done
     );
-    assert_eq!(server.link.rate(), Some(ByteRate(62_500_000)));
+    assert_eq!(server.link.link(), Some(Link::of(ByteRate(62_500_000))));
     let admission = server.fast.admit(&mut server.link, Operation::Read, 0, 4096, 1_000_000_000);
     assert_eq!(admission.not_before_ns, 1_002_000_000);
     let other = server.gp2.admit(&mut server.link, Operation::Read, 0, 4096, 1_000_000_000);
@@ -163,6 +163,44 @@ fn a_burst_bucket_is_filled_where_there_is_one() {
     let reason = server.refusal(r#"{"do":"fill","credits":900}"#);
     assert_eq!(reason, "`fast` has no burst bucket of I/Os");
     assert_eq!(server.report().volumes[1].counters.credits, Some(500.0), "none was filled");
+}
+
+#[test]
+fn the_buckets_of_a_link_are_seen_and_filled_and_a_workload_begins_with_their_start() {
+    let mut server = Server::new();
+    let reason = server.refusal(r#"{"do":"fill_link","credits":5}"#);
+    assert_eq!(reason, "the link has no burst bucket of I/Os");
+    let reason = server.refusal(r#"{"do":"set","settings":[{"link_iops":5}]}"#);
+    assert!(reason.contains("set `link=RATE` before"), "{reason}");
+    let burst = Burst {
+        iops: Some(200),
+        credits: Some(1_000),
+        throughput: Some(ByteRate(2_000_000)),
+        credit_bytes: Some(Bytes(10_000_000)),
+        start: Some(Fraction(0.5)),
+    };
+    let link = Link { throughput: ByteRate(1_000_000), iops: Some(100), burst: Some(burst) };
+    server.link = LinkState::new(Some(link));
+    server.fast.admit(&mut server.link, Operation::Read, 0, 4096, 10);
+    let report = server.report();
+    assert_eq!((report.link, report.link_iops), (Some(ByteRate(1_000_000)), Some(100)));
+    assert_eq!((report.link_bytes, report.link_ios), (4096, 1));
+    let (ios, bytes) = (report.link_credits.unwrap(), report.link_credit_bytes.unwrap());
+    assert!((ios - 499.0).abs() < 1e-3 && (bytes - 4_995_904.0).abs() < 2.0, "{report:?}");
+    let fill = r#"{"do":"fill_link","credits":7,"credit_bytes":90000000}"#;
+    assert_eq!(server.handle(fill), ControlReply::Done);
+    let report = server.report();
+    assert_eq!((report.link_credits, report.link_credit_bytes), (Some(7.0), Some(10_000_000.0)));
+    server.handle(r#"{"do":"fill","volume":"gp2","credits":1}"#);
+    assert_eq!(server.handle(r#"{"do":"begin"}"#), ControlReply::Done);
+    let report = server.report();
+    assert_eq!((report.link_credits, report.link_credit_bytes), (Some(500.0), Some(5_000_000.0)));
+    assert_eq!(report.volumes[1].counters.credits, Some(27_000.0));
+    let settings = vec![Setting::Link(Some(ByteRate(3_000_000))), Setting::LinkIops(None)];
+    assert_eq!(server.ask(&ControlRequest::Set { volume: None, settings }), ControlReply::Done);
+    let report = server.report();
+    assert_eq!((report.link, report.link_iops), (Some(ByteRate(3_000_000)), None));
+    assert_eq!((report.link_credits, report.link_credit_bytes), (None, Some(5_000_000.0)));
 }
 
 #[test]
@@ -200,6 +238,8 @@ fn settings_are_read_from_a_command_line() {
     assert_eq!(read("throughput=40MB/s"), Ok(Setting::Throughput(Some(ByteRate(40_000_000)))));
     assert_eq!(read("write-latency=2ms"), Ok(Setting::WriteLatency(Some(Span(Duration::from_millis(2))))));
     assert_eq!(read("link=none"), Ok(Setting::Link(None)));
+    assert_eq!(read("link_iops=4000"), Ok(Setting::LinkIops(Some(4_000))));
+    assert!(read("link-iops=0").unwrap_err().contains("nothing would ever be answered"));
     assert!(read("iops").unwrap_err().contains("`KEY=VALUE`"));
     assert!(read("size=1GiB").unwrap_err().contains("cannot be set while a server runs"));
     assert!(read("throughput=40").unwrap_err().contains("needs a unit"));

@@ -3,7 +3,7 @@
 use iostone_model::experiment::EmulatedVolume;
 
 use crate::accounting::Charge;
-use crate::bucket::Bucket;
+use crate::bucket::{Bucket, share_of};
 
 /// The limits of one volume.
 #[derive(Debug, Clone)]
@@ -21,6 +21,8 @@ pub(super) struct Limit {
     pace: Option<Bucket>,
     /// What may be spent faster than the long run's rate, at which it fills.
     credits: Option<Bucket>,
+    /// Units in it when a workload begins.
+    start: u64,
 }
 
 impl Limits {
@@ -53,6 +55,13 @@ impl Limits {
         self.ios.buckets().chain(self.bytes.buckets()).for_each(|bucket| bucket.abandon(now_ns));
     }
 
+    /// Fills the burst buckets to what they hold when a workload begins.
+    pub(super) fn refill(&mut self, now_ns: u64) {
+        for limit in [&mut self.ios, &mut self.bytes] {
+            limit.set_balance(limit.start, now_ns);
+        }
+    }
+
     /// What is in the burst buckets: I/Os and bytes.
     pub(super) fn balances(&self, now_ns: u64) -> (Option<f64>, Option<f64>) {
         (self.ios.balance(now_ns), self.bytes.balance(now_ns))
@@ -64,10 +73,12 @@ impl Limit {
     fn new(base: Option<u64>, burst: Option<(u64, u64)>, share: f64) -> Self {
         let Some(base) = base else { return Self::default() };
         let (rate, credits) = burst.unzip();
+        let start = credits.map_or(0, |credits| share_of(credits, share));
         Self {
             burst: rate,
             pace: Some(Bucket::pacing(rate.map_or(base, |rate| rate.max(base)))),
-            credits: credits.map(|credits| Bucket::credits(base, credits, share)),
+            credits: credits.map(|credits| Bucket::credits(base, credits, start)),
+            start,
         }
     }
 

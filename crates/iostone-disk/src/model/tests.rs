@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::time::Duration;
 
-use iostone_model::experiment::{Burst, ErrorFault, Fault, StallFault};
+use iostone_model::experiment::{Burst, ErrorFault, Fault, Link, StallFault};
 use iostone_model::units::{Bytes, Fraction};
 use proptest::prelude::*;
 
@@ -140,7 +140,7 @@ fn the_link_caps_all_volumes_together_and_is_shared_fairly() {
     let end_ns = 60 * SECOND_NS;
     for (count, expected) in [(1, 40e6), (2, 62.5e6), (4, 62.5e6)] {
         let mut clients: Vec<Client> = (0..count).map(|_| Client::new(&capped(40_000_000), 8, MIB)).collect();
-        let mut link = LinkState::new(Some(ByteRate(62_500_000)));
+        let mut link = LinkState::new(Some(Link::of(ByteRate(62_500_000))));
         let done = run(&mut clients, &mut link, end_ns);
         let rates: Vec<f64> = done.iter().map(|done| rate(done, MIB, end_ns)).collect();
         assert_near(rates.iter().sum(), expected, 0.005);
@@ -155,7 +155,7 @@ fn the_link_caps_all_volumes_together_and_is_shared_fairly() {
 fn a_slow_volume_does_not_keep_the_link_from_another() {
     let end_ns = 5 * SECOND_NS;
     let mut clients = [Client::new(&capped(10_000_000), 32, MIB), Client::new(&plain(), 4, 65_536)];
-    let done = run(&mut clients, &mut LinkState::new(Some(ByteRate(62_500_000))), end_ns);
+    let done = run(&mut clients, &mut LinkState::new(Some(Link::of(ByteRate(62_500_000)))), end_ns);
     assert_near(rate(&done[0], MIB, end_ns), 10e6, 0.05);
     assert_near(rate(&done[1], 65_536, end_ns), 52.5e6, 0.02);
     let longest_ns =

@@ -9,10 +9,11 @@ use std::process::{Command, Stdio};
 use iostone_model::experiment::Accelerator;
 use serde_json::{Value, json};
 
-use super::{AGENT_PORT, Boot, BootDrive, DriveSource, Qemu, clock, option_value};
+use super::{AGENT_PORT, Boot, BootDrive, DriveInterface, DriveSource, Qemu, clock, option_value};
 use crate::error::GuestError;
 
-/// A virtio block device's serial number has 20 bytes (`VIRTIO_BLK_ID_BYTES`, virtio specification 5.2).
+/// A virtio block device's serial number has 20 bytes (`VIRTIO_BLK_ID_BYTES`, virtio specification 5.2), an NVMe
+/// controller's too (Identify Controller, bytes 4 to 23).
 const LARGEST_SERIAL_BYTES: usize = 20;
 
 /// What the kernel is told before the user's words.
@@ -80,6 +81,9 @@ fn block_nodes(index: usize, drive: &BootDrive) -> Result<Vec<Value>, GuestError
 }
 
 fn device(index: usize, drive: &BootDrive) -> Value {
+    if drive.interface == DriveInterface::Nvme {
+        return json!({ "driver": "nvme", "drive": node(index), "serial": drive.serial, "write-cache": "on" });
+    }
     json!({
         "driver": "virtio-blk-pci",
         "drive": node(index),
@@ -160,11 +164,13 @@ mod tests {
             drives: vec![
                 BootDrive {
                     serial: "iostone-v0".to_owned(),
+                    interface: DriveInterface::Virtio,
                     source: DriveSource::File { path: PathBuf::from("/x,y\"z"), direct: true },
                     read_only: false,
                 },
                 BootDrive {
                     serial: "iostone-v1".to_owned(),
+                    interface: DriveInterface::Nvme,
                     source: DriveSource::Nbd { socket: PathBuf::from("/s") },
                     read_only: true,
                 },
@@ -198,7 +204,9 @@ mod tests {
         assert_eq!(of("file")["filename"], "/x,y\"z");
         assert_eq!(of("file")["cache"]["direct"], true);
         assert_eq!(of("nbd")["server"]["path"], "/s");
-        assert_eq!(drives.iter().filter(|drive| drive["driver"] == "virtio-blk-pci").count(), 2);
+        assert_eq!(of("virtio-blk-pci")["serial"], "iostone-v0");
+        assert_eq!(of("nvme")["serial"], "iostone-v1");
+        assert_eq!(of("nvme")["drive"], "drive1");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Which of the known limits bound a configuration: what it moved is held against volumes and link, direction by direction.
 
 use iostone_model::experiment::{BlockSizes, Configuration, DdDirection, Stack, SyncMode, Workload};
+use iostone_model::explanation::SERVED;
 use iostone_model::metric::Unit;
 use iostone_model::run::{BlockRecord, Plan};
 use iostone_model::sample::DiskCounters;
@@ -14,28 +15,27 @@ use super::limits::{FixedIo, Flow, Limit, copies, limits_ios, of_ios, of_through
 /// A limit of which this share is used binds.
 const BINDS: f64 = 0.95;
 /// Beyond this share, and what a slice more comes to, the limit was not what held the rate.
-const EXCEEDED: f64 = 1.03;
+pub(super) const EXCEEDED: f64 = 1.03;
 /// The kernel grants bytes in slices of 100 ms (`throtl_slice`, block/blk-throttle.c), of which the measured time may
 /// hold one more than its length.
 const SLICE_SECONDS: f64 = 0.1;
 /// A buffered rate this far above a limit did not come through it.
 const FROM_MEMORY: f64 = 1.10;
-/// What stands for the counters of devices in place of a metric's name.
-const SERVED: &str = "served";
-
 /// A rate of a configuration, over the trials that count.
-struct Rate {
+pub(super) struct Rate {
     /// The metric, or [`SERVED`].
-    figure: String,
-    flow: Flow,
-    unit: Unit,
+    pub(super) figure: String,
+    pub(super) flow: Flow,
+    pub(super) unit: Unit,
     /// The median.
-    value: f64,
+    pub(super) value: f64,
     /// Whether all of it passed the device.
-    reaches_device: bool,
-    limits: Vec<Limit>,
+    pub(super) reaches_device: bool,
+    pub(super) limits: Vec<Limit>,
     /// Whether there is another limit that cannot be reckoned for it.
-    incomplete: bool,
+    pub(super) incomplete: bool,
+    /// Its I/Os, where they are all of one size and reach the volume as they are.
+    pub(super) io: Option<FixedIo>,
 }
 
 /// A rate held against a limit.
@@ -97,7 +97,7 @@ fn tells_more(new: &Held, old: &Held) -> bool {
     key(new) > key(old) || (key(new) == key(old) && closer)
 }
 
-fn slice(seconds: f64) -> f64 {
+pub(super) fn slice(seconds: f64) -> f64 {
     SLICE_SECONDS / seconds.max(SLICE_SECONDS)
 }
 
@@ -203,8 +203,13 @@ fn all_of(limit: &Limit) -> String {
     }
 }
 
-/// Every rate of a configuration that limits are known for.
+/// Every rate of a configuration that limits of its stack are known for.
 fn rates(configuration: &Configuration, trials: &[&TrialRecord]) -> Vec<Rate> {
+    measured(configuration, trials).into_iter().filter(|rate| !rate.limits.is_empty()).collect()
+}
+
+/// Every rate of a configuration, with the limits of its stack that are known for it.
+pub(super) fn measured(configuration: &Configuration, trials: &[&TrialRecord]) -> Vec<Rate> {
     let Some(first) = trials.first() else { return Vec::new() };
     let stack = &configuration.stack;
     let mut rates = Vec::new();
@@ -222,7 +227,8 @@ fn rates(configuration: &Configuration, trials: &[&TrialRecord]) -> Vec<Rate> {
                 .map_or_else(Vec::new, |io| both(stack, flow, io, metric.unit)),
             _ => Vec::new(),
         };
-        if !limits.is_empty() {
+        let is_rate = metric.unit == Unit::BytesPerSecond || name == "iops";
+        if is_rate {
             let reaches_device = reaches(name, configuration, first);
             rates.push(Rate {
                 figure: name.to_owned(),
@@ -232,6 +238,7 @@ fn rates(configuration: &Configuration, trials: &[&TrialRecord]) -> Vec<Rate> {
                 reaches_device,
                 incomplete: limits_ios(stack) && !limits.iter().any(|limit| limit.unit == Unit::PerSecond),
                 limits,
+                io: io.filter(|_| matches!(name, "iops" | "throughput")),
             });
         }
     }
@@ -247,9 +254,18 @@ fn rates(configuration: &Configuration, trials: &[&TrialRecord]) -> Vec<Rate> {
             (seconds > 0.0).then(|| bytes(&footing.served) as f64 / copies / seconds)
         });
         let limits = of_throughput(stack, flow);
-        if let Some(value) = middle(served).filter(|value| *value > 0.0 && !limits.is_empty()) {
+        if let Some(value) = middle(served).filter(|value| *value > 0.0) {
             let (figure, unit) = (SERVED.to_owned(), Unit::BytesPerSecond);
-            rates.push(Rate { figure, flow, unit, value, reaches_device: true, limits, incomplete: true });
+            rates.push(Rate {
+                figure,
+                flow,
+                unit,
+                value,
+                reaches_device: true,
+                limits,
+                incomplete: true,
+                io: None,
+            });
         }
     }
     rates
@@ -287,13 +303,14 @@ fn reaches(name: &str, configuration: &Configuration, trial: &TrialRecord) -> bo
 /// Every limit in the unit of a figure, the tightest first.
 fn both(stack: &Stack, flow: Flow, io: FixedIo, unit: Unit) -> Vec<Limit> {
     let bytes = io.bytes.max(1) as f64;
-    let scaled = |limit: Limit| Limit {
-        rate: match (limit.unit, unit) {
-            (Unit::PerSecond, Unit::BytesPerSecond) => limit.rate * bytes,
-            (Unit::BytesPerSecond, Unit::PerSecond) => limit.rate / bytes,
-            _ => limit.rate,
-        },
-        ..limit
+    let scaled = |limit: Limit| {
+        let factor = match (limit.unit, unit) {
+            (Unit::PerSecond, Unit::BytesPerSecond) => bytes,
+            (Unit::BytesPerSecond, Unit::PerSecond) => bytes.recip(),
+            _ => 1.0,
+        };
+        let capacity = limit.capacity.map(|capacity| capacity * factor);
+        Limit { rate: limit.rate * factor, capacity, ..limit }
     };
     let all = of_throughput(stack, flow).into_iter().chain(of_ios(stack, flow, io));
     let mut limits: Vec<Limit> = all.map(scaled).collect();
@@ -328,7 +345,7 @@ fn request_bytes(trial: &TrialRecord, flow: Flow) -> Option<f64> {
     (bytes > 0 && requests > 0).then(|| bytes as f64 / requests as f64)
 }
 
-fn middle(values: impl Iterator<Item = f64>) -> Option<f64> {
+pub(super) fn middle(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied()

@@ -1,7 +1,10 @@
 //! The limits of a stack that are known from its experiment: each volume's, multiplied by what the array spreads its I/O
 //! over, and that of the link over all of them.
 
-use iostone_model::experiment::{Array, BtrfsProfile, EmulatedBy, EmulatedVolume, MdLevel, Stack, Volume};
+use iostone_model::cloud::CeilingKind;
+use iostone_model::experiment::{
+    Array, BtrfsProfile, Burst, EmulatedBy, EmulatedVolume, MdLevel, Stack, Volume,
+};
 use iostone_model::metric::Unit;
 use iostone_model::units::ByteRate;
 
@@ -27,6 +30,10 @@ pub(super) struct Limit {
     pub(super) unit: Unit,
     /// Whether it holds only while credits last.
     pub(super) is_burst: bool,
+    /// What it is one of.
+    pub(super) kind: CeilingKind,
+    /// Of a burst, what its bucket holds when the trial begins, in what the workload moves; none where nothing is said of it.
+    pub(super) capacity: Option<f64>,
 }
 
 /// How many volumes' worth of a workload's bytes an array moves at once, at most, and how often each byte is stored.
@@ -95,17 +102,46 @@ pub(super) fn of_throughput(stack: &Stack, flow: Flow) -> Vec<Limit> {
         rate: rate.0 as f64 * width,
         unit: Unit::BytesPerSecond,
         is_burst,
+        kind: kind_of(width),
+        capacity: filled(volume.burst.as_ref(), |burst| burst.credit_bytes.map(|bytes| bytes.0), width)
+            .filter(|_| is_burst),
     };
     let burst = volume.burst.as_ref().and_then(|burst| burst.throughput);
     let link = stack.link.map(|link| Limit {
         name: format!("the link of {link}"),
         several: false,
-        rate: link.0 as f64 / copies(stack, flow),
+        rate: link.throughput.0 as f64 / copies(stack, flow),
         unit: Unit::BytesPerSecond,
         is_burst: false,
+        kind: CeilingKind::Link,
+        capacity: None,
+    });
+    let link_burst = stack.link.and_then(|link| Some((link, link.burst?))).and_then(|(link, burst)| {
+        let copies = copies(stack, flow);
+        Some(Limit {
+            name: format!("the burst to {} of the link of {link}", burst.throughput?),
+            several: false,
+            rate: burst.throughput?.0 as f64 / copies,
+            unit: Unit::BytesPerSecond,
+            is_burst: true,
+            kind: CeilingKind::Link,
+            capacity: filled(Some(&burst), |burst| burst.credit_bytes.map(|bytes| bytes.0), copies.recip()),
+        })
     });
     let own = volume.throughput.map(|rate| of_volumes(rate, false));
-    sorted(own.into_iter().chain(burst.map(|rate| of_volumes(rate, true))).chain(link))
+    let of_volume = own.into_iter().chain(burst.map(|rate| of_volumes(rate, true)));
+    sorted(of_volume.chain(link).chain(link_burst))
+}
+
+/// One volume, or several joined.
+fn kind_of(width: f64) -> CeilingKind {
+    if width > 1.0 { CeilingKind::Array } else { CeilingKind::Volume }
+}
+
+/// What a bucket holds when a trial begins, on every volume's worth of bytes; full where nothing is said.
+fn filled(burst: Option<&Burst>, credits: impl Fn(&Burst) -> Option<u64>, width: f64) -> Option<f64> {
+    let burst = burst?;
+    Some(credits(burst)? as f64 * burst.start.map_or(1.0, |start| start.0) * width)
 }
 
 /// I/Os of a workload, all of one size.
@@ -146,6 +182,9 @@ pub(super) fn of_ios(stack: &Stack, flow: Flow, io: FixedIo) -> Vec<Limit> {
         rate: f64::from(iops) * width / cost.max(f64::MIN_POSITIVE),
         unit: Unit::PerSecond,
         is_burst,
+        kind: kind_of(width),
+        capacity: filled(volume.burst.as_ref(), |burst| burst.credits, width / cost.max(f64::MIN_POSITIVE))
+            .filter(|_| is_burst),
     };
     let burst = volume.burst.as_ref().and_then(|burst| burst.iops);
     sorted(volume.iops.map(|iops| limit(iops, false)).into_iter().chain(burst.map(|iops| limit(iops, true))))
@@ -182,7 +221,7 @@ fn name_volumes(volume: &EmulatedVolume, width: f64, figure: &str, is_burst: boo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use iostone_model::experiment::{BtrfsArray, Burst, LvmArray, MdArray};
+    use iostone_model::experiment::{BtrfsArray, Link, LvmArray, MdArray};
     use iostone_model::units::Bytes;
 
     fn stack(count: u32, array: Array, link: Option<u64>) -> Stack {
@@ -192,7 +231,7 @@ mod tests {
         volume.iops = Some(1000);
         let mut stack = Stack::of(Volume::Emulated(volume));
         stack.array = array;
-        stack.link = link.map(ByteRate);
+        stack.link = link.map(|rate| Link::of(ByteRate(rate)));
         stack
     }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Child, Command};
 
 use iostone_guest::accelerator::{self, Question};
-use iostone_guest::{Boot, BootDrive, GuestError, ROOT_SERIAL, check_memory, needs_of};
+use iostone_guest::{Boot, BootDrive, DriveInterface, GuestError, ROOT_SERIAL, check_memory, needs_of};
 use iostone_model::experiment::{Accelerator, Guest, Stack, Workload};
 use iostone_model::trial::GuestFacts;
 use iostone_stack::{Drive, DriveSource, Session};
@@ -22,6 +22,8 @@ pub(super) struct Launch<'a> {
     pub(super) guest: &'a Guest,
     pub(super) freight: Freight,
     pub(super) drives: &'a [Drive],
+    /// Drives that it finds as NVMe devices.
+    pub(super) nvme_drives: &'a [Drive],
     /// A directory on a disk, for files without names.
     pub(super) scratch: &'a Path,
 }
@@ -45,7 +47,13 @@ impl<'a> Launch<'a> {
         drives: &'a [Drive],
         scratch: &'a Path,
     ) -> Result<Self, Failure> {
-        Ok(Self { guest, freight: Freight::of(needs_of(stack, workload), guest)?, drives, scratch })
+        Ok(Self {
+            guest,
+            freight: Freight::of(needs_of(stack, workload), guest)?,
+            drives,
+            nvme_drives: &[],
+            scratch,
+        })
     }
 
     /// Boots it; QEMU is a server of the session's, so that it goes with the trial whatever happens.
@@ -64,13 +72,16 @@ impl<'a> Launch<'a> {
         let archive = supplies.archive(&kernel, &self.freight)?;
         check_memory(guest.memory.0, archive.bytes)?;
         let place = session.trial_directory()?;
-        let mut drives: Vec<BootDrive> = self.drives.iter().map(boot_drive).collect();
+        let mut drives: Vec<BootDrive> =
+            self.drives.iter().map(|drive| boot_drive(drive, DriveInterface::Virtio)).collect();
+        drives.extend(self.nvme_drives.iter().map(|drive| boot_drive(drive, DriveInterface::Nvme)));
         let root = match &guest.rootfs {
             Some(root) => Some(supplies.root(root, self.scratch)?),
             None => None,
         };
         drives.extend(root.as_ref().map(|image| BootDrive {
             serial: ROOT_SERIAL.to_owned(),
+            interface: DriveInterface::Virtio,
             source: iostone_guest::DriveSource::File { path: image.path(), direct: false },
             read_only: true,
         }));
@@ -120,9 +131,10 @@ fn greeting() -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-fn boot_drive(drive: &Drive) -> BootDrive {
+fn boot_drive(drive: &Drive, interface: DriveInterface) -> BootDrive {
     BootDrive {
         serial: drive.serial.clone(),
+        interface,
         source: match &drive.source {
             DriveSource::File { path, direct } => {
                 iostone_guest::DriveSource::File { path: path.clone(), direct: *direct }

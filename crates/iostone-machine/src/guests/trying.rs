@@ -25,6 +25,8 @@ pub struct TryOut {
     pub guest: Guest,
     /// Empty drives, each of that size; inside their serial numbers are `iostone-v0` and so on.
     pub drives: Vec<Bytes>,
+    /// Empty drives that are NVMe devices, each of that size; inside their serial numbers are `iostone-n0` and so on.
+    pub nvme_drives: Vec<Bytes>,
     /// Further modules of the kernel.
     pub modules: Vec<String>,
     /// The program to run; it is not carried in by itself, see [`Guest::carry`].
@@ -62,6 +64,9 @@ pub fn try_out(
     let stack = Stack::of(Volume::Directory(DirectoryVolume { path: None }));
     let mut needs = needs_of(&stack, None);
     needs.modules.extend(wanted.modules.iter().map(|name| ModuleNeed::new(name, "what was asked for")));
+    if !wanted.nvme_drives.is_empty() {
+        needs.modules.push(ModuleNeed::new("nvme", "an NVMe drive"));
+    }
     let freight = Freight::of(needs, &wanted.guest)?;
     supplies.archive(&kernel, &freight)?;
     let options = SessionOptions {
@@ -85,10 +90,17 @@ fn run(
     supplies: &mut Supplies,
     stop: &StopFlag,
 ) -> Result<TriedOut, Failure> {
-    let drives = make_drives(&wanted.drives, session)?;
-    let launch = Launch { guest: &wanted.guest, freight, drives: &drives, scratch: &wanted.work_directory };
+    let drives = make_drives("iostone-v", &wanted.drives, session)?;
+    let nvme_drives = make_drives("iostone-n", &wanted.nvme_drives, session)?;
+    let launch = Launch {
+        guest: &wanted.guest,
+        freight,
+        drives: &drives,
+        nvme_drives: &nvme_drives,
+        scratch: &wanted.work_directory,
+    };
     let Launched { mut booted, facts: mut of_guest, .. } = launch.boot(session, supplies, stop)?;
-    let described = booted.call(Request::Describe, &mut |_| {});
+    let described = booted.call(Request::Describe { no_metadata: true }, &mut |_| {});
     let executed = match described {
         Ok(Reply::Environment(inside)) => {
             facts::complete(&mut of_guest, &inside, wanted.guest.rootfs.is_some());
@@ -124,12 +136,12 @@ fn too_long(wanted: &TryOut) -> Failure {
     Failure::new(FailureKind::Failed, format!("`{program}` did not end in the guest within {seconds} s"))
 }
 
-fn make_drives(sizes: &[Bytes], session: &mut Session) -> Result<Vec<Drive>, Failure> {
+fn make_drives(name: &str, sizes: &[Bytes], session: &mut Session) -> Result<Vec<Drive>, Failure> {
     let place = session.trial_directory()?;
     (0..)
         .zip(sizes)
         .map(|(number, size): (u32, &Bytes)| {
-            let serial = format!("iostone-v{number}");
+            let serial = format!("{name}{number}");
             let path = place.join(&serial);
             File::create_new(&path).and_then(|file| file.set_len(size.0)).map_err(|error| {
                 Failure::new(FailureKind::Failed, format!("the drive `{}`: {error}", path.display()))

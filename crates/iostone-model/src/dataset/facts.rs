@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::cloud::{CatalogueDate, VolumeSpec};
+
 /// What is known of how an observation came about.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
@@ -22,6 +24,15 @@ pub struct Facts {
     /// Bytes that the device took by writes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub served_written_bytes: Option<u64>,
+    /// The instance type that it ran on, by its name in the catalogue: `c4.large`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instance: Option<String>,
+    /// The volumes that it ran on: `gp2:220GiB`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub volume: Option<VolumeSpec>,
+    /// When it was measured, so that the limits of then hold.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub date: Option<CatalogueDate>,
     /// Size of the files or the part of a device that was worked on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub working_set_bytes: Option<u64>,

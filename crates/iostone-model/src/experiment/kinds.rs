@@ -10,6 +10,7 @@ use super::combine::{Places, list};
 use super::decode::decode;
 use super::source::join;
 use super::{Array, Filesystem, LIMIT_KEYS, MachineSpec, Volume, Workload};
+use crate::cloud::VolumeSpec;
 use crate::diagnostic::{Diagnostic, nearest};
 
 #[derive(Deserialize)]
@@ -64,7 +65,10 @@ fn kind<'a>(
 pub(super) fn volume(value: &Value, path: &str, places: &Places<'_>) -> Result<Volume, Diagnostic> {
     match kind(value, path, &["loop", "block", "directory", "emulated"], &[], places)? {
         ("loop", rest) => decode(rest, path, places).map(Volume::Loop),
-        ("emulated", rest) => decode(rest, path, places).map(Volume::Emulated),
+        ("emulated", rest) => {
+            refuse_whole_spec(&rest, path, places)?;
+            decode(rest, path, places).map(Volume::Emulated)
+        }
         ("block", rest) => {
             refuse_limits(&rest, "block", path, places)?;
             decode(rest, path, places).map(Volume::Block)
@@ -74,6 +78,25 @@ pub(super) fn volume(value: &Value, path: &str, places: &Places<'_>) -> Result<V
             decode(rest, path, places).map(Volume::Directory)
         }
     }
+}
+
+/// `gp2:220GiB` is how volumes are named on command lines; a file has a key for each of its parts.
+fn refuse_whole_spec(rest: &Value, path: &str, places: &Places<'_>) -> Result<(), Diagnostic> {
+    let text = rest.get("type").and_then(Value::as_str).unwrap_or_default();
+    let Some((name, _)) = text.split_once(':') else { return Ok(()) };
+    let error = Diagnostic::new("io0006", format!("`{text}` is more than the name of a volume type"));
+    let error = places.at_value(error, &join(path, "type"), "the name alone");
+    let Ok(spec) = text.parse::<VolumeSpec>() else { return Err(error) };
+    let mut parts = vec![format!("\"{}\"", name.trim_start_matches(&format!("{}x", spec.count)))];
+    let said = |key: &str| rest.get(key).is_some();
+    let mut part = |key: &str, value: Option<String>| {
+        parts.extend(value.filter(|_| !said(key)).map(|value| format!("{key} = {value}")));
+    };
+    part("size", Some(format!("\"{}\"", spec.size)));
+    part("iops", spec.iops.map(|iops| iops.to_string()));
+    part("throughput", spec.throughput.map(|rate| format!("\"{rate}\"")));
+    part("count", (spec.count > 1).then(|| spec.count.to_string()));
+    Err(error.fix(parts.join(", ")))
 }
 
 /// A limit on a volume that cannot carry one is more than a mistyped key.
@@ -110,8 +133,20 @@ pub(super) fn workload(value: &Value, path: &str, places: &Places<'_>) -> Result
 }
 
 /// Keys that no local machine has: who sets one and no `kind` has forgotten it.
-const KEYS_OF_OTHER_MACHINES: &[&str] =
-    &["argv", "modules", "cpus", "memory", "rootfs", "carry", "accelerator", "cpu", "speed", "law", "start"];
+const KEYS_OF_OTHER_MACHINES: &[&str] = &[
+    "argv",
+    "modules",
+    "cpus",
+    "memory",
+    "rootfs",
+    "carry",
+    "accelerator",
+    "cpu",
+    "emulate",
+    "speed",
+    "law",
+    "start",
+];
 
 pub(super) fn machine(value: &Value, path: &str, places: &Places<'_>) -> Result<MachineSpec, Diagnostic> {
     if let Value::Table(table) = value
@@ -120,7 +155,14 @@ pub(super) fn machine(value: &Value, path: &str, places: &Places<'_>) -> Result<
     {
         return decode(value.clone(), path, places).map(MachineSpec::Local);
     }
-    match kind(value, path, &["local", "guest", "governed", "agent"], &["emulate"], places)? {
+    if let Value::Table(table) = value
+        && table.contains_key("emulate")
+        && !table.contains_key("kind")
+    {
+        return decode(value.clone(), path, places).map(MachineSpec::Emulate);
+    }
+    match kind(value, path, &["local", "guest", "governed", "emulate", "agent"], &[], places)? {
+        ("emulate", rest) => decode(rest, path, places).map(MachineSpec::Emulate),
         ("agent", rest) => decode(rest, path, places).map(MachineSpec::Agent),
         ("guest", rest) => decode(rest, path, places).map(MachineSpec::Guest),
         ("governed", rest) => decode(rest, path, places).map(MachineSpec::Governed),

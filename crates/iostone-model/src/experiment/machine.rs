@@ -5,10 +5,13 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::units::{ByteRate, Bytes};
+use super::Link;
+use crate::units::Bytes;
 
+mod emulated;
 mod governed;
 
+pub use emulated::{EmulatedInstance, FASTEST_EMULATION};
 pub use governed::{Allowance, AllowanceStart, Basis, FASTEST_SPEED, Governed, Governor, Law};
 
 /// Where the trials run.
@@ -22,6 +25,8 @@ pub enum MachineSpec {
     Guest(Guest),
     /// This host with the CPU allowance of an instance, emulated.
     Governed(Governed),
+    /// This host standing for an instance: the link to its volumes and its processors, emulated.
+    Emulate(EmulatedInstance),
     /// A host behind a command that starts `iostone agent` there and joins its standard input and output.
     Agent(AgentCommand),
 }
@@ -34,11 +39,12 @@ impl Default for MachineSpec {
 
 impl MachineSpec {
     /// What caps all emulated volumes together.
-    pub fn link(&self) -> Option<ByteRate> {
+    pub fn link(&self) -> Option<Link> {
         match self {
             Self::Local(local) => local.link,
             Self::Guest(guest) => guest.link,
             Self::Governed(governed) => governed.link,
+            Self::Emulate(emulated) => emulated.link,
             Self::Agent(_) => None,
         }
     }
@@ -49,6 +55,7 @@ impl MachineSpec {
             Self::Local(local) => local.instance.as_deref(),
             Self::Guest(guest) => guest.instance.as_deref(),
             Self::Governed(governed) => Some(&governed.cpu),
+            Self::Emulate(emulated) => Some(&emulated.emulate),
             Self::Agent(_) => None,
         }
     }
@@ -59,6 +66,7 @@ impl MachineSpec {
             Self::Local(local) => local.usd_per_hour,
             Self::Guest(guest) => guest.usd_per_hour,
             Self::Governed(governed) => governed.usd_per_hour,
+            Self::Emulate(emulated) => emulated.usd_per_hour,
             Self::Agent(_) => None,
         }
     }
@@ -67,7 +75,24 @@ impl MachineSpec {
     pub fn guest(&self) -> Option<&Guest> {
         match self {
             Self::Guest(guest) => Some(guest),
-            Self::Local(_) | Self::Governed(_) | Self::Agent(_) => None,
+            Self::Local(_) | Self::Governed(_) | Self::Emulate(_) | Self::Agent(_) => None,
+        }
+    }
+
+    /// The instance that this host stands for, if it is one of the catalogue's.
+    pub fn emulated(&self) -> Option<&EmulatedInstance> {
+        match self {
+            Self::Emulate(emulated) => Some(emulated),
+            Self::Local(_) | Self::Guest(_) | Self::Governed(_) | Self::Agent(_) => None,
+        }
+    }
+
+    /// How many times faster time goes by for what is emulated; 1 for what is not.
+    pub fn speed(&self) -> f64 {
+        match self {
+            Self::Governed(governed) => governed.speed,
+            Self::Emulate(emulated) => emulated.speed,
+            Self::Local(_) | Self::Guest(_) | Self::Agent(_) => 1.0,
         }
     }
 
@@ -75,7 +100,7 @@ impl MachineSpec {
     pub fn governed(&self) -> Option<&Governed> {
         match self {
             Self::Governed(governed) => Some(governed),
-            Self::Local(_) | Self::Guest(_) | Self::Agent(_) => None,
+            Self::Local(_) | Self::Guest(_) | Self::Emulate(_) | Self::Agent(_) => None,
         }
     }
 }
@@ -86,7 +111,7 @@ impl MachineSpec {
 pub struct LocalMachine {
     /// Bytes a second of all emulated volumes together, as an instance's link to its storage has: `500Mbps`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub link: Option<ByteRate>,
+    pub link: Option<Link>,
     /// The kernel's release that has to run, as `uname -r` tells it. Where another runs, the run stops for a reboot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
@@ -132,7 +157,7 @@ pub struct Guest {
     pub accelerator: Option<Accelerator>,
     /// Bytes a second of all emulated volumes together, as an instance's link to its storage has: `500Mbps`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub link: Option<ByteRate>,
+    pub link: Option<Link>,
     /// The instance type that it stands for: its price is looked up, and named in the report.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,

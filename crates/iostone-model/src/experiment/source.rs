@@ -1,4 +1,4 @@
-//! The text of an experiment file with the place of every key and value.
+//! The text of an experiment file, or of any other in TOML, with the place of every key and value.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,14 +19,19 @@ struct Place {
 }
 
 /// A parsed file: its values, and where each path (`stack.volume.size`, `factor[0].name`) stands.
-pub(super) struct Source {
-    pub(super) table: Table,
+#[derive(Debug)]
+pub struct Source {
+    /// The values.
+    pub table: Table,
     places: BTreeMap<String, Place>,
 }
 
 impl Source {
     /// Parses the text; every syntax error is reported, not only the first.
-    pub(super) fn parse(text: &str) -> Result<Self, Vec<Diagnostic>> {
+    ///
+    /// # Errors
+    /// What is not TOML, each at its place; never empty.
+    pub fn parse(text: &str) -> Result<Self, Vec<Diagnostic>> {
         let (table, errors) = DeTable::parse_recoverable(text);
         if !errors.is_empty() {
             let errors = errors.into_iter().map(|error| (error.span(), error.message().to_owned())).collect();
@@ -41,17 +46,17 @@ impl Source {
     }
 
     /// The place of a path's value.
-    pub(super) fn value(&self, path: &str) -> Option<Range<usize>> {
+    pub fn value(&self, path: &str) -> Option<Range<usize>> {
         self.places.get(path).map(|place| place.value.clone())
     }
 
     /// The place of a path's key.
-    pub(super) fn key(&self, path: &str) -> Option<Range<usize>> {
+    pub fn key(&self, path: &str) -> Option<Range<usize>> {
         self.places.get(path).map(|place| place.key.clone())
     }
 
     /// The place of the longest leading part of a path that stands in the file.
-    pub(super) fn nearest(&self, path: &str) -> Option<Range<usize>> {
+    pub fn nearest(&self, path: &str) -> Option<Range<usize>> {
         let mut end = path.len();
         loop {
             let part = path.get(..end)?;
@@ -116,7 +121,7 @@ fn syntax_error(text: &str, span: Option<Range<usize>>, message: &str, nested: b
 }
 
 /// A path's next segment: keys with dots or brackets are quoted so that paths stay unambiguous.
-pub(super) fn join(path: &str, key: &str) -> String {
+pub fn join(path: &str, key: &str) -> String {
     let key = if key.contains(['.', '[', ']', '"']) { format!("\"{key}\"") } else { key.to_owned() };
     if path.is_empty() { key } else { format!("{path}.{key}") }
 }

@@ -12,6 +12,7 @@ mod array;
 mod emulated;
 mod limit;
 mod limits;
+mod link;
 mod processors;
 
 pub use array::*;
@@ -21,6 +22,7 @@ pub use limit::{
     LimitProblem, MOST_MEMORY, SHORTEST_PERIOD,
 };
 pub use limits::{DirectionLimits, LIMIT_KEYS, Limits};
+pub use link::Link;
 pub use processors::ProcessorSet;
 
 /// Everything under the workload, bottom up; every layer but the volume may be left out.
@@ -46,7 +48,7 @@ pub struct Stack {
     /// What caps all emulated volumes together: `machine.link`, which is where a file says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
-    pub link: Option<ByteRate>,
+    pub link: Option<Link>,
     /// The emulated CPU allowance of `machine.cpu`, settled when the plan is made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]

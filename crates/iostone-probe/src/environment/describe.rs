@@ -1,12 +1,14 @@
 //! The machine in a few lines that a reader takes in at a glance.
 
 use iostone_model::environment::{BlockDevice, Environment};
+use iostone_model::platform::Platform;
 use iostone_model::units::Bytes;
 
 /// Labels and values for the head of a report, most telling first. What is not known is left out.
 pub fn describe(environment: &Environment) -> Vec<(&'static str, String)> {
     [
         ("Machine", describe_machine(environment)),
+        ("Platform", environment.platform.as_ref().map(Platform::in_words)),
         ("CPU", Some(describe_cpu(environment))),
         ("Memory", Some(describe_memory(environment))),
         ("Kernel", Some(environment.kernel.release.clone())),

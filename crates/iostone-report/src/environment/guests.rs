@@ -110,6 +110,12 @@ pub(super) fn asked(run: &RunRecord) -> String {
         let (kernel, arguments) = match &configuration.machine {
             MachineSpec::Local(local) => (local.kernel.clone(), &local.kernel_arguments),
             MachineSpec::Guest(guest) => (Some(guest.kernel.clone()), &guest.kernel_arguments),
+            MachineSpec::Emulate(emulated) => {
+                let pace = format!("as {}, {} times faster", emulated.emulate, emulated.speed);
+                let date = emulated.date.map(|date| format!("limits of {date}"));
+                let pace = if emulated.speed > 1.0 { pace } else { format!("as {}", emulated.emulate) };
+                return join([Some(pace), date]);
+            }
             MachineSpec::Governed(_) | MachineSpec::Agent(_) => return String::new(),
         };
         let kind = configuration.machine.guest().map(|_| "guest of QEMU".to_owned());

@@ -9,9 +9,16 @@ use super::join;
 /// "4 emulated volumes of 1GiB · 40MB/s · 2ms a read or write · cache of 64MiB, lost with the power".
 /// Those of a guest are always the server's.
 pub(super) fn describe_emulated(volume: &EmulatedVolume, in_guest: bool) -> String {
-    let many = match volume.count {
-        0 | 1 => format!("emulated volume of {}", volume.size),
-        count => format!("{count} emulated volumes of {}", volume.size),
+    // The size of one that stands for another is the real one divided by a speed, and seldom round.
+    let many = match (volume.count, &volume.stands_for) {
+        (0 | 1, None) => format!("emulated volume of {}", volume.size),
+        (0 | 1, Some(spec)) => {
+            format!("emulated volume of {} that stands for {spec}", volume.size.approximate())
+        }
+        (count, None) => format!("{count} emulated volumes of {}", volume.size),
+        (count, Some(spec)) => {
+            format!("{count} emulated volumes of {} that stand for {spec}", volume.size.approximate())
+        }
     };
     let each = if volume.count > 1 { " each" } else { "" };
     let by = match volume.effective_by() {

@@ -4,6 +4,7 @@ use askama::Template;
 use iostone_model::case::{CaseReport, Reconsidered};
 use iostone_model::metric;
 
+use super::explanation::ExplanationPart;
 use super::findings::Findings;
 use super::prose::{Prose, without_controls};
 use super::{FULL, Figure, SCRIPT, SLIM, STYLE, digest};
@@ -27,6 +28,7 @@ struct CasePart {
     question: String,
     conclusion: Option<Prose>,
     comparisons: Vec<ComparisonPart>,
+    explanation: Option<ExplanationPart>,
     findings: Findings,
 }
 
@@ -75,6 +77,7 @@ fn part(index: usize, case: &CaseReport) -> CasePart {
             .enumerate()
             .map(|(number, comparison)| compared(&format!("case-{index}-{number}"), comparison))
             .collect(),
+        explanation: case.explanation.as_ref().map(ExplanationPart::of),
         findings: Findings::of(&case.audit),
     }
 }

@@ -3,7 +3,7 @@
 use iostone_model::case::{CaseReport, Reconsidered};
 
 use super::wrap::{hang, wrap};
-use super::{Page, TextStyle, audit};
+use super::{Page, TextStyle, audit, explanation};
 use crate::figures::figure;
 use crate::ink::{Ink, clean, dye};
 
@@ -26,6 +26,9 @@ pub(crate) fn write(case: &CaseReport, style: TextStyle) -> String {
     }
     for comparison in &case.comparisons {
         add_comparison(&mut page, comparison);
+    }
+    if let Some(explained) = &case.explanation {
+        explanation::add(&mut page, explained);
     }
     page.add(dye(Ink::Bold, &wrap(&format!("Audit: {}", audit::summary(&case.audit)), page.width)));
     audit::add_findings(&mut page, &case.audit, true);

@@ -112,6 +112,7 @@ fn verdicts(run: &RunRecord, levels: &[(String, f64)], points: &[LoadPoint]) -> 
         flags: Vec::new(),
         evidence: Vec::new(),
         ceilings: Vec::new(),
+        predictions: Vec::new(),
         permanent: Vec::new(),
         noise: None,
         audit: None,

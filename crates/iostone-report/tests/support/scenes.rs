@@ -127,6 +127,7 @@ fn conclusions(run: &RunRecord, width: f64, headline: &str) -> Verdicts {
         flags: Vec::new(),
         evidence: Vec::new(),
         ceilings: Vec::new(),
+        predictions: Vec::new(),
         permanent: Vec::new(),
         noise: None,
         audit: None,

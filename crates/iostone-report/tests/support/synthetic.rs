@@ -145,6 +145,7 @@ pub(crate) fn run(scene: &Scene) -> RunRecord {
         ended: Some("decided".to_owned()),
         defects: Vec::new(),
         audit: None,
+        explanation: None,
     }
 }
 
@@ -326,6 +327,7 @@ fn trial(
                     served,
                 },
             ],
+            nvme: Vec::new(),
             probe_cpu_seconds: 0.02,
             clock_jump_seconds: 0.0,
         },
@@ -363,6 +365,7 @@ pub(crate) fn environment() -> Environment {
         taken_at: "2026-11-21T19:40:07Z".to_owned(),
         host: "bench-07".to_owned(),
         dmi: BTreeMap::from([("product_name".to_owned(), "m5.large".to_owned())]),
+        platform: None,
         virtualisation: Virtualisation { hypervisor: "kvm".to_owned(), container: None, steal: None },
         cpu: Cpu {
             model: "AMD EPYC 7543P 32-Core Processor".to_owned(),

@@ -2,20 +2,19 @@
 
 use std::path::Path;
 
-use iostone_model::experiment::{EmulatedBy, EmulatedVolume, Limits};
-use iostone_model::units::ByteRate;
+use iostone_model::experiment::{EmulatedBy, EmulatedVolume, Limits, Link};
 
 use super::Plan;
 use crate::device::size_in_words;
 use crate::site::own_directory_name;
-use crate::throttle::burst_in_words;
+use crate::throttle::{burst_in_words, limits_of_link};
 
 /// Adds the steps that make the volumes; gives the device of the only one, or a word for all, and the steps that take
 /// them away again.
 pub(super) fn plan(
     plan: &mut Plan,
     volume: &EmulatedVolume,
-    link: Option<ByteRate>,
+    link: Option<Link>,
     directory: &Path,
 ) -> (String, Vec<String>) {
     let shown = directory.display().to_string();
@@ -46,7 +45,7 @@ pub(super) fn make_image(plan: &mut Plan, path: &Path, bytes: u64, fill: bool) {
 fn by_cgroup(
     plan: &mut Plan,
     volume: &EmulatedVolume,
-    link: Option<ByteRate>,
+    link: Option<Link>,
     directory: &Path,
     nodes: &[String],
     undo: &mut Vec<String>,
@@ -82,8 +81,9 @@ fn by_cgroup(
         plan.add("throttle", format!("limit {node} in it: {limits}{burst}"), None, 0);
     }
     if link.is_some() {
-        let limits = Limits { throughput: link, ..Limits::default() };
-        plan.add("throttle", format!("limit /dev/loopM in it: {limits}"), None, 0);
+        let limits = link.map_or_else(Limits::default, limits_of_link);
+        let burst = link.and_then(|link| link.burst).as_ref().map(burst_in_words).unwrap_or_default();
+        plan.add("throttle", format!("limit /dev/loopM in it: {limits}{burst}"), None, 0);
     }
     undo.insert(0, format!("remove the control group {group}"));
 }
@@ -92,7 +92,7 @@ fn by_cgroup(
 pub(super) fn serve(
     plan: &mut Plan,
     volume: &EmulatedVolume,
-    link: Option<ByteRate>,
+    link: Option<Link>,
     directory: &Path,
     undo: &mut Vec<String>,
 ) {
@@ -100,7 +100,7 @@ pub(super) fn serve(
         let name = if volume.count == 1 { "volume.img".to_owned() } else { format!("volume-{index}.img") };
         make_image(plan, &directory.join(name), volume.size.0, volume.fill);
     }
-    let together = link.map(|link| format!("; {link} over all of them")).unwrap_or_default();
+    let together = link.map(|link| format!("; {} over all of them", link.in_words())).unwrap_or_default();
     plan.add(
         "volume",
         format!("serve {}{}{together}", volumes(volume.count), properties(volume)),
@@ -113,7 +113,7 @@ pub(super) fn serve(
 fn by_server(
     plan: &mut Plan,
     volume: &EmulatedVolume,
-    link: Option<ByteRate>,
+    link: Option<Link>,
     directory: &Path,
     nodes: &[String],
     undo: &mut Vec<String>,
@@ -173,6 +173,7 @@ mod tests {
     use crate::plan_steps;
 
     use super::*;
+    use iostone_model::units::ByteRate;
 
     fn steps(stack: &Stack) -> Vec<String> {
         plan_steps(stack, Path::new("/srv")).into_iter().map(|step| step.text).collect()
@@ -189,7 +190,8 @@ mod tests {
             burst: Some(burst),
             ..EmulatedVolume::new(Bytes(64 << 20))
         };
-        let stack = Stack { link: Some(ByteRate(62_500_000)), ..Stack::of(Volume::Emulated(volume)) };
+        let stack =
+            Stack { link: Some(Link::of(ByteRate(62_500_000))), ..Stack::of(Volume::Emulated(volume)) };
         assert_eq!(
             steps(&stack),
             [

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use iostone_model::experiment::{EmulatedBy, EmulatedVolume};
-use iostone_model::units::ByteRate;
+use iostone_model::experiment::{EmulatedBy, EmulatedVolume, Link};
 
 use super::{Place, Preflight, require_loop_devices};
 use crate::below::describe_filesystem;
@@ -15,7 +14,7 @@ use crate::volume::ServerAttachment;
 /// Whether volumes can be made devices of this host.
 pub(super) fn examine(
     volume: &EmulatedVolume,
-    link: Option<ByteRate>,
+    link: Option<Link>,
     flush_matters: bool,
     work_directory: &Path,
     found: &mut Preflight,

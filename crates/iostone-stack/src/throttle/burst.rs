@@ -31,6 +31,8 @@ pub(super) struct Bucket {
     burst: f64,
     /// What the full bucket holds.
     full: f64,
+    /// What it holds when a workload begins.
+    start: f64,
     credits: f64,
     /// It fills and empties from the first use on, so that a trial begins with what was asked.
     in_use: bool,
@@ -39,7 +41,13 @@ pub(super) struct Bucket {
 impl Bucket {
     /// `start` is the share of `full` that it holds at first.
     pub(super) fn new(base: f64, burst: f64, full: f64, start: f64) -> Self {
-        Self { base, burst, full, credits: full * start.clamp(0.0, 1.0), in_use: false }
+        let start = full * start.clamp(0.0, 1.0);
+        Self { base, burst, full, start, credits: start, in_use: false }
+    }
+
+    /// Begins anew with what a workload begins with.
+    fn begin(&mut self) {
+        (self.credits, self.in_use) = (self.start, false);
     }
 
     /// Accounts for what was used in so many seconds and gives the limit from now on, in units a second.
@@ -104,6 +112,13 @@ impl Governed {
         Ok(Some(Self { device: device.clone(), requests, bytes, before, set: device.caps() }))
     }
 
+    /// Begins anew: whatever was served before was no workload's.
+    fn begin(&mut self, group: &ThrottleGroup) -> Result<(), StackError> {
+        self.before = group.served(self.device.number)?;
+        self.requests.iter_mut().chain(&mut self.bytes).for_each(Bucket::begin);
+        self.step(group, 0.0)
+    }
+
     /// One look at the counters, and the limits that follow from it.
     fn step(&mut self, group: &ThrottleGroup, seconds: f64) -> Result<(), StackError> {
         let now = group.served(self.device.number)?;
@@ -135,6 +150,8 @@ impl Governed {
 /// The thread that moves limits; it ends when this is dropped.
 #[derive(Debug)]
 pub(super) struct Governor {
+    group: ThrottleGroup,
+    governed: Arc<Mutex<Vec<Governed>>>,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
     failure: Arc<Mutex<Option<String>>>,
@@ -158,16 +175,27 @@ impl Governor {
         }
         let stop = Arc::new(AtomicBool::new(false));
         let failure = Arc::new(Mutex::new(None));
-        let (group, stopped, failed) = (group.clone(), Arc::clone(&stop), Arc::clone(&failure));
+        let governed = Arc::new(Mutex::new(governed));
+        let (limited, moved) = (group.clone(), Arc::clone(&governed));
+        let (stopped, failed) = (Arc::clone(&stop), Arc::clone(&failure));
         let thread = std::thread::Builder::new()
             .name("burst".to_owned())
             .spawn(move || {
-                if let Err(error) = govern(&group, &mut governed, &stopped) {
+                if let Err(error) = govern(&limited, &moved, &stopped) {
                     *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
                 }
             })
             .map_err(|source| StackError::io("start a thread for", "the credits of a burst", source))?;
-        Ok(Some(Self { stop, thread: Some(thread), failure }))
+        Ok(Some(Self { group: group.clone(), governed, stop, thread: Some(thread), failure }))
+    }
+
+    /// The workload begins: every bucket holds what it is to hold then, and the limits follow.
+    ///
+    /// # Errors
+    /// [`StackError::Io`] when the counters cannot be read, [`StackError::NotApplied`] for a limit that the kernel refuses.
+    pub(super) fn begin_workload(&self) -> Result<(), StackError> {
+        let mut governed = self.governed.lock().unwrap_or_else(PoisonError::into_inner);
+        governed.iter_mut().try_for_each(|device| device.begin(&self.group))
     }
 
     /// Whether it is still at work.
@@ -177,10 +205,7 @@ impl Governor {
     pub(super) fn check(&self) -> Result<(), StackError> {
         let failure = self.failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
         failure.map_or(Ok(()), |failure| {
-            Err(StackError::unexpected(
-                "stack.volume.burst",
-                format!("its credits are no longer counted: {failure}"),
-            ))
+            Err(StackError::unexpected("burst", format!("credits are no longer counted: {failure}")))
         })
     }
 }
@@ -196,7 +221,11 @@ impl Drop for Governor {
     }
 }
 
-fn govern(group: &ThrottleGroup, governed: &mut [Governed], stop: &AtomicBool) -> Result<(), StackError> {
+fn govern(
+    group: &ThrottleGroup,
+    governed: &Mutex<Vec<Governed>>,
+    stop: &AtomicBool,
+) -> Result<(), StackError> {
     let mut last = Instant::now();
     let mut next = last + STEP;
     while !stop.load(Ordering::Relaxed) {
@@ -206,7 +235,7 @@ fn govern(group: &ThrottleGroup, governed: &mut [Governed], stop: &AtomicBool) -
             continue;
         }
         let seconds = (now - last).as_secs_f64();
-        for device in &mut *governed {
+        for device in &mut *governed.lock().unwrap_or_else(PoisonError::into_inner) {
             device.step(group, seconds)?;
         }
         last = now;

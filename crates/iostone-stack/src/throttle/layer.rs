@@ -1,8 +1,7 @@
 //! The layer that makes a trial's control group, puts the limits of its devices on it, and reads them back.
 
-use iostone_model::experiment::{Burst, EmulatedBy, EmulatedVolume, Limits, LoopVolume};
+use iostone_model::experiment::{Burst, EmulatedBy, EmulatedVolume, Limits, Link, LoopVolume};
 use iostone_model::trial::Check;
-use iostone_model::units::ByteRate;
 
 use super::burst::Governor;
 use super::{DeviceLimits, ThrottleGroup};
@@ -19,6 +18,7 @@ pub(crate) struct ThrottleLayer {
     burst: Option<Burst>,
     /// Of the device below all of them.
     instance: Limits,
+    instance_burst: Option<Burst>,
     notes: &'static [&'static str],
     /// Version 2: controllers of the limits on the workload, which has its one group here then.
     also: Vec<Controller>,
@@ -41,6 +41,7 @@ impl ThrottleLayer {
             volume: volume.limits(),
             burst: None,
             instance,
+            instance_burst: None,
             notes: &[],
             also: Vec::new(),
             governor: None,
@@ -49,14 +50,15 @@ impl ThrottleLayer {
 
     /// The limits of emulated volumes and of the link below all of them; none if there are none, or if a server has
     /// them.
-    pub(crate) fn of_emulated(volume: &EmulatedVolume, link: Option<ByteRate>) -> Option<Self> {
+    pub(crate) fn of_emulated(volume: &EmulatedVolume, link: Option<Link>) -> Option<Self> {
         let limits = Limits { iops: volume.iops, throughput: volume.throughput, ..Limits::default() };
-        let instance = Limits { throughput: link, ..Limits::default() };
+        let instance = link.map_or_else(Limits::default, limits_of_link);
         let any = !limits.is_empty() || !instance.is_empty();
         (any && volume.effective_by() == EmulatedBy::Cgroup).then(|| Self {
             volume: limits,
-            burst: volume.burst.clone(),
+            burst: volume.burst,
             instance,
+            instance_burst: link.and_then(|link| link.burst),
             notes: if volume.count > 1 { ARRAY_NOTE } else { EMULATED_NOTES },
             also: Vec::new(),
             governor: None,
@@ -92,8 +94,8 @@ impl ThrottleLayer {
 
     /// Each device that the layers below made with its limits, top first.
     fn devices(&self, site: &Site) -> Vec<DeviceLimits> {
-        let volumes = site.members.iter().map(|device| (device, self.volume, self.burst.clone()));
-        let instance = site.instance.iter().map(|device| (device, self.instance, None));
+        let volumes = site.members.iter().map(|device| (device, self.volume, self.burst));
+        let instance = site.instance.iter().map(|device| (device, self.instance, self.instance_burst));
         volumes
             .chain(instance)
             .filter(|(_, limits, _)| !limits.is_empty())
@@ -142,6 +144,10 @@ impl Layer for ThrottleLayer {
             governor.check()?;
         }
         group.verify("throttle")
+    }
+
+    fn begin_workload(&mut self) -> Result<(), StackError> {
+        self.governor.as_ref().map_or(Ok(()), Governor::begin_workload)
     }
 
     fn release(&mut self) {
@@ -194,6 +200,11 @@ fn compare(
     Ok(checks)
 }
 
+/// The limits of a link in the long run.
+pub(crate) fn limits_of_link(link: Link) -> Limits {
+    Limits { throughput: Some(link.throughput), iops: link.iops, ..Limits::default() }
+}
+
 /// The smaller of each.
 fn tighter(one: Limits, other: Limits) -> Limits {
     fn least<T: Ord>(one: Option<T>, other: Option<T>) -> Option<T> {
@@ -222,6 +233,7 @@ fn last_words(word: &str) -> &str {
 mod tests {
     use super::super::Caps;
     use super::*;
+    use iostone_model::units::ByteRate;
 
     fn bursting() -> DeviceLimits {
         DeviceLimits {
@@ -274,8 +286,8 @@ mod tests {
     fn a_server_has_its_limits_itself_and_a_volume_without_limits_needs_no_group() {
         let bare = EmulatedVolume::new(iostone_model::units::Bytes(1 << 26));
         assert!(ThrottleLayer::of_emulated(&bare, None).is_none());
-        assert!(ThrottleLayer::of_emulated(&bare, Some(ByteRate(1_000_000))).is_some());
+        assert!(ThrottleLayer::of_emulated(&bare, Some(Link::of(ByteRate(1_000_000)))).is_some());
         let server = EmulatedVolume { iops: Some(100), by: Some(EmulatedBy::Server), ..bare };
-        assert!(ThrottleLayer::of_emulated(&server, Some(ByteRate(1_000_000))).is_none());
+        assert!(ThrottleLayer::of_emulated(&server, Some(Link::of(ByteRate(1_000_000)))).is_none());
     }
 }

@@ -3,9 +3,8 @@
 mod cgroup;
 mod server;
 
-use iostone_model::experiment::{EmulatedBy, EmulatedVolume};
+use iostone_model::experiment::{EmulatedBy, EmulatedVolume, Link};
 use iostone_model::trial::Check;
-use iostone_model::units::ByteRate;
 
 use super::image::BLOCK_BYTES;
 use crate::error::StackError;
@@ -28,7 +27,7 @@ pub(crate) enum EmulatedLayer {
 impl EmulatedLayer {
     /// # Errors
     /// [`StackError::Usage`] for what cannot be built, on whatever machine.
-    pub(crate) fn new(volume: &EmulatedVolume, link: Option<ByteRate>) -> Result<Self, StackError> {
+    pub(crate) fn new(volume: &EmulatedVolume, link: Option<Link>) -> Result<Self, StackError> {
         if volume.size.0 == 0 || !volume.size.0.is_multiple_of(BLOCK_BYTES) {
             return Err(StackError::usage("volume.size", "it must be a multiple of 4KiB, and not zero"));
         }

@@ -237,7 +237,8 @@ fn as_fact(
     let sized_cells = (written_unit(sheet, index) == Some(Unit::Bytes)).then(|| sized(plain)).flatten();
     let exact = sized_cells.map(|key| (key, String::new()));
     let exact =
-        exact.or_else(|| fact::KEYS.iter().find(|key| **key == plain).map(|key| (*key, String::new())));
+        // What is called as a circumstance is one: `instance`, `volume`, `date`.
+        exact.or_else(|| fact::KEYS.iter().find(|key| **key == plain && !CIRCUMSTANCES.contains(key)).map(|key| (*key, String::new())));
     let other = || {
         let (base, measure) = named?;
         let (wanted, base_unit) = match measure.unit {

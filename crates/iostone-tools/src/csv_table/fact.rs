@@ -6,6 +6,9 @@ use iostone_model::units::{Bytes, BytesPerSecond, Fraction};
 /// What can be told in one word, number or quantity, as named in [`Facts`].
 pub(crate) const KEYS: &[&str] = &[
     "work",
+    "instance",
+    "volume",
+    "date",
     "claimed_read_bytes",
     "claimed_written_bytes",
     "served_read_bytes",
@@ -31,6 +34,8 @@ pub(crate) const KEYS: &[&str] = &[
 /// What is decided before something runs, and so may be what was varied; the others are measured.
 pub(crate) const CHOSEN: &[&str] = &[
     "work",
+    "instance",
+    "volume",
     "working_set_bytes",
     "memory_bytes",
     "volume_bytes",
@@ -46,6 +51,9 @@ pub(crate) const CHOSEN: &[&str] = &[
 const SIZE: &str = "a size, as in `15GiB`, or a number of bytes";
 const RATE: &str = "a rate, as in `120MB/s`, or a number of bytes a second";
 const SHARE: &str = "a share, as in `40%`, or a number from 0 to 1";
+const VOLUME: &str = "a volume as TYPE:SIZE[:IOPSiops][:RATE], as in `gp2:220GiB` or `io1:300GiB:1000iops`";
+const DATE: &str = "a day, a month or a year, as in `2017-07-10`, `2017-07` or `2017`";
+const INSTANCE: &str = "an instance type, as in `c4.large`";
 const CPUS: &str = "a number of CPUs, as in `0.3` or `30%`";
 
 /// Sets a fact from its text. A name that is not among [`KEYS`] sets nothing.
@@ -56,6 +64,9 @@ pub(crate) fn set(facts: &mut Facts, key: &str, text: &str) -> Result<(), &'stat
     let word = || Some(text.to_owned());
     match key {
         "work" => facts.work = word(),
+        "instance" => facts.instance = Some(instance(text)?),
+        "volume" => facts.volume = Some(text.parse().map_err(|_| VOLUME)?),
+        "date" => facts.date = Some(text.parse().map_err(|_| DATE)?),
         "claimed_read_bytes" => facts.claimed_read_bytes = Some(size(text)?),
         "claimed_written_bytes" => facts.claimed_written_bytes = Some(size(text)?),
         "served_read_bytes" => facts.served_read_bytes = Some(size(text)?),
@@ -79,6 +90,13 @@ pub(crate) fn set(facts: &mut Facts, key: &str, text: &str) -> Result<(), &'stat
         _ => {}
     }
     Ok(())
+}
+
+/// A name of letters, digits, points and hyphens, as every provider's types have.
+fn instance(text: &str) -> Result<String, &'static str> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    let name = text.trim();
+    if name.is_empty() || !name.chars().all(is_name) { Err(INSTANCE) } else { Ok(name.to_owned()) }
 }
 
 fn number(text: &str) -> Option<f64> {
@@ -152,7 +170,8 @@ mod tests {
 
     #[test]
     fn every_name_sets_the_fact_of_that_name() {
-        let texts = ["7.5GiB", "40%", "true", "zeros", "disk-full", "120MB/s"];
+        let texts =
+            ["7.5GiB", "40%", "true", "zeros", "disk-full", "120MB/s", "2017-07", "gp2:220GiB", "c4.large"];
         for key in KEYS {
             let set_by = texts.iter().find_map(|text| {
                 let mut facts = Facts::default();

@@ -6,8 +6,9 @@ use std::io::{Error, ErrorKind};
 use anyhow::{Context, Result, bail};
 use iostone_audit::reconsider;
 use iostone_model::case::CaseReport;
+use iostone_model::dataset::Dataset;
 use iostone_report::clean;
-use iostone_tools::described::read_described;
+use iostone_tools::described::{Described, read_described};
 
 use crate::cli::{CasebookArguments, CasebookFormat};
 use crate::exit_code::ExitCode;
@@ -66,21 +67,42 @@ pub(crate) fn casebook(arguments: &CasebookArguments, printer: &mut Printer) -> 
 
 /// Those cases whose names hold the given text, or all.
 fn read_cases(named: Option<&str>) -> Result<Vec<CaseReport>> {
-    let name_of = |file: &str| file.strip_suffix(".toml").unwrap_or(file).to_owned();
+    fitting(named)?.into_iter().map(|(file, text)| read_case(file, text)).collect()
+}
+
+fn name_of(file: &str) -> String {
+    file.strip_suffix(".toml").unwrap_or(file).to_owned()
+}
+
+fn fitting(named: Option<&str>) -> Result<Vec<&'static (&'static str, &'static str)>> {
     let fitting: Vec<&(&str, &str)> =
         CASES.iter().filter(|(file, _)| named.is_none_or(|named| name_of(file).contains(named))).collect();
     if fitting.is_empty() {
         let known: Vec<String> = CASES.iter().map(|(file, _)| name_of(file)).collect();
         bail!("no case is called `{}`; there are {}", clean(named.unwrap_or_default()), known.join(", "));
     }
-    fitting.into_iter().map(|(file, text)| read_case(file, text)).collect()
+    Ok(fitting)
 }
 
 fn read_case(file: &str, text: &str) -> Result<CaseReport> {
+    Ok(reconsider(&as_case(described(file, text)?)))
+}
+
+fn described(file: &str, text: &str) -> Result<Described> {
     let open = |name: &str| {
         let table = TABLES.iter().find(|(known, _)| *known == name);
         table.map(|(_, text)| text.as_bytes().to_vec()).ok_or_else(|| Error::from(ErrorKind::NotFound))
     };
-    let described = read_described(text, file, &open)?;
-    Ok(reconsider(&as_case(described)))
+    Ok(read_described(text, file, &open)?)
+}
+
+/// The figures of the one case whose name holds the given text.
+pub(crate) fn dataset_of_case(named: &str) -> Result<Dataset> {
+    match fitting(Some(named))?.as_slice() {
+        [(file, text)] => Ok(described(file, text)?.dataset),
+        several => {
+            let names: Vec<String> = several.iter().map(|(file, _)| name_of(file)).collect();
+            bail!("`{}` fits {}; say which", clean(named), names.join(" and "))
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use iostone_lab::PlanOptions;
 
-use crate::cli::{DemoArguments, RunArguments};
+use crate::cli::{DemoArguments, MetadataChoice, RunArguments};
 use crate::exit_code::ExitCode;
 use crate::printer::Printer;
 use crate::{commands, interrupt};
@@ -45,6 +45,7 @@ pub(crate) fn demo(arguments: &DemoArguments, printer: &mut Printer) -> Result<E
         aa: false,
         quick: false,
         json: arguments.json,
+        metadata: MetadataChoice::default(),
         runs: arguments.runs.clone(),
     };
     let code = commands::run::start(

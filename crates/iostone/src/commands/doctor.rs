@@ -2,6 +2,7 @@
 
 mod kernel;
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use anyhow::Result;
@@ -10,6 +11,8 @@ use iostone_lab::Link;
 use iostone_machine::toolbox::{TOOLS, Tool};
 use iostone_machine::{InProcess, StopFlag};
 use iostone_model::environment::Environment;
+use iostone_probe::Root;
+use iostone_probe::nvme::{is_watchable, read_statistics};
 use iostone_report::clean;
 use iostone_stack::{LimitControllers, StackError, ThrottleController};
 use serde::Serialize;
@@ -58,7 +61,7 @@ const BLOCK_EXPERIMENTS: &str = "every experiment on a `block` volume";
 
 pub(crate) fn doctor(arguments: &DoctorArguments, printer: &mut Printer) -> Result<ExitCode> {
     let mut machine = InProcess::new(StopFlag::default());
-    let environment = Link(&mut machine).describe()?;
+    let environment = Link(&mut machine).describe(arguments.metadata.no_metadata)?;
     let kernel = KernelFacts::read(&environment.kernel.release);
     let mut findings = vec![root(&environment), kernel::loop_devices(&kernel)];
     findings.extend(kernel::filesystems(&kernel));
@@ -68,6 +71,7 @@ pub(crate) fn doctor(arguments: &DoctorArguments, printer: &mut Printer) -> Resu
     findings.extend(kernel::guests());
     findings.extend([io_uring(), pressure(&environment), cgroups(&environment), limits()]);
     findings.push(workload_limits());
+    findings.extend(volume_statistics(&environment));
     let diagnosis = Diagnosis {
         schema: "iostone/doctor/1",
         machine: iostone_probe::describe(&environment)
@@ -179,6 +183,23 @@ fn workload_limits() -> Finding {
             Finding { help, ..finding(name, State::Limited, format!("{text}; {reason}")) }
         }
     }
+}
+
+/// Whether the NVMe devices of Amazon EC2 let their statistics be read; nothing on machines without any.
+fn volume_statistics(environment: &Environment) -> Option<Finding> {
+    let root = Root::live();
+    let names: BTreeSet<String> =
+        environment.block_devices.iter().filter_map(|device| is_watchable(&root, &device.name)).collect();
+    let first = names.first()?;
+    let all = names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
+    Some(match read_statistics(&root.join(format!("/dev/{first}"))) {
+        Ok(_) => finding("EBS statistics", State::Ready, format!("{all}: read before and after each trial")),
+        Err(error) => {
+            let found = format!("{all}: {error}; trials lack them");
+            let help = (!environment.root).then(|| "sudo iostone ...".to_owned());
+            Finding { help, ..finding("EBS statistics", State::Limited, found) }
+        }
+    })
 }
 
 fn lacking_controller(name: &str, error: &StackError, blocks: &'static str) -> Finding {

@@ -8,8 +8,8 @@ use iostone_lab::{Estimate, estimate, first_pilot, plan_notes, reboots};
 use iostone_machine::WORK_INSIDE;
 use iostone_model::environment::Kernel;
 use iostone_model::experiment::{
-    Allowance, CommandWorkload, Configuration, DdDirection, EmulatedBy, Governor, IoEngine, IoWorkload,
-    MachineSpec, Ramp, Volume, Workload,
+    Allowance, CommandWorkload, Configuration, DdDirection, EmulatedBy, EmulatedInstance, IoEngine,
+    IoWorkload, MachineSpec, Ramp, Stack, Volume, Workload,
 };
 use iostone_model::run::Plan;
 use iostone_model::units::{Bytes, Span};
@@ -72,7 +72,7 @@ pub(crate) fn print(plan: &Plan, runs: &Path, json: bool, printer: &mut Printer)
 /// The stack's steps with the workload's between building and undoing.
 fn steps(configuration: &Configuration, plan: &Plan, directory: &Path) -> Vec<PlannedStep> {
     let stack = &configuration.stack;
-    let machine = machine_step(&configuration.machine, stack.governor.as_deref());
+    let machine = machine_step(&configuration.machine, stack);
     let mut steps = match (machine, configuration.machine.guest()) {
         (Some(boot), Some(_)) => plan_guest_steps(stack, directory, Path::new(WORK_INSIDE), boot),
         (machine, _) => machine.into_iter().chain(plan_steps(stack, directory)).collect(),
@@ -96,7 +96,7 @@ fn steps(configuration: &Configuration, plan: &Plan, directory: &Path) -> Vec<Pl
 }
 
 /// What is booted, has to run already, or is emulated.
-fn machine_step(machine: &MachineSpec, governor: Option<&Governor>) -> Option<PlannedStep> {
+fn machine_step(machine: &MachineSpec, stack: &Stack) -> Option<PlannedStep> {
     let with = |words: &[String]| {
         if words.is_empty() {
             String::new()
@@ -129,14 +129,40 @@ fn machine_step(machine: &MachineSpec, governor: Option<&Governor>) -> Option<Pl
             let kernel = local.kernel.as_deref().unwrap_or("as it is");
             format!("kernel {kernel}{}; where another runs, stop for a reboot", with(&local.kernel_arguments))
         }
+        MachineSpec::Emulate(emulated) => standing_for(emulated, stack),
         MachineSpec::Governed(_) => {
-            let governor = governor?;
+            let governor = stack.governor.as_deref()?;
             let Allowance { law, source, .. } = &governor.allowance;
             format!("emulate the processors of {}: {}; {source}", governor.in_words(), law.in_words())
         }
         MachineSpec::Local(_) | MachineSpec::Agent(_) => return None,
     };
     Some(PlannedStep { layer: "machine".to_owned(), text, creates: None, bytes: 0 })
+}
+
+/// "stand for c4.large: a link of 62.5MB/s, gp2:220GiB as 1/60 of it (3.67GiB), limits of 2017-07; 60 times faster".
+fn standing_for(emulated: &EmulatedInstance, stack: &Stack) -> String {
+    let pace = if emulated.speed > 1.0 {
+        format!("{} times faster", emulated.speed)
+    } else {
+        "in real time".to_owned()
+    };
+    let volumes = match &stack.volume {
+        Volume::Emulated(volume) => volume.stands_for.as_ref().map(|spec| {
+            let size = volume.size.approximate();
+            if emulated.speed > 1.0 { format!("{spec} made {size} small") } else { format!("{spec}") }
+        }),
+        _ => None,
+    };
+    let parts = [
+        stack.link.map(|link| format!("a link of {link}")),
+        volumes,
+        stack.governor.as_ref().map(|governor| format!("the allowance {}", governor.in_words())),
+        emulated.date.map(|date| format!("limits of {date}")),
+        Some(pace),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    format!("stand for {}: {}", emulated.emulate, parts.join(", "))
 }
 
 fn workload_preparation(workload: &Workload) -> Option<(String, u64)> {

@@ -59,6 +59,7 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
         flags: judgement.flags,
         evidence: Vec::new(),
         ceilings: Vec::new(),
+        predictions: Vec::new(),
         permanent: Vec::new(),
         noise: None,
         audit: Some(iostone_audit::audit(&dataset)),

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result};
+use iostone_cloud::explain::Overrides;
+use iostone_lab::conclude::explain_run;
 use iostone_lab::{is_import, read_import, read_run};
 use iostone_model::run::RunRecord;
 use iostone_model::verdict::Flag;
@@ -36,9 +38,10 @@ pub(crate) fn report(arguments: &ReportArguments, printer: &mut Printer) -> Resu
     Ok(ExitCode::Success)
 }
 
-/// A run with what an audit of its figures finds beyond the flags that it has already. A rehearsal claims nothing that
+/// A run with what bound its figures, and what an audit of them finds beyond the flags that it has already. A rehearsal claims nothing that
 /// could be doubted.
 pub(crate) fn audited(mut record: RunRecord) -> RunRecord {
+    record.explanation = Some(explain_run(&record, &Overrides::default()));
     if record.plan.quick {
         return record;
     }

@@ -28,7 +28,7 @@ pub(crate) fn run(arguments: &RunArguments, printer: &mut Printer) -> Result<Exi
         let (mut directory, plan, _) = RunDirectory::resume(&path)?;
         let mut machine = connect(&plan.experiment.machine, &stop)?;
         clean_first(machine.as_mut(), printer)?;
-        return conduct(&plan, &mut directory, machine.as_mut(), stop, arguments.json, printer);
+        return conduct(&plan, &mut directory, machine.as_mut(), stop, arguments, printer);
     }
     let file = arguments.file.as_deref().ok_or_else(|| anyhow!("name an experiment file"))?;
     let text = read_file(file)?;
@@ -45,7 +45,7 @@ pub(crate) fn run(arguments: &RunArguments, printer: &mut Printer) -> Result<Exi
 }
 
 /// Where a file lies, symbolic links followed: an experiment that is linked to still finds what lies beside it.
-fn directory_of(file: &Path) -> Result<PathBuf> {
+pub(crate) fn directory_of(file: &Path) -> Result<PathBuf> {
     let place = file.canonicalize().with_context(|| format!("finding `{}`", file.display()))?;
     Ok(place.parent().map(Path::to_owned).unwrap_or_default())
 }
@@ -72,7 +72,7 @@ pub(crate) fn start(
     Link(machine.as_mut()).preflight(&plan.experiment, parent.clone(), plan.destroy.clone())?;
     fs::create_dir_all(&parent).with_context(|| format!("making `{}`", parent.display()))?;
     let mut directory = RunDirectory::create(&parent, &plan, text)?;
-    conduct(&plan, &mut directory, machine.as_mut(), stop, arguments.json, printer)
+    conduct(&plan, &mut directory, machine.as_mut(), stop, arguments, printer)
 }
 
 /// Says of a run on this host what would refuse it. Looks only; a guest, or another host, is not started to be asked.
@@ -137,9 +137,10 @@ pub(crate) fn parse(name: &str, text: &str, set: &[String], printer: &mut Printe
 /// The machine that the trials run on.
 pub(crate) fn connect(spec: &MachineSpec, stop: &StopFlag) -> Result<Box<dyn Machine>> {
     Ok(match spec {
-        MachineSpec::Local(_) | MachineSpec::Governed(_) | MachineSpec::Guest(_) => {
-            Box::new(Guests::new(StopFlag::clone(stop)))
-        }
+        MachineSpec::Local(_)
+        | MachineSpec::Governed(_)
+        | MachineSpec::Emulate(_)
+        | MachineSpec::Guest(_) => Box::new(Guests::new(StopFlag::clone(stop))),
         MachineSpec::Agent(agent) => Box::new(Remote::start(&agent.argv, StopFlag::clone(stop))?),
     })
 }
@@ -173,14 +174,16 @@ fn conduct(
     directory: &mut RunDirectory,
     machine: &mut dyn Machine,
     stop: StopFlag,
-    json: bool,
+    arguments: &RunArguments,
     printer: &mut Printer,
 ) -> Result<ExitCode> {
     let path = shorten(directory.path());
     printer.note(format_args!("{} in {}", plan.experiment.name, path.display()));
     let ended = {
         let mut progress = RunProgress::new(printer, plan);
-        Conductor::new(plan, directory, machine, &mut progress, stop)?.run()
+        Conductor::new(plan, directory, machine, &mut progress, stop)?
+            .without_metadata(arguments.metadata.no_metadata)
+            .run()
     };
     let record = audited(directory.record()?);
     let report = directory.write_report("report.html", &iostone_report::html(&record)?)?;
@@ -196,7 +199,7 @@ fn conduct(
         }
         Err(error) => return Err(Resumable { error, run: path.display().to_string(), has_trials }.into()),
     };
-    if json {
+    if arguments.json {
         printer.data(&format!("{}\n", serde_json::to_string_pretty(&verdicts)?));
     } else {
         let style = printer.text_style();

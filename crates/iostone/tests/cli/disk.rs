@@ -66,6 +66,41 @@ fn a_served_volume_is_steered_and_ended() {
 }
 
 #[test]
+fn a_link_that_bursts_shows_what_is_left_and_is_filled() {
+    let bench = Bench::new();
+    let link = ["--link", "10MB/s", "--link-iops", "1000", "--link-burst", "40MB/s:8MiB"];
+    let more = ["--link-burst-iops", "5000:300", "--link-burst-start", "50%"];
+    let volume = ["--socket", "v", "--memory", "--size", "32MiB"];
+    let (mut serving, _) = serve(&bench, &[&volume[..], &link, &more].concat());
+    let mut client = Client::connect(&bench.path("v"), "").unwrap();
+    client.write(0, &[7; 1 << 20], false).unwrap();
+    let control = |words: &[&str]| bench.iostone(&[&["disk", "control", "v.control"], words].concat());
+    let counters = || {
+        let json = control(&["counters", "--json"]);
+        let json: serde_json::Value = serde_json::from_str(&json.stdout).unwrap();
+        json["counters"].clone()
+    };
+    let left = |report: &serde_json::Value| {
+        (report["link_credits"].as_f64().unwrap(), report["link_credit_bytes"].as_f64().unwrap())
+    };
+    let report = counters();
+    assert_eq!((report["link_bytes"].as_u64(), report["link_ios"].as_u64()), (Some(1 << 20), Some(1)));
+    assert_eq!(report["link_iops"], 1000);
+    assert_eq!(control(&["fill", "--link", "--credits", "0"]).code, Some(0));
+    assert_eq!(control(&["fill", "--link", "--credit-bytes", "1GiB"]).code, Some(0));
+    assert!((left(&counters()).1 - 8_388_608.0).abs() < 1.0, "no more than the bucket holds");
+    let text = control(&["counters"]).stdout;
+    assert!(text.contains("link of 10MB/s and 1000 IOPS: 1MiB in 1 I/Os so far"), "{text}");
+    assert!(text.contains("  burst: 8388608 bytes left"), "{text}");
+    assert_eq!(control(&["set", "link_iops=1", "link=1B/s"]).code, Some(0));
+    assert_eq!(control(&["begin"]).code, Some(0));
+    let (ios, bytes) = left(&counters());
+    assert!((150.0..200.0).contains(&ios) && (4_194_304.0..4_194_400.0).contains(&bytes), "{ios} {bytes}");
+    assert_eq!(control(&["end"]).code, Some(0));
+    assert!(serving.0.wait().unwrap().success());
+}
+
+#[test]
 fn a_plan_is_served_until_standard_input_is_closed() {
     let bench = Bench::new();
     let volume = VolumePlan {
@@ -93,13 +128,18 @@ fn a_plan_is_served_until_standard_input_is_closed() {
 fn what_makes_no_sense_is_refused_with_why() {
     let bench = Bench::new();
     bench.write("small", "too small");
-    let cases: [(&[&str], &str); 10] = [
+    let cases: [(&[&str], &str); 15] = [
         (&["--memory"], "--size 1GiB"),
         (&["--memory", "--size", "32MiB", "--iops", "0"], "a volume of 0 IOPS never answers"),
         (&["--memory", "--size", "32MiB", "--merge"], "--io-size"),
         (&["--memory", "--size", "32MiB", "--iops", "5", "--burst-iops", "10"], "--burst-credits"),
         (&["--memory", "--size", "32MiB", "--error-offset", "1GiB"], "the errors lie beyond the volume"),
         (&["--memory", "--size", "a lot"], "is not"),
+        (&["--memory", "--size", "32MiB", "--link-iops", "5"], "--link <RATE>"),
+        (&["--memory", "--size", "32MiB", "--link", "0B/s"], "nothing would ever be answered"),
+        (&["--memory", "--size", "32MiB", "--link", "5MB/s", "--link-burst", "9MB/s"], "593MB/s:5GB"),
+        (&["--memory", "--size", "32MiB", "--link", "5MB/s", "--link-burst", "5MB/s:1GB"], "no more than"),
+        (&["--memory", "--size", "32MiB", "--link", "5MB/s", "--link-burst-start", "50%"], "fills no bucket"),
         (&["--size", "32MiB"], "or `--memory`"),
         (&["--memory", "--direct", "--size", "32MiB"], "--direct"),
         (&["--file", "huge", "--size", "9000000TiB"], "more than any file can hold"),

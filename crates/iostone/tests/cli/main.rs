@@ -8,15 +8,20 @@
 )]
 
 mod casebook;
+mod catalog;
 mod credits;
 mod disk;
+mod disk_statistics;
 mod dry_run;
+mod emulate;
 mod everything;
+mod explain;
 mod hostile;
 mod import;
 mod io;
 mod judge;
 mod orion;
+mod predict;
 mod runs;
 mod support;
 mod wrong_files;

@@ -46,7 +46,7 @@ clock = "off"
 "#;
 
 /// The flush-price experiment, each trial over within a tenth of a second.
-fn small_io() -> String {
+pub(crate) fn small_io() -> String {
     let gates = PROGRAM.split("[trials]").nth(1).unwrap();
     let text = FLUSH_PRICE
         .replace("size = \"64MiB\"", "size = \"1MiB\"")

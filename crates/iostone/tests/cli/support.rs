@@ -49,6 +49,7 @@ impl Bench {
         for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "IOSTONE_QUIET", "COLUMNS"] {
             command.env_remove(variable);
         }
+        command.env_remove("IOSTONE_CATALOGUE").env("XDG_CONFIG_HOME", self.path("config"));
         command.env("IOSTONE_STATE_DIR", self.path("state")).env("IOSTONE_RUNS", self.runs());
         command
     }

@@ -37,7 +37,8 @@ impl Help {
     fn knows(&mut self, option: &str) -> bool {
         let commands = [
             "run", "demo", "report", "list", "show", "judge", "import", "audit", "casebook", "export", "io",
-            "orion", "disk", "guest", "limit", "credits", "doctor", "cleanup", "schema", "agent",
+            "orion", "disk", "guest", "limit", "credits", "catalog", "doctor", "cleanup", "schema", "agent",
+            "explain",
         ];
         commands.iter().any(|command| self.of(command).is_some_and(|options| options.contains(option)))
     }

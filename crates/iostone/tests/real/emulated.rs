@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use iostone_model::experiment::{EmulatedBy, EmulatedVolume, Ext4, Filesystem, Stack, Volume};
+use iostone_model::experiment::{EmulatedBy, EmulatedVolume, Ext4, Filesystem, Link, Stack, Volume};
 use iostone_model::units::{Bytes, Span};
 use iostone_stack::{DriveSource, Registry, Session, SessionOptions};
 
@@ -159,7 +159,7 @@ fn a_guest_gets_the_sockets_of_linked_volumes() {
     let mut session = session(&lab);
     let volume = EmulatedVolume { count: 2, iops: Some(100), ..EmulatedVolume::new(Bytes(16 << 20)) };
     let link = Some(iostone_model::units::ByteRate(62_500_000));
-    let stack = Stack { link, ..Stack::of(Volume::Emulated(volume)) };
+    let stack = Stack { link: link.map(Link::of), ..Stack::of(Volume::Emulated(volume)) };
     let provided = session.provide(&stack, 1, 7).unwrap();
     assert_eq!(provided.drives.len(), 2);
     assert_eq!(provided.stack.link, None, "the server has it");

@@ -5,10 +5,12 @@
 
 mod barrier;
 mod bonnie;
+mod bursts;
 mod cpu_limits;
 mod crash;
 mod dbench;
 mod dd;
+mod emulate;
 mod emulated;
 mod emulated_disk;
 mod experiments;

@@ -156,7 +156,7 @@ pub(super) fn significant(value: f64) -> String {
 }
 
 /// The middle of some values; none of none.
-pub(super) fn median(mut values: Vec<f64>) -> Option<f64> {
+pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_by(f64::total_cmp);
     let upper = values.get(values.len() / 2).copied()?;
     if values.len().is_multiple_of(2) {

@@ -5,11 +5,11 @@ use iostone_model::metric::Unit;
 
 /// Share of memory that may be dirty before writers are made to write back: `vm.dirty_ratio` as the kernel sets it
 /// (Documentation/admin-guide/sysctl/vm.rst; of available memory, which is a little less than all).
-pub(super) const DIRTY_SHARE: f64 = 0.2;
+pub(crate) const DIRTY_SHARE: f64 = 0.2;
 
 /// Which way the bytes of a figure went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Traffic {
+pub(crate) enum Traffic {
     /// From the device.
     Read,
     /// To the device.
@@ -22,18 +22,18 @@ pub(super) enum Traffic {
 
 impl Traffic {
     /// Whether some of it may have been read.
-    pub(super) fn may_read(self) -> bool {
+    pub(crate) fn may_read(self) -> bool {
         self != Self::Write
     }
 
     /// Whether some of it may have been written.
-    pub(super) fn may_write(self) -> bool {
+    pub(crate) fn may_write(self) -> bool {
         self != Self::Read
     }
 }
 
 /// Which way a figure's bytes went: by its name, else by what the tool says it read and wrote.
-pub(super) fn of_figure(observation: &Observation, metric: &str) -> Traffic {
+pub(crate) fn of_figure(observation: &Observation, metric: &str) -> Traffic {
     let words = || metric.split(|c: char| !c.is_ascii_alphanumeric());
     let has = |some: &[&str]| words().any(|word| some.contains(&word.to_ascii_lowercase().as_str()));
     let (reads, writes) =
@@ -60,7 +60,7 @@ fn of_bytes(observation: &Observation) -> Traffic {
 }
 
 /// Its figures that are rates of I/O, with which way their bytes went.
-pub(super) fn rates<'a>(
+pub(crate) fn rates<'a>(
     dataset: &'a Dataset,
     observation: &'a Observation,
 ) -> impl Iterator<Item = (&'a str, f64, Traffic)> {
@@ -74,7 +74,7 @@ pub(super) fn rates<'a>(
 }
 
 /// The bytes of a traffic that the tool claims, where it says.
-pub(super) fn claimed(observation: &Observation, traffic: Traffic) -> Option<f64> {
+pub(crate) fn claimed(observation: &Observation, traffic: Traffic) -> Option<f64> {
     let facts = &observation.facts;
     let (read, written) = (facts.claimed_read_bytes, facts.claimed_written_bytes);
     let bytes = match traffic {
@@ -87,12 +87,12 @@ pub(super) fn claimed(observation: &Observation, traffic: Traffic) -> Option<f64
 }
 
 /// How long it took, seconds, where that is known.
-pub(super) fn seconds(observation: &Observation) -> Option<f64> {
+pub(crate) fn seconds(observation: &Observation) -> Option<f64> {
     observation.value("wall_time").filter(|seconds| *seconds > 0.0)
 }
 
 /// The bytes that went to the device's side: as claimed, else throughput times time.
-pub(super) fn written(dataset: &Dataset, observation: &Observation) -> Option<f64> {
+pub(crate) fn written(dataset: &Dataset, observation: &Observation) -> Option<f64> {
     claimed(observation, Traffic::Write).or_else(|| {
         let seconds = seconds(observation)?;
         let rate = rates(dataset, observation).find(|(metric, _, traffic)| {

@@ -61,7 +61,7 @@ fn check_request_time(configuration: &Configuration, io: &IoWorkload, findings: 
         Volume::Loop(volume) => [volume.limits(), volume.instance.unwrap_or_default()],
         Volume::Emulated(volume) => {
             let own = Limits { throughput: volume.throughput, ..Limits::default() };
-            [own, Limits { throughput: stack.link, ..Limits::default() }]
+            [own, Limits { throughput: stack.link.map(|link| link.throughput), ..Limits::default() }]
         }
         _ => return,
     };

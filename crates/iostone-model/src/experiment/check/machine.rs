@@ -2,7 +2,8 @@
 
 use super::Findings;
 use crate::experiment::{
-    Configuration, Experiment, FASTEST_SPEED, Governed, Guest, LocalMachine, MachineSpec, Volume,
+    Configuration, EmulatedInstance, Experiment, FASTEST_EMULATION, FASTEST_SPEED, Governed, Guest, Link,
+    LocalMachine, MachineSpec, Volume,
 };
 use crate::units::Bytes;
 
@@ -17,8 +18,8 @@ pub(super) fn check(configuration: &Configuration, findings: &mut Findings<'_>) 
     if machine.usd_per_hour().is_some_and(|price| !price.is_finite() || price < 0.0) {
         findings.value("machine.usd_per_hour", "not a price", "US dollars an hour, as 0.40");
     }
-    if machine.link().is_some_and(|link| link.0 == 0) {
-        findings.value("machine.link", "a link of 0B/s carries nothing", "as 500Mbps");
+    if let Some(link) = machine.link() {
+        check_link(&link, findings);
     }
     match machine {
         MachineSpec::Guest(guest) => check_guest(guest, configuration, findings),
@@ -30,6 +31,21 @@ pub(super) fn check(configuration: &Configuration, findings: &mut Findings<'_>) 
         }
         MachineSpec::Local(local) => check_local(local, findings),
         MachineSpec::Governed(governed) => check_governed(governed, findings),
+        MachineSpec::Emulate(emulated) => check_emulated(emulated, configuration, findings),
+    }
+}
+
+/// A link that carries something, and whose bursts are above what it carries in the long run.
+fn check_link(link: &Link, findings: &mut Findings<'_>) {
+    if link.throughput.0 == 0 {
+        findings.value("machine.link", "a link of 0B/s carries nothing", "as 500Mbps");
+    }
+    if link.iops == Some(0) {
+        findings.value("machine.link.iops", "a link of 0 IOPS carries nothing", "1 or more");
+    }
+    if let Some(burst) = &link.burst {
+        let base = (link.iops, Some(link.throughput));
+        super::stack::check_burst_of(burst, base, "machine.link", findings);
     }
 }
 
@@ -38,6 +54,19 @@ fn check_governed(governed: &Governed, findings: &mut Findings<'_>) {
     if !(governed.speed.is_finite() && (1.0..=FASTEST_SPEED).contains(&governed.speed)) {
         let message = format!("an allowance cannot be emulated at {} times its speed", governed.speed);
         findings.value("machine.speed", message, &format!("1 to {FASTEST_SPEED}"));
+    }
+}
+
+/// Which instances are known is for the plan to say, which has the catalogue.
+fn check_emulated(emulated: &EmulatedInstance, configuration: &Configuration, findings: &mut Findings<'_>) {
+    if !matches!(configuration.stack.volume, Volume::Emulated(_)) {
+        let message = "the link of an emulated instance leads to emulated volumes, and there are none";
+        let label = "add `volume = { kind = \"emulated\", type = \"gp2\", size = \"220GiB\" }`";
+        findings.key("machine.emulate", message, label);
+    }
+    if !(emulated.speed.is_finite() && (1.0..=FASTEST_EMULATION).contains(&emulated.speed)) {
+        let message = format!("an instance cannot be emulated at {} times its speed", emulated.speed);
+        findings.value("machine.speed", message, &format!("1 to {FASTEST_EMULATION}"));
     }
 }
 

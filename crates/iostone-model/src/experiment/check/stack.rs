@@ -2,10 +2,10 @@
 
 use super::{Findings, SMALLEST_LOOP};
 use crate::experiment::{
-    Array, BlockVolume, BtrfsProfile, Configuration, EmulatedBy, EmulatedVolume, Fault, Filesystem,
+    Array, BlockVolume, BtrfsProfile, Burst, Configuration, EmulatedBy, EmulatedVolume, Fault, Filesystem,
     MachineSpec, Stack, Volume,
 };
-use crate::units::Bytes;
+use crate::units::{ByteRate, Bytes};
 
 /// So many volumes of one kind are enough for any array here.
 const MOST_VOLUMES: u32 = 64;
@@ -52,7 +52,7 @@ pub(super) fn check_emulated(volume: &EmulatedVolume, findings: &mut Findings<'_
     if volume.throughput.is_some_and(|rate| rate.0 == 0) {
         findings.value(&key("throughput"), "a volume of 0B/s never answers", "more than that");
     }
-    if volume.merge && volume.io_size.is_none() {
+    if volume.merge && volume.io_size.is_none() && volume.volume_type.is_none() {
         let message = "`merge` needs `io_size`: up to which size do adjacent I/Os count as one?";
         findings.key(&key("merge"), message, "add `io_size = \"256KiB\"`");
     }
@@ -65,14 +65,53 @@ pub(super) fn check_emulated(volume: &EmulatedVolume, findings: &mut Findings<'_
         let message = format!("control groups cannot emulate `{first}`");
         findings.key(&key(first), message, "leave `by = \"cgroup\"` out, or this");
     }
+    check_type(volume, findings);
     check_burst(volume, findings);
     check_latency(volume, findings);
     check_faults(volume, findings);
 }
 
+/// What a type says by itself, and what is only of a type.
+fn check_type(volume: &EmulatedVolume, findings: &mut Findings<'_>) {
+    let key = |name: &str| format!("stack.volume.{name}");
+    let Some(name) = &volume.volume_type else {
+        if volume.date.is_some() {
+            let message = "`date` says whose limits of which time hold, and the volume has no `type`";
+            findings.key(&key("date"), message, "add `type = \"gp2\"`, or leave it out");
+        }
+        return;
+    };
+    let is_word = |word: &str| {
+        !word.is_empty() && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+    };
+    let (provider, volume_type) = name.split_once('/').unwrap_or(("aws", name));
+    if !is_word(provider) || !is_word(volume_type) {
+        let message = format!("`{}` is not the name of a volume type", name.escape_debug());
+        findings.value(&key("type"), message, "as gp2, or azure/premium-ssd");
+    }
+    let own =
+        [("io_size", volume.io_size.is_some()), ("merge", volume.merge), ("burst", volume.burst.is_some())];
+    for (own, _) in own.iter().filter(|(_, set)| *set) {
+        let message = format!("`{own}` is what the type `{name}` says");
+        findings.key(&key(own), message, "leave it out, or describe the volume without `type`");
+    }
+}
+
 fn check_burst(volume: &EmulatedVolume, findings: &mut Findings<'_>) {
-    let Some(burst) = &volume.burst else { return };
-    let path = "stack.volume.burst";
+    // A type has its own, and what stands beside it are not its rates of the long run.
+    let Some(burst) = volume.burst.as_ref().filter(|_| volume.volume_type.is_none()) else { return };
+    check_burst_of(burst, (volume.iops, volume.throughput), "stack.volume", findings);
+}
+
+/// Whether a burst of what has those rates in the long run, at that path, is one.
+pub(super) fn check_burst_of(
+    burst: &Burst,
+    (base_iops, base_throughput): (Option<u32>, Option<ByteRate>),
+    holder: &str,
+    findings: &mut Findings<'_>,
+) {
+    let path = &format!("{holder}.burst");
+    let own = holder.rsplit('.').next().unwrap_or(holder);
     if burst.iops.is_some() != burst.credits.is_some() {
         findings.key(path, "`iops` and `credits` of a burst go together", "give both");
     }
@@ -86,21 +125,23 @@ fn check_burst(volume: &EmulatedVolume, findings: &mut Findings<'_>) {
             "add `iops` and `credits`, or `throughput` and `credit_bytes`",
         );
     }
-    match (burst.iops, volume.iops) {
-        (Some(_), None) => findings.key(path, "a burst needs the rate of the long run", "add `volume.iops`"),
+    match (burst.iops, base_iops) {
+        (Some(_), None) => {
+            findings.key(path, "a burst needs the rate of the long run", &format!("add `{own}.iops`"));
+        }
         (Some(high), Some(low)) if high <= low => {
-            let message = format!("a burst of {high} IOPS is not above the volume's own {low}");
-            findings.value(&format!("{path}.iops"), message, "more than `volume.iops`");
+            let message = format!("a burst of {high} IOPS is not above the {own}'s own {low}");
+            findings.value(&format!("{path}.iops"), message, &format!("more than `{own}.iops`"));
         }
         _ => {}
     }
-    match (burst.throughput, volume.throughput) {
+    match (burst.throughput, base_throughput) {
         (Some(_), None) => {
-            findings.key(path, "a burst needs the rate of the long run", "add `volume.throughput`");
+            findings.key(path, "a burst needs the rate of the long run", &format!("add `{own}.throughput`"));
         }
         (Some(high), Some(low)) if high <= low => {
-            let message = format!("a burst of {high} is not above the volume's own {low}");
-            findings.value(&format!("{path}.throughput"), message, "more than `volume.throughput`");
+            let message = format!("a burst of {high} is not above the {own}'s own {low}");
+            findings.value(&format!("{path}.throughput"), message, &format!("more than `{own}.throughput`"));
         }
         _ => {}
     }

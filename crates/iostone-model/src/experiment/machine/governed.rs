@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::units::{ByteRate, Fraction};
+use crate::experiment::Link;
+use crate::units::Fraction;
 
 /// Beyond, the window of an allowance is shorter than a few periods of the quota that enforces it.
 pub const FASTEST_SPEED: f64 = 100.0;
@@ -26,7 +27,7 @@ pub struct Governed {
     pub start: AllowanceStart,
     /// Bytes a second of all emulated volumes together, as an instance's link to its storage has: `500Mbps`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub link: Option<ByteRate>,
+    pub link: Option<Link>,
     /// The price of an hour in US dollars, in place of the catalogue's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usd_per_hour: Option<f64>,

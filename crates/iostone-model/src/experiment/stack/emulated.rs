@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::cloud::{CatalogueDate, VolumeSpec};
 use crate::units::{ByteRate, Bytes, Fraction, Span};
 
 /// One or several volumes with the limits, and the faults, of a cloud's.
@@ -13,6 +14,17 @@ use crate::units::{ByteRate, Bytes, Fraction, Span};
 pub struct EmulatedVolume {
     /// The size of each volume.
     pub size: Bytes,
+    /// The type of a cloud's volume whose limits hold, by its name in the catalogue: `gp2`, `gcp/pd-ssd`. `iops` and `throughput`
+    /// are then what is provisioned, where the type has that.
+    #[serde(default, rename = "type", skip_serializing_if = "Option::is_none")]
+    pub volume_type: Option<String>,
+    /// The limits of which time hold for a `type`: `2017-07`; those of the machine's date, or of today, if left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<CatalogueDate>,
+    /// What a `type` was settled to when the plan was made: the volume that this one stands for, at its real size.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub stands_for: Option<VolumeSpec>,
     /// So many volumes, each with these properties; more than one needs an array.
     #[serde(default = "one")]
     pub count: u32,
@@ -65,6 +77,9 @@ impl EmulatedVolume {
     pub fn new(size: Bytes) -> Self {
         Self {
             size,
+            volume_type: None,
+            date: None,
+            stands_for: None,
             count: 1,
             by: None,
             directory: None,
@@ -124,7 +139,7 @@ pub enum EmulatedBy {
 }
 
 /// A bucket of credits: it fills at the long-run rate, and what is in it may be spent faster.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Burst {
     /// I/Os a second while credits last; with `credits`.

@@ -3,9 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use iostone_disk::{DiskPlan, Store, VolumePlan};
-use iostone_model::experiment::EmulatedVolume;
+use iostone_model::experiment::{EmulatedVolume, Link};
 use iostone_model::trial::Check;
-use iostone_model::units::ByteRate;
 
 use crate::device::BlockDevice;
 use crate::disk_server;
@@ -67,13 +66,13 @@ impl ServerAttachment {
 #[derive(Debug)]
 pub(crate) struct ServerVolumes {
     volume: EmulatedVolume,
-    link: Option<ByteRate>,
+    link: Option<Link>,
     loops: Vec<Attached>,
     connected: Vec<NbdAttached>,
 }
 
 impl ServerVolumes {
-    pub(super) fn new(volume: &EmulatedVolume, link: Option<ByteRate>) -> Self {
+    pub(super) fn new(volume: &EmulatedVolume, link: Option<Link>) -> Self {
         Self { volume: volume.clone(), link, loops: Vec::new(), connected: Vec::new() }
     }
 
@@ -137,7 +136,7 @@ pub(crate) struct Served {
 pub(crate) fn serve_volumes(
     site: &mut Site,
     volume: &EmulatedVolume,
-    link: Option<ByteRate>,
+    link: Option<Link>,
 ) -> Result<Served, StackError> {
     // The server answers from the page cache and keeps the time itself; its medium need not be slow.
     let images = Images {

@@ -39,7 +39,7 @@ enum Action {
     Reset,
     /// Change limits and latencies, from now on: iops=3000 throughput=40MB/s latency=2ms link=none
     Set {
-        /// iops, throughput, latency, write-latency, flush-latency, latency-spread or link; none lifts it
+        /// iops, throughput, latency, write-latency, flush-latency, latency-spread, link or link-iops; none lifts it
         #[arg(value_name = "KEY=VALUE", required = true)]
         settings: Vec<Setting>,
     },
@@ -65,7 +65,12 @@ enum Action {
         /// Bytes in the bucket of bytes
         #[arg(long, value_name = "SIZE")]
         credit_bytes: Option<Bytes>,
+        /// Of the link, and not of the volumes
+        #[arg(long, conflicts_with = "volume")]
+        link: bool,
     },
+    /// A workload begins: fill every burst bucket to what it is to hold then
+    Begin,
     /// End the server
     End,
 }
@@ -95,11 +100,15 @@ fn request_of(arguments: &ControlArguments) -> ControlRequest {
         Action::Cut { keep } => ControlRequest::Cut { volume, keep: *keep },
         Action::Restore => ControlRequest::Restore { volume },
         Action::Stall { lasts } => ControlRequest::Stall { volume, lasts: *lasts },
-        Action::Fill { credits, credit_bytes } => ControlRequest::Fill {
-            volume,
-            credits: *credits,
-            credit_bytes: credit_bytes.map(|bytes| bytes.0),
-        },
+        Action::Fill { credits, credit_bytes, link } => {
+            let (credits, credit_bytes) = (*credits, credit_bytes.map(|bytes| bytes.0));
+            if *link {
+                ControlRequest::FillLink { credits, credit_bytes }
+            } else {
+                ControlRequest::Fill { volume, credits, credit_bytes }
+            }
+        }
+        Action::Begin => ControlRequest::Begin,
         Action::End => ControlRequest::End,
     }
 }

@@ -1,6 +1,7 @@
 //! `iostone disk serve`: volumes in the foreground, as the command line describes them.
 
 mod arguments;
+mod link;
 mod model;
 
 use std::fmt::Write;
@@ -66,7 +67,7 @@ fn plan_of(arguments: &ServeArguments) -> Result<DiskPlan> {
         Some(control) => absolute(control)?,
         None => with_end(&socket, ".control"),
     };
-    Ok(DiskPlan { volumes, link: arguments.link, control, seed: arguments.seed })
+    Ok(DiskPlan { volumes, link: link::of(&arguments.link)?, control, seed: arguments.seed })
 }
 
 fn introduce(plan: &DiskPlan) -> String {

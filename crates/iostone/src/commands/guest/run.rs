@@ -38,6 +38,9 @@ pub(crate) struct RunInGuestArguments {
     /// An empty drive of that size, `/dev/vda` and so on, with the serial number `iostone-v0` and so on; repeatable
     #[arg(long, value_name = "SIZE")]
     drive: Vec<Bytes>,
+    /// An empty NVMe drive of that size, `/dev/nvme0n1` and so on, with the serial number `iostone-n0` and so on; repeatable
+    #[arg(long, value_name = "SIZE")]
+    nvme_drive: Vec<Bytes>,
     /// A further program, file or directory of this host to carry in; repeatable
     #[arg(long, value_name = "PATH")]
     carry: Vec<PathBuf>,
@@ -125,6 +128,7 @@ fn wish(arguments: &RunInGuestArguments) -> Result<TryOut> {
     Ok(TryOut {
         guest,
         drives: arguments.drive.clone(),
+        nvme_drives: arguments.nvme_drive.clone(),
         modules: arguments.module.clone(),
         program: Execute { argv, environment: std::collections::BTreeMap::new() },
         limit: Some(arguments.timeout.0),

@@ -12,10 +12,22 @@ pub(super) fn counters(report: &ServerReport) -> String {
     for volume in &report.volumes {
         write_volume(&mut text, volume);
     }
-    if let Some(ByteRate(rate)) = report.link {
-        let _ = writeln!(text, "link: {} of {} so far", Bytes(report.link_bytes), ByteRate(rate));
+    if let Some(rate) = report.link {
+        write_link(&mut text, rate, report);
     }
     text
+}
+
+fn write_link(text: &mut String, rate: ByteRate, report: &ServerReport) {
+    let iops = report.link_iops.map(|iops| format!(" and {iops} IOPS")).unwrap_or_default();
+    let (bytes, ios) = (Bytes(report.link_bytes), report.link_ios);
+    let _ = writeln!(text, "link of {rate}{iops}: {bytes} in {ios} I/Os so far");
+    if let Some(credits) = report.link_credits {
+        let _ = writeln!(text, "  burst: {credits:.0} I/Os left");
+    }
+    if let Some(bytes) = report.link_credit_bytes {
+        let _ = writeln!(text, "  burst: {bytes:.0} bytes left");
+    }
 }
 
 fn write_volume(text: &mut String, volume: &VolumeReport) {

@@ -1,10 +1,12 @@
 //! The options of `iostone disk serve`.
 
+use std::num::ParseIntError;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use iostone_model::experiment::{FaultyOperation, LatencySpread};
-use iostone_model::units::{ByteRate, Bytes, Fraction, Span};
+use iostone_model::units::{ByteRate, Bytes, Fraction, Span, UnitError};
 
 /// The options.
 #[derive(Debug, Args)]
@@ -30,14 +32,13 @@ pub(in crate::commands::disk) struct ServeArguments {
     /// So many such volumes
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(super) count: u32,
-    /// Bytes a second of all volumes together, as 500Mbps
-    #[arg(long, value_name = "RATE")]
-    pub(super) link: Option<ByteRate>,
     /// Of everything random
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
     #[command(flatten)]
     pub(super) limits: LimitArguments,
+    #[command(flatten)]
+    pub(super) link: LinkArguments,
     #[command(flatten)]
     pub(super) latencies: LatencyArguments,
     #[command(flatten)]
@@ -75,6 +76,71 @@ pub(super) struct LimitArguments {
     /// How full the buckets are at first [default: 100%]
     #[arg(long, value_name = "SHARE")]
     pub(super) burst_start: Option<Fraction>,
+}
+
+/// What all volumes together may move.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Link of the instance")]
+pub(super) struct LinkArguments {
+    /// Bytes a second of all volumes together, as 500Mbps
+    #[arg(id = "link", long = "link", value_name = "RATE")]
+    pub(super) rate: Option<ByteRate>,
+    /// I/Os a second of all volumes together
+    #[arg(id = "link_iops", long = "link-iops", value_name = "IOPS", requires = "link")]
+    pub(super) iops: Option<u32>,
+    /// Bytes a second while credits last, and the bytes that the full bucket holds, as 593MB/s:5GB
+    #[arg(id = "link_burst", long = "link-burst", value_name = "RATE:SIZE", requires = "link")]
+    pub(super) burst: Option<ByteBurst>,
+    /// I/Os a second while credits last, and the I/Os that the full bucket holds, as 18000:250000
+    #[arg(
+        id = "link_burst_iops",
+        long = "link-burst-iops",
+        value_name = "IOPS:COUNT",
+        requires = "link_iops"
+    )]
+    pub(super) burst_iops: Option<IoBurst>,
+    /// How full the buckets of the link are at first [default: 100%]
+    #[arg(id = "link_burst_start", long = "link-burst-start", value_name = "SHARE", requires = "link")]
+    pub(super) burst_start: Option<Fraction>,
+}
+
+/// `RATE:SIZE` as it is typed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ByteBurst {
+    pub(super) rate: ByteRate,
+    pub(super) credits: Bytes,
+}
+
+impl FromStr for ByteBurst {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (rate, credits) = halves(text, "593MB/s:5GB")?;
+        let reason = |error: UnitError| error.to_string();
+        Ok(Self { rate: rate.parse().map_err(reason)?, credits: credits.parse().map_err(reason)? })
+    }
+}
+
+/// `IOPS:COUNT` as it is typed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct IoBurst {
+    pub(super) iops: u32,
+    pub(super) credits: u64,
+}
+
+impl FromStr for IoBurst {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (iops, credits) = halves(text, "18000:250000")?;
+        let reason = |error: ParseIntError| error.to_string();
+        Ok(Self { iops: iops.parse().map_err(reason)?, credits: credits.parse().map_err(reason)? })
+    }
+}
+
+fn halves<'t>(text: &'t str, example: &str) -> Result<(&'t str, &'t str), String> {
+    text.split_once(':')
+        .ok_or_else(|| format!("a burst is what flows, a colon, and what the bucket holds: {example}"))
 }
 
 /// How long it takes, and what it holds back.

@@ -1,0 +1,271 @@
+//! What bound the figures of a dataset: each condition held against the ceilings that its author states and those that the
+//! catalogue knows of its instance and volumes at its date, and what the catalogue would have predicted.
+
+use std::collections::BTreeMap;
+
+use iostone_cloud::explain::{
+    Bound, Flow, Known, Measured, Overrides, beside, bounds_of, dirty_share, hold, known_of, latest,
+};
+use iostone_cloud::{Catalogue, Question, Work, catalogue, predict};
+use iostone_model::cloud::CeilingKind;
+use iostone_model::dataset::{Ceiling, Dataset, Observation};
+use iostone_model::experiment::Basis;
+use iostone_model::explanation::{
+    EXPLANATION_SCHEMA, ExplainedFigure, ExplainedPart, Explanation, PredictedFigure,
+};
+use iostone_model::metric::Unit;
+use iostone_model::units::Bytes;
+
+use crate::rule::traffic::{self, Traffic};
+
+/// A limit is published in round numbers, and bursts a little beyond it; more than this is not the limit any more.
+pub(crate) const ALLOWANCE: f64 = 1.02;
+
+/// Holds every condition of a dataset against what is known.
+pub fn explain_dataset(dataset: &Dataset, overrides: &Overrides) -> Explanation {
+    let catalogue = catalogue();
+    let conditions = conditions(dataset);
+    let mut predictions = Vec::new();
+    let mut parts = Vec::new();
+    for (name, observations) in &conditions {
+        let part = part(catalogue, dataset, name, observations, overrides);
+        if !part.figures.is_empty() {
+            parts.push(part);
+        }
+        predictions.extend(prediction(catalogue, name, observations, overrides));
+    }
+    let mut notes = shared_notes(&mut parts);
+    if !parts.iter().any(|part| part.figures.iter().any(|figure| !figure.ceilings.is_empty())) {
+        notes.push(
+            "nothing is known of the ceilings of these figures: name the machine with the facts `instance`, `volume` and `date`, \
+             or with `--instance` and `--volume`"
+                .to_owned(),
+        );
+    }
+    Explanation {
+        schema: EXPLANATION_SCHEMA.to_owned(),
+        source: dataset.name.clone(),
+        rehearsal: false,
+        parts,
+        predictions,
+        notes,
+    }
+}
+
+/// What is said of every part is said once.
+fn shared_notes(parts: &mut [ExplainedPart]) -> Vec<String> {
+    let Some(first) = parts.first() else { return Vec::new() };
+    let shared: Vec<String> = first
+        .notes
+        .iter()
+        .filter(|note| parts.len() > 1 && parts.iter().all(|part| part.notes.contains(note)))
+        .cloned()
+        .collect();
+    for part in parts {
+        part.notes.retain(|note| !shared.contains(note));
+    }
+    shared
+}
+
+/// Observations of one condition of one table, in the order of the source.
+fn conditions(dataset: &Dataset) -> Vec<(String, Vec<&Observation>)> {
+    let mut conditions: Vec<(String, Vec<&Observation>)> = Vec::new();
+    for observation in &dataset.observations {
+        let mut name = observation.condition(&dataset.factors);
+        if name.is_empty() {
+            name = observation.place();
+        }
+        if !observation.table.is_empty() && several_tables(dataset) {
+            name = format!("{}: {name}", observation.table);
+        }
+        match conditions.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, own)) => own.push(observation),
+            None => conditions.push((name, vec![observation])),
+        }
+    }
+    conditions
+}
+
+fn several_tables(dataset: &Dataset) -> bool {
+    let first = dataset.observations.first().map(|observation| &observation.table);
+    dataset.observations.iter().any(|observation| Some(&observation.table) != first)
+}
+
+fn known(observation: &Observation, overrides: &Overrides) -> Known {
+    let facts = &observation.facts;
+    let recorded = Known {
+        instance: facts.instance.clone(),
+        instance_from: facts.instance.as_ref().map(|_| "the fact `instance`".to_owned()),
+        volumes: facts.volume.clone(),
+        date: facts.date,
+    };
+    known_of(recorded, overrides)
+}
+
+fn part(
+    catalogue: &Catalogue,
+    dataset: &Dataset,
+    name: &str,
+    observations: &[&Observation],
+    overrides: &Overrides,
+) -> ExplainedPart {
+    let mut part = ExplainedPart {
+        configuration: name.to_owned(),
+        trials: u32::try_from(observations.len()).unwrap_or(u32::MAX),
+        ..ExplainedPart::default()
+    };
+    let Some(first) = observations.first() else { return part };
+    let known = known(first, overrides);
+    let mut metrics: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for (metric, value, _) in observations.iter().flat_map(|observation| traffic::rates(dataset, observation))
+    {
+        metrics.entry(metric).or_default().push(value);
+    }
+    for (metric, values) in metrics {
+        let Some(value) = middle(values) else { continue };
+        let (figure, notes) = held(catalogue, dataset, first, &known, metric, value);
+        part.notes.extend(notes);
+        part.figures.extend(figure);
+    }
+    part.notes.dedup();
+    part.instance = known.instance.filter(|_| !part.figures.is_empty());
+    part.instance_from = known.instance_from.filter(|_| part.instance.is_some());
+    part.volumes = known.volumes.map(|spec| spec.to_string());
+    part.date = known.date.filter(|_| part.instance.is_some() || part.volumes.is_some());
+    part
+}
+
+/// A figure of an observation held against everything that bounds it; none of a rate that no ceiling is ever known of.
+pub(crate) fn held(
+    catalogue: &Catalogue,
+    dataset: &Dataset,
+    observation: &Observation,
+    known: &Known,
+    metric: &str,
+    value: f64,
+) -> (Option<ExplainedFigure>, Vec<String>) {
+    let unit = dataset.unit_of(metric);
+    let traffic = traffic::of_figure(observation, metric);
+    let flow = match traffic {
+        Traffic::Read => Some(Flow::Read),
+        Traffic::Write => Some(Flow::Write),
+        Traffic::Both => Some(Flow::Both),
+        Traffic::Unknown => None,
+    };
+    let mut bounds: Vec<Bound> = dataset
+        .ceilings
+        .iter()
+        .filter(|ceiling| ceiling.limit.unit == unit && ceiling.bounds(observation, metric, unit))
+        .map(stated)
+        .collect();
+    // What is counted in operations of unknown size, seeks say, is not what volumes count.
+    let (more, notes) = if unit == Unit::BytesPerSecond || metric == "iops" {
+        bounds_of(catalogue, known, flow.unwrap_or(Flow::Both), None, unit)
+    } else {
+        (Vec::new(), Vec::new())
+    };
+    for bound in more {
+        // What the author states and the catalogue knows is told once, in the catalogue's name.
+        match bounds.iter_mut().find(|own| own.kind == bound.kind && is_same(own.sustained, bound.sustained))
+        {
+            Some(own) => {
+                own.source = format!("{}; {}", own.source, bound.source);
+                own.name = bound.name;
+                own.burst = bound.burst;
+            }
+            None => bounds.push(bound),
+        }
+    }
+    if unit == Unit::PerSecond && bounds.is_empty() {
+        return (None, notes);
+    }
+    let facts = &observation.facts;
+    let memory = memory(catalogue, observation, known);
+    let claimed = match traffic {
+        Traffic::Read => facts.claimed_read_bytes.zip(facts.served_read_bytes),
+        Traffic::Write => facts.claimed_written_bytes.zip(facts.served_written_bytes),
+        Traffic::Both | Traffic::Unknown => None,
+    };
+    let measured = Measured {
+        figure: metric.to_owned(),
+        unit,
+        value,
+        seconds: traffic::seconds(observation),
+        flow,
+        reached_device: facts.direct.filter(|direct| *direct).or(facts.flushed.filter(|flushed| *flushed)),
+        memory_bytes: memory,
+        dirty_limit: None,
+        working_set_bytes: facts.working_set_bytes.or(facts.volume_bytes).map(|bytes| bytes as f64),
+        claimed_and_served_bytes: claimed.map(|(claimed, served)| (claimed as f64, served as f64)),
+        tolerance: ALLOWANCE,
+    };
+    (Some(hold(&measured, bounds)), notes)
+}
+
+fn is_same(one: f64, other: f64) -> bool {
+    (one / other - 1.0).abs() < 0.005
+}
+
+fn memory(catalogue: &Catalogue, observation: &Observation, known: &Known) -> Option<f64> {
+    let of_instance = || catalogue.instance(known.instance.as_deref()?).ok()?.memory.map(|bytes| bytes.0);
+    let stated = observation.facts.memory_bytes.filter(|bytes| *bytes > 0);
+    stated.or_else(of_instance).map(|bytes| bytes as f64)
+}
+
+/// A ceiling as the dataset states it.
+fn stated(ceiling: &Ceiling) -> Bound {
+    let name = ceiling.name.to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
+    let kind = if has(&["link", "network"]) {
+        Some(CeilingKind::Link)
+    } else if has(&["array", "raid"]) {
+        Some(CeilingKind::Array)
+    } else if has(&["volume", "disk"]) {
+        Some(CeilingKind::Volume)
+    } else if has(&["source"]) {
+        Some(CeilingKind::Source)
+    } else {
+        None
+    };
+    Bound {
+        kind,
+        name: format!("{} of the {}", ceiling.limit.text, ceiling.name),
+        sustained: ceiling.limit.value,
+        burst: None,
+        basis: Basis::Published,
+        source: ceiling.source.clone(),
+    }
+}
+
+/// What the catalogue predicts of a condition's bytes, beside the time that they took.
+fn prediction(
+    catalogue: &Catalogue,
+    name: &str,
+    observations: &[&Observation],
+    overrides: &Overrides,
+) -> Option<PredictedFigure> {
+    let first = observations.first()?;
+    let known = known(first, overrides);
+    let measured = middle(observations.iter().filter_map(|one| traffic::seconds(one)).collect())?;
+    let facts = &first.facts;
+    let (read, write) = (facts.claimed_read_bytes.unwrap_or(0), facts.claimed_written_bytes.unwrap_or(0));
+    if read + write == 0 || known.instance.is_none() && known.volumes.is_none() {
+        return None;
+    }
+    let work = Work::sequential(Bytes(read), Bytes(write));
+    let question = Question {
+        instance: known.instance.clone(),
+        volumes: known.volumes.clone(),
+        ..Question::new(work, known.date.unwrap_or_else(latest))
+    };
+    let prediction = predict(catalogue, &question).ok()?;
+    let buffered = facts.direct != Some(true) && facts.flushed != Some(true) && write > 0;
+    let dirty = memory(catalogue, first, &known)
+        .filter(|_| buffered)
+        .map(|bytes| dirty_share(bytes, traffic::DIRTY_SHARE));
+    beside(name, ("wall_time", Unit::Seconds), &prediction, measured, dirty.as_ref())
+}
+
+fn middle(values: Vec<f64>) -> Option<f64> {
+    crate::rule::median(values)
+}

@@ -1,0 +1,171 @@
+//! What explains a figure above a ceiling: memory, credits, or nothing that is known.
+
+use iostone_model::explanation::{Excess, ExcessCause, HeldCeiling, HeldState};
+use iostone_model::metric::Unit;
+use iostone_model::units::Bytes;
+
+use super::{Flow, Measured, USUAL_DIRTY_SHARE, dirty_share};
+
+/// A smaller share of unserved bytes is what an unfinished request can explain.
+const WORTH_SAYING: f64 = 0.10;
+
+/// What explains it: `lowest` is the lowest ceiling of the path in the long run, `narrowest` the one that lets through least
+/// at its best.
+pub(super) fn of(
+    measured: &Measured,
+    lowest: Option<&HeldCeiling>,
+    narrowest: Option<&HeldCeiling>,
+) -> Option<Excess> {
+    let narrowest = narrowest?;
+    if narrowest.state == HeldState::Exceeded {
+        return Some(above(measured, narrowest));
+    }
+    let lowest = lowest?;
+    matches!(lowest.state, HeldState::OnCredits | HeldState::BindsInBurst).then(|| {
+        let beyond = measured.seconds.map(|seconds| (measured.value - lowest.at_most) * seconds);
+        let allowed = measured.seconds.map(|seconds| (lowest.at_best - lowest.at_most) * seconds);
+        let words = match beyond {
+            Some(beyond) => format!("a bucket of credits gave {}", amount(measured.unit, beyond)),
+            None => "a bucket of credits gave the rest".to_owned(),
+        };
+        Excess { because: ExcessCause::BurstCredits, beyond, allowed, words }
+    })
+}
+
+/// Bytes, or a number of I/Os.
+pub(super) fn amount(unit: Unit, value: f64) -> String {
+    match unit {
+        Unit::BytesPerSecond => Unit::Bytes.format(value),
+        _ => format!("{value:.0} I/Os"),
+    }
+}
+
+fn above(measured: &Measured, ceiling: &HeldCeiling) -> Excess {
+    let beyond = measured.seconds.map(|seconds| (measured.value - ceiling.at_best) * seconds);
+    let unexplained = |words: String, allowed: Option<f64>| Excess {
+        because: ExcessCause::AboveEveryCeiling,
+        beyond,
+        allowed,
+        words,
+    };
+    if measured.reached_device == Some(true) {
+        return unexplained(
+            "every byte passed the devices, so the ceiling is not what is known of it, or it is another machine's"
+                .to_owned(),
+            None,
+        );
+    }
+    if measured.unit != Unit::BytesPerSecond {
+        return unexplained("nothing that is known explains it".to_owned(), None);
+    }
+    match measured.flow {
+        Some(Flow::Write) => written(measured, beyond),
+        Some(Flow::Read) => read(measured, beyond),
+        Some(Flow::Both) | None => unserved(measured, beyond).unwrap_or_else(|| {
+            unexplained(
+                "memory may have taken part, but how much was read and written in which time is not known"
+                    .to_owned(),
+                None,
+            )
+        }),
+    }
+}
+
+/// Bytes that did not fit through a ceiling in the time, against what memory may keep dirty.
+fn written(measured: &Measured, beyond: Option<f64>) -> Excess {
+    let excess = |because: ExcessCause, allowed: Option<f64>, words: String| Excess {
+        because,
+        beyond,
+        allowed,
+        words,
+    };
+    let limit = dirty_limit(measured);
+    let (Some(bytes), Some(seconds)) = (beyond, measured.seconds) else {
+        let words = "whether memory kept the rest is not known without the time that it took".to_owned();
+        return excess(ExcessCause::AboveEveryCeiling, limit.map(|(bytes, _)| bytes), words);
+    };
+    let what = format!(
+        "{} of the {} written did not fit through it in {}",
+        Unit::Bytes.format(bytes),
+        Unit::Bytes.format(measured.value * seconds),
+        Unit::Seconds.format(seconds)
+    );
+    match limit {
+        None => excess(
+            ExcessCause::AboveEveryCeiling,
+            None,
+            format!("{what}; whether memory kept them is not known without its size"),
+        ),
+        Some((allowed, words)) if bytes <= allowed => {
+            excess(ExcessCause::PageCache, Some(allowed), format!("{what} and stayed in memory: {words} may"))
+        }
+        Some((allowed, words)) => excess(
+            ExcessCause::AboveEveryCeiling,
+            Some(allowed),
+            format!("{what}, more than memory keeps unwritten ({words})"),
+        ),
+    }
+}
+
+/// What may be dirty, and how to say so: "20 % of 30.0 GiB = 6.44 GB".
+fn dirty_limit(measured: &Measured) -> Option<(f64, String)> {
+    measured.dirty_limit.clone().or_else(|| Some(dirty_share(measured.memory_bytes?, USUAL_DIRTY_SHARE)))
+}
+
+fn read(measured: &Measured, beyond: Option<f64>) -> Excess {
+    if let Some(unserved) = unserved(measured, beyond) {
+        return unserved;
+    }
+    let excess = |because: ExcessCause, allowed: Option<f64>, words: String| Excess {
+        because,
+        beyond,
+        allowed,
+        words,
+    };
+    match (measured.working_set_bytes, measured.memory_bytes) {
+        (Some(set), Some(memory)) if set <= memory => excess(
+            ExcessCause::PageCache,
+            Some(memory),
+            format!("memory answered: {} were worked on, beside {} of it", sized(set), sized(memory)),
+        ),
+        (Some(set), Some(memory)) => excess(
+            ExcessCause::AboveEveryCeiling,
+            Some(memory),
+            format!(
+                "memory alone cannot have answered: {} were worked on, beside {} of it",
+                sized(set),
+                sized(memory)
+            ),
+        ),
+        _ => excess(
+            ExcessCause::AboveEveryCeiling,
+            None,
+            "the page cache is likely, but how much was read beside how much memory is not known".to_owned(),
+        ),
+    }
+}
+
+/// Where more was claimed than the devices served, memory answered the rest.
+fn unserved(measured: &Measured, beyond: Option<f64>) -> Option<Excess> {
+    let (claimed, served) = measured.claimed_and_served_bytes?;
+    let missing = claimed - served;
+    (claimed > 0.0 && missing > WORTH_SAYING * claimed).then(|| Excess {
+        because: ExcessCause::PageCache,
+        beyond,
+        allowed: Some(missing),
+        words: format!(
+            "memory answered: of {} claimed the devices served {}",
+            Unit::Bytes.format(claimed),
+            Unit::Bytes.format(served)
+        ),
+    })
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "sizes are positive and below 2^53"
+)]
+pub(super) fn sized(bytes: f64) -> String {
+    Bytes(bytes.max(0.0) as u64).approximate()
+}

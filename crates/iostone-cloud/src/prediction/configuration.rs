@@ -1,0 +1,335 @@
+//! What a settled configuration of an experiment asks of its stack, and how long that takes.
+
+#[cfg(test)]
+mod tests;
+
+use iostone_model::cloud::CatalogueDate;
+use iostone_model::experiment::Basis;
+use iostone_model::experiment::{
+    BlockSizes, Configuration, DdDirection, DdWorkload, EmulatedBy, EmulatedVolume, Filesystem, IoEngine,
+    IoWorkload, LoopVolume, MachineSpec, Rates, Stack, SyncMode, Volume, Workload,
+};
+use iostone_model::prediction::Prediction;
+use iostone_model::units::{ByteRate, Bytes, Fraction, Span};
+
+use super::{Amount, CacheUse, Order, Pattern, PredictError, Route, RouteCpu, Work};
+use crate::catalogue::Catalogue;
+use crate::ceiling::{FilesystemKind, Joined};
+use crate::volume::{Quantity, QuantityBurst, VolumeLimits};
+
+/// Why it cannot be told what a workload demands: one sentence without its point.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("what {workload} demands of its volume cannot be told beforehand: {reason}")]
+pub struct UnknownDemand {
+    /// The kind of workload.
+    pub workload: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// The kernel's default of `vm.dirty_ratio` (Documentation/admin-guide/sysctl/vm.rst).
+const DIRTY_RATIO: Fraction = Fraction(0.2);
+
+/// How long a settled configuration takes, from the figures that its plan keeps: those of the emulated volume and link as they are,
+/// of a real machine the catalogue's of the instance that it stands for.
+///
+/// # Errors
+/// [`PredictError`]: the demand cannot be told, or nothing known limits it.
+pub fn predict_configuration(
+    catalogue: &Catalogue,
+    configuration: &Configuration,
+) -> Result<Prediction, PredictError> {
+    let work = work_of(&configuration.workload)?;
+    let route = Route::of_configuration(catalogue, configuration);
+    let prediction = route.predict(&work)?;
+    // A load that has both an amount and a time ends with whichever is over first.
+    match &configuration.workload {
+        Workload::Io(io) if io.runtime.is_some_and(|time| prediction.seconds > time.0.as_secs_f64()) => {
+            route.predict(&timed(io, &work))
+        }
+        _ => Ok(prediction),
+    }
+}
+
+/// What a workload asks of its volume.
+///
+/// # Errors
+/// [`UnknownDemand`] of workloads whose I/O is not told by their settings.
+pub fn work_of(workload: &Workload) -> Result<Work, UnknownDemand> {
+    let unknown =
+        |reason: &str| Err(UnknownDemand { workload: workload.kind().to_owned(), reason: reason.to_owned() });
+    match workload {
+        Workload::Dd(dd) => Ok(of_dd(dd)),
+        Workload::Io(io) => match unknown_of_io(io) {
+            Some(reason) => unknown(reason),
+            None => Ok(of_io(io)),
+        },
+        Workload::Command(_) => unknown("it is a program that nothing is known of"),
+        Workload::Dbench(_) => {
+            unknown("its operations go to the page cache, and flushes take what they take")
+        }
+        Workload::Bonnie(_) => unknown("it is several tests, of which each has a ceiling of its own"),
+        Workload::Fio(_) => {
+            unknown("its job file is read by fio; `kind = \"io\"` says the same load to iostone")
+        }
+        Workload::Sysbench(_) => unknown("its time goes to flushes and processors, which are not reckoned"),
+        Workload::Ioping(_) => unknown("it measures latency, and waits between requests"),
+        Workload::Orion(_) => unknown("it is a matrix of loads, of which each has a ceiling of its own"),
+    }
+}
+
+fn of_dd(dd: &DdWorkload) -> Work {
+    let (read, write) = match dd.direction {
+        DdDirection::Read => (dd.size, Bytes(0)),
+        DdDirection::Write => (Bytes(0), dd.size),
+    };
+    let is_direct = dd.is_direct();
+    let leaves_dirty = dd.direction == DdDirection::Write && !dd.must_reach_device();
+    Work {
+        // dd waits for each block; through the page cache the kernel makes of them what it likes.
+        io_size: is_direct.then_some(dd.bs),
+        depth: is_direct.then_some(1),
+        cache: if leaves_dirty { CacheUse::Buffered { dirty_ratio: DIRTY_RATIO } } else { CacheUse::None },
+        ..Work::sequential(read, write)
+    }
+}
+
+/// Why the demand of a load cannot be told, where it cannot.
+fn unknown_of_io(io: &IoWorkload) -> Option<&'static str> {
+    let flushes = io.fsync > 0 || io.fdatasync > 0 || io.sync != SyncMode::None;
+    if io.rw.trims() {
+        Some("discards have no known ceiling")
+    } else if io.rw.writes() && flushes {
+        Some("it flushes again and again, and what a flush takes is not known")
+    } else if io.thinktime.is_some() {
+        Some("it pauses between requests")
+    } else if !io.direct && io.rw.is_random() {
+        Some("what the page cache makes of random I/O depends on what is in it; `direct = true` goes past it")
+    } else if io.runtime.is_none() && io.size.is_none() && io.io_size.is_none() {
+        Some("neither an amount nor a time is given")
+    } else if io.skew().is_some() && !io.direct {
+        Some("some places are hit again and again, and memory answers for them")
+    } else {
+        None
+    }
+}
+
+fn of_io(io: &IoWorkload) -> Work {
+    let jobs = u64::from(io.numjobs.max(1));
+    let amount = match io.io_size.or(io.size) {
+        Some(each) => {
+            let all = each.0.saturating_mul(jobs) as f64;
+            let write = whole(all * written(io));
+            Amount::Bytes { read: Bytes(whole(all).saturating_sub(write)), write: Bytes(write) }
+        }
+        None => Amount::Bytes { read: Bytes(0), write: Bytes(0) },
+    };
+    let size = mean_size(io);
+    let pattern = if io.rw.is_random() { Pattern::Random } else { Pattern::Sequential };
+    // Several jobs, each in sequence, are no sequence to the volume unless each job's I/Os are large.
+    let depth = if io.engine == IoEngine::Sync { 1 } else { io.iodepth.max(1) };
+    let work = Work {
+        amount,
+        io_size: io.direct.then_some(size),
+        pattern,
+        depth: io.direct.then_some(depth.saturating_mul(io.numjobs.max(1))),
+        source: pace(io, size),
+        cache: if io.rw.writes() && !io.direct {
+            CacheUse::Buffered { dirty_ratio: DIRTY_RATIO }
+        } else {
+            CacheUse::None
+        },
+        order: Order::Together,
+        ..Work::sequential(Bytes(0), Bytes(0))
+    };
+    if io.runtime.is_some() && io.io_size.is_none() { timed(io, &work) } else { work }
+}
+
+/// The same for as long as it is told to go on.
+fn timed(io: &IoWorkload, work: &Work) -> Work {
+    let Some(span) = io.runtime else { return work.clone() };
+    let timed = Work::timed(span, Fraction(written(io)));
+    Work { amount: timed.amount, ..work.clone() }
+}
+
+/// The share of bytes that is written.
+fn written(io: &IoWorkload) -> f64 {
+    if io.rw.is_mixed() {
+        1.0 - f64::from(io.rwmixread.unwrap_or(50).min(100)) / 100.0
+    } else if io.rw.writes() {
+        1.0
+    } else {
+        0.0
+    }
+}
+
+/// Bytes of an I/O on average.
+fn mean_size(io: &IoWorkload) -> Bytes {
+    match io.block_sizes() {
+        BlockSizes::Fixed(bytes) => bytes,
+        BlockSizes::Range(range) => Bytes(u64::midpoint(range.min.0, range.max.0)),
+        BlockSizes::Split(split) => {
+            let sum: u64 = split.shares().iter().map(|(bytes, percent)| bytes.0 * u64::from(*percent)).sum();
+            Bytes(sum / 100)
+        }
+    }
+}
+
+/// Bytes a second that an open loop asks for.
+fn pace(io: &IoWorkload, size: Bytes) -> Option<ByteRate> {
+    let jobs = u64::from(io.numjobs.max(1));
+    let (reads, writes) = (io.rw.reads(), io.rw.writes());
+    let sum = |of_reads: u64, of_writes: u64| {
+        (if reads { of_reads } else { 0 }).saturating_add(if writes { of_writes } else { 0 })
+    };
+    let bytes = io.rate.map(|rate: Rates<ByteRate>| sum(rate.reads().0, rate.writes().0));
+    let ios = io
+        .rate_iops
+        .map(|rate| sum(u64::from(rate.reads()), u64::from(rate.writes())).saturating_mul(size.0));
+    bytes.into_iter().chain(ios).min().map(|rate| ByteRate(rate.saturating_mul(jobs)))
+}
+
+fn whole(bytes: f64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casting saturates")]
+    let whole = bytes.round() as u64;
+    whole
+}
+
+impl Route {
+    /// What the workload of a settled configuration passes through.
+    pub fn of_configuration(catalogue: &Catalogue, configuration: &Configuration) -> Self {
+        let Configuration { stack, machine, .. } = configuration;
+        let mut route = Self::unknown(date_of(stack, machine));
+        route.instance = machine.instance().map(str::to_owned);
+        route.usd_per_hour = configuration.price.as_ref().map(|price| price.usd_per_hour);
+        let known = machine.instance().and_then(|name| catalogue.instance(name).ok());
+        let is_emulated = machine.emulated().is_some() || machine.governed().is_some();
+        if let Some(link) = stack.link {
+            route.link = Some(link);
+            route.link_basis = Basis::Assumed;
+            "as the plan has it".clone_into(&mut route.link_source);
+            route.is_network = machine.emulated().is_some_and(|emulated| emulated.link.is_none())
+                && known.is_some_and(|instance| instance.ebs.is_none());
+        } else if let (Some(instance), false) = (known, is_emulated) {
+            route.pass_link(instance);
+        }
+        // What an emulation keeps in memory is this host's, which is not that of the instance.
+        route.memory = stack.limit.memory.or(known.filter(|_| !is_emulated).and_then(|known| known.memory));
+        if let Some(governor) = &stack.governor {
+            route.cpu = Some(RouteCpu::Governed(governor.clone(), None));
+        }
+        if let Some(quota) = stack.limit.cpu.quota() {
+            route.limit_processors(quota.share(), "the experiment's `limit.cpu`");
+        }
+        route.filesystem = match &stack.filesystem {
+            Filesystem::None | Filesystem::Btrfs(_) => None,
+            Filesystem::Ext4(_) | Filesystem::Xfs(_) if !stack.filesystem.mkfs().is_empty() => None,
+            filesystem => filesystem.name().and_then(FilesystemKind::of),
+        };
+        route.take_volume(stack);
+        // Its files are laid out before it begins, and are gone through again and again: it fills no disk.
+        if matches!(configuration.workload, Workload::Io(_)) {
+            route.size = None;
+        }
+        route
+    }
+
+    fn take_volume(&mut self, stack: &Stack) {
+        self.joined = Joined::of(&stack.array, u32::try_from(stack.volume.members()).unwrap_or(1).max(1));
+        self.size = stack.volume.size();
+        match &stack.volume {
+            Volume::Emulated(volume) => {
+                self.latency = volume
+                    .latency
+                    .map(|latency| (latency, volume.write_latency))
+                    .or(volume.write_latency.map(|latency| (Span::default(), Some(latency))));
+                self.volume_start = volume.burst.and_then(|burst| burst.start);
+                self.limits = Some(limits_of_emulated(volume));
+                if let Some(spec) = &volume.stands_for {
+                    self.volumes = Some(spec.to_string());
+                    self.volume_name =
+                        iostone_model::cloud::VolumeSpec { count: 1, ..spec.clone() }.to_string();
+                } else if volume.count > 1 {
+                    "volumes".clone_into(&mut self.volume_name);
+                }
+            }
+            Volume::Loop(volume) => self.limits = limits_of_loop(volume),
+            Volume::Block(_) | Volume::Directory(_) => {}
+        }
+    }
+}
+
+/// The date of the limits: the volume's, else the machine's, else today.
+fn date_of(stack: &Stack, machine: &MachineSpec) -> CatalogueDate {
+    let of_volume = match &stack.volume {
+        Volume::Emulated(volume) => volume.date,
+        Volume::Loop(_) | Volume::Block(_) | Volume::Directory(_) => None,
+    };
+    of_volume
+        .or_else(|| machine.emulated().and_then(|emulated| emulated.date))
+        .unwrap_or_else(|| CatalogueDate::of_day(jiff::Zoned::now().date()))
+}
+
+/// The limits of an emulated volume as its plan has them. The server counts reads and writes together; control groups count
+/// them apart.
+fn limits_of_emulated(volume: &EmulatedVolume) -> VolumeLimits {
+    let burst = volume.burst;
+    let of_ios = burst.and_then(|burst| Some((f64::from(burst.iops?), burst.credits? as f64)));
+    let of_bytes = burst.and_then(|burst| Some((burst.throughput?.0 as f64, burst.credit_bytes?.0 as f64)));
+    let quantity = |base: f64, burst: Option<(f64, f64)>| Quantity {
+        base,
+        burst: burst.map(|(rate, capacity)| QuantityBurst { rate, capacity }),
+    };
+    let iops = volume.iops.map(|iops| quantity(f64::from(iops), of_ios));
+    let throughput = volume.throughput.map(|rate| quantity(rate.0 as f64, of_bytes));
+    let apart = volume.effective_by() == EmulatedBy::Cgroup;
+    VolumeLimits {
+        iops,
+        write_iops: iops.filter(|_| apart),
+        throughput,
+        write_throughput: throughput.filter(|_| apart),
+        io_size: volume.io_size,
+        merge: volume.merge,
+        whole_ios: volume.merge && burst.is_some_and(|burst| burst.credit_bytes.is_some()),
+        latency: volume.latency,
+        ..plain_limits("emulated volume")
+    }
+}
+
+/// The limits of a loop device, which control groups keep for each direction.
+fn limits_of_loop(volume: &LoopVolume) -> Option<VolumeLimits> {
+    let limits = volume.limits();
+    if limits.is_empty() {
+        return None;
+    }
+    let constant = |base: f64| Quantity { base, burst: None };
+    let iops = |own: Option<u32>| own.or(limits.iops).map(|iops| constant(f64::from(iops)));
+    let rate = |own: Option<ByteRate>| own.or(limits.throughput).map(|rate| constant(rate.0 as f64));
+    Some(VolumeLimits {
+        iops: iops(limits.read_iops),
+        write_iops: iops(limits.write_iops),
+        throughput: rate(limits.read_throughput),
+        write_throughput: rate(limits.write_throughput),
+        ..plain_limits("loop device")
+    })
+}
+
+/// Limits of the experiment file, none yet.
+fn plain_limits(row: &str) -> VolumeLimits {
+    VolumeLimits {
+        row: row.to_owned(),
+        iops: None,
+        write_iops: None,
+        throughput: None,
+        write_throughput: None,
+        io_size: None,
+        merge: false,
+        whole_ios: false,
+        latency: None,
+        off_nitro: None,
+        delivered: None,
+        basis: Basis::Assumed,
+        source: "as the plan has it".to_owned(),
+        notes: Vec::new(),
+    }
+}

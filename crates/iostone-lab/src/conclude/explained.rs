@@ -1,0 +1,283 @@
+//! What bound a run: every rate of every configuration against each ceiling that is known of its stack, its machine and its
+//! workload.
+
+use std::collections::BTreeMap;
+
+use iostone_cloud::catalogue;
+use iostone_cloud::explain::{
+    Bound, BoundBurst, Flow as CloudFlow, IoShape, Known, Measured, Overrides, USUAL_DIRTY_SHARE, bounds_of,
+    dirty_share, hold, known_of,
+};
+use iostone_model::cloud::{CatalogueDate, CeilingKind};
+use iostone_model::environment::Environment;
+use iostone_model::experiment::{Basis, Configuration, MachineSpec, Volume, Workload};
+use iostone_model::explanation::{EXPLANATION_SCHEMA, ExplainedPart, Explanation, SERVED};
+use iostone_model::metric::Unit;
+use iostone_model::platform::Provider;
+use iostone_model::run::RunRecord;
+use iostone_model::trial::TrialRecord;
+
+use super::binding::{EXCEEDED, Rate, measured, middle, slice};
+use super::evidence::counted;
+use super::limits::{Flow, Limit, copies};
+
+/// Holds everything that a run measured against what is known of its ceilings. What the user says of the machine stands over
+/// what was recorded.
+pub fn explain_run(record: &RunRecord, overrides: &Overrides) -> Explanation {
+    let mut parts = Vec::new();
+    for configuration in &record.plan.experiment.configurations {
+        let own: Vec<&TrialRecord> = counted(&configuration.name, &record.trials, &record.blocks).collect();
+        if !own.is_empty() {
+            parts.push(part(record, configuration, &own, overrides));
+        }
+    }
+    let mut notes = Vec::new();
+    let any = |test: &dyn Fn(&ExplainedPart) -> bool| parts.iter().any(test);
+    if parts.is_empty() {
+        notes.push("no trial counts yet, so nothing can be held against ceilings".to_owned());
+    } else if !any(&|part| !part.figures.is_empty()) {
+        notes.push("the workload told no rate of bytes or I/Os, and no device was watched".to_owned());
+    } else if !any(&|part| part.figures.iter().any(|figure| !figure.ceilings.is_empty())) {
+        notes.push(
+            "nothing is known of this machine's ceilings: name the instance with `machine.instance` in the experiment, or with \
+             `iostone explain --instance TYPE --volume SPEC`"
+                .to_owned(),
+        );
+    }
+    Explanation {
+        schema: EXPLANATION_SCHEMA.to_owned(),
+        source: record.directory.clone(),
+        rehearsal: record.plan.quick,
+        parts,
+        predictions: super::predicted::predictions(&record.plan, &record.trials, &record.blocks),
+        notes,
+    }
+}
+
+fn part(
+    record: &RunRecord,
+    configuration: &Configuration,
+    trials: &[&TrialRecord],
+    overrides: &Overrides,
+) -> ExplainedPart {
+    let known = known_of(recorded(record, configuration), overrides);
+    let mut part = ExplainedPart {
+        configuration: configuration.name.clone(),
+        instance: known.instance.clone(),
+        instance_from: known.instance_from.clone(),
+        volumes: known.volumes.as_ref().map(ToString::to_string),
+        date: known.date.filter(|_| known.instance.is_some() || known.volumes.is_some()),
+        trials: u32::try_from(trials.len()).unwrap_or(u32::MAX),
+        ..ExplainedPart::default()
+    };
+    for rate in measured(configuration, trials) {
+        let shape = rate.io.map(|io| IoShape { bytes: io.bytes, sequential: io.sequential });
+        let (more, notes) = bounds_of(catalogue(), &known, flow(rate.flow), shape, rate.unit);
+        for note in notes {
+            if !part.notes.contains(&note) {
+                part.notes.push(note);
+            }
+        }
+        let mut bounds = of_stack(&rate.limits);
+        bounds.extend(more);
+        bounds.extend(of_workload(configuration, &rate, trials));
+        // Counters over whole trials hold phases in which nothing moved: alone they say something only of known ceilings.
+        if rate.figure == SERVED && bounds.is_empty() {
+            continue;
+        }
+        part.figures.push(hold(&figure(record, configuration, &rate, trials), bounds));
+    }
+    part.balances = super::balances::of(configuration, trials);
+    part.proofs = super::proofs::of(trials);
+    part
+}
+
+/// The machine as the experiment and the environment name it. An emulated volume has the limits of its stack, and an instance
+/// that a host stands for lends it its processors at most, so that the catalogue's link is none of its ceilings.
+fn recorded(record: &RunRecord, configuration: &Configuration) -> Known {
+    let date = record.plan.created_at.parse::<jiff::Timestamp>().ok();
+    let date = date.map(|moment| CatalogueDate::of_day(moment.to_zoned(jiff::tz::TimeZone::UTC).date()));
+    let MachineSpec::Local(local) = &configuration.machine else { return Known::default() };
+    if matches!(configuration.stack.volume, Volume::Emulated(_)) {
+        return Known::default();
+    }
+    let said = local.instance.clone().map(|instance| (instance, "`machine.instance`"));
+    let platform = record.environment.platform.as_ref();
+    let recognised = || {
+        let aws = platform.filter(|platform| platform.provider == Provider::Aws)?;
+        Some((aws.instance_type.clone()?, "the platform that the run recorded"))
+    };
+    let Some((instance, from)) = said.or_else(recognised) else { return Known { date, ..Known::default() } };
+    Known { instance: Some(instance), instance_from: Some(from.to_owned()), volumes: None, date }
+}
+
+fn flow(flow: Flow) -> CloudFlow {
+    match flow {
+        Flow::Read => CloudFlow::Read,
+        Flow::Write => CloudFlow::Write,
+        Flow::Both => CloudFlow::Both,
+    }
+}
+
+/// The limits of a stack, each with its burst.
+fn of_stack(limits: &[Limit]) -> Vec<Bound> {
+    let burst_of = |base: &Limit| {
+        let burst = limits
+            .iter()
+            .find(|limit| limit.is_burst && limit.kind == base.kind && limit.unit == base.unit)?;
+        Some(BoundBurst { rate: burst.rate, capacity: burst.capacity })
+    };
+    let base = limits.iter().filter(|limit| !limit.is_burst);
+    base.map(|limit| Bound {
+        kind: Some(limit.kind),
+        name: limit.name.clone(),
+        sustained: limit.rate,
+        burst: burst_of(limit),
+        basis: Basis::Published,
+        source: "the experiment's stack".to_owned(),
+    })
+    .collect()
+}
+
+/// What the workload itself sets: the source that it copies from, and how many I/Os it keeps under way.
+fn of_workload(configuration: &Configuration, rate: &Rate, trials: &[&TrialRecord]) -> Vec<Bound> {
+    let mut bounds = Vec::new();
+    let by_itself = trials
+        .iter()
+        .filter_map(|trial| trial.workload.facts.get("source_bytes_per_second")?.parse::<f64>().ok());
+    if rate.figure == "throughput"
+        && let (Workload::Dd(_), Some(source)) = (&configuration.workload, middle(by_itself))
+    {
+        bounds.push(Bound {
+            kind: Some(CeilingKind::Source),
+            name: "the source by itself".to_owned(),
+            sustained: source,
+            burst: None,
+            basis: Basis::Measured,
+            source: "measured before each trial".to_owned(),
+        });
+    }
+    let used_of_allowed = trials.iter().filter_map(|trial| {
+        let governor = trial.governor.as_deref()?;
+        (governor.allowed_cpu_seconds > 0.0).then(|| governor.used_cpu_seconds / governor.allowed_cpu_seconds)
+    });
+    if rate.figure != SERVED
+        && let Some(used) = middle(used_of_allowed).filter(|used| *used > 0.0)
+    {
+        bounds.push(Bound {
+            kind: Some(CeilingKind::Cpu),
+            name: "the CPU allowance".to_owned(),
+            sustained: rate.value / used,
+            burst: None,
+            basis: Basis::Measured,
+            source: "CPU time used of what the emulated allowance gave".to_owned(),
+        });
+    }
+    if let Workload::Io(io) = &configuration.workload
+        && let (Some(seconds), None, None) = (mean_latency(trials), &io.rate, &io.rate_iops)
+        && let Some(shape) = rate.io
+        && io.thinktime.is_none()
+    {
+        let depth = f64::from(io.iodepth) * f64::from(io.numjobs);
+        let ios = depth / seconds;
+        let noun = if depth > 1.0 { "I/Os" } else { "I/O" };
+        bounds.push(Bound {
+            kind: Some(CeilingKind::QueueDepth),
+            name: format!("{depth:.0} {noun} at once, {} each", Unit::Seconds.format(seconds)),
+            sustained: if rate.unit == Unit::BytesPerSecond { ios * shape.bytes as f64 } else { ios },
+            burst: None,
+            basis: Basis::Measured,
+            source: "Little's law over the recorded latencies".to_owned(),
+        });
+    }
+    bounds
+}
+
+/// The mean time of an I/O over the trials, in seconds.
+fn mean_latency(trials: &[&TrialRecord]) -> Option<f64> {
+    let mut histogram: BTreeMap<u64, u64> = BTreeMap::new();
+    for (latency_ns, count) in trials.iter().flat_map(|trial| &trial.workload.latency_histogram) {
+        *histogram.entry(*latency_ns).or_default() += count;
+    }
+    let count: u64 = histogram.values().sum();
+    let sum: f64 = histogram.iter().map(|(latency_ns, count)| *latency_ns as f64 * *count as f64).sum();
+    (count > 0 && sum > 0.0).then(|| sum / count as f64 / 1e9)
+}
+
+fn figure(
+    record: &RunRecord,
+    configuration: &Configuration,
+    rate: &Rate,
+    trials: &[&TrialRecord],
+) -> Measured {
+    let seconds =
+        middle(trials.iter().map(|trial| trial.workload.measured_seconds)).filter(|seconds| *seconds > 0.0);
+    let working_set = match &configuration.workload {
+        Workload::Io(io) => io.size.map(|size| size.0 as f64 * f64::from(io.numjobs)),
+        _ => None,
+    };
+    let (memory, dirty) = memory(&record.environment, trials);
+    Measured {
+        figure: rate.figure.clone(),
+        unit: rate.unit,
+        value: rate.value,
+        seconds,
+        flow: Some(flow(rate.flow)),
+        reached_device: Some(rate.reaches_device),
+        memory_bytes: memory,
+        dirty_limit: dirty,
+        working_set_bytes: working_set,
+        claimed_and_served_bytes: claimed_and_served(configuration, rate.flow, trials),
+        tolerance: EXCEEDED + slice(seconds.unwrap_or(0.0)),
+    }
+}
+
+/// Medians of the bytes that the workload claims and of those that the devices served.
+fn claimed_and_served(
+    configuration: &Configuration,
+    flow: Flow,
+    trials: &[&TrialRecord],
+) -> Option<(f64, f64)> {
+    let claimed = middle(trials.iter().map(|trial| {
+        let (read, written) = (trial.workload.claimed_read_bytes, trial.workload.claimed_written_bytes);
+        match flow {
+            Flow::Read => read as f64,
+            Flow::Write => written as f64,
+            Flow::Both => (read + written) as f64,
+        }
+    }))?;
+    let served = middle(trials.iter().filter_map(|trial| {
+        let footing = trial.signals.footing()?;
+        let copies = if footing.is_sum { copies(&configuration.stack, Flow::Write) } else { 1.0 };
+        let (read, written) =
+            (footing.served.read_bytes as f64, footing.served.written_bytes as f64 / copies);
+        Some(match flow {
+            Flow::Read => read,
+            Flow::Write => written,
+            Flow::Both => read + written,
+        })
+    }))?;
+    (claimed > 0.0).then_some((claimed, served))
+}
+
+/// Memory of the machine, and how much of it may be dirty, with words for that.
+fn memory(environment: &Environment, trials: &[&TrialRecord]) -> (Option<f64>, Option<(f64, String)>) {
+    if let Some(guest) = trials.last().and_then(|trial| trial.guest.as_deref()) {
+        let bytes = Some(guest.memory_bytes as f64).filter(|bytes| *bytes > 0.0);
+        return (bytes, bytes.map(|bytes| dirty_share(bytes, USUAL_DIRTY_SHARE)));
+    }
+    let memory = &environment.memory;
+    let total = Some(memory.total_bytes as f64).filter(|bytes| *bytes > 0.0);
+    let available = Some(memory.available_bytes as f64).filter(|bytes| *bytes > 0.0).or(total);
+    let dirty = match memory.dirty_limit_bytes {
+        Some(bytes) => {
+            Some((bytes as f64, format!("{} (`vm.dirty_bytes`)", Unit::Bytes.format(bytes as f64))))
+        }
+        None => available.map(|bytes| {
+            let share =
+                memory.dirty_ratio_percent.map_or(USUAL_DIRTY_SHARE, |percent| f64::from(percent) / 100.0);
+            dirty_share(bytes, share)
+        }),
+    };
+    (total, dirty)
+}

@@ -1,0 +1,224 @@
+//! What bound figures: each one held against every ceiling that is known of what it went through.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::cloud::{CatalogueDate, CeilingKind};
+use crate::experiment::Basis;
+use crate::metric::Unit;
+
+/// The version of [`Explanation`] as JSON. Fields may be added within a version, never renamed or removed.
+pub const EXPLANATION_SCHEMA: &str = "iostone/explanation/1";
+
+/// What stands for the counters of devices in place of a metric's name.
+pub const SERVED: &str = "served";
+
+/// What bound the figures of a run or of a dataset.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Explanation {
+    /// [`EXPLANATION_SCHEMA`].
+    pub schema: String,
+    /// The run's directory, or the dataset's name.
+    pub source: String,
+    /// Whether the figures are those of a rehearsal, which may be otherwise at full length.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub rehearsal: bool,
+    /// Each configuration, or each condition of a dataset.
+    pub parts: Vec<ExplainedPart>,
+    /// What was predicted, beside what was measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub predictions: Vec<PredictedFigure>,
+    /// What must be known of the whole, a sentence each without its point.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// A configuration of a run, or a condition of a dataset.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct ExplainedPart {
+    /// Its name.
+    pub configuration: String,
+    /// The instance type whose ceilings were taken from the catalogue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance: Option<String>,
+    /// How the instance type is known: "`machine.instance`", "`--instance`", "the platform that the run recorded".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instance_from: Option<String>,
+    /// The volumes whose ceilings were taken from the catalogue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volumes: Option<String>,
+    /// The date whose limits hold; absent where nothing was taken from the catalogue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub date: Option<CatalogueDate>,
+    /// Trials, or rows, that the figures are the median of.
+    pub trials: u32,
+    /// Each rate that was measured.
+    pub figures: Vec<ExplainedFigure>,
+    /// What the devices themselves say of their limits, a sentence each without its point.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub proofs: Vec<String>,
+    /// What the buckets held when the trials began and ended, by the model or by the emulation's own count.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub balances: Vec<BucketBalance>,
+    /// What is not known, or not held against, and why: a sentence each without its point.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub notes: Vec<String>,
+}
+
+/// A rate held against every ceiling that is known for it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct ExplainedFigure {
+    /// A metric, or [`SERVED`] for what the devices served.
+    pub figure: String,
+    /// The unit of everything here.
+    pub unit: Unit,
+    /// The median.
+    pub measured: f64,
+    /// The ceilings, the lowest in the long run first; none where none is known.
+    pub ceilings: Vec<HeldCeiling>,
+    /// The name of the one that binds; null where none does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub binds: Option<String>,
+    /// How much more the next ceiling above the lowest lets through, as a ratio to the lowest; null where only one is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub headroom: Option<Headroom>,
+    /// Why more was measured than the lowest ceiling lets through in the long run; null where it was not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub excess: Option<Excess>,
+    /// All of it in one sentence without its point.
+    pub sentence: String,
+}
+
+/// A ceiling with a figure held against it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct HeldCeiling {
+    /// What it is one of; null where only its name is known.
+    pub kind: Option<CeilingKind>,
+    /// Its name: `the link of c4.large`.
+    pub name: String,
+    /// What it lets through in the long run, in the figure's unit.
+    pub at_most: f64,
+    /// What it lets through while its bucket lasts; null without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst: Option<f64>,
+    /// The most that it can have let through on average over the time measured, out of a full bucket: `at_most` without one.
+    pub at_best: f64,
+    /// The measured figure as a share of `at_most`.
+    pub share: f64,
+    /// How it stands to the figure.
+    pub state: HeldState,
+    /// What the ceiling rests on.
+    pub basis: Basis,
+    /// Who says so, and as of when.
+    pub source: String,
+}
+
+/// How a ceiling stands to a figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HeldState {
+    /// At least 95 % of it was used: it is what held the rate.
+    Binds,
+    /// At least 95 % of what its burst lets through was used.
+    BindsInBurst,
+    /// More than the long run lets through, within what credits allow.
+    OnCredits,
+    /// More was measured than it lets through even at its best.
+    Exceeded,
+    /// Less than 95 % of it was used.
+    Free,
+}
+
+impl HeldState {
+    /// For people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Binds => "binds",
+            Self::BindsInBurst => "binds, in its burst",
+            Self::OnCredits => "on credits",
+            Self::Exceeded => "exceeded",
+            Self::Free => "free",
+        }
+    }
+}
+
+/// The next ceiling above the lowest.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Headroom {
+    /// Its name.
+    pub next: String,
+    /// How much more it lets through, as a ratio to the lowest.
+    pub times: f64,
+}
+
+/// Why more was measured than the lowest ceiling lets through.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Excess {
+    /// The kind of explanation.
+    pub because: ExcessCause,
+    /// Bytes, or I/Os, beyond what the ceiling lets through in the time measured; null where the time is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beyond: Option<f64>,
+    /// What the explanation allows beyond it; null where that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<f64>,
+    /// The explanation with its figures, half a sentence.
+    pub words: String,
+}
+
+/// A kind of explanation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExcessCause {
+    /// Memory took writes in, or answered reads, and has room for as much.
+    PageCache,
+    /// A bucket of credits holds as much.
+    BurstCredits,
+    /// Nothing that is known.
+    AboveEveryCeiling,
+}
+
+/// What a bucket held when a trial began and when it ended: medians over the trials.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct BucketBalance {
+    /// Whose: "the byte credits of the link".
+    pub bucket: String,
+    /// What it is counted in: bytes, or a plain number of I/Os.
+    pub unit: Unit,
+    /// The most that it holds.
+    pub capacity: f64,
+    /// At the beginning.
+    pub start: f64,
+    /// At the end.
+    pub end: f64,
+    /// Where both are known from.
+    pub source: String,
+}
+
+/// What was predicted of a configuration, beside what was measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PredictedFigure {
+    /// The configuration, or the condition.
+    pub configuration: String,
+    /// The metric.
+    pub metric: String,
+    /// Its unit, of all figures here.
+    pub unit: Unit,
+    /// What was predicted.
+    pub predicted: f64,
+    /// Between these it was expected to lie.
+    pub predicted_interval: [f64; 2],
+    /// What was measured: the median.
+    pub measured: f64,
+    /// `measured` over `predicted`.
+    pub ratio: f64,
+    /// What binds for the largest part of the time, as predicted.
+    pub binds: CeilingKind,
+    /// The same by its name.
+    pub binding: String,
+    /// What explains the difference, where something known does: half a sentence.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub explained: Option<String>,
+    /// All of it in one sentence without its point.
+    pub sentence: String,
+}

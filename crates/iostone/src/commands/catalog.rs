@@ -1,0 +1,57 @@
+//! `iostone catalog`: instance types and volume types of the cloud, with their limits and prices.
+
+mod compare;
+mod exchange;
+mod facts;
+mod search;
+mod show;
+mod summary;
+mod table;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+
+use crate::exit_code::ExitCode;
+use crate::printer::Printer;
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct CatalogArguments {
+    #[command(subcommand)]
+    command: Option<CatalogCommand>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Subcommand)]
+enum CatalogCommand {
+    /// Look for types
+    Search(search::SearchArguments),
+    /// Everything that is known of a type
+    Show(show::ShowArguments),
+    /// Types side by side
+    Compare(compare::CompareArguments),
+    /// Write the whole catalogue, your rows included
+    Export(exchange::ExportArguments),
+    /// Take rows from a file into your catalogue: an export, or what `aws ec2 describe-instance-types` printed
+    Update(exchange::UpdateArguments),
+}
+
+impl CatalogArguments {
+    /// Whether the user's file is to be written, so that it need not be there yet.
+    pub(crate) fn is_update(&self) -> bool {
+        matches!(self.command, Some(CatalogCommand::Update(_)))
+    }
+}
+
+pub(crate) fn catalog(arguments: &CatalogArguments, printer: &mut Printer) -> Result<ExitCode> {
+    match &arguments.command {
+        None => summary::summary(arguments.json, printer),
+        Some(CatalogCommand::Search(arguments)) => search::search(arguments, printer),
+        Some(CatalogCommand::Show(arguments)) => show::show(arguments, printer),
+        Some(CatalogCommand::Compare(arguments)) => compare::compare(arguments, printer),
+        Some(CatalogCommand::Export(arguments)) => exchange::export(arguments, printer),
+        Some(CatalogCommand::Update(arguments)) => exchange::update(arguments, printer),
+    }
+}

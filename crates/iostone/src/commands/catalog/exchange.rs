@@ -1,0 +1,166 @@
+//! `iostone catalog export` and `update`: the catalogue in a file, and rows from a file into the user's catalogue.
+
+use std::fmt::Write;
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, anyhow, bail};
+use clap::{Args, ValueEnum};
+use iostone_cloud::{
+    Change, ExchangeFormat, RowsError, catalogue, edit_user_rows, read_exchange, write_exchange,
+};
+use iostone_model::cloud::CatalogueDate;
+use iostone_report::clean;
+use serde_json::json;
+
+use crate::catalogue_file;
+use crate::exit_code::{ExitCode, FileErrors};
+use crate::printer::{Printer, bold};
+
+/// What EC2 says of every type has some 5 MB.
+const LARGEST_UPDATE: u64 = 64 << 20;
+
+#[derive(Debug, Args)]
+pub(crate) struct ExportArguments {
+    /// How it is written; CSV holds instance types alone
+    #[arg(long, value_enum, default_value_t = Format::Json)]
+    format: Format,
+    /// Write to this file instead of stdout
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// How a catalogue is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Format {
+    /// A row for each instance type
+    Csv,
+    /// One document
+    Json,
+    /// As your catalogue
+    Toml,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct UpdateArguments {
+    /// An export (CSV, JSON, TOML), or what `aws ec2 describe-instance-types` printed
+    file: PathBuf,
+    /// Where the rows are from
+    #[arg(long, value_name = "TEXT")]
+    source: Option<String>,
+    /// As of when they are, as in `2026-11-01`, `2026-11` or `2026`
+    #[arg(long, value_name = "DATE")]
+    date: Option<CatalogueDate>,
+    /// Show what would change, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn export(arguments: &ExportArguments, printer: &mut Printer) -> Result<ExitCode> {
+    let format = match arguments.format {
+        Format::Csv => ExchangeFormat::Csv,
+        Format::Json => ExchangeFormat::Json,
+        Format::Toml => ExchangeFormat::Toml,
+    };
+    let text = write_exchange(&catalogue().rows(), format);
+    match &arguments.output {
+        Some(path) => {
+            crate::named_file::refuse_fifo(path)
+                .and_then(|()| fs::write(path, text))
+                .with_context(|| format!("writing `{}`", clean(&path.display().to_string())))?;
+            printer.note(format_args!("the catalogue is in `{}`", path.display()));
+        }
+        None => printer.data(&text),
+    }
+    Ok(ExitCode::Success)
+}
+
+pub(super) fn update(arguments: &UpdateArguments, printer: &mut Printer) -> Result<ExitCode> {
+    let name = arguments.file.display().to_string();
+    if arguments.source.as_ref().is_some_and(|source| source.trim().is_empty()) {
+        bail!("`--source` is empty; leave it out or say where the rows are from");
+    }
+    let text = catalogue_file::read(&arguments.file, LARGEST_UPDATE)?;
+    let described = match read_exchange(&text) {
+        Ok(described) => described,
+        Err(RowsError::Rows { diagnostics }) => {
+            printer.diagnostics(&name, &text, &diagnostics);
+            return Err(FileErrors { file: clean(&name), count: diagnostics.len() }.into());
+        }
+        Err(error) => return Err(anyhow!("`{}`: {}", clean(&name), clean(&error.to_string()))),
+    };
+    for note in &described.notes {
+        printer.warning(note);
+    }
+    let changes = catalogue().changes(&described.rows);
+    let place = catalogue_file::place().ok_or_else(|| {
+        anyhow!("there is no place for your catalogue: set `{}` or `HOME`", catalogue_file::VARIABLE)
+    })?;
+    let is_written = !arguments.dry_run && !changes.is_empty();
+    if is_written {
+        let old = match catalogue_file::text_at(&place) {
+            Err(error) if catalogue_file::is_missing(&error) => None,
+            other => other?,
+        }
+        .unwrap_or_default();
+        // EC2's own words do not say where they are from.
+        let unsaid = described.rows.instance.values().all(|row| row.source.is_none());
+        let default = format!("`{name}`");
+        let source = arguments.source.as_deref().or(unsaid.then_some(default.as_str()));
+        let new = edit_user_rows(&old, &described.rows, source, arguments.date)
+            .map_err(|error| anyhow!("`{}`: {error}", clean(&place.path.display().to_string())))?;
+        // What is written can be read again, or the next command of any kind fails.
+        catalogue_file::with_rows(&new, &place.path, printer)?;
+        catalogue_file::write(&place.path, &new)?;
+    }
+    if arguments.json {
+        let document = json!({
+            "schema": "iostone/catalogue-update/1",
+            "file": name,
+            "rows": described.rows.len(),
+            "changes": changes,
+            "notes": described.notes,
+            "user_catalogue": place.path.display().to_string(),
+            "written": is_written,
+        });
+        printer.data(&format!("{}\n", serde_json::to_string_pretty(&document)?));
+    } else {
+        printer.data(&told(&changes, described.rows.len()));
+    }
+    match (changes.is_empty(), arguments.dry_run) {
+        (true, _) => {}
+        (false, true) => printer.note("nothing is written: this was a dry run"),
+        (false, false) => {
+            printer.note(format_args!("written into your catalogue, `{}`", place.path.display()))
+        }
+    }
+    Ok(ExitCode::Success)
+}
+
+fn told(changes: &[Change], rows: usize) -> String {
+    let mut text = String::new();
+    for change in changes {
+        let name = bold(&clean(&change.name));
+        let _ = writeln!(text, "{name}{}", if change.is_new { " (new)" } else { "" });
+        for field in &change.fields {
+            let new = clean(&field.new);
+            let _ = match &field.old {
+                Some(old) => writeln!(text, "  {}: {} -> {new}", clean(&field.key), clean(old)),
+                None if change.is_new => writeln!(text, "  {}: {new}", clean(&field.key)),
+                None => writeln!(text, "  {}: unknown -> {new}", clean(&field.key)),
+            };
+        }
+    }
+    let added = changes.iter().filter(|change| change.is_new).count();
+    let _ = writeln!(
+        text,
+        "{rows} {} read: {added} added, {} changed, {} as they are",
+        if rows == 1 { "row" } else { "rows" },
+        changes.len() - added,
+        rows - changes.len()
+    );
+    text
+}

@@ -1,0 +1,202 @@
+//! What is known of an instance type, in words and figures.
+
+use iostone_cloud::{Catalogue, EbsSupport, Instance};
+use iostone_model::units::{ByteRate, Bytes, three_digits};
+use iostone_report::clean;
+
+/// What stands where a fact is not known.
+pub(super) const UNKNOWN: &str = "unknown";
+
+/// Something that may be known of an instance type.
+pub(super) struct Fact {
+    pub(super) label: String,
+    /// In full, with every unit; absent if it is not known.
+    pub(super) words: Option<String>,
+    /// In short, where that is another.
+    pub(super) short: Option<String>,
+    /// The figure that types are compared by.
+    pub(super) figure: Option<f64>,
+}
+
+impl Fact {
+    fn words(label: &str, words: Option<String>) -> Self {
+        Self { label: label.to_owned(), words, short: None, figure: None }
+    }
+
+    fn figure(label: &str, figure: Option<f64>, words: impl Fn(f64) -> String) -> Self {
+        Self { label: label.to_owned(), words: figure.map(words), short: None, figure }
+    }
+
+    fn rate(label: &str, rate: Option<ByteRate>) -> Self {
+        Self {
+            label: label.to_owned(),
+            words: rate.map(every_unit),
+            short: rate.map(|rate| format!("{} MB/s", megabytes(rate))),
+            figure: rate.map(|rate| rate.0 as f64),
+        }
+    }
+}
+
+/// Everything, in the order in which it is shown.
+pub(super) fn of(catalogue: &Catalogue, instance: &Instance) -> Vec<Fact> {
+    let ebs = instance.ebs;
+    let burst = ebs.filter(|ebs| ebs.maximum > ebs.baseline);
+    let joined = |words: Vec<&str>| (!words.is_empty()).then(|| words.join(", "));
+    let architectures = joined(instance.architectures.iter().map(|one| one.word()).collect());
+    let support = instance.ebs_support.map(|support| match support {
+        EbsSupport::Default => "a link of its own, always",
+        EbsSupport::OnRequest => "a link of its own, where asked for",
+        EbsSupport::None => "no link of its own: EBS shares its network",
+    });
+    let mut facts = vec![
+        Fact {
+            short: Some(instance.status.word().to_owned()),
+            ..Fact::words("status", Some(instance.status.meaning().to_owned()))
+        },
+        Fact::figure("vCPUs", instance.vcpus.map(f64::from), plain),
+        Fact {
+            figure: instance.memory.map(|memory| memory.0 as f64),
+            short: instance.memory.map(Bytes::in_words),
+            ..Fact::words("memory", instance.memory.map(|memory| format!("{} ({memory})", memory.in_words())))
+        },
+        Fact::words("architecture", architectures),
+        Fact::words("hypervisor", instance.hypervisor.as_deref().map(clean)),
+        Fact::figure("clock", instance.clock_ghz, |clock| format!("{} GHz", plain(clock))),
+        Fact::figure("ECU", instance.ecu, plain),
+        Fact {
+            short: instance.ebs_support.map(|support| match support {
+                EbsSupport::Default => "own link".to_owned(),
+                EbsSupport::OnRequest => "own link on request".to_owned(),
+                EbsSupport::None => "shares the network".to_owned(),
+            }),
+            ..Fact::words("EBS", support.map(str::to_owned))
+        },
+        Fact::rate("EBS baseline", ebs.map(|ebs| ebs.baseline)),
+        Fact::figure("EBS IOPS (16 KiB)", ebs.and_then(|ebs| ebs.baseline_iops).map(f64::from), grouped),
+    ];
+    if ebs.is_some() {
+        let words = Fact::rate("EBS for 30 min", burst.map(|burst| burst.maximum));
+        let none = || "as the baseline".to_owned();
+        facts.push(Fact {
+            words: words.words.or_else(|| Some(none())),
+            short: ebs.map(|ebs| format!("{} MB/s", megabytes(ebs.maximum))),
+            figure: ebs.map(|ebs| ebs.maximum.0 as f64),
+            ..words
+        });
+    }
+    if let Some(burst) = burst {
+        facts.push(Fact::figure("IOPS for 30 min", burst.maximum_iops.map(f64::from), grouped));
+        let bucket = instance.link().and_then(|link| link.burst);
+        let bytes = bucket.and_then(|bucket| bucket.credit_bytes);
+        facts.push(Fact {
+            figure: bytes.map(|bytes| bytes.0 as f64),
+            short: bytes.map(|bytes| format!("{} GB", three_digits(bytes.0 as f64 / 1e9))),
+            ..Fact::words(
+                "EBS burst bucket",
+                bytes.map(|bytes| {
+                    format!(
+                        "{} GB = 30 min of what the maximum is above the baseline; that it is filled by what stays unused below \
+                         the baseline is assumed",
+                        three_digits(bytes.0 as f64 / 1e9)
+                    )
+                }),
+            )
+        });
+    }
+    facts.push(Fact::rate("network", instance.network.map(|network| network.baseline)));
+    facts.push(Fact::rate("network peak", instance.network.map(|network| network.peak)));
+    facts.push(Fact {
+        figure: instance
+            .disks
+            .as_ref()
+            .and_then(iostone_cloud::LocalDisks::total)
+            .map(|total| total.0 as f64),
+        ..Fact::words("local disks", instance.disks.as_ref().map(disks))
+    });
+    facts.push(Fact {
+        short: Some(match instance.credits() {
+            Some(credits) => format!("{} an hour", plain(credits.earned_per_hour)),
+            None => "none".to_owned(),
+        }),
+        figure: instance.credits().map(|credits| credits.earned_per_hour),
+        ..Fact::words("CPU credits", Some(credits(instance)))
+    });
+    let prices = catalogue.prices(&instance.name);
+    for region in catalogue.regions() {
+        let usd = prices.get(region).copied();
+        facts.push(Fact::figure(&format!("USD/h {region}"), usd, |usd| usd.to_string()));
+    }
+    facts
+}
+
+fn disks(disks: &iostone_cloud::LocalDisks) -> String {
+    match (disks.count, disks.each, disks.kind) {
+        (0, _, _) => "none".to_owned(),
+        (count, Some(each), Some(kind)) => {
+            format!("{count} x {} GB {}", plain(each.0 as f64 / 1e9), kind.word())
+        }
+        _ => clean(&disks.words),
+    }
+}
+
+fn credits(instance: &Instance) -> String {
+    let Some(credits) = instance.credits() else {
+        return "none: not burstable, as far as the table knows".to_owned();
+    };
+    format!(
+        "{} an hour, {} at most, {} at launch in standard mode; baseline {} of each processor; {} by default",
+        plain(credits.earned_per_hour),
+        plain(credits.maximum),
+        plain(credits.launch),
+        credits.baseline,
+        if credits.is_unlimited { "unlimited" } else { "standard" }
+    )
+}
+
+/// A rate in every unit that it is found in: `500 Mbps = 62.5 MB/s = 59.6 MiB/s`.
+pub(super) fn every_unit(rate: ByteRate) -> String {
+    let bytes = rate.0 as f64;
+    format!(
+        "{} Mbps = {} MB/s = {} MiB/s",
+        plain(bytes * 8.0 / 1e6),
+        megabytes(rate),
+        three_digits(bytes / 1_048_576.0)
+    )
+}
+
+/// Decimal megabytes a second.
+pub(super) fn megabytes(rate: ByteRate) -> String {
+    plain(rate.0 as f64 / 1e6)
+}
+
+/// A number with at most three decimals, and no zeros that tell nothing.
+pub(super) fn plain(value: f64) -> String {
+    let text = format!("{value:.3}");
+    text.trim_end_matches('0').trim_end_matches('.').to_owned()
+}
+
+/// A whole number with its thousands apart: `4,000`.
+pub(super) fn grouped(value: f64) -> String {
+    let digits = format!("{value:.0}");
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_told_in_every_unit() {
+        assert_eq!(every_unit(ByteRate(62_500_000)), "500 Mbps = 62.5 MB/s = 59.6 MiB/s");
+        assert_eq!(grouped(4000.0), "4,000");
+        assert_eq!(grouped(420_000.0), "420,000");
+        assert_eq!(plain(2.0), "2");
+    }
+}

@@ -1,0 +1,94 @@
+//! `iostone explain`: what bound a run: every ceiling held against what was measured.
+
+use anyhow::{Result, anyhow, bail};
+use clap::Args;
+use iostone_audit::explain_dataset;
+use iostone_cloud::catalogue;
+use iostone_cloud::explain::{Overrides, latest};
+use iostone_lab::conclude::explain_run;
+use iostone_lab::{is_import, read_import, read_run};
+use iostone_model::cloud::{CatalogueDate, VolumeSpec};
+use iostone_model::explanation::Explanation;
+use iostone_report::clean;
+use iostone_tools::described::open_described;
+use std::path::Path;
+
+use super::casebook::dataset_of_case;
+use crate::cli::RunsDirectory;
+use crate::exit_code::ExitCode;
+use crate::printer::Printer;
+use crate::runs;
+
+/// The word before a case's name.
+const CASEBOOK: &str = "casebook";
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArguments {
+    /// The run: its directory, its id, or `latest`; a described dataset (TOML); or `casebook` and the name of a case
+    #[arg(value_name = "RUN|FILE.toml|casebook CASE", num_args = 1..=2, default_value = "latest")]
+    subject: Vec<String>,
+    /// The instance type that it ran on, in place of what was recorded, as `c4.large`
+    #[arg(long, value_name = "TYPE")]
+    instance: Option<String>,
+    /// The volumes that it ran on, as `gp2:220GiB` or `4xgp3:500GiB:6000iops:250MiB/s`
+    #[arg(long, value_name = "SPEC")]
+    volume: Option<VolumeSpec>,
+    /// The date whose limits hold, as `2017-07`; by default that of the run
+    #[arg(long, value_name = "DATE")]
+    date: Option<CatalogueDate>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    runs: RunsDirectory,
+}
+
+pub(crate) fn explain(arguments: &ExplainArguments, printer: &mut Printer) -> Result<ExitCode> {
+    let overrides = overrides(arguments)?;
+    let explanation = match arguments.subject.as_slice() {
+        [word, case] if word == CASEBOOK => explain_dataset(&dataset_of_case(case)?, &overrides),
+        [subject] => of_subject(subject, &overrides, arguments, printer)?,
+        _ => bail!("`iostone explain` takes one run or file, or `casebook` and the name of a case"),
+    };
+    if arguments.json {
+        printer.data(&format!("{}\n", serde_json::to_string_pretty(&explanation)?));
+    } else {
+        let style = printer.text_style();
+        printer.data(&iostone_report::explanation_text(&explanation, style));
+    }
+    Ok(ExitCode::Success)
+}
+
+/// What the user says, refused where the catalogue knows nothing of it.
+fn overrides(arguments: &ExplainArguments) -> Result<Overrides> {
+    if let Some(instance) = &arguments.instance {
+        catalogue().instance(instance).map_err(|error| anyhow!("{}", clean(&error.to_string())))?;
+    }
+    if let Some(spec) = &arguments.volume {
+        let limits = catalogue().volumes().limits(spec, arguments.date.unwrap_or_else(latest));
+        limits.map_err(|error| anyhow!("{}", clean(&error.to_string())))?;
+    }
+    Ok(Overrides {
+        instance: arguments.instance.clone(),
+        volumes: arguments.volume.clone(),
+        date: arguments.date,
+    })
+}
+
+fn of_subject(
+    subject: &str,
+    overrides: &Overrides,
+    arguments: &ExplainArguments,
+    printer: &mut Printer,
+) -> Result<Explanation> {
+    let path = Path::new(subject);
+    if path.is_file() && path.extension().is_some_and(|extension| extension == "toml") {
+        let described = open_described(path).map_err(|error| anyhow!("{}", clean(&error.to_string())))?;
+        return Ok(explain_dataset(&described.dataset, overrides));
+    }
+    let path = runs::find(&arguments.runs.runs, subject, printer)?;
+    if is_import(&path) {
+        return Ok(explain_dataset(&read_import(&path)?.dataset, overrides));
+    }
+    Ok(explain_run(&read_run(&path)?, overrides))
+}

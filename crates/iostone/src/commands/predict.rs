@@ -1,0 +1,259 @@
+//! `iostone predict`: how long work takes on an instance and its volumes, and what binds.
+
+mod quantities;
+mod questions;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use iostone_cloud::{Beside, Expectation, answer, answer_configuration, catalogue};
+use iostone_lab::{PlanOptions, make_plan};
+use iostone_model::answer::{Answer, Answers, Unpredicted};
+use iostone_model::cloud::{CatalogueDate, VolumeSpec};
+use iostone_model::experiment::MdLevel;
+use iostone_model::units::{ByteRate, Bytes, Fraction};
+use iostone_report::clean;
+
+use crate::commands::run::{directory_of, parse, read_file};
+use crate::exit_code::ExitCode;
+use crate::printer::Printer;
+use quantities::{Asked, CpuUse};
+
+#[derive(Debug, Args)]
+#[command(after_help = PREDICT_HELP)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+pub(crate) struct PredictArguments {
+    /// An experiment file: each of its configurations is predicted
+    #[arg(conflicts_with_all = OF_QUESTIONS)]
+    file: Option<PathBuf>,
+    /// Set a value over the file's, as in `--set workload.size=8GiB`; repeatable
+    #[arg(long = "set", value_name = "PATH=VALUE", requires = "file")]
+    set: Vec<String>,
+    /// The instance type, as in `c4.large`; repeatable, to compare
+    #[arg(long, value_name = "TYPE")]
+    instance: Vec<String>,
+    /// The volumes, as in `gp2:220GiB` or `4xgp3:500GiB:6000iops:250MiB/s`; repeatable, to compare
+    #[arg(long, value_name = "VOLUME", value_parser = quantities::volumes)]
+    volume: Vec<Asked<VolumeSpec>>,
+    /// Bytes that are written
+    #[arg(long, value_name = "SIZE", value_parser = quantities::size)]
+    write: Option<Asked<Bytes>>,
+    /// Bytes that are read, evenly mixed with those written
+    #[arg(long, value_name = "SIZE", value_parser = quantities::size)]
+    read: Option<Asked<Bytes>>,
+    /// Go on for a time instead: how much is moved in it
+    #[arg(long = "for", value_name = "TIME", value_parser = quantities::seconds, conflicts_with_all = ["write", "read"])]
+    span: Option<f64>,
+    /// Share of writes in the bytes of `--for`
+    #[arg(long, value_name = "PERCENT", default_value = "100%", requires = "span")]
+    written: Fraction,
+    /// Bytes of each I/O; as large as the kernel makes them when left out
+    #[arg(long, value_name = "SIZE", value_parser = quantities::size)]
+    bs: Option<Asked<Bytes>>,
+    /// I/Os lie anywhere, not one behind the other
+    #[arg(long)]
+    random: bool,
+    /// I/Os under way at once; without end when left out
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    depth: Option<u32>,
+    /// The date whose limits hold, as in `2017-07`; today when left out
+    #[arg(long, value_name = "DATE")]
+    date: Option<CatalogueDate>,
+    /// Writes may stay in memory when the work ends, as with `dd` without `conv=fsync`
+    #[arg(long)]
+    buffered: bool,
+    /// What the data comes from, or goes to, gives no more than this
+    #[arg(long, value_name = "RATE", value_parser = quantities::rate)]
+    source: Option<Asked<ByteRate>>,
+    /// A CPU limit, as in `30%` of a processor, or the CPU time that the work takes, as in `2s/GiB`; repeatable, for both
+    #[arg(long, value_name = "SHARE | TIME/GiB", value_parser = quantities::cpu)]
+    cpu: Vec<CpuUse>,
+    /// The time that an I/O takes, in place of the volume's; it holds work up together with `--depth` and `--bs`
+    #[arg(long, value_name = "TIME", value_parser = quantities::seconds)]
+    latency: Option<f64>,
+    /// The filesystem on the volumes, just made: how much fits, and what it writes beside [default: ext4]
+    #[arg(long, value_enum, value_name = "KIND")]
+    filesystem: Option<MadeOn>,
+    /// How several volumes are joined; striped when left out
+    #[arg(long, value_enum, value_name = "LEVEL")]
+    raid: Option<Raid>,
+    /// What every bucket holds at the start: full, empty, or a share as in `40%`; volumes and link are full and CPU credits
+    /// those of a launch when left out
+    #[arg(long, value_name = "SHARE", value_parser = quantities::start)]
+    start: Option<Fraction>,
+    /// A link in place of the instance's
+    #[arg(long, value_name = "RATE", value_parser = quantities::rate)]
+    link: Option<Asked<ByteRate>>,
+    /// The region whose price holds
+    #[arg(long, value_name = "REGION")]
+    region: Option<String>,
+    /// A time that was expected: the formulas that give it are named
+    #[arg(long, value_name = "TIME", value_parser = quantities::expectation)]
+    expect: Option<Expectation>,
+    /// A time that was measured: how far off it is, and what explains it
+    #[arg(long, value_name = "TIME", value_parser = quantities::seconds)]
+    measured: Option<f64>,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Write a page to this file as well
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
+}
+
+/// What a question says by options, an experiment says in its file.
+const OF_QUESTIONS: [&str; 21] = [
+    "instance",
+    "volume",
+    "write",
+    "read",
+    "span",
+    "written",
+    "bs",
+    "random",
+    "depth",
+    "date",
+    "buffered",
+    "source",
+    "cpu",
+    "latency",
+    "filesystem",
+    "raid",
+    "start",
+    "link",
+    "region",
+    "expect",
+    "measured",
+];
+
+/// What the volumes carry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum MadeOn {
+    /// ext4
+    Ext4,
+    /// XFS
+    Xfs,
+    /// Nothing: the work goes to the device
+    None,
+}
+
+impl MadeOn {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Ext4 => "ext4",
+            Self::Xfs => "xfs",
+            Self::None => "none",
+        }
+    }
+}
+
+/// How volumes are joined by md(4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Raid {
+    /// Striping
+    Raid0,
+    /// Mirrors
+    Raid1,
+    /// Striped mirrors
+    Raid10,
+    /// Distributed parity
+    Raid5,
+}
+
+impl From<Raid> for MdLevel {
+    fn from(raid: Raid) -> Self {
+        match raid {
+            Raid::Raid0 => Self::Raid0,
+            Raid::Raid1 => Self::Raid1,
+            Raid::Raid10 => Self::Raid10,
+            Raid::Raid5 => Self::Raid5,
+        }
+    }
+}
+
+/// How it is asked.
+const PREDICT_HELP: &str = "\
+Sizes, rates and times carry units, decimal and binary told apart: 220GiB, 62.5MB/s, 500Mbps, 4KiB, 23min.
+Mistakes in units are told beside the answer; what may mean two things is refused.";
+
+pub(crate) fn predict(arguments: &PredictArguments, printer: &mut Printer) -> Result<ExitCode> {
+    let answers = match &arguments.file {
+        Some(file) => of_experiment(file, &arguments.set, printer)?,
+        None => of_questions(arguments)?,
+    };
+    print(&answers, arguments, printer)
+}
+
+/// What the command line asks.
+fn of_questions(arguments: &PredictArguments) -> Result<Answers> {
+    let beside = Beside { expected: arguments.expect, measured: arguments.measured };
+    let mut predictions = Vec::new();
+    for doubted in questions::of(arguments, catalogue())? {
+        let mut told: Answer = answer(catalogue(), &doubted.question, beside)?;
+        told.prediction.warnings.splice(0..0, doubted.mistakes);
+        told.prediction.assumptions.splice(0..0, doubted.assumption.map(str::to_owned));
+        predictions.push(told);
+    }
+    Ok(Answers::of(predictions, Vec::new()))
+}
+
+/// Each configuration of an experiment, settled as a run would settle it.
+fn of_experiment(file: &Path, set: &[String], printer: &mut Printer) -> Result<Answers> {
+    let text = read_file(file)?;
+    let experiment = parse(&file.display().to_string(), &text, set, printer)?;
+    let options = PlanOptions {
+        quick: false,
+        identical_levels: false,
+        overrides: set.to_vec(),
+        destroy: Vec::new(),
+        directory: directory_of(file)?,
+    };
+    let plan = make_plan(experiment, options)?;
+    let (mut predictions, mut unpredicted) = (Vec::new(), Vec::new());
+    for configuration in &plan.experiment.configurations {
+        match answer_configuration(catalogue(), configuration) {
+            Ok(told) => predictions.push(told),
+            Err(error) => {
+                unpredicted.push(Unpredicted { label: configuration.name.clone(), reason: error.to_string() })
+            }
+        }
+    }
+    if let (true, Some(first)) = (predictions.is_empty(), unpredicted.first()) {
+        bail!("nothing can be predicted of `{}`: {}", clean(&first.label), clean(&first.reason));
+    }
+    Ok(Answers::of(predictions, unpredicted))
+}
+
+/// The answers in the form that was asked for, and the page.
+fn print(answers: &Answers, arguments: &PredictArguments, printer: &mut Printer) -> Result<ExitCode> {
+    if let Some(path) = &arguments.html {
+        let page = iostone_report::predictions_html(answers, &command_line())?;
+        fs::write(path, page).with_context(|| format!("writing `{}`", path.display()))?;
+    }
+    if arguments.json {
+        let document = match answers.predictions.as_slice() {
+            [only] if answers.unpredicted.is_empty() => serde_json::to_string_pretty(only)?,
+            _ => serde_json::to_string_pretty(answers)?,
+        };
+        printer.data(&format!("{document}\n"));
+    } else {
+        printer.data(&iostone_report::predictions_text(answers, printer.text_style()));
+    }
+    Ok(ExitCode::Success)
+}
+
+/// The command line as it would be typed again.
+fn command_line() -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=%@,+".contains(c);
+    let words = std::env::args_os().skip(1).map(|word| {
+        let word = word.to_string_lossy().into_owned();
+        if !word.is_empty() && word.chars().all(plain) {
+            word
+        } else {
+            format!("'{}'", word.replace('\'', r"'\''"))
+        }
+    });
+    std::iter::once("iostone".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}

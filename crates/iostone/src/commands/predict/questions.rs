@@ -1,0 +1,117 @@
+//! The questions that a command line asks: one for each instance with each volume.
+
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use iostone_cloud::{CacheUse, Catalogue, FilesystemKind, Pattern, Question, Work};
+use iostone_model::cloud::{CatalogueDate, VolumeSpec};
+use iostone_model::experiment::{Array, Link, MdArray};
+use iostone_model::units::{Bytes, Fraction, Span};
+use iostone_model::verdict::Flag;
+
+use super::quantities::{Asked, CpuUse, amount_mistake, link_mistake};
+use super::{MadeOn, PredictArguments};
+
+/// `vm.dirty_ratio` as the kernel has it (Documentation/admin-guide/sysctl/vm.rst).
+const DIRTY_RATIO: Fraction = Fraction(0.2);
+
+/// A question, what is doubtful in how it was asked, and what was taken for granted because it was not said.
+pub(super) struct Doubted {
+    pub(super) question: Question,
+    pub(super) mistakes: Vec<Flag>,
+    pub(super) assumption: Option<&'static str>,
+}
+
+/// Said where a filesystem is assumed.
+const ASSUMED_FILESYSTEM: &str =
+    "the volumes carry an ext4 that was just made; `--filesystem` says otherwise";
+
+/// Every question, in the order of the instances.
+pub(super) fn of(arguments: &PredictArguments, catalogue: &Catalogue) -> Result<Vec<Doubted>> {
+    let work = work(arguments)?;
+    let date = arguments.date.unwrap_or_else(|| CatalogueDate::of_day(jiff::Zoned::now().date()));
+    let each = |instance: Option<&String>, volumes: Option<&Asked<VolumeSpec>>| {
+        let mut question = Question::new(work.clone(), date);
+        question.instance = instance.cloned();
+        question.volumes = volumes.map(|asked| asked.value.clone());
+        question.array = arguments.raid.map_or(Array::None, |raid| {
+            Array::Md(MdArray { level: raid.into(), chunk: None, metadata: None })
+        });
+        let on = arguments.filesystem.unwrap_or(MadeOn::Ext4);
+        question.filesystem = volumes.and_then(|_| FilesystemKind::of(on.word()));
+        question.link = arguments.link.as_ref().map(|asked| Link::of(asked.value));
+        question.start = arguments.start;
+        question.latency = arguments.latency.map(|seconds| Span(Duration::from_secs_f64(seconds)));
+        question.processors = arguments.cpu.iter().find_map(|cpu| match cpu {
+            CpuUse::Share(share) => Some(share.0),
+            CpuUse::SecondsPerByte(_) => None,
+        });
+        question.region.clone_from(&arguments.region);
+        let sequential_writes = arguments.write.is_some() && !arguments.random;
+        let assumed = arguments.filesystem.is_none() && sequential_writes && volumes.is_some();
+        Doubted {
+            mistakes: mistakes(arguments, catalogue, &question, volumes),
+            assumption: assumed.then_some(ASSUMED_FILESYSTEM),
+            question,
+        }
+    };
+    let instances: Vec<Option<&String>> = some_or_none(&arguments.instance);
+    let volumes: Vec<Option<&Asked<VolumeSpec>>> = some_or_none(&arguments.volume);
+    Ok(instances
+        .iter()
+        .flat_map(|instance| volumes.iter().map(|volumes| each(*instance, *volumes)))
+        .collect())
+}
+
+fn some_or_none<T>(values: &[T]) -> Vec<Option<&T>> {
+    if values.is_empty() { vec![None] } else { values.iter().map(Some).collect() }
+}
+
+fn work(arguments: &PredictArguments) -> Result<Work> {
+    let bytes = |asked: &Option<Asked<Bytes>>| asked.as_ref().map_or(Bytes(0), |asked| asked.value);
+    let (read, write) = (bytes(&arguments.read), bytes(&arguments.write));
+    let mut work = match arguments.span {
+        Some(seconds) => Work::timed(Span(Duration::from_secs_f64(seconds)), arguments.written),
+        None if read.0 == 0 && write.0 == 0 => {
+            bail!("say how much is moved: `--write SIZE`, `--read SIZE`, or `--for TIME`")
+        }
+        None => Work::sequential(read, write),
+    };
+    work.io_size = arguments.bs.as_ref().map(|asked| asked.value);
+    if arguments.random {
+        work.pattern = Pattern::Random;
+    }
+    work.depth = arguments.depth;
+    work.source = arguments.source.as_ref().map(|asked| asked.value);
+    if arguments.buffered {
+        work.cache = CacheUse::Buffered { dirty_ratio: DIRTY_RATIO };
+    }
+    work.cpu_seconds_per_byte = arguments.cpu.iter().find_map(|cpu| match cpu {
+        CpuUse::SecondsPerByte(seconds) => Some(*seconds),
+        CpuUse::Share(_) => None,
+    });
+    Ok(work)
+}
+
+/// What is doubtful in the units of a question.
+fn mistakes(
+    arguments: &PredictArguments,
+    catalogue: &Catalogue,
+    question: &Question,
+    volumes: Option<&Asked<VolumeSpec>>,
+) -> Vec<Flag> {
+    let sizes = [&arguments.read, &arguments.write, &arguments.bs].into_iter().flatten();
+    let mut flags: Vec<Flag> = sizes.flat_map(|asked| asked.mistakes.clone()).collect();
+    flags.extend(arguments.source.iter().flat_map(|asked| asked.mistakes.clone()));
+    if let Some(asked) = &arguments.link {
+        flags.extend(asked.mistakes.clone());
+        let own = question.instance.as_deref().and_then(|name| catalogue.instance(name).ok()?.link());
+        flags.extend(own.and_then(|own| link_mistake(asked, own.throughput.0 as f64)));
+    }
+    if let Some(volumes) = volumes {
+        flags.extend(volumes.mistakes.clone());
+        let amounts = [&arguments.read, &arguments.write].into_iter().flatten();
+        flags.extend(amounts.filter_map(|asked| amount_mistake(asked, volumes)));
+    }
+    flags
+}
