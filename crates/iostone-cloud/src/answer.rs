@@ -39,7 +39,9 @@ pub struct Beside {
 /// [`PredictError`].
 pub fn answer(catalogue: &Catalogue, question: &Question, beside: Beside) -> Result<Answer, PredictError> {
     let route = Route::of(catalogue, question)?;
-    let prediction = route.predict(&question.work)?;
+    let mut prediction = route.predict(&question.work)?;
+    // As it was asked, also where not all of it fits.
+    prediction.work = question.work.in_words();
     let given = given(&question.work);
     Ok(tell(label(&prediction), prediction, given, &route, &question.work, beside))
 }

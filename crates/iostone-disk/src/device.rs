@@ -119,8 +119,13 @@ impl Device {
         let is_memory = self.store.is_memory();
         let request = &task.request;
         match request.command {
-            Command::Flush | Command::Trim => is_memory,
-            _ if request.is_durable() && request.command != Command::Read => is_memory,
+            Command::Flush => !self.store.hands_flushes_on(),
+            Command::Trim => is_memory,
+            Command::Write | Command::WriteZeroes
+                if request.is_durable() && self.store.hands_flushes_on() =>
+            {
+                false
+            }
             Command::WriteZeroes => self.store.is_quick() && request.length as usize <= ZEROS_BYTES,
             _ => self.store.is_quick(),
         }

@@ -23,6 +23,9 @@ pub(crate) struct OpenStore {
     file: File,
     size_bytes: u64,
     way: Way,
+    /// Whether a flush goes on to what is below. Not for a volume that stands for a cloud's: that has what it acknowledged, and
+    /// what this machine's disk takes for a flush is no part of it.
+    hands_flushes_on: bool,
 }
 
 #[derive(Debug)]
@@ -51,10 +54,11 @@ impl OpenStore {
     /// When it cannot be opened, is locked, or is smaller than the volume.
     pub(crate) fn open(volume: &VolumePlan) -> Result<Self, DiskError> {
         let size_bytes = volume.model.size.0;
-        match &volume.store {
-            Store::Memory => Self::in_memory(&volume.name, size_bytes),
-            Store::File { path, direct } => Self::in_file(path, *direct, size_bytes),
-        }
+        let opened = match &volume.store {
+            Store::Memory => Self::in_memory(&volume.name, size_bytes)?,
+            Store::File { path, direct } => Self::in_file(path, *direct, size_bytes)?,
+        };
+        Ok(Self { hands_flushes_on: opened.hands_flushes_on && volume.model.stands_for.is_none(), ..opened })
     }
 
     fn in_memory(name: &str, size_bytes: u64) -> Result<Self, DiskError> {
@@ -63,7 +67,7 @@ impl OpenStore {
             .map_err(|errno| DiskError::store("get memory for", path)(errno.into()))?;
         let file = File::from(memory);
         file.set_len(size_bytes).map_err(DiskError::store("get memory for", path))?;
-        Ok(Self { file, size_bytes, way: Way::Memory })
+        Ok(Self { file, size_bytes, way: Way::Memory, hands_flushes_on: false })
     }
 
     fn in_file(path: &Path, direct: bool, size_bytes: u64) -> Result<Self, DiskError> {
@@ -90,7 +94,7 @@ impl OpenStore {
             return Err(DiskError::TooSmall { path: path.to_owned(), found_bytes, wanted_bytes: size_bytes });
         }
         let way = if direct { Way::Direct(Direct::new(found_bytes)) } else { Way::Buffered };
-        Ok(Self { file, size_bytes, way })
+        Ok(Self { file, size_bytes, way, hands_flushes_on: true })
     }
 
     /// The bytes of the volume.
@@ -103,9 +107,14 @@ impl OpenStore {
         !matches!(self.way, Way::Direct(_))
     }
 
-    /// Whether a flush costs nothing.
+    /// Whether it is memory, in which nothing waits.
     pub(crate) fn is_memory(&self) -> bool {
         matches!(self.way, Way::Memory)
+    }
+
+    /// Whether a flush is more than an answer.
+    pub(crate) fn hands_flushes_on(&self) -> bool {
+        self.hands_flushes_on
     }
 
     /// Reads if all the bytes are in memory.
@@ -141,9 +150,9 @@ impl OpenStore {
         }
     }
 
-    /// Makes everything written durable, by `fdatasync(2)`.
+    /// Makes everything written durable, by `fdatasync(2)`, where flushes are handed on.
     pub(crate) fn flush(&self) -> io::Result<()> {
-        if self.is_memory() { Ok(()) } else { self.file.sync_data() }
+        if self.hands_flushes_on { self.file.sync_data() } else { Ok(()) }
     }
 
     /// Gives room back where the store can; the bytes are zeros then. Where it cannot, nothing changes: the protocol has a

@@ -7,7 +7,7 @@ use iostone_model::metric::Unit;
 use iostone_model::prediction::{CeilingRow, Phase, Prediction};
 use iostone_model::units::{ratio_digits, three_digits};
 
-use crate::figures::{NO_FIGURE, declared_percent, duration, factor_digits, figure, percent};
+use crate::figures::{NO_FIGURE, count, declared_percent, duration, factor_digits, figure, percent};
 use crate::svg::forest::capitalised;
 
 /// From here on a time is told in hours.
@@ -327,12 +327,20 @@ impl BucketCurve<'_> {
 /// A level of a bucket: bytes with their unit, credits as a whole number.
 pub(crate) fn level_words(unit: Unit, value: f64) -> String {
     match unit {
-        Unit::Plain => figure(unit, value.round()),
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a level is not negative"
+        )]
+        Unit::Plain => count(value.round() as u64),
         _ => figure(unit, value),
     }
 }
 
-/// The curve of every bucket.
+/// A bucket that stays this full was not needed.
+const FULL: f64 = 0.999;
+
+/// The curve of every bucket that is not full all the time.
 pub(crate) fn bucket_curves(prediction: &Prediction) -> Vec<BucketCurve<'_>> {
     let mut curves: Vec<BucketCurve<'_>> = Vec::new();
     for phase in &prediction.timeline {
@@ -353,6 +361,7 @@ pub(crate) fn bucket_curves(prediction: &Prediction) -> Vec<BucketCurve<'_>> {
             }
         }
     }
+    curves.retain(|curve| curve.points.iter().any(|(_, level)| *level < curve.capacity * FULL));
     curves
 }
 
@@ -372,13 +381,11 @@ pub(crate) fn shares(prediction: &Prediction) -> Vec<(CeilingKind, f64)> {
 /// "link 62.5 %, volume 37.5 %"; the word alone where it is all.
 pub(crate) fn shares_words(prediction: &Prediction) -> String {
     let shares = shares(prediction);
-    match shares.as_slice() {
-        [(kind, _)] => kind.word().to_owned(),
-        _ => {
-            let words = shares.iter().map(|(kind, share)| {
-                format!("{} {}", kind.word(), declared_percent((share * 100.0).round() / 100.0))
-            });
-            words.collect::<Vec<_>>().join(", ")
-        }
+    if let [(kind, _)] = shares.as_slice() {
+        return kind.word().to_owned();
     }
+    let words = shares.iter().map(|(kind, share)| {
+        format!("{} {}", kind.word(), declared_percent((share * 100.0).round() / 100.0))
+    });
+    words.collect::<Vec<_>>().join(", ")
 }

@@ -127,11 +127,8 @@ fn rates(row: &CeilingRow, all: &[CeilingRow]) -> Vec<Term> {
     let forgotten = lower_kinds(row, all);
     terms
         .map(|mut term| {
-            if let Some((first, rest)) = forgotten.split_first() {
-                let names =
-                    rest.iter().fold(format!("the {first}"), |names, name| format!("{names} and the {name}"));
-                let verb = if rest.is_empty() { "was" } else { "were" };
-                term.mistakes.push(format!("{names} {verb} forgotten"));
+            if !forgotten.is_empty() {
+                term.mistakes.extend(forgotten.iter().map(|name| format!("the {name} was forgotten")));
                 term.words = format!("the {}'s {}", word(row.kind), term.words);
             }
             term

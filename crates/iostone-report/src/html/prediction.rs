@@ -93,7 +93,7 @@ pub(crate) fn write(answers: &Answers, asked: &str) -> Result<String, askama::Er
         Some(Figure { wide, narrow: draw(SLIM, &format!("{id}-narrow"))? })
     };
     let answer = race(answers)
-        .or_else(|| first.map(|one| headline(one)))
+        .or_else(|| first.map(headline))
         .unwrap_or_else(|| "Nothing could be predicted".to_owned());
     let page = PredictionPage {
         style: STYLE,

@@ -94,14 +94,14 @@ fn draw_phases(drawing: &mut Drawing, prediction: &Prediction, horizontal: &Scal
         drawing.rect(&format!("{class} interval"), (from, roof), ((to - from).max(1.0), floor - roof), &tip);
         drawing.line(&format!("{class} whisker"), (from, roof), (to, roof));
         drawing.line("axis", (to, roof), (to, floor));
-        let (middle, room) = (f64::midpoint(from, to), to - from - 8.0);
+        let (middle, space) = (f64::midpoint(from, to), to - from - 8.0);
         let below = if floor - roof > 44.0 { roof + 18.0 } else { roof - 6.0 };
         let word = phase.binds.word();
-        if text_width(word) < room {
+        if text_width(word) < space {
             drawing.text("label", (middle, below), Anchor::Middle, word);
         }
         let rate = figure(Unit::BytesPerSecond, phase.bytes_per_second);
-        if text_width(&rate) < room && floor - roof > 44.0 {
+        if text_width(&rate) < space && floor - roof > 44.0 {
             drawing.text("tick", (middle, below + 17.0), Anchor::Middle, &rate);
         }
     }
@@ -156,7 +156,8 @@ pub(crate) fn draw_ceilings(prediction: &Prediction, width: f64, id: &str) -> Op
     let highest = rows.iter().map(most).fold(lowest, f64::max);
     // A ceiling far above the others would squeeze them, and binds nothing.
     let shown = highest.min(prediction.bytes_per_second.max(lowest) * 8.0);
-    let scale = Scale::linear((0.0, shown), (4.0, width - 110.0));
+    let behind = if width < NARROW { 92.0 } else { 180.0 };
+    let scale = Scale::linear((0.0, shown), (4.0, width - behind));
     let height = ROW * rows.len() as f64 + 24.0;
     let mut drawing = Drawing::new(width, height);
     for (place, row) in rows.iter().enumerate() {

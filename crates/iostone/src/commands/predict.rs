@@ -23,7 +23,6 @@ use quantities::{Asked, CpuUse};
 
 #[derive(Debug, Args)]
 #[command(after_help = PREDICT_HELP)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct PredictArguments {
     /// An experiment file: each of its configurations is predicted
     #[arg(conflicts_with_all = OF_QUESTIONS)]
@@ -216,7 +215,8 @@ fn of_experiment(file: &Path, set: &[String], printer: &mut Printer) -> Result<A
         match answer_configuration(catalogue(), configuration) {
             Ok(told) => predictions.push(told),
             Err(error) => {
-                unpredicted.push(Unpredicted { label: configuration.name.clone(), reason: error.to_string() })
+                unpredicted
+                    .push(Unpredicted { label: configuration.name.clone(), reason: error.to_string() });
             }
         }
     }

@@ -38,7 +38,7 @@ impl Help {
         let commands = [
             "run", "demo", "report", "list", "show", "judge", "import", "audit", "casebook", "export", "io",
             "orion", "disk", "guest", "limit", "credits", "catalog", "doctor", "cleanup", "schema", "agent",
-            "explain",
+            "explain", "predict",
         ];
         commands.iter().any(|command| self.of(command).is_some_and(|options| options.contains(option)))
     }
