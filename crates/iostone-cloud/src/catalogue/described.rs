@@ -29,7 +29,8 @@ struct Output {
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
 struct Type {
-    instance_type: String,
+    #[serde(rename = "InstanceType")]
+    name: String,
     current_generation: Option<bool>,
     bare_metal: Option<bool>,
     hypervisor: Option<String>,
@@ -125,13 +126,12 @@ pub fn read_described_types(text: &str) -> Result<Described, RowsError> {
         );
     }
     for one in output.instance_types {
-        if !is_type(&one.instance_type) {
-            let note =
-                format!("`{}` is not the name of an instance type and was left out", one.instance_type);
+        if !is_type(&one.name) {
+            let note = format!("`{}` is not the name of an instance type and was left out", one.name);
             described.notes.push(note);
             continue;
         }
-        let name = one.instance_type.clone();
+        let name = one.name.clone();
         let row = row(one, &mut described.notes);
         described.rows.instance.insert(name, row);
     }
@@ -139,7 +139,7 @@ pub fn read_described_types(text: &str) -> Result<Described, RowsError> {
 }
 
 fn row(one: Type, notes: &mut Vec<String>) -> InstanceRow {
-    let name = one.instance_type.clone();
+    let name = one.name.clone();
     let ebs = one.ebs_info.as_ref().and_then(|info| info.ebs_optimized_info.as_ref());
     // A figure of 0 is one that is not known.
     let mbps = |value: Option<u64>| Some(ByteRate(value.filter(|mbps| *mbps > 0)?.checked_mul(125_000)?));
@@ -210,7 +210,7 @@ fn sum_gbps(cards: impl Iterator<Item = Option<f64>>) -> Option<ByteRate> {
     let bytes = (sum * 1e9 / 8.0).round();
     // 2^53: above, a number in JSON is no longer exact.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded and positive")]
-    (bytes >= 1.0 && bytes < 9_007_199_254_740_992.0).then(|| ByteRate(bytes as u64))
+    (1.0..9_007_199_254_740_992.0).contains(&bytes).then_some(ByteRate(bytes as u64))
 }
 
 fn disks(name: &str, disks: &[Disk], notes: &mut Vec<String>) -> Option<LocalDisks> {

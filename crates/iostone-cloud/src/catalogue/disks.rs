@@ -39,11 +39,11 @@ pub struct DisksError {
 impl LocalDisks {
     /// So many disks of that size and kind; none of them if the count is 0.
     pub fn of(count: u32, each: Bytes, kind: DiskKind) -> Self {
+        // Disks are sold by the decimal gigabyte, which the shortest exact spelling is not always in.
+        const GIGABYTE: u64 = 1_000_000_000;
         if count == 0 {
             return Self { words: "none".to_owned(), count, each: None, kind: None };
         }
-        // Disks are sold by the decimal gigabyte, which the shortest exact spelling is not always in.
-        const GIGABYTE: u64 = 1_000_000_000;
         let size = if each.0.is_multiple_of(GIGABYTE) {
             format!("{}GB", each.0 / GIGABYTE)
         } else {

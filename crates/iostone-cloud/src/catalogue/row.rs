@@ -289,7 +289,7 @@ fn bound<T: Ord + Copy>(
     }
 }
 
-/// Who says so: "vcpus, memory: your catalogue, FILE (DescribeInstanceTypes, 2026-11-01)".
+/// Who says so: "vcpus, memory: your catalogue, FILE (`DescribeInstanceTypes`, 2026-11-01)".
 fn words_of(file: &str, said: &[&str], row: &InstanceRow, is_all: bool) -> String {
     let from: Vec<String> =
         row.source.iter().cloned().chain(row.date.iter().map(ToString::to_string)).collect();

@@ -101,8 +101,8 @@ pub(crate) fn dataset_of_case(named: &str) -> Result<Dataset> {
     match fitting(Some(named))?.as_slice() {
         [(file, text)] => Ok(described(file, text)?.dataset),
         several => {
-            let names: Vec<String> = several.iter().map(|(file, _)| name_of(file)).collect();
-            bail!("`{}` fits {}; say which", clean(named), names.join(" and "))
+            let fit: Vec<String> = several.iter().map(|(file, _)| name_of(file)).collect();
+            bail!("`{}` fits {}; say which", clean(named), fit.join(" and "))
         }
     }
 }

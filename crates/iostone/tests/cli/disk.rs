@@ -73,7 +73,7 @@ fn a_link_that_bursts_shows_what_is_left_and_is_filled() {
     let volume = ["--socket", "v", "--memory", "--size", "32MiB"];
     let (mut serving, _) = serve(&bench, &[&volume[..], &link, &more].concat());
     let mut client = Client::connect(&bench.path("v"), "").unwrap();
-    client.write(0, &[7; 1 << 20], false).unwrap();
+    client.write(0, &vec![7; 1 << 20], false).unwrap();
     let control = |words: &[&str]| bench.iostone(&[&["disk", "control", "v.control"], words].concat());
     let counters = || {
         let json = control(&["counters", "--json"]);

@@ -45,7 +45,7 @@ fn keys_that_do_not_fit_are_pointed_at() {
     let bench = Bench::new();
     let wrong = |old: &str, new: &str| {
         assert!(EXPERIMENT.contains(old), "{old}");
-        let file = bench.write("wrong.toml", &EXPERIMENT.replace(old, new));
+        let file = bench.write("wrong.toml", EXPERIMENT.replace(old, new));
         bench.iostone(&["run", file, "--dry-run"]).ended_with(2).stderr
     };
     let whole = wrong("type = \"gp2\", size = \"220GiB\"", "type = \"gp2:220GiB\"");

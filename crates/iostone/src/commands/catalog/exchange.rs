@@ -134,7 +134,7 @@ pub(super) fn update(arguments: &UpdateArguments, printer: &mut Printer) -> Resu
         (true, _) => {}
         (false, true) => printer.note("nothing is written: this was a dry run"),
         (false, false) => {
-            printer.note(format_args!("written into your catalogue, `{}`", place.path.display()))
+            printer.note(format_args!("written into your catalogue, `{}`", place.path.display()));
         }
     }
     Ok(ExitCode::Success)

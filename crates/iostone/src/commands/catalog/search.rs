@@ -32,7 +32,7 @@ pub(crate) struct SearchArguments {
     /// The link to EBS in the long run, as in `500Mbps..` or `125MB/s..250MB/s`
     #[arg(long, value_name = "RANGE")]
     ebs: Option<RangeOf<ByteRate>>,
-    /// Instruction set: x86_64, arm64, i386, mac
+    /// Instruction set: `x86_64`, arm64, i386, mac
     #[arg(long, value_name = "NAME", value_parser = architecture)]
     arch: Option<Architecture>,
     /// The region whose prices are meant
@@ -100,7 +100,7 @@ pub(super) fn search(arguments: &SearchArguments, printer: &mut Printer) -> Resu
     if arguments.volumes {
         return volumes(arguments, catalogue, printer);
     }
-    if !catalogue.regions().iter().any(|region| *region == arguments.region) {
+    if !catalogue.regions().contains(&arguments.region) {
         bail!(
             "the catalogue has no prices of the region `{}`, only of {}",
             clean(&arguments.region),

@@ -9,7 +9,7 @@ use iostone_model::units::ByteRate;
 
 /// Runs a command on emulated volumes, behind the link of an emulated instance.
 ///
-/// The command works in a directory on the volumes (also in IOSTONE_EMULATED_DIR), has this terminal, its own standard
+/// The command works in a directory on the volumes (also in `IOSTONE_EMULATED_DIR`), has this terminal, its own standard
 /// streams and its signals. Left out, it is a shell. Once it has ended, what it moved and what bound it goes to standard
 /// error, and everything is taken away with what lies on the volumes. The status is the command's own, as with
 /// `iostone limit`.
@@ -76,7 +76,7 @@ pub(super) enum FilesystemKind {
     Xfs,
     /// btrfs
     Btrfs,
-    /// None: the command finds the device in IOSTONE_EMULATED_DEVICE
+    /// None: the command finds the device in `IOSTONE_EMULATED_DEVICE`
     None,
 }
 

@@ -21,12 +21,12 @@ pub(super) fn welcome(asked: &Asked, applied: &Applied) -> String {
     let place = place.map_or_else(|| "nowhere".to_owned(), |path| path.display().to_string());
     let filesystem = asked.stack.filesystem.name().unwrap_or("no filesystem");
     let link = asked.stack.link.map_or_else(|| "no link".to_owned(), |link| format!("a link of {link}"));
-    let size = asked.volume().map_or(Bytes(0), |volume| volume.total_size());
-    let pace = pace(asked.instance.speed);
+    let size = asked.volume().map_or(Bytes(0), iostone_model::experiment::EmulatedVolume::total_size);
     clean(&format!(
-        "iostone emulate: {} behind {link} of {}, {pace}: {} of {filesystem} in {place}",
+        "iostone emulate: {} behind {link} of {}, {}: {} of {filesystem} in {place}",
         asked.volumes,
         asked.instance.emulate,
+        pace(asked.instance.speed),
         size.approximate()
     ))
 }
@@ -39,8 +39,11 @@ fn pace(speed: f64) -> String {
 pub(super) fn describe(document: &EmulateDocument) -> String {
     let mut rows: Vec<(&str, String)> = Vec::new();
     let here = Unit::Seconds.format(document.wall_seconds);
-    let real = Duration::try_from_secs_f64(document.real_seconds).map(in_words).unwrap_or_default();
-    rows.push(("time", if document.speed > 1.0 { format!("{here}, which stand for {real}") } else { here }));
+    let stood_for = Duration::try_from_secs_f64(document.real_seconds).map(in_words).unwrap_or_default();
+    rows.push((
+        "time",
+        if document.speed > 1.0 { format!("{here}, which stand for {stood_for}") } else { here },
+    ));
     rows.push((
         "stands for",
         format!(

@@ -19,9 +19,9 @@ pub(super) fn counters(report: &ServerReport) -> String {
 }
 
 fn write_link(text: &mut String, rate: ByteRate, report: &ServerReport) {
-    let iops = report.link_iops.map(|iops| format!(" and {iops} IOPS")).unwrap_or_default();
+    let cap = report.link_iops.map(|iops| format!(" and {iops} IOPS")).unwrap_or_default();
     let (bytes, ios) = (Bytes(report.link_bytes), report.link_ios);
-    let _ = writeln!(text, "link of {rate}{iops}: {bytes} in {ios} I/Os so far");
+    let _ = writeln!(text, "link of {rate}{cap}: {bytes} in {ios} I/Os so far");
     if let Some(credits) = report.link_credits {
         let _ = writeln!(text, "  burst: {credits:.0} I/Os left");
     }

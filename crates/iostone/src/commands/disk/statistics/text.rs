@@ -22,16 +22,13 @@ pub(super) fn in_words(path: &Path, reading: &Reading, activity: Option<&NvmeAct
             let _ = write!(text, ", attached as {}", clean(name));
         }
     }
-    let (counters, queue) = match activity {
-        Some(activity) => {
-            let _ = writeln!(text, ", over {:.3} s", activity.seconds);
-            let (before, after) = (activity.queue_length_before, activity.queue_length_after);
-            (&activity.grown, format!("{before} at first, {after} at last"))
-        }
-        None => {
-            let _ = writeln!(text, ", since it was attached or the instance started");
-            (&statistics.counters, format!("{} at this moment", statistics.queue_length))
-        }
+    let (counters, queue) = if let Some(activity) = activity {
+        let _ = writeln!(text, ", over {:.3} s", activity.seconds);
+        let (before, after) = (activity.queue_length_before, activity.queue_length_after);
+        (&activity.grown, format!("{before} at first, {after} at last"))
+    } else {
+        let _ = writeln!(text, ", since it was attached or the instance started");
+        (&statistics.counters, format!("{} at this moment", statistics.queue_length))
     };
     write_totals(&mut text, counters);
     line(&mut text, "queue", &queue);
