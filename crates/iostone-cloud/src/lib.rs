@@ -10,6 +10,7 @@ mod ceiling;
 pub mod explain;
 mod prediction;
 mod prices;
+mod recommendation;
 mod volume;
 
 pub use allowance::{
@@ -34,6 +35,7 @@ pub use prediction::{
     UnknownDemand, Work, predict, predict_configuration, work_of,
 };
 pub use prices::{AS_OF, DEFAULT_REGION, UnknownPrice, price, regions};
+pub use recommendation::{Goal, RecommendError, Wanted, recommend};
 pub use volume::{
     Delivered, HOURS_A_MONTH, IopsLaw, ManyIos, MonthlyPrice, OffNitro, PricePart, Quantity, QuantityBurst,
     Step, ThroughputBurst, ThroughputLaw, Tier, UnknownVolumePrice, VOLUME_PRICES_AS_OF, VolumeError,

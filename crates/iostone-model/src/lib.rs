@@ -16,6 +16,7 @@ pub mod metric;
 pub mod orion;
 pub mod platform;
 pub mod prediction;
+pub mod recommendation;
 pub mod run;
 pub mod sample;
 pub mod trial;

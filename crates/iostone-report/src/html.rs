@@ -12,6 +12,7 @@ mod findings;
 pub(crate) mod orion;
 pub(crate) mod prediction;
 mod prose;
+pub(crate) mod recommendation;
 mod sweep;
 
 use askama::Template;

@@ -18,6 +18,7 @@ mod latency;
 mod load_points;
 mod prediction;
 mod price;
+mod recommendation;
 mod svg;
 mod sweep;
 mod text;
@@ -36,6 +37,7 @@ use iostone_model::case::CaseReport;
 use iostone_model::dataset::Dataset;
 use iostone_model::explanation::Explanation;
 use iostone_model::orion::{OrionFindings, OrionRecord};
+use iostone_model::recommendation::Recommendation;
 use iostone_model::run::RunRecord;
 use iostone_model::trial::CpuAccount;
 use iostone_model::verdict::Verdicts;
@@ -131,6 +133,17 @@ pub fn orion_text(record: &OrionRecord, findings: &OrionFindings, style: TextSty
 pub fn orion_html(record: &OrionRecord, findings: &OrionFindings) -> Result<String, ReportError> {
     html::orion::write(record, findings)
         .map_err(|source| ReportError::Html { directory: record.header.test.test_name.clone(), source })
+}
+
+/// What to rent, for the terminal: the answer, what each further dollar buys, and why less fails; `all` names what was left out.
+pub fn recommendation_text(found: &Recommendation, all: bool, style: TextStyle) -> String {
+    text::recommendation::write(found, all, style)
+}
+
+/// What to rent, as one HTML page that loads nothing from anywhere; `asked` is the command that asked.
+pub fn recommendation_html(found: &Recommendation, asked: &str) -> Result<String, ReportError> {
+    html::recommendation::write(found, asked)
+        .map_err(|source| ReportError::Html { directory: "recommendation".to_owned(), source })
 }
 
 /// Predictions for the terminal: the answer, what binds when, the ceilings, and what would lift them; several side by side.

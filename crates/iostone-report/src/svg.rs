@@ -10,6 +10,7 @@ pub(crate) mod forest;
 pub(crate) mod heat_map;
 pub(crate) mod latency;
 pub(crate) mod marker;
+pub(crate) mod pareto;
 pub(crate) mod prediction;
 pub(crate) mod ratios;
 pub(crate) mod run_order;

@@ -10,6 +10,7 @@ pub(crate) mod dataset;
 pub(crate) mod explanation;
 pub(crate) mod orion;
 pub(crate) mod prediction;
+pub(crate) mod recommendation;
 mod sparkline;
 mod sweep;
 mod table;

@@ -1,6 +1,6 @@
 //! `iostone predict`: how long work takes on an instance and its volumes, and what binds.
 
-mod quantities;
+pub(crate) mod quantities;
 mod questions;
 
 use std::fs;
@@ -245,7 +245,7 @@ fn print(answers: &Answers, arguments: &PredictArguments, printer: &mut Printer)
 }
 
 /// The command line as it would be typed again.
-fn command_line() -> String {
+pub(crate) fn command_line() -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=%@,+".contains(c);
     let words = std::env::args_os().skip(1).map(|word| {
         let word = word.to_string_lossy().into_owned();

@@ -1,17 +1,243 @@
 //! `iostone recommend`: what to rent for a target, and what each further dollar buys.
 
-use anyhow::{Result, bail};
-use clap::Args;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
 
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use iostone_cloud::{Architecture, Goal, RangeOf, Status, Wanted, Work, catalogue, recommend as look};
+use iostone_model::cloud::CatalogueDate;
+use iostone_model::units::{ByteRate, Bytes, Fraction, Span};
+
+use crate::commands::predict::{command_line, quantities};
 use crate::exit_code::ExitCode;
 use crate::printer::Printer;
+use quantities::Asked;
 
 #[derive(Debug, Args)]
+#[command(after_help = RECOMMEND_HELP)]
 pub(crate) struct RecommendArguments {
-    /// A target
-    target: Option<String>,
+    /// The target: the work is done in this time
+    #[arg(long, value_name = "TIME", value_parser = quantities::seconds, conflicts_with_all = ["iops", "throughput", "span"])]
+    within: Option<f64>,
+    /// The target: so many I/Os a second, of `--bs` each, anywhere
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "throughput")]
+    iops: Option<u32>,
+    /// The target: so many bytes a second
+    #[arg(long, value_name = "RATE", value_parser = quantities::rate)]
+    throughput: Option<Asked<ByteRate>>,
+    /// The rate is held for a time, for which bursts count; in the long run when left out
+    #[arg(long = "for", value_name = "TIME", value_parser = quantities::seconds)]
+    span: Option<f64>,
+    /// Bytes that are written within the time
+    #[arg(long, value_name = "SIZE", value_parser = quantities::size, requires = "within")]
+    write: Option<Asked<Bytes>>,
+    /// Bytes that are read within the time, evenly mixed with those written
+    #[arg(long, value_name = "SIZE", value_parser = quantities::size, requires = "within")]
+    read: Option<Asked<Bytes>>,
+    /// Bytes that the volumes have to hold; what is written or read when left out
+    #[arg(long, value_name = "SIZE", value_parser = quantities::size)]
+    size: Option<Asked<Bytes>>,
+    /// Bytes of each I/O; 4KiB with `--iops`, else as large as the kernel makes them when left out
+    #[arg(long, value_name = "SIZE", value_parser = quantities::size)]
+    bs: Option<Asked<Bytes>>,
+    /// I/Os lie anywhere, not one behind the other; so they do with `--iops`
+    #[arg(long)]
+    random: bool,
+    /// I/Os under way at once; without end when left out
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
+    depth: Option<u32>,
+    /// The time that an I/O takes; it holds work up together with `--depth` and `--bs`
+    #[arg(long, value_name = "TIME", value_parser = quantities::seconds, requires = "depth")]
+    latency: Option<f64>,
+    /// What every bucket holds at the start, where bursts count: full, empty, or a share as in `40%`; full when left out
+    #[arg(long, value_name = "SHARE", value_parser = quantities::start)]
+    start: Option<Fraction>,
+    /// The region whose prices hold
+    #[arg(long, value_name = "REGION", default_value = iostone_cloud::DEFAULT_REGION)]
+    region: String,
+    /// Only instances with this instruction set
+    #[arg(long, value_enum, value_name = "SET")]
+    arch: Option<Set>,
+    /// Only instances with so many processors, as in `4..` or `4..16`
+    #[arg(long, value_name = "RANGE")]
+    vcpus: Option<RangeOf<u32>>,
+    /// Only instances with so much memory, as in `16GiB..`
+    #[arg(long, value_name = "RANGE")]
+    memory: Option<RangeOf<Bytes>>,
+    /// Only these families or types of instances, as in `c*,m5` or `c4.large`
+    #[arg(long, value_name = "PATTERN,...", value_delimiter = ',')]
+    family: Vec<String>,
+    /// Only instances of this status; any that is not retired when left out
+    #[arg(long, value_enum, value_name = "STATUS,...", value_delimiter = ',')]
+    status: Vec<Generation>,
+    /// Whether instances with disks of their own may be taken; the disks are not used
+    #[arg(long, value_enum, value_name = "ok | no", default_value = "ok")]
+    local_disk: Consent,
+    /// Whether burstable instances may be taken
+    #[arg(long, value_enum, value_name = "ok | no", default_value = "no")]
+    burstable: Consent,
+    /// Only these volume types, as in `gp3,io2`
+    #[arg(long, value_name = "TYPE,...", value_delimiter = ',')]
+    volume_type: Vec<String>,
+    /// The most volumes that are striped
+    #[arg(long, value_name = "COUNT", default_value = "8", value_parser = clap::value_parser!(u32).range(1..=64))]
+    max_volumes: u32,
+    /// The date whose limits of volumes hold, as in `2017-07`; today when left out
+    #[arg(long, value_name = "DATE")]
+    date: Option<CatalogueDate>,
+    /// Name everything that was left out, and every step that more money buys
+    #[arg(long)]
+    all: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+    /// Write a page to this file as well
+    #[arg(long, value_name = "FILE")]
+    html: Option<PathBuf>,
 }
 
-pub(crate) fn recommend(arguments: &RecommendArguments, _printer: &mut Printer) -> Result<ExitCode> {
-    bail!("`recommend` cannot do anything yet with {:?}", arguments.target)
+/// An instruction set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Set {
+    /// 64-bit x86
+    #[value(name = "x86_64")]
+    X86,
+    /// 64-bit ARM
+    Arm64,
+}
+
+/// Whether a type can still be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Generation {
+    /// Of the current generation
+    Current,
+    /// Of a previous generation
+    Previous,
+    /// Retired, or in few regions
+    Retired,
+}
+
+/// Whether something may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Consent {
+    /// It may
+    Ok,
+    /// It may not
+    No,
+}
+
+/// How it is asked.
+const RECOMMEND_HELP: &str = "\
+One target: --within TIME with --write or --read, or --iops, or --throughput. Exit code 1 where nothing in the catalogue meets it.
+Sizes, rates and times carry units: 220GiB, 500MB/s, 16KiB, 25min.";
+
+pub(crate) fn recommend(arguments: &RecommendArguments, printer: &mut Printer) -> Result<ExitCode> {
+    let wanted = wanted(arguments, printer)?;
+    let found = look(catalogue(), &wanted)?;
+    if let Some(path) = &arguments.html {
+        let page = iostone_report::recommendation_html(&found, &command_line())?;
+        fs::write(path, page).with_context(|| format!("writing `{}`", path.display()))?;
+    }
+    if arguments.json {
+        printer.data(&format!("{}\n", serde_json::to_string_pretty(&found)?));
+    } else {
+        printer.data(&iostone_report::recommendation_text(&found, arguments.all, printer.text_style()));
+    }
+    // A target is a threshold that was asked for.
+    Ok(if found.is_met { ExitCode::Success } else { ExitCode::Failure })
+}
+
+fn wanted(arguments: &RecommendArguments, printer: &mut Printer) -> Result<Wanted> {
+    let sizes = [&arguments.write, &arguments.read, &arguments.size, &arguments.bs];
+    let mistakes = sizes
+        .into_iter()
+        .flatten()
+        .flat_map(|asked| &asked.mistakes)
+        .chain(arguments.throughput.iter().flat_map(|asked| &asked.mistakes));
+    for flag in mistakes {
+        printer.note(format!("{}: {}", flag.name, flag.message));
+    }
+    let bytes = |asked: &Option<Asked<Bytes>>| asked.as_ref().map_or(Bytes(0), |asked| asked.value);
+    let (read, write) = (bytes(&arguments.read), bytes(&arguments.write));
+    let mut work = Work::sequential(read, write);
+    work.io_size = arguments.bs.as_ref().map(|asked| asked.value);
+    work.depth = arguments.depth;
+    if arguments.iops.is_some() {
+        work.io_size = work.io_size.or(Some(SMALL));
+    }
+    if work.io_size == Some(Bytes(0)) {
+        bail!("I/Os of no bytes move nothing: `--bs` has to be larger");
+    }
+    if arguments.random || arguments.iops.is_some() {
+        work.pattern = iostone_cloud::Pattern::Random;
+        work.io_size = work.io_size.or(Some(SMALL));
+    }
+    let span = arguments.span.map(span_of);
+    let goal = match (arguments.within, arguments.iops, &arguments.throughput) {
+        (Some(_), None, None) if read.0 == 0 && write.0 == 0 => {
+            bail!("say how much is moved within the time: `--write SIZE` or `--read SIZE`")
+        }
+        (Some(seconds), None, None) => Goal::Within(span_of(seconds)),
+        (None, Some(iops), None) => {
+            let size = work.io_size.unwrap_or(SMALL);
+            let bytes_per_second = f64::from(iops) * size.0 as f64;
+            Goal::Rate { bytes_per_second, ios_per_second: Some(f64::from(iops)), span }
+        }
+        (None, None, Some(rate)) => {
+            Goal::Rate { bytes_per_second: rate.value.0 as f64, ios_per_second: None, span }
+        }
+        _ => bail!(
+            "say the target: `--within TIME` with `--write SIZE` or `--read SIZE`, or `--iops COUNT`, or `--throughput RATE`"
+        ),
+    };
+    if arguments.start.is_some() && matches!(goal, Goal::Rate { span: None, .. }) {
+        bail!("in the long run buckets do not matter: `--start` goes with `--within` or `--for`");
+    }
+    let moved = read.max(write);
+    let capacity = match &arguments.size {
+        Some(size) if size.value < write => bail!(
+            "{} are written and the volumes would hold {}: `--size` has to be no less",
+            write,
+            size.said
+        ),
+        Some(size) => size.value,
+        None if moved.0 > 0 => moved,
+        None => bail!("say what the volumes have to hold: `--size SIZE`, as in --size 220GiB"),
+    };
+    let date = arguments.date.unwrap_or_else(|| CatalogueDate::of_day(jiff::Zoned::now().date()));
+    Ok(Wanted {
+        region: arguments.region.clone(),
+        architecture: arguments.arch.map(|set| match set {
+            Set::X86 => Architecture::X86_64,
+            Set::Arm64 => Architecture::Arm64,
+        }),
+        vcpus: arguments.vcpus,
+        memory: arguments.memory,
+        families: arguments.family.clone(),
+        statuses: arguments
+            .status
+            .iter()
+            .map(|status| match status {
+                Generation::Current => Status::Current,
+                Generation::Previous => Status::Previous,
+                Generation::Retired => Status::Retired,
+            })
+            .collect(),
+        local_disks: arguments.local_disk == Consent::Ok,
+        burstable: arguments.burstable == Consent::Ok,
+        volume_types: arguments.volume_type.clone(),
+        most_volumes: arguments.max_volumes,
+        start: arguments.start,
+        latency: arguments.latency.map(span_of),
+        ..Wanted::new(goal, work, capacity, date)
+    })
+}
+
+/// A small I/O where nobody says its size: fio's default.
+const SMALL: Bytes = Bytes(4096);
+
+fn span_of(seconds: f64) -> Span {
+    Span(Duration::from_secs_f64(seconds))
 }

@@ -22,6 +22,7 @@ mod io;
 mod judge;
 mod orion;
 mod predict;
+mod recommend;
 mod runs;
 mod support;
 mod wrong_files;

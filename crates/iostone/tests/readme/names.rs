@@ -36,9 +36,30 @@ impl Help {
     /// Whether any command has the option.
     fn knows(&mut self, option: &str) -> bool {
         let commands = [
-            "run", "demo", "report", "list", "show", "judge", "import", "audit", "casebook", "export", "io",
-            "orion", "disk", "guest", "limit", "credits", "catalog", "doctor", "cleanup", "schema", "agent",
-            "explain", "predict",
+            "run",
+            "demo",
+            "report",
+            "list",
+            "show",
+            "judge",
+            "import",
+            "audit",
+            "casebook",
+            "export",
+            "io",
+            "orion",
+            "disk",
+            "guest",
+            "limit",
+            "credits",
+            "catalog",
+            "doctor",
+            "cleanup",
+            "schema",
+            "agent",
+            "explain",
+            "predict",
+            "recommend",
         ];
         commands.iter().any(|command| self.of(command).is_some_and(|options| options.contains(option)))
     }

@@ -16,10 +16,10 @@ const SAME: f64 = 0.002;
 
 /// A quantity and what is doubtful in how it was written.
 #[derive(Debug, Clone)]
-pub(super) struct Asked<T> {
-    pub(super) value: T,
-    pub(super) said: String,
-    pub(super) mistakes: Vec<Flag>,
+pub(crate) struct Asked<T> {
+    pub(crate) value: T,
+    pub(crate) said: String,
+    pub(crate) mistakes: Vec<Flag>,
 }
 
 impl<T> Asked<T> {
@@ -29,7 +29,7 @@ impl<T> Asked<T> {
 }
 
 /// A size: `220GiB`.
-pub(super) fn size(text: &str) -> Result<Asked<Bytes>> {
+pub(crate) fn size(text: &str) -> Result<Asked<Bytes>> {
     let (number, unit) = split(text);
     if unit.is_empty()
         && let Ok(value) = number.parse::<f64>()
@@ -76,7 +76,7 @@ fn larger(unit: &str) -> Option<&'static str> {
 }
 
 /// A rate: `62.5MB/s`, `500Mbps`; other spellings are read and told.
-pub(super) fn rate(text: &str) -> Result<Asked<ByteRate>> {
+pub(crate) fn rate(text: &str) -> Result<Asked<ByteRate>> {
     let (number, unit) = split(text);
     let failed = match text.parse::<ByteRate>() {
         Ok(value) if value.0 == 0 => bail!("`{}` is no rate at all", clean(text)),
@@ -123,7 +123,7 @@ fn usual_spelling(unit: &str) -> Option<&'static str> {
 }
 
 /// Volumes: `gp2:220GiB`, `4xgp3:500GiB:6000iops:250MiB/s`.
-pub(super) fn volumes(text: &str) -> Result<Asked<VolumeSpec>> {
+pub(crate) fn volumes(text: &str) -> Result<Asked<VolumeSpec>> {
     let mut mistakes = Vec::new();
     let mut parts = Vec::new();
     let mut decimal_rate = None;
@@ -171,7 +171,7 @@ pub(super) fn volumes(text: &str) -> Result<Asked<VolumeSpec>> {
 }
 
 /// What is doubtful in a link that is given in place of an instance's own.
-pub(super) fn link_mistake(asked: &Asked<ByteRate>, own: f64) -> Option<Flag> {
+pub(crate) fn link_mistake(asked: &Asked<ByteRate>, own: f64) -> Option<Flag> {
     let ratio = asked.value.0 as f64 / own;
     let is = |other: f64| (ratio / other - 1.0).abs() < SAME;
     let bits = short(own * 8.0 / 1e6);
@@ -195,7 +195,7 @@ pub(super) fn link_mistake(asked: &Asked<ByteRate>, own: f64) -> Option<Flag> {
 }
 
 /// What is doubtful in an amount beside a volume: the same number in the other unit.
-pub(super) fn amount_mistake(asked: &Asked<Bytes>, volumes: &Asked<VolumeSpec>) -> Option<Flag> {
+pub(crate) fn amount_mistake(asked: &Asked<Bytes>, volumes: &Asked<VolumeSpec>) -> Option<Flag> {
     let volume = volumes.value.size;
     let (number, unit) = split(&asked.said);
     let (room, other) = (volume.to_string(), split(&volume.to_string()).0.to_owned());
@@ -209,7 +209,7 @@ pub(super) fn amount_mistake(asked: &Asked<Bytes>, volumes: &Asked<VolumeSpec>) 
 }
 
 /// A span of time, in days too.
-pub(super) fn seconds(text: &str) -> Result<f64> {
+pub(crate) fn seconds(text: &str) -> Result<f64> {
     let (number, unit) = split(text);
     if unit.is_empty() && number.parse::<f64>().is_ok() {
         bail!("`{number}` has no unit: {number}s, {number}min, {number}h");
@@ -225,7 +225,7 @@ pub(super) fn seconds(text: &str) -> Result<f64> {
 }
 
 /// A time as precisely as it was said: "23min" is half a minute either way.
-pub(super) fn expectation(text: &str) -> Result<Expectation> {
+pub(crate) fn expectation(text: &str) -> Result<Expectation> {
     let seconds = seconds(text)?;
     let (number, _) = split(text);
     let value: f64 = number.parse()?;
@@ -236,7 +236,7 @@ pub(super) fn expectation(text: &str) -> Result<Expectation> {
 
 /// What is said of processors.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum CpuUse {
+pub(crate) enum CpuUse {
     /// A limit, of one processor.
     Share(Fraction),
     /// CPU time that a byte takes, in seconds of one processor.
@@ -244,7 +244,7 @@ pub(super) enum CpuUse {
 }
 
 /// `30%`, or `2s/GiB`.
-pub(super) fn cpu(text: &str) -> Result<CpuUse> {
+pub(crate) fn cpu(text: &str) -> Result<CpuUse> {
     if let Ok(share) = text.parse::<Fraction>() {
         return Ok(CpuUse::Share(share));
     }
@@ -255,7 +255,7 @@ pub(super) fn cpu(text: &str) -> Result<CpuUse> {
 }
 
 /// What buckets hold at the start: `full`, `empty`, `40%`.
-pub(super) fn start(text: &str) -> Result<Fraction> {
+pub(crate) fn start(text: &str) -> Result<Fraction> {
     match text.trim() {
         "full" => Ok(Fraction(1.0)),
         "empty" => Ok(Fraction(0.0)),
