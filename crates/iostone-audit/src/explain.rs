@@ -1,12 +1,15 @@
 //! What bound the figures of a dataset: each condition held against the ceilings that its author states and those that the
 //! catalogue knows of its instance and volumes at its date, and what the catalogue would have predicted.
 
+pub(crate) mod io;
+
 use std::collections::BTreeMap;
 
 use iostone_cloud::explain::{
     Bound, Flow, Known, Measured, Overrides, beside, bounds_of, dirty_share, hold, known_of, latest,
+    undoubted,
 };
-use iostone_cloud::{Catalogue, Question, Work, catalogue, predict};
+use iostone_cloud::{CacheUse, Catalogue, FilesystemKind, Question, Work, catalogue, predict};
 use iostone_model::cloud::CeilingKind;
 use iostone_model::dataset::{Ceiling, Dataset, Observation};
 use iostone_model::experiment::Basis;
@@ -14,7 +17,7 @@ use iostone_model::explanation::{
     EXPLANATION_SCHEMA, ExplainedFigure, ExplainedPart, Explanation, PredictedFigure,
 };
 use iostone_model::metric::Unit;
-use iostone_model::units::Bytes;
+use iostone_model::units::{Bytes, Fraction};
 
 use crate::rule::traffic::{self, Traffic};
 
@@ -27,20 +30,39 @@ pub fn explain_dataset(dataset: &Dataset, overrides: &Overrides) -> Explanation 
     let conditions = conditions(dataset);
     let mut predictions = Vec::new();
     let mut parts = Vec::new();
+    let mut unheld: Vec<String> = Vec::new();
     for (name, observations) in &conditions {
         let part = part(catalogue, dataset, name, observations, overrides);
-        if !part.figures.is_empty() {
+        if part.figures.is_empty() {
+            for note in part.notes {
+                if !unheld.contains(&note) {
+                    unheld.push(note);
+                }
+            }
+        } else {
             parts.push(part);
         }
         predictions.extend(prediction(catalogue, name, observations, overrides));
     }
     let mut notes = shared_notes(&mut parts);
+    notes.extend(unheld);
     if !parts.iter().any(|part| part.figures.iter().any(|figure| !figure.ceilings.is_empty())) {
-        notes.push(
-            "nothing is known of the ceilings of these figures: name the machine with the facts `instance`, `volume` and `date`, \
-             or with `--instance` and `--volume`"
-                .to_owned(),
-        );
+        let is_named = conditions.iter().filter_map(|(_, observations)| observations.first()).any(|first| {
+            let known = known(first, overrides);
+            known.instance.is_some() || known.volumes.is_some()
+        });
+        let says_why = !notes.is_empty() || parts.iter().any(|part| !part.notes.is_empty());
+        notes.extend(match (is_named, says_why) {
+            (false, _) => Some(
+                "nothing is known of the ceilings of these figures: name the machine with the facts `instance`, `volume` and \
+                 `date`, or with `--instance` and `--volume`"
+                    .to_owned(),
+            ),
+            (true, false) => Some(
+                "none of these figures has a ceiling that is known: those are of bytes a second and of I/Os a second".to_owned(),
+            ),
+            (true, true) => None,
+        });
     }
     Explanation {
         schema: EXPLANATION_SCHEMA.to_owned(),
@@ -121,13 +143,16 @@ fn part(
     {
         metrics.entry(metric).or_default().push(value);
     }
-    for (metric, values) in metrics {
+    for (metric, values) in metrics.into_iter().filter(|(metric, _)| !io::is_repeated(first, metric)) {
         let Some(value) = middle(values) else { continue };
         let (figure, notes) = held(catalogue, dataset, first, &known, metric, value);
-        part.notes.extend(notes);
+        for note in notes {
+            if !part.notes.contains(&note) {
+                part.notes.push(note);
+            }
+        }
         part.figures.extend(figure);
     }
-    part.notes.dedup();
     part.instance = known.instance.filter(|_| !part.figures.is_empty());
     part.instance_from = known.instance_from.filter(|_| part.instance.is_some());
     part.volumes = known.volumes.map(|spec| spec.to_string());
@@ -152,28 +177,33 @@ pub(crate) fn held(
         Traffic::Both => Some(Flow::Both),
         Traffic::Unknown => None,
     };
+    let mut notes = Vec::new();
     let mut bounds: Vec<Bound> = dataset
         .ceilings
         .iter()
         .filter(|ceiling| ceiling.limit.unit == unit && ceiling.bounds(observation, metric, unit))
         .map(stated)
+        .filter(|bound| !is_of_another(bound.kind, observation, known, &mut notes))
         .collect();
-    // What is counted in operations of unknown size, seeks say, is not what volumes count.
-    let (more, notes) = if unit == Unit::BytesPerSecond || metric == "iops" {
-        bounds_of(catalogue, known, flow.unwrap_or(Flow::Both), None, unit)
-    } else {
-        (Vec::new(), Vec::new())
-    };
-    for bound in more {
-        // What the author states and the catalogue knows is told once, in the catalogue's name.
-        match bounds.iter_mut().find(|own| own.kind == bound.kind && is_same(own.sustained, bound.sustained))
-        {
-            Some(own) => {
-                own.source = format!("{}; {}", own.source, bound.source);
-                own.name = bound.name;
-                own.burst = bound.burst;
+    let ios = io::of_figure(observation, metric, flow);
+    // What is counted in operations of another kind, seeks say, is not what volumes count; nor what memory took in before them.
+    if unit == Unit::BytesPerSecond || (io::is_counted(metric) && ios.are_the_volumes) {
+        let (more, doubts) = bounds_of(catalogue, known, flow.unwrap_or(Flow::Both), ios.shape, unit);
+        notes.extend(doubts);
+        notes.extend(ios.assumed.filter(|_| !more.is_empty()));
+        for bound in more {
+            // What the author states and the catalogue knows is told once, in the catalogue's name.
+            let same = bounds
+                .iter_mut()
+                .find(|own| own.kind == bound.kind && is_same(own.sustained, bound.sustained));
+            match same {
+                Some(own) => {
+                    own.source = format!("{}; {}", own.source, undoubted(&bound.source));
+                    own.name = bound.name;
+                    own.burst = bound.burst;
+                }
+                None => bounds.push(bound),
             }
-            None => bounds.push(bound),
         }
     }
     if unit == Unit::PerSecond && bounds.is_empty() {
@@ -186,17 +216,24 @@ pub(crate) fn held(
         Traffic::Write => facts.claimed_written_bytes.zip(facts.served_written_bytes),
         Traffic::Both | Traffic::Unknown => None,
     };
+    // A flush says of reads nothing.
+    let flushed = facts.flushed.filter(|flushed| *flushed && traffic.may_write());
+    let at_most = traffic::claimed(observation, traffic)
+        .into_iter()
+        .chain(facts.volume_bytes.map(|bytes| bytes as f64));
     let measured = Measured {
         figure: metric.to_owned(),
         unit,
         value,
         seconds: traffic::seconds(observation),
         flow,
-        reached_device: facts.direct.filter(|direct| *direct).or(facts.flushed.filter(|flushed| *flushed)),
+        reached_device: facts.direct.filter(|direct| *direct).or(flushed),
         memory_bytes: memory,
         dirty_limit: None,
-        working_set_bytes: facts.working_set_bytes.or(facts.volume_bytes).map(|bytes| bytes as f64),
+        working_set_bytes: facts.working_set_bytes.map(|bytes| bytes as f64),
+        at_most_bytes: at_most.reduce(f64::min),
         claimed_and_served_bytes: claimed.map(|(claimed, served)| (claimed as f64, served as f64)),
+        below: None,
         tolerance: ALLOWANCE,
     };
     (Some(hold(&measured, bounds)), notes)
@@ -206,9 +243,36 @@ fn is_same(one: f64, other: f64) -> bool {
     (one / other - 1.0).abs() < 0.005
 }
 
+/// Whether a ceiling that the author states is of a machine in whose place the user named another, with a note that it is left out.
+fn is_of_another(
+    kind: Option<CeilingKind>,
+    observation: &Observation,
+    known: &Known,
+    notes: &mut Vec<String>,
+) -> bool {
+    let facts = &observation.facts;
+    let left_out = match kind {
+        Some(CeilingKind::Link) => {
+            facts.instance.as_ref().filter(|own| known.instance.as_ref() != Some(own)).cloned()
+        }
+        Some(CeilingKind::Volume | CeilingKind::Array) => {
+            facts.volume.as_ref().filter(|own| known.volumes.as_ref() != Some(own)).map(ToString::to_string)
+        }
+        _ => None,
+    };
+    let is_left_out = left_out.is_some();
+    let note = left_out
+        .map(|own| format!("what the source states of {own} is left out, for another is held against"));
+    notes.extend(note.filter(|note| !notes.contains(note)));
+    is_left_out
+}
+
+/// The memory as recorded, or that of the instance, which alone is known of one in the recorded one's place.
 fn memory(catalogue: &Catalogue, observation: &Observation, known: &Known) -> Option<f64> {
     let of_instance = || catalogue.instance(known.instance.as_deref()?).ok()?.memory.map(|bytes| bytes.0);
-    let stated = observation.facts.memory_bytes.filter(|bytes| *bytes > 0);
+    let facts = &observation.facts;
+    let is_own = facts.instance.is_none() || facts.instance == known.instance;
+    let stated = facts.memory_bytes.filter(|bytes| *bytes > 0 && is_own);
     stated.or_else(of_instance).map(|bytes| bytes as f64)
 }
 
@@ -252,17 +316,23 @@ fn prediction(
     if read + write == 0 || known.instance.is_none() && known.volumes.is_none() {
         return None;
     }
-    let work = Work::sequential(Bytes(read), Bytes(write));
+    let buffered = facts.direct != Some(true) && facts.flushed != Some(true) && write > 0;
+    let memory = memory(catalogue, first, &known);
+    let mut work = Work::sequential(Bytes(read), Bytes(write));
+    if buffered {
+        work.cache = CacheUse::Buffered { dirty_ratio: Fraction(traffic::DIRTY_SHARE) };
+    }
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a whole number of bytes")]
+    let memory_bytes = memory.map(|bytes| Bytes(bytes as u64));
     let question = Question {
         instance: known.instance.clone(),
         volumes: known.volumes.clone(),
+        filesystem: first.labels.get("filesystem").and_then(|name| FilesystemKind::of(name)),
+        memory: memory_bytes,
         ..Question::new(work, known.date.unwrap_or_else(latest))
     };
     let prediction = predict(catalogue, &question).ok()?;
-    let buffered = facts.direct != Some(true) && facts.flushed != Some(true) && write > 0;
-    let dirty = memory(catalogue, first, &known)
-        .filter(|_| buffered)
-        .map(|bytes| dirty_share(bytes, traffic::DIRTY_SHARE));
+    let dirty = memory.filter(|_| buffered).map(|bytes| dirty_share(bytes, traffic::DIRTY_SHARE));
     beside(name, ("wall_time", Unit::Seconds), &prediction, measured, dirty.as_ref())
 }
 

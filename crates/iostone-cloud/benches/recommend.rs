@@ -42,6 +42,13 @@ fn cases() -> Result<Vec<(&'static str, Wanted)>, Box<dyn Error>> {
     let minutes = |minutes: u64| Span(Duration::from_secs(60 * minutes));
     let size = Bytes(220 * GIB);
     let none = Work::sequential(Bytes(0), Bytes(0));
+    let mut many = Wanted::new(
+        Goal::Within(minutes(25)),
+        Work::sequential(Bytes(0), Bytes(220 * GIB)),
+        Bytes(220 * GIB),
+        date,
+    );
+    many.most_volumes = 64;
     let rate = |bytes_per_second: f64, span| Goal::Rate { bytes_per_second, ios_per_second: None, span };
     let ios =
         Goal::Rate { bytes_per_second: 20_000.0 * 16_384.0, ios_per_second: Some(20_000.0), span: None };
@@ -50,6 +57,7 @@ fn cases() -> Result<Vec<(&'static str, Wanted)>, Box<dyn Error>> {
             "220 GiB written within 25 min",
             Wanted::new(Goal::Within(minutes(25)), Work::sequential(Bytes(0), size), size, date),
         ),
+        ("the same with up to 64 volumes", many),
         ("500 MB/s in the long run", Wanted::new(rate(5e8, None), none.clone(), size, date)),
         ("500 MB/s for 2 h", Wanted::new(rate(5e8, Some(minutes(120))), none.clone(), size, date)),
         (

@@ -26,7 +26,8 @@ pub use described::{Described, read_described_types};
 pub use disks::{DiskKind, DisksError, LocalDisks};
 pub use edit::{EditError, edit_user_rows};
 pub use exchange::{CATALOGUE_SCHEMA, ExchangeFormat, RowsError, read_exchange, write_exchange};
-pub use instance::{CpuCredits, Ebs, Instance, Network, Said};
+pub use instance::{CATALOGUE_AS_OF, CpuCredits, Ebs, Instance, Network, Said};
+pub(crate) use instance::{NETWORK_BURST_SECONDS, NETWORK_BURST_TAKEN};
 pub use range::{RangeError, RangeOf};
 pub use row::InstanceRow;
 pub use rows::{Rows, read_rows};
@@ -47,8 +48,8 @@ pub struct Catalogue {
 /// No such instance type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the catalogue knows no instance type `{instance}`{}; `iostone catalog search` lists what it knows",
-    nearest.as_ref().map(|name| format!(", did you mean `{name}`?")).unwrap_or_default()
+    "the catalogue knows no instance type `{instance}`{} `iostone catalog search` lists what it knows",
+    nearest.as_ref().map_or_else(|| ";".to_owned(), |name| format!(", did you mean `{name}`?"))
 )]
 pub struct UnknownInstance {
     /// The type asked for.
@@ -96,12 +97,13 @@ impl Catalogue {
         self.user_file.as_deref()
     }
 
-    /// An instance type by its name.
+    /// An instance type by its name; `C4.LARGE` is `c4.large` where no row is called so itself.
     ///
     /// # Errors
     /// [`UnknownInstance`], with the name that is most like it.
     pub fn instance(&self, name: &str) -> Result<&Instance, UnknownInstance> {
-        self.instances.get(name).ok_or_else(|| UnknownInstance {
+        let found = self.instances.get(name).or_else(|| self.instances.get(&name.to_ascii_lowercase()));
+        found.ok_or_else(|| UnknownInstance {
             instance: name.to_owned(),
             nearest: nearest(name, self.instances.keys().map(String::as_str)).map(str::to_owned),
         })

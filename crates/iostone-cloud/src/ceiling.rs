@@ -161,8 +161,30 @@ impl Path {
         self
     }
 
+    /// The same with the ceilings at those places holding nothing: a byte costs nothing there.
+    #[must_use]
+    pub fn without(mut self, places: &[usize]) -> Self {
+        for place in places {
+            if let Some(lane) = self.lanes.get_mut(*place) {
+                (lane.read_cost, lane.write_cost) = (0.0, 0.0);
+            }
+        }
+        self
+    }
+
+    /// The same with the buckets of a kind holding so many times as much, full or not as they were.
+    #[must_use]
+    pub fn with_buckets(mut self, kind: CeilingKind, factor: f64) -> Self {
+        let lanes = self.lanes.iter_mut().filter(|lane| lane.kind == kind);
+        for burst in lanes.filter_map(|lane| lane.burst.as_mut()) {
+            burst.capacity *= factor;
+            burst.level *= factor;
+        }
+        self
+    }
+
     /// The allowance that no bucket describes, with the index of its ceiling.
-    fn law(&self) -> Option<(usize, &LawState)> {
+    pub(crate) fn law(&self) -> Option<(usize, &LawState)> {
         self.law.as_ref().map(|(at, law)| (*at, law.as_ref()))
     }
 }

@@ -12,7 +12,8 @@ use iostone_model::experiment::Basis;
 use iostone_model::explanation::{ExcessCause, ExplainedFigure, Headroom, HeldCeiling, HeldState};
 use iostone_model::metric::Unit;
 
-pub use bounds::{Flow, IoShape, bounds_of};
+pub use bounds::{IoShape, bounds_of, undoubted};
+pub use iostone_model::explanation::Flow;
 pub use known::{Known, Overrides, known_of, latest};
 pub use predicted::{beside, dirty_share};
 
@@ -84,10 +85,25 @@ pub struct Measured {
     pub dirty_limit: Option<(f64, String)>,
     /// Bytes worked on.
     pub working_set_bytes: Option<f64>,
+    /// More than these cannot have been worked on, where no more is known: the volume's, or those that the workload says it moved.
+    pub at_most_bytes: Option<f64>,
     /// Bytes that the workload says it moved, and bytes that the devices served of them.
     pub claimed_and_served_bytes: Option<(f64, f64)>,
+    /// What stands below the device that the workload's bytes passed, where memory may stand between; none where nothing does.
+    pub below: Option<Below>,
     /// From which share of a ceiling on it is exceeded: published figures are round, and the kernel grants in slices.
     pub tolerance: f64,
+}
+
+/// What lies below a device that is itself a file: the page cache, and the device that holds the file.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Below {
+    /// The device that the workload's bytes passed, by its kernel's name: "loop2".
+    pub device: String,
+    /// Bytes that it moved.
+    pub moved: f64,
+    /// The devices that hold its file, and the bytes that they moved; none where none was watched.
+    pub holders: Option<(String, f64)>,
 }
 
 /// Holds a figure against ceilings.
@@ -106,9 +122,12 @@ pub fn hold(measured: &Measured, bounds: Vec<Bound>) -> ExplainedFigure {
     let lowest = ceilings.iter().find(path).cloned();
     let excess = excess::of(measured, lowest.as_ref(), narrowest.as_ref());
     let stands = |held: &&HeldCeiling| matches!(held.state, HeldState::Binds | HeldState::BindsInBurst);
-    let cached = excess
-        .as_ref()
-        .is_some_and(|excess| excess.because == ExcessCause::PageCache && measured.flow == Some(Flow::Write));
+    // Below the device memory takes all of it in, at whatever rate.
+    let cached = excess.as_ref().is_some_and(|excess| {
+        excess.because == ExcessCause::PageCache
+            && measured.flow == Some(Flow::Write)
+            && measured.reached_device != Some(true)
+    });
     let exceeded = narrowest.as_ref().is_some_and(|held| held.state == HeldState::Exceeded);
     let binding = if exceeded {
         // What memory took in came on top of what the ceiling let through.
@@ -120,9 +139,10 @@ pub fn hold(measured: &Measured, bounds: Vec<Bound>) -> ExplainedFigure {
             .or_else(|| ceilings.iter().filter(|held| is_depth(held)).find(stands))
     };
     let binds = binding.map(|held| held.name.clone());
-    let headroom = headroom(&ceilings);
+    let headroom = headroom(&ceilings, binding.or(narrowest.as_ref()));
     let mut figure = ExplainedFigure {
         figure: measured.figure.clone(),
+        flow: measured.flow,
         unit: measured.unit,
         measured: measured.value,
         binds,
@@ -138,13 +158,15 @@ pub fn hold(measured: &Measured, bounds: Vec<Bound>) -> ExplainedFigure {
 fn held(measured: &Measured, bound: Bound) -> HeldCeiling {
     let at_best = bound.at_best(measured.seconds);
     let (value, tolerance) = (measured.value, measured.tolerance);
+    let beyond_long_run = bound.burst.is_some() && value > bound.sustained * tolerance;
     let state = if value > at_best * tolerance {
         HeldState::Exceeded
-    } else if bound.burst.is_some() && value > bound.sustained * tolerance {
-        if value >= BINDS * at_best { HeldState::BindsInBurst } else { HeldState::OnCredits }
-    } else if value >= BINDS * bound.sustained {
-        HeldState::Binds
+    } else if value >= BINDS * at_best {
+        if beyond_long_run { HeldState::BindsInBurst } else { HeldState::Binds }
+    } else if beyond_long_run {
+        HeldState::OnCredits
     } else {
+        // Its bucket may have let more through, so that what it gives in the long run is not what held the rate.
         HeldState::Free
     };
     HeldCeiling {
@@ -160,12 +182,14 @@ fn held(measured: &Measured, bound: Bound) -> HeldCeiling {
     }
 }
 
-/// The next ceiling of the path above the lowest: one that lets through more than a little more.
-fn headroom(ceilings: &[HeldCeiling]) -> Option<Headroom> {
-    let mut path = ceilings.iter().filter(|held| held.kind != Some(CeilingKind::QueueDepth));
-    let lowest = path.next()?;
-    let next = path.find(|held| held.at_most > lowest.at_most * 1.005)?;
-    Some(Headroom { next: next.name.clone(), times: next.at_most / lowest.at_most })
+/// The next ceiling of the path above one: what would hold the rate if that were lifted, both at their best.
+fn headroom(ceilings: &[HeldCeiling], from: Option<&HeldCeiling>) -> Option<Headroom> {
+    let from = from?;
+    let path = ceilings.iter().filter(|held| held.kind != Some(CeilingKind::QueueDepth));
+    let next = path
+        .filter(|held| held.at_best > from.at_best * 1.005)
+        .min_by(|one, other| one.at_best.total_cmp(&other.at_best))?;
+    Some(Headroom { next: next.name.clone(), times: next.at_best / from.at_best })
 }
 
 #[cfg(test)]

@@ -20,10 +20,10 @@ pub use allowance::{
 };
 pub use answer::{Beside, Expectation, answer, answer_configuration};
 pub use catalogue::{
-    Architecture, CATALOGUE_SCHEMA, Catalogue, Change, CpuCredits, Described, DiskKind, DisksError, Ebs,
-    EbsSupport, EditError, ExchangeFormat, FieldChange, Found, Instance, InstanceRow, LocalDisks, Network,
-    RangeError, RangeOf, Rows, RowsError, Said, Search, SortBy, Status, UnknownInstance, catalogue,
-    edit_user_rows, install, read_described_types, read_exchange, read_rows, write_exchange,
+    Architecture, CATALOGUE_AS_OF, CATALOGUE_SCHEMA, Catalogue, Change, CpuCredits, Described, DiskKind,
+    DisksError, Ebs, EbsSupport, EditError, ExchangeFormat, FieldChange, Found, Instance, InstanceRow,
+    LocalDisks, Network, RangeError, RangeOf, Rows, RowsError, Said, Search, SortBy, Status, UnknownInstance,
+    catalogue, edit_user_rows, install, read_described_types, read_exchange, read_rows, write_exchange,
 };
 pub use ceiling::{
     Accounting, Counted, Cpu, FilesystemKind, Io, Joined, Lane, LaneBurst, Load, LoadPart, MOST_LANES,

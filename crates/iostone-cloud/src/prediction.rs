@@ -89,7 +89,7 @@ pub enum PredictError {
     #[error(transparent)]
     Price(#[from] UnknownPrice),
     /// No ceiling is known, so the time may be anything.
-    #[error("nothing that is known limits {0}: name an instance, a volume or a source")]
+    #[error("no ceiling that is known holds up this work, {0}: name an instance, a volume or a source")]
     Unlimited(String),
     /// A ceiling lets nothing through.
     #[error("{work} never ends: {ceiling} lets nothing through")]

@@ -29,8 +29,8 @@ pub enum UnknownPrice {
     },
     /// No such instance type.
     #[error(
-        "the catalogue of {AS_OF} knows no price of `{instance}`{}; say it with `machine.usd_per_hour`",
-        nearest.as_ref().map(|name| format!(", did you mean `{name}`?")).unwrap_or_default()
+        "the catalogue of {AS_OF} knows no price of `{instance}`{} say it with `machine.usd_per_hour`",
+        nearest.as_ref().map_or_else(|| ";".to_owned(), |name| format!(", did you mean `{name}`?"))
     )]
     Instance {
         /// The type asked for.

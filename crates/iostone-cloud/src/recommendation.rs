@@ -152,10 +152,16 @@ struct Pair<'a> {
     performance: Performance,
 }
 
-/// Levels of the front that are told apart: a tenth.
+/// Steps of the front that are told apart: a tenth.
 const STEP: f64 = 1.1;
-/// The most levels that volumes are cut to, beside the target itself.
-const MOST_LEVELS: usize = 14;
+/// Rates that volumes are cut to lie an eighth apart, since whole MiB a second and GiB blur them.
+const LEVEL: f64 = 1.125;
+/// The most rates that volumes are cut to, beside the target itself; where there would be more they lie further apart.
+const MOST_LEVELS: f64 = 24.0;
+/// What is faster by less than this is as fast.
+const VISIBLE: f64 = 1.005;
+/// What costs less by less than this costs as much.
+const SAVING: f64 = 0.005;
 /// Rounding.
 const TINY: f64 = 1e-9;
 
@@ -175,29 +181,30 @@ pub fn recommend(catalogue: &Catalogue, wanted: &Wanted) -> Result<Recommendatio
         };
         return Err(RecommendError::NoInstance(reason.to_owned()));
     }
-    let levels = levels(&judge, &pool.rented);
-    let shop = volumes::offers(catalogue, wanted, &judge, &levels)?;
+    let everywhere = pool.rented.iter().map(|rented| rented.most_volumes).min().unwrap_or(0);
+    let offers = |levels: &[f64]| volumes::offers(catalogue, wanted, &judge, levels, everywhere);
+    let mut shop = &offers(&levels(&judge, &pool.rented))?;
     if shop.offers.is_empty() {
         return Err(RecommendError::NoVolume(format!(
             "none holds {} with at most {} of them at {}",
             wanted.capacity, wanted.most_volumes, wanted.date
         )));
     }
-    let mut pairs = Vec::with_capacity(pool.rented.len() * shop.offers.len());
-    for rented in &pool.rented {
-        for offer in &shop.offers {
-            let performance = judge.pair(offer.limits(rented.is_nitro), offer.spec.count, &rented.link);
-            pairs.push(Pair { rented, offer, usd: rented.usd + offer.usd, performance });
-        }
+    let meets = |pair: &&Pair<'_>| judge.meets(pair.performance);
+    let mut pairs = pair_up(&judge, &pool.rented, &shop.offers);
+    let to_the_fastest;
+    if let (None, Some(best)) = (pairs.iter().find(meets), fastest(&pairs)) {
+        // What is provisioned for the target is wasted where something else holds it below.
+        to_the_fastest = offers(&[best.performance.rate])?;
+        shop = &to_the_fastest;
+        pairs = pair_up(&judge, &pool.rented, &shop.offers);
     }
-    pairs.sort_by(order);
     let considered = Considered {
         instances: pool.known as u64,
         unfit: pool.unfit as u64,
         volumes: shop.tried as u64,
         pairs: pairs.len() as u64,
     };
-    let meets = |pair: &&Pair<'_>| judge.meets(pair.performance);
     let met = pairs.iter().find(meets);
     let Some(chosen) = met.or_else(|| fastest(&pairs)) else {
         return Err(RecommendError::NoVolume("nothing was left to work out".to_owned()));
@@ -209,10 +216,11 @@ pub fn recommend(catalogue: &Catalogue, wanted: &Wanted) -> Result<Recommendatio
     let runner_up = met.and_then(|_| pairs.iter().filter(meets).find(other));
     let front = if met.is_some() { front(&pairs, chosen) } else { vec![chosen] };
     let misses = misses(&pairs, chosen, &judge, met.is_some());
+    let cheapest_work = met.and_then(|_| cheapest_work(&pairs, chosen, &judge));
     let told = |pair: &Pair<'_>| choice(catalogue, wanted, &judge, pair);
     let told_all = |pairs: Vec<&Pair<'_>>| pairs.into_iter().map(told).collect::<Result<Vec<_>, _>>();
-    let mut unknown: Vec<Unknown> = pool.unknown;
-    unknown.extend(shop.unknown);
+    let assumptions = words::assumptions(wanted, &pool);
+    let unknown: Vec<Unknown> = pool.unknown.iter().chain(&shop.unknown).cloned().collect();
     Ok(Recommendation {
         schema: RECOMMENDATION_SCHEMA.to_owned(),
         target: words::target(wanted),
@@ -225,9 +233,10 @@ pub fn recommend(catalogue: &Catalogue, wanted: &Wanted) -> Result<Recommendatio
         runner_up: runner_up.map(told).transpose()?,
         front: told_all(front)?,
         misses: told_all(misses)?,
+        cheapest_work: cheapest_work.map(told).transpose()?,
         considered,
         unknown,
-        assumptions: words::assumptions(wanted, pool.burstable_left_out),
+        assumptions,
         sources: vec![
             format!(
                 "instances on demand in {} on {AS_OF}, Linux{}",
@@ -242,7 +251,24 @@ pub fn recommend(catalogue: &Catalogue, wanted: &Wanted) -> Result<Recommendatio
     })
 }
 
+/// Every instance with all volumes that it takes, the cheapest first.
+fn pair_up<'a>(judge: &Judge<'_>, rented: &'a [Rented<'a>], offers: &'a [Offer]) -> Vec<Pair<'a>> {
+    let mut pairs = Vec::with_capacity(rented.len() * offers.len());
+    for rented in rented {
+        for offer in offers.iter().filter(|offer| offer.spec.count <= rented.most_volumes) {
+            let performance = judge.pair(offer.limits(rented.is_nitro), offer.spec.count, &rented.link);
+            pairs.push(Pair { rented, offer, usd: rented.usd + offer.usd, performance });
+        }
+    }
+    pairs.sort_by(order);
+    pairs
+}
+
 fn check(catalogue: &Catalogue, wanted: &Wanted) -> Result<(), RecommendError> {
+    if wanted.families.iter().chain(&wanted.volume_types).any(String::is_empty) {
+        let message = "a family and a volume type have names: leave the option out where any will do";
+        return Err(RecommendError::Impossible(message.to_owned()));
+    }
     if !catalogue.regions().contains(&wanted.region) {
         let (region, known) = (wanted.region.clone(), catalogue.regions().to_vec());
         return Err(UnknownPrice::Region { region, known }.into());
@@ -293,22 +319,39 @@ fn fastest<'a, 'b>(pairs: &'a [Pair<'b>]) -> Option<&'a Pair<'b>> {
     })
 }
 
-/// Rates that volumes are cut to: the target, and what the links of instances that meet it let through, a tenth apart.
+/// Rates that volumes are cut to: the target, and from there to the fastest link by equal steps. Where links lie within a step, that
+/// of the cheapest instance stands for it.
 fn levels(judge: &Judge<'_>, rented: &[Rented<'_>]) -> Vec<f64> {
     let target = judge.target_rate();
-    let mut alone: Vec<f64> = rented.iter().map(|rented| judge.link(&rented.link).rate).collect();
-    alone.sort_by(f64::total_cmp);
+    let rates = rented.iter().map(|rented| judge.link(&rented.link).rate);
+    let above: Vec<f64> = rates.filter(|rate| rate.is_finite() && *rate > target * (1.0 + TINY)).collect();
+    let top = above.iter().copied().fold(target, f64::max);
+    let step = LEVEL.max((top / target).powf(1.0 / MOST_LEVELS));
     let mut levels = vec![target];
-    let mut last = target;
-    for rate in alone.into_iter().filter(|rate| rate.is_finite()) {
-        if rate >= last * STEP {
-            levels.push(rate);
-            last = rate;
-        }
+    let mut floor = target;
+    while floor < top {
+        let next = if floor * step * (1.0 + TINY) < top { floor * step } else { top };
+        levels.push(above.iter().copied().find(|rate| *rate > floor && *rate <= next).unwrap_or(next));
+        floor = next;
     }
-    // Where there are many, those nearest to the target matter most.
-    levels.truncate(1 + MOST_LEVELS);
+    if levels.last().is_some_and(|last| *last < top) {
+        levels.push(top);
+    }
     levels
+}
+
+/// That whose work costs the least, where the chosen one's costs more: what is dearer by the hour may be done sooner.
+fn cheapest_work<'a, 'b>(
+    pairs: &'a [Pair<'b>],
+    chosen: &'a Pair<'b>,
+    judge: &Judge<'_>,
+) -> Option<&'a Pair<'b>> {
+    let cost = |pair: &Pair<'_>| pair.usd * pair.performance.seconds;
+    let least = pairs
+        .iter()
+        .filter(|pair| judge.meets(pair.performance))
+        .min_by(|one, other| cost(one).total_cmp(&cost(other)))?;
+    (judge.bytes() > 0.0 && cost(least) < cost(chosen) * (1.0 - SAVING)).then_some(least)
 }
 
 /// Everything that nothing cheaper is as fast as, from the chosen on, a tenth apart.
@@ -326,6 +369,8 @@ fn front<'a, 'b>(pairs: &'a [Pair<'b>], chosen: &'a Pair<'b>) -> Vec<&'a Pair<'b
             front.push(pair);
         }
     }
+    // The last is the fastest there is, also where less than a step is left.
+    front.extend(fastest(pairs).filter(|pair| pair.performance.rate > best * VISIBLE));
     front
 }
 
@@ -367,15 +412,10 @@ fn choice(
     let predicted = predict(catalogue, &question)?;
     let is_job = matches!(wanted.goal, Goal::Within(_));
     let seconds = is_job.then_some(pair.performance.seconds);
-    let from_empty = is_job
-        .then(|| {
-            judge.seconds_from_empty(
-                pair.offer.limits(pair.rented.is_nitro),
-                pair.offer.spec.count,
-                &pair.rented.link,
-            )
-        })
-        .filter(|empty| *empty > pair.performance.seconds * (1.0 + 1e-3));
+    let limits = pair.offer.limits(pair.rented.is_nitro);
+    let empty = judge.run_from_empty(limits, pair.offer.spec.count, &pair.rented.link);
+    let bursts = empty.rate < pair.performance.rate * (1.0 - 1e-3);
+    let from_empty = is_job.then_some(empty.seconds).filter(|_| bursts);
     let rate = pair.performance.rate;
     Ok(Choice {
         instance: pair.rented.name.to_owned(),
@@ -385,6 +425,7 @@ fn choice(
         volumes_usd_per_month: pair.offer.usd * HOURS_A_MONTH,
         seconds,
         seconds_from_empty: from_empty,
+        bursts,
         job_usd: seconds.map(|seconds| pair.usd * seconds / 3600.0),
         bytes_per_second: rate,
         ios_per_second: wanted.work.io_size.map(|size| rate / size.0.max(1) as f64),

@@ -2,6 +2,7 @@
 
 mod apply;
 mod emulated;
+mod laws;
 mod price;
 mod row;
 #[cfg(test)]
@@ -178,13 +179,13 @@ impl VolumeTypes {
         self.rows.keys().map(String::as_str)
     }
 
-    /// The rows of a type, the oldest first; a tier's name (`azure/P30`) stands for its type.
+    /// The rows of a type, the oldest first; a tier's name (`azure/P30`) stands for its type, and `GP2` for `gp2`.
     ///
     /// # Errors
     /// [`VolumeError::Unknown`], with the name that is most like it.
     pub fn history(&self, name: &str) -> Result<&[VolumeRow], VolumeError> {
         let name = name.strip_prefix("aws/").unwrap_or(name);
-        if let Some(rows) = self.rows.get(name) {
+        if let Some(rows) = self.rows.get(name).or_else(|| self.rows.get(&name.to_ascii_lowercase())) {
             return Ok(rows);
         }
         let (provider, tier) = name.split_once('/').unwrap_or(("aws", name));
@@ -207,13 +208,20 @@ impl VolumeTypes {
     }
 
     /// The row of a type that is in force at a date, with what is to be said about that. Of a day between the earliest and the latest
-    /// on which limits may have changed, the earlier law is taken.
+    /// on which limits may have changed, the earlier law is taken, and so it is of a month or a year in which they did; one in which the
+    /// type came has the first law.
     ///
     /// # Errors
     /// [`VolumeError::Unknown`], [`VolumeError::NotThen`].
     pub fn row_at(&self, name: &str, date: CatalogueDate) -> Result<(&VolumeRow, Vec<String>), VolumeError> {
         let rows = self.history(name)?;
-        let day = date.day();
+        let (mut day, last) = (date.day(), date.last_day());
+        let came =
+            rows.first().and_then(VolumeRow::certain_since).filter(|came| (day..=last).contains(&came.day()));
+        if let Some(came) = came.filter(|came| came.day() > day) {
+            // Only the part of the month or year in which there was such a volume can be meant.
+            day = came.day();
+        }
         let not_then = |reason: String| VolumeError::NotThen { volume_type: name.to_owned(), date, reason };
         let has_begun = |since: Option<CatalogueDate>| since.is_none_or(|since| since.day() <= day);
         let mut notes = Vec::new();
@@ -242,14 +250,24 @@ impl VolumeTypes {
             return Err(not_then(format!("it ended before {until}{successor}")));
         }
         if let Some(as_of) = row.as_of {
-            if day < as_of.day() {
+            if last < as_of.day() {
                 return Err(not_then(format!("they are documented as of {as_of}, not since when they hold")));
             }
             notes.push(format!("its limits are those documented as of {as_of}"));
         } else if row.since.is_none() {
             notes.push("its limits bear no date: whether they held then is not known".to_owned());
         }
-        let next = rows.get(current + 1).filter(|next| has_begun(next.since));
+        if let Some(came) = came.filter(|came| came.day() > date.day()) {
+            notes.push(format!("it came on {came}, and the limits of then are taken for {date}"));
+        }
+        let next = rows.get(current + 1);
+        if let Some(next) = next.and_then(VolumeRow::certain_since)
+            && next.day() > day
+            && next.day() <= last
+        {
+            notes.push(format!("its limits changed on {next}, within {date}; those before are taken"));
+        }
+        let next = next.filter(|next| has_begun(next.since));
         let uncertain = next.or(Some(row).filter(|row| !has_begun(row.certain_since())));
         if let Some(VolumeRow { since: Some(earliest), since_latest: Some(latest), .. }) = uncertain {
             notes.push(match next {
@@ -262,6 +280,27 @@ impl VolumeTypes {
             });
         }
         Ok((row, notes))
+    }
+
+    /// What one of these volumes may do on any day that a date may mean, the earliest law first: more than one where limits changed
+    /// within the month or year.
+    ///
+    /// # Errors
+    /// [`VolumeError`] where the earliest law has no such volume; a later one that has none is left out.
+    pub fn limits_within(
+        &self,
+        spec: &VolumeSpec,
+        date: CatalogueDate,
+    ) -> Result<Vec<VolumeLimits>, VolumeError> {
+        let mut laws = vec![self.limits(spec, date)?];
+        let began = self.history(&name_of(spec))?.iter().filter_map(VolumeRow::certain_since);
+        let within = began.map(CatalogueDate::day).filter(|day| *day > date.day() && *day <= date.last_day());
+        for limits in within.filter_map(|day| self.limits(spec, CatalogueDate::of_day(day)).ok()) {
+            if laws.iter().all(|law| law.row != limits.row) {
+                laws.push(limits);
+            }
+        }
+        Ok(laws)
     }
 
     /// What one of these volumes may do at a date. Sizes count as they are, to the byte.

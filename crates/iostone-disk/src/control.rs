@@ -8,7 +8,7 @@ use iostone_model::units::{ByteRate, Fraction, Span};
 use serde::{Deserialize, Serialize};
 
 use crate::cache::{CacheCounters, PowerCut, PowerSwitch};
-use crate::counters::Counters;
+use crate::counters::{Counters, StoreFailures};
 use crate::model::{LinkState, VolumeState};
 
 pub use client::{Control, ControlError};
@@ -140,6 +140,26 @@ pub struct VolumeReport {
     pub counters: Counters,
     /// What its cache has done; none without one.
     pub cache: Option<CacheCounters>,
+    /// What the file, device or memory below it could not do.
+    #[serde(default)]
+    pub store_failures: StoreFailures,
+}
+
+impl ServerReport {
+    /// In words, what this machine could not do for the emulation, which its requests got as I/O errors; none if it did all.
+    pub fn trouble_below(&self) -> Option<String> {
+        let failed: Vec<&VolumeReport> =
+            self.volumes.iter().filter(|volume| volume.store_failures.requests > 0).collect();
+        let requests: u64 = failed.iter().map(|volume| volume.store_failures.requests).sum();
+        let errno = failed.iter().find_map(|volume| volume.store_failures.first_errno)?;
+        let names: Vec<String> = failed.iter().map(|volume| format!("`{}`", volume.name)).collect();
+        Some(format!(
+            "what lies below {} failed {requests} {}, the first with \"{}\": that is this machine's doing, and no volume's",
+            names.join(", "),
+            if requests == 1 { "request" } else { "requests" },
+            std::io::Error::from_raw_os_error(errno),
+        ))
+    }
 }
 
 /// What a power cut did to one volume.
@@ -157,6 +177,8 @@ pub struct SteeredVolume<'a> {
     pub name: &'a str,
     /// Its model.
     pub state: &'a mut VolumeState,
+    /// What its store could not do.
+    pub store_failures: StoreFailures,
     /// Its cache, if it has one.
     pub cache: Option<&'a mut dyn PowerSwitch>,
 }

@@ -45,6 +45,16 @@ pub struct Counters {
     pub powered: bool,
 }
 
+/// What the file, device or memory below a volume could not do: no fault that was asked for, but one of this machine's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct StoreFailures {
+    /// Reads, writes, flushes and discards that failed there since the server began.
+    pub requests: u64,
+    /// The kernel's number of why the first did (errno(3)); none if none did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_errno: Option<i32>,
+}
+
 impl Counters {
     /// The counters of one kind of operation.
     pub fn of(&self, operation: Operation) -> &OperationCounters {

@@ -4,9 +4,10 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use crate::cache::{Medium, PowerSwitch, VolatileCache};
+use crate::counters::StoreFailures;
 use crate::error::DiskError;
 use crate::plan::VolumePlan;
-use crate::protocol::{Command, REPLY_BYTES, error_number};
+use crate::protocol::{Command, EIO, REPLY_BYTES, error_number};
 use crate::server::task::Task;
 use crate::store::{Attempt, OpenStore};
 
@@ -54,6 +55,11 @@ impl Device {
             Mutex::new(VolatileCache::new(below, store.size_bytes(), cache.size, seed))
         });
         Ok(Self { store, cache })
+    }
+
+    /// What its store could not do.
+    pub(crate) fn failures(&self) -> StoreFailures {
+        self.store.failures()
     }
 
     /// Whether it has a volatile cache.
@@ -182,5 +188,10 @@ impl Device {
 }
 
 fn number_of(error: Option<&io::Error>) -> Option<u32> {
-    error.map(|error| error_number(error.raw_os_error().unwrap_or(libc::EIO)))
+    error.map(|error| match error.raw_os_error().unwrap_or(libc::EIO) {
+        // A volume has all its bytes: that there is no room for them on this machine is no answer of a disk's, and a filesystem
+        // would take it for its own being full.
+        libc::ENOSPC | libc::EDQUOT | libc::EFBIG => EIO,
+        errno => error_number(errno),
+    })
 }

@@ -27,7 +27,7 @@ pub use control::{
     Control, ControlError, ControlReply, ControlRequest, CutReport, LONGEST_REQUEST_BYTES, ServerReport,
     Setting, SettingError, SteeredVolume, Steering, VolumeReport, handle,
 };
-pub use counters::{Counters, OperationCounters};
+pub use counters::{Counters, OperationCounters, StoreFailures};
 pub use error::DiskError;
 pub use model::{Admission, EIO, LinkCounters, LinkState, Operation, VolumeState};
 pub use plan::{DiskPlan, Store, VolumePlan};

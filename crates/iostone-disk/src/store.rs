@@ -9,11 +9,13 @@ use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::Path;
+use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
 use rustix::fs::{FallocateFlags, FlockOperation, MemfdFlags, OFlags};
 use rustix::io::{Errno, ReadWriteFlags};
 
 use self::direct::Direct;
+use crate::counters::StoreFailures;
 use crate::error::DiskError;
 use crate::plan::{Store, VolumePlan};
 
@@ -26,6 +28,10 @@ pub(crate) struct OpenStore {
     /// Whether a flush goes on to what is below. Not for a volume that stands for a cloud's: that has what it acknowledged, and
     /// what this machine's disk takes for a flush is no part of it.
     hands_flushes_on: bool,
+    /// Reads, writes, flushes and discards that failed in the store.
+    failed: AtomicU64,
+    /// Why the first of them did; 0 for none.
+    first_errno: AtomicI32,
 }
 
 #[derive(Debug)]
@@ -67,7 +73,12 @@ impl OpenStore {
             .map_err(|errno| DiskError::store("get memory for", path)(errno.into()))?;
         let file = File::from(memory);
         file.set_len(size_bytes).map_err(DiskError::store("get memory for", path))?;
-        Ok(Self { file, size_bytes, way: Way::Memory, hands_flushes_on: false })
+        Ok(Self::over(file, size_bytes, Way::Memory, false))
+    }
+
+    fn over(file: File, size_bytes: u64, way: Way, hands_flushes_on: bool) -> Self {
+        let (failed, first_errno) = (AtomicU64::new(0), AtomicI32::new(0));
+        Self { file, size_bytes, way, hands_flushes_on, failed, first_errno }
     }
 
     fn in_file(path: &Path, direct: bool, size_bytes: u64) -> Result<Self, DiskError> {
@@ -94,7 +105,7 @@ impl OpenStore {
             return Err(DiskError::TooSmall { path: path.to_owned(), found_bytes, wanted_bytes: size_bytes });
         }
         let way = if direct { Way::Direct(Direct::new(found_bytes)) } else { Way::Buffered };
-        Ok(Self { file, size_bytes, way, hands_flushes_on: true })
+        Ok(Self::over(file, size_bytes, way, true))
     }
 
     /// The bytes of the volume.
@@ -117,6 +128,25 @@ impl OpenStore {
         self.hands_flushes_on
     }
 
+    /// What the store itself could not do since it was opened.
+    pub(crate) fn failures(&self) -> StoreFailures {
+        let errno = self.first_errno.load(Ordering::Relaxed);
+        StoreFailures {
+            requests: self.failed.load(Ordering::Relaxed),
+            first_errno: (errno != 0).then_some(errno),
+        }
+    }
+
+    fn note<T>(&self, done: io::Result<T>) -> io::Result<T> {
+        if let Err(error) = &done {
+            let errno = error.raw_os_error().unwrap_or(libc::EIO);
+            // Kept from the first on: what follows from it tells less.
+            let _ = self.first_errno.compare_exchange(0, errno, Ordering::Relaxed, Ordering::Relaxed);
+            self.failed.fetch_add(1, Ordering::Relaxed);
+        }
+        done
+    }
+
     /// Reads if all the bytes are in memory.
     pub(crate) fn try_read(&self, offset: u64, bytes: &mut [u8]) -> io::Result<Attempt> {
         match self.way {
@@ -130,29 +160,29 @@ impl OpenStore {
             Ok(read) if read == wanted => Ok(Attempt::Done),
             // A filesystem that cannot promise not to wait is one more reason to let somebody else do it.
             Ok(_) | Err(Errno::AGAIN | Errno::OPNOTSUPP | Errno::INTR) => Ok(Attempt::WouldWait),
-            Err(errno) => Err(errno.into()),
+            Err(errno) => self.note(Err(errno.into())),
         }
     }
 
     /// Fills the whole of `bytes`. A hole is read as the zeros it stands for.
     pub(crate) fn read(&self, offset: u64, bytes: &mut [u8]) -> io::Result<()> {
-        match &self.way {
+        self.note(match &self.way {
             Way::Memory | Way::Buffered => self.file.read_exact_at(bytes, offset),
             Way::Direct(direct) => direct.read(&self.file, offset, bytes),
-        }
+        })
     }
 
     /// Writes all of `bytes`.
     pub(crate) fn write(&self, offset: u64, bytes: &[u8]) -> io::Result<()> {
-        match &self.way {
+        self.note(match &self.way {
             Way::Memory | Way::Buffered => self.file.write_all_at(bytes, offset),
             Way::Direct(direct) => direct.write(&self.file, offset, bytes),
-        }
+        })
     }
 
     /// Makes everything written durable, by `fdatasync(2)`, where flushes are handed on.
     pub(crate) fn flush(&self) -> io::Result<()> {
-        if self.hands_flushes_on { self.file.sync_data() } else { Ok(()) }
+        if self.hands_flushes_on { self.note(self.file.sync_data()) } else { Ok(()) }
     }
 
     /// Gives room back where the store can; the bytes are zeros then. Where it cannot, nothing changes: the protocol has a
@@ -162,7 +192,7 @@ impl OpenStore {
         match rustix::fs::fallocate(&self.file, flags, offset, length) {
             // INVAL is a device's answer to a range that does not fit its blocks.
             Err(Errno::OPNOTSUPP | Errno::NOSYS | Errno::INVAL | Errno::NODEV) | Ok(()) => Ok(()),
-            Err(errno) => Err(errno.into()),
+            Err(errno) => self.note(Err(errno.into())),
         }
     }
 }

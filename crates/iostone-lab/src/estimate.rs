@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use iostone_cloud::{catalogue, predict_configuration};
 use iostone_model::experiment::{Configuration, Ramp, Stack, Volume, Workload};
 use iostone_model::run::Plan;
 use iostone_model::units::{Bytes, Span};
@@ -47,8 +48,8 @@ pub fn estimate(plan: &Plan) -> Estimate {
         let boot = configuration.machine.guest().map_or(Duration::ZERO, |_| BOOT);
         boot + building(&configuration.stack, &configuration.workload) + experiment.trials.settle.0
     };
-    let trials = |length: fn(&Workload) -> Option<Duration>| -> Option<Vec<Duration>> {
-        let of = |c: &Configuration| Some(around(c) + length(&c.workload)?);
+    let trials = |length: fn(&Configuration) -> Option<Duration>| -> Option<Vec<Duration>> {
+        let of = |c: &Configuration| Some(around(c) + length(c)?);
         experiment.configurations.iter().map(of).collect()
     };
     let longest = |trials: Vec<Duration>| trials.into_iter().max();
@@ -125,29 +126,37 @@ fn building(stack: &Stack, workload: &Workload) -> Duration {
     HANDLING + Duration::from_secs_f64(bytes as f64 / FILL_BYTES_PER_SECOND)
 }
 
-/// How long the workload works, at the least; unknown for a program, and for a job that is bounded by bytes alone.
-fn brief(workload: &Workload) -> Option<Duration> {
-    match workload {
+/// How long the workload works, at the least: what it is asked for, else what the ceilings that are known let it take; unknown
+/// for a program, and for a job that is bounded by bytes alone and by nothing that is known.
+fn brief(configuration: &Configuration) -> Option<Duration> {
+    let asked = match &configuration.workload {
         Workload::Io(io) => io.runtime.map(|Span(runtime)| match io.ramp_time {
             Ramp::Fixed(Span(ramp)) => runtime + ramp,
             Ramp::Auto => runtime,
         }),
         foreign => foreign.asked_time(),
-    }
+    };
+    asked.or_else(|| predicted(configuration))
+}
+
+/// What the ceilings of a configuration let its work take at least.
+fn predicted(configuration: &Configuration) -> Option<Duration> {
+    let prediction = predict_configuration(catalogue(), configuration).ok()?;
+    Duration::try_from_secs_f64(prediction.seconds).ok()
 }
 
 /// The same with the longest warm-up that pilots may find: a cut lies before half of a pilot, which is as long as two
 /// measured times.
-fn patient(workload: &Workload) -> Option<Duration> {
-    match workload {
+fn patient(configuration: &Configuration) -> Option<Duration> {
+    match &configuration.workload {
         Workload::Io(io) if io.ramp_time == Ramp::Auto => io.runtime.map(|Span(runtime)| runtime * 2),
-        other => brief(other),
+        _ => brief(configuration),
     }
 }
 
 /// The longest that the workload can take: what it does, else until it is ended.
-fn bound(workload: &Workload) -> Option<Duration> {
-    patient(workload).or_else(|| workload.timeout())
+fn bound(configuration: &Configuration) -> Option<Duration> {
+    patient(configuration).or_else(|| configuration.workload.timeout())
 }
 
 #[cfg(test)]

@@ -16,7 +16,9 @@ use iostone_stats::race::fewest_blocks_of_sweep;
 use crate::boot;
 use crate::conclude::Subject;
 use crate::error::LabError;
-pub use emulation::{SettledInstance, settle_instance, settle_link, settle_volume};
+pub use emulation::{
+    InstanceNote, InstancePart, SettledInstance, settle_instance, settle_link, settle_volume,
+};
 
 /// How a plan is made.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use iostone_model::experiment::Stack;
 use iostone_model::trial::GovernorRecord;
-use iostone_stack::{Applied, Preflight, Registry, Session, SessionOptions};
+use iostone_stack::{Applied, Preflight, Registry, Session, SessionOptions, StackError};
 use iostone_workload::WorkloadError;
 use iostone_workload::foreground::{Dispositions, Foreground, Ran};
 
-use crate::{Failure, StopFlag};
+use crate::{Failure, FailureKind, StopFlag};
 
 /// The variable that tells a program where the emulated volumes are mounted.
 const DIRECTORY_VARIABLE: &str = "IOSTONE_EMULATED_DIR";
@@ -79,7 +79,7 @@ pub fn run_emulated(
         ..SessionOptions::default()
     };
     let mut session = Session::begin(&Registry::open()?, options)?;
-    let applied = session.apply(&what.stack, 1, 0)?;
+    let applied = session.apply(&what.stack, 1, 0).map_err(of_building)?;
     let program = Foreground {
         argv: what.argv.clone(),
         marker: Some(session.processes_marker()),
@@ -102,6 +102,14 @@ pub fn run_emulated(
         trouble.push(error.into());
     }
     Ok(EmulatedRun { ran, governor, trouble })
+}
+
+/// Options that the kernel does not take at a mount are for whoever asked for them to change; nothing has run yet.
+fn of_building(error: StackError) -> Failure {
+    match error {
+        StackError::NotApplied { layer: "mount", .. } => Failure::new(FailureKind::Usage, error.to_string()),
+        other => other.into(),
+    }
 }
 
 fn variables(applied: &Applied) -> Vec<(String, OsString)> {

@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cloud::CeilingKind;
-use crate::prediction::Prediction;
+use crate::prediction::{LINK_UNKNOWN, Prediction};
 
 /// The version of [`Answers`] as JSON.
 pub const ANSWERS_SCHEMA: &str = "iostone/predictions/1";
@@ -15,7 +15,8 @@ pub const ANSWERS_SCHEMA: &str = "iostone/predictions/1";
 pub struct Answers {
     /// [`ANSWERS_SCHEMA`].
     pub schema: String,
-    /// Which of `predictions` ends first, or moves most where the time was given, counted from 0; null without any.
+    /// Which of `predictions` ends first, or moves most where the time was given, counted from 0; those that move less than
+    /// was asked have no place in it. Null without any.
     pub first: Option<usize>,
     /// Each of them, in the order in which they were asked for.
     pub predictions: Vec<Answer>,
@@ -40,6 +41,9 @@ pub struct Answer {
     pub label: String,
     /// What of the work was given, so that the rest follows from it.
     pub given: Given,
+    /// Bytes that were asked for, where far from all of them fit: the prediction is of those that do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub asked_bytes: Option<f64>,
     /// The prediction; its fields stand beside the others.
     #[serde(flatten)]
     pub prediction: Prediction,
@@ -130,6 +134,13 @@ pub enum MeasuredAgreement {
     Faster,
 }
 
+impl Answer {
+    /// Whether it is of all that was asked but what a filesystem keeps, with every ceiling known, so that it may be set beside others.
+    pub fn is_whole(&self) -> bool {
+        self.asked_bytes.is_none() && self.prediction.warnings.iter().all(|flag| flag.name != LINK_UNKNOWN)
+    }
+}
+
 impl Answers {
     /// Puts predictions side by side.
     pub fn of(predictions: Vec<Answer>, unpredicted: Vec<Unpredicted>) -> Self {
@@ -139,7 +150,8 @@ impl Answers {
             Given::Bytes => answer.prediction.seconds,
             Given::Time => pace(answer),
         };
-        let best = predictions.iter().enumerate().min_by(|a, b| measure(a.1).total_cmp(&measure(b.1)));
+        let whole = predictions.iter().enumerate().filter(|(_, answer)| answer.is_whole());
+        let best = whole.min_by(|a, b| measure(a.1).total_cmp(&measure(b.1)));
         let first = best.map(|(index, _)| index);
         Self { schema: ANSWERS_SCHEMA.to_owned(), first, predictions, unpredicted }
     }

@@ -38,16 +38,17 @@ pub struct Explanation {
 pub struct ExplainedPart {
     /// Its name.
     pub configuration: String,
-    /// The instance type whose ceilings were taken from the catalogue.
+    /// The instance type whose ceilings these are: from the catalogue, or emulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance: Option<String>,
-    /// How the instance type is known: "`machine.instance`", "`--instance`", "the platform that the run recorded".
+    /// How the instance type is known: "`machine.instance`", "`machine.emulate`", "`--instance`", "the platform that the run
+    /// recorded".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instance_from: Option<String>,
-    /// The volumes whose ceilings were taken from the catalogue.
+    /// The volumes whose ceilings these are: from the catalogue, or emulated.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volumes: Option<String>,
-    /// The date whose limits hold; absent where nothing was taken from the catalogue.
+    /// The date whose limits hold; absent where neither an instance nor a volume is known by its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<CatalogueDate>,
     /// Trials, or rows, that the figures are the median of.
@@ -70,6 +71,9 @@ pub struct ExplainedPart {
 pub struct ExplainedFigure {
     /// A metric, or [`SERVED`] for what the devices served.
     pub figure: String,
+    /// Which way its bytes moved; absent where nothing tells. Two figures named [`SERVED`] differ in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub flow: Option<Flow>,
     /// The unit of everything here.
     pub unit: Unit,
     /// The median.
@@ -79,7 +83,8 @@ pub struct ExplainedFigure {
     /// The name of the one that binds; null where none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub binds: Option<String>,
-    /// How much more the next ceiling above the lowest lets through, as a ratio to the lowest; null where only one is known.
+    /// How much more the next ceiling lets through, as a ratio to the one that binds, or to the narrowest where none does; null
+    /// where no other is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub headroom: Option<Headroom>,
     /// Why more was measured than the lowest ceiling lets through in the long run; null where it was not.
@@ -87,6 +92,18 @@ pub struct ExplainedFigure {
     pub excess: Option<Excess>,
     /// All of it in one sentence without its point.
     pub sentence: String,
+}
+
+/// Which way bytes move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Flow {
+    /// From the volumes.
+    Read,
+    /// To the volumes.
+    Write,
+    /// Reads and writes counted together.
+    Both,
 }
 
 /// A ceiling with a figure held against it.
@@ -117,7 +134,7 @@ pub struct HeldCeiling {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum HeldState {
-    /// At least 95 % of it was used: it is what held the rate.
+    /// At least 95 % of it was used, and it had no credits left to let more through: it is what held the rate.
     Binds,
     /// At least 95 % of what its burst lets through was used.
     BindsInBurst,
@@ -125,7 +142,7 @@ pub enum HeldState {
     OnCredits,
     /// More was measured than it lets through even at its best.
     Exceeded,
-    /// Less than 95 % of it was used.
+    /// Less than 95 % of what it can have let through was used.
     Free,
 }
 
@@ -142,12 +159,12 @@ impl HeldState {
     }
 }
 
-/// The next ceiling above the lowest.
+/// The next ceiling above the one that binds, or above the narrowest.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Headroom {
     /// Its name.
     pub next: String,
-    /// How much more it lets through, as a ratio to the lowest.
+    /// How much more it lets through at its best, as a ratio to that one.
     pub times: f64,
 }
 

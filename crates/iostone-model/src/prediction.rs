@@ -11,6 +11,13 @@ use crate::verdict::Flag;
 /// The version of [`Prediction`] as JSON. Fields may be added within a version, never renamed or removed.
 pub const PREDICTION_SCHEMA: &str = "iostone/prediction/1";
 
+/// The warning that a disk is full before the work is done.
+pub const DISK_FULL: &str = "disk-full";
+/// The warning that an instance's link to its volumes is not known, so that the answer is that of the volumes alone.
+pub const LINK_UNKNOWN: &str = "link-unknown";
+/// The warning that the date lies far behind what the catalogue knows.
+pub const DATE_UNKNOWN: &str = "date-beyond-catalogue";
+
 /// How long work takes, and what holds it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Prediction {
@@ -32,8 +39,14 @@ pub struct Prediction {
     pub seconds: f64,
     /// Between these it is expected to lie, in seconds.
     pub seconds_interval: [f64; 2],
-    /// `bytes` over `seconds`.
+    /// `bytes` over `seconds`: the average.
     pub bytes_per_second: f64,
+    /// Of work that is a time: between these its bytes are expected to lie.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bytes_interval: Option<[f64; 2]>,
+    /// Bytes a second in the long run, when every bucket is spent; the average is more while one lasts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub long_run_bytes_per_second: Option<f64>,
     /// I/Os a second on average, as the workload issues them, where their size is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ios_per_second: Option<f64>,
@@ -51,6 +64,9 @@ pub struct Prediction {
     /// What the time costs, in US dollars, where prices are known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usd: Option<f64>,
+    /// What `usd` is of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub price: Option<RentalPrice>,
     /// Of an emulation: how many times faster it goes by. Times and sizes here are the emulation's own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub speed: Option<f64>,
@@ -76,7 +92,7 @@ pub struct Phase {
     pub bytes_per_second: f64,
     /// What binds.
     pub binds: CeilingKind,
-    /// The same by its name.
+    /// The same by its name, with the figure that holds in this phase: "the link of 593.75MB/s while credits last".
     pub binding: String,
     /// What the buckets hold, from the beginning to the end of the phase.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -110,12 +126,30 @@ pub struct CeilingRow {
     /// Bytes of the workload a second while its bucket lasts; null without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst: Option<f64>,
+    /// The name of that bucket, as the phases tell its levels.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bucket: Option<String>,
     /// For how long of the whole time it binds, in seconds.
     pub binds_seconds: f64,
     /// What the figure rests on.
     pub basis: Basis,
     /// Who says so, and as of when.
     pub source: String,
+}
+
+/// What an hour costs, and of what.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct RentalPrice {
+    /// US dollars an hour.
+    pub usd_per_hour: f64,
+    /// The region; absent where an experiment says the price itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub region: Option<String>,
+    /// Who says so, as of when, and of what: "on demand in us-east-1 on 2025-05-28, Linux, without volumes".
+    pub source: String,
+    /// What else is paid for and is not in it: "the volumes".
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub leaves_out: Vec<String>,
 }
 
 /// Bytes that stay in memory.
@@ -125,6 +159,34 @@ pub struct CachedShare {
     pub bytes: f64,
     /// Why as many: "20 % of 30GiB (`vm.dirty_ratio`)".
     pub reason: String,
+}
+
+impl Prediction {
+    /// The phases as they are told one below the other: those that follow each other at one rate below one ceiling are one, though
+    /// another bucket was full or empty between them. Its buckets are those of its two ends and no straight lines any more.
+    pub fn told_phases(&self) -> Vec<Phase> {
+        let mut told: Vec<Phase> = Vec::new();
+        for phase in &self.timeline {
+            let is_same = |last: &&mut Phase| {
+                last.binding == phase.binding
+                    && (last.bytes_per_second - phase.bytes_per_second).abs() <= 1e-9 * phase.bytes_per_second
+            };
+            let Some(last) = told.last_mut().filter(is_same) else {
+                told.push(phase.clone());
+                continue;
+            };
+            last.to_seconds = phase.to_seconds;
+            for (bucket, next) in last.buckets.iter_mut().zip(&phase.buckets) {
+                bucket.to = next.to;
+            }
+        }
+        told
+    }
+
+    /// Whether the figures are not those of all that was asked: it ends when a disk is full, or a ceiling that there is is not known.
+    pub fn is_incomplete(&self) -> bool {
+        self.warnings.iter().any(|flag| [DISK_FULL, LINK_UNKNOWN].contains(&flag.name.as_str()))
+    }
 }
 
 #[cfg(test)]

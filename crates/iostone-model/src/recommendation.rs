@@ -30,11 +30,15 @@ pub struct Recommendation {
     /// The next cheapest that meets it and is of another instance family or volume type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runner_up: Option<Choice>,
-    /// What more money buys: everything that nothing cheaper is as fast as, from `chosen` on and the cheapest first.
+    /// What more money buys: what nothing cheaper is as fast as, a tenth faster each, from `chosen` on and the cheapest first. For the same
+    /// money more volumes may do more.
     pub front: Vec<Choice>,
-    /// What would be cheaper and misses the target, the nearest first: one for each kind of ceiling.
+    /// What would be cheaper and misses the target, one for each kind of ceiling: the nearest of what was worked out, nearest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub misses: Vec<Choice>,
+    /// What meets the target and costs the least for the work as a whole, where the target is a time and that is not `chosen`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cheapest_work: Option<Choice>,
     /// What was looked at.
     pub considered: Considered,
     /// Types that were left out because something is not known of them.
@@ -85,6 +89,9 @@ pub struct Choice {
     /// The same from empty buckets, where that is longer: the next time, soon after.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds_from_empty: Option<f64>,
+    /// Whether bursts are in it: whether less is done from empty buckets.
+    #[serde(default)]
+    pub bursts: bool,
     /// What that time costs, in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub job_usd: Option<f64>,

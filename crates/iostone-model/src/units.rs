@@ -253,19 +253,20 @@ fn plain(value: f64, digits: usize) -> String {
 }
 
 impl fmt::Display for Bytes {
-    /// The largest unit that divides the size exactly, so that printing and reading agree.
+    /// The largest unit that divides the size exactly, so that printing and reading agree; a binary one where both do.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const PRINTED: &[(&str, u64)] = &[
-            ("TiB", 1 << 40),
-            ("GiB", 1 << 30),
-            ("MiB", 1 << 20),
-            ("KiB", 1 << 10),
-            ("TB", 1_000_000_000_000),
-            ("GB", 1_000_000_000),
-            ("MB", 1_000_000),
-            ("kB", 1_000),
-        ];
-        let exact = PRINTED.iter().find(|(_, factor)| self.0 != 0 && self.0.is_multiple_of(*factor));
+        const BINARY: [(&str, u64); 4] =
+            [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+        const DECIMAL: [(&str, u64); 4] =
+            [("TB", 1_000_000_000_000), ("GB", 1_000_000_000), ("MB", 1_000_000), ("kB", 1_000)];
+        // 100GB are a whole number of KiB too, which nobody wants to read.
+        const MUCH_LARGER: u64 = 100;
+        let exact = |units: &'static [(&'static str, u64)]| {
+            units.iter().find(|(_, factor)| self.0 != 0 && self.0.is_multiple_of(*factor))
+        };
+        let (binary, decimal) = (exact(&BINARY), exact(&DECIMAL));
+        let larger = decimal.filter(|(_, ten)| binary.is_none_or(|(_, two)| ten / two >= MUCH_LARGER));
+        let exact = larger.or(binary);
         match exact {
             Some((name, factor)) => write!(f, "{}{name}", self.0 / factor),
             None => write!(f, "{}B", self.0),

@@ -9,9 +9,9 @@ mod identity;
 mod page;
 mod watch;
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::fs::FileTypeExt;
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use iostone_model::sample::NvmeStatistics;
@@ -99,7 +99,8 @@ pub enum NvmeError {
 }
 
 fn as_root(source: &io::Error) -> &'static str {
-    if source.kind() == io::ErrorKind::PermissionDenied { "; run this with `sudo`" } else { "" }
+    let may_help = source.kind() == io::ErrorKind::PermissionDenied && !rustix::process::geteuid().is_root();
+    if may_help { "; run this with `sudo`" } else { "" }
 }
 
 /// What a device is, and what it has counted.
@@ -112,19 +113,26 @@ pub struct Reading {
 }
 
 /// Asks a device (`/dev/nvme1n1`, or its controller `/dev/nvme1`) who it is and for its statistics, or reads a file in
-/// which its page was saved, as `nvme get-log --raw-binary` writes it.
+/// which its page was saved, as `nvme get-log --raw-binary` writes it, or such a page from a pipe that the process was
+/// handed (`/dev/stdin`). A FIFO elsewhere is refused, since it would be waited for.
 ///
 /// # Errors
 /// [`NvmeError`]; a device of another maker is not asked for the page at all.
 pub fn read_statistics(path: &Path) -> Result<Reading, NvmeError> {
-    let file = File::open(path).map_err(|source| NvmeError::Open { path: path.to_owned(), source })?;
-    let kind =
-        file.metadata().map_err(|source| NvmeError::Open { path: path.to_owned(), source })?.file_type();
-    if kind.is_file() {
-        return read_saved(path, file);
+    let unopened = |source| NvmeError::Open { path: path.to_owned(), source };
+    // Looked at before it is opened: other devices may do something about that, and may be closed to us.
+    let metadata = fs::metadata(path).map_err(unopened)?;
+    let kind = metadata.file_type();
+    if kind.is_fifo() && HANDED_OVER.iter().any(|folder| path.starts_with(folder)) {
+        return read_saved(path, File::open(path).map_err(unopened)?);
     }
-    if !kind.is_block_device() && !kind.is_char_device() {
+    let is_device = kind.is_block_device() || kind.is_char_device();
+    if is_device && is_known_to_be_another(&metadata) || !is_device && !kind.is_file() {
         return Err(NvmeError::NotNvme { path: path.to_owned() });
+    }
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path).map_err(unopened)?;
+    if !is_device {
+        return read_saved(path, file);
     }
     let device = Device { file, path };
     let identity = device.identity()?;
@@ -136,6 +144,20 @@ pub fn read_statistics(path: &Path) -> Result<Reading, NvmeError> {
         });
     }
     Ok(Reading { identity: Some(identity), statistics: device.statistics()? })
+}
+
+/// Below these lie what the process was handed: `/dev/stdin`, and what a shell puts for `<(program)`.
+const HANDED_OVER: [&str; 2] = ["/dev", "/proc"];
+
+/// Whether sysfs has the device under a name that is none of NVMe's. Where there is no sysfs, nothing is known.
+fn is_known_to_be_another(metadata: &fs::Metadata) -> bool {
+    let folder = if metadata.file_type().is_block_device() { "block" } else { "char" };
+    let number = metadata.rdev();
+    let place = format!("/sys/dev/{folder}/{}:{}", libc::major(number), libc::minor(number));
+    let Ok(leads_to) = fs::canonicalize(place) else { return false };
+    // `nvme1n1`, its partition below it, its controller, and its character device `ng1n1`.
+    let is_nvme = |name: &str| name.starts_with("nvme") || name.starts_with("ng");
+    !leads_to.file_name().is_some_and(|name| is_nvme(&name.to_string_lossy()))
 }
 
 fn read_saved(path: &Path, file: File) -> Result<Reading, NvmeError> {

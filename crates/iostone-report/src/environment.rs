@@ -183,7 +183,7 @@ fn describe_stack(stack: &Stack, in_guest: bool) -> String {
             let devices: Vec<String> = volume.devices.iter().map(|path| path.display().to_string()).collect();
             devices.join(" + ")
         }
-        Volume::Emulated(volume) => volumes::describe_emulated(volume, in_guest),
+        Volume::Emulated(volume) => volumes::describe_emulated(volume, stack.link, in_guest),
         Volume::Directory(volume) => volume
             .path
             .as_ref()

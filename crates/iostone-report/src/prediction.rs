@@ -12,10 +12,16 @@ use crate::svg::forest::capitalised;
 
 /// From here on a time is told in hours.
 const HOURS_FROM_SECONDS: f64 = 7_200.0;
+/// From here on in days.
+const DAYS_FROM_SECONDS: f64 = 4.0 * SECONDS_A_DAY;
+const SECONDS_A_DAY: f64 = 86_400.0;
+/// Rates this near are the same.
+const SAME_RATE: f64 = 0.005;
 /// Below it a time needs no other unit than seconds.
 const SECONDS_BELOW: f64 = 120.0;
 /// Differences below it are none.
 const NO_DIFFERENCE_SECONDS: f64 = 0.05;
+const NO_DIFFERENCE_SHARE: f64 = 1e-4;
 
 /// A time in words: "62 min (3717 s)", "45.2 s".
 pub(crate) fn time_words(seconds: f64) -> String {
@@ -31,6 +37,9 @@ pub(crate) fn span_words(seconds: f64) -> String {
         _ if !seconds.is_finite() => NO_FIGURE.to_owned(),
         _ if seconds < SECONDS_BELOW => figure(Unit::Seconds, seconds),
         _ if seconds < HOURS_FROM_SECONDS => format!("{:.0}\u{a0}min", seconds / 60.0),
+        _ if seconds >= DAYS_FROM_SECONDS => {
+            format!("{}\u{a0}days", count(whole_number(seconds / SECONDS_A_DAY)))
+        }
         _ => duration(seconds),
     }
 }
@@ -58,13 +67,24 @@ pub(crate) fn both_units(rate: f64) -> String {
     }
 }
 
+/// The nearest whole number.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "positive, and a cast saturates")]
+fn whole_number(value: f64) -> u64 {
+    value.round() as u64
+}
+
+/// The phase in which what holds work up does so for longest.
+fn longest_phase(prediction: &Prediction) -> Option<Phase> {
+    let length = |phase: &Phase| phase.to_seconds - phase.from_seconds;
+    let phases = prediction.told_phases().into_iter().filter(|phase| phase.binds == prediction.binds);
+    phases.max_by(|a, b| length(a).total_cmp(&length(b)))
+}
+
 /// What holds work up, at the rate of the longest phase in which it does: "the link of 500 Mbps = 62.5 MB/s = 59.6 MiB/s".
 pub(crate) fn held_by(prediction: &Prediction) -> String {
-    let length = |phase: &&Phase| phase.to_seconds - phase.from_seconds;
-    let phases = prediction.timeline.iter().filter(|phase| phase.binds == prediction.binds);
-    let longest = phases.max_by(|a, b| length(a).total_cmp(&length(b)));
-    let rate = longest.map_or(prediction.bytes_per_second, |phase| phase.bytes_per_second);
-    let binding = longest.map_or(prediction.binding.as_str(), |phase| phase.binding.as_str());
+    let longest = longest_phase(prediction);
+    let rate = longest.as_ref().map_or(prediction.bytes_per_second, |phase| phase.bytes_per_second);
+    let binding = longest.as_ref().map_or(prediction.binding.as_str(), |phase| phase.binding.as_str());
     if prediction.binds == CeilingKind::Link && !binding.contains("IO") {
         let megabits = rate * 8.0 / 1e6;
         let bits = if (megabits - megabits.round()).abs() < 1e-6 {
@@ -72,25 +92,71 @@ pub(crate) fn held_by(prediction: &Prediction) -> String {
         } else {
             three_digits(megabits)
         };
-        return format!("the link of {bits}\u{a0}Mbps = {}", both_units(rate));
+        let (bits, unit) =
+            if megabits < 0.1 { (three_digits(rate * 8.0 / 1e3), "kbps") } else { (bits, "Mbps") };
+        return format!(
+            "the link of {bits}\u{a0}{unit} = {}{}",
+            both_units(rate),
+            once_spent(prediction, rate)
+        );
     }
-    format!("{binding}, {}", both_units(rate))
+    format!("{binding}, {}{}", both_units(rate), once_spent(prediction, rate))
+}
+
+/// Said of a rate that is that of the long run where the average is more.
+fn once_spent(prediction: &Prediction, rate: f64) -> &'static str {
+    let is_long_run = prediction.long_run_bytes_per_second.is_some_and(|long| is_same(long, rate));
+    if is_long_run && prediction.bytes_per_second > rate * (1.0 + SAME_RATE) {
+        " once credits are gone"
+    } else {
+        ""
+    }
+}
+
+fn is_same(one: f64, other: f64) -> bool {
+    (one / other - 1.0).abs() <= SAME_RATE
+}
+
+/// "105 of 236 GB", where not all that was asked is moved.
+pub(crate) fn moved_words(answer: &Answer) -> Option<String> {
+    let asked = answer.asked_bytes?;
+    Some(format!("{} of {}", figure(Unit::Bytes, answer.prediction.bytes), figure(Unit::Bytes, asked)))
 }
 
 /// The answer in one line.
 pub(crate) fn headline(answer: &Answer) -> String {
     let prediction = &answer.prediction;
     let moved = match answer.given {
-        Given::Bytes => String::new(),
+        Given::Bytes => moved_words(answer).map(|moved| format!("{moved} in ")).unwrap_or_default(),
         Given::Time => format!("{} in ", figure(Unit::Bytes, prediction.bytes)),
     };
-    format!("{moved}{}, held by {}", time_words(prediction.seconds), held_by(prediction))
+    let average = prediction.bytes_per_second;
+    let differs = longest_phase(prediction).is_some_and(|phase| !is_same(phase.bytes_per_second, average));
+    let average = if differs {
+        format!(", on average {}", figure(Unit::BytesPerSecond, average))
+    } else {
+        String::new()
+    };
+    format!("{moved}{}{average}, held by {}", time_words(prediction.seconds), held_by(prediction))
 }
 
 /// Which of several ends first.
 pub(crate) fn race(answers: &Answers) -> Option<String> {
-    let first = answers.predictions.get(answers.first?)?;
-    let others = || answers.predictions.iter().filter(|other| !std::ptr::eq(*other, first));
+    let unranked: Vec<String> = answers.predictions.iter().filter_map(why_unranked).collect();
+    let Some(first) = answers.first.and_then(|first| answers.predictions.get(first)) else {
+        return (answers.predictions.len() > 1)
+            .then(|| format!("None of them can be ranked: {}", joined(&unranked)));
+    };
+    let others =
+        || answers.predictions.iter().filter(|other| other.is_whole() && !std::ptr::eq(*other, first));
+    if others().next().is_none() && !unranked.is_empty() {
+        return Some(format!(
+            "{} takes {}; {}: no comparison",
+            first.label,
+            time_words(first.prediction.seconds),
+            joined(&unranked)
+        ));
+    }
     if first.given == Given::Time {
         let second = others().max_by(|a, b| a.prediction.bytes.total_cmp(&b.prediction.bytes))?;
         let bytes = |answer: &Answer| figure(Unit::Bytes, answer.prediction.bytes);
@@ -114,6 +180,17 @@ pub(crate) fn race(answers: &Answers) -> Option<String> {
     })
 }
 
+/// Why a prediction has no place among the others; nothing where it has.
+fn why_unranked(answer: &Answer) -> Option<String> {
+    if answer.is_whole() {
+        return None;
+    }
+    Some(match moved_words(answer) {
+        Some(moved) => format!("{} moves {moved}", answer.label),
+        None => format!("of {} not every ceiling is known", answer.label),
+    })
+}
+
 fn difference(later: &Answer, earlier: &Answer) -> f64 {
     later.prediction.seconds - earlier.prediction.seconds
 }
@@ -122,11 +199,15 @@ fn difference(later: &Answer, earlier: &Answer) -> f64 {
 pub(crate) fn subject(answer: &Answer) -> String {
     let prediction = &answer.prediction;
     let [low, high] = prediction.seconds_interval;
-    let interval = if high - low < NO_DIFFERENCE_SECONDS {
-        String::new()
-    } else {
-        format!("; expected between {} and {}", span_words(low), time_words(high))
-    };
+    let least = prediction.bytes * NO_DIFFERENCE_SHARE;
+    let interval =
+        if let Some([low, high]) = prediction.bytes_interval.filter(|[low, high]| high - low > least) {
+            format!("; expected between {} and {}", figure(Unit::Bytes, low), figure(Unit::Bytes, high))
+        } else if high - low < NO_DIFFERENCE_SECONDS {
+            String::new()
+        } else {
+            format!("; expected between {} and {}", span_words(low), time_words(high))
+        };
     format!("{}: {}, by the limits of {}{interval}", answer.label, prediction.work, prediction.date)
 }
 
@@ -135,9 +216,44 @@ pub(crate) fn phase_span(phase: &Phase, whole: f64) -> String {
     format!("{} to {}", clock(phase.from_seconds, whole), clock(phase.to_seconds, whole))
 }
 
-/// Rows of a ceiling: its share that is used, of what it lets through in the long run.
+/// Rows of a ceiling: the share that is used of what it lets through at the time, its burst while its bucket holds anything.
 pub(crate) fn used_share(row: &CeilingRow, prediction: &Prediction) -> String {
-    if row.sustained > 0.0 { percent(prediction.bytes_per_second / row.sustained) } else { String::new() }
+    let of_kind =
+        prediction.ceilings.iter().filter(|other| other.kind == row.kind && other.binds_seconds > 0.0);
+    let binds_alone = row.binds_seconds > 0.0 && of_kind.count() == 1;
+    let allowed: f64 = prediction
+        .timeline
+        .iter()
+        .map(|phase| {
+            let level = phase.buckets.iter().find(|level| row.bucket.as_ref() == Some(&level.name));
+            let holds = level.is_some_and(|level| level.from.max(level.to) > 0.0);
+            let rate = match row.burst.filter(|_| holds) {
+                _ if binds_alone && phase.binds == row.kind => phase.bytes_per_second,
+                Some(burst) => burst,
+                None => row.sustained,
+            };
+            rate * (phase.to_seconds - phase.from_seconds)
+        })
+        .sum();
+    let moved = prediction.bytes_per_second * prediction.seconds;
+    if allowed > 0.0 { percent((moved / allowed).min(1.0)) } else { String::new() }
+}
+
+/// What "used" is of.
+pub(crate) const USED_NOTE: &str =
+    "Used: of what the ceiling lets through at the time, its burst while its bucket holds anything.";
+
+/// What the time costs, of what, and what is not in it.
+pub(crate) fn price_sentence(prediction: &Prediction) -> Option<String> {
+    let usd = prediction.usd?;
+    let Some(price) = &prediction.price else { return Some(format!("The time costs {}.", dollars(usd))) };
+    let hour = dollars(price.usd_per_hour);
+    let left_out = if price.leaves_out.is_empty() {
+        String::new()
+    } else {
+        format!(" Not in it: {}.", joined(&price.leaves_out))
+    };
+    Some(format!("The time costs {}: {hour} an hour, {}.{left_out}", dollars(usd), price.source))
 }
 
 /// For how long a ceiling binds; nothing where it never does.
@@ -164,7 +280,7 @@ pub(crate) fn lift_sentences(answer: &Answer) -> Vec<(String, String)> {
 /// `before` is what was to be lifted, in seconds.
 fn lift_sentence(lift: &Lift, before: f64) -> String {
     let Some((seconds, binding)) = lift.seconds.zip(lift.binding.as_deref()) else {
-        return "nothing else that is known would limit it".to_owned();
+        return "nothing that is known would limit it then".to_owned();
     };
     let sooner = before - seconds;
     if sooner < NO_DIFFERENCE_SECONDS {

@@ -2,8 +2,9 @@
 
 use iostone_model::metric::Unit;
 use iostone_model::recommendation::{Choice, Recommendation, Unknown};
+use iostone_model::units::Bytes;
 
-use crate::figures::{count, figure};
+use crate::figures::{count, counted, figure};
 use crate::prediction::{both_units, dollars, span_words, time_words};
 use crate::svg::forest::capitalised;
 
@@ -12,10 +13,15 @@ pub(crate) fn rented(choice: &Choice) -> String {
     format!("{} with {}", choice.instance, choice.volumes)
 }
 
-/// What it does, shortly: "23 min", "512 MB/s", "20 000 /s".
+/// What it does, shortly: "23.1 min", "512 MB/s", "20 000 IOPS".
 pub(crate) fn short_performance(found: &Recommendation, choice: &Choice) -> String {
     if let Some(seconds) = choice.seconds {
-        return span_words(seconds);
+        // Steps of a tenth would look alike in whole minutes.
+        return if (120.0..7200.0).contains(&seconds) {
+            format!("{:.1}\u{a0}min", seconds / 60.0)
+        } else {
+            span_words(seconds)
+        };
     }
     match (found.target.ios_per_second, choice.ios_per_second) {
         (Some(_), Some(ios)) => format!("{} IOPS", count(whole(ios))),
@@ -48,7 +54,8 @@ fn whole(figure: f64) -> u64 {
 /// The answer in a line.
 pub(crate) fn headline(found: &Recommendation) -> String {
     let chosen = &found.chosen;
-    let does = format!("{}, held by {}", performance(found, chosen), chosen.binding);
+    let bursts = if chosen.bursts { " with bursts" } else { "" };
+    let does = format!("{}{bursts}, held by {}", performance(found, chosen), chosen.binding);
     let rent = format!("{} for {} an hour", rented(chosen), dollars(chosen.usd_per_hour));
     if found.is_met {
         format!("{rent}: {does}")
@@ -66,7 +73,7 @@ pub(crate) fn subject(found: &Recommendation) -> String {
     format!(
         "{work}{}, on at least {}; in {}, by the limits of {}",
         found.target.words,
-        figure(Unit::Bytes, found.capacity_bytes),
+        Bytes(whole(found.capacity_bytes)),
         found.region,
         found.date
     )
@@ -74,11 +81,9 @@ pub(crate) fn subject(found: &Recommendation) -> String {
 
 /// What a choice costs and does, a sentence each.
 pub(crate) fn sentences(found: &Recommendation, choice: &Choice) -> Vec<String> {
+    let [all, instance, volumes] = added_up(choice);
     let mut sentences = vec![format!(
-        "{} an hour: the instance {}, the volumes {} ({} a month).",
-        dollars(choice.usd_per_hour),
-        dollars(choice.instance_usd_per_hour),
-        dollars(choice.usd_per_hour - choice.instance_usd_per_hour),
+        "{all} an hour: the instance {instance}, the volumes {volumes} ({} a month).",
         dollars(choice.volumes_usd_per_month),
     )];
     let cost = choice.job_usd.map(|usd| format!(", which costs {}", dollars(usd))).unwrap_or_default();
@@ -92,8 +97,60 @@ pub(crate) fn sentences(found: &Recommendation, choice: &Choice) -> Vec<String> 
             "Bursts are in that: from empty buckets, as soon after another such job, it takes {}.",
             span_words(seconds)
         ));
+    } else if choice.bursts {
+        sentences.push("Bursts are in that: from empty buckets it is less.".to_owned());
     }
     sentences
+}
+
+/// What an hour costs, of it the instance, and the volumes, rounded so that the parts add up as they stand.
+fn added_up(choice: &Choice) -> [String; 3] {
+    let places: u8 = if choice.usd_per_hour >= 1.0 { 2 } else { 4 };
+    let one = 10_f64.powi(i32::from(places));
+    let (all, instance) = ((choice.usd_per_hour * one).round(), (choice.instance_usd_per_hour * one).round());
+    [all, instance, all - instance].map(|parts| format!("${:.*}", usize::from(places), parts / one))
+}
+
+/// Marks what rests on bursts.
+pub(crate) const BURST_MARK: &str = "*";
+/// What the mark means.
+pub(crate) const BURST_WORDS: &str = "with bursts: slower from empty buckets";
+
+/// What it does, shortly and with a mark where bursts are in it.
+pub(crate) fn marked_performance(found: &Recommendation, choice: &Choice) -> String {
+    let mark = if choice.bursts { BURST_MARK } else { "" };
+    format!("{}{mark}", short_performance(found, choice))
+}
+
+/// What a step costs more than the chosen: "+$0.12", and "the same" where more volumes do more for the same money.
+pub(crate) fn more(found: &Recommendation, choice: &Choice) -> String {
+    let more = choice.usd_per_hour - found.chosen.usd_per_hour;
+    if choice == &found.chosen {
+        String::new()
+    } else if more.abs() < 1e-8 {
+        "the same".to_owned()
+    } else {
+        format!("+{}", dollars(more))
+    }
+}
+
+/// What costs the least for the work as a whole, where that is not the cheapest by the hour.
+pub(crate) fn cheapest_work(found: &Recommendation) -> Option<String> {
+    let choice = found.cheapest_work.as_ref()?;
+    Some(format!(
+        "By the hour that is the cheapest; of the work as a whole it is {}: {}, at {} an hour, {}.",
+        rented(choice),
+        dollars(choice.job_usd?),
+        dollars(choice.usd_per_hour),
+        performance(found, choice)
+    ))
+}
+
+/// Why there is no runner-up.
+pub(crate) fn no_runner_up(found: &Recommendation) -> Option<&'static str> {
+    (found.is_met && found.runner_up.is_none()).then_some(
+        "No runner-up: of what may be rented, nothing of another instance family or volume type meets the target.",
+    )
 }
 
 /// Why what is cheaper fails: a label and a sentence for each.
@@ -114,10 +171,10 @@ pub(crate) fn misses(found: &Recommendation) -> Vec<(String, String)> {
 pub(crate) fn considered(found: &Recommendation) -> String {
     let looked = found.considered;
     format!(
-        "{} instance types and {} volumes were looked at, and {} pairs of those that no other is both cheaper and faster than.",
-        count(looked.instances),
-        count(looked.volumes),
-        count(looked.pairs)
+        "{} and {} were looked at. Without those that are no better than cheaper ones they made {}.",
+        counted(looked.instances, "instance type"),
+        counted(looked.volumes, "volume"),
+        counted(looked.pairs, "pair")
     )
 }
 

@@ -5,9 +5,13 @@ use std::fs::File;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use iostone_disk::{Control, DiskPlan};
+use iostone_disk::{Control, DiskPlan, Setting};
+use iostone_model::units::Fraction;
 use rustix::event::{PollFd, PollFlags, Timespec};
 
 use crate::error::StackError;
@@ -19,6 +23,20 @@ use crate::tool;
 
 /// A server that does not listen by then does not on this machine.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// A server that does not answer by then is of no use for ending what waits for it.
+const PATIENCE_AT_THE_END: Duration = Duration::from_secs(2);
+/// How long after the user asked to stop what waits for the server is left to end by itself.
+const GRACE: Duration = Duration::from_secs(2);
+const WATCH_ROUND: Duration = Duration::from_millis(100);
+/// Everything that makes a request wait, but for a stall.
+const NO_LIMITS: [Setting; 6] = [
+    Setting::Link(None),
+    Setting::Throughput(None),
+    Setting::Iops(None),
+    Setting::Latency(None),
+    Setting::WriteLatency(None),
+    Setting::FlushLatency(None),
+];
 /// What the server prints once all its sockets listen.
 const READY: &[u8] = b"ready\n";
 
@@ -88,6 +106,83 @@ pub(crate) fn begin_workload(control: &Path) -> Result<(), StackError> {
     told.map_err(|error| {
         StackError::unexpected("disk server", format!("its burst buckets could not be filled: {error}"))
     })
+}
+
+/// Makes sure that the disk below has done all that the server asked of it since the server began.
+///
+/// # Errors
+/// [`StackError::Unexpected`] when it has not, or when the server does not answer.
+pub(crate) fn check_below(control: &Path) -> Result<(), StackError> {
+    let counted = Control::connect(control, PATIENCE).and_then(|mut server| server.counters());
+    let report = counted.map_err(|error| StackError::unexpected("disk server", error.to_string()))?;
+    report.trouble_below().map_or(Ok(()), |trouble| Err(StackError::unexpected("disk server", trouble)))
+}
+
+/// Lifts all that a server limits: what is still to be written is then as fast as the disk below. What had been promised for
+/// later keeps its time. Best effort: a server that is gone limits nothing.
+pub(crate) fn lift_limits(control: &Path) {
+    if let Ok(mut server) = Control::connect(control, PATIENCE_AT_THE_END) {
+        let _ = server.set(None, &NO_LIMITS);
+    }
+}
+
+/// Answers all that waits for a server with an I/O error, and whatever comes later at once.
+fn fail_what_waits(control: &Path) {
+    if let Ok(mut server) = Control::connect(control, PATIENCE_AT_THE_END) {
+        let _ = server.set(None, &NO_LIMITS);
+        // A power cut fails what was promised for later; what had been acknowledged is kept.
+        let _ = server.cut(None, Fraction(1.0));
+        let _ = server.restore(None);
+    }
+}
+
+/// While it lives, nothing waits for the server for good once the user has asked to stop: a program that waits for a device,
+/// and a mount(2) of our own, hear no signal, not even SIGKILL.
+#[derive(Debug)]
+pub(crate) struct Watch {
+    over: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Watch {
+    /// Watches over a server until it is dropped.
+    ///
+    /// # Errors
+    /// [`StackError::Io`] when no thread can be started.
+    pub(crate) fn start(interrupt: Arc<AtomicBool>, control: PathBuf) -> Result<Self, StackError> {
+        let over = Arc::new(AtomicBool::new(false));
+        let is_over = Arc::clone(&over);
+        let thread = std::thread::Builder::new()
+            .name("watch".to_owned())
+            .spawn(move || watch(&interrupt, &is_over, &control))
+            .map_err(|source| StackError::io("start a thread for", "the disk server", source))?;
+        Ok(Self { over, thread: Some(thread) })
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.over.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // It ends as soon as it has seen that.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn watch(interrupt: &AtomicBool, over: &AtomicBool, control: &Path) {
+    let mut asked: Option<Instant> = None;
+    while !over.load(Ordering::Relaxed) {
+        if interrupt.load(Ordering::Relaxed) {
+            let since = *asked.get_or_insert_with(Instant::now);
+            // Most ends by itself until then, without an I/O error in the kernel's log.
+            if since.elapsed() >= GRACE {
+                return fail_what_waits(control);
+            }
+        }
+        std::thread::park_timeout(WATCH_ROUND);
+    }
 }
 
 /// Whether the server said so; false if it ended, or never does.

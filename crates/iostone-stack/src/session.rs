@@ -248,8 +248,11 @@ impl Session {
         let mut checks = Vec::new();
         for layer in &mut self.layers {
             site.check_interrupt()?;
-            layer.apply(site)?;
-            checks.extend(layer.verify(site)?);
+            match layer.apply(site).and_then(|()| layer.verify(site)) {
+                Ok(read_back) => checks.extend(read_back),
+                // Where the user asked to stop, what waited for a server of ours was failed.
+                Err(cause) => return Err(site.check_interrupt().err().unwrap_or(cause)),
+            }
         }
         Ok(checks)
     }
@@ -370,6 +373,11 @@ impl Session {
         let site = self.site.as_mut().ok_or_else(ended)?;
         // It lifts its quota, and nothing that is ended from here on is slowed down by it any more.
         site.governor = None;
+        if let Some(control) = &site.disk_control {
+            disk_server::lift_limits(control);
+        }
+        // Without a thread the rest is undone all the same, if later.
+        let _ = site.watch_server();
         match undo::undo_steps(&mut site.journal, scope) {
             Ok(undone) => {
                 self.layers.clear();

@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::array::OwnArray;
 use crate::device::{BlockDevice, DeviceNumber};
+use crate::disk_server::Watch;
 use crate::error::StackError;
 use crate::governor::GovernorProcess;
 use crate::journal::{Journal, sync_directory};
@@ -76,6 +77,8 @@ pub(crate) struct Site {
     pub(crate) trial_directory: Option<PathBuf>,
     /// Where the disk server of this trial is steered.
     pub(crate) disk_control: Option<PathBuf>,
+    /// Sees to it that nothing waits for that server for good once the user has asked to stop.
+    pub(crate) watch: Option<Watch>,
     /// Servers of this trial, to be waited for once they have ended.
     pub(crate) servers: Vec<Child>,
     pub(crate) device: Option<BlockDevice>,
@@ -125,6 +128,7 @@ impl Site {
             attached: BTreeMap::new(),
             trial_directory: None,
             disk_control: None,
+            watch: None,
             servers: Vec::new(),
             device: None,
             members: Vec::new(),
@@ -149,6 +153,7 @@ impl Site {
         self.attached.clear();
         self.trial_directory = None;
         self.disk_control = None;
+        self.watch = None;
         for mut server in self.servers.drain(..) {
             // Its step ended it; here it only leaves the table of processes.
             let _ = server.kill();
@@ -168,6 +173,19 @@ impl Site {
         self.mount = None;
         self.stands_on = None;
         self.notes.clear();
+    }
+
+    /// Begins to watch over the disk server of this trial, if there is one and somebody can ask to stop.
+    ///
+    /// # Errors
+    /// [`StackError::Io`] when no thread can be started.
+    pub(crate) fn watch_server(&mut self) -> Result<(), StackError> {
+        if self.watch.is_none()
+            && let (Some(interrupt), Some(control)) = (&self.interrupt, &self.disk_control)
+        {
+            self.watch = Some(Watch::start(Arc::clone(interrupt), control.clone())?);
+        }
+        Ok(())
     }
 
     /// The flag that asks to stop.

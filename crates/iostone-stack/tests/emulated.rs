@@ -96,6 +96,11 @@ fn two_volumes_reach_the_cap_of_their_link_and_one_its_own() {
     machine.assert_clean();
 }
 
+/// What bursts is the server's unless somebody says otherwise.
+fn by_control_groups(volume: EmulatedVolume) -> EmulatedVolume {
+    EmulatedVolume { by: Some(EmulatedBy::Cgroup), ..volume }
+}
+
 #[test]
 fn credits_are_spent_at_the_burst_and_then_the_long_run_holds() {
     if needs_limits("credits_are_spent_at_the_burst_and_then_the_long_run_holds") {
@@ -107,8 +112,11 @@ fn credits_are_spent_at_the_burst_and_then_the_long_run_holds() {
     // gp2 scaled down: 4,000 credits at 1,100 a second are gone after 4 s.
     let burst =
         Burst { iops: Some(1100), credits: Some(4000), throughput: None, credit_bytes: None, start: None };
-    let volume =
-        EmulatedVolume { iops: Some(100), burst: Some(burst), ..EmulatedVolume::new(Bytes(32 * MIB)) };
+    let volume = by_control_groups(EmulatedVolume {
+        iops: Some(100),
+        burst: Some(burst),
+        ..EmulatedVolume::new(Bytes(32 * MIB))
+    });
     let applied = session.apply(&emulated(volume), 1, 7).unwrap();
     assert!(applied.notes.iter().any(|note| note.contains("out of 4000 credits")), "{:?}", applied.notes);
     let confinement = session.confine().unwrap().unwrap();
@@ -128,7 +136,8 @@ fn credits_are_spent_at_the_burst_and_then_the_long_run_holds() {
 fn share_of_law(link: Link, writes: bool, bytes: usize, seconds: u64, law: f64, of_bytes: bool) -> f64 {
     let machine = Machine::new();
     let mut session = machine.session();
-    let stack = Stack { link: Some(link), ..emulated(EmulatedVolume::new(Bytes(32 * MIB))) };
+    let volume = by_control_groups(EmulatedVolume::new(Bytes(32 * MIB)));
+    let stack = Stack { link: Some(link), ..emulated(volume) };
     let applied = session.apply(&stack, 1, 7).unwrap();
     assert!(applied.notes.iter().any(|note| note.contains("out of")), "{:?}", applied.notes);
     let confinement = session.confine().unwrap().unwrap();

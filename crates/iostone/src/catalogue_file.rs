@@ -1,16 +1,22 @@
 //! The user's own rows of the catalogue: where their file is, how it is read before a command asks, and how it is written.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use iostone_cloud::{Catalogue, install};
 use iostone_report::clean;
+use rustix::fs::FlockOperation;
+use rustix::io::Errno;
 
 use crate::cli::Command;
 use crate::exit_code::FileErrors;
+use crate::interrupt;
 use crate::named_file;
 use crate::printer::Printer;
 
@@ -23,11 +29,25 @@ const LARGEST_CATALOGUE: u64 = 16 << 20;
 /// The mode of a new file before the process's mask.
 const NEW_FILE_MODE: u32 = 0o644;
 
+/// Another process has written its rows long before.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The lock is tried this often.
+const TRY_EVERY: Duration = Duration::from_millis(10);
+
 /// Where the user's file is, or would be.
 pub(crate) struct Place {
     pub(crate) path: PathBuf,
     /// Whether the user named it; else it may be missing.
     is_named: bool,
+}
+
+impl Place {
+    /// Whether a folder on the way keeps this user out, or is none: who named no file cannot have one there.
+    fn is_out_of_reach(&self) -> bool {
+        let kinds = [ErrorKind::PermissionDenied, ErrorKind::NotADirectory];
+        !self.is_named && fs::metadata(&self.path).is_err_and(|error| kinds.contains(&error.kind()))
+    }
 }
 
 /// Whether a command asks the catalogue. The others run whatever the user's file holds.
@@ -67,7 +87,15 @@ pub(crate) fn load(command: &Command, printer: &mut Printer) -> Result<()> {
         }
         other => other?,
     };
-    let Some(text) = text else { return Ok(()) };
+    let Some(text) = text else {
+        if place.is_out_of_reach() {
+            let path = place.path.display();
+            printer.note(format_args!(
+                "`{path}` is out of reach for this user, so the catalogue is as built in; `{VARIABLE}` names another place"
+            ));
+        }
+        return Ok(());
+    };
     install(with_rows(&text, &place.path, printer)?);
     Ok(())
 }
@@ -76,7 +104,7 @@ pub(crate) fn load(command: &Command, printer: &mut Printer) -> Result<()> {
 pub(crate) fn text_at(place: &Place) -> Result<Option<String>> {
     match read(&place.path, LARGEST_CATALOGUE) {
         Ok(text) => Ok(Some(text)),
-        Err(error) if !place.is_named && is_missing(&error) => Ok(None),
+        Err(error) if !place.is_named && (is_missing(&error) || place.is_out_of_reach()) => Ok(None),
         Err(error) if place.is_named && is_missing(&error) => Err(error.context(format!(
             "`{VARIABLE}` names a catalogue that is not there; `iostone catalog update FILE` makes one"
         ))),
@@ -94,7 +122,7 @@ pub(crate) fn with_rows(text: &str, path: &Path, printer: &mut Printer) -> Resul
 }
 
 pub(crate) fn is_missing(error: &anyhow::Error) -> bool {
-    error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+    error.downcast_ref::<std::io::Error>().is_some_and(|error| error.kind() == ErrorKind::NotFound)
 }
 
 /// Reads a file of text, at most so many bytes of it.
@@ -117,18 +145,65 @@ pub(crate) fn read(path: &Path, largest: u64) -> Result<String> {
     })
 }
 
+/// Keeps others from writing the user's file from before it is read until after it is written; ends when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Writing {
+    /// The folder of the file, which is locked in its place: the file itself is replaced.
+    _folder: Option<fs::File>,
+}
+
+/// Waits until no other process writes the user's file, and makes its folder.
+pub(crate) fn begin_writing(path: &Path) -> Result<Writing> {
+    let context = || format!("writing `{}`", clean(&path.display().to_string()));
+    let target = target_of(path).with_context(context)?;
+    let folder = folder_of(&target);
+    fs::create_dir_all(folder).with_context(context)?;
+    let folder = fs::File::open(folder).with_context(context)?;
+    let stop = interrupt::stop_flag();
+    let started = Instant::now();
+    loop {
+        match rustix::fs::flock(&folder, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => return Ok(Writing { _folder: Some(folder) }),
+            Err(Errno::WOULDBLOCK | Errno::INTR) => {}
+            // NFS locks no folders (flock(2)).
+            Err(Errno::BADF | Errno::NOLCK | Errno::OPNOTSUPP | Errno::NOSYS) => {
+                return Ok(Writing { _folder: None });
+            }
+            Err(error) => return Err(anyhow::Error::new(std::io::Error::from(error)).context(context())),
+        }
+        if stop.load(Ordering::Relaxed) {
+            bail!("nothing is written: it was interrupted while another process writes the catalogue");
+        }
+        if started.elapsed() > PATIENCE {
+            bail!(
+                "another process has locked the folder of `{}` for {} s; try again when it has ended",
+                clean(&path.display().to_string()),
+                PATIENCE.as_secs()
+            );
+        }
+        thread::sleep(TRY_EVERY);
+    }
+}
+
+/// The file itself where a link stands in its place.
+fn target_of(path: &Path) -> std::io::Result<PathBuf> {
+    match fs::canonicalize(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(path.to_owned()),
+        other => other,
+    }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Writes the user's file whole or not at all; where a link stands in its place, what the link leads to.
-pub(crate) fn write(path: &Path, text: &str) -> Result<()> {
+pub(crate) fn write(path: &Path, text: &str, _lock: &Writing) -> Result<()> {
     let writing = || format!("writing `{}`", clean(&path.display().to_string()));
-    let target = match fs::canonicalize(path) {
-        Ok(target) => target,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => path.to_owned(),
-        Err(error) => return Err(anyhow::Error::new(error).context(writing())),
-    };
+    let target = target_of(path).with_context(writing)?;
     named_file::refuse_fifo(&target).with_context(writing)?;
     let mode = fs::metadata(&target).map(|metadata| metadata.permissions().mode() & 0o777);
-    let directory = target.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    fs::create_dir_all(directory).with_context(writing)?;
+    let directory = folder_of(&target);
     let mut builder = tempfile::Builder::new();
     // The process's mask takes away what the user does not want others to read.
     builder.permissions(fs::Permissions::from_mode(mode.as_ref().copied().unwrap_or(NEW_FILE_MODE)));

@@ -90,7 +90,15 @@ impl Printer {
     #[expect(clippy::unused_self, reason = "every output goes through the printer, however little it needs")]
     pub(crate) fn text_style(&self) -> TextStyle {
         let colour = anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
-        TextStyle { width: terminal_width().unwrap_or(USUAL_WIDTH).into(), colour }
+        TextStyle { width: asked_width().or_else(terminal_width).unwrap_or(USUAL_WIDTH).into(), colour }
+    }
+
+    /// How wide a table may be for this stdout: as wide as it likes where a program reads it.
+    #[expect(clippy::unused_self, reason = "every output goes through the printer, however little it needs")]
+    pub(crate) fn table_width(&self) -> usize {
+        let is_for_people = std::io::stdout().is_terminal();
+        let usual = if is_for_people { USUAL_WIDTH.into() } else { usize::MAX };
+        asked_width().or_else(terminal_width).map_or(usual, usize::from)
     }
 
     /// Whether a bar that redraws itself makes sense.
@@ -109,6 +117,11 @@ fn chain(error: &anyhow::Error) -> String {
         }
     }
     text
+}
+
+/// What `COLUMNS` says, which goes before the terminal, as with ls(1) and others.
+fn asked_width() -> Option<u16> {
+    std::env::var("COLUMNS").ok()?.trim().parse().ok().filter(|columns| *columns > 0)
 }
 
 fn terminal_width() -> Option<u16> {

@@ -10,6 +10,9 @@ use crate::prediction::{Route, Work};
 /// Times within this share agree: the margin that iostone takes where nobody names one.
 const AGREES: f64 = 0.03;
 
+/// As many halvings tell a share to a thousandth of a percent.
+const HALVINGS: usize = 17;
+
 /// The share of memory that may be dirty where nobody says otherwise: `vm.dirty_ratio`
 /// (Documentation/admin-guide/sysctl/vm.rst of Linux; of available memory, for which the whole is taken here).
 const DIRTY_SHARE: f64 = 0.2;
@@ -49,10 +52,13 @@ fn in_memory(prediction: &Prediction, excess: f64, memory: Option<Bytes>, writes
     let (room, reason) = match (&prediction.page_cache, memory) {
         (Some(cached), _) => (cached.bytes, cached.reason.clone()),
         (None, Some(memory)) if writes => {
-            let reason = format!("20 % of {memory}, `vm.dirty_ratio`, unless the work ended with a flush");
+            let reason = format!(
+                "20 % of {}, `vm.dirty_ratio`, unless the work ended with a flush",
+                memory.in_words()
+            );
             (memory.0 as f64 * DIRTY_SHARE, reason)
         }
-        (None, Some(memory)) => (memory.0 as f64, format!("the memory of {memory}")),
+        (None, Some(memory)) => (memory.0 as f64, format!("the memory of {}", memory.in_words())),
         (None, None) => return None,
     };
     let written = |bytes: f64| Unit::Bytes.format(bytes);
@@ -60,15 +66,40 @@ fn in_memory(prediction: &Prediction, excess: f64, memory: Option<Bytes>, writes
     (excess <= room).then(|| format!("{} {how}, and {} may ({reason})", written(excess), written(room)))
 }
 
-/// Whether buckets that were empty at the start explain a longer time.
-pub(super) fn with_empty_buckets(route: &Route, work: &Work, seconds: f64) -> Option<String> {
-    let mut emptied = route.clone();
-    (emptied.start, emptied.volume_start) = (Some(Fraction(0.0)), None);
-    let predicted = emptied.predict(work).ok()?.seconds;
-    ((seconds / predicted - 1.0).abs() <= AGREES).then(|| {
-        let written = Unit::Seconds.format(predicted.round());
-        format!("with every bucket empty at the start it would take {written}")
-    })
+/// How full the buckets of volumes and link would have had to be at the start for a time that was measured; CPU credits stay
+/// those of the question.
+///
+/// The more they hold the sooner it ends, so that halving finds it.
+pub(super) fn with_other_buckets(route: &Route, work: &Work, seconds: f64) -> Option<String> {
+    let mut other = route.clone();
+    other.volume_start = None;
+    let mut predicted = |share: f64| {
+        other.start = Some(Fraction(share));
+        other.predict(work).ok().map(|prediction| prediction.seconds)
+    };
+    let (slowest, fastest) = (predicted(0.0)?, predicted(1.0)?);
+    if slowest - fastest <= fastest * AGREES {
+        return None;
+    }
+    let time = |seconds: f64| Unit::Seconds.format(seconds.round());
+    if (seconds / slowest - 1.0).abs() <= AGREES {
+        return Some(format!("with empty buckets at the start it would take {}", time(slowest)));
+    }
+    if !(fastest..slowest).contains(&seconds) {
+        return None;
+    }
+    let (mut emptier, mut fuller) = (0.0, 1.0);
+    for _ in 0..HALVINGS {
+        let middle = f64::midpoint(emptier, fuller);
+        if predicted(middle)? > seconds {
+            emptier = middle;
+        } else {
+            fuller = middle;
+        }
+    }
+    let share = f64::midpoint(emptier, fuller);
+    let agreed = predicted(share).filter(|found| (seconds / found - 1.0).abs() <= AGREES)?;
+    Some(format!("with buckets {:.0} % full at the start it would take {}", share * 100.0, time(agreed)))
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Where an expected time came from: the formulas that people use, each with what is wrong with it.
 //!
 //! A formula is an amount over a rate. The amount may be reckoned with 1000 for 1024 or in the wrong unit, the rate in the wrong
-//! unit, in bits for bytes, as the burst for ever, or of a ceiling that is not the lowest.
+//! unit, in bits for bytes, as the burst for ever, or of a ceiling that is not the lowest. Units are mistaken of ceilings that
+//! count bytes alone: nobody reads an IOPS limit as megabits.
 
 use iostone_model::answer::{Expected, Slip};
 use iostone_model::cloud::CeilingKind;
@@ -9,6 +10,8 @@ use iostone_model::prediction::{CeilingRow, Prediction};
 use iostone_model::units::Bytes;
 
 use super::{Expectation, short};
+use crate::ceiling::Counted;
+use crate::prediction::{Route, Work};
 
 /// Times within this share are taken for the same.
 const NEAR: f64 = 0.015;
@@ -39,8 +42,35 @@ impl Term {
     }
 }
 
+/// A ceiling in what it counts by itself, by its name.
+pub(super) struct OwnFigure {
+    name: String,
+    counted: Counted,
+    base: f64,
+    burst: Option<f64>,
+    io_size: Option<Bytes>,
+}
+
+/// What each ceiling of some work counts.
+pub(super) fn own_figures(route: &Route, work: &Work) -> Vec<OwnFigure> {
+    let path = route.path(work);
+    let own = path.iter().map(|lane| OwnFigure {
+        name: route.name(lane, work),
+        counted: lane.counted,
+        base: lane.base,
+        burst: lane.burst.map(|burst| burst.rate),
+        io_size: work.io_size,
+    });
+    own.collect()
+}
+
 /// The formulas that give an expected time for so many bytes.
-pub(super) fn explain(prediction: &Prediction, asked: Bytes, expected: Expectation) -> Expected {
+pub(super) fn explain(
+    prediction: &Prediction,
+    own: &[OwnFigure],
+    asked: Bytes,
+    expected: Expectation,
+) -> Expected {
     let seconds = expected.seconds;
     let within_seconds = (seconds * NEAR).max(expected.half_digit.min(seconds * COARSEST));
     let near = |time: f64| (time - seconds).abs() <= within_seconds;
@@ -49,7 +79,7 @@ pub(super) fn explain(prediction: &Prediction, asked: Bytes, expected: Expectati
     if !agrees {
         let amounts = amounts(asked);
         for row in &prediction.ceilings {
-            for rate in rates(row, &prediction.ceilings) {
+            for rate in rates(row, own, &prediction.ceilings) {
                 for amount in &amounts {
                     let time = amount.value / rate.value;
                     if !near(time) || amount.mistakes.len() + rate.mistakes.len() > MOST_MISTAKES {
@@ -115,15 +145,27 @@ fn spaced(quantity: &str) -> String {
 }
 
 /// A ceiling's rate in every way in which it is read.
-fn rates(row: &CeilingRow, all: &[CeilingRow]) -> Vec<Term> {
-    let own = read_rates(row.kind, row.sustained);
+fn rates(row: &CeilingRow, own: &[OwnFigure], all: &[CeilingRow]) -> Vec<Term> {
+    let figure = own.iter().find(|figure| figure.name == row.name);
+    let read = |rate: f64, own: &dyn Fn(&OwnFigure) -> Option<f64>| match figure {
+        Some(figure) if figure.counted == Counted::Ios => {
+            let iops = short(own(figure).unwrap_or(figure.base));
+            let of = figure.io_size.map(|size| format!(" of {}", size.in_words())).unwrap_or_default();
+            vec![Term::right(rate, format!("{iops} IOPS{of}"))]
+        }
+        Some(figure) if figure.counted != Counted::Bytes => {
+            vec![Term::right(rate, format!("{} MB/s", short(rate / MB)))]
+        }
+        _ => read_rates(row.kind, rate),
+    };
+    let sustained = read(row.sustained, &|figure| Some(figure.base));
     let burst = row.burst.into_iter().flat_map(|burst| {
-        read_rates(row.kind, burst).into_iter().map(|mut term| {
+        read(burst, &|figure| figure.burst).into_iter().map(|mut term| {
             term.mistakes.push(format!("the burst of the {} does not last for ever", word(row.kind)));
             term
         })
     });
-    let terms = own.into_iter().chain(burst);
+    let terms = sustained.into_iter().chain(burst);
     let forgotten = lower_kinds(row, all);
     terms
         .map(|mut term| {
@@ -218,6 +260,7 @@ mod tests {
             name: String::new(),
             sustained,
             burst: None,
+            bucket: None,
             binds_seconds: 0.0,
             basis: Basis::Published,
             source: String::new(),
@@ -227,7 +270,7 @@ mod tests {
 
     fn explained(minutes: f64) -> Expected {
         let prediction = prediction(3717.0, ceilings());
-        explain(&prediction, ASKED, Expectation { seconds: minutes * 60.0, half_digit: 30.0 })
+        explain(&prediction, &[], ASKED, Expectation { seconds: minutes * 60.0, half_digit: 30.0 })
     }
 
     #[test]
@@ -265,7 +308,7 @@ mod tests {
         ceilings[0].burst = Some(125e6);
         let prediction = prediction(3000.0, ceilings);
         let expected = Expectation { seconds: 236_223_201_280.0 / 125e6, half_digit: 0.5 };
-        let found = explain(&prediction, ASKED, expected);
+        let found = explain(&prediction, &[], ASKED, expected);
         assert_eq!(found.slips[0].mistakes, ["the burst of the link does not last for ever"]);
     }
 
@@ -273,7 +316,7 @@ mod tests {
         #[test]
         fn every_formula_gives_what_was_expected(minutes in 1.0..2000.0_f64, bytes in 1..u64::MAX) {
             let expectation = Expectation { seconds: minutes * 60.0, half_digit: 30.0 };
-            let found = explain(&prediction(3717.0, ceilings()), Bytes(bytes), expectation);
+            let found = explain(&prediction(3717.0, ceilings()), &[], Bytes(bytes), expectation);
             for slip in &found.slips {
                 prop_assert!((slip.seconds - found.seconds).abs() <= found.within_seconds);
                 prop_assert!(slip.mistakes.len() <= MOST_MISTAKES);

@@ -54,7 +54,11 @@ fn compare(name: String, known: Option<Vec<(String, Value)>>, said: Vec<(String,
     let known = known.unwrap_or_default();
     let changed = said.into_iter().filter_map(|(key, value)| {
         let old = known.iter().find(|(other, _)| *other == key).map(|(_, value)| value);
-        (old != Some(&value)).then(|| FieldChange { old: old.map(words), new: words(&value), key })
+        (old != Some(&value)).then(|| FieldChange {
+            old: old.map(|old| told(&key, old)),
+            new: told(&key, &value),
+            key,
+        })
     });
     let fields: Vec<FieldChange> = changed.collect();
     (is_new || !fields.is_empty()).then_some(Change { name, is_new, fields })
@@ -82,6 +86,15 @@ pub(super) fn flat(row: &InstanceRow) -> Vec<(String, Value)> {
         }
     }
     facts
+}
+
+/// A value of a key as people read it.
+fn told(key: &str, value: &Value) -> String {
+    match (key, value) {
+        // The smallest and the largest of a volume type.
+        ("size", Value::Array(ends)) => ends.iter().map(words).collect::<Vec<_>>().join(" to "),
+        _ => words(value),
+    }
 }
 
 /// A value as people read it.

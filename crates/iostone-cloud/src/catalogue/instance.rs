@@ -17,6 +17,14 @@ const TABLE: &str = include_str!("../../data/instances.csv");
 /// (EC2 User Guide, Amazon EBS-optimized instances).
 pub(crate) const LINK_BURST_SECONDS: f64 = 1800.0;
 
+/// As of when the links, processors and memory are: the day of the newest dump that the table is made of.
+pub const CATALOGUE_AS_OF: &str = "2026-10-27";
+/// Seconds for which an instance may go faster over its network than its baseline: "typically from 5 to 60 minutes, depending on
+/// the instance size" (EC2 User Guide, Amazon EC2 instance network bandwidth).
+pub(crate) const NETWORK_BURST_SECONDS: [f64; 2] = [300.0, 3600.0];
+/// What is taken between them, for want of a figure for each size.
+pub(crate) const NETWORK_BURST_TAKEN: f64 = 1800.0;
+
 /// An instance type. What is not known is absent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Instance {
@@ -40,6 +48,8 @@ pub struct Instance {
     pub ebs_support: Option<EbsSupport>,
     /// That link.
     pub ebs: Option<Ebs>,
+    /// Volumes that can be attached to it at once.
+    pub attachments: Option<u32>,
     /// Its network.
     pub network: Option<Network>,
     /// Disks of its own; that it has none is known too ([`LocalDisks::count`] is 0).
@@ -116,6 +126,7 @@ impl Instance {
             ecu: None,
             ebs_support: None,
             ebs: None,
+            attachments: None,
             network: None,
             disks: None,
             source: String::new(),
@@ -153,20 +164,13 @@ impl Instance {
         self.name.split_once('.').map_or(self.name.as_str(), |(family, _)| family)
     }
 
-    /// The link to its volumes as it is emulated and reckoned with: EBS's own where it has one, else the network's peak. Bursts
-    /// are buckets of (maximum - baseline) x 30 min that fill with what is left unused below the baseline, which nobody documents.
+    /// The link to its volumes as it is emulated and reckoned with: EBS's own where it has one, else the network. Bursts
+    /// are buckets of (maximum - baseline) x 30 min that fill with what is left unused below the baseline, which nobody documents;
+    /// a network's lasts 5 to 60 minutes, of which 30 are taken as well.
     pub fn link(&self) -> Option<Link> {
         if let Some(ebs) = self.ebs {
             let burst = (ebs.maximum > ebs.baseline).then(|| {
-                let over = |most: u64, base: u64| {
-                    #[expect(
-                        clippy::cast_possible_truncation,
-                        clippy::cast_sign_loss,
-                        reason = "whole and positive"
-                    )]
-                    let units = (most.saturating_sub(base) as f64 * LINK_BURST_SECONDS) as u64;
-                    units
-                };
+                let over = |most: u64, base: u64| above(ByteRate(most), ByteRate(base), LINK_BURST_SECONDS);
                 let ios = ebs.maximum_iops.zip(ebs.baseline_iops).filter(|(most, base)| most > base);
                 Burst {
                     throughput: Some(ebs.maximum),
@@ -178,8 +182,24 @@ impl Instance {
             });
             return Some(Link { throughput: ebs.baseline, iops: ebs.baseline_iops, burst });
         }
-        self.network.map(|network| Link::of(network.peak))
+        self.network.map(|network| {
+            let burst = (network.peak > network.baseline).then(|| Burst {
+                throughput: Some(network.peak),
+                credit_bytes: Some(Bytes(above(network.peak, network.baseline, NETWORK_BURST_TAKEN))),
+                iops: None,
+                credits: None,
+                start: None,
+            });
+            Link { burst, ..Link::of(network.baseline) }
+        })
     }
+}
+
+/// Units that are moved at most, and not at the base, in so many seconds.
+fn above(most: ByteRate, base: ByteRate, seconds: f64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole and positive")]
+    let units = (most.0.saturating_sub(base.0) as f64 * seconds) as u64;
+    units
 }
 
 /// The table that is built in.
@@ -232,6 +252,7 @@ fn instance(row: &StringRecord) -> Option<Instance> {
             _ => None,
         }),
         ebs,
+        attachments: whole(17),
         network,
         disks: text(13).and_then(|words| words.parse().ok()),
         source: source.to_owned(),
@@ -285,6 +306,7 @@ mod tests {
                 (9, instance.ebs.is_some()),
                 (13, instance.disks.is_some()),
                 (14, instance.network.is_some()),
+                (17, instance.attachments.is_some()),
             ];
             for (column, known) in known {
                 assert_eq!(!row[column].is_empty(), known, "{}, column {column}", &row[0]);
@@ -304,6 +326,7 @@ mod tests {
         assert_eq!(count(|instance| instance.status == Status::Retired), 34);
         assert_eq!(count(|instance| instance.status == Status::Named), 8);
         assert_eq!(count(|instance| instance.ebs.is_some()), 1393);
+        assert_eq!(count(|instance| instance.attachments.is_some()), 1395);
         assert_eq!(count(|instance| instance.ebs_support == Some(EbsSupport::None)), 19);
         assert_eq!(count(|instance| instance.credits().is_some()), 28);
         assert_eq!(count(|instance| instance.has_local_disks().is_none()), 8);
@@ -333,6 +356,19 @@ mod tests {
             assert!(instance.ecu.is_none_or(|ecu| ecu > 0.0), "{name}");
             assert!(instance.status == Status::Named || instance.vcpus.is_some(), "{name}");
         }
+    }
+
+    #[test]
+    fn a_network_bursts_above_its_baseline_and_the_newest_figures_have_their_day() {
+        let table = table();
+        let link = table["t2.micro"].link().expect("a link");
+        let burst = link.burst.expect("a burst");
+        assert_eq!((link.throughput, burst.throughput), (ByteRate(8_000_000), Some(ByteRate(128_000_000))));
+        assert_eq!(burst.credit_bytes, Some(Bytes(120_000_000 * 1800)));
+        assert!(table["g3.4xlarge"].link().is_none(), "nobody knows it");
+        let newest =
+            table.values().filter(|instance| instance.ebs.is_some()).filter_map(|instance| instance.date);
+        assert_eq!(newest.max().map(|date| date.to_string()).as_deref(), Some(CATALOGUE_AS_OF));
     }
 
     #[test]

@@ -2,6 +2,15 @@
 
 use iostone_model::experiment::{Array, BtrfsProfile, MdLevel};
 
+use super::accounting::RANDOM_SIZE;
+
+/// Bytes of a chunk where nothing is said (mdadm(8), `--chunk`).
+const MD_CHUNK: u64 = 512 << 10;
+/// What raid5.c works by.
+const PAGE: u64 = 4096;
+/// A mean over more places in a stripe tells nothing more.
+const MOST_PLACES: u64 = 4096;
+
 /// What an array makes of its members, at most.
 ///
 /// From md(4), mkfs.btrfs(8) and lvmraid(7): stripes read and write on all members, mirrors read on all and write each byte to
@@ -18,8 +27,8 @@ pub struct Joined {
     pub copies: f64,
     /// Members' worth of data that fit.
     pub room: f64,
-    /// I/Os of members for each random write that is less than a stripe, where parity has to be brought up to date.
-    pub partial_writes: Option<f64>,
+    /// Whether members have parity, which a write that is less than a stripe has to bring up to date.
+    pub has_parity: bool,
     /// Bytes on one member before the next follows, where it is known; a larger I/O is cut there.
     pub chunk: Option<u64>,
 }
@@ -43,7 +52,7 @@ impl Joined {
             writes: width,
             copies: 1.0,
             room: members,
-            partial_writes: None,
+            has_parity: false,
             chunk: None,
         }
     }
@@ -82,21 +91,90 @@ impl Joined {
         Self { chunk: chunk.map(|chunk| chunk.0), ..joined }
     }
 
-    /// A write that is less than a stripe reads the old data and parity, or the rest of the stripe where that is less, and
-    /// writes both anew (`handle_stripe_dirtying`, drivers/md/raid5.c).
     fn parity(members: f64) -> Self {
         let data = (members - 1.0).max(1.0);
         Self {
             writes: data,
             copies: members / data,
             room: data,
-            partial_writes: Some(2.0 + (members - 2.0).clamp(0.0, 2.0)),
+            has_parity: true,
             ..Self::striped(members, members)
         }
+    }
+
+    /// Bytes that go to and come from the members for each byte of random writes of a size, where parity makes them more; 4 KiB each
+    /// where it is not known.
+    ///
+    /// What is less than a stripe reads the old data and parity, or the rest of the stripe where that is less, and writes both anew
+    /// (`handle_stripe_dirtying`, drivers/md/raid5.c), a page of each member at a time. What is more has whole stripes in it, as many
+    /// as its place allows: writes lie at multiples of their size, and the mean over all these places is taken.
+    pub(super) fn random_writes(&self, size: Option<f64>) -> Option<f64> {
+        if !self.has_parity {
+            return None;
+        }
+        let data = (self.members - 1.0).max(1.0);
+        let chunk = self.chunk.unwrap_or(MD_CHUNK).max(PAGE);
+        let stripe = chunk * whole(data);
+        let size = whole(size.unwrap_or(RANDOM_SIZE)).max(1);
+        // Of a row through all members, so many data pages are written anew.
+        let row = |pages: f64| match pages {
+            pages if pages <= 0.0 => 0.0,
+            pages if pages >= data => data + 1.0,
+            pages => pages + 1.0 + (pages + 1.0).min(data - pages),
+        };
+        if size <= chunk {
+            return Some(row(1.0));
+        }
+        let part = |bytes: u64| {
+            let (pages, rest) = ((bytes / chunk) as f64, (bytes % chunk) as f64);
+            rest * row(pages + 1.0) + (chunk as f64 - rest) * row(pages)
+        };
+        let step = greatest_common_divisor(size, stripe).max(PAGE).max(stripe / MOST_PLACES);
+        let places = (stripe / step).max(1);
+        let bytes = (0..places).map(|place| {
+            let first = ((stripe - place * step) % stripe).min(size);
+            let rest = size - first;
+            part(first) + (rest / stripe) as f64 * part(stripe) + part(rest % stripe)
+        });
+        Some(bytes.sum::<f64>() / places as f64 / size as f64)
     }
 
     /// Bytes of members, as if all that read at once had done it, for each byte written.
     pub(super) fn write_weight(&self) -> f64 {
         self.reads / self.writes
+    }
+}
+
+fn whole(units: f64) -> u64 {
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casting saturates")]
+    let whole = units as u64;
+    whole
+}
+
+fn greatest_common_divisor(one: u64, other: u64) -> u64 {
+    if other == 0 { one } else { greatest_common_divisor(other, one % other) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parity_costs_what_md_reads_and_writes_for_it() {
+        let of = |members: f64, size: u64| {
+            Joined::parity(members).random_writes(Some(size as f64)).expect("parity")
+        };
+        let near =
+            |value: f64, expected: f64| assert!((value - expected).abs() < 1e-9, "{value} for {expected}");
+        // Two of three members: the rest of the stripe is read, one page, and data and parity are written.
+        near(of(3.0, 4096), 3.0);
+        near(of(4.0, 4096), 4.0);
+        near(of(8.0, 512 << 10), 4.0);
+        // Always whole stripes of 3 x 512 KiB.
+        near(of(4.0, 1536 << 10), 4.0 / 3.0);
+        near(of(4.0, 3 << 20), 4.0 / 3.0);
+        // 2 MiB begin at 0, 0.5 or 1 MiB of a stripe: a whole one and a chunk twice, two chunks of two stripes once; 4 MiB each.
+        near(of(4.0, 2 << 20), 2.0);
+        assert!(Joined::raid0(4).random_writes(Some(4096.0)).is_none());
     }
 }

@@ -24,6 +24,8 @@ pub struct Parts<'a> {
     pub volume_start: Option<Fraction>,
     /// What the link's buckets hold at the start, where it does not say so itself; full if absent.
     pub link_start: Option<Fraction>,
+    /// What CPU credits, or whatever an allowance has, are at the start, as a share of the most; as the governor says if absent.
+    pub cpu_start: Option<Fraction>,
     /// The time of an I/O, and of a write where that is another; the volume's if absent.
     pub latency: Option<(Span, Option<Span>)>,
 }
@@ -38,6 +40,7 @@ impl Parts<'_> {
             cpu: None,
             volume_start: None,
             link_start: None,
+            cpu_start: None,
             latency: None,
         }
     }
@@ -67,9 +70,9 @@ pub fn path(parts: &Parts, work: &Work) -> Path {
     let chunk = joined.chunk.filter(|_| joined.members > 1.0);
     let ios = accounting.ios_per_byte(io, chunk).map(|ios| ios * beside);
     // Bytes of volumes, and of the link, for each byte written.
-    let is_partial = io.pattern == Pattern::Random;
-    let copies = joined.partial_writes.filter(|_| is_partial).unwrap_or(joined.copies);
-    let weight = joined.partial_writes.filter(|_| is_partial).unwrap_or_else(|| joined.write_weight());
+    let partial = if io.pattern == Pattern::Random { joined.random_writes(io.size) } else { None };
+    let copies = partial.unwrap_or(joined.copies);
+    let weight = partial.unwrap_or_else(|| joined.write_weight());
     if let Some(volume) = parts.volume {
         let kind = if joined.members > 1.0 { CeilingKind::Array } else { CeilingKind::Volume };
         let bytes = accounting.bytes_per_byte(io, chunk) * beside;
@@ -112,7 +115,7 @@ pub fn path(parts: &Parts, work: &Work) -> Path {
         );
     }
     if let (Some(cpu), Some(cost)) = (&parts.cpu, work.cpu_seconds_per_byte) {
-        push_cpu(&mut path, cpu, cost, work.processors);
+        push_cpu(&mut path, cpu, cost, work.processors, parts.cpu_start);
     }
     if let Some(source) = work.source {
         let base = source.0 as f64;
@@ -152,7 +155,7 @@ fn push_link(path: &mut Path, link: &Link, start: Option<Fraction>, bytes: [f64;
 
 /// Credits are a bucket: earned all the time, spent while work uses more, the baseline when there are none. Launch credits are
 /// spent first and stand in it as well, so that it may for once hold more than can be earned.
-fn push_cpu(path: &mut Path, cpu: &Cpu, cost: f64, processors: Option<f64>) {
+fn push_cpu(path: &mut Path, cpu: &Cpu, cost: f64, processors: Option<f64>, start: Option<Fraction>) {
     let lane = |base: f64, burst| lane_of(CeilingKind::Cpu, Counted::CpuSeconds, base, burst, [cost, cost]);
     let (governor, limit) = match cpu {
         Cpu::Processors(count) => {
@@ -177,10 +180,11 @@ fn push_cpu(path: &mut Path, cpu: &Cpu, cost: f64, processors: Option<f64>) {
                 return;
             }
             let seconds = |credits: f64| credits * CREDIT_SECONDS / governor.speed;
-            let level = match governor.start {
-                AllowanceStart::Launch => *launch,
-                AllowanceStart::Full => maximum + launch,
-                AllowanceStart::Empty => 0.0,
+            let level = match (start, governor.start) {
+                (Some(share), _) => (maximum + launch) * share.0.clamp(0.0, 1.0),
+                (None, AllowanceStart::Launch) => *launch,
+                (None, AllowanceStart::Full) => maximum + launch,
+                (None, AllowanceStart::Empty) => 0.0,
             };
             let burst =
                 LaneBurst { rate: wanted, capacity: seconds(maximum + launch), level: seconds(level) };
@@ -190,6 +194,10 @@ fn push_cpu(path: &mut Path, cpu: &Cpu, cost: f64, processors: Option<f64>) {
         Law::Bucket { slow, .. } | Law::Window { slow, .. } => {
             let state = LawState::begin(governor);
             let capacity = state.most_seconds();
+            let state = match start {
+                Some(share) => LawState::holding(governor, capacity * share.0.clamp(0.0, 1.0), 0.0),
+                None => state,
+            };
             let level = state.balance_seconds();
             let burst = Some(LaneBurst { rate: wanted, capacity, level });
             path.push_law(lane((all * slow.0).min(wanted), burst), state);

@@ -4,7 +4,7 @@ use iostone_model::explanation::{Excess, ExcessCause, HeldCeiling, HeldState};
 use iostone_model::metric::Unit;
 use iostone_model::units::Bytes;
 
-use super::{Flow, Measured, USUAL_DIRTY_SHARE, dirty_share};
+use super::{Below, Flow, Measured, USUAL_DIRTY_SHARE, dirty_share};
 
 /// A smaller share of unserved bytes is what an unfinished request can explain.
 const WORTH_SAYING: f64 = 0.10;
@@ -18,7 +18,10 @@ pub(super) fn of(
 ) -> Option<Excess> {
     let narrowest = narrowest?;
     if narrowest.state == HeldState::Exceeded {
-        return Some(above(measured, narrowest));
+        let found = above(measured, narrowest);
+        let unexplained = found.because == ExcessCause::AboveEveryCeiling;
+        let below = measured.below.as_ref().filter(|_| unexplained);
+        return below.and_then(|below| of_memory_below(below, measured.flow, &found)).or(Some(found));
     }
     let lowest = lowest?;
     matches!(lowest.state, HeldState::OnCredits | HeldState::BindsInBurst).then(|| {
@@ -55,7 +58,7 @@ fn above(measured: &Measured, ceiling: &HeldCeiling) -> Excess {
             None,
         );
     }
-    if measured.unit != Unit::BytesPerSecond {
+    if measured.unit != Unit::BytesPerSecond && measured.flow != Some(Flow::Read) {
         return unexplained("nothing that is known explains it".to_owned(), None);
     }
     match measured.flow {
@@ -69,6 +72,37 @@ fn above(measured: &Measured, ceiling: &HeldCeiling) -> Excess {
             )
         }),
     }
+}
+
+/// Where the device is a file, the page cache of the machine that holds it stands below it, direct I/O or not: what the devices of
+/// that file moved tells whether it did the work.
+fn of_memory_below(below: &Below, flow: Option<Flow>, found: &Excess) -> Option<Excess> {
+    let Below { device, moved, holders } = below;
+    let Some((names, held)) = holders else {
+        let words = format!(
+            "every byte passed {device}, which is a file, and what its page cache answered is not known: no disk below it was \
+             watched"
+        );
+        return Some(Excess { words, ..found.clone() });
+    };
+    let missing = moved - held;
+    (*moved > 0.0 && missing > WORTH_SAYING * moved).then(|| {
+        let did = match flow {
+            Some(Flow::Read) => "answered",
+            Some(Flow::Write) => "took it in",
+            Some(Flow::Both) | None => "stood in for it",
+        };
+        Excess {
+            because: ExcessCause::PageCache,
+            beyond: found.beyond,
+            allowed: Some(missing),
+            words: format!(
+                "the page cache below {device} {did}: of the {} that {device} moved, {names} moved {}",
+                Unit::Bytes.format(*moved),
+                Unit::Bytes.format(*held)
+            ),
+        }
+    })
 }
 
 /// Bytes that did not fit through a ceiling in the time, against what memory may keep dirty.
@@ -122,13 +156,16 @@ fn read(measured: &Measured, beyond: Option<f64>) -> Excess {
         allowed,
         words,
     };
-    match (measured.working_set_bytes, measured.memory_bytes) {
-        (Some(set), Some(memory)) if set <= memory => excess(
+    let moved = measured.seconds.filter(|_| measured.unit == Unit::BytesPerSecond);
+    let moved = moved.map(|seconds| measured.value * seconds);
+    let at_most = [measured.at_most_bytes, moved].into_iter().flatten().reduce(f64::min);
+    match (measured.working_set_bytes, at_most, measured.memory_bytes) {
+        (Some(set), _, Some(memory)) if set <= memory => excess(
             ExcessCause::PageCache,
             Some(memory),
             format!("memory answered: {} were worked on, beside {} of it", sized(set), sized(memory)),
         ),
-        (Some(set), Some(memory)) => excess(
+        (Some(set), _, Some(memory)) => excess(
             ExcessCause::AboveEveryCeiling,
             Some(memory),
             format!(
@@ -137,7 +174,32 @@ fn read(measured: &Measured, beyond: Option<f64>) -> Excess {
                 sized(memory)
             ),
         ),
-        _ => excess(
+        (None, Some(most), Some(memory)) if most <= memory => excess(
+            ExcessCause::PageCache,
+            Some(memory),
+            format!(
+                "memory can have answered: at most {} were worked on, beside {} of it",
+                sized(most),
+                sized(memory)
+            ),
+        ),
+        (None, _, Some(memory)) => excess(
+            ExcessCause::AboveEveryCeiling,
+            Some(memory),
+            format!(
+                "the page cache is likely, with {} of memory; only how much was read is not known",
+                sized(memory)
+            ),
+        ),
+        (Some(set), _, None) => excess(
+            ExcessCause::AboveEveryCeiling,
+            None,
+            format!(
+                "the page cache is likely: {} were worked on; only how much memory there is is not known",
+                sized(set)
+            ),
+        ),
+        (None, _, None) => excess(
             ExcessCause::AboveEveryCeiling,
             None,
             "the page cache is likely, but how much was read beside how much memory is not known".to_owned(),

@@ -53,8 +53,17 @@ pub fn beside(
     } else {
         format!("{} binds", prediction.binding)
     };
+    let [low, high] = predicted_interval;
+    // A width that no printed digit shows is none.
+    let (between, place) = if unit.format(low) == unit.format(high) {
+        (String::new(), "")
+    } else {
+        let inside = (low..=high).contains(&measured);
+        let between = format!(" ({} to {})", unit.format(low), unit.format(high));
+        (between, if inside { ", inside" } else { ", outside" })
+    };
     let mut sentence = format!(
-        "{name}: predicted {}, measured {}, {difference}; {binds}",
+        "{name}: predicted {}{between}, measured {}{place}, {difference}; {binds}",
         unit.format(predicted),
         unit.format(measured)
     );

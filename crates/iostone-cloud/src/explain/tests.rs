@@ -16,7 +16,9 @@ fn figure(value: f64, seconds: f64, flow: Flow) -> Measured {
         memory_bytes: None,
         dirty_limit: None,
         working_set_bytes: None,
+        at_most_bytes: None,
         claimed_and_served_bytes: None,
+        below: None,
         tolerance: 1.02,
     }
 }
@@ -99,7 +101,12 @@ fn a_bucket_explains_what_it_holds_and_no_more() {
     assert_eq!(state(199e6, 20e9), (HeldState::BindsInBurst, Some(ExcessCause::BurstCredits)));
     assert_eq!(state(150e6, 5e9), (HeldState::BindsInBurst, Some(ExcessCause::BurstCredits)));
     assert_eq!(state(150e6, 1e9), (HeldState::Exceeded, Some(ExcessCause::AboveEveryCeiling)));
-    assert_eq!(state(98e6, 1e9), (HeldState::Binds, None));
+    // Of a bucket that is not empty, what it gives in the long run holds nothing.
+    assert_eq!(state(98e6, 1e9), (HeldState::Free, None));
+    assert_eq!(state(98e6, 0.0), (HeldState::Binds, None));
+    let held = hold(&figure(98e6, 100.0, Flow::Read), bucket(1e9));
+    assert_eq!(held.binds, None);
+    assert!(held.sentence.ends_with("which binds once its bucket is empty"), "{}", held.sentence);
     assert_eq!(state(50e6, 1e9), (HeldState::Free, None));
 }
 
@@ -127,4 +134,41 @@ fn direct_io_above_a_ceiling_is_no_cache_and_reads_from_memory_are() {
         Some(ExcessCause::AboveEveryCeiling)
     );
     assert_eq!(hold(&measured, Vec::new()).sentence, "throughput is 80.0 MB/s; no ceiling of it is known");
+}
+
+#[test]
+fn the_next_is_counted_from_the_one_that_binds() {
+    let mut link = bound(CeilingKind::Link, "the link", 81.25e6);
+    link.burst = Some(BoundBurst { rate: 593.75e6, capacity: Some(1e12) });
+    let bounds = vec![link, bound(CeilingKind::Volume, "125MiB/s", 131.072e6)];
+    let held = hold(&figure(130e6, 10.0, Flow::Write), bounds);
+    assert_eq!(held.binds.as_deref(), Some("125MiB/s"));
+    let headroom = held.headroom.expect("the link lets more through");
+    assert_eq!(headroom.next, "the link");
+    assert!((headroom.times - 593.75 / 131.072).abs() < 1e-9, "{}", headroom.times);
+}
+
+#[test]
+fn the_page_cache_below_a_file_is_found_by_the_disk_that_holds_it() {
+    let link = || vec![bound(CeilingKind::Link, "the link", 62.5e6)];
+    let mut measured = figure(9.14e9, 1.0, Flow::Read);
+    measured.reached_device = Some(true);
+    let below = |holders| Some(Below { device: "loop2".to_owned(), moved: 9.14e9, holders });
+    measured.below = below(Some(("vda".to_owned(), 0.63e6)));
+    let excess = hold(&measured, link()).excess.expect("it is exceeded");
+    assert_eq!(excess.because, ExcessCause::PageCache);
+    assert_eq!(
+        excess.words,
+        "the page cache below loop2 answered: of the 9.14 GB that loop2 moved, vda moved 630 kB"
+    );
+    measured.below = below(None);
+    let excess = hold(&measured, link()).excess.expect("it is exceeded");
+    assert!(excess.words.contains("no disk below it was watched"), "{}", excess.words);
+    measured.below = below(Some(("vda".to_owned(), 9.14e9)));
+    let excess = hold(&measured, link()).excess.expect("it is exceeded");
+    assert!(excess.words.starts_with("every byte passed the devices"), "{}", excess.words);
+    // What memory took in below leaves the link unbound as well.
+    measured.flow = Some(Flow::Write);
+    measured.below = below(Some(("vda".to_owned(), 0.0)));
+    assert_eq!(hold(&measured, link()).binds, None);
 }

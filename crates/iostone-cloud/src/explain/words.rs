@@ -71,9 +71,10 @@ pub(super) fn sentence(
                     named(credits, measured.unit)
                 ),
                 None => format!(
-                    "no known ceiling binds: {told}, {} % of the lowest, {}",
+                    "no known ceiling binds: {told}, {} % of the lowest, {}{}",
                     percent(held),
-                    named(held, measured.unit)
+                    named(held, measured.unit),
+                    unspent(held)
                 ),
             }
         }
@@ -88,6 +89,15 @@ fn told(measured: &Measured) -> String {
         (SERVED, Some(Flow::Write)) => format!("the devices took {value} of writes"),
         (SERVED, _) => format!("the devices served {value}"),
         (figure, _) => format!("{figure} is {value}"),
+    }
+}
+
+/// What holds a rate once a bucket is empty does not before.
+fn unspent(held: &HeldCeiling) -> &'static str {
+    if held.share >= super::BINDS && held.at_best > held.at_most {
+        ", which binds once its bucket is empty"
+    } else {
+        ""
     }
 }
 

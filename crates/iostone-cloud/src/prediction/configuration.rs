@@ -7,9 +7,9 @@ use iostone_model::cloud::CatalogueDate;
 use iostone_model::experiment::Basis;
 use iostone_model::experiment::{
     BlockSizes, Configuration, DdDirection, DdWorkload, EmulatedBy, EmulatedVolume, Filesystem, IoEngine,
-    IoWorkload, LoopVolume, MachineSpec, Rates, Stack, SyncMode, Volume, Workload,
+    IoWorkload, Link, LoopVolume, MachineSpec, Rates, Stack, SyncMode, Volume, Workload,
 };
-use iostone_model::prediction::Prediction;
+use iostone_model::prediction::{Prediction, RentalPrice};
 use iostone_model::units::{ByteRate, Bytes, Fraction, Span};
 
 use super::{Amount, CacheUse, Order, Pattern, PredictError, Route, RouteCpu, Work};
@@ -201,13 +201,28 @@ impl Route {
         let Configuration { stack, machine, .. } = configuration;
         let mut route = Self::unknown(date_of(stack, machine));
         route.instance = machine.instance().map(str::to_owned);
-        route.usd_per_hour = configuration.price.as_ref().map(|price| price.usd_per_hour);
         let known = machine.instance().and_then(|name| catalogue.instance(name).ok());
         let is_emulated = machine.emulated().is_some() || machine.governed().is_some();
+        route.emulated = machine
+            .emulated()
+            .map(|emulated| emulated.speed)
+            .filter(|speed| (speed - 1.0).abs() > f64::EPSILON);
+        // What is emulated costs nothing, whatever it stands for.
+        route.price = configuration.price.as_ref().filter(|_| !is_emulated).map(|price| RentalPrice {
+            usd_per_hour: price.usd_per_hour,
+            region: None,
+            source: price.source.clone(),
+            leaves_out: Vec::new(),
+        });
         if let Some(link) = stack.link {
             route.link = Some(link);
             route.link_basis = Basis::Assumed;
             "as the plan has it".clone_into(&mut route.link_source);
+            if let Some(instance) = known.filter(|_| machine.emulated().is_some_and(|own| own.link.is_none()))
+            {
+                route.link_source = format!("the plan has it of {}", instance.source);
+                route.link_basis = if instance.said.is_some() { Basis::Assumed } else { Basis::Published };
+            }
             route.is_network = machine.emulated().is_some_and(|emulated| emulated.link.is_none())
                 && known.is_some_and(|instance| instance.ebs.is_none());
         } else if let (Some(instance), false) = (known, is_emulated) {
@@ -226,7 +241,8 @@ impl Route {
             Filesystem::Ext4(_) | Filesystem::Xfs(_) if !stack.filesystem.mkfs().is_empty() => None,
             filesystem => filesystem.name().and_then(FilesystemKind::of),
         };
-        route.take_volume(stack);
+        route.take_volume(catalogue, stack);
+        route.leave_out_of_price();
         // Its files are laid out before it begins, and are gone through again and again: it fills no disk.
         if matches!(configuration.workload, Workload::Io(_)) {
             route.size = None;
@@ -234,7 +250,7 @@ impl Route {
         route
     }
 
-    fn take_volume(&mut self, stack: &Stack) {
+    fn take_volume(&mut self, catalogue: &Catalogue, stack: &Stack) {
         self.joined = Joined::of(&stack.array, u32::try_from(stack.volume.members()).unwrap_or(1).max(1));
         self.size = stack.volume.size();
         match &stack.volume {
@@ -244,7 +260,24 @@ impl Route {
                     .map(|latency| (latency, volume.write_latency))
                     .or(volume.write_latency.map(|latency| (Span::default(), Some(latency))));
                 self.volume_start = volume.burst.and_then(|burst| burst.start);
-                self.limits = Some(limits_of_emulated(volume));
+                let mut limits = limits_of_emulated(volume, stack.link);
+                let law = volume
+                    .stands_for
+                    .as_ref()
+                    .and_then(|spec| catalogue.volumes().limits(spec, self.date).ok());
+                // Whoever gives an emulated volume other rates than its law has is the source of these.
+                let has_rates = |law: &VolumeLimits| {
+                    let near = |one: Option<Quantity>, other: Option<Quantity>| match (one, other) {
+                        (Some(one), Some(other)) => (one.base - other.base).abs() <= 1.0,
+                        (one, other) => one.is_none() && other.is_none(),
+                    };
+                    near(law.iops, limits.iops) && near(law.throughput, limits.throughput)
+                };
+                if let Some(law) = law.filter(has_rates) {
+                    (limits.row, limits.basis) = (law.row, law.basis);
+                    limits.source = format!("the plan has it of {}", law.source);
+                }
+                self.limits = Some(limits);
                 if let Some(spec) = &volume.stands_for {
                     self.volumes = Some(spec.to_string());
                     self.volume_name =
@@ -272,7 +305,7 @@ fn date_of(stack: &Stack, machine: &MachineSpec) -> CatalogueDate {
 
 /// The limits of an emulated volume as its plan has them. The server counts reads and writes together; control groups count
 /// them apart.
-fn limits_of_emulated(volume: &EmulatedVolume) -> VolumeLimits {
+fn limits_of_emulated(volume: &EmulatedVolume, link: Option<Link>) -> VolumeLimits {
     let burst = volume.burst;
     let of_ios = burst.and_then(|burst| Some((f64::from(burst.iops?), burst.credits? as f64)));
     let of_bytes = burst.and_then(|burst| Some((burst.throughput?.0 as f64, burst.credit_bytes?.0 as f64)));
@@ -282,7 +315,7 @@ fn limits_of_emulated(volume: &EmulatedVolume) -> VolumeLimits {
     };
     let iops = volume.iops.map(|iops| quantity(f64::from(iops), of_ios));
     let throughput = volume.throughput.map(|rate| quantity(rate.0 as f64, of_bytes));
-    let apart = volume.effective_by() == EmulatedBy::Cgroup;
+    let apart = volume.effective_by(link) == EmulatedBy::Cgroup;
     VolumeLimits {
         iops,
         write_iops: iops.filter(|_| apart),

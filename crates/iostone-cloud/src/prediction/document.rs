@@ -1,11 +1,14 @@
 //! A simulation as a document: times, phases with their buckets, ceilings, and how sure all of it is.
 
 use iostone_model::cloud::CeilingKind;
-use iostone_model::prediction::{BucketLevel, CachedShare, CeilingRow, PREDICTION_SCHEMA, Phase, Prediction};
+use iostone_model::prediction::{
+    BucketLevel, CachedShare, CeilingRow, DISK_FULL, PREDICTION_SCHEMA, Phase, Prediction,
+};
 use iostone_model::units::Bytes;
 use iostone_model::verdict::Flag;
 
 use super::{Amount, CacheUse, Order, Pattern, PredictError, Route, RouteCpu, Work};
+use crate::catalogue::{NETWORK_BURST_SECONDS, NETWORK_BURST_TAKEN};
 use crate::ceiling::{
     Counted, Lane, Load, LoadPart, Outcome, Path, Stretch, filesystem_room, inode_tables, simulate,
     simulate_with,
@@ -22,7 +25,7 @@ impl Route {
     /// # Errors
     /// [`PredictError`]: nothing known limits it, or something lets nothing through.
     pub fn predict(&self, work: &Work) -> Result<Prediction, PredictError> {
-        let mut warnings = Vec::new();
+        let mut warnings = self.warnings.clone();
         let work = &self.fit(work, &mut warnings);
         let path = self.path(work);
         let load = Load::of(work);
@@ -47,10 +50,10 @@ impl Route {
         let kind = |index: usize| path.get(index).map_or(CeilingKind::Source, |lane| lane.kind);
         let page_cache = self.page_cache(work, &outcome);
         let cached = page_cache.as_ref().map_or(0.0, |cached| cached.bytes);
-        let (seconds_interval, interval_words) = self.interval(&path, &load, &outcome, cached);
+        let doubt = self.doubt(&path, &load, &outcome, cached);
         let mut assumptions = self.assumptions.clone();
         assumptions.extend(self.assume(&path, work));
-        assumptions.extend(interval_words);
+        assumptions.extend(doubt.words);
         let per_second = |bytes: f64| if outcome.seconds > 0.0 { bytes / outcome.seconds } else { 0.0 };
         let rate = per_second(outcome.bytes);
         Ok(Prediction {
@@ -61,16 +64,19 @@ impl Route {
             work: work.in_words(),
             bytes: outcome.bytes,
             seconds: outcome.seconds,
-            seconds_interval,
+            seconds_interval: doubt.seconds,
             bytes_per_second: rate,
+            bytes_interval: doubt.bytes,
+            long_run_bytes_per_second: long_run(&path, &load),
             ios_per_second: work.io_size.map(|size| rate / size.0.max(1) as f64),
             binds: kind(first),
             binding: name(first),
-            timeline: self.timeline(&path, &steps, &named),
+            timeline: self.timeline(&path, &steps, work),
             ceilings: self.rows(&path, &load, &outcome, work),
             page_cache,
-            usd: self.usd_per_hour.map(|usd| usd * outcome.seconds / SECONDS_AN_HOUR),
-            speed: ((self.speed - 1.0).abs() > f64::EPSILON).then_some(self.speed),
+            usd: self.price.as_ref().map(|price| price.usd_per_hour * outcome.seconds / SECONDS_AN_HOUR),
+            price: self.price.clone(),
+            speed: self.emulated,
             notes: notes(&steps, &outcome, &named),
             warnings,
             assumptions,
@@ -111,7 +117,7 @@ impl Route {
                 None => self.volumes_in_words(),
             };
             warnings.push(Flag::new(
-                "disk-full",
+                DISK_FULL,
                 format!("{whose} has room for {} bytes of the {} to be written: the work ends there, when the disk is full", room.0, write.0),
             ));
             fitting.amount = Amount::Bytes { read, write: room };
@@ -136,33 +142,39 @@ impl Route {
         (bytes > 0.0).then_some(CachedShare { bytes, reason })
     }
 
-    /// Between what times the work is expected to end, and a sentence for each thing that makes them differ.
-    fn interval(&self, path: &Path, load: &Load, outcome: &Outcome, cached: f64) -> ([f64; 2], Vec<String>) {
+    /// Between what times the work is expected to end, or what it moves in its time, and a sentence for each thing that makes them
+    /// differ.
+    fn doubt(&self, path: &Path, load: &Load, outcome: &Outcome, cached: f64) -> Doubt {
         let seconds = outcome.seconds;
+        let is_timed = load.until.is_finite();
+        let [most, least] =
+            if is_timed { ["the most", "the least"] } else { ["the earliest end", "the latest end"] };
         let mut words = Vec::new();
-        if load.until.is_finite() {
-            return ([seconds, seconds], words);
-        }
-        let mut earliest = seconds;
         if cached > 0.0 {
-            earliest = simulate(path, &shifted(load, -cached)).seconds;
             words.push(format!(
-                "the earliest end leaves {} in memory, which the device gets after it",
+                "{most} leaves {} in memory, which the device gets after it",
                 Bytes(whole(cached)).approximate()
             ));
         }
-        let (mut slower, mut more) = (None, 0.0);
+        let (mut faster, mut slower, mut more) = (None, None, 0.0);
         if let Some(Delivered { share, of_time }) = self.limits.as_ref().and_then(|limits| limits.delivered) {
             slower = Some(path.clone().at_share(&[CeilingKind::Volume, CeilingKind::Array], share.0));
             words.push(format!(
-                "the latest end has volumes at {share} of their limits: that is what they are said to deliver {of_time} of the time"
+                "{least} has volumes at {share} of their limits: that is what they are said to deliver {of_time} of the time"
             ));
         }
-        if let Some((baseline, link)) = self.network_baseline.zip(self.link) {
-            let share = baseline.0 as f64 / link.throughput.0.max(1) as f64;
-            slower = Some(slower.unwrap_or_else(|| path.clone()).at_share(&[CeilingKind::Link], share));
+        if let Some(baseline) = self.network_baseline {
+            let [shortest, longest] = NETWORK_BURST_SECONDS;
+            let bursting = |path: Path, seconds: f64| {
+                path.with_buckets(CeilingKind::Link, seconds / NETWORK_BURST_TAKEN)
+            };
+            faster = Some(bursting(path.clone(), longest));
+            slower = Some(bursting(slower.unwrap_or_else(|| path.clone()), shortest));
             words.push(format!(
-                "the latest end has the network at its baseline of {baseline}: for how long it does more is not documented"
+                "{most} has the network at its peak for {:.0} min of full use from a full bucket, {least} for {:.0}; then it has its \
+                 baseline of {baseline}",
+                longest / 60.0,
+                shortest / 60.0
             ));
         }
         let is_written = outcome.written_bytes > 0.0;
@@ -183,11 +195,24 @@ impl Route {
                 ));
             }
         }
-        let latest = match (&slower, more) {
-            (None, 0.0) => seconds,
-            (slower, more) => simulate(slower.as_ref().unwrap_or(path), &shifted(load, more)).seconds,
+        let early = match (&faster, cached) {
+            (None, 0.0) => *outcome,
+            (faster, cached) => simulate(faster.as_ref().unwrap_or(path), &shifted(load, -cached)),
         };
-        ([earliest.min(seconds), latest.max(seconds)], words)
+        let late = match (&slower, more) {
+            (None, 0.0) => *outcome,
+            (slower, more) => simulate(slower.as_ref().unwrap_or(path), &shifted(load, more)),
+        };
+        let bytes = [late.bytes - more, early.bytes + cached];
+        Doubt {
+            seconds: if is_timed {
+                [seconds, seconds]
+            } else {
+                [early.seconds.min(seconds), late.seconds.max(seconds)]
+            },
+            bytes: is_timed.then(|| [bytes[0].clamp(0.0, outcome.bytes), bytes[1].max(outcome.bytes)]),
+            words,
+        }
     }
 
     /// What is taken for granted of the ceilings that stand in the path.
@@ -202,6 +227,13 @@ impl Route {
                     .to_owned(),
             );
         }
+        if self.is_network && link.is_some_and(|link| link.burst.is_some()) {
+            words.push(
+                "the network keeps up its peak for 30 min of full use and fills with what stays unused below its baseline: the provider \
+                 says 5 to 60 minutes and no law"
+                    .to_owned(),
+            );
+        }
         if self.is_network && link.is_some() {
             words.push(
                 "this type has no link of its own to its volumes: they share its network with everything else, which is \
@@ -212,6 +244,12 @@ impl Route {
         let has_bucket = path.iter().any(|lane| lane.burst.is_some() && lane.kind != CeilingKind::Cpu);
         if has_bucket && self.start.is_none() && self.volume_start.is_none() {
             words.push("buckets are full at the start".to_owned());
+        }
+        if has(CeilingKind::Cpu) && self.is_unlimited() {
+            words.push(
+                "the instance is in its unlimited mode: processor time beyond its credits is not withheld, and paid for apart"
+                    .to_owned(),
+            );
         }
         if has(CeilingKind::Cpu)
             && matches!(self.cpu, Some(RouteCpu::Processors(..)))
@@ -254,13 +292,18 @@ impl Route {
         words
     }
 
-    fn timeline(&self, path: &Path, steps: &[Stretch], named: &[String]) -> Vec<Phase> {
+    fn timeline(&self, path: &Path, steps: &[Stretch], work: &Work) -> Vec<Phase> {
+        let binding = |step: &Stretch| {
+            let lane = path.get(step.binds)?;
+            let is_bursting = step.rate * lane.cost(step.written) > lane.base * (1.0 + 1e-9);
+            Some(self.name_in(lane, is_bursting, work))
+        };
         let phase = |step: &Stretch| Phase {
             from_seconds: step.from,
             to_seconds: step.to,
             bytes_per_second: step.rate,
             binds: path.get(step.binds).map_or(CeilingKind::Source, |lane| lane.kind),
-            binding: named.get(step.binds).cloned().unwrap_or_default(),
+            binding: binding(step).unwrap_or_default(),
             buckets: self.buckets(path, step),
         };
         steps.iter().map(phase).collect()
@@ -289,6 +332,7 @@ impl Route {
                     name: self.name(lane, work),
                     sustained,
                     burst: lane.burst(written).filter(|burst| *burst > sustained),
+                    bucket: lane.burst.map(|_| self.bucket(lane).0),
                     binds_seconds,
                     basis,
                     source,
@@ -300,14 +344,36 @@ impl Route {
     }
 }
 
+/// Between what the answer is expected to lie.
+struct Doubt {
+    seconds: [f64; 2],
+    /// Of work that is a time.
+    bytes: Option<[f64; 2]>,
+    /// What makes the ends differ, a sentence each.
+    words: Vec<String>,
+}
+
+/// Bytes a second when every bucket is spent; not of two parts with a mixture each, nor below a law that goes slow and fast in turns.
+fn long_run(path: &Path, load: &Load) -> Option<f64> {
+    let [one, other] = load.parts;
+    if one.bytes > 0.0 && other.bytes > 0.0 || path.law().is_some() {
+        return None;
+    }
+    let rates = path.iter().map(|lane| lane.sustained(load.written()));
+    Some(rates.fold(f64::INFINITY, f64::min)).filter(|rate| rate.is_finite())
+}
+
 fn whole(bytes: f64) -> u64 {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casting saturates")]
     let whole = bytes.round() as u64;
     whole
 }
 
-/// The load with so many bytes more, or fewer, written at its end.
+/// The load with so many bytes more, or fewer, written at its end; one that time ends is without end as it is.
 fn shifted(load: &Load, bytes: f64) -> Load {
+    if load.bytes().is_infinite() {
+        return *load;
+    }
     let [mut first, mut second] = load.parts;
     let add = |part: &mut LoadPart| {
         let writes = (part.bytes * part.written + bytes).max(0.0);

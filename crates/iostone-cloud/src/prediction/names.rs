@@ -79,6 +79,22 @@ impl Route {
         }
     }
 
+    /// A ceiling as it is in one phase: "the link of 593.75MB/s while credits last", "the link of 81.25MB/s once they are spent".
+    pub(super) fn name_in(&self, lane: &Lane, is_bursting: bool, work: &Work) -> String {
+        let Some(burst) = lane.burst.filter(|burst| burst.rate > lane.base) else {
+            return self.name(lane, work);
+        };
+        let is_turned = matches!(&self.cpu, Some(RouteCpu::Governed(governor, _))
+            if lane.kind == CeilingKind::Cpu && !matches!(governor.allowance.law, Law::Credits { .. }));
+        let now = Lane { base: if is_bursting { burst.rate } else { lane.base }, burst: None, ..*lane };
+        let name = self.name(&now, work);
+        match (is_turned, is_bursting) {
+            (true, _) => name,
+            (false, true) => format!("{name} while credits last"),
+            (false, false) => format!("{name} once credits are spent"),
+        }
+    }
+
     fn name_processors(&self, lane: &Lane) -> String {
         let count = |processors: f64| {
             let plural = if (processors - 1.0).abs() < 1e-9 { "" } else { "s" };

@@ -1,14 +1,16 @@
 //! What lies between work and its medium: volumes, link, processors and memory, each with its name and source.
 
-use iostone_model::cloud::CatalogueDate;
-use iostone_model::experiment::{AllowanceStart, Array, Basis, Governor, Link};
+use iostone_model::cloud::{CatalogueDate, VolumeSpec};
+use iostone_model::experiment::{AllowanceStart, Array, Basis, Governor, Law, Link};
+use iostone_model::prediction::{DATE_UNKNOWN, LINK_UNKNOWN, RentalPrice};
 use iostone_model::units::{ByteRate, Bytes, Fraction, Span};
+use iostone_model::verdict::Flag;
 
 use super::{PredictError, Question, Work};
 use crate::allowance::allowance;
-use crate::catalogue::{Catalogue, Instance};
+use crate::catalogue::{CATALOGUE_AS_OF, Catalogue, Instance};
 use crate::ceiling::{Cpu, FilesystemKind, Joined, Parts, Path, path};
-use crate::prices::{DEFAULT_REGION, UnknownPrice, price};
+use crate::prices::{DEFAULT_REGION, UnknownPrice};
 use crate::volume::VolumeLimits;
 
 /// What work passes through. What is absent is not known, and holds nothing.
@@ -36,7 +38,7 @@ pub struct Route {
     pub link_source: String,
     /// Whether the link is the instance's network.
     pub is_network: bool,
-    /// The network's rate in the long run, where the link is that and its peak is taken for it.
+    /// The network's rate in the long run, where the link is that, and for how long its peak lasts is not known.
     pub network_baseline: Option<ByteRate>,
     /// Whether the instance is built on Nitro, where that is known: some volumes do less elsewhere.
     pub is_nitro: Option<bool>,
@@ -50,14 +52,22 @@ pub struct Route {
     pub writes_tables: bool,
     /// What buckets of volumes and link hold at the start; full if absent.
     pub start: Option<Fraction>,
-    /// The same of volumes, where they say it themselves.
+    /// What CPU credits are at the start, as a share of the most; as the governor says if absent.
+    pub cpu_start: Option<Fraction>,
+    /// The same as `start` of volumes, where they say it themselves.
     pub volume_start: Option<Fraction>,
     /// The time of an I/O, and of a write where that is another.
     pub latency: Option<(Span, Option<Span>)>,
     /// Buckets of the path are divided by it; those that were settled for an emulation are divided already and have 1.
     pub speed: f64,
-    /// What an hour costs, in US dollars.
-    pub usd_per_hour: Option<f64>,
+    /// Of an emulation, how many times faster it goes by, whoever divides its buckets.
+    pub emulated: Option<f64>,
+    /// What an hour costs; nothing for an emulation.
+    pub price: Option<RentalPrice>,
+    /// What is amiss with the answer.
+    pub warnings: Vec<Flag>,
+    /// Ceilings that are taken away, by their places in the path.
+    pub lifted: Vec<usize>,
     /// What was taken for granted in finding all this.
     pub assumptions: Vec<String>,
 }
@@ -102,10 +112,14 @@ impl Route {
             filesystem: None,
             writes_tables: false,
             start: None,
+            cpu_start: None,
             volume_start: None,
             latency: None,
             speed: 1.0,
-            usd_per_hour: None,
+            emulated: None,
+            price: None,
+            warnings: Vec::new(),
+            lifted: Vec::new(),
             assumptions: Vec::new(),
         }
     }
@@ -122,21 +136,38 @@ impl Route {
             start: question.start,
             latency: question.latency.map(|latency| (latency, None)),
             speed: question.speed,
+            cpu_start: question.start,
+            emulated: ((question.speed - 1.0).abs() > f64::EPSILON).then_some(question.speed),
             ..Self::unknown(question.date)
         };
+        route.doubt_date();
         if let Some(name) = &question.instance {
-            route.pass_instance(catalogue.instance(name)?, question)?;
+            route.pass_instance(catalogue, catalogue.instance(name)?, question)?;
         }
         if let Some(link) = question.link {
             route.link = Some(link);
             (route.is_network, route.network_baseline) = (false, None);
+            route.warnings.retain(|flag| flag.name != LINK_UNKNOWN);
             (route.link_basis, route.link_source) = (Basis::Assumed, "as the question says".to_owned());
+        }
+        if question.work.cpu_seconds_per_byte.is_some()
+            && question.processors.is_none()
+            && route.cpu.is_none()
+        {
+            let whose = question.instance.as_deref();
+            let message = match whose {
+                Some(name) => format!("how many processors {name} has is not known, and the work needs their time: say how many"),
+                None => "the work needs processor time, and no processors are named: name an instance, or how many there are".to_owned(),
+            };
+            return Err(PredictError::Impossible(message));
         }
         if let Some(processors) = question.processors {
             route.limit_processors(processors, "as the question says");
         }
         route.memory = question.memory.or(route.memory);
         if let Some(spec) = &question.volumes {
+            let instance = question.instance.as_deref().and_then(|name| catalogue.instance(name).ok());
+            check_volumes(spec, instance)?;
             let mut limits = catalogue.volumes().limits(spec, question.date)?;
             if let Some(is_nitro) = route.is_nitro {
                 limits = limits.on_instance(is_nitro);
@@ -144,18 +175,39 @@ impl Route {
             route.joined = joined(&question.array, spec.count)?;
             route.size = Some(scaled(spec.size, question.speed));
             route.volumes = Some(spec.to_string());
-            route.volume_name = iostone_model::cloud::VolumeSpec { count: 1, ..spec.clone() }.to_string();
+            route.volume_name = VolumeSpec { count: 1, ..spec.clone() }.to_string();
             route.assumptions.extend(limits.notes.iter().cloned());
             route.limits = Some(limits);
         }
+        route.leave_out_of_price();
         Ok(route)
     }
 
-    fn pass_instance(&mut self, instance: &Instance, question: &Question) -> Result<(), PredictError> {
+    fn pass_instance(
+        &mut self,
+        catalogue: &Catalogue,
+        instance: &Instance,
+        question: &Question,
+    ) -> Result<(), PredictError> {
         self.instance = Some(instance.name.clone());
         self.memory = instance.memory;
         self.is_nitro = instance.hypervisor.as_deref().map(|name| name != "xen");
         self.pass_link(instance);
+        if self.link.is_none() && question.link.is_none() {
+            self.warnings.push(Flag::new(
+                LINK_UNKNOWN,
+                format!(
+                    "the link of {} to its volumes is not known: this is the volumes alone",
+                    instance.name
+                ),
+            ));
+        }
+        if let Some(known) = instance.date.filter(|known| question.date.last_day() < known.day()) {
+            self.assumptions.push(format!(
+                "link, processors and memory of {} are those of {known}, taken to have been the same in {}; when the type came is not known",
+                instance.name, question.date
+            ));
+        }
         let governed = allowance(&instance.name, None).ok().map(|allowance| {
             let start = match question.start {
                 None => AllowanceStart::Launch,
@@ -169,8 +221,14 @@ impl Route {
             Some(RouteCpu::Processors(f64::from(vcpus), instance.source.clone()))
         });
         let region = question.region.as_deref().unwrap_or(DEFAULT_REGION);
-        self.usd_per_hour = match price(&instance.name, region) {
-            Ok(price) => Some(price.usd_per_hour),
+        self.price = match catalogue.price(&instance.name, region) {
+            Ok(price) => Some(RentalPrice {
+                usd_per_hour: price.usd_per_hour,
+                region: Some(region.to_owned()),
+                source: price.source,
+                leaves_out: Vec::new(),
+            })
+            .filter(|_| self.emulated.is_none()),
             Err(error @ UnknownPrice::Region { .. }) => return Err(error.into()),
             Err(_) => None,
         };
@@ -184,7 +242,40 @@ impl Route {
         let network = instance.network.filter(|network| self.is_network && network.peak > network.baseline);
         self.network_baseline = network.map(|network| network.baseline);
         self.link_source.clone_from(&instance.source);
-        self.link_basis = Basis::Published;
+        let is_said = instance.said.as_ref().is_some_and(|said| {
+            said.keys.iter().any(|key| key.starts_with(if self.is_network { "network" } else { "ebs" }))
+        });
+        self.link_basis = if is_said { Basis::Assumed } else { Basis::Published };
+    }
+
+    /// Warns of a date that nothing is known of: laws change, and those of more than a year after the catalogue are not in it.
+    fn doubt_date(&mut self) {
+        let known = CATALOGUE_AS_OF.parse().ok().map(CatalogueDate::day);
+        let is_beyond = known.and_then(|known| known.checked_add(jiff::Span::new().years(1)).ok());
+        if is_beyond.is_some_and(|most| self.date.day() > most) {
+            self.warnings.push(Flag::new(
+                DATE_UNKNOWN,
+                format!("nothing is known of {}: the figures are the last that the catalogue has, of {CATALOGUE_AS_OF}", self.date),
+            ));
+        }
+    }
+
+    /// Says what is paid for beside the instance.
+    pub(super) fn leave_out_of_price(&mut self) {
+        let is_unlimited = self.is_unlimited();
+        let Some(price) = &mut self.price else { return };
+        if self.volumes.is_some() {
+            price.leaves_out.push("the volumes".to_owned());
+        }
+        if is_unlimited {
+            price.leaves_out.push("CPU credits beyond those that it earns, in its unlimited mode".to_owned());
+        }
+    }
+
+    /// Whether processors are in the mode in which what they do beyond their credits is paid for.
+    pub(super) fn is_unlimited(&self) -> bool {
+        matches!(&self.cpu, Some(RouteCpu::Governed(governor, _))
+            if matches!(governor.allowance.law, Law::Credits { unlimited: true, .. }))
     }
 
     pub(super) fn limit_processors(&mut self, processors: f64, source: &str) {
@@ -206,9 +297,10 @@ impl Route {
             cpu: self.cpu.as_ref().map(RouteCpu::part),
             volume_start: self.volume_start.or(self.start),
             link_start: self.start,
+            cpu_start: self.cpu_start,
             latency: self.latency,
         };
-        let path = path(&parts, work);
+        let path = path(&parts, work).without(&self.lifted);
         if (self.speed - 1.0).abs() > f64::EPSILON { path.faster(self.speed) } else { path }
     }
 }
@@ -235,6 +327,33 @@ fn joined(array: &Array, members: u32) -> Result<Joined, PredictError> {
     Ok(Joined::of(array, members))
 }
 
+/// What cannot be joined to an instance: volumes of another provider, or more than it takes.
+fn check_volumes(spec: &VolumeSpec, instance: Option<&Instance>) -> Result<(), PredictError> {
+    /// The most members that mdadm(8) joins.
+    const MOST_MEMBERS: u32 = 1920;
+    const OTHER_PROVIDERS: [&str; 3] = ["azure", "gcp", "sakura"];
+    if spec.count > MOST_MEMBERS {
+        return Err(PredictError::Impossible(format!(
+            "`{spec}` has {} volumes, and no array joins more than {MOST_MEMBERS}",
+            spec.count
+        )));
+    }
+    let Some(instance) = instance.filter(|instance| instance.said.is_none()) else { return Ok(()) };
+    if OTHER_PROVIDERS.contains(&spec.provider.as_str()) {
+        return Err(PredictError::Impossible(format!(
+            "{} is an instance of EC2, and `{spec}` a volume of {}: leave one of them out",
+            instance.name, spec.provider
+        )));
+    }
+    if let Some(most) = instance.attachments.filter(|most| spec.count > *most) {
+        return Err(PredictError::Impossible(format!(
+            "{} takes {most} volumes at most, and `{spec}` has {}",
+            instance.name, spec.count
+        )));
+    }
+    Ok(())
+}
+
 fn check(question: &Question) -> Result<(), PredictError> {
     let impossible = |message: String| Err(PredictError::Impossible(message));
     if !(question.speed.is_finite() && question.speed > 0.0) {
@@ -247,6 +366,11 @@ fn check(question: &Question) -> Result<(), PredictError> {
         return impossible("work needs some share of a processor".to_owned());
     }
     let work = &question.work;
+    if question.processors.is_some() && work.cpu_seconds_per_byte.is_none() {
+        return impossible(
+            "processors are limited, and how much of their time the work needs is not said: without that they hold nothing".to_owned(),
+        );
+    }
     if work.io_size == Some(Bytes(0)) || work.depth == Some(0) {
         return impossible("I/Os of no bytes, and none at once, move nothing".to_owned());
     }

@@ -96,6 +96,17 @@ fn gp2_of_100_gib_has_3000_iops_for_2000_s_and_300_after_that() {
     near(ends[1].1, 300.0, 1e-9);
     let bucket = &prediction.timeline[0].buckets[0];
     assert_eq!((bucket.from, bucket.to, bucket.capacity), (5.4e6, 0.0, 5.4e6));
+    let named: Vec<&str> = prediction.timeline.iter().map(|phase| phase.binding.as_str()).collect();
+    assert_eq!(
+        named,
+        ["3000 IOPS of gp2:100GiB while credits last", "300 IOPS of gp2:100GiB once credits are spent"]
+    );
+    near(prediction.long_run_bytes_per_second.expect("a rate"), 300.0 * 4096.0, 1e-9);
+    // On average it is more, and 99 % of the time at least 90 % of it.
+    near(prediction.bytes_per_second / 4096.0, (2000.0 * 3000.0 + 1600.0 * 300.0) / 3600.0, 1e-9);
+    let [fewest, most] = prediction.bytes_interval.expect("an interval");
+    assert!(fewest < prediction.bytes && fewest > 0.85 * prediction.bytes, "{fewest}");
+    near(most, prediction.bytes, 1e-9);
     assert_eq!(bucket.name, "the I/O credits of gp2:100GiB");
 }
 
@@ -193,4 +204,136 @@ fn an_emulation_divides_times_by_its_speed() {
     let fast =
         Question { speed: 60.0, work: write(Bytes(10 * GIB)).at_random(Bytes(4096), None), ..real.clone() };
     near(answer(&real).seconds, 60.0 * answer(&fast).seconds, 1e-9);
+}
+
+fn hours(count: u64) -> Work {
+    Work::timed(Span(std::time::Duration::from_hours(count)), Fraction(1.0))
+}
+
+#[test]
+fn a_network_has_its_baseline_in_the_long_run() {
+    let prediction = answer(&ask(Some("t2.micro"), None, "2026-10", hours(10)));
+    near(prediction.long_run_bytes_per_second.expect("a rate"), 8e6, 1e-9);
+    near(prediction.timeline[0].bytes_per_second, 128e6, 1e-9);
+    near(prediction.timeline[0].to_seconds, 1800.0, 1e-6);
+    let [fewest, most] = prediction.bytes_interval.expect("an interval");
+    // Of a bucket of 5 minutes, and of 60, beside what the baseline gives in ten hours.
+    near(fewest, 36_000.0 * 8e6 + 300.0 * 120e6, 1e-6);
+    near(most, 36_000.0 * 8e6 + 3600.0 * 120e6, 1e-6);
+    let words = prediction.assumptions.join("\n");
+    assert!(words.contains("5 to 60 minutes and no law"), "{words}");
+    assert!(words.contains("the least for 5; then it has its baseline of 8MB/s"), "{words}");
+}
+
+#[test]
+fn an_unknown_link_and_a_date_beyond_the_catalogue_are_warned_of() {
+    let warned = |question: &Question| -> Vec<String> {
+        answer(question).warnings.into_iter().map(|flag| flag.name).collect()
+    };
+    let unknown = ask(Some("g3.4xlarge"), Some("4xgp3:500GiB"), "2026-10", write(REPORT_4));
+    assert_eq!(warned(&unknown), [iostone_model::prediction::LINK_UNKNOWN]);
+    assert!(answer(&unknown).is_incomplete());
+    let said = Question { link: Some(Link::of(ByteRate(437_500_000))), ..unknown };
+    assert!(warned(&said).is_empty());
+    let far = ask(Some("c4.large"), Some("gp2:220GiB"), "2035", write(REPORT_4));
+    assert_eq!(warned(&far), [iostone_model::prediction::DATE_UNKNOWN]);
+    let old = answer(&ask(Some("m7i.large"), Some("gp2:220GiB"), "2014-07", write(REPORT_4)));
+    let words = old.assumptions.join("\n");
+    assert!(
+        words.contains("of m7i.large are those of 2026-10-27, taken to have been the same in 2014-07"),
+        "{words}"
+    );
+}
+
+#[test]
+fn credits_at_the_start_are_the_share_that_was_said() {
+    let computing = |start: Option<f64>| {
+        let work = Work { cpu_seconds_per_byte: Some(60.0 / GIB as f64), ..write(Bytes(50 * GIB)) };
+        let question = Question {
+            start: start.map(Fraction),
+            ..ask(Some("t2.micro"), Some("gp3:100GiB"), "2026-10", work)
+        };
+        let cpu_seconds = 3000.0;
+        let prediction = answer(&Question { link: Some(Link::of(ByteRate(1_000_000_000))), ..question });
+        (prediction.seconds, cpu_seconds)
+    };
+    // A hundredth of 174 credits of 60 s, spent at 1 and earned at 0.1 of a processor; then a tenth of it.
+    let spent = 0.01 * 174.0 * 60.0 / 0.9;
+    let (seconds, cpu) = computing(Some(0.01));
+    near(seconds, spent + (cpu - spent) / 0.1, 1e-6);
+    near(computing(Some(1.0)).0, 3000.0, 1e-6);
+    near(computing(Some(0.0)).0, 30_000.0, 1e-6);
+    let slow = Work { cpu_seconds_per_byte: Some(1e-7), ..hours(1) };
+    let tiny = |start: f64| {
+        let question =
+            Question { start: Some(Fraction(start)), ..ask(Some("t1.micro"), None, "2014", slow.clone()) };
+        answer(&question).bytes
+    };
+    assert!(tiny(0.0) <= tiny(0.3) && tiny(0.3) <= tiny(1.0));
+}
+
+#[test]
+fn what_would_be_ignored_or_cannot_be_is_refused() {
+    let refused = |question: &Question| predict(catalogue(), question).expect_err("refused").to_string();
+    let plain = ask(Some("c4.large"), Some("gp2:220GiB"), "2017-07", write(REPORT_4));
+    let message = refused(&Question { processors: Some(0.3), ..plain.clone() });
+    assert!(message.contains("how much of their time the work needs is not said"), "{message}");
+    let costly = Work { cpu_seconds_per_byte: Some(1e-7), ..write(REPORT_4) };
+    let message = refused(&ask(None, Some("gp2:220GiB"), "2017-07", costly));
+    assert!(message.contains("no processors are named"), "{message}");
+    for (volumes, expected) in [
+        ("100xgp2:10GiB", "takes 40 volumes at most"),
+        ("99999999xgp2:10GiB", "no array joins more than 1920"),
+        ("azure/premium-ssd:1TiB", "is an instance of EC2"),
+    ] {
+        let message = refused(&ask(Some("c4.large"), Some(volumes), "2026-11", write(REPORT_4)));
+        assert!(message.contains(expected), "{volumes}: {message}");
+    }
+}
+
+#[test]
+fn a_year_in_which_the_law_changed_says_so() {
+    let noted = |volume: &str, date: &str| {
+        answer(&ask(None, Some(volume), date, write(REPORT_4))).assumptions.join("\n")
+    };
+    assert!(noted("gp2:6TiB", "2018").contains("changed on 2018-12-03, within 2018; those before are taken"));
+    assert!(!noted("gp2:6TiB", "2018-11").contains("changed"));
+    assert!(noted("gp3:500GiB", "2020").contains("it came on 2020-12-01"), "{}", noted("gp3:500GiB", "2020"));
+    let spec = "gp2:6TiB".parse().expect("a volume");
+    let laws = catalogue().volumes().limits_within(&spec, "2018".parse().expect("a date")).expect("laws");
+    let most: Vec<f64> = laws.iter().filter_map(|law| law.iops).map(crate::volume::Quantity::peak).collect();
+    assert_eq!(most, [10_000.0, 16_000.0]);
+}
+
+#[test]
+fn a_cost_says_what_it_is_of() {
+    let prediction = answer(&ask(Some("t3.micro"), Some("gp3:100GiB"), "2026-10", write(Bytes(GIB))));
+    let price = prediction.price.expect("a price");
+    assert_eq!(price.region.as_deref(), Some("us-east-1"));
+    assert!(price.source.contains("2025-05-28"), "{}", price.source);
+    assert_eq!(price.leaves_out.len(), 2, "{price:?}");
+    near(prediction.usd.expect("a cost"), price.usd_per_hour * prediction.seconds / 3600.0, 1e-9);
+    let emulated =
+        Question { speed: 60.0, ..ask(Some("t3.micro"), Some("gp3:100GiB"), "2026-10", write(Bytes(GIB))) };
+    let emulated = answer(&emulated);
+    assert!(emulated.usd.is_none() && emulated.price.is_none());
+}
+
+#[test]
+fn figures_of_the_users_are_not_called_published() {
+    let rows = "[instance.\"c4.large\"]\nebs_baseline = \"100MB/s\"\n";
+    let own = Catalogue::with_user_rows(rows, "own.toml").expect("rows");
+    let question = ask(Some("c4.large"), None, "2026-10", write(REPORT_4));
+    let link = predict(&own, &question).expect("a prediction").ceilings.remove(0);
+    assert_eq!(link.basis, iostone_model::experiment::Basis::Assumed, "{link:?}");
+    assert!(link.source.contains("own.toml"), "{link:?}");
+}
+
+#[test]
+fn phases_alike_are_told_as_one() {
+    let question =
+        Question { start: Some(Fraction(0.0)), ..ask(Some("c5.large"), None, "2026-10", hours(3)) };
+    let prediction = answer(&question);
+    assert!(prediction.timeline.len() > 1, "another bucket fills");
+    assert_eq!(prediction.told_phases().len(), 1, "{:?}", prediction.told_phases());
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 use iostone_model::experiment::{Burst, Link};
 use iostone_model::recommendation::Unknown;
 
-use super::Wanted;
-use crate::catalogue::{Catalogue, Instance, Status};
+use super::{Goal, Wanted};
+use crate::catalogue::{Catalogue, EbsSupport, Instance, Status};
+use crate::prediction::Pattern;
 
 /// An instance with what counts here.
 #[derive(Debug, Clone)]
@@ -18,6 +19,8 @@ pub(super) struct Rented<'a> {
     pub(super) link: Link,
     /// Whether volumes do all that they can on it: where it is not known, they are taken to.
     pub(super) is_nitro: bool,
+    /// The most volumes that it takes beside its root, of those that are wanted.
+    pub(super) most_volumes: u32,
 }
 
 /// What is left to look at, and what was left out.
@@ -31,6 +34,8 @@ pub(super) struct Pool<'a> {
     pub(super) unfit: usize,
     pub(super) unknown: Vec<Unknown>,
     pub(super) burstable_left_out: usize,
+    /// Of those that are left, how many take a number of volumes that is not known.
+    pub(super) attachments_unknown: usize,
 }
 
 /// The instances of a catalogue that may be rented.
@@ -42,6 +47,7 @@ pub(super) fn pool<'a>(catalogue: &'a Catalogue, wanted: &Wanted) -> Pool<'a> {
         unfit: 0,
         unknown: Vec::new(),
         burstable_left_out: 0,
+        attachments_unknown: 0,
     };
     let mut all: Vec<Rented<'_>> = Vec::new();
     for instance in catalogue.instances() {
@@ -62,6 +68,23 @@ pub(super) fn pool<'a>(catalogue: &'a Catalogue, wanted: &Wanted) -> Pool<'a> {
             leave_out("its link to volumes is not known".to_owned());
             continue;
         };
+        if instance.ebs_support == Some(EbsSupport::OnRequest) {
+            leave_out("its link to volumes costs extra, and how much is not known".to_owned());
+            continue;
+        }
+        if link.iops.is_none() && counts_ios(wanted) {
+            leave_out("the I/Os a second of its link are not known".to_owned());
+            continue;
+        }
+        let most_volumes = match instance.attachments {
+            // One of them is its root.
+            Some(most) if most < 2 => {
+                leave_out("it takes no volume beside its root".to_owned());
+                continue;
+            }
+            Some(most) => wanted.most_volumes.min(most - 1),
+            None => wanted.most_volumes,
+        };
         // Not `price`, which looks for the nearest name where there is none.
         match catalogue.prices(&instance.name).get(&wanted.region) {
             Some(usd) => all.push(Rented {
@@ -70,13 +93,24 @@ pub(super) fn pool<'a>(catalogue: &'a Catalogue, wanted: &Wanted) -> Pool<'a> {
                 usd: *usd,
                 link,
                 is_nitro: instance.hypervisor.as_deref() != Some("xen"),
+                most_volumes,
             }),
             None => leave_out(format!("no price in {}", wanted.region)),
         }
     }
     pool.known = all.len();
     pool.rented = undominated(all);
+    let is_unknown = |rented: &&Rented<'_>| {
+        catalogue.instance(rented.name).is_ok_and(|instance| instance.attachments.is_none())
+    };
+    pool.attachments_unknown = pool.rented.iter().filter(is_unknown).count();
     pool
+}
+
+/// Whether the work is one of I/Os, so that a link whose I/Os a second are not known tells nothing.
+fn counts_ios(wanted: &Wanted) -> bool {
+    let is_of_ios = matches!(wanted.goal, Goal::Rate { ios_per_second: Some(_), .. });
+    is_of_ios || wanted.work.pattern == Pattern::Random
 }
 
 /// Whether it earns CPU credits, or had an allowance of that kind before those had their name.
@@ -113,16 +147,18 @@ pub(super) fn is_named(instance: &Instance, pattern: &str) -> bool {
     matches(name, pattern)
 }
 
+/// The parts between stars are found one after the other, each as early as can be: what comes later never fares worse for that.
 fn matches(name: &str, pattern: &str) -> bool {
-    match pattern.split_once('*') {
-        None => name == pattern,
-        Some((head, rest)) => name.strip_prefix(head).is_some_and(|tail| {
-            tail.char_indices()
-                .map(|(at, _)| at)
-                .chain([tail.len()])
-                .any(|at| tail.get(at..).is_some_and(|tail| matches(tail, rest)))
-        }),
-    }
+    let Some((head, rest)) = pattern.split_once('*') else { return name == pattern };
+    let (middle, tail) = rest.rsplit_once('*').unwrap_or(("", rest));
+    let Some(inner) = name.strip_prefix(head).and_then(|name| name.strip_suffix(tail)) else { return false };
+    let mut left = inner;
+    middle.split('*').all(|part| {
+        left.split_once(part).is_some_and(|(_, after)| {
+            left = after;
+            true
+        })
+    })
 }
 
 /// Leaves out whatever another is no dearer and no slower than. Two families are kept of each kind, so that there is a runner-up.
@@ -144,16 +180,21 @@ fn undominated(mut all: Vec<Rented<'_>>) -> Vec<Rented<'_>> {
 
 fn is_no_slower(one: &Rented<'_>, other: &Rented<'_>) -> bool {
     (one.is_nitro || !other.is_nitro)
-        && figures(&one.link).iter().zip(figures(&other.link)).all(|(one, other)| *one >= other)
+        && one.most_volumes >= other.most_volumes
+        // What is not known may be anything: it never beats what is, nor is it beaten.
+        && figures(&one.link, 0.0)
+            .iter()
+            .zip(figures(&other.link, f64::INFINITY))
+            .all(|(one, other)| *one >= other)
 }
 
-/// Rates and buckets of a link; what has no limit is infinite.
-fn figures(link: &Link) -> [f64; 6] {
+/// Rates and buckets of a link, with a figure for I/Os a second that are not known.
+fn figures(link: &Link, unknown: f64) -> [f64; 6] {
     let bytes = |burst: &Burst| Some((burst.throughput?.0 as f64, burst.credit_bytes?.0 as f64));
     let ios = |burst: &Burst| Some((f64::from(burst.iops?), burst.credits? as f64));
     let base = link.throughput.0 as f64;
     let (rate, bucket) = link.burst.as_ref().and_then(bytes).unwrap_or((base, 0.0));
-    let base_ios = link.iops.map_or(f64::INFINITY, f64::from);
+    let base_ios = link.iops.map_or(unknown, f64::from);
     let (rate_ios, bucket_ios) = link.burst.as_ref().and_then(ios).unwrap_or((base_ios, 0.0));
     [base, rate, bucket, base_ios, rate_ios, bucket_ios]
 }

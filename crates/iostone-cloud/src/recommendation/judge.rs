@@ -94,11 +94,11 @@ impl<'a> Judge<'a> {
         self.run(&self.parts(Some(limits), count, Some(link)))
     }
 
-    /// Seconds that the work takes from empty buckets.
-    pub(super) fn seconds_from_empty(&self, limits: &VolumeLimits, count: u32, link: &Link) -> f64 {
+    /// The same from empty buckets.
+    pub(super) fn run_from_empty(&self, limits: &VolumeLimits, count: u32, link: &Link) -> Performance {
         let empty = Some(Fraction(0.0));
         let parts = self.parts(Some(limits), count, Some(link));
-        self.run(&Parts { volume_start: empty, link_start: empty, ..parts }).seconds
+        self.run(&Parts { volume_start: empty, link_start: empty, ..parts })
     }
 
     fn parts<'b>(&self, limits: Option<&'b VolumeLimits>, count: u32, link: Option<&'b Link>) -> Parts<'b> {

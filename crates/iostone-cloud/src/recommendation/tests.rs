@@ -155,6 +155,84 @@ fn targets_and_names_that_are_none_are_refused() {
 }
 
 #[test]
+fn what_is_charged_by_use_is_left_out_where_its_price_is_not_known() {
+    for region in ["us-east-1", "ap-northeast-1"] {
+        let found = asked(&Wanted { region: region.to_owned(), ..published(25, "2026-01") });
+        assert!(found.unknown.iter().any(|unknown| unknown.name == "standard"), "{:?}", found.unknown);
+        for choice in found.front.iter().chain(&found.runner_up).chain(&found.misses) {
+            assert!(!choice.volumes.contains("standard"), "{choice:?}");
+        }
+    }
+}
+
+#[test]
+fn what_nothing_meets_is_cut_to_what_is_reached() {
+    let wanted = Wanted {
+        families: vec!["m5.2xlarge".to_owned(), "c4.4xlarge".to_owned()],
+        volume_types: vec!["gp3".to_owned()],
+        most_volumes: 1,
+        ..rate(1e9, None, "2026-01")
+    };
+    let found = asked(&wanted);
+    let spec: VolumeSpec = found.chosen.volumes.parse().unwrap();
+    assert!(!found.is_met);
+    // A link of 287.5 MB/s asks for 275 MiB/s.
+    assert_eq!((found.chosen.instance.as_str(), spec.throughput.unwrap().0 >> 20), ("m5.2xlarge", 275));
+}
+
+#[test]
+fn the_front_reaches_the_fastest_there_is_by_small_steps() {
+    let alone = Wanted {
+        families: vec!["m5.8xlarge".to_owned()],
+        volume_types: vec!["io2".to_owned()],
+        most_volumes: 1,
+        ..ios(2000, "2026-01")
+    };
+    let found = asked(&alone);
+    assert!(found.front.len() > 15, "{:?}", found.front);
+    // Its link lets 30,000 through.
+    let fastest = found.front.last().and_then(|choice| choice.ios_per_second).unwrap();
+    assert!((fastest / 30_000.0 - 1.0).abs() < 0.001, "{fastest}");
+    let top = |target: f64| asked(&rate(target, None, "2026-01")).front.last().unwrap().bytes_per_second;
+    // However far the target lies below.
+    assert!((top(1e6) / top(1e9) - 1.0).abs() < 0.1, "{} {}", top(1e6), top(1e9));
+}
+
+#[test]
+fn links_that_cost_extra_and_names_that_are_none_are_left_out() {
+    let old = Wanted { families: vec!["m3.*".to_owned()], ..published(600, "2026-01") };
+    let found = recommend(catalogue(), &old).unwrap_err().to_string();
+    assert!(found.contains("no instance type fits"), "{found}");
+    let found = asked(&Wanted { families: vec!["m3.*".to_owned(), "c4".to_owned()], ..old });
+    let m3 = found.unknown.iter().find(|unknown| unknown.name == "m3.xlarge").unwrap();
+    assert!(m3.reason.contains("costs extra"), "{m3:?}");
+    let nameless = Wanted { families: vec![String::new()], ..published(25, "2026-01") };
+    assert!(recommend(catalogue(), &nameless).unwrap_err().to_string().contains("leave the option out"));
+}
+
+#[test]
+fn no_instance_takes_more_volumes_than_can_be_attached() {
+    let found = asked(&Wanted { most_volumes: 64, ..ios(200_000, "2026-01") });
+    for choice in found.front.iter().chain(&found.runner_up).chain(&found.misses) {
+        let spec: VolumeSpec = choice.volumes.parse().unwrap();
+        let most = catalogue().instance(&choice.instance).unwrap().attachments;
+        assert!(most.is_none_or(|most| spec.count < most), "{choice:?}");
+    }
+}
+
+#[test]
+fn the_cheapest_work_may_be_the_dearer_hour() {
+    let found = asked(&published(600, "2026-01"));
+    let cheapest = found.cheapest_work.as_ref().expect("a job of ten hours is done for less by more");
+    assert!(cheapest.job_usd.unwrap() < found.chosen.job_usd.unwrap());
+    assert!(cheapest.usd_per_hour >= found.chosen.usd_per_hour && cheapest.seconds.unwrap() <= 36_000.0);
+    for choice in &found.front {
+        assert!(cheapest.job_usd.unwrap() <= choice.job_usd.unwrap() * (1.0 + 1e-9), "{choice:?}");
+        assert_eq!(choice.bursts, choice.seconds_from_empty.is_some(), "{choice:?}");
+    }
+}
+
+#[test]
 fn patterns_name_families_and_types() {
     let instance = catalogue().instance("c4.large").unwrap();
     for (pattern, is_named) in [
@@ -165,6 +243,10 @@ fn patterns_name_families_and_types() {
         ("*.large", true),
         ("c", false),
         ("m*", false),
+        ("*4*.*a*g*", true),
+        ("c4.lar*arge", false),
+        ("****************************************************************************q", false),
+        ("*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a.", false),
     ] {
         assert_eq!(instances::is_named(instance, pattern), is_named, "{pattern}");
     }

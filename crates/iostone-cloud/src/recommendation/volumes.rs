@@ -45,12 +45,13 @@ pub(super) struct Shop {
     pub(super) unknown: Vec<Unknown>,
 }
 
-/// Volumes cut to each of the rates, and as small as they can be.
+/// Volumes cut to each of the rates, and as small as they can be. Every instance takes `everywhere` of them at least.
 pub(super) fn offers(
     catalogue: &Catalogue,
     wanted: &Wanted,
     judge: &Judge<'_>,
     levels: &[f64],
+    everywhere: u32,
 ) -> Result<Shop, RecommendError> {
     let types = catalogue.volumes();
     let names: Vec<&str> = if wanted.volume_types.is_empty() {
@@ -75,7 +76,7 @@ pub(super) fn offers(
         return Err(RecommendError::NoVolume(format!("of `{}`, {}", first.name, first.reason)));
     }
     let tried = all.len();
-    Ok(Shop { offers: undominated(all), tried, unknown })
+    Ok(Shop { offers: undominated(all, everywhere), tried, unknown })
 }
 
 /// The offers of a type, or what is not known of it.
@@ -293,7 +294,7 @@ fn whole_mib(bytes_per_second: f64) -> u64 {
 
 /// Leaves out what others do no less than for no more, and with no more volumes where the price is the same. Two types are kept of
 /// each kind, so that there is a runner-up.
-fn undominated(mut all: Vec<Offer>) -> Vec<Offer> {
+fn undominated(mut all: Vec<Offer>, everywhere: u32) -> Vec<Offer> {
     let price = |offer: &Offer| super::price_key(offer.usd);
     all.sort_by(|one, other| {
         (price(one), one.spec.count)
@@ -307,7 +308,8 @@ fn undominated(mut all: Vec<Offer>) -> Vec<Offer> {
         let mut types: BTreeSet<&str> = BTreeSet::new();
         for (cheaper, figures) in &kept {
             let is_comparable = counts_alike(&cheaper.limits, &offer.limits)
-                && (price(cheaper) < price(&offer) || cheaper.spec.count <= offer.spec.count);
+                && (cheaper.spec.count <= offer.spec.count
+                    || price(cheaper) < price(&offer) && cheaper.spec.count <= everywhere);
             if is_comparable && figures.iter().zip(&own).all(|(cheaper, own)| *cheaper >= own * (1.0 - TINY))
             {
                 types.insert(&cheaper.spec.volume_type);

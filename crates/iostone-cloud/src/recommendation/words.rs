@@ -4,6 +4,7 @@ use iostone_model::cloud::VolumeSpec;
 use iostone_model::recommendation::Target;
 use iostone_model::units::{BytesPerSecond, Fraction};
 
+use super::instances::Pool;
 use super::judge::Judge;
 use super::{Goal, Wanted};
 use crate::prediction::{Amount, Pattern};
@@ -37,7 +38,8 @@ pub(super) fn target(wanted: &Wanted) -> Target {
 }
 
 /// What was taken for granted, a sentence each without its point.
-pub(super) fn assumptions(wanted: &Wanted, burstable_left_out: usize) -> Vec<String> {
+pub(super) fn assumptions(wanted: &Wanted, pool: &Pool<'_>) -> Vec<String> {
+    let burstable_left_out = pool.burstable_left_out;
     let mut words = vec![
         "the volumes carry no filesystem yet: it takes a share of their size and of what they move"
             .to_owned(),
@@ -47,6 +49,10 @@ pub(super) fn assumptions(wanted: &Wanted, burstable_left_out: usize) -> Vec<Str
     ];
     if wanted.most_volumes > 1 {
         words.push("several volumes are striped (RAID0): when one is lost, all is".to_owned());
+        let unknown = pool.attachments_unknown;
+        words.extend((unknown > 0).then(|| {
+            format!("of {unknown} instance types it is not known how many volumes they take: as many as are wanted")
+        }));
     }
     let bursts = match wanted.goal {
         Goal::Within(_) => true,
@@ -58,6 +64,15 @@ pub(super) fn assumptions(wanted: &Wanted, burstable_left_out: usize) -> Vec<Str
         words.push(format!(
             "buckets of volumes and links are {start} at the start; an instance's link bursts for 30 min at least once in 24 h"
         ));
+    }
+    if wanted.work.depth.is_some() && wanted.latency.is_none() {
+        words.push(
+            "how long an I/O takes is not said, so that `--depth` holds nothing: `--latency` says it"
+                .to_owned(),
+        );
+    }
+    if matches!(wanted.goal, Goal::Rate { .. }) {
+        words.push("the rate is that of writes".to_owned());
     }
     if burstable_left_out > 0 {
         words.push(format!(

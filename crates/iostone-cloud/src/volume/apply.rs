@@ -154,13 +154,13 @@ impl IopsLaw {
                 let range = || {
                     let ratio =
                         per_gib.map(|per_gib| format!(", not more than {} per GiB", grouped(per_gib)));
-                    let type_of = format!("{}:{}", spec.volume_type, spec.size);
+                    let type_of = type_and_size(spec);
                     let (min, most) = (grouped(f64::from(min)), grouped(most));
                     let range = if min == most { min } else { format!("{min} to {most}") };
                     format!("{type_of} can have {range} IOPS{}", ratio.unwrap_or_default())
                 };
                 let Some(iops) = spec.iops.or(included) else {
-                    let example = format!("{}:{}:{most}iops", spec.volume_type, spec.size);
+                    let example = format!("{}:{most}iops", type_and_size(spec));
                     return Err(impossible(
                         spec,
                         format!("its IOPS are missing, as in {example}; {}", range()),
@@ -228,6 +228,11 @@ impl ThroughputLaw {
             }
         }
     }
+}
+
+/// One such volume with nothing provisioned: `azure/ultra:100GiB`.
+fn type_and_size(spec: &VolumeSpec) -> String {
+    VolumeSpec { count: 1, iops: None, throughput: None, ..spec.clone() }.to_string()
 }
 
 fn impossible(spec: &VolumeSpec, reason: String) -> VolumeError {

@@ -22,7 +22,8 @@ pub struct MonthlyPrice {
     pub usd: f64,
     /// What it consists of, for all volumes together.
     pub parts: Vec<PricePart>,
-    /// What is charged beside it and depends on use: "0.05 USD for each million I/Os". None of most types.
+    /// What is charged beside it and depends on use: "0.05 USD for each million I/Os", or that the price of that is not known. None of
+    /// most types.
     pub by_use: Option<String>,
     /// Where and as of when.
     pub source: String,
@@ -148,11 +149,22 @@ pub fn volume_price(spec: &VolumeSpec, region: &str) -> Result<MonthlyPrice, Unk
             }
         }
     }
-    let by_use = own.iter().find(|rate| rate.unit == "million-IOs");
+    // What is charged somewhere is charged everywhere, also where nobody tells how much.
+    let of_ios = |rate: &&Rate| rate.volume_type == name && rate.unit == "million-IOs";
+    let by_use = own.iter().copied().find(of_ios).map_or_else(
+        || {
+            let elsewhere = rates().iter().find(of_ios)?;
+            Some(format!(
+                "each million I/Os is charged for, and its price in {region} is not known ({} USD in {})",
+                elsewhere.usd, elsewhere.region
+            ))
+        },
+        |rate| Some(format!("{} USD for each million I/Os", rate.usd)),
+    );
     Ok(MonthlyPrice {
         usd: parts.iter().map(|part| part.usd).sum(),
         parts,
-        by_use: by_use.map(|rate| format!("{} USD for each million I/Os", rate.usd)),
+        by_use,
         source: format!("on demand in {region} on {VOLUME_PRICES_AS_OF}, AWS price list"),
     })
 }

@@ -6,6 +6,7 @@ use iostone_model::units::{Bytes, BytesPerSecond, Fraction, Span};
 use serde::{Deserialize, Serialize};
 
 use super::Delivered;
+use super::words::grouped;
 
 /// What volumes of a type may do from one date to another. Read from TOML, the built-in table and that of a user alike; what is
 /// left out is not known, or not limited.
@@ -102,10 +103,10 @@ pub enum IopsLaw {
         /// For each GiB.
         per_gib: f64,
         /// Beside those, whatever the size.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "is_zero")]
         base: f64,
         /// At least.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "is_zero")]
         floor: f64,
         /// At most.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -151,7 +152,7 @@ pub enum ThroughputLaw {
         /// For each TiB.
         per_tib: BytesPerSecond,
         /// Beside those, whatever the size.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "is_no_rate")]
         base: BytesPerSecond,
         /// At most.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -259,6 +260,16 @@ pub struct OffNitro {
     pub throughput: Option<BytesPerSecond>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_zero(figure: &f64) -> bool {
+    *figure == 0.0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands over a reference")]
+fn is_no_rate(rate: &BytesPerSecond) -> bool {
+    rate.0 == 0.0
+}
+
 /// What is wrong with a row.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the volume type `{name}`: {reason}")]
@@ -332,10 +343,32 @@ impl VolumeRow {
         if (self.merge || self.whole_ios) && self.io_size.is_none() {
             return wrong("`merge` and `whole_ios` need `io_size`".into());
         }
-        match self.figures().find(|(_, figure)| !figure.is_finite() || *figure <= 0.0) {
-            Some((key, figure)) => wrong(format!("`{key}` is {figure}, and must be above zero")),
+        if let Some((key, figure)) = self.figures().find(|(_, figure)| !figure.is_finite() || *figure <= 0.0)
+        {
+            return wrong(format!("`{key}` is {figure}, and must be above zero"));
+        }
+        match self.orders().into_iter().find(|order| order.lesser.1 > order.greater.1) {
+            Some(Order { law, lesser, greater }) => wrong(format!(
+                "`{law}.{}` is {}, and must not be above `{}`, which is {}",
+                lesser.0,
+                grouped(lesser.1),
+                greater.0,
+                grouped(greater.1)
+            )),
             None => Ok(()),
         }
+    }
+
+    /// Pairs of figures of which the first may not be above the second.
+    fn orders(&self) -> Vec<Order> {
+        let mut orders = Vec::new();
+        for (key, law) in [("iops", self.iops), ("write_iops", self.write_iops)] {
+            orders.extend(law.iter().flat_map(IopsLaw::orders).map(|pair| Order::of(key, pair)));
+        }
+        for (key, law) in [("throughput", &self.throughput), ("write_throughput", &self.write_throughput)] {
+            orders.extend(law.iter().flat_map(ThroughputLaw::orders).map(|pair| Order::of(key, pair)));
+        }
+        orders
     }
 
     /// Every figure that has to be above zero, by its key.
@@ -363,7 +396,48 @@ impl VolumeRow {
     }
 }
 
+/// A figure of a law, by its key.
+type Figure = (&'static str, f64);
+
+/// Two figures of a law, of which the first may not be above the second.
+struct Order {
+    law: &'static str,
+    lesser: Figure,
+    greater: Figure,
+}
+
+/// Two of them where both are given.
+type Pair = ((&'static str, Option<f64>), (&'static str, Option<f64>));
+
+impl Order {
+    fn of(law: &'static str, (lesser, greater): (Figure, Figure)) -> Self {
+        Self { law, lesser, greater }
+    }
+}
+
+/// Those of which both figures are given.
+fn given<const N: usize>(pairs: [Pair; N]) -> Vec<(Figure, Figure)> {
+    let both = |((lesser, least), (greater, most)): Pair| Some(((lesser, least?), (greater, most?)));
+    pairs.into_iter().filter_map(both).collect()
+}
+
 impl IopsLaw {
+    fn orders(&self) -> Vec<(Figure, Figure)> {
+        match *self {
+            Self::Constant { .. } => Vec::new(),
+            Self::Size { floor, cap, .. } => given([(("floor", Some(floor)), ("cap", cap))]),
+            Self::Provisioned { included, min, max, .. } => {
+                let (min, max) = (f64::from(min), f64::from(max));
+                let included = included.map(f64::from);
+                given([
+                    (("min", Some(min)), ("max", Some(max))),
+                    (("min", Some(min)), ("included", included)),
+                    (("included", included), ("max", Some(max))),
+                ])
+            }
+        }
+    }
+
     fn figures(self, figures: &mut Vec<(&'static str, f64)>) {
         match self {
             Self::Constant { iops } => figures.push(("iops", iops)),
@@ -385,6 +459,21 @@ impl IopsLaw {
 }
 
 impl ThroughputLaw {
+    fn orders(&self) -> Vec<(Figure, Figure)> {
+        match self {
+            Self::Constant { .. } | Self::Steps { .. } | Self::PerIo { .. } => Vec::new(),
+            Self::Size { base, cap, .. } => given([(("base", Some(base.0)), ("cap", cap.map(|cap| cap.0)))]),
+            Self::Provisioned { included, min, max, .. } => {
+                let included = included.map(|included| included.0);
+                given([
+                    (("min", Some(min.0)), ("max", Some(max.0))),
+                    (("min", Some(min.0)), ("included", included)),
+                    (("included", included), ("max", Some(max.0))),
+                ])
+            }
+        }
+    }
+
     fn figures(&self, figures: &mut Vec<(&'static str, f64)>) {
         match self {
             Self::Constant { rate } => figures.push(("rate", rate.0)),

@@ -83,6 +83,7 @@ fn report(volume: &SteeredVolume<'_>, now_ns: u64) -> VolumeReport {
         name: volume.name.to_owned(),
         counters: volume.state.counters_at(now_ns),
         cache: volume.cache.as_ref().map(|cache| cache.cache_counters()),
+        store_failures: volume.store_failures,
     }
 }
 

@@ -38,6 +38,7 @@ struct Server {
     fast: VolumeState,
     cache: VolatileCache<Nowhere>,
     gp2: VolumeState,
+    below: StoreFailures,
     link: LinkState,
     end: bool,
 }
@@ -58,14 +59,25 @@ impl Server {
             fast: VolumeState::new(&EmulatedVolume::new(size), 1),
             cache: VolatileCache::new(Nowhere, size.0, Bytes(64 << 10), 1),
             gp2: VolumeState::new(&gp2, 2),
+            below: StoreFailures::default(),
             link: LinkState::new(None),
             end: false,
         }
     }
 
     fn handle(&mut self, line: &str) -> ControlReply {
-        let fast = SteeredVolume { name: "fast", state: &mut self.fast, cache: Some(&mut self.cache) };
-        let gp2 = SteeredVolume { name: "gp2", state: &mut self.gp2, cache: None };
+        let fast = SteeredVolume {
+            name: "fast",
+            state: &mut self.fast,
+            store_failures: self.below,
+            cache: Some(&mut self.cache),
+        };
+        let gp2 = SteeredVolume {
+            name: "gp2",
+            state: &mut self.gp2,
+            store_failures: StoreFailures::default(),
+            cache: None,
+        };
         let mut steering =
             Steering { now_ns: 1_000, volumes: vec![fast, gp2], link: &mut self.link, end: &mut self.end };
         let reply = handle(line, &mut steering);
@@ -90,6 +102,22 @@ impl Server {
             other => panic!("{other:?}"),
         }
     }
+}
+
+#[test]
+fn what_failed_below_is_told_apart_from_faults() {
+    let mut server = Server::new();
+    let ask = |server: &mut Server| match server.ask(&ControlRequest::Counters { volume: None }) {
+        ControlReply::Counters(report) => report,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(ask(&mut server).trouble_below(), None);
+    server.below = StoreFailures { requests: 3, first_errno: Some(libc::ENOSPC) };
+    let said = ask(&mut server).trouble_below().unwrap();
+    assert!(
+        said.starts_with("what lies below `fast` failed 3 requests, the first with \"No space left"),
+        "{said}"
+    );
 }
 
 #[test]

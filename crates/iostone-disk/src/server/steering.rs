@@ -120,6 +120,7 @@ impl Steered<'_> {
         let volumes = volumes.map(|(volume, power)| SteeredVolume {
             name: &volume.export.name,
             state: &mut volume.state,
+            store_failures: volume.device.failures(),
             cache: power.as_mut().map(|power| -> &mut dyn PowerSwitch { &mut **power }),
         });
         let volumes = volumes.collect();

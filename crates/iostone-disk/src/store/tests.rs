@@ -104,3 +104,32 @@ fn a_read_that_would_wait_is_told_from_one_that_is_done() {
         assert_eq!(back, pattern(4096, 3));
     }
 }
+
+#[test]
+fn what_stands_for_a_clouds_volume_hands_no_flush_to_the_disk_below() {
+    let file = file_of(SIZE);
+    let mut plan = volume(Store::File { path: file.path().to_owned(), direct: false });
+    assert!(OpenStore::open(&plan).unwrap().hands_flushes_on());
+    plan.model.stands_for = Some("gp2:100GiB".parse().unwrap());
+    let store = OpenStore::open(&plan).unwrap();
+    assert!(!store.hands_flushes_on());
+    store.write(0, &pattern(4096, 1)).unwrap();
+    store.flush().unwrap();
+    plan.store = Store::Memory;
+    assert!(!OpenStore::open(&plan).unwrap().hands_flushes_on());
+}
+
+#[test]
+fn what_the_store_fails_is_counted_with_the_first_reason() {
+    let file = file_of(SIZE);
+    let store = in_file(file.path(), false).unwrap();
+    store.write(0, &pattern(4096, 1)).unwrap();
+    assert_eq!(store.failures(), StoreFailures::default());
+    // Offsets beyond what a file can hold: there is no full disk to be had without root.
+    let beyond = u64::try_from(i64::MAX).unwrap() - 1;
+    assert!(store.write(beyond, &[1; 4096]).is_err());
+    assert!(store.read(SIZE, &mut [0; 16]).is_err());
+    let failures = store.failures();
+    assert_eq!(failures.requests, 2);
+    assert!(matches!(failures.first_errno, Some(libc::EINVAL | libc::EFBIG)), "{failures:?}");
+}

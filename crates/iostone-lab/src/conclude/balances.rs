@@ -3,60 +3,104 @@
 use iostone_model::experiment::{Burst, Configuration, Volume};
 use iostone_model::explanation::BucketBalance;
 use iostone_model::metric::Unit;
-use iostone_model::sample::DiskCounters;
 use iostone_model::trial::TrialRecord;
 
-use super::binding::middle;
+use super::binding::{fixed_io, middle};
+use super::limits::{Flow, cost};
 
-/// The balance of every bucket of bytes: of the volumes, which share the load evenly, and of the link over them. What an I/O
-/// counts as is the volume's to know, so buckets of I/Os are not reckoned.
-pub(super) fn of(configuration: &Configuration, trials: &[&TrialRecord]) -> Vec<BucketBalance> {
+/// Whose bucket it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// The volumes, which share the load evenly.
+    Volumes,
+    /// The link over them.
+    Link,
+}
+
+/// The balance of every bucket of the volumes and of the link over them. What an I/O counts as is the volume's to know: buckets
+/// of I/Os are reckoned where all are of one size, or merge.
+pub(super) fn of(configuration: &Configuration, trials: &[&TrialRecord]) -> Vec<(Owner, BucketBalance)> {
     let stack = &configuration.stack;
     let Volume::Emulated(volume) = &stack.volume else { return Vec::new() };
-    let mut balances = Vec::new();
     let count = f64::from(volume.count.max(1));
-    if let (Some(burst), Some(base)) = (&volume.burst, volume.throughput) {
-        let bucket = if volume.count > 1 {
-            format!("the byte credits of {} volumes together", volume.count)
-        } else {
-            "the byte credits of the volume".to_owned()
-        };
-        balances.extend(balance(bucket, burst, base.0 as f64 * count, count, trials));
+    let of_volumes = |what: &str| match volume.count {
+        0 | 1 => format!("the {what} credits of the volume"),
+        several => format!("the {what} credits of {several} volumes together"),
+    };
+    let of_link = |what: &str| format!("the {what} credits of the link");
+    let io = fixed_io(configuration, Flow::Both, trials);
+    let ios_per_byte = io.and_then(|io| Some(cost(volume, io)? / io.bytes.max(1) as f64));
+    let mut balances = Vec::new();
+    let mut add = |owner: Owner, bucket: Option<Bucket>| {
+        let balance = bucket.and_then(|bucket| bucket.balance(trials));
+        balances.extend(balance.map(|balance| (owner, balance)));
+    };
+    if let Some(burst) = &volume.burst {
+        let base = volume.throughput.map(|rate| rate.0 as f64);
+        add(Owner::Volumes, Bucket::of_bytes(of_volumes("byte"), burst, base, count));
+        let base = volume.iops.map(f64::from);
+        add(Owner::Volumes, Bucket::of_ios(of_volumes("I/O"), burst, base, count, ios_per_byte));
     }
     if let Some(link) = stack.link
         && let Some(burst) = &link.burst
     {
-        let bucket = "the byte credits of the link".to_owned();
-        balances.extend(balance(bucket, burst, link.throughput.0 as f64, 1.0, trials));
+        let base = Some(link.throughput.0 as f64);
+        add(Owner::Link, Bucket::of_bytes(of_link("byte"), burst, base, 1.0));
+        add(Owner::Link, Bucket::of_ios(of_link("I/O"), burst, link.iops.map(f64::from), 1.0, ios_per_byte));
     }
     balances
 }
 
-/// What is spent beyond the base drains the bucket, and what stays unused below it fills it.
-fn balance(
-    bucket: String,
-    burst: &Burst,
+/// A bucket of all that share the load.
+struct Bucket {
+    name: String,
+    unit: Unit,
+    capacity: f64,
+    start: f64,
+    /// What flows in, in its unit a second.
     base: f64,
-    count: f64,
-    trials: &[&TrialRecord],
-) -> Option<BucketBalance> {
-    let capacity = burst.credit_bytes?.0 as f64 * count;
-    let start = capacity * burst.start.map_or(1.0, |start| start.0);
-    let end = middle(trials.iter().filter_map(|trial| {
-        let seconds = trial.signals.seconds;
-        let served = trial.signals.members_served().or_else(|| Some(trial.signals.footing()?.served))?;
-        (seconds > 0.0).then(|| (start + base * seconds - moved(&served)).clamp(0.0, capacity))
-    }))?;
-    Some(BucketBalance {
-        bucket,
-        unit: Unit::Bytes,
-        capacity,
-        start,
-        end,
-        source: "reckoned from what the devices served over the trial".to_owned(),
-    })
+    /// What a byte that the devices move takes out of it.
+    per_byte: f64,
 }
 
-fn moved(served: &DiskCounters) -> f64 {
-    served.read_bytes as f64 + served.written_bytes as f64
+impl Bucket {
+    fn of_bytes(name: String, burst: &Burst, base: Option<f64>, count: f64) -> Option<Self> {
+        let capacity = burst.credit_bytes?.0 as f64 * count;
+        let start = begun(burst, capacity);
+        Some(Self { name, unit: Unit::Bytes, capacity, start, base: base? * count, per_byte: 1.0 })
+    }
+
+    fn of_ios(
+        name: String,
+        burst: &Burst,
+        base: Option<f64>,
+        count: f64,
+        ios_per_byte: Option<f64>,
+    ) -> Option<Self> {
+        let capacity = burst.credits? as f64 * count;
+        let start = begun(burst, capacity);
+        Some(Self { name, unit: Unit::Plain, capacity, start, base: base? * count, per_byte: ios_per_byte? })
+    }
+
+    /// What is spent beyond the base drains the bucket, and what stays unused below it fills it.
+    fn balance(self, trials: &[&TrialRecord]) -> Option<BucketBalance> {
+        let end = middle(trials.iter().filter_map(|trial| {
+            let seconds = trial.signals.seconds;
+            let served = trial.signals.members_served().or_else(|| Some(trial.signals.footing()?.served))?;
+            let spent = (served.read_bytes as f64 + served.written_bytes as f64) * self.per_byte;
+            (seconds > 0.0).then(|| (self.start + self.base * seconds - spent).clamp(0.0, self.capacity))
+        }))?;
+        Some(BucketBalance {
+            bucket: self.name,
+            unit: self.unit,
+            capacity: self.capacity,
+            start: self.start,
+            end,
+            source: "reckoned from what the devices served over the trial".to_owned(),
+        })
+    }
+}
+
+fn begun(burst: &Burst, capacity: f64) -> f64 {
+    capacity * burst.start.map_or(1.0, |start| start.0)
 }

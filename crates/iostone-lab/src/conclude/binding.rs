@@ -1,6 +1,6 @@
 //! Which of the known limits bound a configuration: what it moved is held against volumes and link, direction by direction.
 
-use iostone_model::experiment::{BlockSizes, Configuration, DdDirection, Stack, SyncMode, Workload};
+use iostone_model::experiment::{BlockSizes, Configuration, DdDirection, Stack, SyncMode, Volume, Workload};
 use iostone_model::explanation::SERVED;
 use iostone_model::metric::Unit;
 use iostone_model::run::{BlockRecord, Plan};
@@ -219,7 +219,7 @@ pub(super) fn measured(configuration: &Configuration, trials: &[&TrialRecord]) -
             continue;
         };
         let flow = flow_of(name, configuration, first);
-        let io = fixed_io(&configuration.workload, flow, trials);
+        let io = fixed_io(configuration, flow, trials);
         let limits = match metric.unit {
             Unit::BytesPerSecond if name != "throughput" || io.is_none() => of_throughput(stack, flow),
             Unit::BytesPerSecond | Unit::PerSecond => io
@@ -253,9 +253,11 @@ pub(super) fn measured(configuration: &Configuration, trials: &[&TrialRecord]) -
             let seconds = trial.signals.seconds;
             (seconds > 0.0).then(|| bytes(&footing.served) as f64 / copies / seconds)
         });
-        let limits = of_throughput(stack, flow);
+        let io = fixed_io(configuration, flow, trials);
+        let unit = Unit::BytesPerSecond;
+        let limits = io.map_or_else(|| of_throughput(stack, flow), |io| both(stack, flow, io, unit));
         if let Some(value) = middle(served).filter(|value| *value > 0.0) {
-            let (figure, unit) = (SERVED.to_owned(), Unit::BytesPerSecond);
+            let figure = SERVED.to_owned();
             rates.push(Rate {
                 figure,
                 flow,
@@ -264,11 +266,26 @@ pub(super) fn measured(configuration: &Configuration, trials: &[&TrialRecord]) -
                 reaches_device: true,
                 limits,
                 incomplete: true,
-                io: None,
+                io,
             });
         }
     }
+    drop_what_nobody_asked_for(&mut rates, first);
     rates
+}
+
+/// Of a workload that moves bytes one way alone, what the devices served the other way is a filesystem's metadata: too little to
+/// be held against anything. Parity is read for writes as well, and that is much.
+fn drop_what_nobody_asked_for(rates: &mut Vec<Rate>, trial: &TrialRecord) {
+    const METADATA: f64 = 0.05;
+    let asked = match (trial.workload.claimed_read_bytes > 0, trial.workload.claimed_written_bytes > 0) {
+        (true, false) => Flow::Read,
+        (false, true) => Flow::Write,
+        _ => return,
+    };
+    let of_asked = rates.iter().find(|rate| rate.figure == SERVED && rate.flow == asked);
+    let worth = METADATA * of_asked.map_or(0.0, |rate| rate.value);
+    rates.retain(|rate| rate.figure != SERVED || rate.flow == asked || rate.value > worth);
 }
 
 /// Which way the bytes of a figure move: as its name says, else as what was claimed.
@@ -319,17 +336,32 @@ fn both(stack: &Stack, flow: Flow, io: FixedIo, unit: Unit) -> Vec<Limit> {
 }
 
 /// The size of every I/O, with what the devices counted of them; none where sizes vary, only the program knows, or the
-/// page cache gathers what is written.
-fn fixed_io(workload: &Workload, flow: Flow, trials: &[&TrialRecord]) -> Option<FixedIo> {
-    let Workload::Io(io) = workload else { return None };
-    let one_by_one = io.direct || io.fsync == 1 || io.fdatasync == 1 || io.sync != SyncMode::None;
-    match io.block_sizes() {
-        BlockSizes::Fixed(size) if one_by_one => Some(FixedIo {
-            bytes: size.0,
-            sequential: !io.rw.is_random(),
-            request_bytes: middle(trials.iter().filter_map(|trial| request_bytes(trial, flow))),
-        }),
-        BlockSizes::Fixed(_) | BlockSizes::Split(_) | BlockSizes::Range(_) => None,
+/// page cache gathers what is written. A volume that merges what follows each other counts the same however it comes.
+pub(super) fn fixed_io(
+    configuration: &Configuration,
+    flow: Flow,
+    trials: &[&TrialRecord],
+) -> Option<FixedIo> {
+    let merged = match &configuration.stack.volume {
+        Volume::Emulated(volume) if volume.merge => volume.io_size,
+        _ => None,
+    };
+    let request_bytes = || middle(trials.iter().filter_map(|trial| request_bytes(trial, flow)));
+    match &configuration.workload {
+        Workload::Io(io) => {
+            let one_by_one = io.direct || io.fsync == 1 || io.fdatasync == 1 || io.sync != SyncMode::None;
+            let sequential = !io.rw.is_random();
+            let BlockSizes::Fixed(size) = io.block_sizes() else { return None };
+            (one_by_one || sequential && merged.is_some()).then(|| FixedIo {
+                bytes: size.0,
+                sequential,
+                request_bytes: request_bytes(),
+            })
+        }
+        Workload::Dd(_) => {
+            merged.map(|size| FixedIo { bytes: size.0, sequential: true, request_bytes: request_bytes() })
+        }
+        _ => None,
     }
 }
 

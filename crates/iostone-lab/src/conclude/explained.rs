@@ -5,18 +5,20 @@ use std::collections::BTreeMap;
 
 use iostone_cloud::catalogue;
 use iostone_cloud::explain::{
-    Bound, BoundBurst, Flow as CloudFlow, IoShape, Known, Measured, Overrides, USUAL_DIRTY_SHARE, bounds_of,
-    dirty_share, hold, known_of,
+    Below, Bound, BoundBurst, Flow as CloudFlow, IoShape, Known, Measured, Overrides, USUAL_DIRTY_SHARE,
+    bounds_of, dirty_share, hold, known_of,
 };
 use iostone_model::cloud::{CatalogueDate, CeilingKind};
 use iostone_model::environment::Environment;
-use iostone_model::experiment::{Basis, Configuration, MachineSpec, Volume, Workload};
+use iostone_model::experiment::{BackingIo, Basis, Configuration, MachineSpec, Volume, Workload};
 use iostone_model::explanation::{EXPLANATION_SCHEMA, ExplainedPart, Explanation, SERVED};
 use iostone_model::metric::Unit;
 use iostone_model::platform::Provider;
 use iostone_model::run::RunRecord;
-use iostone_model::trial::TrialRecord;
+use iostone_model::sample::DiskCounters;
+use iostone_model::trial::{DeviceActivity, TrialRecord};
 
+use super::balances::Owner;
 use super::binding::{EXCEEDED, Rate, measured, middle, slice};
 use super::evidence::counted;
 use super::limits::{Flow, Limit, copies};
@@ -49,7 +51,12 @@ pub fn explain_run(record: &RunRecord, overrides: &Overrides) -> Explanation {
         source: record.directory.clone(),
         rehearsal: record.plan.quick,
         parts,
-        predictions: super::predicted::predictions(&record.plan, &record.trials, &record.blocks),
+        // Of another machine than the run's nothing was predicted.
+        predictions: if overrides.instance.is_some() || overrides.volumes.is_some() {
+            Vec::new()
+        } else {
+            super::predicted::predictions(&record.plan, &record.trials, &record.blocks)
+        },
         notes,
     }
 }
@@ -60,19 +67,24 @@ fn part(
     trials: &[&TrialRecord],
     overrides: &Overrides,
 ) -> ExplainedPart {
-    let known = known_of(recorded(record, configuration), overrides);
+    let Machine { named, asked, replaced } = machine(record, configuration, overrides);
     let mut part = ExplainedPart {
         configuration: configuration.name.clone(),
-        instance: known.instance.clone(),
-        instance_from: known.instance_from.clone(),
-        volumes: known.volumes.as_ref().map(ToString::to_string),
-        date: known.date.filter(|_| known.instance.is_some() || known.volumes.is_some()),
+        date: named.date.filter(|_| named.instance.is_some() || named.volumes.is_some()),
+        instance: named.instance,
+        instance_from: named.instance_from,
+        volumes: named.volumes.as_ref().map(ToString::to_string),
         trials: u32::try_from(trials.len()).unwrap_or(u32::MAX),
         ..ExplainedPart::default()
     };
-    for rate in measured(configuration, trials) {
+    let mut uncounted = Vec::new();
+    for mut rate in measured(configuration, trials) {
+        rate.limits.retain(|limit| !replaced(owner(limit.kind)));
+        if rate.incomplete && rate.figure != SERVED {
+            uncounted.push(rate.figure.clone());
+        }
         let shape = rate.io.map(|io| IoShape { bytes: io.bytes, sequential: io.sequential });
-        let (more, notes) = bounds_of(catalogue(), &known, flow(rate.flow), shape, rate.unit);
+        let (more, notes) = bounds_of(catalogue(), &asked, flow(rate.flow), shape, rate.unit);
         for note in notes {
             if !part.notes.contains(&note) {
                 part.notes.push(note);
@@ -87,20 +99,111 @@ fn part(
         }
         part.figures.push(hold(&figure(record, configuration, &rate, trials), bounds));
     }
-    part.balances = super::balances::of(configuration, trials);
+    part.notes.extend(uncounted_ios(configuration, &uncounted, replaced));
+    if is_emulated(configuration) && overrides.date.is_some() && part.date != overrides.date {
+        part.notes.push(
+            "`--date` changes nothing of what is emulated: that was settled when the run was planned"
+                .to_owned(),
+        );
+    }
+    let balances = super::balances::of(configuration, trials).into_iter();
+    part.balances = balances.filter(|(owner, _)| !replaced(*owner)).map(|(_, balance)| balance).collect();
     part.proofs = super::proofs::of(trials);
     part
 }
 
-/// The machine as the experiment and the environment name it. An emulated volume has the limits of its stack, and an instance
-/// that a host stands for lends it its processors at most, so that the catalogue's link is none of its ceilings.
-fn recorded(record: &RunRecord, configuration: &Configuration) -> Known {
-    let date = record.plan.created_at.parse::<jiff::Timestamp>().ok();
-    let date = date.map(|moment| CatalogueDate::of_day(moment.to_zoned(jiff::tz::TimeZone::UTC).date()));
-    let MachineSpec::Local(local) = &configuration.machine else { return Known::default() };
-    if matches!(configuration.stack.volume, Volume::Emulated(_)) {
-        return Known::default();
+/// The machine of a configuration.
+struct Machine<Replaced: Fn(Owner) -> bool> {
+    /// Whose ceilings the figures are held against, by name.
+    named: Known,
+    /// Of these the catalogue is asked.
+    asked: Known,
+    /// Whether what the user says stands in place of what is emulated.
+    replaced: Replaced,
+}
+
+/// What a configuration ran on, with what the user says over it. What is emulated has the limits of its stack, settled when the
+/// run was planned: of that the catalogue is not asked again, and what the user names takes its place, link for link and
+/// volumes for volumes.
+fn machine(
+    record: &RunRecord,
+    configuration: &Configuration,
+    overrides: &Overrides,
+) -> Machine<impl Fn(Owner) -> bool + Copy> {
+    let is_emulated = is_emulated(configuration);
+    let (links, volumes) = (overrides.instance.is_some(), overrides.volumes.is_some());
+    let replaced = move |owner: Owner| match owner {
+        Owner::Link => links,
+        Owner::Volumes => volumes,
+    };
+    if !is_emulated {
+        let known = known_of(recorded(record, configuration), overrides);
+        return Machine { named: known.clone(), asked: known, replaced };
     }
+    let settled = settled(configuration);
+    let date = settled.date.or_else(|| day_of(record));
+    let mut named = known_of(settled.clone(), overrides);
+    let asked = known_of(Known { date, ..Known::default() }, overrides);
+    named.date = if links || volumes { asked.date } else { settled.date };
+    Machine { named, asked, replaced }
+}
+
+fn is_emulated(configuration: &Configuration) -> bool {
+    matches!(configuration.stack.volume, Volume::Emulated(_)) || configuration.machine.emulated().is_some()
+}
+
+/// The instance and the volumes that emulated ones stand for.
+fn settled(configuration: &Configuration) -> Known {
+    let (volumes, of_volumes) = match &configuration.stack.volume {
+        Volume::Emulated(volume) => (volume.stands_for.clone(), volume.date),
+        Volume::Loop(_) | Volume::Block(_) | Volume::Directory(_) => (None, None),
+    };
+    let instance = configuration.machine.emulated();
+    Known {
+        instance: instance.map(|instance| instance.emulate.clone()),
+        instance_from: instance.map(|_| "`machine.emulate`".to_owned()),
+        volumes,
+        date: of_volumes.or_else(|| instance?.date),
+    }
+}
+
+fn owner(kind: CeilingKind) -> Owner {
+    if kind == CeilingKind::Link { Owner::Link } else { Owner::Volumes }
+}
+
+/// A sentence on figures of which nobody knows how many I/Os they came to.
+fn uncounted_ios(
+    configuration: &Configuration,
+    figures: &[String],
+    replaced: impl Fn(Owner) -> bool,
+) -> Option<String> {
+    let stack = &configuration.stack;
+    let Volume::Emulated(volume) = &stack.volume else { return None };
+    let of_volume = volume.iops.filter(|_| !replaced(Owner::Volumes));
+    let of_link = stack.link.and_then(|link| link.iops).filter(|_| !replaced(Owner::Link));
+    let limits: Vec<String> = of_volume
+        .map(|iops| format!("the {iops} IOPS of a volume"))
+        .into_iter()
+        .chain(of_link.map(|iops| format!("the {iops} IOPS of the link")))
+        .collect();
+    (!figures.is_empty() && !limits.is_empty()).then(|| {
+        format!(
+            "how many I/Os the volume counted is not known, so {} are not held against {}",
+            limits.join(" and "),
+            figures.join(", ")
+        )
+    })
+}
+
+fn day_of(record: &RunRecord) -> Option<CatalogueDate> {
+    let moment = record.plan.created_at.parse::<jiff::Timestamp>().ok()?;
+    Some(CatalogueDate::of_day(moment.to_zoned(jiff::tz::TimeZone::UTC).date()))
+}
+
+/// The machine as the experiment and the environment name it, where nothing is emulated.
+fn recorded(record: &RunRecord, configuration: &Configuration) -> Known {
+    let date = day_of(record);
+    let MachineSpec::Local(local) = &configuration.machine else { return Known::default() };
     let said = local.instance.clone().map(|instance| (instance, "`machine.instance`"));
     let platform = record.environment.platform.as_ref();
     let recognised = || {
@@ -173,7 +276,8 @@ fn of_workload(configuration: &Configuration, rate: &Rate, trials: &[&TrialRecor
             source: "CPU time used of what the emulated allowance gave".to_owned(),
         });
     }
-    if let Workload::Io(io) = &configuration.workload
+    if rate.figure != SERVED
+        && let Workload::Io(io) = &configuration.workload
         && let (Some(seconds), None, None) = (mean_latency(trials), &io.rate, &io.rate_iops)
         && let Some(shape) = rate.io
         && io.thinktime.is_none()
@@ -227,9 +331,40 @@ fn figure(
         memory_bytes: memory,
         dirty_limit: dirty,
         working_set_bytes: working_set,
+        at_most_bytes: None,
         claimed_and_served_bytes: claimed_and_served(configuration, rate.flow, trials),
+        below: below(configuration, rate.flow, trials),
         tolerance: EXCEEDED + slice(seconds.unwrap_or(0.0)),
     }
+}
+
+/// What a loop device and the disks that hold its file moved, where the page cache stands between: medians.
+fn below(configuration: &Configuration, flow: Flow, trials: &[&TrialRecord]) -> Option<Below> {
+    let Volume::Loop(volume) = &configuration.stack.volume else { return None };
+    if volume.effective_backing_io() == BackingIo::Direct {
+        return None;
+    }
+    let of = |served: &DiskCounters| match flow {
+        Flow::Read => served.read_bytes as f64,
+        Flow::Write => served.written_bytes as f64,
+        Flow::Both => (served.read_bytes + served.written_bytes) as f64,
+    };
+    let is_below = |device: &&DeviceActivity| device.role == "below";
+    let last = trials.last()?;
+    let device = last.signals.footing()?.name;
+    if last.signals.devices.iter().all(|device| is_below(&device)) {
+        return None;
+    }
+    let moved = middle(trials.iter().filter_map(|trial| Some(of(&trial.signals.footing()?.served))))?;
+    let held = middle(trials.iter().filter_map(|trial| {
+        let mut devices = trial.signals.devices.iter().filter(is_below).peekable();
+        devices.peek()?;
+        Some(devices.map(|device| of(&device.served)).sum())
+    }));
+    let names: Vec<&str> =
+        last.signals.devices.iter().filter(is_below).map(|device| device.name.as_str()).collect();
+    let holders = held.map(|held| (names.join(" + "), held));
+    Some(Below { device, moved, holders })
 }
 
 /// Medians of the bytes that the workload claims and of those that the devices served.
@@ -281,3 +416,6 @@ fn memory(environment: &Environment, trials: &[&TrialRecord]) -> (Option<f64>, O
     };
     (total, dirty)
 }
+
+#[cfg(test)]
+mod tests;

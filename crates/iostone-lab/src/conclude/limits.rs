@@ -154,9 +154,10 @@ pub(super) struct FixedIo {
     pub(super) request_bytes: Option<f64>,
 }
 
-/// Whether a volume has a limit of I/Os a second.
+/// Whether a volume, or the link, has a limit of I/Os a second.
 pub(super) fn limits_ios(stack: &Stack) -> bool {
-    matches!(&stack.volume, Volume::Emulated(volume) if volume.iops.is_some())
+    let Volume::Emulated(volume) = &stack.volume else { return false };
+    volume.iops.is_some() || stack.link.is_some_and(|link| link.iops.is_some())
 }
 
 /// The limits on I/Os a second, the tightest first, for I/Os of that many bytes.
@@ -164,17 +165,8 @@ pub(super) fn limits_ios(stack: &Stack) -> bool {
 /// None where what counts as an I/O is not known: the kernel splits what is larger than a queue takes at once
 /// (`max_sectors_kb`, Documentation/ABI/stable/sysfs-block), and how it did is told by the device's own counters alone.
 pub(super) fn of_ios(stack: &Stack, flow: Flow, io: FixedIo) -> Vec<Limit> {
-    const NEVER_SPLIT: u64 = 64 << 10;
-    let FixedIo { bytes, sequential, request_bytes } = io;
     let Some(volume) = emulated(stack, flow) else { return Vec::new() };
-    let cost = match (volume.io_size, request_bytes) {
-        (Some(size), _) if volume.merge && sequential => bytes as f64 / size.0.max(1) as f64,
-        (Some(size), _) => bytes.div_ceil(size.0.max(1)).max(1) as f64,
-        (None, _) if bytes <= NEVER_SPLIT => 1.0,
-        // Some metadata among the requests makes their average smaller, and no part of an I/O.
-        (None, Some(request)) => (bytes as f64 / request).round().max(1.0),
-        (None, None) => return Vec::new(),
-    };
+    let Some(cost) = cost(volume, io) else { return Vec::new() };
     let width = Spread::of(stack).width(flow);
     let limit = |iops: u32, is_burst: bool| Limit {
         name: name_volumes(volume, width, &format!("{iops} IOPS"), is_burst),
@@ -187,7 +179,37 @@ pub(super) fn of_ios(stack: &Stack, flow: Flow, io: FixedIo) -> Vec<Limit> {
             .filter(|_| is_burst),
     };
     let burst = volume.burst.as_ref().and_then(|burst| burst.iops);
-    sorted(volume.iops.map(|iops| limit(iops, false)).into_iter().chain(burst.map(|iops| limit(iops, true))))
+    let own =
+        volume.iops.map(|iops| limit(iops, false)).into_iter().chain(burst.map(|iops| limit(iops, true)));
+    // The link counts what its volumes count, and each copy of a byte by itself.
+    let passed = cost.max(f64::MIN_POSITIVE) * copies(stack, flow);
+    let over_link = |iops: u32, burst: Option<&Burst>| Limit {
+        name: format!("{}{iops} IOPS of the link", if burst.is_some() { "the burst to " } else { "" }),
+        several: false,
+        rate: f64::from(iops) / passed,
+        unit: Unit::PerSecond,
+        is_burst: burst.is_some(),
+        kind: CeilingKind::Link,
+        capacity: filled(burst, |burst| burst.credits, passed.recip()),
+    };
+    let link = stack.link.and_then(|link| Some(over_link(link.iops?, None)));
+    let link_burst = stack.link.and_then(|link| link.burst);
+    let link_burst = link_burst.as_ref().and_then(|burst| Some(over_link(burst.iops?, Some(burst))));
+    sorted(own.chain(link).chain(link_burst))
+}
+
+/// What an I/O of the workload counts as on the volume; none where that is not known.
+pub(super) fn cost(volume: &EmulatedVolume, io: FixedIo) -> Option<f64> {
+    const NEVER_SPLIT: u64 = 64 << 10;
+    let FixedIo { bytes, sequential, request_bytes } = io;
+    match (volume.io_size, request_bytes) {
+        (Some(size), _) if volume.merge && sequential => Some(bytes as f64 / size.0.max(1) as f64),
+        (Some(size), _) => Some(bytes.div_ceil(size.0.max(1)).max(1) as f64),
+        (None, _) if bytes <= NEVER_SPLIT => Some(1.0),
+        // Some metadata among the requests makes their average smaller, and no part of an I/O.
+        (None, Some(request)) => Some((bytes as f64 / request).round().max(1.0)),
+        (None, None) => None,
+    }
 }
 
 /// The emulated volume, where reads and writes together have a limit or only one of them is asked for: control groups
@@ -195,7 +217,7 @@ pub(super) fn of_ios(stack: &Stack, flow: Flow, io: FixedIo) -> Vec<Limit> {
 fn emulated(stack: &Stack, flow: Flow) -> Option<&EmulatedVolume> {
     match &stack.volume {
         Volume::Emulated(volume) => {
-            (flow != Flow::Both || volume.effective_by() == EmulatedBy::Server).then_some(volume)
+            (flow != Flow::Both || volume.effective_by(stack.link) == EmulatedBy::Server).then_some(volume)
         }
         Volume::Loop(_) | Volume::Block(_) | Volume::Directory(_) => None,
     }

@@ -22,8 +22,26 @@ pub struct SettledInstance {
     pub governor: Option<Governor>,
     /// A limit to its processors, where this host has more.
     pub cpu: Option<CpuLimit>,
-    /// What of it is not emulated, a sentence each.
-    pub notes: Vec<String>,
+    /// What of it is not emulated, or only assumed.
+    pub notes: Vec<InstanceNote>,
+}
+
+/// A sentence on what of an instance is not emulated, or only assumed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InstanceNote {
+    /// What it is on.
+    pub part: InstancePart,
+    /// The sentence.
+    pub text: String,
+}
+
+/// What of an instance is emulated.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InstancePart {
+    /// What stands between it and its volumes.
+    Link,
+    /// Their number, and the allowance to use them.
+    Processors,
 }
 
 /// What an instance of the catalogue comes to on a host with so many processors, at the speed and from the start that are
@@ -36,13 +54,9 @@ pub fn settle_instance(asked: &EmulatedInstance, processors: u32) -> Result<Sett
     let instance = catalogue()
         .instance(name)
         .map_err(|unknown| LabError::Plan(format!("`machine.emulate`: {unknown}")))?;
-    let mut notes = Vec::new();
     let link = settle_link(asked);
-    if link.is_none() {
-        notes.push(format!(
-            "nothing is known of the link of {name} to its volumes, so none is emulated; say it as `machine.link`"
-        ));
-    }
+    let mut notes: Vec<InstanceNote> = link_note(instance, asked, link).into_iter().collect();
+    let mut say = |text: String| notes.push(InstanceNote { part: InstancePart::Processors, text });
     let governor = match allowance(name, None) {
         Ok(_) if asked.speed > FASTEST_SPEED => {
             return Err(LabError::Plan(format!(
@@ -59,13 +73,32 @@ pub fn settle_instance(asked: &EmulatedInstance, processors: u32) -> Result<Sett
         Some(vcpus) if vcpus < processors && governor.is_none() => {
             cpu = Some(CpuLimit::Quota(CpuQuota::over(Fraction(f64::from(vcpus)), DEFAULT_PERIOD)));
         }
-        Some(vcpus) if vcpus > processors => notes.push(format!(
+        Some(vcpus) if vcpus > processors => say(format!(
             "{name} has {vcpus} processors, this host {processors}: what the CPU binds is not emulated"
         )),
         Some(_) => {}
-        None => notes.push(format!("nobody says how many processors {name} has, so none are taken away")),
+        None => say(format!("nobody says how many processors {name} has, so none are taken away")),
     }
     Ok(SettledInstance { link, governor, cpu, notes })
+}
+
+/// What a link of an instance rests on, where that is less than the provider's word for exactly this.
+fn link_note(instance: &Instance, asked: &EmulatedInstance, link: Option<Link>) -> Option<InstanceNote> {
+    let name = &asked.emulate;
+    let text = match link {
+        None => {
+            format!(
+                "nothing is known of the link of {name} to its volumes, so none is emulated; say it as `machine.link`"
+            )
+        }
+        Some(link) if asked.link.is_none() && instance.ebs.is_none() => format!(
+            "{name} has no link of its own to its volumes, so its network stands for it, as if nothing else used that: {}; for how \
+             long a network keeps up its peak is assumed",
+            link.in_words()
+        ),
+        Some(_) => return None,
+    };
+    Some(InstanceNote { part: InstancePart::Link, text })
 }
 
 /// What an instance's link comes to, buckets divided by the speed: the one that is asked for, else the catalogue's; none where
@@ -227,8 +260,9 @@ pub(super) fn notes(experiment: &Experiment) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for configuration in &experiment.configurations {
         let Some(asked) = configuration.machine.emulated() else { continue };
-        let mut own =
+        let settled =
             settle_instance(asked, processors_here()).map(|settled| settled.notes).unwrap_or_default();
+        let mut own: Vec<String> = settled.into_iter().map(|note| note.text).collect();
         if let Volume::Emulated(volume) = &configuration.stack.volume
             && volume.stands_for.is_none()
             && asked.speed > 1.0
@@ -318,6 +352,20 @@ mod tests {
     }
 
     #[test]
+    fn a_rehearsal_has_buckets_as_much_smaller_as_its_work_is() {
+        let mut experiment = settled(&EXPERIMENT.replace("c4.4xlarge", "m5.large")).unwrap();
+        let buckets = |experiment: &Experiment| {
+            let link = experiment.configurations.iter().find_map(|c| c.stack.link.unwrap().burst).unwrap();
+            (volume_of(experiment, 0).burst.unwrap().credits.unwrap(), link.credit_bytes.unwrap().0)
+        };
+        let before = buckets(&experiment);
+        super::super::rehearsal::shrink(&mut experiment);
+        let after = buckets(&experiment);
+        // 16 MiB of 880 MiB.
+        assert_eq!(after, (before.0 * 16 / 880, before.1 * 16 / 880));
+    }
+
+    #[test]
     fn fewer_processors_are_a_limit_and_more_a_note() {
         let asked = |name: &str| EmulatedInstance {
             emulate: name.to_owned(),
@@ -330,8 +378,15 @@ mod tests {
         let small = settle_instance(&asked("c4.large"), 8).unwrap();
         assert_eq!(small.cpu.and_then(|cpu| cpu.quota().map(|quota| quota.share())), Some(2.0));
         let large = settle_instance(&asked("c4.4xlarge"), 2).unwrap();
-        assert!(large.cpu.is_none() && large.notes[0].contains("16 processors, this host 2"), "{large:?}");
+        assert!(
+            large.cpu.is_none() && large.notes[0].text.contains("16 processors, this host 2"),
+            "{large:?}"
+        );
         let governed = settle_instance(&asked("t2.micro"), 8).unwrap();
         assert!(governed.cpu.is_none() && governed.governor.is_some());
+        let [network] = &governed.notes[..] else { panic!("{governed:?}") };
+        assert_eq!(network.part, InstancePart::Link);
+        assert!(network.text.contains("its network stands for it"), "{network:?}");
+        assert!(small.notes.is_empty(), "its link is its own: {small:?}");
     }
 }

@@ -5,8 +5,9 @@ mod sweep;
 
 use std::time::Duration;
 
+use iostone_cloud::{Amount, work_of};
 use iostone_model::experiment::{
-    BonnieWorkload, Configuration, DbenchWorkload, DdWorkload, Experiment, Filesystem, IoWorkload,
+    BonnieWorkload, Burst, Configuration, DbenchWorkload, DdWorkload, Experiment, Filesystem, IoWorkload,
     IopingWorkload, OrionWorkload, Ramp, Stack, SysbenchWorkload, Volume, Workload,
 };
 use iostone_model::run::Shrunk;
@@ -33,6 +34,7 @@ pub(super) fn shrink(experiment: &mut Experiment) -> Shrunk {
         let before = configuration.clone();
         shrink_workload(configuration);
         shrink_volume(configuration);
+        shrink_buckets(configuration, &before);
         sizes |= *configuration != before;
     }
     Shrunk { sizes, of_configurations }
@@ -52,6 +54,35 @@ fn shrink_workload(configuration: &mut Configuration) {
         Workload::Ioping(ioping) => shrink_ioping(ioping),
         Workload::Orion(orion) => shrink_orion(orion),
     }
+}
+
+/// Buckets are as much smaller as the work is, where that is known: else none is ever emptied.
+fn shrink_buckets(configuration: &mut Configuration, before: &Configuration) {
+    let Some((less, whole)) = amount_of(&configuration.workload).zip(amount_of(&before.workload)) else {
+        return;
+    };
+    if !(less > 0.0 && less < whole) {
+        return;
+    }
+    let share = less / whole;
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a smaller whole number")]
+    let part = |units: u64| ((units as f64 * share) as u64).max(1);
+    let shrink = |burst: &mut Burst| {
+        burst.credits = burst.credits.map(part);
+        burst.credit_bytes = burst.credit_bytes.map(|bytes| Bytes(part(bytes.0)));
+    };
+    if let Volume::Emulated(volume) = &mut configuration.stack.volume {
+        volume.burst.iter_mut().for_each(shrink);
+    }
+    configuration.stack.link.iter_mut().filter_map(|link| link.burst.as_mut()).for_each(shrink);
+}
+
+/// How much work there is, in bytes or seconds; none where only the workload knows.
+fn amount_of(workload: &Workload) -> Option<f64> {
+    Some(match work_of(workload).ok()?.amount {
+        Amount::Bytes { read, write } => read.0.saturating_add(write.0) as f64,
+        Amount::Time { span, .. } => span.0.as_secs_f64(),
+    })
 }
 
 /// A volume that is still large enough for what the workload keeps on it, where that is known.

@@ -35,6 +35,20 @@ impl CatalogueDate {
     pub fn day(self) -> Date {
         self.day
     }
+
+    /// The last day that it may mean: that of the month or the year where only these were said.
+    pub fn last_day(self) -> Date {
+        match self.parts {
+            1 => self.day.last_of_year(),
+            2 => self.day.last_of_month(),
+            _ => self.day,
+        }
+    }
+
+    /// "on 2017-07-10", "in 2017-07".
+    pub fn in_words(self) -> String {
+        format!("{} {self}", if self.parts == 3 { "on" } else { "in" })
+    }
 }
 
 impl FromStr for CatalogueDate {
@@ -100,6 +114,14 @@ mod tests {
         for (text, day) in [("2017-07", "2017-07-01"), ("2015", "2015-01-01"), ("2018-12-03", "2018-12-03")] {
             let date: CatalogueDate = text.parse().expect(text);
             assert_eq!((date.to_string().as_str(), date.day().to_string().as_str()), (text, day));
+        }
+        for (text, last, words) in [
+            ("2016", "2016-12-31", "in 2016"),
+            ("2016-02", "2016-02-29", "in 2016-02"),
+            ("2017-07-10", "2017-07-10", "on 2017-07-10"),
+        ] {
+            let date: CatalogueDate = text.parse().expect(text);
+            assert_eq!((date.last_day().to_string().as_str(), date.in_words().as_str()), (last, words));
         }
         for wrong in ["", "17-07", "2017-13", "2017-02-30", "2017-7", "July 2017", "2017-07-10-1", "+017"] {
             assert!(wrong.parse::<CatalogueDate>().is_err(), "{wrong}");

@@ -226,12 +226,20 @@ fn a_token_that_would_end_its_line_is_not_sent_back() {
 }
 
 #[test]
-fn answers_in_other_letters_are_passed_over() {
-    let evidence = evidence_of(|seen, stream| {
-        let body = if seen.line.starts_with("PUT") { "t" } else { "<script>\u{1b}[2J" };
+fn answers_in_other_letters_are_passed_over_and_the_next_question_is_asked() {
+    let (_folder, root) = nitro();
+    let metadata = serve(|seen, stream| {
+        let body = match seen.line.as_str() {
+            line if line.starts_with("PUT") => "t",
+            line if line.contains("/placement/region") => "eu-west-1",
+            _ => "<script>\u{1b}[2J",
+        };
         reply(stream, 200, "", body);
     });
-    assert!(evidence.contains("`/latest/meta-data/instance-type` is not in plain letters"), "{evidence}");
+    let platform = find_platform(&root, &metadata).unwrap();
+    assert_eq!(platform.region.as_deref(), Some("eu-west-1"), "{platform:?}");
+    assert_eq!((&platform.zone, &platform.image), (&None, &None), "{platform:?}");
+    assert_eq!(platform.evidence.last().unwrap(), "the metadata service answered");
 }
 
 #[test]

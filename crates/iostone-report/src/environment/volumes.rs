@@ -1,14 +1,14 @@
 //! Emulated volumes and arrays in words: limits, credits, latency, cache and faults.
 
 use iostone_model::experiment::{
-    Array, Burst, EmulatedBy, EmulatedVolume, Fault, FaultyOperation, LatencySpread,
+    Array, Burst, EmulatedBy, EmulatedVolume, Fault, FaultyOperation, LatencySpread, Link,
 };
 
 use super::join;
 
 /// "4 emulated volumes of 1GiB · 40MB/s · 2ms a read or write · cache of 64MiB, lost with the power".
 /// Those of a guest are always the server's.
-pub(super) fn describe_emulated(volume: &EmulatedVolume, in_guest: bool) -> String {
+pub(super) fn describe_emulated(volume: &EmulatedVolume, link: Option<Link>, in_guest: bool) -> String {
     // The size of one that stands for another is the real one divided by a speed, and seldom round.
     let many = match (volume.count, &volume.stands_for) {
         (0 | 1, None) => format!("emulated volume of {}", volume.size),
@@ -21,7 +21,7 @@ pub(super) fn describe_emulated(volume: &EmulatedVolume, in_guest: bool) -> Stri
         }
     };
     let each = if volume.count > 1 { " each" } else { "" };
-    let by = match volume.effective_by() {
+    let by = match volume.effective_by(link) {
         EmulatedBy::Cgroup if !in_guest => "by control groups",
         EmulatedBy::Cgroup | EmulatedBy::Server => "by a disk server",
     };
@@ -135,7 +135,7 @@ mod tests {
     fn every_property_of_an_emulated_volume_is_told() {
         let ms = |count| Span(Duration::from_millis(count));
         let mut volume = EmulatedVolume::new(Bytes(1 << 30));
-        assert_eq!(describe_emulated(&volume, false), "emulated volume of 1GiB, by control groups");
+        assert_eq!(describe_emulated(&volume, None, false), "emulated volume of 1GiB, by control groups");
         volume.count = 4;
         volume.throughput = Some(ByteRate(40_000_000));
         volume.iops = Some(100);
@@ -160,7 +160,7 @@ mod tests {
             Fault::Stall(StallFault { every: ms(5000), lasts: ms(500) }),
         ];
         assert_eq!(
-            describe_emulated(&volume, false),
+            describe_emulated(&volume, None, false),
             "4 emulated volumes of 1GiB, by a disk server · limited to 40MB/s and 100 IOPS each · bursts to 3000 IOPS for \
              27000 credits, begun with 50% of them · latency 2ms a read or write, 5ms a flush, lognormal · a cache of \
              64MiB that the power loses · reads fail on 4KiB from 1MiB on and a stall of 500ms every 5s"

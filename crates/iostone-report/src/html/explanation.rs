@@ -1,11 +1,11 @@
 //! What bound the figures, as the page shows it: every figure against each ceiling, and predictions beside them.
 
-use iostone_model::explanation::Explanation;
+use iostone_model::explanation::{ExplainedPart, Explanation};
 
 use super::prose::Prose;
 use crate::figures::figure;
 use crate::svg::forest::capitalised;
-use crate::wording::explanation::{heading, machine_words, share_words, summary};
+use crate::wording::explanation::{heading, machine_words, share_words, sources, summary};
 
 /// One ceiling with a figure held against it.
 pub(super) struct HeldLine {
@@ -17,7 +17,14 @@ pub(super) struct HeldLine {
     pub(super) at_best: String,
     pub(super) share: String,
     pub(super) state: &'static str,
-    pub(super) source: String,
+}
+
+/// All that is said of a configuration.
+pub(super) struct Sayings {
+    pub(super) configuration: String,
+    /// The machine, where configurations differ in it.
+    pub(super) machine: Option<Prose>,
+    pub(super) sentences: Vec<Prose>,
 }
 
 /// A prediction beside what was measured.
@@ -35,40 +42,64 @@ pub(super) struct PredictedLine {
 /// The section.
 pub(super) struct ExplanationPart {
     pub(super) heading: &'static str,
-    pub(super) sayings: Vec<(String, Prose)>,
-    pub(super) machines: Vec<(String, Prose)>,
+    /// The machine, where it is that of every configuration.
+    pub(super) machine: Option<Prose>,
+    pub(super) sayings: Vec<Sayings>,
     pub(super) lines: Vec<HeldLine>,
+    /// Whether any ceiling lets more through for a while.
+    pub(super) has_best: bool,
+    pub(super) sources: Vec<Prose>,
     pub(super) predictions: Vec<PredictedLine>,
+    /// Whether any prediction has an interval, and whether any difference is explained.
+    pub(super) has_interval: bool,
+    pub(super) has_why: bool,
     pub(super) notes: Vec<Prose>,
 }
 
 impl ExplanationPart {
     pub(super) fn of(explanation: &Explanation) -> Self {
+        let machines: Vec<Option<String>> = explanation.parts.iter().map(machine).collect();
+        let shared = machines.first().cloned().flatten().filter(|first| {
+            machines.len() > 1 && machines.iter().all(|machine| machine.as_ref() == Some(first))
+        });
         let mut sayings = Vec::new();
         let mut notes = Vec::new();
-        for part in &explanation.parts {
-            let told = summary(part);
-            let told =
-                told.iter().map(|sentence| (part.configuration.clone(), Prose::of(&capitalised(sentence))));
-            sayings.extend(told);
+        for (part, machine) in explanation.parts.iter().zip(machines) {
+            let sentences: Vec<Prose> = summary(part)
+                .iter()
+                .map(|sentence| Prose::of(&format!("{}.", capitalised(sentence))))
+                .collect();
+            if !sentences.is_empty() {
+                let machine = machine.filter(|_| shared.is_none()).map(|words| Prose::of(&words));
+                sayings.push(Sayings { configuration: part.configuration.clone(), machine, sentences });
+            }
             notes
                 .extend(part.notes.iter().map(|note| Prose::of(&format!("{}: {note}.", part.configuration))));
         }
+        let lines = lines(explanation);
+        let predictions = predictions(explanation);
         notes.extend(explanation.notes.iter().map(|note| Prose::of(&format!("{}.", capitalised(note)))));
         Self {
             heading: heading(explanation),
+            machine: shared.map(|words| Prose::of(&words)),
             sayings,
-            machines: explanation
-                .parts
+            has_best: lines.iter().any(|line| !line.at_best.is_empty()),
+            lines,
+            sources: sources(explanation)
                 .iter()
-                .filter(|part| part.instance.is_some() || part.volumes.is_some())
-                .map(|part| (part.configuration.clone(), Prose::of(&machine_words(part))))
+                .map(|(ceilings, source)| Prose::of(&format!("{ceilings}: {source}.")))
                 .collect(),
-            lines: lines(explanation),
-            predictions: predictions(explanation),
+            has_interval: predictions.iter().any(|line| !line.interval.is_empty()),
+            has_why: predictions.iter().any(|line| !line.why.is_empty()),
+            predictions,
             notes,
         }
     }
+}
+
+/// What a part's ceilings are of, where that has a name.
+fn machine(part: &ExplainedPart) -> Option<String> {
+    (part.instance.is_some() || part.volumes.is_some()).then(|| machine_words(part))
 }
 
 fn lines(explanation: &Explanation) -> Vec<HeldLine> {
@@ -90,7 +121,6 @@ fn lines(explanation: &Explanation) -> Vec<HeldLine> {
                     },
                     share: share_words(held),
                     state: held.state.words(),
-                    source: held.source.clone(),
                 });
             }
         }
@@ -107,7 +137,13 @@ fn predictions(explanation: &Explanation) -> Vec<PredictedLine> {
             configuration: predicted.configuration.clone(),
             metric: predicted.metric.clone(),
             predicted: of(predicted.predicted),
-            interval: if high > low { format!("{} to {}", of(low), of(high)) } else { String::new() },
+            // A width that no printed digit shows is none.
+            interval: if of(low) == of(high) {
+                String::new()
+            } else {
+                let inside = (low..=high).contains(&predicted.measured);
+                format!("{} to {}: {}", of(low), of(high), if inside { "inside" } else { "outside" })
+            },
             measured: of(predicted.measured),
             difference: format!("{sign}{:.1}\u{a0}%", (predicted.ratio - 1.0).abs() * 100.0),
             binds: predicted.binding.clone(),

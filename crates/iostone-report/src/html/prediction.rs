@@ -9,11 +9,14 @@ use super::prose::{Prose, without_controls};
 use super::{FULL, Figure, SCRIPT, SLIM, STYLE, digest};
 use crate::figures::figure;
 use crate::prediction::{
-    assumptions, basis_word, binds_words, dollars, expected_lines, headline, lift_sentences,
-    measured_sentence, notes, phase_span, race, shares_words, sources, span_words, subject, time_words,
-    used_share,
+    USED_NOTE, assumptions, basis_word, binds_words, dollars, expected_lines, headline, lift_sentences,
+    measured_sentence, moved_words, notes, phase_span, price_sentence, race, shares_words, sources,
+    span_words, subject, time_words, used_share,
 };
 use crate::svg::prediction::{PANELS, draw_ceilings, draw_rates, swatch};
+
+/// More phases than this are not listed; the picture has them all.
+const PHASES: usize = 20;
 
 struct Chip {
     class: &'static str,
@@ -24,6 +27,7 @@ struct Chip {
 struct CompareRow {
     label: String,
     first: bool,
+    moved: Option<String>,
     time: String,
     between: String,
     rate: String,
@@ -54,6 +58,9 @@ struct Part {
     headline: Prose,
     warnings: Vec<(String, Prose)>,
     phases: Vec<PhaseLine>,
+    more_phases: usize,
+    price: Option<Prose>,
+    used_note: &'static str,
     notes: Vec<Prose>,
     bars: Option<Figure>,
     ceilings: Vec<CeilingLine>,
@@ -188,6 +195,7 @@ fn compared(answers: &Answers) -> Vec<CompareRow> {
         CompareRow {
             label: answer.label.clone(),
             first: answers.first == Some(index),
+            moved: moved_words(answer),
             time: time_words(prediction.seconds),
             between: if high - low < 0.05 {
                 String::new()
@@ -209,6 +217,7 @@ fn compared(answers: &Answers) -> Vec<CompareRow> {
 fn part(id: String, answer: &Answer, bars: Option<Figure>) -> Part {
     let prediction = &answer.prediction;
     let rate = |rate: f64| figure(Unit::BytesPerSecond, rate);
+    let phases = prediction.told_phases();
     let mut beside = Vec::new();
     if let Some(expected) = &answer.expected {
         let lines = expected_lines(expected).iter().map(|line| Prose::of(line)).collect();
@@ -227,9 +236,12 @@ fn part(id: String, answer: &Answer, bars: Option<Figure>) -> Part {
             .iter()
             .map(|flag| (flag.name.clone(), Prose::of(&flag.message)))
             .collect(),
-        phases: prediction
-            .timeline
+        more_phases: phases.len().saturating_sub(PHASES),
+        price: price_sentence(prediction).map(|sentence| Prose::of(&sentence)),
+        used_note: USED_NOTE,
+        phases: phases
             .iter()
+            .take(PHASES)
             .map(|phase| PhaseLine {
                 when: phase_span(phase, prediction.seconds),
                 rate: rate(phase.bytes_per_second),

@@ -7,7 +7,8 @@ use super::prose::{Prose, without_controls};
 use super::{FULL, Figure, SCRIPT, SLIM, STYLE, digest};
 use crate::prediction::dollars;
 use crate::recommendation::{
-    considered, headline, left_out, misses, rented, sentences, short_performance, subject,
+    BURST_MARK, BURST_WORDS, cheapest_work, considered, headline, left_out, marked_performance, misses, more,
+    no_runner_up, rented, sentences, subject,
 };
 use crate::svg::pareto::{CHOSEN, FRONT, MISS, RUNNER_UP, draw};
 use crate::svg::{Drawing, marker};
@@ -20,6 +21,7 @@ struct Part {
 }
 
 struct StepRow {
+    number: usize,
     instance: String,
     volumes: String,
     price: String,
@@ -44,6 +46,7 @@ struct RecommendationPage<'a> {
     legend: Vec<(String, &'static str)>,
     parts: Vec<Part>,
     steps: Vec<StepRow>,
+    remarks: Vec<String>,
     is_job: bool,
     misses: Vec<(String, Prose)>,
     considered: String,
@@ -76,7 +79,8 @@ pub(crate) fn write(found: &Recommendation, asked: &str) -> Result<String, askam
         figure,
         legend: legend(found),
         parts: parts.map(|(title, choice)| part(found, title, choice)).collect(),
-        steps: found.front.iter().map(|choice| step(found, choice)).collect(),
+        steps: (1..).zip(&found.front).map(|(number, choice)| step(found, number, choice)).collect(),
+        remarks: remarks(found),
         is_job: found.target.within_seconds.is_some(),
         misses: misses(found).into_iter().map(|(name, why)| (name, Prose::of(&why))).collect(),
         considered: considered(found),
@@ -96,17 +100,26 @@ fn part(found: &Recommendation, title: &str, choice: &Choice) -> Part {
     }
 }
 
-fn step(found: &Recommendation, choice: &Choice) -> StepRow {
+fn step(found: &Recommendation, number: usize, choice: &Choice) -> StepRow {
     StepRow {
+        number,
         instance: choice.instance.clone(),
         volumes: choice.volumes.clone(),
         price: dollars(choice.usd_per_hour),
-        more: format!("+{}", dollars(choice.usd_per_hour - found.chosen.usd_per_hour)),
-        does: short_performance(found, choice),
+        more: more(found, choice),
+        does: marked_performance(found, choice),
         job: choice.job_usd.map(dollars).unwrap_or_default(),
         binds: Prose::of(&choice.binding),
         chosen: choice == &found.chosen,
     }
+}
+
+/// What is said below the table.
+fn remarks(found: &Recommendation) -> Vec<String> {
+    let bursts = found.front.iter().any(|choice| choice.bursts);
+    let bursts = bursts.then(|| format!("{BURST_MARK} {BURST_WORDS}."));
+    let others = cheapest_work(found).into_iter().chain(no_runner_up(found).map(str::to_owned));
+    bursts.into_iter().chain(others).collect()
 }
 
 /// What the marks mean, of those that are drawn.

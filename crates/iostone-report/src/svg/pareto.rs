@@ -19,6 +19,14 @@ pub(crate) const CHOSEN: usize = 11;
 pub(crate) const RUNNER_UP: usize = 2;
 pub(crate) const MISS: usize = 6;
 
+/// What stands beside a mark.
+enum Label<'a> {
+    /// The number in the table.
+    Number(usize),
+    /// What it is; the instance comes with it.
+    Name(&'a str),
+}
+
 /// A place that a label has taken.
 type Taken = Vec<(f64, f64, f64)>;
 
@@ -71,7 +79,7 @@ pub(crate) fn draw(found: &Recommendation, width: f64, id: &str) -> Option<Strin
         steps.push(point);
     }
     drawing.polyline(&format!("curve c{FRONT}"), &steps);
-    let mut put = |drawing: &mut Drawing, index: usize, class: &str, choice: &Choice, name: Option<&str>| {
+    let mut put = |drawing: &mut Drawing, index: usize, class: &str, choice: &Choice, label: Label<'_>| {
         let Some(place) = at(choice) else { return };
         let tip = format!(
             "{}: {} an hour, {}, held by {}",
@@ -81,19 +89,23 @@ pub(crate) fn draw(found: &Recommendation, width: f64, id: &str) -> Option<Strin
             choice.binding
         );
         drawing.mark(index, class, place, if index == CHOSEN { RADIUS * 1.4 } else { RADIUS }, &tip);
-        let label =
-            name.map_or_else(|| choice.instance.clone(), |name| format!("{name}: {}", choice.instance));
-        write(drawing, &mut taken, place, &fit(&label, right - left), (left, right), name.is_some());
+        let (label, must) = match label {
+            Label::Number(number) => (number.to_string(), false),
+            Label::Name(name) => (format!("{name}: {}", choice.instance), true),
+        };
+        write(drawing, &mut taken, place, &fit(&label, right - left), (left, right), must);
     };
-    put(&mut drawing, CHOSEN, "mark", &found.chosen, Some(if found.is_met { "cheapest" } else { "fastest" }));
+    let first = if found.is_met { "cheapest" } else { "fastest" };
+    put(&mut drawing, CHOSEN, "mark", &found.chosen, Label::Name(first));
     if let Some(choice) = &found.runner_up {
-        put(&mut drawing, RUNNER_UP, "mark", choice, Some("runner-up"));
+        put(&mut drawing, RUNNER_UP, "mark", choice, Label::Name("runner-up"));
     }
     for choice in &found.misses {
-        put(&mut drawing, MISS, "mark", choice, Some("misses"));
+        put(&mut drawing, MISS, "mark", choice, Label::Name("misses"));
     }
-    for choice in found.front.iter().skip(1) {
-        put(&mut drawing, FRONT, "mark hollow", choice, None);
+    // By their numbers in the table: names that are the same would not tell them apart.
+    for (number, choice) in (1..).zip(&found.front).skip(1) {
+        put(&mut drawing, FRONT, "mark hollow", choice, Label::Number(number));
     }
     Some(drawing.finish(id, "Price against what it does", &headline(found)))
 }

@@ -3,7 +3,7 @@
 use iostone_model::answer::Answer;
 use iostone_model::cloud::CeilingKind;
 use iostone_model::metric::Unit;
-use iostone_model::prediction::{CeilingRow, Prediction};
+use iostone_model::prediction::{CeilingRow, Phase, Prediction};
 
 use super::heat_map::hatch;
 use super::scale::Scale;
@@ -19,6 +19,11 @@ const BAR: f64 = 18.0;
 /// From the name above a bar to its upper edge, and from one bar to the next.
 const NAME: f64 = 20.0;
 const ROW: f64 = 52.0;
+/// More phases than this look like a comb, where they are narrower than so much.
+const APART_PHASES: usize = 40;
+const APART: f64 = 18.0;
+/// Said of the average of several phases.
+const TURNS: &str = " and others in turns, on average";
 /// More predictions than this are not drawn.
 pub(crate) const PANELS: usize = 8;
 
@@ -81,7 +86,7 @@ pub(crate) fn draw_rates(answers: &[Answer], width: f64, id: &str) -> Option<Str
 
 /// Each phase as an area that carries what binds, if there is room, and always when pointed at.
 fn draw_phases(drawing: &mut Drawing, prediction: &Prediction, horizontal: &Scale, vertical: &Scale) {
-    for phase in &prediction.timeline {
+    for phase in &drawn_phases(prediction, horizontal) {
         let (from, to) = (horizontal.at(phase.from_seconds), horizontal.at(phase.to_seconds));
         let (roof, floor) = (vertical.at(phase.bytes_per_second), vertical.at(0.0));
         let class = colour_class(phase.binds);
@@ -105,6 +110,30 @@ fn draw_phases(drawing: &mut Drawing, prediction: &Prediction, horizontal: &Scal
             drawing.text("tick", (middle, below + 17.0), Anchor::Middle, &rate);
         }
     }
+}
+
+/// Phases as wide as can be told apart: of many, those that follow each other too fast are drawn as one, at their average.
+fn drawn_phases(prediction: &Prediction, horizontal: &Scale) -> Vec<Phase> {
+    let width = |phase: &Phase| horizontal.at(phase.to_seconds) - horizontal.at(phase.from_seconds);
+    let phases = prediction.told_phases();
+    if phases.len() <= APART_PHASES {
+        return phases;
+    }
+    let mut drawn: Vec<Phase> = Vec::new();
+    for phase in phases {
+        let Some(last) = drawn.last_mut().filter(|last| width(last) < APART && width(&phase) < APART) else {
+            drawn.push(phase);
+            continue;
+        };
+        let length = |phase: &Phase| phase.to_seconds - phase.from_seconds;
+        let bytes = last.bytes_per_second * length(last) + phase.bytes_per_second * length(&phase);
+        last.to_seconds = phase.to_seconds;
+        last.bytes_per_second = bytes / length(last);
+        if !last.binding.ends_with(TURNS) {
+            last.binding.push_str(TURNS);
+        }
+    }
+    drawn
 }
 
 fn draw_bucket(
@@ -185,7 +214,11 @@ pub(crate) fn draw_ceilings(prediction: &Prediction, width: f64, id: &str) -> Op
         drawing.text("tick", (last + 7.0, top + NAME + BAR / 2.0 + 4.5), Anchor::Start, &written);
     }
     let used = scale.at_most(prediction.bytes_per_second);
-    drawing.line("ceiling", (used, NAME - 2.0), (used, height - 20.0));
+    // Beside the bars alone: names have the space between them.
+    for place in 0..rows.len() {
+        let top = ROW * place as f64 + NAME;
+        drawing.line("ceiling", (used, top - 2.0), (used, top + BAR + 4.0));
+    }
     let anchor = if used > width - 120.0 { Anchor::End } else { Anchor::Start };
     let written = format!("used on average: {}", short(prediction.bytes_per_second));
     drawing.text("ceiling-name", (used.min(width - 110.0), height - 6.0), anchor, &written);

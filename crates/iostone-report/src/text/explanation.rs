@@ -6,7 +6,9 @@ use super::wrap::{hang, wrap};
 use super::{Page, TextStyle, columns};
 use crate::figures::figure;
 use crate::ink::{Ink, clean, dye};
-use crate::wording::explanation::{balance_sentence, heading, machine_words, share_words, summary};
+use crate::wording::explanation::{
+    balance_sentence, closest, heading, machine_words, share_words, sources, stands, summary,
+};
 
 /// See [`crate::explanation_text()`].
 pub(crate) fn write(explanation: &Explanation, style: TextStyle) -> String {
@@ -17,7 +19,21 @@ pub(crate) fn write(explanation: &Explanation, style: TextStyle) -> String {
         add_part(&mut page, part);
     }
     add_rest(&mut page, explanation);
+    add_sources(&mut page, explanation);
     page.finish(style)
+}
+
+fn add_sources(page: &mut Page, explanation: &Explanation) {
+    let sources = sources(explanation);
+    if sources.is_empty() {
+        return;
+    }
+    let mut lines = vec![dye(Ink::Bold, "Sources")];
+    for (ceilings, source) in sources {
+        let text = clean(&format!("{ceilings}: {source}"));
+        lines.push(dye(Ink::Dim, &hang(&text, page.width, "  ", "    ")));
+    }
+    page.add(lines.join("\n"));
 }
 
 /// Adds a section to a report: what stands at a ceiling or above one, a sentence each, and how many figures stand below.
@@ -56,9 +72,21 @@ fn add_part(page: &mut Page, part: &ExplainedPart) {
         lines.push(hang(&clean(note), page.width, "  ! ", "    "));
     }
     page.add(lines.join("\n"));
-    for figure in &part.figures {
+    let closest = closest(part);
+    let in_full = |figure: &&ExplainedFigure| {
+        stands(figure) || closest.is_some_and(|closest| std::ptr::eq(*figure, closest))
+    };
+    for figure in part.figures.iter().filter(in_full) {
         add_figure(page, figure);
     }
+    // What is below every ceiling takes a line.
+    let others: Vec<String> = part
+        .figures
+        .iter()
+        .filter(|figure| !in_full(figure))
+        .map(|figure| hang(&clean(&figure.sentence), page.width, "  ", "    "))
+        .collect();
+    page.add(others.join("\n"));
     let balances: Vec<String> =
         part.balances.iter().map(|balance: &BucketBalance| balance_sentence(balance)).collect();
     let said: Vec<String> = part
@@ -92,12 +120,6 @@ fn add_figure(page: &mut Page, explained: &ExplainedFigure) {
         columns::narrow(&mut header, &mut rows, 0, excess, 16);
         let table = columns::lines(&header, &rows, 1);
         lines.extend(table.iter().map(|line| format!("    {line}")));
-        for held in &explained.ceilings {
-            if !held.source.is_empty() {
-                let text = format!("{}: {}", held.name, held.source);
-                lines.push(dye(Ink::Dim, &hang(&clean(&text), page.width, "    ", "      ")));
-            }
-        }
     }
     page.add(lines.join("\n"));
 }

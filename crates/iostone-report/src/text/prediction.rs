@@ -3,14 +3,14 @@
 use iostone_model::answer::{Answer, Answers};
 use iostone_model::metric::Unit;
 
-use super::wrap::{hang, wrap};
+use super::wrap::{columns as columns_of, hang, wrap};
 use super::{Page, TextStyle, columns, sparkline};
 use crate::figures::{figure, range};
 use crate::ink::{Ink, clean, dye};
 use crate::prediction::{
-    assumptions, binds_words, bucket_curves, dollars, expected_lines, headline, lift_sentences,
-    measured_sentence, notes, phase_span, race, rounded, shares_words, sources, span_words, subject,
-    time_words, used_share,
+    USED_NOTE, assumptions, binds_words, bucket_curves, dollars, expected_lines, headline, lift_sentences,
+    measured_sentence, moved_words, notes, phase_span, price_sentence, race, rounded, shares_words, sources,
+    span_words, subject, time_words, used_share,
 };
 
 /// Columns of a bucket's curve.
@@ -65,8 +65,8 @@ fn add_whole(page: &mut Page, answer: &Answer) {
         lift_sentences(answer).into_iter().map(|(name, sentence)| (clean(&name), clean(&sentence))).collect();
     page.add_list("If it were lifted", &lifts);
     add_beside(page, answer);
-    if let Some(usd) = answer.prediction.usd {
-        page.add(wrap(&format!("The time costs {}.", dollars(usd)), page.width));
+    if let Some(sentence) = price_sentence(&answer.prediction) {
+        page.add(wrap(&clean(&sentence), page.width));
     }
 }
 
@@ -82,22 +82,39 @@ fn add_warnings(page: &mut Page, answer: &Answer) {
 
 fn add_phases(page: &mut Page, answer: &Answer) {
     let prediction = &answer.prediction;
-    let rows: Vec<Vec<String>> = prediction
-        .timeline
+    let phases = prediction.told_phases();
+    let rows: Vec<[String; 3]> = phases
         .iter()
         .take(PHASES)
         .map(|phase| {
-            vec![
-                format!("  {}", phase_span(phase, prediction.seconds)),
+            [
+                phase_span(phase, prediction.seconds),
                 figure(Unit::BytesPerSecond, phase.bytes_per_second),
                 clean(&phase.binding),
             ]
         })
         .collect();
-    let header = ["  when", "rate", "what binds"].map(str::to_owned);
-    let lines = columns::lines(&header, &rows, 3);
-    let mut lines: Vec<String> = lines.iter().map(|line| line.trim_end().to_owned()).collect();
-    let more = prediction.timeline.len().saturating_sub(PHASES);
+    let widest = |at: usize, least: &str| {
+        let cells = rows.iter().filter_map(|row| row.get(at)).map(|cell| columns_of(cell));
+        cells.max().unwrap_or(0).max(columns_of(least))
+    };
+    let (when, rate) = (widest(0, "when"), widest(1, "rate"));
+    let before = 2 + when + 2 + rate + 2;
+    let mut lines = Vec::new();
+    if before + READABLE <= page.width {
+        lines.push(dye(Ink::Dim, &format!("  {:when$}  {:rate$}  what binds", "when", "rate")));
+        for [span, moved, binding] in &rows {
+            let space = |cell: &str, width: usize| " ".repeat(width.saturating_sub(columns_of(cell)));
+            let first = format!("  {span}{}  {moved}{}  ", space(span, when), space(moved, rate));
+            lines.push(hang(binding, page.width, &first, &" ".repeat(before)));
+        }
+    } else {
+        for [span, moved, binding] in &rows {
+            lines.push(hang(&format!("{span}: {moved}"), page.width, "  ", "  "));
+            lines.push(hang(binding, page.width, "    ", "    "));
+        }
+    }
+    let more = phases.len().saturating_sub(PHASES);
     if more > 0 {
         lines.push(format!("  and {more} more"));
     }
@@ -121,11 +138,26 @@ fn add_ceilings(page: &mut Page, answer: &Answer) {
             cells
         })
         .collect();
+    let named = rows.clone();
     let excess = columns::width(&header, &rows).saturating_sub(page.width);
     columns::narrow(&mut header, &mut rows, 0, excess, READABLE);
-    let lines: Vec<String> =
-        columns::lines(&header, &rows, 1).iter().map(|line| line.trim_end().to_owned()).collect();
+    let mut lines: Vec<String> = if columns::width(&header, &rows) <= page.width {
+        columns::lines(&header, &rows, 1).iter().map(|line| line.trim_end().to_owned()).collect()
+    } else {
+        named.iter().flat_map(|row| stacked(&header, row, page.width)).collect()
+    };
+    if bursts {
+        lines.push(hang(USED_NOTE, page.width, "  ", "  "));
+    }
     page.add(lines.join("\n"));
+}
+
+/// A row below its name, where there is no room for columns.
+fn stacked(header: &[String], row: &[String], width: usize) -> Vec<String> {
+    let named = header.iter().zip(row).skip(1).filter(|(_, cell)| !cell.is_empty());
+    let figures: Vec<String> = named.map(|(name, cell)| format!("{name} {cell}")).collect();
+    let name = row.first().map_or("", |name| name.trim_start());
+    vec![hang(name, width, "  ", "  "), hang(&figures.join(", "), width, "    ", "    ")]
 }
 
 fn add_buckets(page: &mut Page, answer: &Answer) {
@@ -214,6 +246,9 @@ fn add_comparison(page: &mut Page, answers: &Answers) {
         if prediction.timeline.len() > 1 {
             add_phases(page, answer);
         }
+        if let Some(sentence) = price_sentence(prediction) {
+            page.add(wrap(&clean(&sentence), page.width));
+        }
         add_notes(page, answer);
         add_buckets(page, answer);
         add_beside(page, answer);
@@ -221,7 +256,7 @@ fn add_comparison(page: &mut Page, answers: &Answers) {
 }
 
 /// What stands in a comparison's lines, behind the names.
-const ROWS: [&str; 8] = ["", "time", "seconds", "between", "rate", "held by", "costs", "if lifted"];
+const ROWS: [&str; 9] = ["", "moved", "time", "seconds", "between", "rate", "held by", "costs", "if lifted"];
 
 /// One column of a comparison: its name in two lines, and what [`ROWS`] says.
 fn column(answer: &Answer) -> Vec<String> {
@@ -238,6 +273,7 @@ fn column(answer: &Answer) -> Vec<String> {
     vec![
         clean(name),
         clean(rest),
+        moved_words(answer).unwrap_or_default(),
         time.split(" (").next().unwrap_or_default().to_owned(),
         if time.contains('(') { figure(Unit::Seconds, prediction.seconds.round()) } else { String::new() },
         between,

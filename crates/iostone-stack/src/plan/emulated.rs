@@ -24,7 +24,7 @@ pub(super) fn plan(
         1 => vec!["/dev/loopN".to_owned()],
         count => (0..count).map(|index| format!("/dev/loopN{index}")).collect(),
     };
-    match volume.effective_by() {
+    match volume.effective_by(link) {
         EmulatedBy::Cgroup => by_cgroup(plan, volume, link, directory, &nodes, &mut undo),
         EmulatedBy::Server => by_server(plan, volume, link, directory, &nodes, &mut undo),
     }

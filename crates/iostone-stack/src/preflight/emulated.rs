@@ -19,7 +19,7 @@ pub(super) fn examine(
     work_directory: &Path,
     found: &mut Preflight,
 ) -> Result<(), StackError> {
-    match volume.effective_by() {
+    match volume.effective_by(link) {
         EmulatedBy::Cgroup => {
             require_loop_devices()?;
             if ThrottleLayer::of_emulated(volume, link).is_some() {

@@ -54,7 +54,7 @@ impl ThrottleLayer {
         let limits = Limits { iops: volume.iops, throughput: volume.throughput, ..Limits::default() };
         let instance = link.map_or_else(Limits::default, limits_of_link);
         let any = !limits.is_empty() || !instance.is_empty();
-        (any && volume.effective_by() == EmulatedBy::Cgroup).then(|| Self {
+        (any && volume.effective_by(link) == EmulatedBy::Cgroup).then(|| Self {
             volume: limits,
             burst: volume.burst,
             instance,

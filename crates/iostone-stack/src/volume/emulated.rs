@@ -7,6 +7,7 @@ use iostone_model::experiment::{EmulatedBy, EmulatedVolume, Link};
 use iostone_model::trial::Check;
 
 use super::image::BLOCK_BYTES;
+use crate::disk_server;
 use crate::error::StackError;
 use crate::layer::Layer;
 use crate::site::Site;
@@ -34,7 +35,7 @@ impl EmulatedLayer {
         if volume.count == 0 {
             return Err(StackError::usage("volume.count", "it must be 1 or more"));
         }
-        match volume.effective_by() {
+        match volume.effective_by(link) {
             EmulatedBy::Cgroup => {
                 if let Some(key) = volume.server_keys().first() {
                     return Err(StackError::Usage {
@@ -61,10 +62,14 @@ impl Layer for EmulatedLayer {
         Ok(())
     }
 
-    fn verify(&self, _site: &Site) -> Result<Vec<Check>, StackError> {
+    fn verify(&self, site: &Site) -> Result<Vec<Check>, StackError> {
         match self {
             Self::Cgroup(volumes) => volumes.verify(),
-            Self::Server(volumes) => volumes.verify(),
+            Self::Server(volumes) => {
+                // What this machine's disk failed is no property of the volume that was asked for.
+                site.disk_control.as_deref().map_or(Ok(()), disk_server::check_below)?;
+                volumes.verify()
+            }
         }
     }
 

@@ -84,6 +84,14 @@ pub(crate) struct AttachedLoop {
     pub(crate) backing_file: String,
 }
 
+impl AttachedLoop {
+    /// Whether sysfs names its file by that path, removed meanwhile or not.
+    fn is_over(&self, path: &Path) -> bool {
+        let named = self.backing_file.strip_suffix(" (deleted)").unwrap_or(&self.backing_file);
+        Path::new(named) == path
+    }
+}
+
 /// Whether a loop device's file is the one of that identity.
 pub(crate) fn is_of_file(status: &LoopStatus, identity: FileIdentity) -> bool {
     decode_device(status.device) == number_of(identity.dev) && status.inode == identity.ino
@@ -119,8 +127,12 @@ pub(crate) fn attached_loops() -> Result<Vec<AttachedLoop>, StackError> {
 /// Devices that by what sysfs calls their file are not ours are only opened if none is: an open may delay the detaching
 /// that somebody else asked for.
 ///
+/// A device whose file cannot be asked any more, as one of a FUSE mount whose program is gone, gives neither (`loop_get_status`
+/// of drivers/block/loop.c asks the file first). It is ours if sysfs names its file by a path of the session's own, which holds
+/// 64 random bits; any other is somebody else's, and none of our business.
+///
 /// # Errors
-/// [`StackError::Io`] when a device in use cannot be opened or asked.
+/// [`StackError::Io`] when sysfs cannot be listed, or a device over our own path cannot be opened.
 pub(crate) fn loops_over(
     backing: &Path,
     identity: FileIdentity,
@@ -134,8 +146,20 @@ pub(crate) fn loops_over(
     for candidates in [likely, others] {
         let mut found = Vec::new();
         for candidate in candidates {
-            let Some((file, status)) = open_attached(&candidate.path)? else { continue };
-            if is_of_file(&status, identity) && status.file_name() == name {
+            let is_over_own_path = candidate.is_over(backing)
+                && backing.components().any(|part| part.as_os_str() == name.as_str());
+            let (file, status) = match open_attached(&candidate.path) {
+                Ok(Some((file, status))) => (file, Some(status)),
+                Err(_) if is_over_own_path => match File::open(&candidate.path) {
+                    Ok(file) => (file, None),
+                    Err(source) => return Err(StackError::io("open", &candidate.path, source)),
+                },
+                // One that is gone, or that cannot be asked and is not ours.
+                Ok(None) | Err(_) => continue,
+            };
+            let is_ours =
+                status.is_none_or(|status| is_of_file(&status, identity) && status.file_name() == name);
+            if is_ours {
                 found.push((candidate, file));
             }
         }

@@ -74,12 +74,17 @@ fn name_of(file: &str) -> String {
     file.strip_suffix(".toml").unwrap_or(file).to_owned()
 }
 
+/// The names of all cases.
+pub(crate) fn names_of_cases() -> Vec<String> {
+    CASES.iter().map(|(file, _)| name_of(file)).collect()
+}
+
 fn fitting(named: Option<&str>) -> Result<Vec<&'static (&'static str, &'static str)>> {
     let fitting: Vec<&(&str, &str)> =
         CASES.iter().filter(|(file, _)| named.is_none_or(|named| name_of(file).contains(named))).collect();
     if fitting.is_empty() {
-        let known: Vec<String> = CASES.iter().map(|(file, _)| name_of(file)).collect();
-        bail!("no case is called `{}`; there are {}", clean(named.unwrap_or_default()), known.join(", "));
+        let known = names_of_cases().join(", ");
+        bail!("no case is called `{}`; there are {known}", clean(named.unwrap_or_default()));
     }
     Ok(fitting)
 }

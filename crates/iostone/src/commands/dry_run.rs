@@ -155,7 +155,7 @@ fn standing_for(emulated: &EmulatedInstance, stack: &Stack) -> String {
         _ => None,
     };
     let parts = [
-        stack.link.map(|link| format!("a link of {link}")),
+        stack.link.map(|link| format!("a link of {}", link.in_words())),
         volumes,
         stack.governor.as_ref().map(|governor| format!("the allowance {}", governor.in_words())),
         emulated.date.map(|date| format!("limits of {date}")),
@@ -219,7 +219,7 @@ fn workload_step(configuration: &Configuration) -> String {
     let text = workload_text(&configuration.workload);
     // A server's limits hold for whoever uses its volumes.
     let by_server = matches!(&configuration.stack.volume,
-        Volume::Emulated(volume) if volume.effective_by() == EmulatedBy::Server);
+        Volume::Emulated(volume) if volume.effective_by(configuration.stack.link) == EmulatedBy::Server);
     let in_group =
         configuration.stack.volume.is_throttled() && !by_server && configuration.machine.guest().is_none();
     if in_group { format!("in the control group: {text}") } else { text }

@@ -13,7 +13,7 @@ use iostone_report::clean;
 use iostone_tools::described::open_described;
 use std::path::Path;
 
-use super::casebook::dataset_of_case;
+use super::casebook::{dataset_of_case, names_of_cases};
 use crate::cli::RunsDirectory;
 use crate::exit_code::ExitCode;
 use crate::printer::Printer;
@@ -47,9 +47,15 @@ pub(crate) fn explain(arguments: &ExplainArguments, printer: &mut Printer) -> Re
     let overrides = overrides(arguments)?;
     let explanation = match arguments.subject.as_slice() {
         [word, case] if word == CASEBOOK => explain_dataset(&dataset_of_case(case)?, &overrides),
+        [word] if word == CASEBOOK && !Path::new(word).exists() => {
+            bail!("`casebook` needs the name of a case: {}", names_of_cases().join(", "))
+        }
         [subject] => of_subject(subject, &overrides, arguments, printer)?,
         _ => bail!("`iostone explain` takes one run or file, or `casebook` and the name of a case"),
     };
+    if arguments.date.is_some() {
+        refuse_other_times(&explanation)?;
+    }
     if arguments.json {
         printer.data(&format!("{}\n", serde_json::to_string_pretty(&explanation)?));
     } else {
@@ -75,6 +81,18 @@ fn overrides(arguments: &ExplainArguments) -> Result<Overrides> {
     })
 }
 
+/// Refuses a date at which the volumes that are explained had no limits, or none that are known.
+fn refuse_other_times(explanation: &Explanation) -> Result<()> {
+    for part in &explanation.parts {
+        let spec = part.volumes.as_deref().and_then(|volumes| volumes.parse::<VolumeSpec>().ok());
+        let (Some(spec), Some(date)) = (spec, part.date) else { continue };
+        if let Err(error) = catalogue().volumes().limits(&spec, date) {
+            bail!("`--date` does not fit `{}`: {}", clean(&part.configuration), clean(&error.to_string()));
+        }
+    }
+    Ok(())
+}
+
 fn of_subject(
     subject: &str,
     overrides: &Overrides,
@@ -82,7 +100,11 @@ fn of_subject(
     printer: &mut Printer,
 ) -> Result<Explanation> {
     let path = Path::new(subject);
-    if path.is_file() && path.extension().is_some_and(|extension| extension == "toml") {
+    let is_toml = path.extension().is_some_and(|extension| extension == "toml");
+    if is_toml && !path.exists() {
+        bail!("there is no file `{}`; `iostone casebook` shows figures that are built in", clean(subject));
+    }
+    if is_toml && path.is_file() {
         let described = open_described(path).map_err(|error| anyhow!("{}", clean(&error.to_string())))?;
         return Ok(explain_dataset(&described.dataset, overrides));
     }

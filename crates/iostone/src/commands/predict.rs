@@ -37,16 +37,16 @@ pub(crate) struct PredictArguments {
     #[arg(long, value_name = "VOLUME", value_parser = quantities::volumes)]
     volume: Vec<Asked<VolumeSpec>>,
     /// Bytes that are written
-    #[arg(long, value_name = "SIZE", value_parser = quantities::size)]
+    #[arg(long, value_name = "SIZE", value_parser = quantities::size, allow_hyphen_values = true)]
     write: Option<Asked<Bytes>>,
     /// Bytes that are read, evenly mixed with those written
-    #[arg(long, value_name = "SIZE", value_parser = quantities::size)]
+    #[arg(long, value_name = "SIZE", value_parser = quantities::size, allow_hyphen_values = true)]
     read: Option<Asked<Bytes>>,
     /// Go on for a time instead: how much is moved in it
     #[arg(long = "for", value_name = "TIME", value_parser = quantities::seconds, conflicts_with_all = ["write", "read"])]
     span: Option<f64>,
     /// Share of writes in the bytes of `--for`
-    #[arg(long, value_name = "PERCENT", default_value = "100%", requires = "span")]
+    #[arg(long, value_name = "PERCENT", value_parser = quantities::share, default_value = "100%", requires = "span")]
     written: Fraction,
     /// Bytes of each I/O; as large as the kernel makes them when left out
     #[arg(long, value_name = "SIZE", value_parser = quantities::size)]
@@ -82,17 +82,17 @@ pub(crate) struct PredictArguments {
     /// those of a launch when left out
     #[arg(long, value_name = "SHARE", value_parser = quantities::start)]
     start: Option<Fraction>,
-    /// A link in place of the instance's
+    /// The bandwidth of a link, in place of the instance's; its limit of IOPS stays
     #[arg(long, value_name = "RATE", value_parser = quantities::rate)]
     link: Option<Asked<ByteRate>>,
     /// The region whose price holds
-    #[arg(long, value_name = "REGION")]
+    #[arg(long, value_name = "REGION", requires = "instance")]
     region: Option<String>,
     /// A time that was expected: the formulas that give it are named
-    #[arg(long, value_name = "TIME", value_parser = quantities::expectation)]
+    #[arg(long, value_name = "TIME", value_parser = quantities::expectation, conflicts_with = "span")]
     expect: Option<Expectation>,
     /// A time that was measured: how far off it is, and what explains it
-    #[arg(long, value_name = "TIME", value_parser = quantities::seconds)]
+    #[arg(long, value_name = "TIME", value_parser = quantities::seconds, conflicts_with = "span")]
     measured: Option<f64>,
     /// Print JSON
     #[arg(long)]
@@ -192,7 +192,7 @@ fn of_questions(arguments: &PredictArguments) -> Result<Answers> {
     for doubted in questions::of(arguments, catalogue())? {
         let mut told: Answer = answer(catalogue(), &doubted.question, beside)?;
         told.prediction.warnings.splice(0..0, doubted.mistakes);
-        told.prediction.assumptions.splice(0..0, doubted.assumption.map(str::to_owned));
+        told.prediction.assumptions.splice(0..0, doubted.assumptions);
         predictions.push(told);
     }
     Ok(Answers::of(predictions, Vec::new()))

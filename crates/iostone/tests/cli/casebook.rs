@@ -27,13 +27,11 @@ fn every_trap_of_the_reports_is_found_by_a_rule() {
             "2 of the 5 rows under `kernel=2.6.32-431.29.2.el6.x86_64`",
         ),
         ("barriers-and-kernels", "order-confounded", "one after another"),
-        ("barriers-and-kernels", "above-ceiling", "2.67 times the limit"),
         ("barriers-and-kernels", "above-every-ceiling", "2.67 times the link of c4.2xlarge (125 MB/s)"),
         ("barriers-and-kernels", "confounded-factors", "`image`"),
         ("barriers-and-kernels", "few-runs", "too few runs for a verdict"),
         ("barriers-and-kernels", "trend", "climbs run by run"),
         ("barriers-and-kernels", "trend", "latency_max steps up after run 2"),
-        ("raid0", "above-ceiling", "16.9 times the limit of `network`"),
         ("raid0", "above-every-ceiling", "16.9 times 1Gbps of the network"),
         ("raid0", "no-spread", "12 rows in table `bonnie` are averages"),
         ("raid0", "rewrite-faster", "5 of 12 rows"),
@@ -64,6 +62,20 @@ fn every_trap_of_the_reports_is_found_by_a_rule() {
             lines.any(|line| line.replace('\u{a0}', " ").contains(words))
         };
         assert!(findings.iter().any(told), "{case}: {rule}: {words}\n{findings:#?}");
+    }
+}
+
+#[test]
+fn a_figure_that_no_path_carries_is_told_once_and_in_figures() {
+    let cases = cases();
+    for case in ["barriers-and-kernels", "raid0"] {
+        assert_eq!(found(&cases, case, "above-ceiling"), Vec::<&Value>::new(), "{case}");
+        let [finding] = found(&cases, case, "above-every-ceiling")[..] else { panic!("{case}") };
+        let message = finding["message"].as_str().unwrap();
+        assert!(!message.contains("throughput is") && !message.contains("block_read is"), "{message}");
+        for line in finding["evidence"].as_array().unwrap() {
+            assert!(!line.as_str().unwrap().contains("memory"), "{finding:#}");
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
+use std::process::Stdio;
 
 use crate::support::Bench;
 
@@ -101,6 +102,113 @@ fn rows_of_the_user_go_before_and_every_answer_says_so() {
     assert!(new.contains("your catalogue") && is_unknown(&new, "memory"), "{new}");
     let again = bench.iostone(&["catalog", "update", "described.json"]).ended_with(0);
     assert!(again.stdout.contains("0 added, 0 changed, 2 as they are"), "{}", again.stdout);
+}
+
+#[test]
+fn updates_at_the_same_time_all_get_in() {
+    let bench = Bench::new();
+    let names: Vec<String> = (0..8).map(|number| format!("z{number}.large")).collect();
+    let children: Vec<_> = names
+        .iter()
+        .map(|name| {
+            let file = format!("{name}.toml");
+            bench.write(&file, format!("[instance.\"{name}\"]\nvcpus = 2\n"));
+            bench.command(&["--quiet", "catalog", "update", &file]).stdout(Stdio::null()).spawn().unwrap()
+        })
+        .collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let text = fs::read_to_string(bench.path("config/iostone/catalogue.toml")).unwrap();
+    for name in names {
+        assert!(text.contains(&name), "{name} is lost:\n{text}");
+    }
+    let left = fs::read_dir(bench.path("config/iostone")).unwrap().count();
+    assert_eq!(left, 1, "only the catalogue is there");
+}
+
+#[test]
+fn a_table_is_whole_in_a_pipe_and_as_wide_as_columns_says() {
+    let bench = Bench::new();
+    let volumes = bench.iostone(&["catalog", "search", "--volumes", "gp"]).ended_with(0).stdout;
+    assert!(volumes.contains("limits known") && !volumes.contains("Not shown"), "{volumes}");
+    let narrow = |columns: &str| {
+        let mut command = bench.command(&["catalog", "search", "--volumes", "gp"]);
+        crate::support::Said::from(command.env("COLUMNS", columns).output().unwrap()).ended_with(0).stdout
+    };
+    let volumes = narrow("80");
+    assert!(volumes.contains("IOPS now") && volumes.contains("Not shown, for want of room:"), "{volumes}");
+    assert!(narrow("400").contains("limits known"));
+}
+
+#[test]
+fn types_are_found_in_capitals_and_what_is_not_known_is_not_told() {
+    let bench = Bench::new();
+    for (name, title) in [("C4.LARGE", "c4.large"), ("GP2", "gp2")] {
+        let shown = bench.iostone(&["catalog", "show", name]).ended_with(0).stdout;
+        assert!(shown.starts_with(title), "{shown}");
+    }
+    let said = bench.iostone(&["catalog", "show", "c4.lagre"]).ended_with(2);
+    said.complains_of("did you mean `c4.large`? `iostone catalog search` lists");
+    let said = bench.iostone(&["catalog", "search", "--max-price", "-1"]).ended_with(2);
+    said.complains_of("expected US dollars an hour above 0");
+    let t1 = bench.iostone(&["catalog", "show", "t1.micro"]).ended_with(0).stdout;
+    assert!(!t1.contains("not burstable") && t1.contains("`iostone credits t1.micro`"), "{t1}");
+    bench.iostone(&["credits", "t1.micro", "--work", "5min"]).ended_with(0);
+    fs::create_dir_all(bench.path("config/iostone")).unwrap();
+    bench.write("config/iostone/catalogue.toml", "[instance.\"lab.large\"]\nvcpus = 4\n");
+    let lab = bench.iostone(&["catalog", "show", "lab.large"]).ended_with(0).stdout;
+    assert!(
+        lab.lines().any(|line| line.trim_start().starts_with("CPU credits") && line.ends_with("unknown")),
+        "{lab}"
+    );
+}
+
+#[test]
+fn volume_laws_that_cannot_hold_and_files_without_rows_are_refused() {
+    let bench = Bench::new();
+    let row = |law: &str| {
+        format!("[[volume]]\nname = \"nas/x\"\niops = {law}\nbasis = \"assumed\"\nsource = \"me\"\n")
+    };
+    bench.write("wrong.toml", row("{ law = \"provisioned\", min = 100, max = 10 }"));
+    bench
+        .iostone(&["catalog", "update", "wrong.toml"])
+        .ended_with(2)
+        .complains_of("`iops.min` is 100, and must not be above `max`, which is 10");
+    bench.write("floor.toml", row("{ law = \"size\", per_gib = 1, floor = 2000, cap = 1000 }"));
+    bench.iostone(&["catalog", "update", "floor.toml"]).ended_with(2).complains_of("`iops.floor` is 2,000");
+    bench.write(
+        "right.toml",
+        row("{ law = \"provisioned\", min = 10, max = 100 }")
+            .replace("iops", "size = [\"1GiB\", \"8TiB\"]\niops"),
+    );
+    let said = bench.iostone(&["catalog", "update", "right.toml"]).ended_with(0);
+    assert!(said.stdout.contains("size: 1GiB to 8TiB"), "{}", said.stdout);
+    let said = bench.iostone(&["predict", "--volume", "nas/x:1GiB", "--write", "1MiB"]).ended_with(2);
+    said.complains_of("nas/x:1GiB can have 10 to 100 IOPS");
+    bench
+        .iostone(&["catalog", "update", "/dev/null"])
+        .ended_with(2)
+        .complains_of("`/dev/null` holds no rows");
+    bench.write("own.toml", row("{ law = \"size\", per_gib = 5 }").replace("nas/x", "nas/y"));
+    bench.iostone(&["catalog", "update", "own.toml"]).ended_with(0);
+    let text = fs::read_to_string(bench.path("config/iostone/catalogue.toml")).unwrap();
+    assert!(!text.contains("base") && !text.contains("floor"), "nobody wrote them:\n{text}");
+}
+
+#[test]
+fn a_home_that_is_closed_holds_no_catalogue() {
+    let bench = Bench::new();
+    bench.write("closed", "a file, not a folder");
+    let ask = |arguments: &[&str]| {
+        let mut command = bench.command(arguments);
+        command.env("XDG_CONFIG_HOME", bench.path("closed"));
+        crate::support::Said::from(command.output().unwrap())
+    };
+    ask(&["catalog", "show", "c4.large"]).ended_with(0).complains_of("the catalogue is as built in");
+    ask(&["explain", "casebook", "instance-bandwidth"]).ended_with(0).complains_of("is out of reach");
+    bench.write("described.json", DESCRIBED);
+    ask(&["catalog", "update", "described.json"]).ended_with(2).complains_of("writing `");
 }
 
 #[test]

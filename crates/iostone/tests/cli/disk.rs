@@ -128,7 +128,7 @@ fn a_plan_is_served_until_standard_input_is_closed() {
 fn what_makes_no_sense_is_refused_with_why() {
     let bench = Bench::new();
     bench.write("small", "too small");
-    let cases: [(&[&str], &str); 15] = [
+    let cases: [(&[&str], &str); 18] = [
         (&["--memory"], "--size 1GiB"),
         (&["--memory", "--size", "32MiB", "--iops", "0"], "a volume of 0 IOPS never answers"),
         (&["--memory", "--size", "32MiB", "--merge"], "--io-size"),
@@ -140,6 +140,22 @@ fn what_makes_no_sense_is_refused_with_why() {
         (&["--memory", "--size", "32MiB", "--link", "5MB/s", "--link-burst", "9MB/s"], "593MB/s:5GB"),
         (&["--memory", "--size", "32MiB", "--link", "5MB/s", "--link-burst", "5MB/s:1GB"], "no more than"),
         (&["--memory", "--size", "32MiB", "--link", "5MB/s", "--link-burst-start", "50%"], "fills no bucket"),
+        (&["--memory", "--size", "32MiB", "--link", "5MB/s", "--link-burst", "9MB/s:0B"], "a bucket of 0"),
+        (
+            &[
+                "--memory",
+                "--size",
+                "32MiB",
+                "--link",
+                "5MB/s",
+                "--link-iops",
+                "9",
+                "--link-burst-iops",
+                "99:0",
+            ],
+            "a bucket of 0",
+        ),
+        (&["--memory", "--size", "32MiB", "--link-burst-start", "150%"], "--link <RATE>"),
         (&["--size", "32MiB"], "or `--memory`"),
         (&["--memory", "--direct", "--size", "32MiB"], "--direct"),
         (&["--file", "huge", "--size", "9000000TiB"], "more than any file can hold"),

@@ -1,5 +1,8 @@
 //! `disk statistics` on saved pages, and the choice not to ask a cloud's metadata service.
 
+use std::io::Write;
+use std::process::Stdio;
+
 use iostone_model::sample::{NvmeCounters, NvmeKind, NvmeLatencyBin, NvmeSizeClass, NvmeStatistics};
 use iostone_probe::nvme::encode_page;
 
@@ -104,6 +107,23 @@ fn what_is_no_page_and_no_device_is_refused() {
         assert_eq!(said.code, Some(2), "{said:?}");
         assert!(said.stderr.contains(reason), "{said:?}");
     }
+}
+
+#[test]
+fn a_page_comes_through_a_pipe_and_a_fifo_is_not_waited_for() {
+    let bench = Bench::new();
+    let mut command = bench.command(&["disk", "statistics", "/dev/stdin", "--json"]);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(&encode_page(&volume())).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let told: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(told["statistics"]["counters"]["reads"], 100, "{told}");
+    let fifo = bench.path("fifo");
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+    let said = bench.iostone(&["disk", "statistics", "fifo"]);
+    assert_eq!(said.code, Some(2), "{said:?}");
+    assert!(said.stderr.contains("`fifo` is not an NVMe device"), "{said:?}");
 }
 
 #[test]

@@ -21,6 +21,9 @@ fn what_cannot_be_is_refused_with_what_can() {
     assert!(one.contains("2xgp2:220GiB"), "{one}");
     let volume = refused("emulate c4.large --volume gp9:220GiB --speed 60 -- true");
     assert!(volume.contains("`--volume`: ") && volume.contains("gp9"), "{volume}");
+    let link = refused("emulate c4.large --volume gp2:100GiB --speed 400 --link 0Mbps -- true");
+    assert!(link.contains("a link of 0B/s carries nothing"), "{link}");
+    refused("emulate c4.large --volume gp2:100GiB --speed 400 --link-iops 0 -- true");
     let large = refused("emulate c4.large --volume 4xgp2:1TiB -- true");
     assert!(large.contains("`--speed "), "{large}");
 }
@@ -31,8 +34,10 @@ fn a_dry_run_says_what_stands_for_what() {
     let file = bench.write("instance-bandwidth.toml", EXPERIMENT);
     let text = bench.iostone(&["run", file, "--dry-run"]).ended_with(0).stdout;
     for said in [
-        "stand for c4.large: a link of 62.5MB/s, gp2:220GiB made 939 MiB small, limits of 2017-07, 240 times faster",
-        "stand for c4.4xlarge: a link of 250MB/s",
+        "stand for c4.large: a link of 62.5MB/s and 4000 IOPS, gp2:220GiB made 939 MiB small, limits of 2017-07, 240 times faster",
+        "stand for c4.4xlarge: a link of 250MB/s and 16000 IOPS",
+        // 880 MiB over 62.5 MB/s, and what comes around it.
+        "19 s a trial",
         "660 IOPS and 160MiB/s",
         "22500 credits",
     ] {
@@ -57,6 +62,8 @@ fn keys_that_do_not_fit_are_pointed_at() {
     let block =
         wrong("kind = \"emulated\", type = \"gp2\", size = \"220GiB\", fill = false", "kind = \"directory\"");
     assert!(block.contains("leads to emulated volumes"), "{block}");
+    let settled = wrong("type = \"gp2\",", "type = \"gp2\", stands_for = \"gp2:220GiB\",");
+    assert!(settled.contains("`stands_for` is what a plan keeps"), "{settled}");
     let iops = wrong("type = \"gp2\",", "type = \"gp2\", iops = 5000,");
     assert!(iops.contains("gp2"), "{iops}");
     let large = wrong("size = \"880MiB\"", "size = \"8800MiB\"");

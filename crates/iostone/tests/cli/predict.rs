@@ -112,6 +112,14 @@ fn what_cannot_be_predicted_ends_with_2() {
     refused("--volume gp3:100GiB:99999999iops --write 1GiB", "gp3");
     refused("--volume gp2:220GiB --write 1GiB --start 140%", "neither full, empty nor a share");
     refused("nothing.toml", "nothing.toml");
+    let work = "--volume gp2:220GiB --write 1GiB";
+    refused("--volume gp2:220GiB --write -5GiB", "`-5GiB` is no size");
+    refused("--volume gp2:220GiB --for 1h --expect 5min", "cannot be used with");
+    refused("--volume gp2:220GiB --for 1h --measured 5min", "cannot be used with");
+    refused("--volume gp2:220GiB --for 1h --written 150%", "more than the whole");
+    refused("--volume gp2:220GiB --read 1GiB --buffered", "nothing is written");
+    refused(&format!("{work} --region mars"), "--instance");
+    refused(&format!("{work} --cpu 10% --cpu 50%"), "given twice");
     assert_eq!(bench.names(), Vec::<String>::new());
 }
 
@@ -167,4 +175,88 @@ fn the_page_holds_the_answer_and_loads_nothing() {
     assert!(page.contains("page&lt;b&gt;.html") || page.contains("page&#60;b&#62;.html"));
     assert!(!page.contains("page<b>") && !page.contains("<img") && !page.contains("src="));
     assert_eq!(page.matches("<svg").count(), page.matches("</svg>").count());
+}
+
+#[test]
+fn what_does_not_fit_has_no_place_in_the_ranking() {
+    let bench = Bench::new();
+    let line = |more: &'static str| {
+        let line = "predict --volume gp2:100GiB --write 220GiB --date 2017-07 --volume";
+        line.split(' ').chain(more.split(' ')).collect::<Vec<_>>()
+    };
+    let both = bench.iostone(&line("gp2:300GiB --json")).ended_with(0).json();
+    assert_eq!(both["first"], 1);
+    near(&both["predictions"][0]["asked_bytes"], 236_223_201_280.0, 1e-9);
+    assert_eq!(both["predictions"][1]["asked_bytes"], Value::Null);
+    let none = bench.iostone(&line("gp2:150GiB --json")).ended_with(0).json();
+    assert_eq!(none["first"], Value::Null);
+    let said = bench.iostone(&line("gp2:300GiB")).ended_with(0).stdout.replace('\u{a0}', " ");
+    assert!(said.contains("105 GB of 236 GB"), "{said}");
+    assert!(!said.contains("ends first"), "{said}");
+}
+
+#[test]
+fn the_ceiling_that_is_named_is_lifted_and_no_other() {
+    let bench = Bench::new();
+    let line = "predict --instance m5.large --volume gp3:2TiB:10000iops:1000MiB/s --write 1TiB --json";
+    let document = bench.iostone(&line.split(' ').collect::<Vec<_>>()).ended_with(0).json();
+    let lifts = document["lifts"].as_array().unwrap();
+    assert_eq!((&lifts[0]["lifted"], &lifts[1]["lifted"]), (&"link".into(), &"volume".into()));
+    assert!(lifts[1]["binding"].as_str().unwrap().contains("IOPS"), "{lifts:?}");
+}
+
+#[test]
+fn a_bandwidth_in_place_of_the_links_leaves_its_iops() {
+    let bench = Bench::new();
+    let line = "predict --instance m5.large --link 500MB/s --volume gp3:2TiB:16000iops:1000MiB/s --read 100GiB --random \
+                --bs 4KiB --start empty --json";
+    let document = bench.iostone(&line.split_whitespace().collect::<Vec<_>>()).ended_with(0).json();
+    assert!(
+        document["binding"].as_str().unwrap().contains("3600 IOPS of the link"),
+        "{}",
+        document["binding"]
+    );
+    assert!(document["assumptions"].to_string().contains("IOPS of m5.large's own"));
+}
+
+#[test]
+fn limits_of_iops_are_mistaken_for_nothing() {
+    let bench = Bench::new();
+    let line = "predict --volume gp2:1TiB --write 50GB --bs 256KiB --json --expect";
+    for expected in ["66s", "5min", "18min", "1h"] {
+        let line: Vec<&str> = line.split(' ').chain([expected]).collect();
+        let document = bench.iostone(&line).ended_with(0).json();
+        for slip in document["expected"]["slips"].as_array().unwrap() {
+            let formula = slip["formula"].as_str().unwrap();
+            assert!(formula.contains("250 M") || formula.contains("IOPS"), "{formula}");
+        }
+    }
+}
+
+#[test]
+fn half_empty_buckets_explain_a_time_between() {
+    let bench = Bench::new();
+    let line = "predict --volume gp2:100GiB --read 40GiB --random --bs 4KiB --json --measured 20000s";
+    let document = bench.iostone(&line.split(' ').collect::<Vec<_>>()).ended_with(0).json();
+    let explanation = document["measured"]["explanation"].as_str().unwrap();
+    assert!(explanation.starts_with("with buckets 83 % full at the start"), "{explanation}");
+}
+
+#[test]
+fn an_average_stands_beside_the_rate_of_the_long_run() {
+    let bench = Bench::new();
+    let line = "predict --volume gp2:33GiB --for 10h --bs 16KiB --random";
+    let said = bench.iostone(&line.split(' ').collect::<Vec<_>>()).ended_with(0).stdout;
+    let said = said.replace('\u{a0}', " ");
+    assert!(said.contains("on average 4.10 MB/s") && said.contains("1.64 MB/s"), "{said}");
+    assert!(!said.contains("1000.0 %"), "{said}");
+}
+
+#[test]
+fn a_page_of_many_phases_lists_the_first() {
+    let bench = Bench::new();
+    let line = "predict --instance t1.micro --cpu 60s/GiB --volume gp2:100GiB --write 50GiB --html page.html";
+    bench.iostone(&line.split(' ').collect::<Vec<_>>()).ended_with(0);
+    let page = std::fs::read_to_string(bench.path("page.html")).unwrap();
+    assert!(page.contains("more are in the picture above") && page.len() < 250_000, "{}", page.len());
 }

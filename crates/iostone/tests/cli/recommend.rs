@@ -82,6 +82,39 @@ fn rows_of_the_user_count() {
 }
 
 #[test]
+fn a_link_of_which_only_bytes_are_known_is_no_answer_for_ios() {
+    let bench = Bench::new();
+    let rows = "[instance.\"c4.4xlarge\"]\nebs_baseline = \"90GB/s\"\n[instance.\"x9.mine\"]\nvcpus = 4\nebs_baseline = \"90GB/s\"\nusd_per_hour = { us-east-1 = 0.0001 }\n";
+    let file = bench.write("rows.toml", rows);
+    let words = ["recommend", "--iops", "20000", "--bs", "16KiB", "--size", "100GiB", "--json"];
+    let output = bench.command(&words).env("IOSTONE_CATALOGUE", bench.path(file)).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    let found: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{text}"));
+    assert_ne!(found["chosen"]["instance"], "x9.mine", "{found}");
+    let unknown = found["unknown"].as_array().unwrap();
+    let own = unknown.iter().find(|one| one["name"] == "x9.mine").unwrap();
+    assert!(own["reason"].as_str().unwrap().contains("I/Os a second"), "{own}");
+}
+
+#[test]
+fn no_specification_is_cut_and_work_has_its_price() {
+    let bench = Bench::new();
+    let found = bench
+        .iostone(&["recommend", "--write", "220GiB", "--within", "25min", "--date", "2026-01", "--json"])
+        .ended_with(0)
+        .json();
+    let text = bench
+        .iostone(&["recommend", "--write", "220GiB", "--within", "25min", "--date", "2026-01"])
+        .ended_with(0)
+        .stdout;
+    assert!(!text.contains('…') && text.contains("work costs"), "{text}");
+    assert!(text.contains("on at least 220GiB"), "{text}");
+    for choice in found["front"].as_array().unwrap().iter().take(10) {
+        assert!(text.contains(choice["volumes"].as_str().unwrap()), "{choice}: {text}");
+    }
+}
+
+#[test]
 fn the_page_loads_nothing_and_marks_by_shape_and_word() {
     let bench = Bench::new();
     bench.iostone(&asked(&["--html", "page.html"])).ended_with(0);

@@ -108,6 +108,28 @@ fn after_a_kill_cleanup_takes_everything_away() {
 }
 
 #[test]
+fn copies_of_a_mirror_are_counted_once_and_options_that_no_kernel_takes_are_a_usage_error() {
+    needs_root!();
+    needs_tool!("nbdfuse");
+    needs_tool!("mkfs.btrfs");
+    let lab = Lab::new();
+    let options =
+        ["--volume", "2xgp2:100GiB", "--speed", "200", "--filesystem", "btrfs", "--raid", "raid1", "--json"];
+    let document =
+        document(&emulated(&lab, &options, "dd if=/dev/zero of=file bs=8M count=8 oflag=direct 2>&1"));
+    let written = document["written_bytes"].as_f64().unwrap();
+    assert!(written >= f64::from(2 * (64 << 20)), "two copies: {document}");
+    let seconds = document["predicted"]["seconds"].as_f64().unwrap();
+    let over_the_link = written / 62.5e6;
+    assert!((seconds / over_the_link - 1.0).abs() < 0.1, "{over_the_link} s by hand: {document}");
+    assert!(document["predicted"]["share_of_time"].as_f64().unwrap() <= 1.0);
+    let options = ["--volume", "gp2:100GiB", "--speed", "400", "--mount-options", "bogus"];
+    let refused = emulated(&lab, &options, "true");
+    assert_eq!(refused.status.code(), Some(2), "{}", words(&refused));
+    lab.assert_nothing_left();
+}
+
+#[test]
 fn volumes_are_striped_by_btrfs_and_share_the_link() {
     needs_root!();
     needs_tool!("nbdfuse");

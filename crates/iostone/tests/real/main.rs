@@ -13,6 +13,7 @@ mod dd;
 mod emulate;
 mod emulated;
 mod emulated_disk;
+mod emulation_below;
 mod experiments;
 mod fio_tool;
 mod governor;

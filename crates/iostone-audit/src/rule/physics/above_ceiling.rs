@@ -5,6 +5,7 @@ use iostone_model::dataset::Dataset;
 use iostone_model::metric::Unit;
 use iostone_model::units::Bytes;
 
+use super::above_every_ceiling::beyond;
 use super::case::{Case, of_all, outcome, size, times, title, told, whole_percent};
 use super::limits::{Bounded, bounded, by_ceiling, named};
 use super::traffic::{self, DIRTY_SHARE, Traffic};
@@ -27,7 +28,12 @@ impl Rule for AboveCeiling {
     }
 
     fn look(&self, dataset: &Dataset) -> Outcome {
-        let all = bounded(dataset);
+        let mut all = bounded(dataset);
+        // What no way through the machine carries is told by that rule, and once.
+        let (beyond, _) = beyond(dataset);
+        all.retain(|figure| {
+            !beyond.iter().any(|other| (other.index, other.metric.as_str()) == (figure.index, figure.metric))
+        });
         let findings = by_ceiling(&all).values().flat_map(|figures| self.judge(dataset, figures)).collect();
         outcome(!all.is_empty(), findings)
     }

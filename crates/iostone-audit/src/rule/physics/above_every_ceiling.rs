@@ -7,10 +7,10 @@ use iostone_model::cloud::CeilingKind;
 use iostone_model::dataset::{Dataset, Observation};
 use iostone_model::explanation::{ExcessCause, ExplainedFigure, HeldState};
 
-use super::case::{Case, of_all, outcome, title, told};
+use super::case::{Case, of_all, outcome, times, title, told};
 use super::traffic;
 use crate::Outcome;
-use crate::explain::held;
+use crate::explain::{held, io};
 use crate::rule::Rule;
 
 /// Figures above the ceilings of their path.
@@ -27,30 +27,11 @@ impl Rule for AboveEveryCeiling {
     }
 
     fn look(&self, dataset: &Dataset) -> Outcome {
-        let mut looked = 0usize;
-        let mut worst: Option<(f64, String)> = None;
-        let mut cases = Vec::new();
-        for (index, observation) in dataset.observations.iter().enumerate() {
-            let Some(known) = named(observation) else { continue };
-            for (metric, value, _) in traffic::rates(dataset, observation) {
-                let (Some(figure), _) = held(catalogue(), dataset, observation, &known, metric, value) else {
-                    continue;
-                };
-                let Some(times) = narrowest(&figure).map(|at_best| value / at_best) else { continue };
-                looked += 1;
-                if !is_beyond(&figure) {
-                    continue;
-                }
-                if worst.as_ref().is_none_or(|(so_far, _)| times > *so_far) {
-                    worst = Some((times, format!("{}: {}", title(dataset, metric), figure.sentence)));
-                }
-                cases.push((times, Case { index, severity: Severity::Serious, text: figure.sentence }));
-            }
-        }
-        cases.sort_by(|(one, _), (other, _)| other.total_cmp(one));
-        let count = of_all(cases.len(), looked, "figure");
-        let message = worst.map(|(_, message)| message).unwrap_or_default();
-        let message = if cases.len() > 1 {
+        let (mut beyond, looked) = beyond(dataset);
+        beyond.sort_by(|one, other| other.times.total_cmp(&one.times));
+        let count = of_all(beyond.len(), looked, "figure");
+        let message = beyond.first().map(|worst| worst.told(dataset)).unwrap_or_default();
+        let message = if beyond.len() > 1 {
             format!("{message}; {count} are above what their path carries")
         } else {
             message
@@ -58,12 +39,80 @@ impl Rule for AboveEveryCeiling {
         let findings: Vec<Finding> = told(
             self,
             dataset,
-            cases.into_iter().map(|(_, case)| case).collect(),
+            beyond.iter().map(|figure| figure.case(dataset)).collect(),
             message,
             "Do not take such a figure for the volume's: measure with O_DIRECT, or flush before the clock stops and work on at \
              least twice the memory.",
         );
         outcome(looked > 0, findings)
+    }
+}
+
+/// A figure that its path does not carry.
+pub(super) struct Beyond {
+    /// Its observation's place in the dataset.
+    pub(super) index: usize,
+    /// Its name.
+    pub(super) metric: String,
+    value: f64,
+    /// What the path carries at best, by the ceiling that says so.
+    ceiling: String,
+    times: f64,
+    sentence: String,
+    /// Whether something had to be assumed of its I/Os.
+    is_assumed: bool,
+}
+
+/// All such figures of a dataset, and how many have a path that is known.
+pub(super) fn beyond(dataset: &Dataset) -> (Vec<Beyond>, usize) {
+    let mut looked = 0usize;
+    let mut all = Vec::new();
+    for (index, observation) in dataset.observations.iter().enumerate() {
+        let Some(known) = named(observation) else { continue };
+        for (metric, value, _) in traffic::rates(dataset, observation) {
+            if io::is_repeated(observation, metric) {
+                continue;
+            }
+            let (Some(figure), notes) = held(catalogue(), dataset, observation, &known, metric, value) else {
+                continue;
+            };
+            let path = figure.ceilings.iter().filter(|held| held.kind != Some(CeilingKind::QueueDepth));
+            let Some(narrowest) = path.min_by(|one, other| one.at_best.total_cmp(&other.at_best)) else {
+                continue;
+            };
+            looked += 1;
+            if is_beyond(&figure) {
+                let assumed = io::of_figure(observation, metric, None).assumed;
+                all.push(Beyond {
+                    index,
+                    metric: metric.to_owned(),
+                    value,
+                    ceiling: narrowest.name.clone(),
+                    times: value / narrowest.at_best,
+                    is_assumed: assumed.is_some_and(|assumed| notes.contains(&assumed)),
+                    sentence: figure.sentence,
+                });
+            }
+        }
+    }
+    (all, looked)
+}
+
+impl Beyond {
+    /// The whole sentence: "block reads: 2.07 GB/s, 16.6 times ...".
+    fn told(&self, dataset: &Dataset) -> String {
+        let title = title(dataset, &self.metric);
+        let rest = self.sentence.strip_prefix(&format!("{} is ", self.metric)).unwrap_or(&self.sentence);
+        format!("{title}: {rest}")
+    }
+
+    fn case(&self, dataset: &Dataset) -> Case {
+        let value = dataset.unit_of(&self.metric).format(self.value);
+        Case {
+            index: self.index,
+            severity: if self.is_assumed { Severity::Warning } else { Severity::Serious },
+            text: format!("{} {value}, {} {}", self.metric, times(self.times), self.ceiling),
+        }
     }
 }
 
@@ -79,10 +128,6 @@ fn named(observation: &Observation) -> Option<Known> {
         };
         known_of(recorded, &Overrides::default())
     })
-}
-
-fn narrowest(figure: &ExplainedFigure) -> Option<f64> {
-    figure.ceilings.iter().map(|held| held.at_best).reduce(f64::min)
 }
 
 /// Whether it is above what the path carries, and either nothing explains it or no ceiling of the path lets it through, so
@@ -118,10 +163,28 @@ mod tests {
         let found = only(&AboveEveryCeiling, &set);
         assert_eq!((found.severity, found.observations.as_slice()), (Severity::Serious, [0].as_slice()));
         assert!(
-            found.message.contains("331 MB/s, 2.65 times the link of c4.2xlarge (125 MB/s)"),
+            found.message.contains("throughput: 331 MB/s, 2.65 times the link of c4.2xlarge (125 MB/s)"),
             "{}",
             found.message
         );
+        assert_eq!(
+            found.evidence,
+            ["made-up.csv (instance=c4.2xlarge): throughput 331 MB/s, 2.65 times the link of c4.2xlarge"]
+        );
+    }
+
+    #[test]
+    fn more_ios_than_a_volume_passes_are_flagged_doubtfully_where_they_may_have_followed_each_other() {
+        let mut made = of("m5.large", &[("iops", 20_000.0), ("throughput", 81.92e6), ("wall_time", 600.0)]);
+        made.facts.volume = Some("gp2:100GiB".parse().unwrap());
+        (made.facts.date, made.facts.direct) = (Some("2020".parse().unwrap()), Some(true));
+        let found = only(&AboveEveryCeiling, &dataset(vec![made.clone()]));
+        assert_eq!(found.severity, Severity::Warning);
+        assert!(found.message.contains("6.67 times 300 IOPS of gp2:100GiB"), "{}", found.message);
+        made.labels.insert("rw".to_owned(), "randread".to_owned());
+        assert_eq!(only(&AboveEveryCeiling, &dataset(vec![made.clone()])).severity, Severity::Serious);
+        made.labels.insert("rw".to_owned(), "read".to_owned());
+        assert!(findings(&AboveEveryCeiling, &dataset(vec![made])).is_empty());
     }
 
     #[test]

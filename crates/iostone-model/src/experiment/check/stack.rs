@@ -74,6 +74,11 @@ pub(super) fn check_emulated(volume: &EmulatedVolume, findings: &mut Findings<'_
 /// What a type says by itself, and what is only of a type.
 fn check_type(volume: &EmulatedVolume, findings: &mut Findings<'_>) {
     let key = |name: &str| format!("stack.volume.{name}");
+    // Whoever settles a type trusts it to be there only where the figures are the type's already.
+    if volume.stands_for.is_some() {
+        let message = "`stands_for` is what a plan keeps of a `type`, and no key of a file";
+        findings.key(&key("stands_for"), message, "write `type = \"gp2\"` and the `size`");
+    }
     let Some(name) = &volume.volume_type else {
         if volume.date.is_some() {
             let message = "`date` says whose limits of which time hold, and the volume has no `type`";

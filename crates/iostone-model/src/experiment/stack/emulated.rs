@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Link;
 use crate::cloud::{CatalogueDate, VolumeSpec};
 use crate::units::{ByteRate, Bytes, Fraction, Span};
 
@@ -28,7 +29,7 @@ pub struct EmulatedVolume {
     /// So many volumes, each with these properties; more than one needs an array.
     #[serde(default = "one")]
     pub count: u32,
-    /// How it is done; left out, by control groups where they can do all that is asked, else by a server.
+    /// How it is done; left out, by control groups where they can do all that is asked and nothing bursts, else by a server.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<EmulatedBy>,
     /// Where the files are made; the run directory if left out.
@@ -115,10 +116,12 @@ impl EmulatedVolume {
         .collect()
     }
 
-    /// How it is done on this host: as asked, or by what suffices.
-    pub fn effective_by(&self) -> EmulatedBy {
-        let suffices = if self.server_keys().is_empty() { EmulatedBy::Cgroup } else { EmulatedBy::Server };
-        self.by.unwrap_or(suffices)
+    /// How it is done on this host behind that link: as asked, or by what suffices. Control groups follow a bucket every 20 ms
+    /// only, which short bursts show; so what bursts is the server's.
+    pub fn effective_by(&self, link: Option<Link>) -> EmulatedBy {
+        let bursts = self.burst.is_some() || link.is_some_and(|link| link.burst.is_some());
+        let is_for_server = bursts || !self.server_keys().is_empty();
+        self.by.unwrap_or(if is_for_server { EmulatedBy::Server } else { EmulatedBy::Cgroup })
     }
 
     /// The bytes of all volumes together.
@@ -235,4 +238,30 @@ fn one() -> u32 {
 
 fn yes() -> bool {
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_bursts_is_the_servers_unless_somebody_says_otherwise() {
+        let burst = Burst {
+            iops: Some(3000),
+            credits: Some(27_000),
+            throughput: None,
+            credit_bytes: None,
+            start: None,
+        };
+        let plain = EmulatedVolume { iops: Some(100), ..EmulatedVolume::new(Bytes(1 << 30)) };
+        let link = Link::of(ByteRate(62_500_000));
+        let bursting_link = Link { iops: Some(1000), burst: Some(burst), ..link };
+        assert_eq!(plain.effective_by(None), EmulatedBy::Cgroup);
+        assert_eq!(plain.effective_by(Some(link)), EmulatedBy::Cgroup);
+        assert_eq!(plain.effective_by(Some(bursting_link)), EmulatedBy::Server);
+        let bursting = EmulatedVolume { burst: Some(burst), ..plain.clone() };
+        assert_eq!(bursting.effective_by(None), EmulatedBy::Server);
+        let asked = EmulatedVolume { by: Some(EmulatedBy::Cgroup), ..bursting };
+        assert_eq!(asked.effective_by(Some(bursting_link)), EmulatedBy::Cgroup);
+    }
 }

@@ -29,8 +29,8 @@ impl ServerAttachment {
     /// The way that this machine has.
     ///
     /// # Errors
-    /// [`StackError::Usage`] naming the key that needs the server, and what is missing; [`StackError::MissingTool`]
-    /// where the user asked for the server itself.
+    /// [`StackError::Usage`] naming the key that needs the server, or that bursts do, and what is missing;
+    /// [`StackError::MissingTool`] where the user asked for the server itself.
     pub(crate) fn find(volume: &EmulatedVolume) -> Result<Self, StackError> {
         if attach_nbd::is_there() {
             return Ok(Self::Nbd);
@@ -44,6 +44,15 @@ impl ServerAttachment {
                         "iostone's disk server emulates it, and nothing here makes a device of that: this kernel has \
                          no network block devices, and `{tool}` (package `{package}`) is not installed; \
                          next: `{install}`, or leave the key out"
+                    ),
+                }),
+                // Only a burst asks for it: control groups can do that too, if less exactly.
+                None if volume.by.is_none() => Err(StackError::Usage {
+                    object: "stack.volume.by".to_owned(),
+                    reason: format!(
+                        "bursts are emulated by iostone's disk server, and nothing here makes a device of that: this kernel \
+                         has no network block devices, and `{tool}` (package `{package}`) is not installed; \
+                         next: `{install}`, or `by = \"cgroup\"`, which follows bursts less exactly"
                     ),
                 }),
                 None => Err(StackError::MissingTool { tool, package, install }),
@@ -159,6 +168,7 @@ pub(crate) fn serve_volumes(
         DiskPlan { volumes: volumes.collect(), link, control: control_in(&directory), seed: site.seed };
     let marker = disk_server::start(site, &plan)?;
     site.disk_control = Some(plan.control);
+    site.watch_server()?;
     Ok(Served { sockets, marker })
 }
 

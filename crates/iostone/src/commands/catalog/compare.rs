@@ -52,8 +52,7 @@ pub(super) fn compare(arguments: &CompareArguments, printer: &mut Printer) -> Re
         let document = json!({ "schema": "iostone/catalogue-compare/1", "instances": entries });
         printer.data(&format!("{}\n", serde_json::to_string_pretty(&document)?));
     } else {
-        let width = printer.text_style().width;
-        printer.data(&text(catalogue, &instances, width));
+        printer.data(&text(catalogue, &instances, printer.table_width()));
     }
     Ok(ExitCode::Success)
 }

@@ -95,17 +95,23 @@ pub(super) fn update(arguments: &UpdateArguments, printer: &mut Printer) -> Resu
     for note in &described.notes {
         printer.warning(note);
     }
-    let changes = catalogue().changes(&described.rows);
+    if described.rows.is_empty() {
+        bail!("`{}` holds no rows; `iostone catalog export` shows how they look", clean(&name));
+    }
+    let mut changes = catalogue().changes(&described.rows);
     let place = catalogue_file::place().ok_or_else(|| {
         anyhow!("there is no place for your catalogue: set `{}` or `HOME`", catalogue_file::VARIABLE)
     })?;
     let is_written = !arguments.dry_run && !changes.is_empty();
     if is_written {
+        let lock = catalogue_file::begin_writing(&place.path)?;
         let old = match catalogue_file::text_at(&place) {
             Err(error) if catalogue_file::is_missing(&error) => None,
             other => other?,
         }
         .unwrap_or_default();
+        // Another process may have written since this one began.
+        changes = catalogue_file::with_rows(&old, &place.path, printer)?.changes(&described.rows);
         // EC2's own words do not say where they are from.
         let unsaid = described.rows.instance.values().all(|row| row.source.is_none());
         let default = format!("`{name}`");
@@ -114,7 +120,7 @@ pub(super) fn update(arguments: &UpdateArguments, printer: &mut Printer) -> Resu
             .map_err(|error| anyhow!("`{}`: {error}", clean(&place.path.display().to_string())))?;
         // What is written can be read again, or the next command of any kind fails.
         catalogue_file::with_rows(&new, &place.path, printer)?;
-        catalogue_file::write(&place.path, &new)?;
+        catalogue_file::write(&place.path, &new, &lock)?;
     }
     if arguments.json {
         let document = json!({

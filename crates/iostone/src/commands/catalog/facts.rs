@@ -1,6 +1,6 @@
 //! What is known of an instance type, in words and figures.
 
-use iostone_cloud::{Catalogue, EbsSupport, Instance};
+use iostone_cloud::{Catalogue, EbsSupport, Instance, allowances};
 use iostone_model::units::{ByteRate, Bytes, three_digits};
 use iostone_report::clean;
 
@@ -116,10 +116,12 @@ pub(super) fn of(catalogue: &Catalogue, instance: &Instance) -> Vec<Fact> {
     facts.push(Fact {
         short: Some(match instance.credits() {
             Some(credits) => format!("{} an hour", plain(credits.earned_per_hour)),
+            None if has_another_law(instance) => "another law".to_owned(),
+            None if is_only_users(instance) => UNKNOWN.to_owned(),
             None => "none".to_owned(),
         }),
         figure: instance.credits().map(|credits| credits.earned_per_hour),
-        ..Fact::words("CPU credits", Some(credits(instance)))
+        ..Fact::words("CPU credits", credits(instance))
     });
     let prices = catalogue.prices(&instance.name);
     for region in catalogue.regions() {
@@ -139,18 +141,35 @@ fn disks(disks: &iostone_cloud::LocalDisks) -> String {
     }
 }
 
-fn credits(instance: &Instance) -> String {
+/// Whether its processor is given by a law that is not one of credits an hour, as that of t1.micro.
+fn has_another_law(instance: &Instance) -> bool {
+    instance.credits().is_none() && allowances(&instance.name).is_ok()
+}
+
+/// Whether all that is known of it are rows of the user's, which say nothing of credits.
+fn is_only_users(instance: &Instance) -> bool {
+    instance.said.is_some() && Catalogue::built_in().instance(&instance.name).is_err()
+}
+
+fn credits(instance: &Instance) -> Option<String> {
     let Some(credits) = instance.credits() else {
-        return "none: not burstable, as far as the table knows".to_owned();
+        if has_another_law(instance) {
+            let name = clean(&instance.name);
+            return Some(format!(
+                "none are published, but it is burstable by a law of its own; `iostone credits {name}` tells"
+            ));
+        }
+        let none = "none: not burstable, as far as the table knows";
+        return (!is_only_users(instance)).then(|| none.to_owned());
     };
-    format!(
+    Some(format!(
         "{} an hour, {} at most, {} at launch in standard mode; baseline {} of each processor; {} by default",
         plain(credits.earned_per_hour),
         plain(credits.maximum),
         plain(credits.launch),
         credits.baseline,
         if credits.is_unlimited { "unlimited" } else { "standard" }
-    )
+    ))
 }
 
 /// A rate in every unit that it is found in: `500 Mbps = 62.5 MB/s = 59.6 MiB/s`.

@@ -39,7 +39,7 @@ pub(crate) struct SearchArguments {
     #[arg(long, default_value = DEFAULT_REGION)]
     region: String,
     /// US dollars an hour at most, on demand in the region
-    #[arg(long, value_name = "USD", value_parser = price)]
+    #[arg(long, value_name = "USD", value_parser = price, allow_negative_numbers = true)]
     max_price: Option<f64>,
     /// Types that earn CPU credits
     #[arg(long)]
@@ -133,8 +133,7 @@ pub(super) fn search(arguments: &SearchArguments, printer: &mut Printer) -> Resu
         let rows = Rows { instance: rows.collect(), ..Rows::default() };
         printer.data(&write_exchange(&rows, ExchangeFormat::Csv));
     } else if !found.instances.is_empty() {
-        let width = printer.text_style().width;
-        printer.data(&text(catalogue, &found, &arguments.region, width));
+        printer.data(&text(catalogue, &found, &arguments.region, printer.table_width()));
     }
     if found.instances.is_empty() {
         let near = found.nearest.as_ref().map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
@@ -244,7 +243,7 @@ fn volumes(arguments: &SearchArguments, catalogue: &Catalogue, printer: &mut Pri
     } else if !histories.is_empty() {
         let column = |head, gives_way| Column { head, is_figure: false, gives_way };
         let columns =
-            [column("type", 0), column("limits known", 0), column("sizes", 2), column("IOPS now", 1)];
+            [column("type", 0), column("IOPS now", 0), column("sizes", 1), column("limits known", 2)];
         let rows: Vec<Vec<String>> = histories
             .iter()
             .filter_map(|(name, rows)| {
@@ -253,13 +252,13 @@ fn volumes(arguments: &SearchArguments, catalogue: &Catalogue, printer: &mut Pri
                     if rows.len() == 1 { String::new() } else { format!("{} rows, the last ", rows.len()) };
                 Some(vec![
                     clean(name),
-                    format!("{known}{}", last.period(None)),
-                    last.sizes().unwrap_or_else(|| NOT_KNOWN.to_owned()),
                     last.iops_words().unwrap_or_else(|| NOT_KNOWN.to_owned()),
+                    last.sizes().unwrap_or_else(|| NOT_KNOWN.to_owned()),
+                    format!("{known}{}", last.period(None)),
                 ])
             })
             .collect();
-        let (mut text, left_out) = fitting(&columns, &rows, printer.text_style().width);
+        let (mut text, left_out) = fitting(&columns, &rows, printer.table_width());
         let _ = writeln!(
             text,
             "\n{} of {} volume types; `iostone catalog show TYPE` tells all.",

@@ -51,11 +51,11 @@ pub(super) fn show(arguments: &ShowArguments, printer: &mut Printer) -> Result<E
 pub(super) fn unknown(catalogue: &Catalogue, name: &str) -> anyhow::Error {
     let instances = catalogue.instances().map(|instance| instance.name.as_str());
     let near = nearest(name, catalogue.volumes().names().chain(instances));
-    let near = near.map(|near| format!(", did you mean `{near}`?")).unwrap_or_default();
-    anyhow::anyhow!(
-        "the catalogue knows no instance or volume type `{}`{near}; `iostone catalog search` lists what it knows",
-        clean(name)
-    )
+    let next = near.map_or_else(
+        || "`iostone catalog search` lists what it knows".to_owned(),
+        |near| format!("did you mean `{near}`? `iostone catalog search` lists what it knows"),
+    );
+    anyhow::anyhow!("the catalogue knows no instance or volume type `{}`; {next}", clean(name))
 }
 
 /// An instance type as JSON: what is not known is null.

@@ -26,7 +26,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// Which device, and over what time.
 #[derive(Debug, Args)]
 pub(super) struct StatisticsArguments {
-    /// An NVMe device, as `/dev/nvme1n1` or `nvme1n1`, or a file with its page, as `nvme get-log --raw-binary` writes it
+    /// An NVMe device, as `/dev/nvme1n1` or `nvme1n1`, or a file or pipe with its page, as `nvme get-log --raw-binary` writes it
     device: PathBuf,
     /// Tell what is counted within so long from now on, instead of since the volume was attached
     #[arg(long, value_name = "TIME")]
@@ -55,7 +55,6 @@ struct Told<'a> {
 
 pub(super) fn statistics(arguments: &StatisticsArguments, printer: &mut Printer) -> Result<ExitCode> {
     let path = device_path(&arguments.device);
-    let stop = interrupt::stop_flag();
     let before = read_statistics(&path)?;
     let started = Instant::now();
     let Some(interval) = arguments.interval else {
@@ -65,6 +64,8 @@ pub(super) fn statistics(arguments: &StatisticsArguments, printer: &mut Printer)
     if before.identity.is_none() {
         bail!("`{}` is a saved page, which counts no further; leave `--interval` out", path.display());
     }
+    // Not before the first reading: a pipe is left by the signal itself.
+    let stop = interrupt::stop_flag();
     while started.elapsed() < interval.0 {
         if stop.load(Ordering::Relaxed) {
             return Ok(ExitCode::Interrupted);

@@ -43,9 +43,12 @@ pub(crate) struct EmulateArguments {
     /// Leave the processors as they are
     #[arg(long)]
     pub(super) no_cpu: bool,
-    /// The link to the volumes, in place of the catalogue's, as in `500Mbps`
+    /// The link to the volumes, in place of the catalogue's, as in `500Mbps`: all the time, without its burst
     #[arg(long, value_name = "RATE")]
     pub(super) link: Option<ByteRate>,
+    /// I/Os a second over it, all the time; those of the catalogue if left out
+    #[arg(long, value_name = "IOPS", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(super) link_iops: Option<u32>,
     /// Where the files of the volumes are made; $TMPDIR if that is set, else /var/tmp
     #[arg(long, value_name = "DIRECTORY")]
     pub(super) directory: Option<PathBuf>,

@@ -5,11 +5,11 @@ use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
 use iostone_cloud::catalogue;
-use iostone_lab::{settle_instance, settle_volume};
+use iostone_lab::{InstancePart, settle_instance, settle_volume};
 use iostone_machine::Failure;
 use iostone_model::cloud::{CatalogueDate, VolumeSpec};
 use iostone_model::experiment::{
-    AllowanceStart, Array, Btrfs, BtrfsArray, BtrfsProfile, CpuLimit, EmulatedBy, EmulatedInstance,
+    AllowanceStart, Array, Btrfs, BtrfsArray, BtrfsProfile, Burst, CpuLimit, EmulatedBy, EmulatedInstance,
     EmulatedVolume, Ext4, FASTEST_EMULATION, FASTEST_SPEED, Filesystem, Link, MdArray, MdLevel, Mount, Stack,
     Volume, Xfs,
 };
@@ -61,12 +61,11 @@ impl EmulateArguments {
                 Start::Full => AllowanceStart::Full,
                 Start::Empty => AllowanceStart::Empty,
             },
-            link: self.link.map(Link::of),
+            link: self.link()?,
             usd_per_hour: None,
         };
         let processors = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let processors = u32::try_from(processors).unwrap_or(u32::MAX);
-        catalogue().instance(&self.instance)?;
         let is_governed = iostone_cloud::allowance(&self.instance, None).is_ok();
         if is_governed && self.speed > FASTEST_SPEED && !self.no_cpu {
             bail!(
@@ -81,11 +80,12 @@ impl EmulateArguments {
             let slow = EmulatedInstance { speed: 1.0, ..instance.clone() };
             let mut settled = settle_instance(&slow, processors).map_err(in_options)?;
             settled.link = iostone_lab::settle_link(&instance);
-            settled.notes.retain(|note| !note.contains("processors"));
+            settled.notes.retain(|note| note.part != InstancePart::Processors);
             settled
         } else {
             settle_instance(&instance, processors).map_err(in_options)?
         };
+        let instance_link = settled.link;
         let mut stack = Stack {
             array: self.array(),
             filesystem: self.filesystem(),
@@ -112,8 +112,60 @@ impl EmulateArguments {
             stack,
             argv,
             work_directory,
-            notes: settled.notes,
+            notes: settled
+                .notes
+                .into_iter()
+                .map(|note| note.text)
+                .chain(self.link_note(instance_link))
+                .collect(),
         })
+    }
+
+    /// The link in place of the catalogue's: what is not said of it stays as that has it, but a burst of bytes, which would be
+    /// of another rate.
+    fn link(&self) -> Result<Option<Link>> {
+        let known = catalogue().instance(&self.instance)?.link();
+        if self.link.is_some_and(|rate| rate.0 == 0) {
+            bail!("`--link`: a link of 0B/s carries nothing; as in `--link 500Mbps`");
+        }
+        let Some(mut link) = self
+            .link
+            .map(|throughput| Link { throughput, ..known.unwrap_or(Link::of(throughput)) })
+            .or(known)
+        else {
+            if self.link_iops.is_some() {
+                bail!(
+                    "`--link-iops`: nothing is known of the link of {}; say its rate with `--link`",
+                    self.instance
+                );
+            }
+            return Ok(None);
+        };
+        if self.link.is_none() && self.link_iops.is_none() {
+            return Ok(None);
+        }
+        link.burst = link.burst.and_then(|burst| {
+            let burst = match self.link {
+                Some(_) => Burst { throughput: None, credit_bytes: None, ..burst },
+                None => burst,
+            };
+            let burst = match self.link_iops {
+                Some(_) => Burst { iops: None, credits: None, ..burst },
+                None => burst,
+            };
+            (burst.iops.is_some() || burst.throughput.is_some()).then_some(burst)
+        });
+        link.iops = self.link_iops.or(link.iops);
+        Ok(Some(link))
+    }
+
+    /// What stays of the catalogue's link beside the rate that was asked for.
+    fn link_note(&self, link: Option<Link>) -> Option<String> {
+        let iops = link.filter(|_| self.link.is_some() && self.link_iops.is_none())?.iops?;
+        Some(format!(
+            "a link of another rate keeps the {iops} IOPS of {}; `--link-iops` says others",
+            self.instance
+        ))
     }
 
     fn emulated(&self, date: CatalogueDate, instance: &EmulatedInstance) -> Result<EmulatedVolume> {

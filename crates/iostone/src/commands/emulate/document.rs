@@ -3,7 +3,7 @@
 use iostone_cloud::{Pattern, Question, Work, catalogue, predict};
 use iostone_machine::EmulatedRun;
 use iostone_model::cloud::CeilingKind;
-use iostone_model::experiment::AllowanceStart;
+use iostone_model::experiment::{AllowanceStart, Array};
 use iostone_model::trial::GovernorRecord;
 use iostone_model::units::{Bytes, Fraction};
 use iostone_workload::foreground::{Ending, Ran};
@@ -64,7 +64,7 @@ pub(super) struct Predicted {
     pub(super) binds: CeilingKind,
     /// The same by its name.
     pub(super) binding: String,
-    /// Of the command's time, what the volumes needed at least for it; the rest it spent on something else.
+    /// Of the command's time, at most all of it, what the volumes needed at least for it; the rest it spent on something else.
     pub(super) share_of_time: f64,
 }
 
@@ -126,7 +126,8 @@ fn predicted(asked: &Asked, served: &Served, wall_seconds: f64) -> Option<Predic
     let question = Question {
         instance: Some(asked.instance.emulate.clone()),
         volumes: Some(asked.volumes.clone()),
-        array: asked.stack.array.clone(),
+        // Copies and parity are among the bytes that passed: to the volumes these are bytes as any, spread over all of them.
+        array: Array::None,
         link: asked.instance.link,
         start: (asked.instance.start == AllowanceStart::Empty).then_some(Fraction(0.0)),
         speed: asked.instance.speed,
@@ -138,7 +139,8 @@ fn predicted(asked: &Asked, served: &Served, wall_seconds: f64) -> Option<Predic
         seconds,
         binds: prediction.binds,
         binding: prediction.binding,
-        share_of_time: seconds / wall_seconds,
+        // The prediction has no digit that would tell a little more from all of it.
+        share_of_time: (seconds / wall_seconds).min(1.0),
     })
 }
 

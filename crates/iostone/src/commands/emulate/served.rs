@@ -33,7 +33,9 @@ impl Served {
                 Ok(())
             }
             Moment::Ended => {
-                self.after = Some(server.counters()?);
+                let after = server.counters()?;
+                self.trouble.extend(after.trouble_below());
+                self.after = Some(after);
                 server.set(None, &[Setting::Link(None), Setting::Throughput(None), Setting::Iops(None)])
             }
         });

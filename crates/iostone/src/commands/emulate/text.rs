@@ -20,7 +20,10 @@ pub(super) fn welcome(asked: &Asked, applied: &Applied) -> String {
     let place = target.directory.as_ref().or(target.device.as_ref());
     let place = place.map_or_else(|| "nowhere".to_owned(), |path| path.display().to_string());
     let filesystem = asked.stack.filesystem.name().unwrap_or("no filesystem");
-    let link = asked.stack.link.map_or_else(|| "no link".to_owned(), |link| format!("a link of {link}"));
+    let link = asked
+        .stack
+        .link
+        .map_or_else(|| "no link".to_owned(), |link| format!("a link of {}", link.in_words()));
     let size = asked.volume().map_or(Bytes(0), iostone_model::experiment::EmulatedVolume::total_size);
     clean(&format!(
         "iostone emulate: {} behind {link} of {}, {}: {} of {filesystem} in {place}",

@@ -30,6 +30,9 @@ impl<T> Asked<T> {
 
 /// A size: `220GiB`.
 pub(crate) fn size(text: &str) -> Result<Asked<Bytes>> {
+    if text.trim_start().starts_with('-') {
+        bail!("`{}` is no size: a size is more than nothing, as 5GiB", clean(text));
+    }
     let (number, unit) = split(text);
     if unit.is_empty()
         && let Ok(value) = number.parse::<f64>()
@@ -252,6 +255,15 @@ pub(crate) fn cpu(text: &str) -> Result<CpuUse> {
         Some(span) => Ok(CpuUse::SecondsPerByte(seconds(span)? / GIB)),
         None => bail!("`{}` is neither a limit, as 30%, nor what a GiB takes, as 2s/GiB", clean(text)),
     }
+}
+
+/// A share of a whole: at most `100%`.
+pub(crate) fn share(text: &str) -> Result<Fraction> {
+    let share: Fraction = text.parse()?;
+    if share.0 > 1.0 {
+        bail!("`{}` is more than the whole, 100%", clean(text));
+    }
+    Ok(share)
 }
 
 /// What buckets hold at the start: `full`, `empty`, `40%`.

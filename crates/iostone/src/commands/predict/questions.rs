@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use iostone_cloud::{CacheUse, Catalogue, FilesystemKind, Pattern, Question, Work};
+use iostone_cloud::{Amount, CacheUse, Catalogue, FilesystemKind, Pattern, Question, Work};
 use iostone_model::cloud::{CatalogueDate, VolumeSpec};
-use iostone_model::experiment::{Array, Link, MdArray};
+use iostone_model::experiment::{Array, Burst, Link, MdArray};
 use iostone_model::units::{Bytes, Fraction, Span};
 use iostone_model::verdict::Flag;
 
@@ -19,7 +19,7 @@ const DIRTY_RATIO: Fraction = Fraction(0.2);
 pub(super) struct Doubted {
     pub(super) question: Question,
     pub(super) mistakes: Vec<Flag>,
-    pub(super) assumption: Option<&'static str>,
+    pub(super) assumptions: Vec<String>,
 }
 
 /// Said where a filesystem is assumed.
@@ -28,7 +28,9 @@ const ASSUMED_FILESYSTEM: &str =
 
 /// Every question, in the order of the instances.
 pub(super) fn of(arguments: &PredictArguments, catalogue: &Catalogue) -> Result<Vec<Doubted>> {
-    let work = work(arguments)?;
+    let (processors, cpu_seconds_per_byte) = cpu(&arguments.cpu)?;
+    let mut work = work(arguments)?;
+    work.cpu_seconds_per_byte = cpu_seconds_per_byte;
     let date = arguments.date.unwrap_or_else(|| CatalogueDate::of_day(jiff::Zoned::now().date()));
     let each = |instance: Option<&String>, volumes: Option<&Asked<VolumeSpec>>| {
         let mut question = Question::new(work.clone(), date);
@@ -39,21 +41,21 @@ pub(super) fn of(arguments: &PredictArguments, catalogue: &Catalogue) -> Result<
         });
         let on = arguments.filesystem.unwrap_or(MadeOn::Ext4);
         question.filesystem = volumes.and_then(|_| FilesystemKind::of(on.word()));
-        question.link = arguments.link.as_ref().map(|asked| Link::of(asked.value));
+        let own = question.instance.as_deref().and_then(|name| catalogue.instance(name).ok()?.link());
+        question.link = arguments.link.as_ref().map(|asked| with_iops_of(Link::of(asked.value), own));
         question.start = arguments.start;
         question.latency = arguments.latency.map(|seconds| Span(Duration::from_secs_f64(seconds)));
-        question.processors = arguments.cpu.iter().find_map(|cpu| match cpu {
-            CpuUse::Share(share) => Some(share.0),
-            CpuUse::SecondsPerByte(_) => None,
-        });
+        question.processors = processors;
         question.region.clone_from(&arguments.region);
         let sequential_writes = arguments.write.is_some() && !arguments.random;
         let assumed = arguments.filesystem.is_none() && sequential_writes && volumes.is_some();
-        Doubted {
-            mistakes: mistakes(arguments, catalogue, &question, volumes),
-            assumption: assumed.then_some(ASSUMED_FILESYSTEM),
-            question,
+        let mut assumptions: Vec<String> =
+            assumed.then(|| ASSUMED_FILESYSTEM.to_owned()).into_iter().collect();
+        if let (Some(Link { iops: Some(iops), .. }), Some(name)) = (question.link, &question.instance) {
+            assumptions
+                .push(format!("the link has the bandwidth of `--link` and the {iops} IOPS of {name}'s own"));
         }
+        Doubted { mistakes: mistakes(arguments, catalogue, &question, volumes), assumptions, question }
     };
     let instances: Vec<Option<&String>> = some_or_none(&arguments.instance);
     let volumes: Vec<Option<&Asked<VolumeSpec>>> = some_or_none(&arguments.volume);
@@ -84,13 +86,42 @@ fn work(arguments: &PredictArguments) -> Result<Work> {
     work.depth = arguments.depth;
     work.source = arguments.source.as_ref().map(|asked| asked.value);
     if arguments.buffered {
+        let writes = match work.amount {
+            Amount::Bytes { write, .. } => write.0 > 0,
+            Amount::Time { written_per_mille, .. } => written_per_mille > 0,
+        };
+        if !writes {
+            bail!("`--buffered` is of writes, and nothing is written: leave it out");
+        }
         work.cache = CacheUse::Buffered { dirty_ratio: DIRTY_RATIO };
     }
-    work.cpu_seconds_per_byte = arguments.cpu.iter().find_map(|cpu| match cpu {
-        CpuUse::SecondsPerByte(seconds) => Some(*seconds),
-        CpuUse::Share(_) => None,
-    });
     Ok(work)
+}
+
+/// The limit of processors and the CPU time that a byte takes, each said once at most.
+fn cpu(said: &[CpuUse]) -> Result<(Option<f64>, Option<f64>)> {
+    let (mut limit, mut cost) = (None, None);
+    for one in said {
+        let (known, value, what) = match one {
+            CpuUse::Share(share) => (&mut limit, share.0, "a limit, as 30%"),
+            CpuUse::SecondsPerByte(seconds) => (&mut cost, *seconds, "what a GiB takes, as 2s/GiB"),
+        };
+        if known.replace(value).is_some() {
+            bail!("`--cpu` was given twice with {what}: give one");
+        }
+    }
+    Ok((limit, cost))
+}
+
+/// A link of another bandwidth: requests are counted as they were.
+fn with_iops_of(link: Link, own: Option<Link>) -> Link {
+    let Some(own) = own else { return link };
+    let burst = own.burst.filter(|burst| burst.iops.is_some());
+    Link {
+        iops: own.iops,
+        burst: burst.map(|burst| Burst { throughput: None, credit_bytes: None, ..burst }),
+        ..link
+    }
 }
 
 /// What is doubtful in the units of a question.

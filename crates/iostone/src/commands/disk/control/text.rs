@@ -15,6 +15,9 @@ pub(super) fn counters(report: &ServerReport) -> String {
     if let Some(rate) = report.link {
         write_link(&mut text, rate, report);
     }
+    if let Some(trouble) = report.trouble_below() {
+        let _ = writeln!(text, "{}", clean(&trouble));
+    }
     text
 }
 

@@ -29,6 +29,11 @@ pub(super) fn of(arguments: &LinkArguments) -> Result<Option<Link>> {
             burst.iops
         );
     }
+    if bytes.is_some_and(|burst| burst.credits.0 == 0) || ios.is_some_and(|burst| burst.credits == 0) {
+        bail!(
+            "a bucket of 0 holds no burst; give `--link-burst` or `--link-burst-iops` credits, or leave it out"
+        );
+    }
     let start = arguments.burst_start;
     if start.is_some() && bytes.is_none() && ios.is_none() {
         bail!("`--link-burst-start` fills no bucket; add `--link-burst` or `--link-burst-iops`");
