@@ -36,7 +36,7 @@ pub fn explain_run(record: &RunRecord, overrides: &Overrides) -> Explanation {
     let mut notes = Vec::new();
     let any = |test: &dyn Fn(&ExplainedPart) -> bool| parts.iter().any(test);
     if parts.is_empty() {
-        notes.push("no trial counts yet, so nothing can be held against ceilings".to_owned());
+        notes.push("no trial counts, so nothing can be held against ceilings".to_owned());
     } else if !any(&|part| !part.figures.is_empty()) {
         notes.push("the workload told no rate of bytes or I/Os, and no device was watched".to_owned());
     } else if !any(&|part| part.figures.iter().any(|figure| !figure.ceilings.is_empty())) {

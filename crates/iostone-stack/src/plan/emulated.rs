@@ -186,6 +186,7 @@ mod tests {
         let volume = EmulatedVolume {
             count: 2,
             fill: false,
+            by: Some(EmulatedBy::Cgroup),
             iops: Some(100),
             burst: Some(burst),
             ..EmulatedVolume::new(Bytes(64 << 20))

@@ -53,6 +53,7 @@ impl Help {
             "limit",
             "credits",
             "catalog",
+            "emulate",
             "doctor",
             "cleanup",
             "schema",
