@@ -282,27 +282,6 @@ impl VolumeTypes {
         Ok((row, notes))
     }
 
-    /// What one of these volumes may do on any day that a date may mean, the earliest law first: more than one where limits changed
-    /// within the month or year.
-    ///
-    /// # Errors
-    /// [`VolumeError`] where the earliest law has no such volume; a later one that has none is left out.
-    pub fn limits_within(
-        &self,
-        spec: &VolumeSpec,
-        date: CatalogueDate,
-    ) -> Result<Vec<VolumeLimits>, VolumeError> {
-        let mut laws = vec![self.limits(spec, date)?];
-        let began = self.history(&name_of(spec))?.iter().filter_map(VolumeRow::certain_since);
-        let within = began.map(CatalogueDate::day).filter(|day| *day > date.day() && *day <= date.last_day());
-        for limits in within.filter_map(|day| self.limits(spec, CatalogueDate::of_day(day)).ok()) {
-            if laws.iter().all(|law| law.row != limits.row) {
-                laws.push(limits);
-            }
-        }
-        Ok(laws)
-    }
-
     /// What one of these volumes may do at a date. Sizes count as they are, to the byte.
     ///
     /// # Errors
