@@ -18,7 +18,7 @@ release:
 # says so by name and is skipped.
 test:
 	@./tests/install-tools.sh
-	$(CARGO) test --workspace --locked --no-fail-fast
+	@CARGO="$(CARGO)" ./tests/run.sh
 
 check:
 	$(CARGO) fmt --all --check
@@ -43,7 +43,14 @@ bench:
 EXPERIMENTS ?= $(filter-out experiments/disk.toml experiments/orion.toml,$(wildcard experiments/*.toml))
 .PHONY: experiments
 experiments: release
-	@set -e; for experiment in $(EXPERIMENTS); do $(BINARY) run $$experiment; done
+	@set -e; skipped=; PATH="$$PATH:/usr/sbin:/sbin"; for experiment in $(EXPERIMENTS); do \
+		engine=$$(sed -n 's/^container *=.*kind *= *"\(docker\|podman\)".*/\1/p' $$experiment); \
+		case $$engine in docker) program=dockerd ;; *) program=$$engine ;; esac; \
+		if [ -n "$$program" ] && ! command -v $$program >/dev/null; then \
+			skipped="$$skipped$$experiment: needs $$program\n"; continue; \
+		fi; \
+		$(BINARY) run $$experiment; \
+	done; [ -z "$$skipped" ] || printf "skipped:\n$$skipped"
 
 # Every reader of text or bytes from outside, fed with made-up input. Needs a nightly compiler and cargo-fuzz; see
 # fuzz/README.md.

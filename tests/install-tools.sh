@@ -2,6 +2,7 @@
 # Installs the Debian packages that the tests use, where that is possible without asking anybody.
 # Whatever is missing afterwards is not fatal: the tests that need it are skipped and say so by name.
 set -u
+PATH="$PATH:/usr/sbin:/sbin"
 
 # package:program it brings
 wanted="e2fsprogs:mkfs.ext4 util-linux:losetup btrfs-progs:mkfs.btrfs fio:fio"
@@ -11,9 +12,17 @@ wanted="$wanted time:time hyperfine:hyperfine"
 # Arrays, filesystems, emulated volumes, and virtual machines.
 wanted="$wanted mdadm:mdadm xfsprogs:mkfs.xfs lvm2:lvm libnbd-bin:nbdfuse fuse3:fusermount3 fdisk:sfdisk"
 wanted="$wanted qemu-system-x86:qemu-system-x86_64"
+# Containers, the filesystem of flash, disk images.
+wanted="$wanted podman:podman runc:runc conmon:conmon iproute2:ip f2fs-tools:mkfs.f2fs qemu-utils:qemu-img"
+# Where systemd runs, Debian's package of Docker starts a daemon at once, with a bridge and rules of the packet filter. That
+# is for whoever owns the machine to decide.
+if [ ! -d /run/systemd/system ]; then
+    wanted="$wanted docker.io:dockerd"
+elif ! command -v dockerd >/dev/null 2>&1; then
+    echo "dockerd is missing, and installing docker.io would start it here: not done; its tests will be skipped" >&2
+fi
 
 missing=""
-PATH="$PATH:/usr/sbin:/sbin"
 for entry in $wanted; do
     command -v "${entry#*:}" >/dev/null 2>&1 || missing="$missing ${entry%%:*}"
 done

@@ -14,8 +14,11 @@ use iostone_model::trial::{TrialRecord, WorkloadReport};
 /// What a full disk is called by strerror(3) and by every tool that repeats it.
 const DISK_FULL: &str = "No space left on device";
 
-/// The trials that a run was judged by: those of blocks that are counted, up to its budget of them. In an unfit environment
-/// those are blocks with failed gates too. A trial's file is its `trials/NNNNNN/trial.json`, of which only the name is
+/// The place of a container, `container.place`, whose files are memory.
+const MEMORY: &str = "tmpfs";
+
+/// The trials that a run was judged by: those of blocks that are counted, in an unfit environment those with failed gates
+/// too, so that as many runs are spoken of here as in its report. A trial's file is its `trials/NNNNNN/trial.json`, of which only the name is
 /// known here.
 pub fn dataset_of_run(run: &RunRecord) -> Dataset {
     let plan = &run.plan;
@@ -46,11 +49,10 @@ pub fn dataset_of_run(run: &RunRecord) -> Dataset {
     dataset
 }
 
-/// The numbers of the blocks that verdicts are made of. Blocks that count again in an unfit environment may be more than
-/// the budget, and what is beyond it is not judged.
+/// The numbers of the blocks that are kept. Where blocks count again in an unfit environment they may be more than the budget:
+/// a verdict leaves out what is beyond it, but that was run as well.
 fn judged_blocks(run: &RunRecord) -> Vec<u32> {
-    let budget = usize::try_from(run.plan.experiment.decide.blocks.max).unwrap_or(usize::MAX);
-    run.blocks.iter().filter(|block| block.counted).take(budget).map(|block| block.number).collect()
+    run.blocks.iter().filter(|block| block.counted).map(|block| block.number).collect()
 }
 
 /// When each trial began, seconds since 1970; its number where some time cannot be read, so that all are of one kind.
@@ -106,12 +108,21 @@ fn configuration<'a>(plan: &'a Plan, name: &str) -> Option<&'a Configuration> {
 fn facts(run: &RunRecord, configuration: Option<&Configuration>, trial: &TrialRecord) -> Facts {
     let environment = &*circumstances::of_trial(&run.environment, trial);
     let report = &trial.workload;
-    let served = trial.signals.footing().map(|footing| footing.served);
+    // The stack's device served others meanwhile, if anybody.
+    let footing = trial.signals.footing().filter(|_| !works_in_memory(trial));
+    let served = footing.map(|footing| footing.served);
     let known = Facts {
         claimed_read_bytes: claimed(report, report.claimed_read_bytes),
         claimed_written_bytes: claimed(report, report.claimed_written_bytes),
-        served_read_bytes: served.map(|counters| counters.read_bytes),
-        served_written_bytes: served.map(|counters| counters.written_bytes),
+        served_read_bytes: served.map(|whole| {
+            in_measured_time(trial, "read_per_claimed_byte", report.claimed_read_bytes, whole.read_bytes)
+        }),
+        served_written_bytes: served.map(|whole| {
+            let claimed = report.claimed_written_bytes;
+            in_measured_time(trial, "written_per_claimed_byte", claimed, whole.written_bytes)
+        }),
+        syncs_dropped_by: trial.syncs_dropped_by(),
+        compressed_by: configuration.and_then(|known| trial.compressed_by(&known.stack)),
         memory_bytes: circumstances::memory(environment),
         // Without a sample nothing was seen, which is not the same as nothing having been stolen.
         steal: trial.signals.steal.filter(|_| trial.signals.samples > 0),
@@ -128,7 +139,21 @@ fn facts(run: &RunRecord, configuration: Option<&Configuration>, trial: &TrialRe
         ..Facts::default()
     };
     match configuration {
-        Some(configuration) => load::facts(configuration, environment, known),
+        Some(configuration) => {
+            let known = match load::flushes(configuration, trial) {
+                Some((flushes, cache)) => Facts {
+                    served_flushes: Some(flushes),
+                    volatile_cache: Some(cache),
+                    flushes_off_by: configuration
+                        .stack
+                        .barriers_off()
+                        .map(|option| format!("the mount option `{option}`")),
+                    ..known
+                },
+                None => known,
+            };
+            load::facts(configuration, environment, known)
+        }
         None => known,
     }
 }
@@ -136,6 +161,27 @@ fn facts(run: &RunRecord, configuration: Option<&Configuration>, trial: &TrialRe
 /// A workload that cannot tell reports nothing read and nothing written.
 fn claimed(report: &WorkloadReport, bytes: u64) -> Option<u64> {
     (report.claimed_read_bytes > 0 || report.claimed_written_bytes > 0).then_some(bytes)
+}
+
+/// What was served in the time that a claim is of, where the trial tells how much that was for each byte claimed: what the
+/// device served in a ramp makes up for nothing that memory answered later. Else what was served as a whole.
+fn in_measured_time(trial: &TrialRecord, per_claimed_byte: &str, claimed: u64, whole: u64) -> u64 {
+    let ratio = trial.metrics.get(per_claimed_byte).filter(|_| claimed > 0);
+    ratio.map_or(whole, |ratio| rounded(*ratio * claimed as f64))
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "casting saturates, and counts are not negative"
+)]
+fn rounded(bytes: f64) -> u64 {
+    bytes.max(0.0).round() as u64
+}
+
+/// Whether the workload's files were memory, so that no device was to serve or to flush any of them.
+fn works_in_memory(trial: &TrialRecord) -> bool {
+    trial.container.as_deref().is_some_and(|container| container.place == MEMORY)
 }
 
 /// CPU time over elapsed time, getrusage(2).

@@ -1,4 +1,5 @@
-//! Lays a file out: fills what is missing of it with random data, so that its blocks exist and reads are real.
+//! Lays a file out: fills what is missing of it, so that its blocks exist and reads are real; with random data, or with
+//! what compresses as the job's writes do.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
@@ -10,9 +11,9 @@ use rustix::fs::{Advice, FallocateFlags, SeekFrom, fadvise, fallocate, seek};
 use rustix::io::Errno;
 
 use crate::error::EngineError;
-use crate::job::Preparation;
+use crate::job::{Content, Data, Job, Preparation};
 use crate::outcome::Layout;
-use crate::payload;
+use crate::payload::{self, Payload};
 use crate::source::Part;
 use crate::target::fail;
 
@@ -83,7 +84,21 @@ fn find_gap(file: &File, from: u64, size_bytes: u64) -> rustix::io::Result<Optio
     Ok(Some((start, end.max(start + 1))))
 }
 
-/// Fills all holes and the missing end of a file up to `size_bytes` with random data and makes it durable.
+/// What a job's files are laid out with: as compressible as its writes are, as in fio, so that a filesystem which compresses
+/// reads what it would have kept of them. Never repeated blocks, nor a pattern, which are the writes' own.
+pub(crate) fn data_of(job: &Job) -> Data {
+    let Data { content, compress_percent, compress_chunk, .. } = &job.data;
+    let content = if *content == Content::Zeros { Content::Zeros } else { Content::Noise };
+    let compress_chunk =
+        compress_chunk.map(|chunk| if chunk == Bytes(0) { job.largest_block() } else { chunk });
+    // What is checked is checked against data of the engine's own making.
+    if job.verify.is_some() {
+        return Data::default();
+    }
+    Data { content, compress_percent: *compress_percent, compress_chunk, ..Data::default() }
+}
+
+/// Fills all holes and the missing end of a file up to `size_bytes` with such data and makes it durable.
 ///
 /// Data that is there stays as it is. `on_progress` hears the bytes written so far and says whether to go on.
 ///
@@ -93,11 +108,11 @@ pub(crate) fn fill_gaps(
     path: &Path,
     file: &File,
     size_bytes: u64,
-    seed: u64,
+    (data, seed): (&Data, u64),
     mut on_progress: impl FnMut(u64) -> bool,
 ) -> Result<Layout, EngineError> {
     let begun = Instant::now();
-    let mut rng = payload::stream_of_layout(seed);
+    let mut payload = Payload::new(data, CHUNK_BYTES, payload::stream_of_layout(seed));
     let mut chunk = vec![0; CHUNK_BYTES];
     let mut written = 0;
     let mut position = 0;
@@ -111,7 +126,7 @@ pub(crate) fn fill_gaps(
             }
             let length = usize::try_from(end - position).unwrap_or(CHUNK_BYTES).min(CHUNK_BYTES);
             let piece = chunk.get_mut(..length).unwrap_or_default();
-            payload::fill(&mut rng, piece);
+            payload.fill(piece);
             file.write_all_at(piece, position).map_err(fail(path, "lay out"))?;
             position += length as u64;
             written += length as u64;
@@ -200,7 +215,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");
         let (file, created) = open_or_create(&path).unwrap();
-        let layout = fill_gaps(&path, &file, 3_000_000, 1, |_| true).unwrap();
+        let layout = fill_gaps(&path, &file, 3_000_000, (&Data::default(), 1), |_| true).unwrap();
         created.keep();
         assert_eq!(layout.written, Bytes(3_000_000));
         let bytes = contents(&path);
@@ -216,7 +231,7 @@ mod tests {
         let (file, created) = open_or_create(&path).unwrap();
         file.write_all_at(&vec![7; 65_536], 131_072).unwrap();
         assert!(has_holes(&file, 196_608));
-        let layout = fill_gaps(&path, &file, 262_144, 1, |_| true).unwrap();
+        let layout = fill_gaps(&path, &file, 262_144, (&Data::default(), 1), |_| true).unwrap();
         created.keep();
         let bytes = contents(&path);
         assert_eq!(bytes.len(), 262_144);
@@ -224,7 +239,30 @@ mod tests {
         assert!(bytes[..131_072].chunks_exact(512).all(|sector| sector.iter().any(|byte| *byte != 0)));
         assert!(!has_holes(&file, 262_144));
         assert_eq!(layout.written, Bytes(196_608));
-        assert_eq!(fill_gaps(&path, &file, 262_144, 1, |_| true).unwrap().written, Bytes(0));
+        assert_eq!(
+            fill_gaps(&path, &file, 262_144, (&Data::default(), 1), |_| true).unwrap().written,
+            Bytes(0)
+        );
+    }
+
+    #[test]
+    fn a_file_is_laid_out_as_compressible_as_its_writes() {
+        let folder = tempfile::tempdir().unwrap();
+        let zeros_in = |name: &str, job: &Job| {
+            let path = folder.path().join(name);
+            let (file, created) = open_or_create(&path).unwrap();
+            fill_gaps(&path, &file, 1 << 20, (&data_of(job), 1), |_| true).unwrap();
+            created.keep();
+            let sectors = contents(&path);
+            sectors.chunks(512).filter(|sector| sector[256..].iter().all(|byte| *byte == 0)).count()
+        };
+        let mut job = Job::new("x", crate::job::Rw::RandRw);
+        assert_eq!(zeros_in("noise", &job), 0);
+        job.data.compress_percent = 50;
+        assert_eq!(zeros_in("half", &job), 2048);
+        job.data = Data { content: Content::Zeros, ..Data::default() };
+        assert_eq!(zeros_in("zeros", &job), 2048);
+        assert!(!has_holes(&File::open(folder.path().join("zeros")).unwrap(), 1 << 20), "they were written");
     }
 
     #[test]
@@ -233,7 +271,8 @@ mod tests {
         let path = folder.path().join("f");
         {
             let (file, _created) = open_or_create(&path).unwrap();
-            let result = fill_gaps(&path, &file, 10 << 20, 1, |written| written < 2 << 20);
+            let result =
+                fill_gaps(&path, &file, 10 << 20, (&Data::default(), 1), |written| written < 2 << 20);
             assert!(matches!(result, Err(EngineError::Interrupted)));
         }
         assert!(!path.exists());

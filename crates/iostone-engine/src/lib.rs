@@ -36,6 +36,7 @@ mod device;
 mod driver;
 mod engine;
 mod error;
+mod extents;
 mod fault;
 mod histogram;
 mod job;
@@ -56,6 +57,7 @@ mod volume;
 mod worker;
 
 pub use error::EngineError;
+pub use extents::{FileExtent, extents_of};
 pub use fault::{IoFault, Operation};
 pub use histogram::{HistogramError, LatencyHistogram, SparseHistogram};
 pub use job::{

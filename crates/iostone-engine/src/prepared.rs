@@ -276,14 +276,15 @@ impl FileTarget<'_> {
         let before = sum.written.0;
         // Files laid out from the same seed would be copies of each other.
         let seed = job.seed.wrapping_add(index as u64);
-        let filled = layout::fill_gaps(path, &file, end_bytes, seed, |written_bytes| {
-            if told.elapsed() >= PROGRESS_INTERVAL {
-                told = Instant::now();
-                let (elapsed, bytes) = (Span(begun.elapsed()), Bytes(before + written_bytes));
-                progress(Progress { phase: Phase::Layout, elapsed, ios: 0, bytes });
-            }
-            !stop.load(std::sync::atomic::Ordering::Relaxed)
-        })?;
+        let filled =
+            layout::fill_gaps(path, &file, end_bytes, (&layout::data_of(job), seed), |written_bytes| {
+                if told.elapsed() >= PROGRESS_INTERVAL {
+                    told = Instant::now();
+                    let (elapsed, bytes) = (Span(begun.elapsed()), Bytes(before + written_bytes));
+                    progress(Progress { phase: Phase::Layout, elapsed, ios: 0, bytes });
+                }
+                !stop.load(std::sync::atomic::Ordering::Relaxed)
+            })?;
         sum.written.0 += filled.written.0;
         sum.took.0 += filled.took.0;
         Ok(Some(created))

@@ -1,4 +1,5 @@
 //! The archive that a guest's kernel unpacks into its first root filesystem: cpio in the `newc` format, uncompressed.
+//! Engines of containers take the same members as tar ([`tarred`]).
 //!
 //! The format is that of the kernel's `Documentation/driver-api/early-userspace/buffer-format.rst`: an ASCII header of
 //! 110 bytes for each entry, then its name and its content, each filled up with zeros to a multiple of four. Equal
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use crate::error::GuestError;
 use crate::open::open_file;
 
+mod tarred;
 #[cfg(test)]
 mod tests;
 
@@ -130,10 +132,7 @@ impl Archive {
                     write_member(out, entry, content)
                 }
                 Member::HostFile { mode, path: host } => {
-                    let failed = |error| GuestError::io("read", host, error);
-                    let mut content = Vec::new();
-                    open_file(host).map_err(failed)?.read_to_end(&mut content).map_err(failed)?;
-                    let content = crate::closure::without_sections(content);
+                    let content = content_of(host)?;
                     let entry = Entry { number, mode: REGULAR | mode & 0o7777, path, ..Entry::default() };
                     write_member(out, entry, &content)
                 }
@@ -143,6 +142,14 @@ impl Archive {
         write_member(out, Entry { path: TRAILER, ..Entry::default() }, &[])
             .map_err(|error| GuestError::io("write into the archive", Path::new(TRAILER), error))
     }
+}
+
+/// A file of this host without what it does not need for running.
+fn content_of(host: &Path) -> Result<Vec<u8>, GuestError> {
+    let failed = |error| GuestError::io("read", host, error);
+    let mut content = Vec::new();
+    open_file(host).map_err(failed)?.read_to_end(&mut content).map_err(failed)?;
+    Ok(crate::closure::without_sections(content))
 }
 
 /// What a header says of a member beside its size.

@@ -1,4 +1,4 @@
-//! What is carried into a guest: programs with all that they load, files, kernel modules, iostone itself.
+//! What is carried into a guest or a container: programs with all that they load, files, kernel modules, iostone itself.
 
 use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
@@ -15,7 +15,7 @@ mod needs;
 #[cfg(test)]
 mod tests;
 
-pub use needs::{Needs, ProgramNeed, needs_of};
+pub use needs::{Needs, ProgramNeed, needs_of, needs_of_container};
 
 /// Where iostone lies inside.
 pub const IOSTONE_PROGRAM: &str = "/iostone/bin/iostone";
@@ -230,6 +230,15 @@ impl Cargo {
     /// # Errors
     /// As [`Cargo::program`] and [`Cargo::modules`]; a missing program is named with who needs it.
     pub fn needs(&mut self, needs: &Needs, kernel: &Kernel) -> Result<&mut Self, GuestError> {
+        self.supplies(needs)?;
+        self.needed_modules(kernel, &needs.modules)
+    }
+
+    /// Everything of that but the modules: what shares this host's kernel needs no other.
+    ///
+    /// # Errors
+    /// As [`Cargo::program`]; a missing program is named with who needs it.
+    pub fn supplies(&mut self, needs: &Needs) -> Result<&mut Self, GuestError> {
         for program in &needs.programs {
             self.program(&program.name).map_err(|error| match error {
                 GuestError::Missing(reason) => GuestError::Missing(format!("{} needs {reason}", program.by)),
@@ -247,7 +256,7 @@ impl Cargo {
         for (inside, content) in &needs.contents {
             self.bytes(inside, 0o644, content.as_bytes());
         }
-        self.needed_modules(kernel, &needs.modules)
+        Ok(self)
     }
 
     /// What is worth repeating in a report.
@@ -262,6 +271,15 @@ impl Cargo {
     /// [`GuestError::Io`] when it cannot be written, or something that goes in cannot be read.
     pub fn write(&self, path: &Path) -> Result<u64, GuestError> {
         self.archive.write_file(path)
+    }
+
+    /// Writes the same as one tar archive, the root directory of a container's image, without the device nodes, which engines
+    /// make themselves; returns its length in bytes. Equal cargo makes equal files.
+    ///
+    /// # Errors
+    /// As [`Cargo::write`].
+    pub fn write_tar(&self, path: &Path) -> Result<u64, GuestError> {
+        self.archive.write_tar_file(path)
     }
 
     /// Adds what lies at a path of this host, with the symbolic links on the way as links; returns where it really lies.

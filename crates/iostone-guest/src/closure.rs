@@ -68,7 +68,7 @@ pub(crate) fn kind_of(program: &Path) -> Result<Kind, GuestError> {
 }
 
 fn unsuitable(program: &Path, reason: &str) -> GuestError {
-    GuestError::Unsuitable(format!("`{}` cannot be carried into a guest: {reason}", program.display()))
+    GuestError::Unsuitable(format!("`{}` cannot be carried along: {reason}", program.display()))
 }
 
 fn read_head(path: &Path) -> Result<Vec<u8>, GuestError> {

@@ -11,6 +11,7 @@ mod closure;
 mod console;
 mod debian;
 mod error;
+pub mod image;
 mod kernel;
 mod locate;
 mod modules;
@@ -19,7 +20,10 @@ mod process;
 mod qemu;
 
 pub use cache::{Cache, CachedKernel};
-pub use carry::{Cargo, IOSTONE_LIBRARIES, IOSTONE_PROGRAM, MODULE_DIRECTORY, Needs, ProgramNeed, needs_of};
+pub use carry::{
+    Cargo, IOSTONE_LIBRARIES, IOSTONE_PROGRAM, MODULE_DIRECTORY, Needs, ProgramNeed, needs_of,
+    needs_of_container,
+};
 pub use debian::{Flavour, ListedKernel, Listing, PackageSpec, fetch_kernel, list_kernels, remove_kernel};
 pub use error::GuestError;
 pub use kernel::{Kernel, KernelSpec, find_kernel};

@@ -22,6 +22,7 @@ const PACKAGES: &[(&str, &str)] = &[
     ("mkfs.btrfs", "btrfs-progs"),
     ("mkfs.ext4", "e2fsprogs"),
     ("mkfs.xfs", "xfsprogs"),
+    ("qemu-img", "qemu-utils"),
     ("qemu-system-x86_64", "qemu-system-x86"),
     ("tune2fs", "e2fsprogs"),
     ("wipefs", "util-linux"),
@@ -45,7 +46,7 @@ pub fn program(name: &str) -> Result<PathBuf, GuestError> {
                 "`{name}` is not a program; next: `chmod +x {name}`, or name another"
             )))
         } else {
-            Err(GuestError::Missing(format!("there is no program `{name}` on this host")))
+            Err(GuestError::Missing(format!("`{name}` is not on this host: no such file")))
         };
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
@@ -84,7 +85,7 @@ mod tests {
     #[test]
     fn a_file_that_is_no_program_is_told_apart_from_none() {
         assert!(program("/etc/passwd").unwrap_err().to_string().contains("is not a program"));
-        assert!(program("/nowhere/at/all").unwrap_err().to_string().contains("there is no program"));
+        assert!(program("/nowhere/at/all").unwrap_err().to_string().contains("no such file"));
         assert_eq!(program("/bin/sh").unwrap(), Path::new("/bin/sh"));
     }
 }

@@ -20,10 +20,12 @@ use information::Information;
 const DEEPEST: usize = 64;
 
 /// What a `softdep` names by what it does, and the modules of that kind that every processor can load. Without them
-/// ext4, xfs and btrfs cannot be mounted on kernels that have no checksum built in (Debian's other than cloud).
+/// ext4, xfs, btrfs and F2FS cannot be mounted on kernels that have no checksum built in (Debian's other than cloud).
 const BY_WHAT_THEY_DO: &[(&str, &[&str])] = &[
     ("crc32c", &["crc32c_generic", "crc32c"]),
     ("crypto_crc32c", &["crc32c_generic", "crc32c"]),
+    ("crc32", &["crc32_generic"]),
+    ("crypto_crc32", &["crc32_generic"]),
     ("xxhash64", &["xxhash_generic"]),
     ("crypto_xxhash64", &["xxhash_generic"]),
     ("sha256", &["sha256_generic"]),

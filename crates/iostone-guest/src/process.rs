@@ -1,4 +1,4 @@
-//! Running apt and dpkg: by argv, without standard input, ended together with all they started when the user asks.
+//! Running apt, dpkg and qemu-img: by argv, without standard input, ended together with all they started when the user asks.
 #![expect(unsafe_code, reason = "the death signal of a child has to be set between fork and exec")]
 
 use std::io::Read;
@@ -6,6 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group, set_parent_process_death_signal};
@@ -19,6 +20,8 @@ const TICK: Duration = Duration::from_millis(20);
 #[derive(Debug)]
 pub(crate) struct Output {
     pub(crate) success: bool,
+    /// The exit status; none where a signal ended it.
+    pub(crate) code: Option<i32>,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
 }
@@ -28,7 +31,19 @@ pub(crate) struct Output {
 /// # Errors
 /// [`GuestError::Io`] if it cannot be started, [`GuestError::Interrupted`] if `stop` was raised, in which case it and
 /// all it started were killed.
-pub(crate) fn run(mut command: Command, stop: &AtomicBool) -> Result<Output, GuestError> {
+pub(crate) fn run(command: Command, stop: &AtomicBool) -> Result<Output, GuestError> {
+    run_watched(command, stop, &mut |_| {})
+}
+
+/// The same, each piece of standard output told as it comes.
+///
+/// # Errors
+/// Those of [`run`].
+pub(crate) fn run_watched(
+    mut command: Command,
+    stop: &AtomicBool,
+    told: &mut dyn FnMut(&str),
+) -> Result<Output, GuestError> {
     let program = command.get_program().to_owned();
     let failed = |error| GuestError::io("run", Path::new(&program), error);
     command
@@ -43,8 +58,13 @@ pub(crate) fn run(mut command: Command, stop: &AtomicBool) -> Result<Output, Gue
         command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::KILL))?));
     }
     let mut child = command.spawn().map_err(failed)?;
-    let readers = (reader(child.stdout.take()), reader(child.stderr.take()));
-    let status = wait(&mut child, stop);
+    let (sender, pieces) = mpsc::channel();
+    let readers = (reader(child.stdout.take(), Some(sender)), reader(child.stderr.take(), None));
+    let status = wait(&mut child, stop, &mut || {
+        for piece in pieces.try_iter() {
+            told(&String::from_utf8_lossy(&piece));
+        }
+    });
     if !matches!(status, Ok(Some(_))) {
         kill(&mut child);
     }
@@ -53,13 +73,14 @@ pub(crate) fn run(mut command: Command, stop: &AtomicBool) -> Result<Output, Gue
     };
     let (stdout, stderr) = (text(readers.0), text(readers.1));
     match status.map_err(failed)? {
-        Some(status) => Ok(Output { success: status.success(), stdout, stderr }),
+        Some(status) => Ok(Output { success: status.success(), code: status.code(), stdout, stderr }),
         None => Err(GuestError::Interrupted),
     }
 }
 
-fn wait(child: &mut Child, stop: &AtomicBool) -> std::io::Result<Option<ExitStatus>> {
+fn wait(child: &mut Child, stop: &AtomicBool, tick: &mut dyn FnMut()) -> std::io::Result<Option<ExitStatus>> {
     loop {
+        tick();
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }
@@ -79,14 +100,30 @@ fn kill(child: &mut Child) {
     let _ = child.wait();
 }
 
-fn reader(stream: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<Vec<u8>> {
+fn reader(
+    stream: Option<impl Read + Send + 'static>,
+    pieces: Option<Sender<Vec<u8>>>,
+) -> std::thread::JoinHandle<Vec<u8>> {
     std::thread::spawn(move || {
-        let mut bytes = Vec::new();
-        if let Some(mut stream) = stream {
-            // What was read before a failure is as much as there is.
-            let _ = stream.read_to_end(&mut bytes);
+        let (mut bytes, mut buffer) = (Vec::new(), [0; 4096]);
+        let Some(mut stream) = stream else { return bytes };
+        loop {
+            let count = match stream.read(&mut buffer) {
+                Ok(count) => count,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => continue,
+                // What was read before a failure is as much as there is.
+                Err(_) => 0,
+            };
+            let piece = buffer.get(..count).unwrap_or_default();
+            if piece.is_empty() {
+                return bytes;
+            }
+            bytes.extend_from_slice(piece);
+            if let Some(pieces) = &pieces {
+                // Whoever listened may be gone.
+                let _ = pieces.send(piece.to_vec());
+            }
         }
-        bytes
     })
 }
 

@@ -145,9 +145,13 @@ impl Boot {
 
 /// The smallest memory that a kernel of today with an archive of some size boots in, in bytes.
 ///
-/// The archive is in memory twice while it is unpacked: as QEMU placed it, and as files.
+/// The archive is in memory twice while it is unpacked: as QEMU placed it, and as files. The files lie in a tmpfs that
+/// holds at most half of what the kernel and the placed archive leave (`Documentation/filesystems/ramfs-rootfs-initramfs.rst`
+/// and `tmpfs.rst`).
 pub fn least_memory_bytes(archive_bytes: u64) -> u64 {
-    (96 << 20) + 2 * archive_bytes
+    let both_and_room_to_work = (96 << 20) + 2 * archive_bytes;
+    let twice_the_files_beside_the_archive = (48 << 20) + 3 * archive_bytes;
+    both_and_room_to_work.max(twice_the_files_beside_the_archive)
 }
 
 /// What is free on this host, `MemAvailable` of `/proc/meminfo` (`proc_meminfo(5)`), in bytes; none where it is not told.

@@ -4,9 +4,12 @@
 
 mod balances;
 mod binding;
+mod confounded;
 mod cpu;
+mod dropped;
 mod evidence;
 mod explained;
+mod flatness;
 mod headline;
 mod lacking;
 mod limits;
@@ -118,6 +121,9 @@ fn conclude_subject(
             comparison.flags.push(flag.clone());
         }
     }
+    flags.extend(confounded::flag_levels(plan, &mut comparisons));
+    confounded::flag_circumstances(plan, trials, &blocks, &mut comparisons);
+    flags.extend(dropped::flag(plan, trials, &blocks, &mut comparisons));
     let mut curves = if subject.curve { conclude_curves(&mut comparisons) } else { Vec::new() };
     lacking::withhold(&mut curves, &one_sided);
     lacking::note_unmatched(plan, subject, &mut curves);
@@ -154,6 +160,7 @@ fn conclude_subject(
         comparisons,
         noise,
         audit: None,
+        flatness: if plan.quick { Vec::new() } else { flatness::verdicts(plan, trials, &blocks) },
         curves,
         scope: machines::scope(plan),
     };

@@ -1,15 +1,18 @@
 //! Conducts a run: warm-ups, then randomised blocks of trials until the answer is certain or a budget is spent.
 
+mod common_figures;
 mod fitness;
 mod next;
 mod observer;
 mod pilots;
 mod reboot;
+mod served_in_time;
 mod trial;
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use iostone_machine::toolbox::tools_of_runs;
 use iostone_machine::{Begin, Failure, FailureKind, Machine, StopFlag};
 use iostone_model::environment::{Environment, Kernel};
 use iostone_model::experiment::Configuration;
@@ -151,7 +154,9 @@ impl<'a> Conductor<'a> {
     /// # Errors
     /// What stopped it; the run can be resumed.
     pub fn run(&mut self) -> Result<(Ending, Verdicts), LabError> {
-        let environment = self.link.describe(self.no_metadata)?;
+        let stacks = self.plan.experiment.configurations.iter().map(|configuration| &configuration.stack);
+        let tools = tools_of_runs(stacks);
+        let environment = self.link.describe(self.no_metadata, Some(tools))?;
         self.directory.check_same_machine(&environment, boot::is_asked(self.plan))?;
         self.kernel.clone_from(&environment.kernel);
         self.mend_trials()?;

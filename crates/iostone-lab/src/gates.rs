@@ -3,22 +3,24 @@
 use std::fmt::Write;
 
 use iostone_machine::{Measured, Settled};
-use iostone_model::experiment::{Experiment, Gate, Workload};
+use iostone_model::experiment::{Configuration, Experiment, Gate, Workload};
 use iostone_model::metric::Unit;
-use iostone_model::trial::{GateOutcome, GovernorRecord};
+use iostone_model::trial::{GateOutcome, GovernorRecord, compressed_by};
 use iostone_model::units::Bytes;
 
 /// A governor that is later than a period of the kernel's quota (100 ms) has not governed.
 const LATEST_SECONDS: f64 = 0.1;
 /// As much is within the kernel's own error: it hands out a period's quota at once, and to each processor in slices.
 const LITTLE_EXCESS_SECONDS: f64 = 0.02;
+/// The place in a container of which no byte reaches a device.
+pub(crate) const MEMORY: &str = "tmpfs";
 /// Why the gates on steal and throttling do not judge, where they do not.
 const OFF: &str = "off: the experiment limits CPU time itself";
 
 /// Holds a trial against every gate that its experiment declares.
 pub(crate) fn evaluate(
     experiment: &Experiment,
-    workload: &Workload,
+    configuration: &Configuration,
     settled: &Settled,
     measured: &Measured,
 ) -> Vec<GateOutcome> {
@@ -56,7 +58,7 @@ pub(crate) fn evaluate(
         });
     }
     if let Gate::Limit(limit) = gates.served {
-        outcomes.push(served(workload, measured, limit.0));
+        outcomes.push(served(configuration, measured, limit.0));
     }
     if let Gate::Limit(limit) = gates.idle {
         let device = settled.busiest.as_deref().unwrap_or("no device");
@@ -114,15 +116,32 @@ fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
 }
 
-fn served(workload: &Workload, measured: &Measured, tolerance: f64) -> GateOutcome {
+fn served(configuration: &Configuration, measured: &Measured, tolerance: f64) -> GateOutcome {
+    let workload = &configuration.workload;
     // Of foreign programs only the trial knows: a job file says what it does where it lies.
     let must_reach = match workload {
         Workload::Io(io) => io.must_reach_device(),
         _ => measured.report.must_reach_device,
     };
+    if measured.container.as_ref().is_some_and(|container| container.place == MEMORY) {
+        return unjudged("served", "not asked: the workload worked in memory, and no device serves that");
+    }
+    // That it was asked for is known: a layer that drops fsync unasked fails its trial when it is read back.
+    let is_volatile = measured.container.as_ref().is_some_and(|container| container.volatile);
+    if is_volatile && must_reach && !is_direct(workload) {
+        return unjudged(
+            "served",
+            "not asked: the layer drops every fsync (`container.volatile`), so that writes stay in the page cache",
+        );
+    }
     let Some(footing) = measured.signals.footing().filter(|_| must_reach) else {
         return unjudged("served", "not asked: the workload may use the page cache");
     };
+    // A gate must not judge what a factor acts on, nor what the filesystem does to the bytes.
+    if let Some(by) = compressed_by(&configuration.stack, measured.space.as_deref()) {
+        let message = format!("off: compressed by {by}: served bytes say nothing about the cache");
+        return unjudged("served", message);
+    }
     let claimed = measured.report.claimed_read_bytes + measured.report.claimed_written_bytes;
     let (name, served) = (footing.name, footing.served);
     let reached = served.read_bytes + served.written_bytes;
@@ -134,6 +153,19 @@ fn served(workload: &Workload, measured: &Measured, tolerance: f64) -> GateOutco
         Bytes(reached).approximate()
     );
     outcome("served", passed, message)
+}
+
+/// Whether it goes past the page cache: then its bytes reach the device whether a sync is dropped or not. A foreign program
+/// that must reach the device without having been asked to sync does as well.
+fn is_direct(workload: &Workload) -> bool {
+    match workload {
+        Workload::Io(io) => io.direct,
+        Workload::Orion(orion) => orion.direct,
+        Workload::Ioping(ioping) => ioping.direct,
+        Workload::Fio(_) | Workload::Sysbench(_) => true,
+        Workload::Dd(dd) => dd.iflag.iter().chain(&dd.oflag).any(|flag| flag == "direct"),
+        Workload::Command(_) | Workload::Dbench(_) | Workload::Bonnie(_) | Workload::CopyUp(_) => false,
+    }
 }
 
 #[cfg(test)]
@@ -151,9 +183,9 @@ mod tests {
         }
     }
 
-    fn synced(text: &str) -> Workload {
+    fn synced(text: &str) -> Configuration {
         let experiment = include_str!("../../../experiments/barrier.toml").replace("fdatasync = 1", text);
-        iostone_model::experiment::read(&experiment, &[]).unwrap().configurations[0].workload.clone()
+        iostone_model::experiment::read(&experiment, &[]).unwrap().configurations[0].clone()
     }
 
     fn measured(claimed: u64, written_bytes: u64) -> Measured {
@@ -176,7 +208,7 @@ mod tests {
         iostone_model::experiment::read(&with, &[]).unwrap()
     }
 
-    fn failed(workload: &Workload, settled: &Settled, measured: &Measured) -> Vec<String> {
+    fn failed(workload: &Configuration, settled: &Settled, measured: &Measured) -> Vec<String> {
         let outcomes = evaluate(&experiment("[workload]"), workload, settled, measured);
         outcomes.into_iter().filter(|outcome| !outcome.passed).map(|outcome| outcome.gate).collect()
     }
@@ -189,15 +221,74 @@ mod tests {
     }
 
     #[test]
+    fn what_is_worked_on_in_memory_is_not_held_to_a_device() {
+        let workload = synced("fdatasync = 1");
+        let mut trial = measured(1000, 0);
+        let place = |word: &str| {
+            let facts = iostone_model::trial::ContainerFacts { place: word.to_owned(), ..Default::default() };
+            Some(Box::new(facts))
+        };
+        trial.container = place("layer");
+        assert_eq!(failed(&workload, &settled(), &trial), ["served"]);
+        trial.container = place("tmpfs");
+        assert_eq!(failed(&workload, &settled(), &trial), Vec::<String>::new());
+        let outcomes = evaluate(&experiment("[workload]"), &workload, &settled(), &trial);
+        let gate = outcomes.iter().find(|outcome| outcome.gate == "served").unwrap();
+        assert!(gate.unjudged && gate.message.contains("memory"), "{gate:?}");
+    }
+
+    #[test]
+    fn what_waits_for_a_dropped_fsync_is_not_held_to_a_device_but_direct_writes_are() {
+        let mut trial = measured(1000, 0);
+        let facts = iostone_model::trial::ContainerFacts {
+            place: "layer".to_owned(),
+            volatile: true,
+            ..Default::default()
+        };
+        trial.container = Some(Box::new(facts));
+        let workload = synced("fdatasync = 1");
+        let outcomes = evaluate(&experiment("[workload]"), &workload, &settled(), &trial);
+        let gate = outcomes.iter().find(|outcome| outcome.gate == "served").unwrap();
+        assert!(gate.unjudged && gate.message.contains("drops every fsync"), "{gate:?}");
+        let direct = synced("direct = true\nfdatasync = 1");
+        assert_eq!(failed(&direct, &settled(), &trial), ["served"]);
+    }
+
+    #[test]
+    fn what_is_compressed_or_never_synced_is_not_judged() {
+        let gate = |configuration: &Configuration, trial: &Measured| {
+            let outcomes = evaluate(&experiment("[workload]"), configuration, &settled(), trial);
+            outcomes.into_iter().find(|outcome| outcome.gate == "served").unwrap()
+        };
+        let mut compressing = synced("fdatasync = 1");
+        compressing.stack.filesystem =
+            iostone_model::experiment::Filesystem::Btrfs(iostone_model::experiment::Btrfs::default());
+        compressing.stack.mount.options = vec!["compress-force=zstd".to_owned()];
+        let told = gate(&compressing, &measured(1000, 10));
+        assert!(
+            told.passed && told.unjudged && told.message.contains("mounted `compress-force=zstd`"),
+            "{told:?}"
+        );
+        compressing.stack.mount.options.push("compress=no".to_owned());
+        assert!(!gate(&compressing, &measured(1000, 10)).passed);
+        let mut found = measured(1000, 10);
+        let mut space = iostone_model::trial::SpaceRecord::default();
+        (space.filesystem, space.files.encoded_extents) = ("btrfs".to_owned(), 3);
+        found.space = Some(Box::new(space));
+        assert!(gate(&compressing, &found).unjudged);
+    }
+
+    #[test]
     fn a_workload_that_may_use_the_cache_is_not_held_to_it() {
         assert_eq!(failed(&synced("fdatasync = 0"), &settled(), &measured(1000, 0)), Vec::<String>::new());
     }
 
     #[test]
     fn reads_beside_synced_writes_may_come_from_the_cache() {
-        let Workload::Io(mut io) = synced("fdatasync = 1") else { panic!("an io workload") };
+        let mut configuration = synced("fdatasync = 1");
+        let Workload::Io(io) = &mut configuration.workload else { panic!("an io workload") };
         io.rw = iostone_model::experiment::ReadWrite::Randrw;
-        assert_eq!(failed(&Workload::Io(io), &settled(), &measured(1000, 500)), Vec::<String>::new());
+        assert_eq!(failed(&configuration, &settled(), &measured(1000, 500)), Vec::<String>::new());
     }
 
     #[test]
@@ -207,7 +298,7 @@ mod tests {
         let (_, decide) = rest.split_once("[decide]").unwrap();
         let dd = format!("{head}[workload]\nkind = \"dd\"\nsize = \"16MiB\"\n[decide]{decide}")
             .replace("\"iops\"", "\"throughput\"");
-        let workload = iostone_model::experiment::read(&dd, &[]).unwrap().configurations[0].workload.clone();
+        let workload = iostone_model::experiment::read(&dd, &[]).unwrap().configurations[0].clone();
         let mut trial = measured(1000, 500);
         assert_eq!(failed(&workload, &settled(), &trial), Vec::<String>::new());
         trial.report.must_reach_device = true;

@@ -28,6 +28,6 @@ pub use journal::{BlockEnd, Entry, JournalEvent};
 pub use link::Link;
 pub use pilot::{first_pilot, needs_pilots};
 pub use plan::{
-    InstanceNote, InstancePart, PlanOptions, SettledInstance, make_plan, plan_notes, settle_instance,
-    settle_link, settle_volume,
+    InstanceNote, InstancePart, PlanOptions, SettledInstance, make_plan, plan_notes, plan_warnings,
+    settle_instance, settle_link, settle_volume,
 };

@@ -29,9 +29,14 @@ macro_rules! ask {
 }
 
 impl Link<'_> {
-    /// The environment snapshot; with `no_metadata`, without asking the metadata service of a cloud.
-    pub fn describe(&mut self, no_metadata: bool) -> Result<Environment, LabError> {
-        ask!(self, "describe", Request::Describe { no_metadata }, Reply::Environment(environment) => *environment)
+    /// The environment snapshot; with `no_metadata`, without asking the metadata service of a cloud. Of the tools, those
+    /// named are asked for their versions, or all.
+    pub fn describe(
+        &mut self,
+        no_metadata: bool,
+        tools: Option<Vec<String>>,
+    ) -> Result<Environment, LabError> {
+        ask!(self, "describe", Request::Describe { no_metadata, tools }, Reply::Environment(environment) => *environment)
     }
 
     /// The versions of the tools.

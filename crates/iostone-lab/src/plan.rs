@@ -1,12 +1,16 @@
 //! Makes the plan of an experiment: its seed and id settled, shrunk for a rehearsal, doubled for a noise run.
 
+mod carried;
 mod emulation;
 mod rehearsal;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use iostone_model::experiment::{Configuration, Experiment, Factor, Governor, MachineSpec, Price, Workload};
+use iostone_model::experiment::{
+    Configuration, ConfoundedLevel, Experiment, Factor, Governor, MachineSpec, Price, Workload,
+    confounded_sentences,
+};
 use iostone_model::metric::{Direction, Unit};
 use iostone_model::run::{PLAN_SCHEMA, Plan};
 use iostone_model::units::Fraction;
@@ -53,6 +57,8 @@ pub fn make_plan(experiment: Experiment, options: PlanOptions) -> Result<Plan, L
                 .to_owned(),
         ));
     }
+    // As the file has them: what an emulated instance comes to is several settings, and one thing.
+    let confounded = experiment.confounded_levels();
     // Before a rehearsal makes them smaller still: what is settled are the sizes that are made.
     emulation::settle(&mut experiment)?;
     let shrunk = options.quick.then(|| rehearsal::shrink(&mut experiment));
@@ -73,9 +79,11 @@ pub fn make_plan(experiment: Experiment, options: PlanOptions) -> Result<Plan, L
         identical_levels: options.identical_levels,
         overrides: options.overrides,
         destroy: options.destroy,
+        confounded,
         experiment,
     };
     boot::check(&plan)?;
+    carried::check_room(&plan.experiment)?;
     check_budget(&plan)?;
     Ok(plan)
 }
@@ -115,10 +123,19 @@ fn settle_governors(experiment: &mut Experiment) -> Result<(), LabError> {
     Ok(())
 }
 
-/// What is worth saying of a plan before it is carried out, each once: prices that nobody knows, and limits that limit
-/// nothing on this machine.
+/// What the verdicts of a plan will not mean: levels that change more than one thing at once. A sentence each.
+pub fn plan_warnings(plan: &Plan) -> Vec<String> {
+    let undeclared: Vec<ConfoundedLevel> =
+        plan.confounded.iter().filter(|level| !level.declared).cloned().collect();
+    confounded_sentences(&undeclared)
+}
+
+/// What is worth saying of a plan before it is carried out, each once: factors that go together, prices that nobody knows,
+/// and limits that limit nothing on this machine.
 pub fn plan_notes(plan: &Plan) -> Vec<String> {
-    let mut notes = Vec::new();
+    let declared: Vec<ConfoundedLevel> =
+        plan.confounded.iter().filter(|level| level.declared).cloned().collect();
+    let mut notes = confounded_sentences(&declared);
     notes.extend(std::thread::available_parallelism().ok().and_then(|all| idle_limits(plan, all.get())));
     notes.extend(emulation::notes(&plan.experiment));
     for configuration in plan.experiment.configurations.iter().filter(|c| c.price.is_none()) {

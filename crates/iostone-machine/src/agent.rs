@@ -1,23 +1,28 @@
 //! The agent: builds stacks, runs workloads and samples signals on the host that it stands on.
 
+#[cfg(test)]
+mod tests;
+
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use iostone_model::environment::Environment;
 use iostone_model::experiment::{Stack, Volume, Workload};
-use iostone_model::trial::WorkloadReport;
+use iostone_model::trial::{Check, ContainerFacts, WorkloadReport};
 use iostone_model::units::Bytes;
 use iostone_probe::nvme::NvmeWatch;
 use iostone_probe::platform::Metadata;
 use iostone_probe::{Probe, ProbePlan, Root, WatchedDevice, watch_idle};
 use iostone_stack::{
-    Applied, Bounds, CgroupVersion, Preflight, Registry, Session, SessionOptions, StackError, TrialGroups,
-    check_room,
+    Applied, Bounds, CgroupVersion, InsideView, Preflight, Registry, Session, SessionOptions, SpaceWatch,
+    StackError, TrialGroups, check_room,
 };
-use iostone_workload::{Place, TrialContext};
+use iostone_workload::{Measurement, Place, TrialContext};
 
 use crate::StopFlag;
+use crate::contained::{Companion, Entered, Images, check_carriage};
 use crate::cpu;
 use crate::execute::execute;
 use crate::failure::{Failure, FailureKind};
@@ -26,7 +31,7 @@ use crate::protocol::{
     Toolbox,
 };
 use crate::strange::say_strange_words;
-use crate::toolbox::TOOLS;
+use crate::toolbox::queries;
 
 /// So many samples travel in one event: a frame stays small, and a long trial still takes few of them.
 const SAMPLES_AN_EVENT: usize = 600;
@@ -37,7 +42,13 @@ const LOOK_AT_STOP_EVERY: Duration = Duration::from_millis(50);
 pub struct Agent {
     stop: StopFlag,
     /// Before the session, because fields are dropped in this order: its open file would keep the filesystem mounted.
-    workload: Option<Box<dyn iostone_workload::Prepared>>,
+    workload: Option<Ready>,
+    /// The agent in the trial's container; before the session likewise.
+    companion: Option<Companion>,
+    /// Where this agent works that has no session, being such a one itself.
+    entered: Option<Entered>,
+    /// What containers are made of.
+    images: Images,
     /// Whether that is an engine of this process.
     works_here: bool,
     /// Whether it works for a fixed time.
@@ -45,7 +56,17 @@ pub struct Agent {
     applied: Option<Applied>,
     /// What the applied stack leaves the workload of memory.
     memory_limit: Option<Bytes>,
+    /// What the workload takes up; none where the stack has no filesystem of its own.
+    space: Option<SpaceWatch>,
     session: Option<Session>,
+}
+
+/// A workload that is laid out.
+enum Ready {
+    /// By this process.
+    Here(Box<dyn iostone_workload::Prepared>),
+    /// By the agent in the container.
+    Inside,
 }
 
 impl Agent {
@@ -56,7 +77,11 @@ impl Agent {
             session: None,
             applied: None,
             memory_limit: None,
+            space: None,
             workload: None,
+            companion: None,
+            entered: None,
+            images: Images::default(),
             works_here: false,
             is_timed: false,
         }
@@ -70,9 +95,11 @@ impl Agent {
     fn try_handle(&mut self, request: Request, events: &mut dyn FnMut(Event)) -> Result<Reply, Failure> {
         match request {
             Request::Hello { version } => greet(version),
-            Request::Describe { no_metadata } => Ok(Reply::Environment(Box::new(describe(no_metadata)))),
+            Request::Describe { no_metadata, tools } => {
+                Ok(Reply::Environment(Box::new(describe(no_metadata, tools.as_deref()))))
+            }
             Request::Toolbox => {
-                Ok(Reply::Toolbox(Toolbox { versions: iostone_probe::tool_versions(&queries()) }))
+                Ok(Reply::Toolbox(Toolbox { versions: iostone_probe::tool_versions(&queries(None)) }))
             }
             Request::Preflight {
                 stacks,
@@ -83,6 +110,9 @@ impl Agent {
                 destroy,
                 ..
             } => {
+                for (index, stack) in stacks.iter().enumerate() {
+                    check_carriage(stack, workloads.get(index))?;
+                }
                 let files = needed_room(&stacks, &workloads)?.unwrap_or_default().0.max(file_bytes);
                 let checked: Result<Vec<Preflight>, StackError> = stacks
                     .iter()
@@ -97,14 +127,23 @@ impl Agent {
                 Ok(Reply::Preflight { stacks: say_strange_words(checked, &stacks, &destroy)? })
             }
             Request::Begin(begin) => self.begin(begin),
-            Request::Apply { stack, trial, seed, .. } => self.apply(&stack, trial, seed),
-            Request::Verify => Ok(Reply::Verified { checks: self.open_session()?.verify()? }),
-            Request::Prepare(prepare) => self.prepare(&prepare),
+            Request::Apply { stack, trial, seed, workload, .. } => {
+                self.apply(&stack, workload.as_deref(), trial, seed)
+            }
+            Request::Verify => self.verify().map(|checks| Reply::Verified { checks }),
+            Request::Prepare(prepare) => {
+                let prepared = self.prepare(&prepare).map_err(|failure| self.blame(failure))?;
+                if let Some(space) = &mut self.space {
+                    space.prepared();
+                }
+                Ok(Reply::Prepared(prepared))
+            }
             Request::Settle(settle) => self.settle(&settle),
-            Request::Run(run) => self.run(run, events),
+            Request::Run(run) => self.run(run, events).map_err(|failure| self.blame(failure)),
+            Request::Enter { directory, marker } => self.enter(Entered { directory, marker }),
+            Request::Work => self.work(),
             Request::Undo => {
-                self.workload = None;
-                self.applied = None;
+                self.leave_stack();
                 self.open_session()?.undo()?;
                 Ok(Reply::Done)
             }
@@ -114,8 +153,8 @@ impl Agent {
                 Ok(Reply::Executed(execute(&what, marker, &self.stop)?))
             }
             Request::Finish => {
-                self.workload = None;
-                self.applied = None;
+                self.leave_stack();
+                self.images.forget();
                 if let Some(session) = self.session.take() {
                     session.finish()?;
                 }
@@ -156,11 +195,112 @@ impl Agent {
         Ok(Reply::Done)
     }
 
-    fn apply(&mut self, stack: &Stack, trial: u32, seed: u64) -> Result<Reply, Failure> {
-        let applied = self.open_session()?.apply(stack, trial, seed)?;
+    /// Ends what works on the stack, before it is taken down.
+    fn leave_stack(&mut self) {
+        self.workload = None;
+        self.companion = None;
+        self.applied = None;
+        self.space = None;
+    }
+
+    fn apply(
+        &mut self,
+        stack: &Stack,
+        workload: Option<&Workload>,
+        trial: u32,
+        seed: u64,
+    ) -> Result<Reply, Failure> {
+        self.leave_stack();
+        if !stack.container.is_none() {
+            let provision = self.images.provision(stack, workload)?;
+            self.open_session()?.provision(provision)?;
+        }
+        let mut applied = self.open_session()?.apply(stack, trial, seed)?;
+        if let Err(failure) = self.move_in(&mut applied) {
+            self.companion = None;
+            return Err(match self.open_session()?.undo() {
+                Ok(()) => failure,
+                Err(left) => Failure::new(failure.kind, format!("{failure}; then {left}")),
+            });
+        }
         self.applied = Some(applied.clone());
+        self.space = SpaceWatch::made(&applied);
         self.memory_limit = stack.limit.memory;
         Ok(Reply::Applied(Box::new(applied)))
+    }
+
+    /// Starts the agent of a container that stands, and holds what is seen from inside against what was asked for.
+    fn move_in(&mut self, applied: &mut Applied) -> Result<(), Failure> {
+        let Some(standing) = &mut applied.container else { return Ok(()) };
+        let marker = self.open_session()?.processes_marker();
+        let mut started_seconds = None;
+        if !standing.agent.is_empty() {
+            let companion = Companion::start(standing, &marker, StopFlag::clone(&self.stop))?;
+            started_seconds = Some(companion.started_seconds);
+            self.companion = Some(companion);
+        }
+        let (mut facts, checks) = self.recognise(&standing.directory)?;
+        if let Some(seconds) = started_seconds {
+            facts.start_seconds = Some(facts.start_seconds.unwrap_or_default() + seconds);
+        }
+        standing.facts = facts;
+        add_new(&mut applied.checks, checks);
+        Ok(())
+    }
+
+    /// Looks at the directory from where the workload sees it.
+    fn recognise(&mut self, directory: &Path) -> Result<(ContainerFacts, Vec<Check>), Failure> {
+        let marker = self.open_session()?.processes_marker();
+        let view = match &mut self.companion {
+            Some(companion) => companion.enter(directory, &marker)?,
+            None => InsideView::of(directory)?,
+        };
+        Ok(self.open_session()?.recognise(&view)?)
+    }
+
+    fn verify(&mut self) -> Result<Vec<Check>, Failure> {
+        let mut checks = self.open_session()?.verify()?;
+        let standing = self.applied.as_ref().and_then(|applied| applied.container.as_ref());
+        if let Some(directory) = standing.map(|standing| standing.directory.clone()) {
+            add_new(&mut checks, self.recognise(&directory)?.1);
+        }
+        Ok(checks)
+    }
+
+    /// Of a container that failed its trial: what the machine says of it, beside what its agent's end says.
+    fn blame(&mut self, failure: Failure) -> Failure {
+        if failure.kind != FailureKind::Container {
+            return failure;
+        }
+        let found = self.session.as_ref().and_then(|session| session.verify().err());
+        match found {
+            Some(found) => Failure::new(failure.kind, format!("{failure}; now {found}")),
+            None => failure,
+        }
+    }
+
+    /// Takes up a place that somebody else has built.
+    fn enter(&mut self, entered: Entered) -> Result<Reply, Failure> {
+        if self.session.is_some() {
+            return Err(Failure::new(
+                FailureKind::Usage,
+                "this agent has a session, and builds its own place",
+            ));
+        }
+        let view = InsideView::of(&entered.directory)?;
+        self.entered = Some(entered);
+        Ok(Reply::Entered(view))
+    }
+
+    /// Runs the workload, watched by whoever asks.
+    fn work(&mut self) -> Result<Reply, Failure> {
+        let Some(Ready::Here(workload)) = self.workload.take().filter(|_| self.entered.is_some()) else {
+            return Err(Failure::new(
+                FailureKind::Usage,
+                "no workload was prepared in a place that was entered",
+            ));
+        };
+        Ok(Reply::Worked(Box::new(workload.run(&self.stop)?)))
     }
 
     fn built(&self) -> Result<&Applied, Failure> {
@@ -169,25 +309,65 @@ impl Agent {
 
     /// Processes in the trial's groups that the kernel killed for want of memory.
     fn memory_kills(&self) -> u64 {
-        let groups = self.applied.as_ref().and_then(|applied| applied.groups.as_ref());
-        groups.and_then(TrialGroups::memory_kills).unwrap_or_default()
+        self.groups().and_then(TrialGroups::memory_kills).unwrap_or_default()
     }
 
-    fn prepare(&mut self, prepare: &Prepare) -> Result<Reply, Failure> {
+    fn prepare(&mut self, prepare: &Prepare) -> Result<Prepared, Failure> {
         let started = Instant::now();
-        let target = &self.built()?.target;
-        let place = Place { directory: target.directory.clone(), device: target.device.clone() };
+        self.is_timed = prepare.workload.is_timed();
+        if let Some(companion) = &mut self.companion {
+            self.works_here = false;
+            let prepared = companion.prepare(prepare)?;
+            self.workload = Some(Ready::Inside);
+            return Ok(prepared);
+        }
+        let place = self.place()?;
         let context = TrialContext {
             number: prepare.trial,
             configuration: prepare.configuration.clone(),
             seed: prepare.seed,
-            marker: self.open_session()?.processes_marker(),
-            groups: self.built()?.groups.as_ref().map(|groups| groups.enter.clone()).unwrap_or_default(),
+            marker: match &self.entered {
+                Some(entered) => entered.marker.clone(),
+                None => self.open_session()?.processes_marker(),
+            },
+            groups: self.groups().map(|groups| groups.enter.clone()).unwrap_or_default(),
         };
-        self.is_timed = prepare.workload.is_timed();
         self.works_here = iostone_workload::works_here(&prepare.workload);
-        self.workload = Some(iostone_workload::prepare(&prepare.workload, &place, &context, &self.stop)?);
-        Ok(Reply::Prepared(Prepared { seconds: started.elapsed().as_secs_f64() }))
+        let workload = iostone_workload::prepare(&prepare.workload, &place, &context, &self.stop)?;
+        self.workload = Some(Ready::Here(workload));
+        Ok(Prepared { seconds: started.elapsed().as_secs_f64() })
+    }
+
+    /// Where the workload works: in the overlay or beside it, where there is one.
+    fn place(&self) -> Result<Place, Failure> {
+        if let Some(entered) = &self.entered {
+            return Ok(entered.place());
+        }
+        let applied = self.built()?;
+        Ok(match &applied.container {
+            Some(standing) => Place { directory: Some(standing.directory.clone()), device: None },
+            None => {
+                Place { directory: applied.target.directory.clone(), device: applied.target.device.clone() }
+            }
+        })
+    }
+
+    /// The control groups of the trial.
+    fn groups(&self) -> Option<&TrialGroups> {
+        self.applied.as_ref()?.groups.as_ref()
+    }
+
+    /// The groups that whoever works for the workload has to enter.
+    fn bounds(&mut self) -> Result<Option<Bounds>, Failure> {
+        let works_here = self.works_here;
+        let bounds = self.open_session()?.bounds(works_here)?;
+        match (&self.companion, bounds) {
+            (Some(companion), Some(_)) => {
+                let process = companion.process()?;
+                Ok(self.open_session()?.bounds_of(process)?)
+            }
+            (_, bounds) => Ok(bounds),
+        }
     }
 
     fn watched(&self) -> Result<Vec<WatchedDevice>, Failure> {
@@ -211,19 +391,22 @@ impl Agent {
         let plan = ProbePlan { devices: self.watched()?, interval: every, groups, root: Root::live() };
         let probe = Probe::start_with(&plan).map_err(|error| probe_failure(&error))?;
         let (stop, works_here) = (StopFlag::clone(&self.stop), self.works_here);
+        let bounds = self.bounds()?;
+        let mut companion = self.companion.take();
         let session = self.open_session()?;
-        let bounds = session.bounds(works_here)?;
         let started_at = jiff::Timestamp::now().to_string();
         let mut nvme = (Vec::new(), Vec::new());
         let result = run_within(bounds.as_ref(), &stop, || {
             session.begin_workload()?;
             let watch = NvmeWatch::begin(&plan.root, &plan.devices);
             probe.mark_start();
-            let result = workload.run(&stop);
+            let result = workload.run(companion.as_mut(), &stop);
             probe.mark_end();
             nvme = watch.end();
             Ok(result)
-        })?;
+        });
+        self.companion = companion;
+        let result = result?;
         // Whatever the workload says, a governor that died is why: it ran ungoverned then.
         let mut governor = self.open_session()?.governor_end()?;
         if let Some(record) = governor.as_mut().filter(|_| self.is_timed) {
@@ -232,9 +415,11 @@ impl Agent {
         let mut recording = probe.stop();
         recording.summary.nvme = nvme.0;
         recording.losses.extend(nvme.1);
-        let mut measurement = result?;
         let kills = self.memory_kills().saturating_sub(kills_before);
+        let mut measurement = result.map_err(|failure| tell_kill(failure, kills, self.memory_limit))?;
         tell_kills(&mut measurement.report, kills, self.memory_limit);
+        // Syncing a slow volume takes long, and nobody keeps what is read of a trial that was broken off.
+        let space = self.space.take().filter(|_| !measurement.interrupted).map(SpaceWatch::after);
         let probing = recording.summary.probe_cpu_seconds;
         let own = measurement.cpu.map(|own| if works_here { own.without(probing) } else { own });
         cpu::tell_own(&mut recording.summary, own);
@@ -251,10 +436,31 @@ impl Agent {
             report: measurement.report,
             raw: measurement.raw,
             governor: governor.map(Box::new),
+            container: self.built()?.container.as_ref().map(|standing| Box::new(standing.facts.clone())),
+            space: space.map(Box::new),
             signals: recording.summary,
             losses: recording.losses,
             interrupted: measurement.interrupted,
         })))
+    }
+}
+
+impl Ready {
+    fn run(self, companion: Option<&mut Companion>, stop: &StopFlag) -> Result<Measurement, Failure> {
+        match (self, companion) {
+            (Self::Here(workload), _) => Ok(workload.run(stop)?),
+            (Self::Inside, Some(companion)) => companion.work(),
+            (Self::Inside, None) => Err(Failure::lost("the agent in the container is gone")),
+        }
+    }
+}
+
+/// Adds those checks that the layers have not made already: of a plain overlay both look from the same place.
+fn add_new(checks: &mut Vec<Check>, more: Vec<Check>) {
+    for check in more {
+        if !checks.contains(&check) {
+            checks.push(check);
+        }
     }
 }
 
@@ -271,6 +477,17 @@ fn tell_kills(report: &mut WorkloadReport, kills: u64, limit: Option<Bytes>) {
         None => {
             report.facts.insert("memory".to_owned(), format!("{whom} {by}"));
         }
+    }
+}
+
+/// Says so of a container whose agent the kernel killed with the workload.
+fn tell_kill(failure: Failure, kills: u64, limit: Option<Bytes>) -> Failure {
+    match limit.filter(|_| kills > 0 && failure.kind == FailureKind::Container) {
+        Some(limit) => {
+            let message = format!("{failure}: killed by its memory limit of {limit}; raise `limit.memory`");
+            Failure::new(failure.kind, message)
+        }
+        None => failure,
     }
 }
 
@@ -372,43 +589,10 @@ fn greet(version: u32) -> Result<Reply, Failure> {
     Ok(Reply::Hello { version: PROTOCOL_VERSION, iostone_version: env!("CARGO_PKG_VERSION").to_owned() })
 }
 
-fn queries() -> Vec<iostone_probe::ToolQuery> {
-    TOOLS.iter().map(crate::toolbox::Tool::query).collect()
-}
-
-fn describe(no_metadata: bool) -> Environment {
-    iostone_probe::snapshot_of(&Root::live(), &queries(), &Metadata::unless(no_metadata))
+fn describe(no_metadata: bool, tools: Option<&[String]>) -> Environment {
+    iostone_probe::snapshot_of(&Root::live(), &queries(tools), &Metadata::unless(no_metadata))
 }
 
 pub(crate) fn probe_failure(error: &iostone_probe::ProbeError) -> Failure {
     Failure::new(FailureKind::Failed, format!("the probe: {error}"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_kill_by_the_memory_limit_is_called_that() {
-        let said = |error: Option<&str>, kills, limit| {
-            let mut report = WorkloadReport { error: error.map(str::to_owned), ..WorkloadReport::default() };
-            tell_kills(&mut report, kills, limit);
-            (report.error, report.facts.get("memory").cloned())
-        };
-        let limit = Some(Bytes(20 << 20));
-        let (ended, _) = said(Some("`python3` was ended by signal 9"), 1, limit);
-        assert_eq!(
-            ended.unwrap(),
-            "`python3` was ended by signal 9: killed by its memory limit of 20MiB; raise `limit.memory`"
-        );
-        let (failed, _) = said(Some("`sh` ended with status 137"), 2, limit);
-        assert!(failed.unwrap().contains("2 processes of it were killed by its memory limit"));
-        let (error, fact) = said(None, 1, limit);
-        assert_eq!(
-            (error, fact.unwrap().as_str()),
-            (None, "a process of it was killed by its memory limit of 20MiB")
-        );
-        assert_eq!(said(Some("other"), 0, limit), (Some("other".to_owned()), None));
-        assert_eq!(said(None, 1, None), (None, None));
-    }
 }

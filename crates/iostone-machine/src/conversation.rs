@@ -13,6 +13,10 @@ use crate::{StopFlag, frame};
 
 /// How soon an interrupt is passed on.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// How often the far end is looked at where it can be seen.
+const WATCH_EVERY: Duration = Duration::from_millis(500);
+/// Its last answer may still be under way when it has ended; no longer than this.
+const LAST_ANSWER: Duration = Duration::from_secs(1);
 
 /// What is said of an agent that hangs.
 pub(crate) const SILENT: &str = "gave no sign of life";
@@ -37,6 +41,14 @@ pub(crate) struct Conversation {
     stop: StopFlag,
     next_id: u64,
     heard: Instant,
+    watched: Option<Watched>,
+}
+
+/// The far end, seen from here as well.
+struct Watched {
+    is_there: Box<dyn FnMut() -> bool + Send>,
+    looked: Instant,
+    gone_since: Option<Instant>,
 }
 
 impl Conversation {
@@ -65,7 +77,15 @@ impl Conversation {
             stop,
             next_id: 0,
             heard: Instant::now(),
+            watched: None,
         }
+    }
+
+    /// From now on looks while it waits whether the far end is still there: streams that lead through another process may
+    /// stay open long after it.
+    pub(crate) fn watch(&mut self, is_there: impl FnMut() -> bool + Send + 'static) {
+        self.watched =
+            Some(Watched { is_there: Box::new(is_there), looked: Instant::now(), gone_since: None });
     }
 
     /// Agrees on the version.
@@ -128,6 +148,9 @@ impl Conversation {
             }
             let interrupted = passed_on.filter(|_| !already);
             self.check(&patience, started, interrupted)?;
+            if self.watched.as_mut().is_some_and(Watched::is_over) {
+                return Err(Failure::lost(format!("{} was ended and has not answered", self.name)));
+            }
         }
     }
 
@@ -165,9 +188,28 @@ impl Conversation {
         })
     }
 
+    /// Whether the far end was seen to be gone.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.watched.as_ref().is_some_and(|watched| watched.gone_since.is_some())
+    }
+
     /// Ends the agent's input, upon which it undoes everything and ends.
     pub(crate) fn close(&mut self) {
         self.requests = None;
+    }
+}
+
+impl Watched {
+    /// Whether it is gone, and was so long enough for what it said last to arrive.
+    fn is_over(&mut self) -> bool {
+        if let Some(since) = self.gone_since {
+            return since.elapsed() >= LAST_ANSWER;
+        }
+        if self.looked.elapsed() >= WATCH_EVERY {
+            self.looked = Instant::now();
+            self.gone_since = (!(self.is_there)()).then(Instant::now);
+        }
+        false
     }
 }
 
@@ -248,5 +290,29 @@ mod tests {
             let failure = conversation.call(Request::Verify, Patience::default(), &mut |_| {}).unwrap_err();
             assert_eq!(failure.kind, FailureKind::Lost);
         }
+    }
+
+    #[test]
+    fn an_agent_that_is_seen_to_be_gone_is_not_waited_for_while_its_stream_is_open() {
+        let (mut conversation, theirs, _) = pair();
+        conversation.watch(|| false);
+        let failure = conversation.call(Request::Verify, Patience::default(), &mut |_| {}).unwrap_err();
+        assert_eq!((failure.kind, conversation.is_gone()), (FailureKind::Lost, true));
+        assert_eq!(failure.message, "the agent was ended and has not answered");
+        drop(theirs);
+    }
+
+    #[test]
+    fn what_an_agent_said_before_its_end_is_heard() {
+        let (mut conversation, theirs, _) = pair();
+        let mut far = theirs.try_clone().unwrap();
+        // Said only once it was seen to be gone.
+        conversation.watch(move || {
+            frame::write(&mut far, &Answered { id: 1, answer: Answer::Reply(Reply::Done) }).unwrap();
+            false
+        });
+        let reply = conversation.call(Request::Verify, Patience::default(), &mut |_| {}).unwrap();
+        assert_eq!(reply, Reply::Done);
+        drop(theirs);
     }
 }

@@ -35,6 +35,8 @@ pub enum FailureKind {
     Guest,
     /// The governor of an emulated CPU allowance died: the trial has failed, and the next gets a new one.
     Governor,
+    /// The container of the trial could not be made, or ended: the trial has failed, and the next gets a new one.
+    Container,
     /// A program that prepares the workload failed: the trial has failed.
     Preparation,
     /// The kernel that runs is not the one that the configuration asks for: the host has to be rebooted; exit code 4.
@@ -67,6 +69,7 @@ impl From<StackError> for Failure {
             }
             StackError::Interrupted => FailureKind::Interrupted,
             StackError::Ungoverned(_) => FailureKind::Governor,
+            StackError::Container { .. } => FailureKind::Container,
             _ => FailureKind::Failed,
         };
         let message = match &error {

@@ -114,7 +114,9 @@ impl Guests {
             launch.boot(session, &mut self.supplies, &self.stop)?;
         self.load = HostLoad::new(&below, booted.process());
         let booted = self.booted.insert(booted);
-        let Reply::Environment(inside) = booted.call(Request::Describe { no_metadata: true }, events)? else {
+        let Reply::Environment(inside) =
+            booted.call(Request::Describe { no_metadata: true, tools: None }, events)?
+        else {
             return Err(out_of_turn("describe"));
         };
         facts::complete(&mut facts, &inside, guest.rootfs.is_some());
@@ -131,7 +133,7 @@ impl Guests {
             trial: wanted.trial,
             seed: wanted.seed,
             machine: Box::default(),
-            workload: None,
+            workload: wanted.workload.cloned().map(Box::new),
         };
         let built = booted.call(request, events).map_err(|failure| refused::seen_from_host(failure, &drives));
         let Reply::Applied(mut applied) = built? else {

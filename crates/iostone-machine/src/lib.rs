@@ -6,6 +6,7 @@
 //! implementation of every layer and workload, whatever the way.
 
 mod agent;
+mod contained;
 mod conversation;
 mod cpu;
 mod emulated;
@@ -16,6 +17,7 @@ pub mod frame;
 mod guests;
 mod in_process;
 mod limited;
+mod packed;
 mod protocol;
 mod remote;
 mod serve;

@@ -6,16 +6,18 @@ use std::path::PathBuf;
 use iostone_model::environment::Environment;
 use iostone_model::experiment::{MachineSpec, Stack, Workload};
 use iostone_model::sample::Sample;
-use iostone_model::trial::{Check, GovernorRecord, SignalSummary, WorkloadReport};
+use iostone_model::trial::{
+    Check, ContainerFacts, GovernorRecord, SignalSummary, SpaceRecord, WorkloadReport,
+};
 use iostone_model::units::Span;
-use iostone_stack::{Applied, CleanupReport, Preflight};
-use iostone_workload::RawOutput;
+use iostone_stack::{Applied, CleanupReport, InsideView, Preflight};
+use iostone_workload::{Measurement, RawOutput};
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 
 /// Raised with every change that an older end could misunderstand; both ends must have the same.
-pub const PROTOCOL_VERSION: u32 = 3;
+pub const PROTOCOL_VERSION: u32 = 4;
 
 /// Something asked of an agent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,6 +33,9 @@ pub enum Request {
         /// Whether the metadata service of a cloud must not be asked.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         no_metadata: bool,
+        /// The tools that are asked for their versions; left out, all.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        tools: Option<Vec<String>>,
     },
     /// Say which tools are there; answered by [`Reply::Toolbox`].
     Toolbox,
@@ -80,6 +85,16 @@ pub enum Request {
     Settle(Settle),
     /// Run the prepared workload under the probe; [`Event::Samples`] come before [`Reply::Measured`].
     Run(RunTrial),
+    /// Of the agent in a container: this is the directory to work in, which somebody else has built; answered by
+    /// [`Reply::Entered`].
+    Enter {
+        /// The directory, as it is seen from there.
+        directory: PathBuf,
+        /// The environment variable, name and value, of every process that is started.
+        marker: (String, String),
+    },
+    /// Run the prepared workload without a probe: whoever asks watches the machine; answered by [`Reply::Worked`].
+    Work,
     /// Take the stack down again; answered by [`Reply::Done`].
     Undo,
     /// Give what is kept of the trial's machine, a guest's console for one; answered by [`Reply::Evidence`].
@@ -183,6 +198,10 @@ pub enum Reply {
     Settled(Settled),
     /// To [`Request::Run`].
     Measured(Box<Measured>),
+    /// To [`Request::Enter`].
+    Entered(InsideView),
+    /// To [`Request::Work`].
+    Worked(Box<Measurement>),
     /// To [`Request::Evidence`].
     Evidence {
         /// Raw output, as of a tool.
@@ -259,6 +278,12 @@ pub struct Measured {
     /// The emulated CPU allowance and how well it was kept; none without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub governor: Option<Box<GovernorRecord>>,
+    /// The container, as it was seen from inside; none without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<Box<ContainerFacts>>,
+    /// What the workload took up on the stack's own filesystem; none where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub space: Option<Box<SpaceRecord>>,
     /// What the machine did meanwhile.
     pub signals: SignalSummary,
     /// What the probe could not see, in sentences.

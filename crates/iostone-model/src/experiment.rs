@@ -5,6 +5,7 @@
 
 mod check;
 mod combine;
+mod confounded;
 mod decide;
 mod decode;
 mod factors;
@@ -23,6 +24,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use confounded::{ConfoundedLevel, confounded_sentences};
 pub use decide::*;
 pub use machine::*;
 pub use ramp::Ramp;

@@ -18,7 +18,7 @@ pub use findings::{
 };
 pub use flight::{MOST_IN_FLIGHT, MOST_LOAD_POINTS, MOST_STREAMS};
 pub use naming::shortened;
-pub use options::{LargeIo, Matrix, OrionTest, RunLevel, SimulatedArray};
+pub use options::{FileData, LargeIo, Matrix, OrionTest, RunLevel, SimulatedArray};
 pub use points::{LoadPoint, levels};
 pub use record::{
     LatencyFigures, LoadFigures, LunKind, LunRecord, ORION_SCHEMA, OrionEnd, OrionHeader, OrionRecord,

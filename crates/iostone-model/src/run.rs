@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::audit::AuditReport;
 use crate::dataset::Dataset;
 use crate::environment::Environment;
-use crate::experiment::{Configuration, Experiment};
+use crate::experiment::{Configuration, ConfoundedLevel, Experiment};
 use crate::explanation::Explanation;
 use crate::metric::{Direction, Unit};
 use crate::trial::TrialRecord;
@@ -69,6 +69,9 @@ pub struct Plan {
     /// Devices whose content may be destroyed, as they were typed in full behind `--destroy`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub destroy: Vec<String>,
+    /// Levels that change more than one thing, as the file has them: before anything was settled or left out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub confounded: Vec<ConfoundedLevel>,
 }
 
 /// What a rehearsal is less than its experiment by.

@@ -1,18 +1,26 @@
 //! The record of one trial: what was built, what was measured, what the machine did meanwhile.
 
+mod container;
 mod cpu;
 mod footing;
+mod space;
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::Series;
+use crate::experiment::{Filesystem, Stack};
 use crate::sample::{DiskCounters, NvmeActivity};
 use crate::warm_up::SteadyState;
 
+pub use container::ContainerFacts;
 pub use cpu::{CpuAccount, GovernorRecord};
 pub use footing::Footing;
+pub use space::{FileSpace, FreeSpace, MOST_FILES, SpaceRecord};
+
+/// What a note on a trial says of a mount below its volume that drops every fsync, so that others find it there.
+pub const DROPS_SYNCS: &str = "mounted volatile, which drops every fsync";
 
 /// The version of [`TrialRecord`] as JSON.
 pub const TRIAL_SCHEMA: &str = "iostone/trial/1";
@@ -53,6 +61,12 @@ pub struct TrialRecord {
     /// The guest that it ran in, as it told from inside; none on a host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<Box<GuestFacts>>,
+    /// The container that the workload worked in or beside; none without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<Box<ContainerFacts>>,
+    /// What the workload took up on the filesystem that was made for it; none where none was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub space: Option<Box<SpaceRecord>>,
     /// The emulated CPU allowance and how well it was kept; none without one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub governor: Option<Box<GovernorRecord>>,
@@ -106,6 +120,10 @@ pub struct WorkloadReport {
     pub claimed_read_bytes: u64,
     /// Bytes that the workload says it wrote in the measured time.
     pub claimed_written_bytes: u64,
+    /// Seconds of the same load before the measured time, where there are several such stretches and one cut does not
+    /// part them: before each point of ORION's. What the device served in them is in no claim.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lead_in_seconds: Option<f64>,
     /// Whether a foreign program was asked for I/O that cannot stay in the page cache, so that the claim can be held
     /// against what the device served. Of iostone's own engine this is known from the experiment.
     #[serde(default, skip_serializing_if = "is_false")]
@@ -114,6 +132,9 @@ pub struct WorkloadReport {
     pub error: Option<String>,
     /// Facts in plain words: engine used and why, threads, flags taken.
     pub facts: BTreeMap<String, String>,
+    /// Completed reads, writes and discards in the measured time, where the workload tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations: Option<u64>,
     /// Completed operations in each 100 ms of the measured time, where the workload tells.
     pub operations_per_100ms: Vec<u64>,
     /// Latency of operations, as `(bucket's midpoint in ns, count)`, sparse and ascending.
@@ -130,6 +151,53 @@ pub struct WorkloadReport {
     pub absent: BTreeMap<String, String>,
 }
 
+impl TrialRecord {
+    /// What drops every fsync of the workload before it reaches a device: the layer of its container, or a mount below its
+    /// volume. In words; none where nothing is known to.
+    pub fn syncs_dropped_by(&self) -> Option<String> {
+        match self.container.as_deref() {
+            Some(container) if container.volatile => {
+                Some("the layer of its container, which is mounted volatile".to_owned())
+            }
+            _ => self.notes.iter().find(|note| note.contains(DROPS_SYNCS)).cloned(),
+        }
+    }
+
+    /// What compressed the workload's files on their way to the device, in words: the option of the mount, or that files
+    /// were found compressed. None where nothing is known to, or btrfs was asked to and stored them plain. Where something
+    /// did, served bytes say nothing of the page cache.
+    pub fn compressed_by(&self, stack: &Stack) -> Option<String> {
+        compressed_by(stack, self.space.as_deref())
+    }
+}
+
+/// As [`TrialRecord::compressed_by`], of a trial that has no record yet.
+pub fn compressed_by(stack: &Stack, space: Option<&SpaceRecord>) -> Option<String> {
+    let found = || {
+        let space =
+            space.filter(|space| space.files.encoded_extents + space.files_prepared.encoded_extents > 0)?;
+        Some(format!("{}, which stored extents compressed", space.filesystem))
+    };
+    let asked = stack.compression().map(|option| {
+        let filesystem = stack.filesystem.name().unwrap_or("the filesystem");
+        format!("{filesystem}, mounted `{option}`")
+    });
+    asked.filter(|_| !is_stored_plain(stack, space)).or_else(found)
+}
+
+/// Whether btrfs stored the workload's files as they are, whatever it was asked for: what does not compress it leaves plain,
+/// `btrfs(5)`, and marks compressed extents in FIEMAP.
+fn is_stored_plain(stack: &Stack, space: Option<&SpaceRecord>) -> bool {
+    let is_plain = |space: &SpaceRecord| {
+        let (files, prepared) = (&space.files, &space.files_prepared);
+        // Nothing is known of files that are gone, whose extents are not told, or that were not looked at.
+        let is_known =
+            files.bytes > 0 && files.extents.is_some_and(|extents| extents > 0) && files.count < MOST_FILES;
+        is_known && files.encoded_extents + prepared.encoded_extents == 0
+    };
+    matches!(stack.filesystem, Filesystem::Btrfs(_)) && space.is_some_and(is_plain)
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
 fn is_false(set: &bool) -> bool {
     !set
@@ -138,7 +206,7 @@ fn is_false(set: &bool) -> bool {
 /// One setting, asked and read back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Check {
-    /// The layer: volume, throttle, queue, filesystem, mount, limit, governor.
+    /// The layer: volume, throttle, queue, filesystem, mount, container, limit, governor.
     pub layer: String,
     /// What was asked: `barrier=0`.
     pub asked: String,
@@ -193,6 +261,10 @@ pub struct DeviceActivity {
     /// Whether the kernel counts flushes (since Linux 5.5); where it does not, zero says nothing.
     #[serde(default)]
     pub flushes_counted: bool,
+    /// Whether the kernel takes it for a device with a volatile write cache (`queue/write_cache` is `write back`,
+    /// Documentation/ABI/stable/sysfs-block) as the workload began; none where it does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub volatile_cache: Option<bool>,
 }
 
 /// A pre-declared check of a trial's validity and what came of it.
@@ -212,7 +284,24 @@ pub struct GateOutcome {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::{Btrfs, DirectoryVolume, Volume};
     use proptest::prelude::*;
+
+    #[test]
+    fn what_btrfs_was_asked_to_compress_and_stored_plain_is_not_compressed() {
+        let mut stack = Stack::of(Volume::Directory(DirectoryVolume { path: None }));
+        stack.filesystem = Filesystem::Btrfs(Btrfs::default());
+        stack.mount.options = vec!["compress=zstd".to_owned()];
+        assert!(compressed_by(&stack, None).is_some_and(|by| by.contains("`compress=zstd`")));
+        let files = FileSpace { count: 1, bytes: 1 << 20, extents: Some(8), ..FileSpace::default() };
+        let mut space = SpaceRecord { filesystem: "btrfs".to_owned(), files, ..SpaceRecord::default() };
+        assert_eq!(compressed_by(&stack, Some(&space)), None);
+        space.files_prepared.encoded_extents = 1;
+        assert!(compressed_by(&stack, Some(&space)).is_some(), "it was compressed before it was overwritten");
+        space.files_prepared.encoded_extents = 0;
+        space.files.extents = None;
+        assert!(compressed_by(&stack, Some(&space)).is_some(), "no extents are told");
+    }
 
     proptest! {
         /// Ranks and ties decide verdicts: a figure that comes back one bit apart may judge a run otherwise.

@@ -1,5 +1,6 @@
 //! What was concluded: verdicts of comparisons, summaries of configurations, and the document that holds them.
 
+mod flatness;
 mod load_range;
 mod sweep;
 
@@ -12,6 +13,7 @@ use crate::audit::AuditReport;
 use crate::explanation::PredictedFigure;
 use crate::metric::{Direction, Unit};
 
+pub use flatness::{CurveShape, FlatCause, FlatnessVerdict, LoadCurve};
 pub use load_range::{LoadRange, PointName, fold_loads, name_loads};
 pub use sweep::{SweepFit, SweepLevel, SweepOutcome, SweepState, SweepVerdict};
 
@@ -297,6 +299,9 @@ pub struct Verdicts {
     /// Where whole curves are judged: the verdict on each, made of the comparisons of its points.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub curves: Vec<CurveVerdict>,
+    /// Where write curves were measured with and without barriers: whether they are flat, and why.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flatness: Vec<FlatnessVerdict>,
     /// Of a sweep: the best level, and those that were not shown to be worse.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<SweepVerdict>,

@@ -53,6 +53,7 @@ fn look_for_knee(lun: &Lun, write_percent: u32) -> OrionRecord {
         luns: luns.iter().map(Lun::to_record).collect(),
         seed: 11,
         direct: true,
+        data: iostone_model::orion::FileData::Random,
         until: None,
         knee: true,
         adaptive: None,

@@ -9,6 +9,7 @@ mod digest;
 mod explanation;
 mod facts;
 mod findings;
+mod landing;
 pub(crate) mod orion;
 pub(crate) mod prediction;
 mod prose;
@@ -31,6 +32,7 @@ use curves::Curves;
 use explanation::ExplanationPart;
 use facts::{Chip, DiscardLine, ServedLine};
 use findings::Findings;
+use landing::LandingSection;
 use prose::Prose;
 use sweep::SweepSection;
 
@@ -103,6 +105,7 @@ struct ReportPage<'a> {
     confidence: String,
     explanation: Option<ExplanationPart>,
     cpu: Option<CpuSection>,
+    landing: Option<LandingSection>,
     allowances: Vec<AllowancePart>,
     latency: Option<Figure>,
     operations: String,
@@ -174,6 +177,7 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, askama::Error> {
         confidence: declared_percent(confidence),
         explanation: run.explanation.as_ref().map(ExplanationPart::of),
         cpu: CpuSection::of(&view),
+        landing: LandingSection::of(run, &view),
         allowances: allowance::parts(run, &view),
         operations: operations(&view),
         run_order: both(

@@ -1,6 +1,7 @@
 //! The report for machines: one versioned document, every number with its unit in its name.
 
 mod cpu;
+mod landing;
 
 use std::collections::BTreeMap;
 
@@ -9,7 +10,7 @@ use iostone_model::environment::Environment;
 use iostone_model::explanation::Explanation;
 use iostone_model::metric::{Direction, Unit};
 use iostone_model::run::RunRecord;
-use iostone_model::trial::{CpuAccount, GuestFacts};
+use iostone_model::trial::{ContainerFacts, CpuAccount, GuestFacts, SpaceRecord};
 use iostone_model::verdict::Verdicts;
 use iostone_model::warm_up::SteadyState;
 use serde::Serialize;
@@ -17,11 +18,13 @@ use serde_json::{Map, Value};
 
 use crate::cpu_split::CpuTimes;
 use crate::environment::guests_of;
+use crate::landing::{Landing, landings};
 use crate::latency::{Latencies, NAMED};
 use crate::price::{self, Priced};
 use crate::view::{Point, Row, View};
 use crate::wording;
 use cpu::{CpuPart, GovernorPart};
+use landing::LandingPart;
 
 /// The version of the JSON report. Fields may be added within a version, never renamed or removed.
 pub const REPORT_SCHEMA: &str = "iostone/report/1";
@@ -116,6 +119,9 @@ struct ConfigurationPart<'a> {
     /// Where the CPU time went: medians over the trials.
     #[serde(skip_serializing_if = "Option::is_none")]
     cpu: Option<CpuPart>,
+    /// Where its bytes landed, in a run with containers or several filesystems.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    landing: Option<LandingPart<'a>>,
     trials: Vec<TrialPart<'a>>,
 }
 
@@ -182,6 +188,10 @@ struct TrialPart<'a> {
     guest_uname: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     guest_boot_seconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    container: Option<&'a ContainerFacts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    space: Option<&'a SpaceRecord>,
 }
 
 #[derive(Serialize)]
@@ -209,6 +219,7 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, serde_json::Error> {
     let experiment = &plan.experiment;
     let discards = wording::discards(run);
     let cpu = CpuTimes::of(&view);
+    let landings = landings(run, &view);
     let document = Document {
         schema: REPORT_SCHEMA,
         run: RunPart {
@@ -235,7 +246,11 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, serde_json::Error> {
             confidence_fraction: experiment.decide.confidence.0,
         },
         headline: wording::headline(run),
-        configurations: view.rows.iter().map(|row| configuration(run, &view, cpu.as_ref(), row)).collect(),
+        configurations: view
+            .rows
+            .iter()
+            .map(|row| configuration(run, &view, (cpu.as_ref(), &landings), row))
+            .collect(),
         blocks: run
             .blocks
             .iter()
@@ -302,7 +317,7 @@ fn named(name: &str, unit: Unit) -> String {
 fn configuration<'a>(
     run: &'a RunRecord,
     view: &View<'a>,
-    cpu: Option<&CpuTimes<'a>>,
+    (cpu, landings): (Option<&CpuTimes<'a>>, &[Landing<'a>]),
     row: &Row<'a>,
 ) -> ConfigurationPart<'a> {
     let levels = run.plan.experiment.configurations.iter().find(|c| c.name == row.name).map(|c| &c.levels);
@@ -339,6 +354,7 @@ fn configuration<'a>(
             let own = times.rows.iter().find(|own| own.name == row.name)?;
             Some(CpuPart::of(times, &own.typical))
         }),
+        landing: landings.iter().find(|landing| landing.name == row.name).map(LandingPart::of),
         trials: row.trials.iter().map(|point| trial(view, point)).collect(),
     }
 }
@@ -374,5 +390,7 @@ fn trial<'a>(view: &View<'a>, point: &Point<'a>) -> TrialPart<'a> {
         error: record.workload.error.as_deref(),
         guest_uname: record.guest.as_ref().map(|guest| guest.uname.as_str()),
         guest_boot_seconds: record.guest.as_ref().map(|guest| guest.boot_seconds),
+        container: record.container.as_deref(),
+        space: record.space.as_deref(),
     }
 }

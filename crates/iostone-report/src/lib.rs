@@ -14,6 +14,7 @@ mod governed;
 mod html;
 mod ink;
 mod json;
+mod landing;
 mod latency;
 mod load_points;
 mod prediction;

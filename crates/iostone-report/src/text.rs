@@ -8,6 +8,7 @@ pub(crate) mod cpu;
 mod curve;
 pub(crate) mod dataset;
 pub(crate) mod explanation;
+mod landing;
 pub(crate) mod orion;
 pub(crate) mod prediction;
 pub(crate) mod recommendation;
@@ -118,6 +119,7 @@ pub(crate) fn write_run(run: &RunRecord, style: TextStyle) -> String {
     if let Some(explanation) = &run.explanation {
         explanation::add(&mut page, explanation);
     }
+    landing::add(&mut page, run, &view);
     cpu::add(&mut page, &view);
     allowance::add(&mut page, run, &view);
     let prices: Vec<(String, String)> = price::sentences(run, &view)
@@ -168,6 +170,7 @@ fn add_conclusions(page: &mut Page, view: &View<'_>, verdicts: Option<&Verdicts>
     } else {
         page.add(table::draw(view, margin, page.width));
     }
+    curve::add_flatness(page, verdicts);
     if let Some(legend) = legend(view) {
         page.add(dye(Ink::Dim, &wrap(&legend, page.width)));
     }

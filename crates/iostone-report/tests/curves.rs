@@ -7,7 +7,7 @@ mod markup;
 #[path = "support/synthetic.rs"]
 mod synthetic;
 
-use iostone_report::html;
+use iostone_report::{TextStyle, html, text};
 use markup::{balanced, drawing};
 
 #[test]
@@ -26,6 +26,20 @@ fn every_page_is_well_formed_and_its_ids_are_its_own() {
             assert!(!["NaN", "=\"inf", "Infinity"].iter().any(|word| svg.0.contains(word)), "{name}");
         }
     }
+}
+
+#[test]
+fn what_flat_writes_are_put_down_to_is_told_first() {
+    let run = curve_scenes::flat_writes();
+    let page = html(&run).unwrap();
+    let order = ["id=\"flatness\"", "id=\"curve-verdicts\""];
+    let places: Vec<usize> = order.iter().map(|part| page.find(part).expect(part)).collect();
+    assert!(places.is_sorted());
+    let told = text(&run, TextStyle { width: 1000, colour: false });
+    for stratum in ["volume=fast", "volume=limited"] {
+        assert!(page.contains(stratum) && told.contains(&format!("load with {stratum}: the flat curve is")));
+    }
+    assert!(!html(&curve_scenes::basic()).unwrap().contains("id=\"flatness\""));
 }
 
 #[test]

@@ -5,6 +5,7 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use iostone_model::trial::DROPS_SYNCS;
 use serde::{Deserialize, Serialize};
 
 use crate::device::{BlockDevice, DeviceNumber, linked_devices, number_of, parse_number, read_attribute};
@@ -35,7 +36,7 @@ pub struct StackDevice {
 }
 
 /// The mount that a path lies on: statx(2) gives the mount's id since Linux 5.8, else the deepest mount point above.
-fn mount_of(path: &Path) -> Result<Option<Mounted>, StackError> {
+pub(crate) fn mount_of(path: &Path) -> Result<Option<Mounted>, StackError> {
     let mounts = mountinfo::own_mounts()?;
     let mount_id = rustix::fs::statx(
         rustix::fs::CWD,
@@ -60,12 +61,21 @@ pub(crate) fn filesystem_kind(path: &Path) -> Result<String, StackError> {
     Ok(mount_of(path)?.map_or_else(|| "an unknown filesystem".to_owned(), |mounted| mounted.filesystem))
 }
 
-/// The filesystem that holds a path, in words: "ext4 (/dev/vda)".
+/// The filesystem that holds a path, in words: "ext4 (/dev/vda)"; an overlay that drops every fsync is told as such.
 pub(crate) fn describe_filesystem(path: &Path) -> Result<String, StackError> {
-    Ok(mount_of(path)?.map_or_else(
-        || "an unknown filesystem".to_owned(),
-        |mounted| format!("{} ({})", mounted.filesystem, mounted.source.display()),
-    ))
+    Ok(mount_of(path)?.map_or_else(|| "an unknown filesystem".to_owned(), |mounted| describe(&mounted)))
+}
+
+fn describe(mounted: &Mounted) -> String {
+    let words = format!("{} ({})", mounted.filesystem, mounted.source.display());
+    if drops_syncs(mounted) { format!("{words}, {DROPS_SYNCS}") } else { words }
+}
+
+/// Whether it is an overlay whose writable layer takes no fsync: `volatile` (Documentation/filesystems/overlayfs.rst,
+/// "Volatile mount"), which newer kernels show as `fsync=volatile`. Podman mounts the layer of a `--rm` container so.
+fn drops_syncs(mounted: &Mounted) -> bool {
+    let is_volatile = |option: &String| matches!(option.as_str(), "volatile" | "fsync=volatile");
+    mounted.filesystem == "overlay" && mounted.super_options.iter().any(is_volatile)
 }
 
 /// The whole disks that hold a file or directory; none for what stands on no disk, or on one that is not to be found.
@@ -104,8 +114,7 @@ fn devices_of_filesystem(path: &Path, depth: usize) -> Result<Vec<DeviceNumber>,
     let Some(mounted) = mount_of(path)? else { return Ok(Vec::new()) };
     if mounted.filesystem == "overlay" {
         // What is written goes to the upper directory; its path may belong to another mount namespace.
-        let upper = mounted.super_options.iter().find_map(|option| option.strip_prefix("upperdir="));
-        return match upper.map(PathBuf::from) {
+        return match mounted.super_option("upperdir") {
             Some(upper) if depth < 4 && upper.exists() => devices_of_filesystem(&upper, depth + 1),
             _ => Ok(Vec::new()),
         };
@@ -152,4 +161,22 @@ pub(crate) fn disks_under(number: DeviceNumber) -> BTreeSet<DeviceNumber> {
 pub(crate) fn whole_disk_of(partition: &Path) -> Option<DeviceNumber> {
     let disk = fs::canonicalize(partition).ok()?.parent()?.join("dev");
     parse_number(&read_attribute(&disk).ok()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_overlay_that_drops_syncs_is_told_as_such() {
+        let mounted = |line: &str| mountinfo::parse(line.as_bytes()).into_iter().next().unwrap();
+        let plain = "40 35 0:60 / / rw,relatime - overlay overlay rw,lowerdir=/l,upperdir=/u,workdir=/w";
+        assert_eq!(describe(&mounted(plain)), "overlay (overlay)");
+        for word in ["volatile", "fsync=volatile"] {
+            assert_eq!(
+                describe(&mounted(&format!("{plain},{word}"))),
+                "overlay (overlay), mounted volatile, which drops every fsync"
+            );
+        }
+    }
 }

@@ -19,6 +19,7 @@ pub(crate) use places::{GroupPlace, Hierarchies};
 pub(crate) use v2::{hand_down, in_words, stop_handing_down};
 
 use crate::error::StackError;
+use crate::mountinfo;
 use crate::site::Site;
 use crate::step::{Scope, Step};
 
@@ -62,6 +63,21 @@ pub(crate) fn make_group(site: &mut Site, path: &Path, home: &Path) -> Result<()
         site.journal.mark_undone(number);
         StackError::io("mkdir", path, source)
     })
+}
+
+/// Writes down which controllers the top group of version 2 does not hand down yet: runc and crun have every group on the way
+/// to a container's hand all of them down, and never take one back.
+pub(crate) fn remember_handed_down(site: &mut Site) -> Result<(), StackError> {
+    for mounted in mountinfo::own_mounts()?.iter().filter(|mounted| mounted.filesystem == "cgroup2") {
+        let controllers = v2::kept_back(&mounted.target);
+        let controllers: Vec<String> =
+            controllers.iter().filter_map(|one| one.name_2()).map(str::to_owned).collect();
+        if !controllers.is_empty() {
+            let step = Step::HandDown { group: mounted.target.clone(), controllers };
+            site.journal.begin(Scope::Trial, step)?;
+        }
+    }
+    Ok(())
 }
 
 /// Has a group hand controllers down to its children, through the journal.

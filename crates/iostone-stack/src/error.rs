@@ -54,6 +54,20 @@ pub enum StackError {
         /// Where that was read.
         from: String,
     },
+    /// A setting was made without an error, but the kernel has no word about it, so that nobody knows whether it holds.
+    #[error(
+        "{layer}: asked for `{asked}`, but {from} says nothing of it, only `{reported}`; leave it out, or take another spelling"
+    )]
+    NotReported {
+        /// The layer: mount.
+        layer: &'static str,
+        /// What was asked.
+        asked: String,
+        /// All that the kernel reports.
+        reported: String,
+        /// Where that was read.
+        from: String,
+    },
     /// Too little room; nothing was written if this was found before, everything was removed if after.
     #[error(
         "`{directory}` has {} to spare, but {} is needed: {} short; free some, {instead}",
@@ -115,6 +129,14 @@ pub enum StackError {
         "`governor`: {0}; what ran since then was not held to the CPU allowance, so that it does not count"
     )]
     Ungoverned(String),
+    /// A container could not be had: its daemon, its image or itself; the trial has failed, and the next gets a new one.
+    #[error("{engine}: {reason}")]
+    Container {
+        /// `docker`, `podman`, `overlay`.
+        engine: &'static str,
+        /// What failed, the engine's own words, and what to do.
+        reason: String,
+    },
     /// The user asked to stop; what had been built was undone. Exit code 130.
     #[error("interrupted")]
     Interrupted,

@@ -2,7 +2,9 @@
 
 mod arguments;
 mod btrfs;
+mod ext2;
 mod ext4;
+mod f2fs;
 mod kernel_support;
 mod making;
 mod planned;
@@ -19,6 +21,7 @@ use crate::layer::Layer;
 use crate::tool;
 
 pub(crate) use btrfs::forget;
+pub(crate) use kernel_support::{kernel_has, kernel_release};
 pub(crate) use planned::{geometry_of, mkfs_line};
 #[cfg(test)]
 pub(crate) use superblock::Kind;
@@ -33,6 +36,8 @@ pub(crate) fn layer_of(stack: &Stack) -> Result<Box<dyn Layer>, StackError> {
         Filesystem::Ext4(ext4) => Ok(Box::new(ext4::Ext4Layer::new(ext4)?)),
         Filesystem::Xfs(xfs) => Ok(Box::new(xfs::XfsLayer::new(xfs)?)),
         Filesystem::Btrfs(btrfs) => Ok(Box::new(btrfs::BtrfsLayer::new(btrfs, stack)?)),
+        Filesystem::Ext2(ext2) => Ok(Box::new(ext2::Ext2Layer::new(ext2)?)),
+        Filesystem::F2fs(f2fs) => Ok(Box::new(f2fs::F2fsLayer::new(f2fs)?)),
         Filesystem::None => Err(StackError::usage("filesystem", "there is none to make")),
     }
 }
@@ -44,7 +49,11 @@ pub(crate) fn layer_of(stack: &Stack) -> Result<Box<dyn Layer>, StackError> {
 pub(crate) fn mounted_layer_of(stack: &Stack) -> Result<Option<Box<dyn Layer>>, StackError> {
     match &stack.filesystem {
         Filesystem::Btrfs(btrfs) => Ok(Some(Box::new(btrfs::MountedBtrfs::new(btrfs, stack)?))),
-        Filesystem::None | Filesystem::Ext4(_) | Filesystem::Xfs(_) => Ok(None),
+        Filesystem::None
+        | Filesystem::Ext4(_)
+        | Filesystem::Xfs(_)
+        | Filesystem::Ext2(_)
+        | Filesystem::F2fs(_) => Ok(None),
     }
 }
 
@@ -82,7 +91,8 @@ fn check_size(stack: &Stack, mkfs: &Path) -> Result<(), StackError> {
             let size = if is_array { size.0 } else { capacity.0 };
             btrfs::check_size(mkfs, btrfs, &stack.array, size)
         }
-        Filesystem::Ext4(_) | Filesystem::None => Ok(()),
+        Filesystem::F2fs(f2fs) => f2fs::check_size(mkfs, f2fs, capacity.0),
+        Filesystem::Ext4(_) | Filesystem::Ext2(_) | Filesystem::None => Ok(()),
     }
 }
 

@@ -249,7 +249,7 @@ fn node_of(name: &str) -> PathBuf {
 }
 
 /// The first signature that a device of these bytes carries, in words.
-pub(crate) fn name_content(device: &[u8]) -> Option<String> {
+pub fn name_content(device: &[u8]) -> Option<String> {
     signatures::find(&Window::of(device)).map(|found| found.in_words())
 }
 

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "rustix and std have no calls for loop devices")]
 
 mod btrfs;
+pub(crate) mod fsmap;
 pub(crate) mod nbd;
 
 use std::fs::File;

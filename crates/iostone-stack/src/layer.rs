@@ -4,6 +4,7 @@ use iostone_model::experiment::{Array, Filesystem, Stack, Volume};
 use iostone_model::trial::Check;
 
 use crate::array;
+use crate::container;
 use crate::error::StackError;
 use crate::filesystem;
 use crate::limit;
@@ -105,10 +106,17 @@ pub(crate) fn layers_of(stack: &Stack) -> Result<Vec<Box<dyn Layer>>, StackError
         }
         _ => {
             layers.push(filesystem::layer_of(stack)?);
-            layers.push(Box::new(MountLayer::new(&stack.mount)?));
+            layers.push(Box::new(MountLayer::new(stack)?));
             layers.extend(filesystem::mounted_layer_of(stack)?);
         }
     }
+    if !stack.container.is_none() && stack.filesystem == Filesystem::None {
+        return Err(StackError::usage(
+            "container",
+            "its layers need a filesystem of the stack's own; add `filesystem = { kind = \"ext4\" }`",
+        ));
+    }
+    layers.extend(container::layer_of(stack)?);
     if stack.limit.io.is_some() && !on_device {
         return Err(StackError::usage("limit.io", "a `directory` volume has no device of its own to limit"));
     }

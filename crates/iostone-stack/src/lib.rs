@@ -8,6 +8,7 @@
 mod aligned;
 mod array;
 mod below;
+mod container;
 mod control_groups;
 mod device;
 mod disk_server;
@@ -34,6 +35,7 @@ mod queue;
 mod registry;
 mod session;
 mod site;
+mod space;
 mod step;
 mod throttle;
 mod tool;
@@ -41,11 +43,12 @@ mod undo;
 mod volume;
 
 pub use below::{Role, StackDevice};
+pub use container::{AGENT_VARIABLE, InsideView, Provision, StandingContainer};
 pub use control_groups::CgroupVersion;
 pub use error::{Refusal, RefusalReason, StackError, UndoFailure};
 pub use fill::check_room;
 pub use governor::{GovernorPlan, ServeError, serve as serve_governor};
-pub use guard::{is_device_named, strange_words};
+pub use guard::{is_device_named, name_content, strange_words};
 pub use limit::{AppliedLimits, LimitControllers, TrialGroups};
 pub use load_file::{
     FileOwner, Writing, create_own_file, file_owner, file_writing, guard_file, keeps_marks, mark_own_file,
@@ -57,5 +60,6 @@ pub use preflight::Preflight;
 pub use provide::{Drive, DriveSource, Provided};
 pub use registry::{CleanupReport, JournalOutcome, Registry};
 pub use session::{Applied, Session, SessionOptions, Target};
+pub use space::SpaceWatch;
 pub use throttle::{Bounds, Confinement, ThrottleController};
 pub use tool::quote;

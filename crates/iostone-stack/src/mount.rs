@@ -4,9 +4,9 @@ mod options;
 mod read_back;
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use iostone_model::experiment::Mount;
+use iostone_model::experiment::{Container, Stack};
 use iostone_model::trial::Check;
 use rustix::mount::MountFlags;
 
@@ -23,14 +23,20 @@ use read_back::Reported;
 #[derive(Debug)]
 pub(crate) struct MountLayer {
     options: MountOptions,
+    /// Whether what stands above passes paths on as words of mount(8).
+    needs_plain_path: bool,
     target: PathBuf,
 }
 
 impl MountLayer {
     /// # Errors
     /// [`StackError::Usage`] for options that contradict each other or that mean nothing to the kernel.
-    pub(crate) fn new(mount: &Mount) -> Result<Self, StackError> {
-        Ok(Self { options: MountOptions::parse(&mount.options)?, target: PathBuf::new() })
+    pub(crate) fn new(stack: &Stack) -> Result<Self, StackError> {
+        Ok(Self {
+            options: MountOptions::parse(&stack.mount.options)?,
+            needs_plain_path: matches!(stack.container, Container::Docker(_) | Container::Podman(_)),
+            target: PathBuf::new(),
+        })
     }
 }
 
@@ -39,7 +45,12 @@ impl Layer for MountLayer {
         let device = site.require_device("mount")?.clone();
         let filesystem = site.filesystem_kind.unwrap_or("ext4");
         let work_directory = site.work_directory.clone();
-        let target = site.own_directory(&work_directory)?.join("mount");
+        let own = site.own_directory(&work_directory)?;
+        let target = if self.needs_plain_path && has_meaning_in_options(&own) {
+            site.short_directory()?.join("mount")
+        } else {
+            own.join("mount")
+        };
         site.make_directory(&target, Scope::Trial, true)?;
         let entry = site
             .journal
@@ -55,6 +66,16 @@ impl Layer for MountLayer {
                     read_back:
                         "Invalid argument: the kernel takes no such options (its log, `dmesg`, may say more)"
                             .to_owned(),
+                    from: "mount(2)".to_owned(),
+                },
+                // Device and directory are there: what is missing is something that an option names.
+                rustix::io::Errno::NOENT if !data.is_empty() => StackError::NotApplied {
+                    layer: "mount",
+                    asked: self.options.words().join(","),
+                    read_back: format!(
+                        "No such file or directory: a {filesystem} that was made just now has nothing of that name; leave `{}` out",
+                        data.to_string_lossy()
+                    ),
                     from: "mount(2)".to_owned(),
                 },
                 other => StackError::io("mount", &target, other),
@@ -80,8 +101,12 @@ impl Layer for MountLayer {
                 from: read_back::MOUNTINFO.to_owned(),
             });
         };
-        let options_path = format!("/proc/fs/{}/{}/options", mounted.filesystem, device.name);
-        let reported = Reported::new(mounted, fs::read_to_string(&options_path).ok(), options_path);
+        // ext2 is mostly served by the driver of ext4, which keeps the list under its own name.
+        let drivers =
+            if mounted.filesystem == "ext2" { &["ext2", "ext4"][..] } else { &[&*mounted.filesystem] };
+        let mut lists = drivers.iter().map(|driver| format!("/proc/fs/{driver}/{}/options", device.name));
+        let all = lists.find_map(|path| Some((fs::read_to_string(&path).ok()?, path)));
+        let reported = Reported::new(mounted, all);
         let mut checks = vec![Check {
             layer: "mount".to_owned(),
             asked: format!("{} on {}", device.path.display(), self.target.display()),
@@ -95,6 +120,12 @@ impl Layer for MountLayer {
     }
 }
 
+/// Whether overlayfs would not take a path as it is: a colon stands between its lower directories, a comma between the
+/// options of mount(2), and a backslash before either. Docker's drivers pass paths on as they are.
+pub(crate) fn has_meaning_in_options(path: &Path) -> bool {
+    path.as_os_str().as_encoded_bytes().iter().any(|byte| matches!(byte, b':' | b',' | b'\\'))
+}
+
 impl MountOptions {
     /// The options that are flags of mount(2).
     fn flags(&self) -> MountFlags {
@@ -102,5 +133,18 @@ impl MountOptions {
             .iter()
             .filter_map(options::MountOption::flag)
             .fold(MountFlags::empty(), |flags, flag| flags | flag)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_plain_without_what_separates_options() {
+        assert!(!has_meaning_in_options(Path::new("/srv/a b'c\"d%e/iostone")));
+        for path in ["/srv/10:30", "/srv/a,b", "/srv/a\\b"] {
+            assert!(has_meaning_in_options(Path::new(path)), "{path}");
+        }
     }
 }

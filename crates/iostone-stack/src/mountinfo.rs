@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -44,6 +44,14 @@ impl Mounted {
             || btrfs_filesystems()
                 .iter()
                 .any(|members| members.contains(&source.number) && members.contains(&device))
+    }
+
+    /// The value of an option of the filesystem, as the path that it names: `upperdir=/a\040b`.
+    pub(crate) fn super_option(&self, name: &str) -> Option<PathBuf> {
+        self.super_options
+            .iter()
+            .find_map(|option| option.strip_prefix(name)?.strip_prefix('='))
+            .map(|value| unescape(value.as_bytes()))
     }
 
     /// The numbers that files on it show: the mount's own, and that of its root where stat(2) gives another, as on
@@ -136,6 +144,18 @@ pub(crate) fn unescape(field: &[u8]) -> PathBuf {
     PathBuf::from(OsString::from_vec(bytes))
 }
 
+/// Takes off the backslashes by which overlayfs is told that a comma, a colon or a backslash belongs to a name
+/// (Documentation/filesystems/overlayfs.rst, "Multiple lower layers").
+pub(crate) fn without_backslashes(path: &Path) -> PathBuf {
+    let mut bytes = Vec::new();
+    let mut rest = path.as_os_str().as_bytes().iter();
+    while let Some(&byte) = rest.next() {
+        let next = if byte == b'\\' { rest.next() } else { None };
+        bytes.push(*next.unwrap_or(&byte));
+    }
+    PathBuf::from(OsString::from_vec(bytes))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,6 +171,19 @@ mod tests {
         assert_eq!(mounts[0].number, (98, 0));
         assert_eq!(mounts[0].options, ["rw", "noatime"]);
         assert_eq!(mounts[0].super_options, ["rw", "nobarrier"]);
+    }
+
+    #[test]
+    fn the_paths_among_an_overlays_options_are_read_with_whatever_is_in_them() {
+        let line = br"61 42 0:52 / /m rw - overlay o rw,lowerdir=/a\134:b,upperdir=/a\040b\054c:d,workdir=/w,volatile";
+        let mounted = parse(line).remove(0);
+        assert_eq!(mounted.super_option("upperdir").unwrap(), Path::new("/a b,c:d"));
+        assert_eq!(mounted.super_option("lowerdir").unwrap(), Path::new("/a\\:b"));
+        assert_eq!(mounted.super_option("upper"), None);
+        assert_eq!(mounted.super_option("volatile"), None);
+        // Kernels that show what they were given.
+        assert_eq!(without_backslashes(Path::new(r"/a\,b\\c\:d")), Path::new(r"/a,b\c:d"));
+        assert_eq!(without_backslashes(Path::new("/a\\")), Path::new("/a\\"));
     }
 
     #[test]

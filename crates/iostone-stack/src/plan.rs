@@ -1,19 +1,21 @@
 //! The steps of a stack in words, for a dry run: everything in order, nothing touched.
 
+mod container;
 mod emulated;
 mod filesystem;
 mod guest;
 
 use std::path::Path;
 
-use iostone_model::experiment::{BackingIo, BlockVolume, Filesystem, Stack, Volume};
+use iostone_model::experiment::{BackingIo, BlockVolume, Container, Filesystem, Stack, Volume};
 use serde::{Deserialize, Serialize};
 
 use crate::array;
 use crate::device::size_in_words;
 use crate::governor;
 use crate::limit::{self, Asked};
-use crate::site::own_directory_name;
+use crate::mount::has_meaning_in_options;
+use crate::site::{OWN_PREFIX, own_directory_name};
 
 pub use guest::plan_guest_steps;
 
@@ -116,8 +118,14 @@ fn plan_steps_at(stack: &Stack, work_directory: &Path, here: bool) -> Vec<Planne
             set("read_ahead_kb", (u64::from(readahead) / 2).to_string());
         }
     }
-    let target = place(None).join("mount").display().to_string();
+    let target = match &stack.container {
+        Container::Docker(_) | Container::Podman(_) if has_meaning_in_options(&place(None)) => {
+            format!("/run/{OWN_PREFIX}RANDOM/mount")
+        }
+        _ => place(None).join("mount").display().to_string(),
+    };
     filesystem::add(&mut plan, stack, &device, &target, &mut undo);
+    container::add(&mut plan, stack, &target, &place(None).display().to_string(), &mut undo);
     let is_throttled = plan.steps.iter().any(|step| step.layer == "throttle");
     if let Ok(Some(asked)) = Asked::of(&stack.limit, stack.governor.as_deref(), is_throttled) {
         limit::plan(&mut plan, &asked, here, &mut undo);

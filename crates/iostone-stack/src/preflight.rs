@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::array;
 use crate::below::{describe_filesystem, filesystem_kind};
+use crate::container;
 use crate::error::StackError;
 use crate::filesystem;
 use crate::fill;
@@ -98,6 +99,7 @@ pub(crate) fn examine(
     }
     array::examine(stack)?;
     filesystem::examine(stack)?;
+    container::examine(stack)?;
     found.notes.extend(examine_limits(&stack.limit, stack.governor.as_deref(), is_throttled)?);
     Ok(found)
 }

@@ -5,10 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use iostone_model::experiment::{Governor, Limit, Stack};
-use iostone_model::trial::{Check, GovernorRecord, GuestFacts};
+use iostone_model::trial::{Check, ContainerFacts, GovernorRecord, GuestFacts};
 use serde::{Deserialize, Serialize};
 
 use crate::below::{Role, StackDevice, disks_under_device, disks_under_path};
+use crate::container::{self, InsideView, Provision, StandingContainer};
 use crate::device::BlockDevice;
 use crate::disk_server;
 use crate::error::{StackError, UndoFailure};
@@ -74,6 +75,9 @@ pub struct Applied {
     /// The control groups that the workload is to be in; none where nothing limits or governs it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub groups: Option<TrialGroups>,
+    /// The overlay or container that the workload is to work in or beside; none without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub container: Option<Box<StandingContainer>>,
 }
 
 /// Builds stacks and takes them away again, one after the other.
@@ -178,6 +182,23 @@ impl Session {
         }
     }
 
+    /// Says what the containers of the coming trials are made of.
+    ///
+    /// # Errors
+    /// [`StackError::Unexpected`] after the end of the session.
+    pub fn provision(&mut self, provision: Provision) -> Result<(), StackError> {
+        self.site_mut()?.provision = provision;
+        Ok(())
+    }
+
+    /// Holds the container against what its agent sees from inside; gives the facts of the trial and the checks.
+    ///
+    /// # Errors
+    /// [`StackError::NotApplied`] where they differ.
+    pub fn recognise(&self, view: &InsideView) -> Result<(ContainerFacts, Vec<Check>), StackError> {
+        container::recognise(self.site.as_ref().ok_or_else(ended)?, view)
+    }
+
     /// Makes the control groups of a limit and a governor without any volume: for a command that is run under them.
     /// What an earlier call built is undone first.
     ///
@@ -239,6 +260,7 @@ impl Session {
             devices: devices_of(site)?,
             guest: None,
             groups: site.groups.clone(),
+            container: site.container.clone().map(Box::new),
         })
     }
 
@@ -288,6 +310,15 @@ impl Session {
     pub fn bounds(&self, works_here: bool) -> Result<Option<Bounds>, StackError> {
         let site = self.site.as_ref().ok_or_else(ended)?;
         Bounds::of(site.throttle.as_ref(), site.groups.as_ref(), works_here)
+    }
+
+    /// As [`Session::bounds`], for another process that runs the workload, with all that it starts from then on.
+    ///
+    /// # Errors
+    /// [`StackError::Io`] when it has ended, [`StackError::Unexpected`] where it could not be brought back.
+    pub fn bounds_of(&self, process: u32) -> Result<Option<Bounds>, StackError> {
+        let site = self.site.as_ref().ok_or_else(ended)?;
+        Bounds::of_process(site.throttle.as_ref(), site.groups.as_ref(), process)
     }
 
     /// Lets the workload begin: burst buckets of emulated volumes and of their link hold what they are to hold then, though

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::array::OwnArray;
+use crate::container::{Provision, StandingContainer};
 use crate::device::{BlockDevice, DeviceNumber};
 use crate::disk_server::Watch;
 use crate::error::StackError;
@@ -66,6 +67,8 @@ pub(crate) struct Site {
     pub(crate) server_program: Option<PathBuf>,
     /// Locks on the user's devices, held for the whole session.
     pub(crate) claims: BTreeMap<DeviceNumber, OwnedFd>,
+    /// What the containers of the coming trials are made of.
+    pub(crate) provision: Provision,
     // What the layers of this trial have made, bottom up.
     pub(crate) trial: u32,
     pub(crate) seed: u64,
@@ -75,6 +78,8 @@ pub(crate) struct Site {
     pub(crate) attached: BTreeMap<DeviceNumber, Origin>,
     /// The directory of this trial for sockets and the like.
     pub(crate) trial_directory: Option<PathBuf>,
+    /// That in `/run`, where one was needed.
+    short_directory: Option<PathBuf>,
     /// Where the disk server of this trial is steered.
     pub(crate) disk_control: Option<PathBuf>,
     /// Sees to it that nothing waits for that server for good once the user has asked to stop.
@@ -101,6 +106,8 @@ pub(crate) struct Site {
     pub(crate) filesystem_kind: Option<&'static str>,
     pub(crate) directory: Option<PathBuf>,
     pub(crate) mount: Option<PathBuf>,
+    /// The container, once it stands.
+    pub(crate) container: Option<StandingContainer>,
     /// A directory on the filesystem that the volume stands on, for finding the disks below.
     pub(crate) stands_on: Option<PathBuf>,
     pub(crate) notes: Vec<String>,
@@ -122,11 +129,13 @@ impl Site {
             images: Vec::new(),
             server_program: None,
             claims: BTreeMap::new(),
+            provision: Provision::default(),
             trial: 0,
             seed: 0,
             image: None,
             attached: BTreeMap::new(),
             trial_directory: None,
+            short_directory: None,
             disk_control: None,
             watch: None,
             servers: Vec::new(),
@@ -142,6 +151,7 @@ impl Site {
             filesystem_kind: None,
             directory: None,
             mount: None,
+            container: None,
             stands_on: None,
             notes: Vec::new(),
         }
@@ -152,6 +162,7 @@ impl Site {
         self.image = None;
         self.attached.clear();
         self.trial_directory = None;
+        self.short_directory = None;
         self.disk_control = None;
         self.watch = None;
         for mut server in self.servers.drain(..) {
@@ -171,6 +182,7 @@ impl Site {
         self.filesystem_kind = None;
         self.directory = None;
         self.mount = None;
+        self.container = None;
         self.stands_on = None;
         self.notes.clear();
     }
@@ -241,6 +253,18 @@ impl Site {
         Ok(directory)
     }
 
+    /// A directory of this trial in `/run`, for programs that refuse long paths.
+    pub(crate) fn short_directory(&mut self) -> Result<PathBuf, StackError> {
+        if let Some(directory) = &self.short_directory {
+            return Ok(directory.clone());
+        }
+        let directory = short_directory(&self.journal.owner.token)
+            .ok_or_else(|| StackError::unexpected(&self.journal.path, "its token holds no random bits"))?;
+        self.make_directory_with(&directory, Scope::Trial, true, 0o700)?;
+        self.short_directory = Some(directory.clone());
+        Ok(directory)
+    }
+
     /// The name of the session's own directories; holds the token.
     pub(crate) fn directory_name(&self) -> String {
         own_directory_name(&self.journal.owner.token)
@@ -297,4 +321,12 @@ pub(crate) const OWN_PREFIX: &str = "iostone-";
 /// The name of a session's own directories.
 pub(crate) fn own_directory_name(token: &str) -> String {
     format!("{OWN_PREFIX}{token}")
+}
+
+/// A directory whose path has to be short, with room for 50 characters in all: the random bits of the token tell it from
+/// all others. None for a token without them.
+pub(crate) fn short_directory(token: &str) -> Option<PathBuf> {
+    let random = token.rsplit('-').next().unwrap_or_default();
+    let is_random = random.len() == 16 && random.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_random.then(|| Path::new("/run").join(format!("{OWN_PREFIX}{random}")))
 }

@@ -42,6 +42,13 @@ pub(crate) enum Step {
     Fuse { target: PathBuf },
     /// A mount of a device of ours.
     Mount { target: PathBuf, number: (u32, u32) },
+    /// A mount between the filesystem and the workload, at a place of ours: of a device of ours (a bind mount) if there
+    /// is a number, else of a filesystem without a device, whose source is the name of the session's directories.
+    LayerMount {
+        target: PathBuf,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        number: Option<(u32, u32)>,
+    },
     /// Version 2 of control groups: a group that was told to hand controllers down to its children.
     HandDown {
         group: PathBuf,
@@ -51,6 +58,9 @@ pub(crate) enum Step {
     },
     /// A control group with limits on our devices; its name holds the token. Who is in it came from `home`.
     ControlGroup { path: PathBuf, home: PathBuf },
+    /// What a container engine leaves: processes that carry the environment variable, which end in their place and at
+    /// once; mounts within its directories, and control groups whose name holds the token.
+    Engine { variable: String, value: String, roots: Vec<PathBuf>, group: String },
     /// Processes that carry the environment variable.
     Processes { variable: String, value: String },
 }
@@ -75,8 +85,14 @@ impl Step {
         let path = match self {
             Self::Directory { path, .. } | Self::Image { path } => path,
             Self::Loop { backing, .. } => backing,
-            Self::Mount { target, .. } | Self::Fuse { target } => target,
+            Self::Mount { target, .. } | Self::LayerMount { target, .. } | Self::Fuse { target } => target,
             Self::Nbd { socket, .. } => socket,
+            Self::Engine { roots, .. } => {
+                for root in roots {
+                    relocate(root, from, to);
+                }
+                return;
+            }
             Self::Queue { .. }
             | Self::BtrfsDevices { .. }
             | Self::Mkfs { .. }
@@ -87,10 +103,7 @@ impl Step {
             | Self::ControlGroup { .. }
             | Self::Processes { .. } => return,
         };
-        if let Ok(rest) = path.strip_prefix(from) {
-            // Joining an empty rest would leave a slash at the end.
-            *path = if rest.as_os_str().is_empty() { to.to_owned() } else { to.join(rest) };
-        }
+        relocate(path, from, to);
     }
 
     /// The object in a few words, for reports: "mount `/x`".
@@ -107,13 +120,23 @@ impl Step {
             Self::Server { variable, value } => format!("servers with `{variable}={value}`"),
             Self::Nbd { number, .. } => format!("network block device {}:{}", number.0, number.1),
             Self::Fuse { target } => format!("FUSE mount `{}`", target.display()),
-            Self::Mount { target, .. } => format!("mount `{}`", target.display()),
+            Self::Mount { target, .. } | Self::LayerMount { target, .. } => {
+                format!("mount `{}`", target.display())
+            }
             Self::HandDown { group, controllers } => {
                 format!("controller `{}` handed down by `{}`", controllers.join("`, `"), group.display())
             }
             Self::ControlGroup { path, .. } => format!("control group `{}`", path.display()),
+            Self::Engine { variable, value, .. } => format!("container engine with `{variable}={value}`"),
             Self::Processes { variable, value } => format!("processes with `{variable}={value}`"),
         }
+    }
+}
+
+fn relocate(path: &mut PathBuf, from: &Path, to: &Path) {
+    if let Ok(rest) = path.strip_prefix(from) {
+        // Joining an empty rest would leave a slash at the end.
+        *path = if rest.as_os_str().is_empty() { to.to_owned() } else { to.join(rest) };
     }
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 use crate::error::StackError;
 
 /// Where administration programs lie even when the PATH of a plain user leaves these out.
-const SYSTEM_DIRECTORIES: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"];
+pub(crate) const SYSTEM_DIRECTORIES: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"];
 /// As much of a program's output is kept, counted from its end.
 const KEPT_BYTES: usize = 64 * 1024;
 
@@ -59,13 +59,17 @@ pub(crate) fn lookup(tool: &str) -> Option<PathBuf> {
 
 fn package_of(tool: &str) -> &'static str {
     match tool {
-        "mkfs.ext4" => "e2fsprogs",
+        "mkfs.ext4" | "mkfs.ext2" => "e2fsprogs",
+        "mkfs.f2fs" => "f2fs-tools",
         "mkfs.xfs" => "xfsprogs",
         "mkfs.btrfs" => "btrfs-progs",
         "mdadm" => "mdadm",
         "lvm" => "lvm2",
         "dmsetup" => "dmsetup",
         "nbdfuse" => "libnbd-bin",
+        "docker" | "dockerd" | "containerd" => "docker.io",
+        "podman" | "conmon" => "podman",
+        "runc" => "runc",
         _ => "util-linux",
     }
 }
@@ -80,6 +84,8 @@ fn install_command(package: &str) -> String {
         ("apk", "apk add"),
     ] {
         if lookup(manager).is_some() {
+            // Debian had another `docker` before.
+            let package = if manager == "apt-get" { package } else { package.trim_end_matches(".io") };
             return format!("{command} {package}");
         }
     }

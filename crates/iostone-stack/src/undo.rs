@@ -3,6 +3,7 @@
 mod array;
 mod control_group;
 mod directory;
+mod engine;
 mod frozen;
 mod loop_device;
 mod mounted;
@@ -20,7 +21,7 @@ use crate::filesystem;
 use crate::journal::{Entry, Journal};
 use crate::owner::Owner;
 use crate::queue;
-use crate::site::own_directory_name;
+use crate::site::{own_directory_name, short_directory};
 use crate::step::{Scope, Step};
 
 pub(crate) use processes::adopt_orphans;
@@ -185,6 +186,9 @@ fn undo_step(journal: &mut Journal, number: usize) -> Result<Did, UndoFailure> {
                 .inspect_err(|_| journal.mark_kept(number))
                 .map(Did::from)
         }
+        Step::LayerMount { target, number } if same_boot => {
+            mounted::unmount_layer(target, *number, &token, journal.owner.is_this_process()).map(Did::from)
+        }
         Step::BtrfsDevices { numbers } if same_boot => filesystem::forget(numbers).map(Did::from),
         Step::MdArray { node, uuid, members } => {
             array::undo_md(node, uuid, members, same_boot).map(Did::from)
@@ -194,6 +198,9 @@ fn undo_step(journal: &mut Journal, number: usize) -> Result<Did, UndoFailure> {
         }
         Step::Server { variable, value } if same_boot => {
             Ok(processes::end(variable, value)?.is_some().into())
+        }
+        Step::Engine { variable, value, roots, group } if same_boot => {
+            engine::take_off(variable, value, roots, group, &token).map(Did::from)
         }
         Step::Nbd { number, socket } if same_boot => server::disconnect(*number, socket).map(Did::from),
         Step::Fuse { target } if same_boot => server::unmount_fuse(target, &token).map(Did::from),
@@ -206,8 +213,10 @@ fn undo_step(journal: &mut Journal, number: usize) -> Result<Did, UndoFailure> {
         Step::Loop { .. }
         | Step::Queue { .. }
         | Step::Mount { .. }
+        | Step::LayerMount { .. }
         | Step::BtrfsDevices { .. }
         | Step::Server { .. }
+        | Step::Engine { .. }
         | Step::Nbd { .. }
         | Step::Fuse { .. }
         | Step::HandDown { .. }
@@ -230,10 +239,12 @@ fn undo_step(journal: &mut Journal, number: usize) -> Result<Did, UndoFailure> {
     }
 }
 
-/// Whether a path lies within a directory of the session's own.
+/// Whether a path lies within a directory of the session's own: anywhere the one with the whole token in its name, and
+/// that with its random bits alone only where such a one is made.
 pub(crate) fn is_ours(path: &Path, token: &str) -> bool {
-    let name = own_directory_name(token);
-    path.components().any(|component| component.as_os_str() == name.as_str())
+    let own = own_directory_name(token);
+    path.components().any(|component| component.as_os_str() == own.as_str())
+        || short_directory(token).is_some_and(|short| path.starts_with(short))
 }
 
 fn failure(object: &Path, reason: impl Into<String>, next: impl Into<String>) -> UndoFailure {
@@ -242,4 +253,28 @@ fn failure(object: &Path, reason: impl Into<String>, next: impl Into<String>) ->
 
 fn is_absent(error: &std::io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOENT | libc::ENOTDIR))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_short_name_is_ours_in_its_one_place_only() {
+        let token = "abcdefgh-0123456789abcdef";
+        let is_ours = |path: &str| is_ours(Path::new(path), token);
+        assert!(is_ours("/srv/iostone-abcdefgh-0123456789abcdef/mount"));
+        assert!(is_ours("/run/iostone-0123456789abcdef") && is_ours("/run/iostone-0123456789abcdef/run"));
+        for foreign in [
+            "/srv/iostone-0123456789abcdef",
+            "/run/other/iostone-0123456789abcdef",
+            "/run/iostone-0123456789abcdee",
+            "/run/iostone-0123456789abcdef0",
+            "/run/iostone-abcdefgh",
+            "/run",
+        ] {
+            assert!(!is_ours(foreign), "{foreign}");
+        }
+        assert!(!super::is_ours(Path::new("/run/iostone-token"), "token-token"), "no random bits");
+    }
 }

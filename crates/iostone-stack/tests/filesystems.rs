@@ -1,4 +1,4 @@
-//! XFS and btrfs on real devices: built, proven, read ahead, taken off again without a trace.
+//! XFS, btrfs, ext2 and F2FS on real devices: built, proven, read ahead, taken off again without a trace.
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "this is test code, and skipped tests say so")]
 
 #[path = "common/machine.rs"]
@@ -9,7 +9,8 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use iostone_model::experiment::{
-    Array, BlockVolume, Btrfs, BtrfsArray, BtrfsProfile, Filesystem, LoopVolume, Mount, Stack, Volume, Xfs,
+    Array, BlockVolume, Btrfs, BtrfsArray, BtrfsProfile, Ext2, Ext4, F2fs, Filesystem, LoopVolume, Mount,
+    Stack, Volume, Xfs,
 };
 use iostone_model::units::Bytes;
 use iostone_stack::{Applied, Role, Session, StackError, fuzzing};
@@ -57,7 +58,7 @@ fn reads_back(applied: &Applied, asked: &str) -> String {
 
 /// The UUID that the kernel would have under `/sys/fs/btrfs` while it is mounted.
 fn uuid_of(applied: &Applied) -> String {
-    let prefixes = ["btrfs ", "XFS "];
+    let prefixes = ["btrfs ", "XFS ", "ext2 ", "F2FS "];
     let uuid = applied
         .checks
         .iter()
@@ -355,5 +356,197 @@ fn a_readahead_of_an_ext4_is_set_beside_the_write_cache_and_both_are_put_back() 
     assert!(error.contains("stack.queue.readahead") && error.contains("65528"), "{error}");
     session.finish().unwrap();
     drop(disk);
+    machine.assert_clean();
+}
+
+fn ext2(mkfs: &[&str]) -> Filesystem {
+    Filesystem::Ext2(Ext2 { mkfs: mkfs.iter().map(|word| (*word).to_owned()).collect() })
+}
+
+fn f2fs() -> Filesystem {
+    Filesystem::F2fs(F2fs::default())
+}
+
+#[test]
+fn ext2_is_built_without_a_journal_proven_and_undone_without_a_trace() {
+    if lacks("ext2_is_built_without_a_journal_proven_and_undone_without_a_trace", "ext2") {
+        return;
+    }
+    let machine = Machine::new();
+    let stack = with(ext2(&["-b", "4096"]), sparse(96 * MIB), &["noatime", "user_xattr"]);
+    Session::preflight(&stack, true, &machine.work()).unwrap();
+    let mut session = machine.session();
+    let applied = session.apply(&stack, 1, 7).unwrap();
+    assert_eq!(reads_back(&applied, "no journal, no extents"), "no journal, no extents");
+    let mount = applied.target.mount.clone().unwrap();
+    let mounts = fs::read_to_string("/proc/self/mounts").unwrap();
+    let line = mounts.lines().find(|line| line.contains(mount.to_str().unwrap())).unwrap();
+    assert!(line.contains(" ext2 "), "{line}");
+    fs::write(mount.join("file"), "hello").unwrap();
+    assert_eq!(session.verify().unwrap(), applied.checks);
+    session.undo().unwrap();
+    session.finish().unwrap();
+    machine.assert_clean();
+}
+
+#[test]
+fn a_device_of_the_users_is_left_bare_by_ext2() {
+    if lacks("a_device_of_the_users_is_left_bare_by_ext2", "ext2") {
+        return;
+    }
+    let machine = Machine::new();
+    let disk = TestLoop::new(&machine.path().join("disk.img"), 96 * MIB);
+    let volume = Volume::Block(BlockVolume { devices: vec![disk.path.clone()] });
+    let mut session = machine.session();
+    let applied = session.apply(&with(ext2(&[]), volume, &[]), 1, 7).unwrap();
+    fs::write(applied.target.mount.unwrap().join("file"), "x").unwrap();
+    session.undo().unwrap();
+    assert_bare(&disk);
+    session.finish().unwrap();
+    drop(disk);
+    machine.assert_clean();
+}
+
+#[test]
+fn f2fs_is_built_proven_and_undone_without_a_trace() {
+    if lacks("f2fs_is_built_proven_and_undone_without_a_trace", "f2fs") {
+        return;
+    }
+    let machine = Machine::new();
+    let disk = TestLoop::new(&machine.path().join("disk.img"), 128 * MIB);
+    let volume = Volume::Block(BlockVolume { devices: vec![disk.path.clone()] });
+    let mut session = machine.session();
+    let options = ["noatime", "barrier", "noinline_data", "fsync_mode=strict"];
+    for (trial, volume) in [(1, volume.clone()), (2, sparse(128 * MIB)), (3, volume)] {
+        let applied = session.apply(&with(f2fs(), volume, &options), trial, 7).unwrap();
+        assert_eq!(reads_back(&applied, "fsync_mode=strict"), "fsync_mode=strict");
+        let mount = applied.target.mount.clone().unwrap();
+        assert!(!mount.join("file").exists());
+        fs::write(mount.join("file"), "x").unwrap();
+        assert_eq!(session.verify().unwrap(), applied.checks);
+        session.undo().unwrap();
+    }
+    assert_bare(&disk);
+    session.finish().unwrap();
+    drop(disk);
+    machine.assert_clean();
+}
+
+#[test]
+fn f2fs_that_the_kernel_has_not_is_refused_before_anything_is_done() {
+    let test = "f2fs_that_the_kernel_has_not_is_refused_before_anything_is_done";
+    if needs_root(test) {
+        return;
+    }
+    let has_f2fs = fs::read_to_string("/proc/filesystems").unwrap().contains("\tf2fs");
+    if has_f2fs || !has("mkfs.f2fs") {
+        eprintln!("{test} skipped: needs a kernel without f2fs, and mkfs.f2fs");
+        return;
+    }
+    let machine = Machine::new();
+    let examine = |size_bytes| {
+        let stack = with(f2fs(), sparse(size_bytes), &[]);
+        Session::preflight(&stack, true, &machine.work()).map_err(|error| error.to_string())
+    };
+    match examine(128 * MIB) {
+        Err(error) => assert!(
+            error.contains("no f2fs") && error.contains("kind = \"guest\""),
+            "what to do instead: {error}"
+        ),
+        Ok(_) => eprintln!("{test} skipped: this kernel has f2fs as a module"),
+    }
+    // Where a guest makes it, this host says what it knows before the guest is booted.
+    let in_guest = |size_bytes| {
+        let stack = with(f2fs(), sparse(size_bytes), &[]);
+        Session::preflight_providing(&stack, true, &machine.work(), &[]).map_err(|error| error.to_string())
+    };
+    let error = in_guest(51 * MIB).unwrap_err();
+    assert!(error.contains("stack.volume.size") && error.contains("52 MiB or more"), "{error}");
+    in_guest(52 * MIB).unwrap();
+}
+
+/// Each kind is made anew, so that nothing of the trial before is there, neither its files nor the room that they took.
+#[test]
+fn a_trial_sees_nothing_of_the_one_before_it_on_any_filesystem() {
+    let test = "a_trial_sees_nothing_of_the_one_before_it_on_any_filesystem";
+    let kinds = [Filesystem::Ext4(Ext4::default()), xfs(&[]), btrfs(), ext2(&[]), f2fs()];
+    for filesystem in kinds {
+        if lacks(test, filesystem.name().unwrap()) {
+            continue;
+        }
+        let machine = Machine::new();
+        let disk = TestLoop::new(&machine.path().join("disk.img"), 320 * MIB);
+        let volumes = [
+            Volume::Loop(LoopVolume { fill: false, ..LoopVolume::new(Bytes(320 * MIB)) }),
+            Volume::Block(BlockVolume { devices: vec![disk.path.clone()] }),
+        ];
+        let mut session = machine.session();
+        let mut trial = 0;
+        for volume in volumes {
+            let mut former: Option<(String, u64)> = None;
+            for _ in 0..2 {
+                trial += 1;
+                let applied =
+                    session.apply(&with(filesystem.clone(), volume.clone(), &[]), trial, 7).unwrap();
+                let mount = applied.target.mount.clone().unwrap();
+                let room = rustix::fs::statvfs(&mount).unwrap();
+                let fresh = (made_as(&applied), room.f_bfree);
+                if let Some((uuid, free)) = &former {
+                    assert_ne!(*uuid, fresh.0, "{filesystem:?} was made anew");
+                    assert_eq!(*free, fresh.1, "{filesystem:?} has its room back");
+                }
+                let names: Vec<String> = fs::read_dir(&mount)
+                    .unwrap()
+                    .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                    .filter(|name| name != "lost+found")
+                    .collect();
+                assert_eq!(names, <[String; 0]>::default(), "{filesystem:?}");
+                former = Some(fresh);
+                fs::write(mount.join("left-behind"), vec![7; 8 << 20]).unwrap();
+                session.undo().unwrap();
+            }
+        }
+        session.finish().unwrap();
+        drop(disk);
+        machine.assert_clean();
+    }
+}
+
+/// The kind and the UUID that mkfs was given.
+fn made_as(applied: &Applied) -> String {
+    applied.checks.iter().find(|check| check.layer == "filesystem").unwrap().asked.clone()
+}
+
+#[test]
+fn every_variant_of_btrfs_is_read_back_and_contradictions_are_refused() {
+    let test = "every_variant_of_btrfs_is_read_back_and_contradictions_are_refused";
+    if lacks(test, "btrfs") {
+        return;
+    }
+    let machine = Machine::new();
+    let mut session = machine.session();
+    let variants: [&[&str]; 11] = [
+        &["nodatacow"],
+        &["nodatasum"],
+        &["datacow", "datasum", "barrier", "treelog", "acl"],
+        &["compress=zstd:3"],
+        &["compress"],
+        &["compress=lzo", "autodefrag"],
+        &["compress-force=zstd", "discard"],
+        &["compress-force=zlib:9", "noautodefrag"],
+        &["compress-force=none"],
+        &["space_cache=v2", "ssd", "nodiscard"],
+        &["nossd", "nossd_spread", "notreelog", "flushoncommit", "max_inline=0", "commit=7"],
+    ];
+    for (trial, options) in (1..).zip(variants) {
+        let applied = session.apply(&with(btrfs(), sparse(256 * MIB), options), trial, 7).unwrap();
+        for option in options {
+            reads_back(&applied, option);
+        }
+        session.undo().unwrap();
+    }
+    let error = session.apply(&with(btrfs(), sparse(256 * MIB), &["nodatacow", "compress=zstd"]), 99, 7);
+    assert!(error.unwrap_err().to_string().contains("overwritten in place"));
+    session.finish().unwrap();
     machine.assert_clean();
 }

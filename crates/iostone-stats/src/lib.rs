@@ -46,6 +46,7 @@ mod boundary;
 pub mod breakeven;
 pub mod curve;
 pub mod flags;
+pub mod flatness;
 pub mod forecast;
 mod holm;
 pub mod judge;

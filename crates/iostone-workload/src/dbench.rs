@@ -173,7 +173,8 @@ fn describe(observation: Observation, report: &mut WorkloadReport, throughput: O
     report.measured_seconds = watched.copied().unwrap_or(report.measured_seconds);
     let facts = &observation.facts;
     let claimed = facts.claimed_read_bytes.zip(facts.claimed_written_bytes);
-    // Their sum is certain. In less than a pass of the loadfile the shares are not, and nothing rests on them.
+    // Their sum is certain. In less than a pass of the loadfile the shares are not; the flag of the page cache alone rests on
+    // them.
     let (read, written) = claimed.unwrap_or_else(|| {
         let bytes = throughput.unwrap_or_default() * report.measured_seconds;
         (whole(bytes * READ_SHARE), whole(bytes * (1.0 - READ_SHARE)))

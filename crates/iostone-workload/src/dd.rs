@@ -118,7 +118,7 @@ fn arguments(spec: &DdWorkload, size: Bytes, file: Option<&str>) -> Vec<String> 
 }
 
 /// Lays a file out with incompressible data, makes it durable and drops its pages from the page cache.
-fn lay_out(path: &Path, size: Bytes, seed: u64, stop: &AtomicBool) -> Result<(), WorkloadError> {
+pub(crate) fn lay_out(path: &Path, size: Bytes, seed: u64, stop: &AtomicBool) -> Result<(), WorkloadError> {
     let mut job = Job::new(path, Rw::Read);
     job.size = Some(size);
     // The engine takes whole blocks; which ones is of no matter to a layout.

@@ -6,6 +6,7 @@
 mod bonnie;
 mod capture;
 mod command;
+mod copy_up;
 mod cpu;
 mod dbench;
 mod dd;
@@ -214,7 +215,7 @@ pub fn preflight(
         Workload::Dd(dd) => dd::preflight(dd)?,
         Workload::Sysbench(sysbench) => sysbench::preflight(sysbench)?,
         Workload::Command(command) => command::preflight(command)?,
-        Workload::Io(_) | Workload::Ioping(_) | Workload::Orion(_) => {}
+        Workload::Io(_) | Workload::Ioping(_) | Workload::Orion(_) | Workload::CopyUp(_) => {}
     }
     Ok(workload.room())
 }
@@ -222,7 +223,7 @@ pub fn preflight(
 /// Whether the I/O of a workload is done by this process rather than by programs that it starts, at least in part.
 pub fn works_here(workload: &Workload) -> bool {
     match workload {
-        Workload::Io(_) | Workload::Orion(_) => true,
+        Workload::Io(_) | Workload::Orion(_) | Workload::CopyUp(_) => true,
         Workload::Bonnie(bonnie) => bonnie.direct_read.is_some(),
         _ => false,
     }
@@ -248,5 +249,6 @@ pub fn prepare(
         Workload::Sysbench(sysbench) => sysbench::prepare(sysbench, place, context, stop),
         Workload::Ioping(ioping) => ioping::prepare(ioping, place, context),
         Workload::Orion(orion) => orion::prepare(orion, place, context, stop),
+        Workload::CopyUp(touches) => copy_up::prepare(touches, place, context, stop),
     }
 }

@@ -69,6 +69,7 @@ impl PreparedOrion {
             luns: self.luns.iter().map(Lun::to_record).collect(),
             seed: self.seed,
             direct: self.spec.direct,
+            data: self.spec.data,
             until: self.spec.until.map(iostone_model::experiment::Precision::share),
             knee: false,
             adaptive: None,

@@ -12,6 +12,7 @@ use crate::commands::disk::DiskArguments;
 use crate::commands::emulate::EmulateArguments;
 use crate::commands::explain::ExplainArguments;
 use crate::commands::guest::GuestArguments;
+use crate::commands::image::ImageArguments;
 use crate::commands::limit::LimitArguments;
 use crate::commands::predict::PredictArguments;
 use crate::commands::recommend::RecommendArguments;
@@ -59,6 +60,8 @@ pub(crate) enum Command {
     Disk(DiskArguments),
     /// Virtual machines with kernels of their own
     Guest(GuestArguments),
+    /// Disk images turned between raw, qcow2, vmdk, vhd and vhdx, checked before and after
+    Image(ImageArguments),
     /// How long work takes on an instance whose processors are rationed, and what it spends
     Credits(CreditsArguments),
     /// A command under limits of CPU time and memory, and where its time went

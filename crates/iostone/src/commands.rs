@@ -15,6 +15,7 @@ pub(crate) mod explain;
 pub(crate) mod export;
 pub(crate) mod governor;
 pub(crate) mod guest;
+pub(crate) mod image;
 pub(crate) mod import;
 pub(crate) mod io;
 pub(crate) mod judge;

@@ -2,6 +2,7 @@
 
 use iostone_engine::EngineError;
 use iostone_guest::GuestError;
+use iostone_guest::image::ImageError;
 use iostone_lab::LabError;
 use iostone_machine::{Failure, FailureKind};
 use iostone_orion::OrionError;
@@ -102,6 +103,14 @@ pub(crate) fn of_error(error: &anyhow::Error) -> ExitCode {
             Some(GuestError::Died(_) | GuestError::Io { .. }) => return ExitCode::Failure,
             _ => {}
         }
+        if let Some(image) = cause.downcast_ref::<ImageError>() {
+            return match image {
+                ImageError::Refused(_) => ExitCode::Refused,
+                ImageError::Failed(_) => ExitCode::Failure,
+                ImageError::Interrupted => ExitCode::Interrupted,
+                _ => ExitCode::Usage,
+            };
+        }
         if let Some(ended) = cause.downcast_ref::<OrionEnded>() {
             return ended.code;
         }
@@ -133,6 +142,7 @@ fn of_failure(failure: &Failure) -> ExitCode {
         | FailureKind::Lost
         | FailureKind::Guest
         | FailureKind::Governor
+        | FailureKind::Container
         | FailureKind::Preparation => ExitCode::Failure,
         FailureKind::Reboot => ExitCode::Partial,
         FailureKind::Interrupted => ExitCode::Interrupted,

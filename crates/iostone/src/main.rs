@@ -70,6 +70,7 @@ fn main() -> std::process::ExitCode {
         Command::Orion(arguments) => commands::orion::orion(&arguments, &mut printer),
         Command::Disk(arguments) => commands::disk::disk(&arguments, &mut printer),
         Command::Guest(arguments) => commands::guest::guest(&arguments, &mut printer),
+        Command::Image(arguments) => commands::image::image(&arguments, &mut printer),
         Command::Credits(arguments) => commands::credits::credits(&arguments, &mut printer),
         Command::Limit(arguments) => commands::limit::limit(&arguments, &mut printer),
         Command::Catalog(arguments) => commands::catalog::catalog(&arguments, &mut printer),

@@ -6,6 +6,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use iostone_lab::conclude::Subject;
 use iostone_lab::{Observer, Progress};
 use iostone_model::run::Plan;
+use iostone_model::trial::WorkloadReport;
 use iostone_model::warm_up::SteadyState;
 use iostone_report::clean;
 
@@ -124,7 +125,11 @@ impl Observer for RunProgress<'_> {
                     .unwrap_or_default();
                 let failed: Vec<String> =
                     record.gates.iter().filter(|gate| !gate.passed).map(|gate| clean(&gate.message)).collect();
-                let doubt = if failed.is_empty() { String::new() } else { format!("  ! {}", failed.join("; ")) };
+                let doubt = if failed.is_empty() {
+                    String::new()
+                } else {
+                    format!("  ! {}{}", failed.join("; "), last_words(&record.workload))
+                };
                 // Beside the figure, not against it: the trial counts.
                 let flag = record.steady_state.as_ref().and_then(SteadyState::flag);
                 let flag = flag.map(|flag| format!("  {}", flag.name)).unwrap_or_default();
@@ -160,9 +165,37 @@ impl Observer for RunProgress<'_> {
     }
 }
 
+/// The last line of what a failed workload complained of, where its reason does not hold the tool's own words already.
+fn last_words(workload: &WorkloadReport) -> String {
+    let Some(error) = workload.error.as_ref().filter(|error| !error.contains(", saying: ")) else {
+        return String::new();
+    };
+    let tail = workload.stderr_tail.as_deref().unwrap_or_default();
+    match tail.lines().rev().map(str::trim).find(|line| !line.is_empty()) {
+        Some(line) if !error.contains(line) => format!(", saying: {}", clean(line)),
+        _ => String::new(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_failed_workload_is_told_with_its_last_words() {
+        let words = |error: Option<&str>, tail: Option<&str>| {
+            last_words(&WorkloadReport {
+                error: error.map(str::to_owned),
+                stderr_tail: tail.map(str::to_owned),
+                ..WorkloadReport::default()
+            })
+        };
+        let failed = Some("`./hello.sh` ended with status 127");
+        assert_eq!(words(failed, Some("one\ncat: not found\n\n")), ", saying: cat: not found");
+        assert_eq!(words(failed, None), "");
+        assert_eq!(words(Some("`tar` failed, saying: no"), Some("more\n")), "");
+        assert_eq!(words(None, Some("a warning\n")), "");
+    }
 
     #[test]
     fn durations_are_written_in_words() {

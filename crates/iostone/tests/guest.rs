@@ -22,7 +22,7 @@ fn experiment(place: &Place, kernel: &BootableKernel, workload: &str, metric: &s
              [workload]\n{workload}\n\
              [decide]\nmetric = \"{metric}\"\nbaseline = \"on\"\nmargin = \"5%\"\n\
              [gates]\nsteal = \"off\"\nidle = \"off\"\n\
-             [machine]\nkind = \"guest\"\nkernel = \"{}\"\nmodules = \"{}\"\nmemory = \"256MiB\"\n",
+             [machine]\nkind = \"guest\"\nkernel = \"{}\"\nmodules = \"{}\"\nmemory = \"384MiB\"\n",
         kernel.image.display(),
         kernel.modules.display()
     );

@@ -18,7 +18,7 @@ fn experiment(place: &Place, kernel: &BootableKernel) -> String {
          argv = [\"/bin/sh\", \"-c\", \"i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done\"]\n\
          [decide]\nmetric = \"wall_time\"\nbaseline = \"on\"\nmargin = \"5%\"\n\
          [gates]\nsteal = \"off\"\nidle = \"off\"\n\
-         [machine]\nkind = \"guest\"\nkernel = \"{}\"\nmodules = \"{}\"\nmemory = \"256MiB\"\n",
+         [machine]\nkind = \"guest\"\nkernel = \"{}\"\nmodules = \"{}\"\nmemory = \"384MiB\"\n",
         kernel.image.display(),
         kernel.modules.display()
     );

@@ -23,7 +23,7 @@ fn a_workload_in_a_guest_is_limited_by_version_2_and_each_limit_reads_back() {
          [workload]\nkind = \"command\"\nargv = [\"cat\", \"/proc/self/cgroup\"]\n\
          [decide]\nmetric = \"wall_time\"\nbaseline = \"half\"\nmargin = \"5%\"\n\
          [gates]\nsteal = \"off\"\nidle = \"off\"\n\
-         [machine]\nkind = \"guest\"\nkernel = \"{}\"\nmodules = \"{}\"\nmemory = \"256MiB\"\n\
+         [machine]\nkind = \"guest\"\nkernel = \"{}\"\nmodules = \"{}\"\nmemory = \"384MiB\"\n\
          kernel_arguments = [\"cgroup_no_v1=all\", \"psi=1\"]\n",
         kernel.image.display(),
         kernel.modules.display()

@@ -6,6 +6,8 @@ use iostone_model::experiment::{
     BonnieWorkload, Configuration, DdDirection, DdWorkload, Filesystem, IoWorkload, IopingWorkload,
     OrionWorkload, SysbenchWorkload, Workload,
 };
+use iostone_model::orion::FileData;
+use iostone_model::trial::{Check, TrialRecord};
 
 /// From this share on data is what that share is.
 const MOSTLY_PERCENT: u32 = 50;
@@ -25,8 +27,22 @@ pub(super) fn facts(configuration: &Configuration, environment: &Environment, kn
         Workload::Sysbench(sysbench) => of_sysbench(sysbench, known),
         Workload::Ioping(ioping) => of_ioping(ioping, known),
         Workload::Orion(orion) => of_orion(orion, known),
-        Workload::Fio(_) => known,
+        Workload::Fio(_) | Workload::CopyUp(_) => known,
     }
+}
+
+/// The flushes that the device completed, and whether it has a volatile cache, of work that calls fsync(2) or fdatasync(2):
+/// what is written through with `O_SYNC` may need none (FUA), and what is memory has none to need. Records of before the cache
+/// was recorded have it where it was asked for.
+pub(super) fn flushes(configuration: &Configuration, trial: &TrialRecord) -> Option<(u64, bool)> {
+    let Workload::Io(io) = &configuration.workload else { return None };
+    if !io.rw.writes() || (io.fsync == 0 && io.fdatasync == 0) || super::works_in_memory(trial) {
+        return None;
+    }
+    let footing = trial.signals.footing()?;
+    let is_cache = |check: &&Check| check.layer == "queue" && check.asked.contains("write_cache");
+    let asked = || trial.checks.iter().find(is_cache).map(|check| check.read_back.contains("write back"));
+    Some((footing.flushes?, footing.volatile_cache.or_else(asked)?))
 }
 
 fn of_io(io: &IoWorkload, configuration: &Configuration, known: Facts) -> Facts {
@@ -35,7 +51,8 @@ fn of_io(io: &IoWorkload, configuration: &Configuration, known: Facts) -> Facts 
     let compressible = io.buffer_compress_percentage.unwrap_or(0);
     let data = match (compressible, io.dedupe_percentage) {
         (0, 0) => Some(DataKind::Random),
-        (zeros, _) if zeros >= MOSTLY_PERCENT => Some(DataKind::Zeros),
+        (100.., _) => Some(DataKind::Zeros),
+        (zeros, _) if zeros >= MOSTLY_PERCENT => Some(DataKind::Compressible),
         (_, repeated) if repeated >= MOSTLY_PERCENT => Some(DataKind::Repeated),
         // As compressible as was asked for, which is none of these.
         _ => None,
@@ -106,7 +123,7 @@ fn of_ioping(ioping: &IopingWorkload, known: Facts) -> Facts {
     }
 }
 
-/// Its data files are filled with incompressible data, and so is what it writes; it never syncs. A bare device is worked on
+/// Its data files are filled with incompressible data unless zeros are asked for, and so is what it writes; it never syncs. A bare device is worked on
 /// as a whole.
 fn of_orion(orion: &OrionWorkload, known: Facts) -> Facts {
     let writes = orion.test().is_ok_and(|test| test.writes());
@@ -115,7 +132,10 @@ fn of_orion(orion: &OrionWorkload, known: Facts) -> Facts {
         working_set_bytes: files.or(known.volume_bytes),
         direct: Some(orion.direct),
         flushed: writes.then_some(false),
-        data: Some(DataKind::Random),
+        data: Some(match orion.data {
+            FileData::Random => DataKind::Random,
+            FileData::Zeros => DataKind::Zeros,
+        }),
         ..known
     }
 }

@@ -6,7 +6,7 @@ use iostone_model::experiment::{self, ReadWrite, Workload};
 use iostone_model::metric::{Direction, Unit};
 use iostone_model::run::{BlockRecord, PLAN_SCHEMA};
 use iostone_model::sample::DiskCounters;
-use iostone_model::trial::{DeviceActivity, SignalSummary, TRIAL_SCHEMA};
+use iostone_model::trial::{ContainerFacts, DeviceActivity, SignalSummary, TRIAL_SCHEMA};
 
 use super::*;
 use crate::audit;
@@ -39,6 +39,7 @@ fn run() -> RunRecord {
             identical_levels: false,
             overrides: Vec::new(),
             destroy: Vec::new(),
+            confounded: Vec::new(),
         },
         experiment_text: text.to_owned(),
         environment,
@@ -92,6 +93,8 @@ fn trial(number: u32, block: u32, name: &str) -> TrialRecord {
             .into(),
         ramp_seconds: 1.0,
         guest: None,
+        container: None,
+        space: None,
         governor: None,
         steady_state: None,
         workload: WorkloadReport {
@@ -117,6 +120,7 @@ fn trial(number: u32, block: u32, name: &str) -> TrialRecord {
                     role: "stack".to_owned(),
                     served,
                     flushes_counted: true,
+                    volatile_cache: None,
                 },
             ],
             ..SignalSummary::default()
@@ -159,8 +163,11 @@ fn in_an_unfit_environment_the_trials_that_were_judged_are_audited() {
     }
     run.plan.experiment.decide.blocks.max = 7;
     let dataset = dataset_of_run(&run);
-    assert_eq!(dataset.observations.len(), 14, "failed gates and all, up to the budget");
-    assert!(dataset.observations.iter().all(|observation| observation.block != Some(7)));
+    assert_eq!(
+        dataset.observations.len(),
+        run.trials.len(),
+        "failed gates and all, as the report shows them"
+    );
 }
 
 #[test]
@@ -216,10 +223,52 @@ fn bytes_that_the_device_never_served_are_told_of_a_run_too() {
 }
 
 #[test]
+fn what_a_ramp_was_served_does_not_clear_what_memory_answered_later() {
+    let mut run = with_io(run(), |io| io.rw = ReadWrite::Randread);
+    for trial in &mut run.trials {
+        let claimed = std::mem::take(&mut trial.workload.claimed_written_bytes);
+        trial.workload.claimed_read_bytes = claimed;
+        for device in &mut trial.signals.devices {
+            device.served.read_bytes = claimed;
+        }
+    }
+    let is_cached = |run: &RunRecord| {
+        let report = audit(&dataset_of_run(run));
+        doubts(&report).contains(&("page-cache", Severity::Serious))
+    };
+    assert!(!is_cached(&run), "without the ratio nothing is known of the ramp");
+    for trial in &mut run.trials {
+        trial.metrics.insert("read_per_claimed_byte".to_owned(), 0.25);
+    }
+    let first = &dataset_of_run(&run).observations[0];
+    assert_eq!(first.facts.served_read_bytes, Some(1024 * 14_001));
+    assert!(is_cached(&run));
+}
+
+#[test]
+fn work_in_memory_is_held_to_no_device() {
+    let mut run = run();
+    for trial in &mut run.trials {
+        let facts = ContainerFacts { place: "tmpfs".to_owned(), ..ContainerFacts::default() };
+        trial.container = Some(Box::new(facts));
+        for device in &mut trial.signals.devices {
+            (device.served, device.volatile_cache) = (DiskCounters::default(), Some(true));
+        }
+    }
+    let dataset = dataset_of_run(&run);
+    let facts = &dataset.observations[0].facts;
+    assert_eq!((facts.served_read_bytes, facts.served_written_bytes), (None, None));
+    assert_eq!((facts.served_flushes, facts.volatile_cache), (None, None));
+    let report = audit(&dataset);
+    let is_of_a_device = |rule: &str| matches!(rule, "page-cache" | "sync-dropped");
+    assert!(!report.findings.iter().any(|found| is_of_a_device(&found.rule)), "{:#?}", report.findings);
+}
+
+#[test]
 fn writes_left_in_memory_and_data_that_compresses_are_told_too() {
     let run = with_io(run(), |io| {
         io.fdatasync = 0;
-        io.buffer_compress_percentage = Some(90);
+        io.buffer_compress_percentage = Some(100);
     });
     let mut run = run;
     for trial in &mut run.trials {

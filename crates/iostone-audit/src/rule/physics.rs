@@ -24,6 +24,7 @@ mod slip;
 mod small_file;
 mod source_limited;
 mod steal;
+mod sync_dropped;
 mod throttled;
 mod too_fast;
 mod too_short;
@@ -40,6 +41,7 @@ pub(super) const RULES: &[&dyn Rule] = &[
     &page_cache::PageCache,
     &small_file::SmallFile,
     &not_flushed::NotFlushed,
+    &sync_dropped::SyncDropped,
     &rewrite_faster::RewriteFaster,
     &zero_data::ZeroData,
     &source_limited::SourceLimited,

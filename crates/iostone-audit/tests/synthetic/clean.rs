@@ -118,6 +118,8 @@ fn direct() -> Facts {
         volume_bytes: Some(64 * GIB),
         direct: Some(true),
         flushed: Some(true),
+        served_flushes: Some(18_342),
+        volatile_cache: Some(true),
         source: Some("memory, random bytes".to_owned()),
         source_bytes_per_second: Some(2e10),
         data: Some(DataKind::Random),
@@ -133,6 +135,8 @@ fn buffered() -> Facts {
         volume_bytes: Some(64 * GIB),
         direct: Some(false),
         flushed: Some(true),
+        served_flushes: Some(18_342),
+        volatile_cache: Some(true),
         data: Some(DataKind::Random),
         ..unhindered()
     }

@@ -75,6 +75,7 @@ pub fn work_of(workload: &Workload) -> Result<Work, UnknownDemand> {
         Workload::Sysbench(_) => unknown("its time goes to flushes and processors, which are not reckoned"),
         Workload::Ioping(_) => unknown("it measures latency, and waits between requests"),
         Workload::Orion(_) => unknown("it is a matrix of loads, of which each has a ceiling of its own"),
+        Workload::CopyUp(_) => unknown("what copying a file up takes is what it finds out"),
     }
 }
 

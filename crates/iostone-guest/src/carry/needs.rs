@@ -64,9 +64,20 @@ pub fn needs_of(stack: &Stack, workload: Option<&Workload>) -> Needs {
     }
     needs.of_array(&stack.array);
     needs.of_filesystem(&stack.filesystem);
+    if !stack.container.is_none() {
+        needs.modules("the container", &["overlay"]);
+    }
     if let Some(workload) = workload {
         needs.of_workload(workload);
     }
+    needs
+}
+
+/// What a workload needs in a container: its programs and files; the kernel is this host's.
+pub fn needs_of_container(workload: &Workload) -> Needs {
+    let mut needs =
+        Needs { contents: vec![("etc/passwd", PASSWD), ("etc/group", GROUP)], ..Needs::default() };
+    needs.of_workload(workload);
     needs
 }
 
@@ -106,9 +117,16 @@ impl Needs {
     fn of_filesystem(&mut self, filesystem: &Filesystem) {
         let Some(name) = filesystem.name() else { return };
         let by = format!("the {name} filesystem");
-        self.modules(&by, &[name]);
+        // Kernels of distributions have no driver for ext2 alone: ext4's serves it (`CONFIG_EXT4_USE_FOR_EXT2`).
+        self.modules(&by, &[if name == "ext2" { "ext4" } else { name }]);
         match filesystem {
             Filesystem::None => {}
+            Filesystem::Ext2(_) => {
+                self.programs(&by, &["mkfs.ext2"]);
+                self.welcome_programs.extend(["dumpe2fs", "tune2fs"]);
+                self.files.push(PathBuf::from("/etc/mke2fs.conf"));
+            }
+            Filesystem::F2fs(_) => self.programs(&by, &["mkfs.f2fs"]),
             Filesystem::Ext4(_) => {
                 self.programs(&by, &["mkfs.ext4"]);
                 self.welcome_programs.extend(["dumpe2fs", "tune2fs"]);
@@ -132,7 +150,15 @@ impl Needs {
         }
         match workload {
             Workload::Command(command) => {
-                for program in command.prepare.iter().chain([&command.argv]).filter_map(|argv| argv.first()) {
+                let words = command.prepare.iter().chain([&command.argv]).filter_map(|argv| argv.first());
+                // What is laid out beside it is carried as one of the files.
+                let is_laid_out = |program: &str| {
+                    let name = program.strip_prefix("./").filter(|name| !name.contains('/'));
+                    name.is_some_and(|name| {
+                        command.files.iter().any(|file| file.file_name().is_some_and(|own| own == name))
+                    })
+                };
+                for program in words.filter(|program| !is_laid_out(program)) {
                     self.programs(&by, &[program.as_str()]);
                 }
                 self.files.extend(command.files.iter().cloned());

@@ -108,3 +108,15 @@ fn equal_cargo_makes_equal_archives() {
     assert!(one == write("two"), "the archives differ");
     assert_eq!(one.len() % 4, 0);
 }
+
+#[test]
+fn a_program_that_is_laid_out_with_the_files_is_not_looked_for_elsewhere() {
+    let workload = |argv: &str| {
+        let text = format!(r#"{{"kind":"command","argv":["{argv}"],"files":["/srv/jobs/hello.sh"]}}"#);
+        serde_json::from_str(&text).unwrap()
+    };
+    let needs = needs_of_container(&workload("./hello.sh"));
+    assert_eq!((needs.programs.len(), needs.files.len()), (0, 1), "{needs:?}");
+    assert_eq!(needs_of_container(&workload("./other.sh")).programs[0].name, "./other.sh");
+    assert_eq!(needs_of_container(&workload("hello.sh")).programs[0].name, "hello.sh");
+}

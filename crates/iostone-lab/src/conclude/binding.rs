@@ -184,7 +184,18 @@ pub(super) fn above_limits(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockR
                 })
             })
             .collect();
+        let compressed = own.first().and_then(|trial| trial.compressed_by(&configuration.stack));
         (!above.is_empty()).then(|| {
+            if let Some(by) = compressed {
+                let rates = above.join("; ");
+                return Flag::new(
+                    "compressed",
+                    format!(
+                        "under {}: {rates}: compressed by {by}, so that fewer bytes passed it, or the page cache answered",
+                        configuration.name
+                    ),
+                );
+            }
             Flag::new(
                 "page-cache",
                 format!("under {}: {}: the page cache answered", configuration.name, above.join("; ")),
@@ -309,7 +320,13 @@ fn flow_of(name: &str, configuration: &Configuration, trial: &TrialRecord) -> Fl
 
 /// Whether all bytes of a figure passed the device while it was measured.
 fn reaches(name: &str, configuration: &Configuration, trial: &TrialRecord) -> bool {
+    if trial.compressed_by(&configuration.stack).is_some() {
+        return false;
+    }
     match &configuration.workload {
+        Workload::Io(io) if io.direct => true,
+        // In a layer that drops every fsync, writes end in the page cache.
+        _ if trial.container.as_ref().is_some_and(|container| container.volatile) => false,
         Workload::Io(io) => io.must_reach_device(),
         // Each of bonnie++'s phases that write ends with fsync(2) in its measured time.
         Workload::Bonnie(_) => matches!(name, "direct_read_throughput" | "block_write"),
@@ -318,7 +335,7 @@ fn reaches(name: &str, configuration: &Configuration, trial: &TrialRecord) -> bo
 }
 
 /// Every limit in the unit of a figure, the tightest first.
-fn both(stack: &Stack, flow: Flow, io: FixedIo, unit: Unit) -> Vec<Limit> {
+pub(super) fn both(stack: &Stack, flow: Flow, io: FixedIo, unit: Unit) -> Vec<Limit> {
     let bytes = io.bytes.max(1) as f64;
     let scaled = |limit: Limit| {
         let factor = match (limit.unit, unit) {

@@ -26,7 +26,7 @@ pub(super) fn differs(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord
 /// Whether a workload does the same however long it takes.
 fn is_fixed(workload: &Workload) -> bool {
     match workload {
-        Workload::Command(_) | Workload::Dd(_) | Workload::Bonnie(_) => true,
+        Workload::Command(_) | Workload::Dd(_) | Workload::Bonnie(_) | Workload::CopyUp(_) => true,
         Workload::Io(io) => io.runtime.is_none(),
         // fio's job file is not read here; the others work for a time.
         Workload::Fio(_)

@@ -76,6 +76,18 @@ fn grouped(number: u64) -> String {
     text
 }
 
+/// What the others have: bare of one other, by name of several.
+fn against(others: &[(&str, String)]) -> String {
+    match others {
+        [] => String::new(),
+        [(_, count)] => format!(" against {count}"),
+        several => {
+            let named: Vec<String> = several.iter().map(|(name, count)| format!("{name} {count}")).collect();
+            format!(" ({})", named.join("; "))
+        }
+    }
+}
+
 /// One sentence for each configuration, and one for what all have in common.
 pub(super) fn sentences(
     plan: &Plan,
@@ -110,16 +122,15 @@ pub(super) fn sentences(
             .collect();
         let served = flushes(&configuration.name, trials, blocks).filter(|_| flushes_say_something).map(
             |own_flushes| {
-                let others: Vec<String> = configurations
+                let others: Vec<(&str, String)> = configurations
                     .iter()
                     .filter(|other| other.name != configuration.name)
-                    .filter_map(|other| flushes(&other.name, trials, blocks).map(grouped))
+                    .filter(|other| are_compared(other, configuration, &plan.experiment.baseline_factor))
+                    .filter_map(|other| {
+                        Some((other.name.as_str(), grouped(flushes(&other.name, trials, blocks)?)))
+                    })
                     .collect();
-                let against = if others.is_empty() {
-                    String::new()
-                } else {
-                    format!(" against {}", others.join(" and "))
-                };
+                let against = against(&others);
                 let over =
                     if is_array(&configuration.name, trials, blocks) { " over its members" } else { "" };
                 format!("{} flushes a trial{over}{against}", grouped(own_flushes))
@@ -173,7 +184,7 @@ fn same_setting(left: &Check, right: &Check) -> bool {
 }
 
 /// Whether two stacks differ in nothing but whether ext4 sends flushes.
-fn differ_in_barriers_alone(left: &Stack, right: &Stack) -> bool {
+pub(super) fn differ_in_barriers_alone(left: &Stack, right: &Stack) -> bool {
     let without = |stack: &Stack| {
         let mut stack = stack.clone();
         stack.mount.options.retain(|option| !is_barrier(option));
@@ -196,7 +207,8 @@ pub(super) fn no_flush(
 ) -> Option<Flag> {
     let configurations = &plan.experiment.configurations;
     let (level, baseline) = (configurations.get(pair.configuration)?, configurations.get(pair.baseline)?);
-    if level.workload != baseline.workload || !differ_in_barriers_alone(&level.stack, &baseline.stack) {
+    let is_same_elsewhere = level.workload == baseline.workload && level.machine == baseline.machine;
+    if !is_same_elsewhere || !differ_in_barriers_alone(&level.stack, &baseline.stack) {
         return None;
     }
     let mut device = None;
@@ -225,6 +237,16 @@ pub(super) fn no_flush(
     ))
 }
 
+/// Whether two configurations differ in the compared factor alone, if in any.
+fn are_compared(one: &Configuration, other: &Configuration, compared: &str) -> bool {
+    let strata = |configuration: &Configuration| {
+        let mut levels = configuration.levels.clone();
+        levels.remove(compared);
+        levels
+    };
+    strata(one) == strata(other)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -234,6 +256,14 @@ mod tests {
         assert_eq!(grouped(0), "0");
         assert_eq!(grouped(18342), "18\u{a0}342");
         assert_eq!(grouped(1_000_000), "1\u{a0}000\u{a0}000");
+    }
+
+    #[test]
+    fn several_others_are_told_by_name() {
+        let others = [("bind", "0".to_owned()), ("layer", "12".to_owned())];
+        assert_eq!(against(&others), " (bind 0; layer 12)");
+        assert_eq!(against(&others[..1]), " against 0");
+        assert_eq!(against(&[]), "");
     }
 
     #[test]

@@ -38,7 +38,15 @@ pub fn explain_run(record: &RunRecord, overrides: &Overrides) -> Explanation {
     if parts.is_empty() {
         notes.push("no trial counts, so nothing can be held against ceilings".to_owned());
     } else if !any(&|part| !part.figures.is_empty()) {
-        notes.push("the workload told no rate of bytes or I/Os, and no device was watched".to_owned());
+        let is_watched = record.trials.iter().any(|trial| trial.signals.footing().is_some());
+        let devices = if is_watched {
+            "nothing is known of what limits the devices that were watched"
+        } else {
+            "no device was watched"
+        };
+        notes.push(format!(
+            "the workload told no rate of bytes or I/Os that a ceiling could be held against, and {devices}"
+        ));
     } else if !any(&|part| part.figures.iter().any(|figure| !figure.ceilings.is_empty())) {
         notes.push(
             "nothing is known of this machine's ceilings: name the instance with `machine.instance` in the experiment, or with \

@@ -155,6 +155,7 @@ mod tests {
             role: "member".to_owned(),
             served: DiskCounters { reads: *ios, read_ms: *ms, read_bytes: *bytes, ..DiskCounters::default() },
             flushes_counted: true,
+            volatile_cache: None,
         };
         trial.signals.devices.extend(members.iter().map(activity));
         vec![trial]

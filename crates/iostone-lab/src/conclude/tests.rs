@@ -33,8 +33,13 @@ pub(crate) fn trial(
     flushes: u64,
 ) -> TrialRecord {
     let served = DiskCounters { flushes, written_bytes: 1 << 30, ..DiskCounters::default() };
-    let device =
-        DeviceActivity { name: "loop0".to_owned(), role: "stack".to_owned(), served, flushes_counted: true };
+    let device = DeviceActivity {
+        name: "loop0".to_owned(),
+        role: "stack".to_owned(),
+        served,
+        flushes_counted: true,
+        volatile_cache: None,
+    };
     TrialRecord {
         schema: String::new(),
         number,
@@ -50,6 +55,8 @@ pub(crate) fn trial(
         workload: WorkloadReport { kind: "io".to_owned(), ..WorkloadReport::default() },
         checks: Vec::new(),
         guest: None,
+        container: None,
+        space: None,
         governor: None,
         notes: Vec::new(),
         signals: SignalSummary { devices: vec![device], ..SignalSummary::default() },

@@ -45,8 +45,7 @@ impl Conductor<'_> {
             let reason = fitness::with_last_words(reason, report.stderr_tail.as_deref());
             return Err(LabError::Workload { configuration: configuration.name.clone(), reason });
         }
-        let gates =
-            gates::evaluate(&self.plan.experiment, &as_run.workload, &outcome.settled, &outcome.measured);
+        let gates = gates::evaluate(&self.plan.experiment, &as_run, &outcome.settled, &outcome.measured);
         let trial::Outcome { measured, samples, checks, notes, total, .. } = outcome;
         let record = PilotRecord {
             schema: PILOT_SCHEMA.to_owned(),

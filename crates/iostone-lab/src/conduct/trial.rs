@@ -11,6 +11,7 @@ use iostone_model::units::Span;
 use iostone_stats::schedule::SplitMix64;
 use iostone_workload::RawOutput;
 
+use super::common_figures;
 use crate::conclude::Subject;
 use crate::error::LabError;
 use crate::gates;
@@ -66,7 +67,8 @@ pub(super) fn carry_out(
             measure(link, plan, configuration, number, seed)
         }
         Err(LabError::Machine(failure))
-            if (is_guest && failure.kind == FailureKind::Guest) || failure.kind == FailureKind::Governor =>
+            if (is_guest && failure.kind == FailureKind::Guest)
+                || matches!(failure.kind, FailureKind::Governor | FailureKind::Container) =>
         {
             Err(failure.into())
         }
@@ -79,7 +81,10 @@ pub(super) fn carry_out(
         Err(LabError::Machine(failure))
             if matches!(
                 failure.kind,
-                FailureKind::Guest | FailureKind::Governor | FailureKind::Preparation
+                FailureKind::Guest
+                    | FailureKind::Governor
+                    | FailureKind::Container
+                    | FailureKind::Preparation
             ) =>
         {
             governor_died = (failure.kind == FailureKind::Governor).then(|| failure.clone());
@@ -145,6 +150,7 @@ fn measure(
         let interrupted = Failure::new(FailureKind::Interrupted, "interrupted");
         return Err(interrupted.into());
     }
+    common_figures::add(&mut measured, &configuration.workload, &samples);
     require_figure(plan, &mut measured);
     // Once more after the load: a setting that did not last would make the figure another's.
     let checks = link.verify()?;
@@ -159,7 +165,12 @@ fn require_figure(plan: &Plan, measured: &mut Measured) {
     if measured.report.error.is_some() || subject.is_in(&measured.metrics) {
         return;
     }
-    let reason = measured.report.absent.get(metric).map_or("the workload did not give it", String::as_str);
+    // Kept with the trial too, where reports find it.
+    let reason = match measured.report.absent.get(metric) {
+        Some(reason) => reason.clone(),
+        None => common_figures::reason_without(metric).unwrap_or("the workload did not give it").to_owned(),
+    };
+    measured.report.absent.entry(metric.clone()).or_insert_with(|| reason.clone());
     let sentence = if subject.curve {
         format!("no point of `{metric}` has a figure: {reason}")
     } else {
@@ -172,6 +183,15 @@ fn require_figure(plan: &Plan, measured: &mut Measured) {
     }
 }
 
+/// Seconds of load before the measured time.
+pub(super) fn ramp_seconds(workload: &Workload) -> f64 {
+    match workload {
+        Workload::Io(io) => io.ramp_time.span().0.as_secs_f64(),
+        Workload::Dbench(dbench) => f64::from(dbench.warm_up_seconds()),
+        _ => 0.0,
+    }
+}
+
 impl Outcome {
     /// The durable form of it.
     pub(super) fn into_record(
@@ -180,7 +200,7 @@ impl Outcome {
         configuration: &Configuration,
         place: &Place,
     ) -> (TrialRecord, Vec<Sample>, Vec<RawOutput>) {
-        let gates = gates::evaluate(&plan.experiment, &configuration.workload, &self.settled, &self.measured);
+        let gates = gates::evaluate(&plan.experiment, configuration, &self.settled, &self.measured);
         let record = TrialRecord {
             schema: TRIAL_SCHEMA.to_owned(),
             number: place.number,
@@ -191,16 +211,14 @@ impl Outcome {
             started_at: self.measured.started_at,
             total_seconds: self.total.as_secs_f64(),
             metrics: self.measured.metrics,
-            ramp_seconds: match &configuration.workload {
-                Workload::Io(io) => io.ramp_time.span().0.as_secs_f64(),
-                Workload::Dbench(dbench) => f64::from(dbench.warm_up_seconds()),
-                _ => 0.0,
-            },
+            ramp_seconds: ramp_seconds(&configuration.workload),
             steady_state: steadiness::check(&self.measured.report),
             workload: self.measured.report,
             checks: self.checks,
             notes: self.notes,
             guest: self.guest,
+            container: self.measured.container,
+            space: self.measured.space,
             governor: self.measured.governor,
             signals: self.measured.signals,
             valid: gates.iter().all(|gate| gate.passed),

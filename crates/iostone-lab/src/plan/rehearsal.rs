@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use iostone_cloud::{Amount, work_of};
 use iostone_model::experiment::{
-    BonnieWorkload, Burst, Configuration, DbenchWorkload, DdWorkload, Experiment, Filesystem, IoWorkload,
-    IopingWorkload, OrionWorkload, Ramp, Stack, SysbenchWorkload, Volume, Workload,
+    BonnieWorkload, Burst, Configuration, CopyUpWorkload, DbenchWorkload, DdWorkload, Experiment, Filesystem,
+    IoWorkload, IopingWorkload, OrionWorkload, Ramp, Stack, SysbenchWorkload, Volume, Workload,
 };
 use iostone_model::run::Shrunk;
 use iostone_model::units::{Bytes, Span};
+
+use super::carried;
 
 const VOLUME: Bytes = Bytes(96 << 20);
 const FILE: Bytes = Bytes(16 << 20);
@@ -32,7 +34,7 @@ pub(super) fn shrink(experiment: &mut Experiment) -> Shrunk {
     let mut sizes = false;
     for configuration in &mut experiment.configurations {
         let before = configuration.clone();
-        shrink_workload(configuration);
+        shrink_workload(configuration, of_configurations);
         shrink_volume(configuration);
         shrink_buckets(configuration, &before);
         sizes |= *configuration != before;
@@ -41,18 +43,19 @@ pub(super) fn shrink(experiment: &mut Experiment) -> Shrunk {
 }
 
 /// Sizes and times are only ever made smaller; what cannot be told, a program's or a job file's, stays as it is.
-fn shrink_workload(configuration: &mut Configuration) {
+fn shrink_workload(configuration: &mut Configuration, of_configurations: u32) {
     let bare = configuration.stack.filesystem == Filesystem::None
         && matches!(configuration.stack.volume, Volume::Block(_));
     match &mut configuration.workload {
         Workload::Io(io) => shrink_io(io, bare),
         Workload::Command(_) | Workload::Fio(_) => {}
+        Workload::CopyUp(touches) => shrink_copy_up(touches),
         Workload::Dbench(dbench) => shrink_dbench(dbench),
         Workload::Bonnie(bonnie) => shrink_bonnie(bonnie),
         Workload::Dd(dd) => shrink_dd(dd),
         Workload::Sysbench(sysbench) => shrink_sysbench(sysbench),
         Workload::Ioping(ioping) => shrink_ioping(ioping),
-        Workload::Orion(orion) => shrink_orion(orion),
+        Workload::Orion(orion) => shrink_orion(orion, of_configurations),
     }
 }
 
@@ -89,6 +92,8 @@ fn amount_of(workload: &Workload) -> Option<f64> {
 fn shrink_volume(configuration: &mut Configuration) {
     let stack = &mut configuration.stack;
     let (least, room_in) = (Smallest::of(stack), data_members(stack));
+    let lower = configuration.workload.lower_files();
+    let in_layers = room_of_layers(stack, lower.map_or(0, |lower| lower.large.0));
     let size = match &mut stack.volume {
         Volume::Loop(volume) => &mut volume.size,
         Volume::Emulated(volume) => &mut volume.size,
@@ -99,10 +104,25 @@ fn shrink_volume(configuration: &mut Configuration) {
         None if !matches!(configuration.workload, Workload::Command(_)) => return,
         room => room.unwrap_or_default().0,
     };
-    let together = room.saturating_add(room / ROOM_OF_A_FILESYSTEM).max(least.together.0);
+    let together = room.saturating_add(room / ROOM_OF_A_FILESYSTEM).saturating_add(least.kept.0);
+    let together = together.saturating_add(in_layers);
+    let together = together.max(least.together.0);
     // An array has room for the workload in all of its volumes together, but for copies and parity.
     let each = together.div_ceil(room_in).next_multiple_of(1 << 20);
     *size = (*size).min(Bytes(each).max(least.each));
+}
+
+/// What the layers of a container hold beside the workload's own files, `lower` bytes of which lie in the image. An engine
+/// unpacks the image beside the stream that it comes in, and may keep that as well until it is done.
+fn room_of_layers(stack: &Stack, lower: u64) -> u64 {
+    /// Logs, databases and directories of an engine.
+    const ENGINE: u64 = 32 << 20;
+    let copies = carried::copies(&stack.container);
+    if copies == 0 {
+        return 0;
+    }
+    let image = carried::room_of_image(stack).0 / copies;
+    image.saturating_add(lower).saturating_mul(copies + 1).saturating_add(ENGINE)
 }
 
 /// So many volumes' worth of bytes a stack has room for.
@@ -119,21 +139,33 @@ struct Smallest {
     each: Bytes,
     /// Of all that the array has room for; a little of it is the array's own.
     together: Bytes,
+    /// What the filesystem keeps for itself beside a share, however large it is.
+    kept: Bytes,
 }
 
 impl Smallest {
     /// mkfs.xfs takes 300 MiB, and over stripes, where it wants a log of 64 MiB, more than 512 MiB (xfsprogs 5.19 and
     /// later); mkfs.btrfs 109 MiB of one device and 125 MiB of each of several, and up to 229 MiB where other profiles
-    /// are asked for (btrfs-progs 6.2).
+    /// are asked for (btrfs-progs 6.2). mkfs.f2fs takes 52 MiB and leaves 8 MiB of them for files, 36 MiB of 96 MiB and
+    /// 170 MiB of 256 MiB (f2fs-tools 1.15). ext2 and ext4 take anything. btrfs writes elsewhere whatever is written again,
+    /// and gives back the old only once nothing of its extent is used and the transaction is over: 32 MiB of files were not
+    /// to be written at random on 128 MiB.
     fn of(stack: &Stack) -> Self {
-        let of_volume = |each: u64| Self { each: Bytes(each << 20), together: Bytes(each << 20) };
+        let kept = Bytes(0);
+        let of_volume = |each: u64| {
+            let each = Bytes(each << 20);
+            Self { each, together: each, kept: Bytes(256 << 20) }
+        };
         match &stack.filesystem {
-            Filesystem::None | Filesystem::Ext4(_) => Self { each: VOLUME, together: VOLUME },
+            Filesystem::None | Filesystem::Ext4(_) | Filesystem::Ext2(_) => {
+                Self { each: VOLUME, together: VOLUME, kept }
+            }
+            Filesystem::F2fs(_) => Self { each: VOLUME, together: VOLUME, kept: Bytes(128 << 20) },
             Filesystem::Xfs(xfs) if data_members(stack) == 1 && xfs.mkfs.is_empty() => {
                 let together = if stack.array.is_none() { 304 } else { 320 };
-                Self { each: VOLUME, together: Bytes(together << 20) }
+                Self { each: VOLUME, together: Bytes(together << 20), kept }
             }
-            Filesystem::Xfs(_) => Self { each: VOLUME, together: Bytes(576 << 20) },
+            Filesystem::Xfs(_) => Self { each: VOLUME, together: Bytes(576 << 20), kept },
             Filesystem::Btrfs(btrfs) if btrfs.mkfs.is_empty() => of_volume(128),
             Filesystem::Btrfs(_) => of_volume(240),
         }
@@ -213,10 +245,20 @@ fn shrink_ioping(ioping: &mut IopingWorkload) {
     ioping.working_set = ioping.working_set.map(|size| size.min(FILE.max(ioping.size.unwrap_or_default())));
 }
 
-/// Every point of the matrix, because each is a figure, in some ten seconds together; and files that still hold all I/Os
-/// in flight.
-fn shrink_orion(orion: &mut OrionWorkload) {
+/// A large file that still holds a write.
+fn shrink_copy_up(touches: &mut CopyUpWorkload) {
+    const FILES: u32 = 20;
+    touches.write = touches.write.min(FILE);
+    touches.size = touches.size.min(FILE.max(touches.write));
+    touches.files = touches.files.min(FILES);
+    touches.file_size = touches.file_size.min(Bytes(4096));
+}
+
+/// Every point of the matrix, because each is a figure, in some ten seconds together, or less where there are many
+/// configurations; and files that still hold all I/Os in flight.
+fn shrink_orion(orion: &mut OrionWorkload, of_configurations: u32) {
     const MATRIX: Duration = Duration::from_secs(10);
+    const MATRICES: Duration = Duration::from_secs(20);
     const SHORTEST: Duration = Duration::from_millis(100);
     const LONGEST: Duration = Duration::from_secs(1);
     // A command line counts whole seconds.
@@ -224,7 +266,8 @@ fn shrink_orion(orion: &mut OrionWorkload) {
     let Ok(test) = orion.test() else { return };
     let points = u32::try_from(orion.points().len().max(1)).unwrap_or(u32::MAX);
     // In whole tenths of a second, as rates are kept.
-    let tenths = u64::try_from((MATRIX / points).as_millis() / 100).unwrap_or(0);
+    let matrix = MATRIX.min(MATRICES / of_configurations.max(1));
+    let tenths = u64::try_from((matrix / points).as_millis() / 100).unwrap_or(0);
     let point = Span(Duration::from_millis(tenths * 100).clamp(SHORTEST, LONGEST));
     orion.duration = Some(test.duration.min(point));
     orion.until = None;
@@ -239,7 +282,8 @@ fn shrink_orion(orion: &mut OrionWorkload) {
 #[cfg(test)]
 mod tests {
     use iostone_model::experiment::{
-        Array, Btrfs, BtrfsArray, BtrfsProfile, EmulatedVolume, Ext4, LvmArray, MdArray, MdLevel, Xfs, read,
+        Array, Btrfs, BtrfsArray, BtrfsProfile, EmulatedVolume, Ext2, Ext4, F2fs, LvmArray, MdArray, MdLevel,
+        Xfs, read,
     };
 
     use super::*;
@@ -337,6 +381,8 @@ mod tests {
             _ if matches!(array, Array::Btrfs(_)) => Filesystem::Btrfs(Btrfs::default()),
             0 => Filesystem::Ext4(Ext4::default()),
             1 => Filesystem::Xfs(Xfs::default()),
+            2 => Filesystem::Ext2(Ext2::default()),
+            3 => Filesystem::F2fs(F2fs::default()),
             _ => Filesystem::Btrfs(Btrfs::default()),
         };
         let fits = if array.is_none() { count == 1 } else { count >= fewest };
@@ -346,7 +392,7 @@ mod tests {
     #[test]
     fn no_filesystem_gets_volumes_that_mkfs_does_not_take() {
         let barrier = read(include_str!("../../../../experiments/barrier.toml"), &[]).unwrap();
-        let cases = (0..9).flat_map(|array| (0..3).map(move |filesystem| (array, filesystem)));
+        let cases = (0..9).flat_map(|array| (0..5).map(move |filesystem| (array, filesystem)));
         let cases =
             cases.flat_map(|(array, filesystem)| (1..=64).map(move |count| (array, filesystem, count)));
         for stack in cases.filter_map(|(array, filesystem, count)| volumes(array, filesystem, count)) {
@@ -373,6 +419,10 @@ mod tests {
             (Filesystem::Xfs(_), _) => usable > 512 << 20,
             (Filesystem::Btrfs(_), Array::Btrfs(_)) => each >= 131_072_000,
             (Filesystem::Btrfs(_), _) => usable >= 114_294_784,
+            // An eighth and 64 MiB are more than F2FS was seen to keep of any size from 96 MiB on.
+            (Filesystem::F2fs(_), _) => {
+                usable - usable / 8 - (64 << 20) >= configuration.workload.room().unwrap().0
+            }
             _ => each >= VOLUME.0,
         };
         assert!(enough && each < 64 << 30, "{stack:?}");
@@ -387,6 +437,9 @@ mod tests {
         let experiment = rehearsed(text, "events");
         let Workload::Sysbench(sysbench) = &experiment.configurations[0].workload else { panic!("sysbench") };
         assert_eq!((sysbench.seconds, sysbench.file_total_size), (1, Some(FILE)));
+        let experiment = rehearsed("kind = \"copy-up\"\nfiles = 1000\nwrite = \"17MiB\"", "copy_up_time");
+        let Workload::CopyUp(touches) = &experiment.configurations[0].workload else { panic!("copy-up") };
+        assert_eq!((touches.size, touches.files, touches.write), (FILE, 20, FILE));
         let text = "kind = \"orion\"\narguments = \"-run advanced -num_disks 4 -duration 60 -write 20\"\n\
                     files = 2\nsize = \"10GiB\"";
         let experiment = rehearsed(text, "curve");

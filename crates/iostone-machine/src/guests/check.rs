@@ -90,6 +90,14 @@ fn in_guest(
     workload: Option<&Workload>,
     supplies: &mut Supplies,
 ) -> Result<Preflight, Failure> {
+    if stack.container.has_engine() {
+        let message = format!(
+            "`stack.container`: a guest of QEMU has no {} inside; take `machine` out of the configuration, or use \
+             `kind = \"overlay\"`, which needs no engine",
+            stack.container.kind()
+        );
+        return Err(Failure::new(FailureKind::Usage, message));
+    }
     supplies.qemu()?;
     let mut steps = Vec::new();
     let kernel = supplies.kernel(guest, &mut |step| steps.push(step.to_owned()))?;

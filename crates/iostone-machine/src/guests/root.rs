@@ -12,9 +12,9 @@ use std::time::Duration;
 use iostone_guest::find_program;
 use rustix::fs::{Mode, OFlags};
 
-use super::supplies::path_of;
 use crate::StopFlag;
 use crate::failure::{Failure, FailureKind};
+use crate::packed::path_of;
 
 /// Magic numbers by kind, with their place: `fs/ext4/ext4.h`, `fs/xfs/libxfs/xfs_format.h`, `fs/btrfs/ctree.h`,
 /// `fs/squashfs/squashfs_fs.h`.

@@ -1,16 +1,15 @@
 //! What guests are made of, found and packed once for a session: QEMU, kernels, archives, root filesystems.
 
 use std::collections::BTreeMap;
-use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use iostone_guest::{Cache, Cargo, Kernel, ModuleNeed, Needs, Qemu, find_kernel};
 use iostone_model::experiment::Guest;
-use rustix::fs::MemfdFlags;
 
 use super::root::RootImage;
 use crate::failure::{Failure, FailureKind};
+use crate::packed::Packed;
 use crate::{StopFlag, first_process};
 
 /// What is carried into a guest.
@@ -68,36 +67,6 @@ impl Freight {
         }
         names
     }
-}
-
-/// An archive in memory that has no name, so that nothing of it is left whatever happens; QEMU reads it by the way of
-/// this process's descriptors.
-#[derive(Debug)]
-pub(super) struct Packed {
-    memory: OwnedFd,
-    pub(super) bytes: u64,
-    /// What is worth repeating in the report.
-    pub(super) notes: Vec<String>,
-}
-
-impl Packed {
-    fn pack(cargo: &Cargo) -> Result<Self, Failure> {
-        let memory = rustix::fs::memfd_create("iostone-archive", MemfdFlags::CLOEXEC).map_err(|error| {
-            Failure::new(FailureKind::Failed, format!("memory for the guest's archive: {error}"))
-        })?;
-        let bytes = cargo.write(&path_of(&memory))?;
-        Ok(Self { memory, bytes, notes: cargo.notes().to_vec() })
-    }
-
-    /// Where another process of this user's finds it while this process lives.
-    pub(super) fn path(&self) -> PathBuf {
-        path_of(&self.memory)
-    }
-}
-
-/// A file of this process's without a name, as others can open it (proc(5), `/proc/PID/fd`).
-pub(super) fn path_of(file: &impl AsRawFd) -> PathBuf {
-    PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()))
 }
 
 /// Everything that was found so far.
@@ -161,7 +130,7 @@ impl Supplies {
         if let Some(packed) = self.archives.get(&key) {
             return Ok(Rc::clone(packed));
         }
-        let packed = Rc::new(Packed::pack(&freight.load(kernel)?)?);
+        let packed = Rc::new(Packed::for_kernel(&freight.load(kernel)?)?);
         self.archives.insert(key, Rc::clone(&packed));
         Ok(packed)
     }

@@ -100,7 +100,7 @@ fn run(
         scratch: &wanted.work_directory,
     };
     let Launched { mut booted, facts: mut of_guest, .. } = launch.boot(session, supplies, stop)?;
-    let described = booted.call(Request::Describe { no_metadata: true }, &mut |_| {});
+    let described = booted.call(Request::Describe { no_metadata: true, tools: None }, &mut |_| {});
     let executed = match described {
         Ok(Reply::Environment(inside)) => {
             facts::complete(&mut of_guest, &inside, wanted.guest.rootfs.is_some());

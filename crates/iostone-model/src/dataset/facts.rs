@@ -48,6 +48,21 @@ pub struct Facts {
     /// Whether what was written had reached the device before the clock was stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flushed: Option<bool>,
+    /// What drops every fsync before it reaches a device, in words: an overlay mounted `volatile`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub syncs_dropped_by: Option<String>,
+    /// What turned flushes off on purpose, in words: the mount option `barrier=0`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub flushes_off_by: Option<String>,
+    /// What compressed the data above the device, in words: then served bytes say nothing of the page cache.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compressed_by: Option<String>,
+    /// Flushes that the device completed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub served_flushes: Option<u64>,
+    /// Whether the device says that it has a volatile write cache, which keeps nothing without a flush.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub volatile_cache: Option<bool>,
     /// Where the data came from, as a path or a name: `/dev/urandom`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
@@ -102,6 +117,8 @@ pub enum DataKind {
     Sparse,
     /// The same blocks over and over.
     Repeated,
+    /// Zeros in part, by half or more: it compresses to that much less.
+    Compressible,
     /// Incompressible.
     Random,
 }

@@ -262,6 +262,30 @@ fn shown<'a>(names: &[&'a str]) -> Vec<&'a str> {
     names.iter().copied().filter(|name| !name.contains(['.', '@'])).collect()
 }
 
+/// What is held against claims cannot decide where a workload never claims: a command tells of no byte, and what only reads
+/// writes none.
+fn check_claims(experiment: &Experiment, findings: &mut Findings<'_>) {
+    let metric = experiment.decide.metric.as_str();
+    let (way, is_claimed): (_, fn(&Workload) -> bool) = match metric {
+        "written_per_claimed_byte" => ("written", Workload::may_claim_writes),
+        "read_per_claimed_byte" => ("read", Workload::may_claim_reads),
+        _ => return,
+    };
+    let Some(silent) = experiment.configurations.iter().find(|one| !is_claimed(&one.workload)) else {
+        return;
+    };
+    let kind = silent.workload.kind();
+    let (reason, advice) = if matches!(silent.workload, Workload::Command(_)) {
+        (
+            format!("a workload of kind `{kind}` never tells how much it read or wrote"),
+            "decide by one of the program's own figures",
+        )
+    } else {
+        (format!("`{}` has a workload that claims no bytes {way}", silent.name), "decide by another figure")
+    };
+    findings.value("decide.metric", format!("{reason}, so there is no `{metric}`"), advice);
+}
+
 fn check_decide(experiment: &Experiment, findings: &mut Findings<'_>) {
     let decide = &experiment.decide;
     if let Some(configuration) = experiment.configurations.first() {
@@ -278,14 +302,19 @@ fn check_decide(experiment: &Experiment, findings: &mut Findings<'_>) {
             let point = orion::unmeasured_point(&decide.metric, &configuration.workload);
             findings.found.push(match point {
                 Some(reason) => error.note(reason),
-                None => match nearest(&decide.metric, names.iter().copied()) {
-                    Some(near) => error.fix(format!("\"{near}\"")),
-                    None => error.note(format!("expected {}", list(&shown(&names)))),
-                },
+                None => nearest(&decide.metric, names.iter().copied()).map_or_else(
+                    || {
+                        let own = configuration.workload.own_metrics();
+                        let own: Vec<&str> = own.iter().map(|metric| metric.name.as_ref()).collect();
+                        error.clone().note(format!("expected {}", list(&shown(&own))))
+                    },
+                    |near| error.clone().fix(format!("\"{near}\"")),
+                ),
             });
         }
     }
     orion::check_metric(experiment, findings);
+    check_claims(experiment, findings);
     let is_curve = |c: &Configuration| c.workload.curve(&decide.metric).is_some();
     if experiment.sweep().is_some() && experiment.configurations.iter().any(is_curve) {
         let message =

@@ -78,9 +78,15 @@ fn read_factor(
     }
     let Some(name) = table.get("name") else { return Err(missing(places, path, "name")) };
     let name: String = decode(name.clone(), &join(path, "name"), places)?;
-    if name.is_empty() || name.contains(['=', ',']) {
+    // With a `+` it would look like factors that go together.
+    if name.is_empty() || name.contains(['=', ',', '+']) {
         let error = Diagnostic::new("io0007", format!("`{name}` cannot name a factor"));
-        return Err(places.at_value(error, &join(path, "name"), "not empty, without `=` and `,`"));
+        let error = places.at_value(error, &join(path, "name"), "not empty, without `=`, `,` and `+`");
+        return Err(if name.contains('+') {
+            error.note("factors that go together are written one by one and joined by `combine.zip`")
+        } else {
+            error
+        });
     }
     if let Some((range, key)) = range_of(table) {
         let (levels, positions) = swept_levels(table, range, key, path, places)?;

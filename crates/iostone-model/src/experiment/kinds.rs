@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use super::combine::{Places, list};
 use super::decode::decode;
 use super::source::join;
-use super::{Array, Filesystem, LIMIT_KEYS, MachineSpec, Volume, Workload};
+use super::{Array, Container, Filesystem, LIMIT_KEYS, MachineSpec, Volume, Workload};
 use crate::cloud::VolumeSpec;
 use crate::diagnostic::{Diagnostic, nearest};
 
@@ -109,16 +109,18 @@ fn refuse_limits(rest: &Value, kind: &str, path: &str, places: &Places<'_>) -> R
 }
 
 pub(super) fn filesystem(value: &Value, path: &str, places: &Places<'_>) -> Result<Filesystem, Diagnostic> {
-    match kind(value, path, &["ext4", "xfs", "btrfs", "none"], &[], places)? {
+    match kind(value, path, &["ext4", "xfs", "btrfs", "ext2", "f2fs", "none"], &[], places)? {
         ("ext4", rest) => decode(rest, path, places).map(Filesystem::Ext4),
         ("xfs", rest) => decode(rest, path, places).map(Filesystem::Xfs),
         ("btrfs", rest) => decode(rest, path, places).map(Filesystem::Btrfs),
+        ("ext2", rest) => decode(rest, path, places).map(Filesystem::Ext2),
+        ("f2fs", rest) => decode(rest, path, places).map(Filesystem::F2fs),
         (_, rest) => decode::<Nothing>(rest, path, places).map(|_| Filesystem::None),
     }
 }
 
 pub(super) fn workload(value: &Value, path: &str, places: &Places<'_>) -> Result<Workload, Diagnostic> {
-    let kinds = ["io", "command", "dbench", "bonnie", "fio", "dd", "sysbench", "ioping", "orion"];
+    let kinds = ["io", "command", "dbench", "bonnie", "fio", "dd", "sysbench", "ioping", "orion", "copy-up"];
     match kind(value, path, &kinds, &[], places)? {
         ("io", rest) => decode(rest, path, places).map(Workload::Io),
         ("dbench", rest) => decode(rest, path, places).map(Workload::Dbench),
@@ -128,6 +130,7 @@ pub(super) fn workload(value: &Value, path: &str, places: &Places<'_>) -> Result
         ("sysbench", rest) => decode(rest, path, places).map(Workload::Sysbench),
         ("ioping", rest) => decode(rest, path, places).map(Workload::Ioping),
         ("orion", rest) => decode(rest, path, places).map(Workload::Orion),
+        ("copy-up", rest) => decode(rest, path, places).map(Workload::CopyUp),
         (_, rest) => decode(rest, path, places).map(Workload::Command),
     }
 }
@@ -179,11 +182,11 @@ pub(super) fn array(value: &Value, path: &str, places: &Places<'_>) -> Result<Ar
     }
 }
 
-/// A layer of which only its absence can be asked for yet: `container = { kind = "none" }`.
-pub(super) fn absent_container(value: &Value, places: &Places<'_>) -> Option<Diagnostic> {
-    let path = "stack.container";
-    let planned = ["overlay", "docker", "podman"];
-    kind(value, path, &["none"], &planned, places)
-        .and_then(|(_, rest)| decode::<Nothing>(rest, path, places))
-        .err()
+pub(super) fn container(value: &Value, path: &str, places: &Places<'_>) -> Result<Container, Diagnostic> {
+    match kind(value, path, &["none", "overlay", "docker", "podman"], &[], places)? {
+        ("overlay", rest) => decode(rest, path, places).map(Container::Overlay),
+        ("docker", rest) => decode(rest, path, places).map(Container::Docker),
+        ("podman", rest) => decode(rest, path, places).map(Container::Podman),
+        (_, rest) => decode::<Nothing>(rest, path, places).map(|_| Container::None),
+    }
 }

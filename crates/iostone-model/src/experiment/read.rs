@@ -12,8 +12,8 @@ use super::factors::read_factors;
 use super::source::{Source, join, set};
 use super::zip::{exclusions, zip};
 use super::{
-    Array, CombineFile, Configuration, Decide, Experiment, Factor, Filesystem, Gates, Limit, MachineSpec,
-    Mount, Queue, Stack, Trials, check, kinds,
+    Array, CombineFile, Configuration, Container, Decide, Experiment, Factor, Filesystem, Gates, Limit,
+    MachineSpec, Mount, Queue, Stack, Trials, check, kinds,
 };
 use crate::diagnostic::{Diagnostic, nearest};
 
@@ -306,9 +306,6 @@ fn read_stack(table: &Table, places: &Places<'_>, errors: &mut Vec<Diagnostic>) 
     for key in table.keys().filter(|key| !LAYERS.contains(&key.as_str())) {
         errors.push(unknown_key(places, &join("stack", key), key, LAYERS));
     }
-    if let Some(value) = table.get("container") {
-        errors.extend(kinds::absent_container(value, places));
-    }
     let volume = if let Some(value) = table.get("volume") {
         keep(kinds::volume(value, "stack.volume", places), errors)
     } else {
@@ -324,6 +321,10 @@ fn read_stack(table: &Table, places: &Places<'_>, errors: &mut Vec<Diagnostic>) 
         Some(value) => keep(kinds::array(value, "stack.array", places), errors),
         None => Some(Array::None),
     };
+    let container = match table.get("container") {
+        Some(value) => keep(kinds::container(value, "stack.container", places), errors),
+        None => Some(Container::None),
+    };
     let queue = layer::<Queue>(table, "queue", places, errors);
     let mount = layer::<Mount>(table, "mount", places, errors);
     let limit = layer::<Limit>(table, "limit", places, errors);
@@ -333,6 +334,7 @@ fn read_stack(table: &Table, places: &Places<'_>, errors: &mut Vec<Diagnostic>) 
         queue: queue?,
         filesystem: filesystem?,
         mount: mount?,
+        container: container?,
         limit: limit?,
         link: None,
         governor: None,

@@ -9,13 +9,16 @@ use super::machine::Governor;
 use crate::units::{ByteRate, Bytes};
 
 mod array;
+mod container;
 mod emulated;
 mod limit;
 mod limits;
 mod link;
+mod mount_words;
 mod processors;
 
 pub use array::*;
+pub use container::*;
 pub use emulated::*;
 pub use limit::{
     CpuLimit, CpuQuota, DEFAULT_PERIOD, LEAST_EXACT_PERIOD, LEAST_MEMORY, LONGEST_PERIOD, Limit,
@@ -23,6 +26,8 @@ pub use limit::{
 };
 pub use limits::{DirectionLimits, LIMIT_KEYS, Limits};
 pub use link::Link;
+pub(super) use mount_words::{default_of_all, is_shared};
+pub use mount_words::{mount_default, mount_setting};
 pub use processors::ProcessorSet;
 
 /// Everything under the workload, bottom up; every layer but the volume may be left out.
@@ -42,6 +47,9 @@ pub struct Stack {
     /// How it is mounted.
     #[serde(default, skip_serializing_if = "Mount::is_empty")]
     pub mount: Mount,
+    /// What stands between the filesystem and the workload: an overlay, or a container.
+    #[serde(default, skip_serializing_if = "Container::is_none")]
+    pub container: Container,
     /// What the workload may use of processors, memory and the device.
     #[serde(default, skip_serializing_if = "Limit::is_empty")]
     pub limit: Limit,
@@ -56,6 +64,33 @@ pub struct Stack {
 }
 
 impl Stack {
+    /// The mount option by which the filesystem compresses what it stores, the last of them as mount(8) takes them; none
+    /// where none does. Btrfs (`btrfs(5)`): `compress` and `compress-force`, unless `no` or `none`, and not with
+    /// `nodatacow` or `nodatasum`. F2FS (Documentation/filesystems/f2fs.rst): `compress_extension`.
+    pub fn compression(&self) -> Option<&str> {
+        let mut found = None;
+        for option in &self.mount.options {
+            let (name, value) = option.split_once('=').unwrap_or((option, ""));
+            match (&self.filesystem, name) {
+                (Filesystem::Btrfs(_), "compress" | "compress-force") => {
+                    found = (!matches!(value, "no" | "none")).then_some(option.as_str());
+                }
+                (Filesystem::Btrfs(_), "nodatacow" | "nodatasum") => found = None,
+                (Filesystem::F2fs(_), "compress_extension") => found = Some(option.as_str()),
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// Whether and by which mount option flushes are off: `nobarrier`, `barrier=0`, the last of them.
+    pub fn barriers_off(&self) -> Option<&str> {
+        let is_said =
+            |option: &&String| matches!(option.as_str(), "barrier" | "nobarrier" | "barrier=0" | "barrier=1");
+        let said = self.mount.options.iter().rfind(is_said);
+        said.map(String::as_str).filter(|option| matches!(*option, "nobarrier" | "barrier=0"))
+    }
+
     /// A stack of that volume alone.
     pub fn of(volume: Volume) -> Self {
         Self {
@@ -64,6 +99,7 @@ impl Stack {
             queue: Queue::default(),
             filesystem: Filesystem::None,
             mount: Mount::default(),
+            container: Container::None,
             limit: Limit::default(),
             link: None,
             governor: None,
@@ -301,6 +337,10 @@ pub enum Filesystem {
     Xfs(Xfs),
     /// btrfs, made anew for every trial.
     Btrfs(Btrfs),
+    /// ext2, without a journal, made anew for every trial.
+    Ext2(Ext2),
+    /// F2FS, made anew for every trial.
+    F2fs(F2fs),
 }
 
 impl Filesystem {
@@ -311,6 +351,8 @@ impl Filesystem {
             Self::Ext4(_) => Some("ext4"),
             Self::Xfs(_) => Some("xfs"),
             Self::Btrfs(_) => Some("btrfs"),
+            Self::Ext2(_) => Some("ext2"),
+            Self::F2fs(_) => Some("f2fs"),
         }
     }
 
@@ -318,7 +360,11 @@ impl Filesystem {
     pub fn mkfs(&self) -> &[String] {
         match self {
             Self::None => &[],
-            Self::Ext4(Ext4 { mkfs }) | Self::Xfs(Xfs { mkfs }) | Self::Btrfs(Btrfs { mkfs }) => mkfs,
+            Self::Ext4(Ext4 { mkfs })
+            | Self::Xfs(Xfs { mkfs })
+            | Self::Btrfs(Btrfs { mkfs })
+            | Self::Ext2(Ext2 { mkfs })
+            | Self::F2fs(F2fs { mkfs }) => mkfs,
         }
     }
 }
@@ -347,6 +393,24 @@ pub struct Btrfs {
 #[serde(deny_unknown_fields)]
 pub struct Ext4 {
     /// Further arguments to mkfs.ext4: `["-O", "^has_journal"]`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mkfs: Vec<String>,
+}
+
+/// ext2: as ext4, with the journal and all that came after it left out.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Ext2 {
+    /// Further arguments to mkfs.ext2.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mkfs: Vec<String>,
+}
+
+/// F2FS, where the kernel has it.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct F2fs {
+    /// Further arguments to mkfs.f2fs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mkfs: Vec<String>,
 }

@@ -3,7 +3,9 @@
 mod access;
 mod blocks;
 mod bonnie;
+mod claims;
 mod command;
+mod copy_up;
 mod dbench;
 mod dd;
 mod decimal;
@@ -22,8 +24,8 @@ use serde::{Deserialize, Serialize};
 
 use super::Ramp;
 use crate::metric::{
-    BONNIE_DIRECT_METRICS, BONNIE_METRICS, COMMAND_METRICS, DBENCH_METRICS, DD_METRICS, Direction,
-    FIO_METRICS, IO_METRICS, IOPING_METRICS, Metric, SYSBENCH_METRICS, Unit,
+    BONNIE_DIRECT_METRICS, BONNIE_METRICS, COMMAND_METRICS, COMMON_METRICS, COPY_UP_METRICS, DBENCH_METRICS,
+    DD_METRICS, Direction, FIO_METRICS, IO_METRICS, IOPING_METRICS, Metric, SYSBENCH_METRICS, Unit,
 };
 use crate::orion::LoadPoint;
 use crate::units::{ByteRate, Bytes, Span};
@@ -32,6 +34,7 @@ pub use access::{IoEngine, ReadWrite, RequestFlag, SyncMode, Verification};
 pub use blocks::{BlockRange, BlockSizes, BlockSplit};
 pub use bonnie::BonnieWorkload;
 pub use command::{CommandWorkload, OutputStream, PickedMetric};
+pub use copy_up::{CopyUpWorkload, LARGE_FILE, LowerFiles, small_file};
 pub use dbench::DbenchWorkload;
 pub use dd::{DdDirection, DdWorkload};
 pub use decimal::Decimal;
@@ -64,6 +67,9 @@ pub enum Workload {
     Ioping(IopingWorkload),
     /// Oracle ORION's test on iostone's own engine: a matrix of loads.
     Orion(Box<OrionWorkload>),
+    /// What touching files for the first time costs that a container's image brings: opening, creating, copying up.
+    #[serde(rename = "copy-up")]
+    CopyUp(CopyUpWorkload),
 }
 
 /// A figure that a workload yields.
@@ -106,6 +112,14 @@ impl Workload {
         }
     }
 
+    /// Files that must lie in the lowest layer of a container, or in the workload's directory without one, before it begins.
+    pub fn lower_files(&self) -> Option<LowerFiles> {
+        match self {
+            Self::CopyUp(touches) => Some(touches.lower_files()),
+            _ => None,
+        }
+    }
+
     /// The word used in the experiment file.
     pub fn kind(&self) -> &'static str {
         match self {
@@ -118,11 +132,22 @@ impl Workload {
             Self::Sysbench(_) => "sysbench",
             Self::Ioping(_) => "ioping",
             Self::Orion(_) => "orion",
+            Self::CopyUp(_) => "copy-up",
         }
     }
 
-    /// The figures it yields.
+    /// The figures it yields, and those that every workload has beside its own.
     pub fn metrics(&self) -> Vec<DeclaredMetric<'_>> {
+        let mut metrics = self.own_metrics();
+        // One that is wrong itself has no figures, of whatever kind.
+        if !metrics.is_empty() {
+            metrics.extend(COMMON_METRICS.iter().map(DeclaredMetric::of));
+        }
+        metrics
+    }
+
+    /// The figures that are its own.
+    pub fn own_metrics(&self) -> Vec<DeclaredMetric<'_>> {
         let table: &'static [Metric] = match self {
             Self::Io(_) => IO_METRICS,
             Self::Command(_) => COMMAND_METRICS,
@@ -133,6 +158,7 @@ impl Workload {
             Self::Sysbench(_) => SYSBENCH_METRICS,
             Self::Ioping(_) => IOPING_METRICS,
             Self::Orion(orion) => return orion.metrics(),
+            Self::CopyUp(_) => COPY_UP_METRICS,
         };
         let own = table.iter().map(DeclaredMetric::of);
         let picked = match self {
@@ -153,7 +179,9 @@ impl Workload {
 
     /// The figure of that name, if it yields one.
     pub fn metric(&self, name: &str) -> Option<DeclaredMetric<'_>> {
-        if let Self::Orion(orion) = self {
+        if let Self::Orion(orion) = self
+            && !COMMON_METRICS.iter().any(|common| common.name == name)
+        {
             return orion.metric(name);
         }
         self.metrics().into_iter().find(|metric| metric.name == name)
@@ -162,7 +190,7 @@ impl Workload {
     /// The program that must be installed; none for iostone's own engine, and for what the file itself names.
     pub fn program(&self) -> Option<&'static str> {
         Some(match self {
-            Self::Io(_) | Self::Command(_) | Self::Orion(_) => return None,
+            Self::Io(_) | Self::Command(_) | Self::Orion(_) | Self::CopyUp(_) => return None,
             Self::Dbench(_) => "dbench",
             Self::Bonnie(_) => "bonnie++",
             Self::Fio(_) => "fio",
@@ -183,6 +211,7 @@ impl Workload {
             Self::Dd(dd) => dd.syncs(),
             Self::Sysbench(sysbench) => sysbench.syncs(),
             Self::Ioping(ioping) => ioping.sync,
+            Self::CopyUp(touches) => touches.sync,
         }
     }
 
@@ -198,6 +227,7 @@ impl Workload {
             Self::Sysbench(sysbench) => Some(sysbench.summary()),
             Self::Ioping(ioping) => Some(ioping.summary()),
             Self::Orion(orion) => Some(orion.summary()),
+            Self::CopyUp(touches) => Some(touches.summary()),
         }
     }
 
@@ -212,6 +242,7 @@ impl Workload {
             Self::Sysbench(sysbench) => sysbench.room(),
             Self::Ioping(ioping) => Some(ioping.working_set.unwrap_or(Bytes(1 << 20))),
             Self::Orion(orion) => orion.room(),
+            Self::CopyUp(touches) => Some(touches.room()),
         }
     }
 
@@ -219,7 +250,12 @@ impl Workload {
     pub fn asked_time(&self) -> Option<Duration> {
         let seconds = |seconds: u32| Some(Duration::from_secs(u64::from(seconds)));
         match self {
-            Self::Io(_) | Self::Bonnie(_) | Self::Fio(_) | Self::Dd(_) | Self::Command(_) => None,
+            Self::Io(_)
+            | Self::Bonnie(_)
+            | Self::Fio(_)
+            | Self::Dd(_)
+            | Self::Command(_)
+            | Self::CopyUp(_) => None,
             Self::Dbench(dbench) => seconds(dbench.warm_up_seconds().saturating_add(dbench.seconds)),
             Self::Sysbench(sysbench) => seconds(sysbench.seconds),
             Self::Ioping(ioping) => ioping.asked_time(),
@@ -233,7 +269,7 @@ impl Workload {
         match self {
             Self::Io(io) => io.runtime.is_some(),
             Self::Fio(fio) => fio.job.as_deref().is_none_or(|job| job.contains("runtime")),
-            Self::Command(_) | Self::Bonnie(_) | Self::Dd(_) => false,
+            Self::Command(_) | Self::Bonnie(_) | Self::Dd(_) | Self::CopyUp(_) => false,
             Self::Dbench(_) | Self::Sysbench(_) | Self::Ioping(_) | Self::Orion(_) => true,
         }
     }

@@ -17,6 +17,8 @@ pub const TABLES: &[&[Metric]] = &[
     SYSBENCH_METRICS,
     IOPING_METRICS,
     ORION_METRICS,
+    COPY_UP_METRICS,
+    COMMON_METRICS,
     BONNIE_DIRECT_METRICS,
 ];
 
@@ -273,4 +275,28 @@ pub const ORION_METRICS: &[Metric] = &[
     metric("iops_curve", Unit::PerSecond, Direction::Higher, "small I/Os per second at every load"),
     metric("throughput_curve", Unit::BytesPerSecond, Direction::Higher, "throughput at every load"),
     metric("latency_curve", Unit::Seconds, Direction::Lower, "mean latency of small I/O at every load"),
+];
+
+/// What the `copy-up` workload yields.
+pub const COPY_UP_METRICS: &[Metric] = &[
+    metric("copy_up_time", Unit::Seconds, Direction::Lower, "first write into the large file"),
+    metric("rewrite_time", Unit::Seconds, Direction::Lower, "second write into the large file"),
+    metric("create_time", Unit::Seconds, Direction::Lower, "first write of a new file"),
+    metric("open_time", Unit::Seconds, Direction::Lower, "mean time to open a small file"),
+    metric("stat_time", Unit::Seconds, Direction::Lower, "mean time to look up a small file"),
+];
+
+/// What every workload yields beside its own figures, where the machine told what they are reckoned from.
+pub const COMMON_METRICS: &[Metric] = &[
+    metric("cores_used", Unit::Plain, Direction::Lower, "CPU seconds of the workload a second"),
+    metric("cpu_per_io", Unit::Seconds, Direction::Lower, "CPU time of the workload for an I/O"),
+    metric(
+        "written_per_claimed_byte",
+        Unit::Plain,
+        Direction::Lower,
+        "bytes the device wrote for each claimed",
+    ),
+    metric("read_per_claimed_byte", Unit::Plain, Direction::Lower, "bytes the device read for each claimed"),
+    metric("space_per_file_byte", Unit::Plain, Direction::Lower, "bytes taken up for each of the files"),
+    metric("extents_per_gib", Unit::Plain, Direction::Lower, "extents of the files for each GiB"),
 ];

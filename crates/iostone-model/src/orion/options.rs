@@ -182,3 +182,22 @@ impl Matrix {
         }
     }
 }
+
+/// What the data files of a test hold, and what it writes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FileData {
+    /// Data that does not compress and does not repeat.
+    #[default]
+    Random,
+    /// Zeros that were written, as from `dd if=/dev/zero`: storage that compresses or deduplicates keeps next to nothing of
+    /// them.
+    Zeros,
+}
+
+impl FileData {
+    /// Whether it is what a test has that says nothing about it.
+    pub fn is_random(&self) -> bool {
+        *self == Self::Random
+    }
+}

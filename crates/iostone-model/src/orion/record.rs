@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CellEstimate, Knee, KnownLimit, LoadPoint, OrionTest};
+use super::{CellEstimate, FileData, Knee, KnownLimit, LoadPoint, OrionTest};
 
 /// The version of [`OrionHeader`] and of the lines behind it.
 pub const ORION_SCHEMA: &str = "iostone/orion/1";
@@ -46,6 +46,9 @@ pub struct OrionHeader {
     pub seed: u64,
     /// Whether the page cache is gone around (`O_DIRECT`).
     pub direct: bool,
+    /// What the LUNs were filled with where the test made them, and what is written.
+    #[serde(default, skip_serializing_if = "FileData::is_random")]
+    pub data: FileData,
     /// A point ends once the half width of the 95 % interval of its rate is at most this share of it, `--until`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<f64>,

@@ -12,9 +12,11 @@ pub struct Footing {
     pub served: DiskCounters,
     /// Whether `served` is a sum over members.
     pub is_sum: bool,
-    /// Flushes completed. Md and device mapper pass flushes on and count none of their own (block/blk-flush.c counts
+    /// Flushes completed. Md, device mapper and bcache pass flushes on and count none of their own (block/blk-flush.c counts
     /// requests, of which they have none), so those of their members are summed. None where the kernel counts none.
     pub flushes: Option<u64>,
+    /// Whether any device that flushes go to has a volatile write cache; none where the kernel does not tell.
+    pub volatile_cache: Option<bool>,
     /// Members of the array; 0 without one.
     pub members: usize,
 }
@@ -28,9 +30,12 @@ impl SignalSummary {
             let counted = !devices.is_empty() && devices.iter().all(|device| device.flushes_counted);
             counted.then(|| devices.iter().map(|device| device.served.flushes).sum())
         };
+        let cache = |devices: &[&super::DeviceActivity]| {
+            devices.iter().filter_map(|device| device.volatile_cache).reduce(|one, other| one || other)
+        };
         let one = stack.or(if members.is_empty() { self.devices.first() } else { None });
         if let Some(device) = one {
-            let has_requests = !device.name.starts_with("md") && !device.name.starts_with("dm-");
+            let has_requests = !["md", "dm-", "bcache"].iter().any(|driver| device.name.starts_with(driver));
             let of_flushes = if members.is_empty() {
                 flushes(&[device]).filter(|_| has_requests)
             } else {
@@ -41,6 +46,7 @@ impl SignalSummary {
                 served: device.served,
                 is_sum: false,
                 flushes: of_flushes,
+                volatile_cache: if members.is_empty() { device.volatile_cache } else { cache(&members) },
                 members: members.len(),
             });
         }
@@ -50,6 +56,7 @@ impl SignalSummary {
             served: sum(members.iter().map(|device| device.served)),
             is_sum: true,
             flushes: flushes(&members),
+            volatile_cache: cache(&members),
             members: members.len(),
         })
     }
@@ -85,7 +92,13 @@ mod tests {
 
     fn device(name: &str, role: &str, bytes: u64, flushes: u64) -> DeviceActivity {
         let served = DiskCounters { written_bytes: bytes, flushes, ..DiskCounters::default() };
-        DeviceActivity { name: name.to_owned(), role: role.to_owned(), served, flushes_counted: true }
+        DeviceActivity {
+            name: name.to_owned(),
+            role: role.to_owned(),
+            served,
+            flushes_counted: true,
+            volatile_cache: Some(bytes > 50),
+        }
     }
 
     fn footing(devices: Vec<DeviceActivity>) -> Footing {
@@ -100,7 +113,7 @@ mod tests {
             device("vdc", "member", 50, 8),
         ]);
         assert_eq!((found.name.as_str(), found.served.written_bytes, found.is_sum), ("md127", 100, false));
-        assert_eq!((found.flushes, found.members), (Some(15), 2));
+        assert_eq!((found.flushes, found.members, found.volatile_cache), (Some(15), 2, Some(false)));
     }
 
     #[test]
@@ -111,6 +124,7 @@ mod tests {
             device("sda", "below", 1, 1),
         ]);
         assert_eq!((found.name.as_str(), found.served.written_bytes, found.is_sum), ("vdb + vdc", 110, true));
+        assert_eq!(found.volatile_cache, Some(true), "one that may lose something is enough");
         assert_eq!(footing(vec![device("md0", "stack", 1, 0)]).flushes, None);
         let alone = footing(vec![device("sda", "below", 1, 1)]);
         assert_eq!((alone.name.as_str(), alone.flushes), ("sda", Some(1)));

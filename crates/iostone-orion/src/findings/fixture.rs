@@ -23,6 +23,7 @@ pub(crate) fn record(limits: Vec<KnownLimit>) -> OrionRecord {
             luns: Vec::new(),
             seed: 0,
             direct: true,
+            data: iostone_model::orion::FileData::Random,
             until: None,
             knee: false,
             adaptive: None,

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use iostone_engine::{Job, Preparation, Rw, Volume, Walk};
-use iostone_model::orion::{LargeIo, LoadPoint, LunRecord, OrionHeader, OrionTest, SimulatedArray};
+use iostone_engine::{Content, Job, Preparation, Rw, Volume, Walk};
+use iostone_model::orion::{FileData, LargeIo, LoadPoint, LunRecord, OrionHeader, OrionTest, SimulatedArray};
 use iostone_model::units::{Bytes, Span};
 use iostone_stats::schedule::SplitMix64;
 
@@ -137,6 +137,9 @@ pub(crate) fn base_job(header: &OrionHeader, luns: &[Lun], rw: Rw) -> Job {
     job.direct = header.direct;
     job.preparation = Preparation::Leave;
     job.invalidate = false;
+    if header.data == FileData::Zeros {
+        job.data.content = Content::Zeros;
+    }
     job.runtime = Some(header.test.duration);
     job.ramp_time = ramp_of(header.test.duration);
     // A failure ends the point, not only the load that met it.

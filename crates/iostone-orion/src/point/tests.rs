@@ -17,6 +17,7 @@ pub(crate) fn header(test: OrionTest) -> OrionHeader {
         luns: Vec::new(),
         seed: 42,
         direct: true,
+        data: iostone_model::orion::FileData::Random,
         until: None,
         knee: false,
         adaptive: None,

@@ -21,6 +21,7 @@ fn header() -> OrionHeader {
         }],
         seed: 1,
         direct: true,
+        data: iostone_model::orion::FileData::Random,
         until: None,
         knee: false,
         adaptive: None,

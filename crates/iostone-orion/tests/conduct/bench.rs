@@ -52,6 +52,7 @@ impl Bench {
                 .collect(),
             seed: 7,
             direct,
+            data: iostone_model::orion::FileData::Random,
             until: None,
             knee: false,
             adaptive: None,

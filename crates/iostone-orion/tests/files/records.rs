@@ -30,6 +30,7 @@ pub(crate) fn asked(words: &str, default_disks: u32) -> OrionRecord {
         luns: vec![lun],
         seed: 1,
         direct: true,
+        data: iostone_model::orion::FileData::Random,
         until: None,
         knee: false,
         adaptive: None,

@@ -53,6 +53,7 @@ pub(super) fn summarise(state: &mut State, thread_time: Duration) -> Recording {
                 role: series.role.as_str().to_owned(),
                 served: subtract_counters(before, after),
                 flushes_counted: series.flushes_counted && series.counting,
+                volatile_cache: series.volatile_cache,
             })
             .collect();
     }

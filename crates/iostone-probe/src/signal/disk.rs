@@ -63,6 +63,8 @@ pub(crate) struct DiskSeries {
     pub(crate) flushes_counted: bool,
     /// Whether the device counts at all: `queue/iostats` may be switched off.
     pub(crate) counting: bool,
+    /// Whether the kernel takes it for a device with a volatile write cache; none where it does not tell.
+    pub(crate) volatile_cache: Option<bool>,
     pub(crate) ending: Option<Ending>,
     /// Its own file; without one its line of the table is read.
     file: Option<KernelFile>,
@@ -115,19 +117,27 @@ impl DiskSignal {
             let fields = find_in_table(text, table_name.as_bytes()).ok_or_else(unknown)?;
             (path, parse_counters(fields))
         };
-        let (counters, flushes_counted) =
+        let (counters, tells_flushes) =
             parsed.ok_or_else(|| ProbeError::NoCounters { name: device.name.clone(), path })?;
         // A partition has no queue of its own; its counters follow the switch of the whole device.
         let counting = ["queue/iostats", "../queue/iostats"]
             .iter()
             .find_map(|file| root.word(format!("{folder}/{file}")))
             != Some("0".to_owned());
+        // "Not tracked for partitions" (Documentation/admin-guide/iostats.rst): the field stays 0 there.
+        let is_partition = root.text(format!("{folder}/partition")).is_some();
+        // As the workload finds it: the layer that may change it has done so by now.
+        let volatile_cache = ["queue/write_cache", "../queue/write_cache"]
+            .iter()
+            .find_map(|file| root.text(format!("{folder}/{file}")))
+            .map(|text| text.trim() == "write back");
         self.counters.push(counters);
         self.series.push(DiskSeries {
             name: if file.is_some() { device.name.clone() } else { table_name },
             role: device.role,
-            flushes_counted,
+            flushes_counted: tells_flushes && !is_partition,
             counting,
+            volatile_cache,
             ending: None,
             file,
         });

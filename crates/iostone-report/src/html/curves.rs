@@ -2,10 +2,14 @@
 //! baseline.
 
 mod charts;
+mod flatness;
 mod maps;
 
+use iostone_model::experiment::Configuration;
 use iostone_model::run::RunRecord;
 use iostone_model::verdict::{Comparison, CurveVerdict, Verdict};
+
+use flatness::FlatFinding;
 
 use super::Figure;
 use super::prose::Prose;
@@ -20,6 +24,8 @@ const OPEN_ROWS: usize = 16;
 /// What the report shows of curves.
 pub(super) struct Curves {
     pub(super) verdicts: Vec<CurveLine>,
+    /// What flat write curves are put down to.
+    pub(super) flatness: Vec<FlatFinding>,
     pub(super) charts: Vec<CurveChart>,
     /// The same figures beside more of the other load.
     pub(super) others: Vec<CurveChart>,
@@ -80,7 +86,11 @@ impl Curves {
     /// None where no trial was measured at load points.
     pub(super) fn of(run: &RunRecord, view: &View<'_>) -> Option<Self> {
         let decide = &run.plan.experiment.decide;
-        let (charts, others) = charts::draw(view);
+        let strata = strata(run);
+        let experiment = &run.plan.experiment;
+        let levels: Vec<&str> =
+            experiment.configurations.iter().map(|one| experiment.compared_level(one)).collect();
+        let (charts, others) = charts::draw(view, &strata, &levels);
         let verdicts = run.verdicts.as_ref().filter(|_| !view.rehearsal);
         let judged: &[Comparison] = verdicts.map(|v| v.comparisons.as_slice()).unwrap_or_default();
         let judged: Vec<&Comparison> = judged.iter().filter(|c| !c.point.is_empty()).collect();
@@ -91,13 +101,18 @@ impl Curves {
         let margin = decide.margin.0;
         Some(Self {
             verdicts: lines.iter().map(|curve| curve_line(curve, margin)).collect(),
+            flatness: verdicts.map(|v| v.flatness.iter().map(FlatFinding::of).collect()).unwrap_or_default(),
             charts,
             others,
             maps: maps::draw(&judged),
             groups: groups(&judged),
             comparisons: judged.len(),
             folded: judged.len() > OPEN_ROWS,
-            legend: if view.rows.len() > 1 { legend(view) } else { Vec::new() },
+            legend: match view.rows.len() {
+                0 | 1 => Vec::new(),
+                _ if charts::are_apart(&strata) => legend_of_levels(run, view, &strata),
+                _ => legend(view),
+            },
             margin: declared_percent(margin),
             confidence: declared_percent(decide.confidence.0),
             steps_down: judged.iter().any(|comparison| steps_down(comparison)),
@@ -170,6 +185,33 @@ fn deciding_interval(comparison: &Comparison) -> [Option<f64>; 2] {
 
 fn steps_down(comparison: &Comparison) -> bool {
     comparison.flags.iter().any(|flag| flag.name == "step-down")
+}
+
+/// The levels beside the compared one, a configuration each.
+fn strata(run: &RunRecord) -> Vec<String> {
+    let experiment = &run.plan.experiment;
+    let of = |configuration: &Configuration| {
+        let factors = experiment.factors.iter().filter(|factor| factor.name != experiment.baseline_factor);
+        let levels = factors.filter_map(|factor| configuration.levels.get(&factor.name));
+        levels.map(String::as_str).collect::<Vec<_>>().join(", ")
+    };
+    experiment.configurations.iter().map(of).collect()
+}
+
+/// The compared levels, marked as they are in the chart of each stratum.
+fn legend_of_levels(run: &RunRecord, view: &View<'_>, strata: &[String]) -> Vec<(String, String)> {
+    let experiment = &run.plan.experiment;
+    let first = strata.first();
+    let rows = view.rows.iter().zip(&experiment.configurations).enumerate();
+    rows.filter(|(index, _)| strata.get(*index) == first)
+        .map(|(index, (row, configuration))| {
+            let mut mark = crate::svg::Drawing::new(14.0, 14.0);
+            mark.mark(charts::place_in_stratum(strata, index), "mark", (7.0, 7.0), 5.0, "");
+            let level = experiment.compared_level(configuration);
+            let name = if row.baseline { format!("{level} (baseline)") } else { level.to_owned() };
+            (mark.finish_hidden(), name)
+        })
+        .collect()
 }
 
 fn legend(view: &View<'_>) -> Vec<(String, String)> {

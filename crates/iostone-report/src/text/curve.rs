@@ -9,7 +9,7 @@ use super::Page;
 use super::wrap::wrap;
 use crate::ink::{Ink, clean, dye};
 use crate::view::name_in;
-use crate::wording::curve::{curve_words, verdict_word};
+use crate::wording::curve::{curve_words, flatness_lines, verdict_word};
 use crate::wording::{interval_notes, is_step_down};
 
 /// Up to so many points each has a row of its own.
@@ -45,6 +45,13 @@ pub(super) fn add(page: &mut Page, verdicts: Option<&Verdicts>, margin: f64) {
     let notes = interval_notes(equivalent, step_down);
     let legend = format!("{LEGEND}{notes}{}", if folded { FOLDED } else { "" });
     page.add(dye(Ink::Dim, &wrap(&legend, page.width)));
+}
+
+/// What flat write curves are put down to, a paragraph for each.
+pub(super) fn add_flatness(page: &mut Page, verdicts: Option<&Verdicts>) {
+    for line in verdicts.map(flatness_lines).unwrap_or_default() {
+        page.add(wrap(&clean(&line), page.width));
+    }
 }
 
 /// "off against on: faster (12 of 28 points faster, none slower)".

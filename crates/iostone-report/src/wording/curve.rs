@@ -1,6 +1,6 @@
 //! Sentences about a curve: what its points came to, and what else must be known of them.
 
-use iostone_model::verdict::{Comparison, CurveVerdict, Verdicts, name_loads};
+use iostone_model::verdict::{Comparison, CurveVerdict, FlatnessVerdict, Verdicts, name_loads};
 
 use crate::figures::declared_percent;
 use crate::view::name_in;
@@ -40,6 +40,15 @@ pub(crate) fn flags(verdicts: &Verdicts) -> Vec<(Option<String>, String, String)
         }
     }
     lines
+}
+
+/// What flat write curves are put down to: "volume=limited: the flat curve is put down to the volume's limit, ...".
+pub(crate) fn flatness_lines(verdicts: &Verdicts) -> Vec<String> {
+    let line = |found: &FlatnessVerdict| match found.stratum.as_str() {
+        "" => format!("Small writes over load: {}.", found.sentence),
+        stratum => format!("Small writes over load with {stratum}: {}.", found.sentence),
+    };
+    verdicts.flatness.iter().map(line).collect()
 }
 
 /// The verdict on a curve: `crosses` where some of it is faster and some slower, which no more blocks would settle.

@@ -34,6 +34,7 @@ fn header(test: OrionTest, num_disks: u32, arguments: &str) -> OrionHeader {
         luns: vec![lun(1), lun(2)],
         seed: 0x5eed,
         direct: true,
+        data: iostone_model::orion::FileData::Random,
         until: None,
         knee: false,
         adaptive: None,

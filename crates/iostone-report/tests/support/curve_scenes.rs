@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use iostone_model::orion::{LoadPoint, OrionTest, RunLevel};
 use iostone_model::run::RunRecord;
 use iostone_model::verdict::{
-    BlockCount, Comparison, CurveVerdict, Flag, VERDICTS_SCHEMA, Verdict, Verdicts,
+    BlockCount, Comparison, CurveShape, CurveVerdict, Flag, FlatCause, FlatnessVerdict, LoadCurve,
+    VERDICTS_SCHEMA, Verdict, Verdicts,
 };
 
 use crate::synthetic::{Random, Scene, run};
@@ -116,6 +117,7 @@ fn verdicts(run: &RunRecord, levels: &[(String, f64)], points: &[LoadPoint]) -> 
         permanent: Vec::new(),
         noise: None,
         audit: None,
+        flatness: Vec::new(),
         scope: "measured on 1 host".to_owned(),
     }
 }
@@ -196,6 +198,62 @@ pub(crate) fn crossing() -> RunRecord {
     run
 }
 
+/// Small writes over load: one pair of curves put down to barriers, one to the volume.
+pub(crate) fn flat_writes() -> RunRecord {
+    let mut run = judged(&OrionTest::new(RunLevel::Simple), ["host", "mounted", "layer"]);
+    let curve = |configuration: &str, plateau: f64, limit: Option<&str>| LoadCurve {
+        configuration: configuration.to_owned(),
+        shape: CurveShape::Flat,
+        slope: Some(0.01),
+        slope_interval: [Some(-0.01), Some(0.02)],
+        stray: Some(0.02),
+        missing: Vec::new(),
+        loads: [1, 20],
+        plateau: Some(plateau),
+        limit: limit.map(str::to_owned),
+        limit_share: limit.map(|_| 0.998),
+        limit_share_interval: [limit.map(|_| 0.99), limit.map(|_| 1.0)],
+        flushes_per_write: Some(0.5),
+        cores: Some(0.31),
+        trials: 7,
+    };
+    let verdict = |stratum: &str, cause, limit, ratio: f64, sentence: &str| FlatnessVerdict {
+        stratum: stratum.to_owned(),
+        with: curve("barriers, fast", 499.0, limit),
+        without: curve("no barriers, fast", 499.0 * ratio, limit),
+        margin: 0.05,
+        fewest_blocks: 7,
+        interval_confidence: 0.983,
+        ratio: Some(ratio),
+        ratio_interval: [Some(ratio * 0.97), Some(ratio * 1.02)],
+        cause,
+        sentence: sentence.to_owned(),
+    };
+    if let Some(verdicts) = &mut run.verdicts {
+        verdicts.flatness = vec![
+            verdict(
+                "volume=fast",
+                FlatCause::Barriers,
+                None,
+                6.2,
+                "the flat curve is put down to barriers: barriers, fast is flat over Small=1 to 20, slope 0.01 (-0.01 to 0.02), \
+                 499 IOPS; no barriers, fast rises over Small=1 to 20, slope 0.62 (0.58 to 0.66), 3090 IOPS; without barriers the \
+                 upper loads reach 6.2 times the rate (6.01 to 6.32); 0.5 flushes a write were served with barriers",
+            ),
+            verdict(
+                "volume=limited",
+                FlatCause::Volume,
+                Some("500 writes/s"),
+                1.0,
+                "the flat curve is put down to the volume's limit, not to barriers: barriers, limited is flat over Small=1 to 20, \
+                 slope 0.01 (-0.01 to 0.02), 499 IOPS, 99.8 % of 500 writes/s; no barriers, limited is flat over Small=1 to 20, \
+                 slope 0.00 (-0.01 to 0.01), 500 IOPS, 100 % of 500 writes/s",
+            ),
+        ];
+    }
+    run
+}
+
 /// Markup as names of levels and points.
 pub(crate) fn hostile() -> RunRecord {
     let mut run = judged(
@@ -218,10 +276,11 @@ pub(crate) fn hostile() -> RunRecord {
 pub(crate) type NamedRun = (&'static str, fn() -> RunRecord);
 
 /// Every one.
-pub(crate) const ALL: [NamedRun; 5] = [
+pub(crate) const ALL: [NamedRun; 6] = [
     ("basic", basic),
     ("detailed", detailed),
     ("beside_a_figure", beside_a_figure),
     ("crossing", crossing),
+    ("flat_writes", flat_writes),
     ("hostile", hostile),
 ];

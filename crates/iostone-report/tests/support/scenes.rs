@@ -1,5 +1,7 @@
 //! Conclusions for made-up runs: rough stand-ins for the judge's, good enough to be drawn.
 
+#[path = "landing_scenes.rs"]
+mod landing_scenes;
 #[path = "limit_scenes.rs"]
 mod limit_scenes;
 
@@ -15,6 +17,7 @@ use iostone_model::verdict::{
 use iostone_model::warm_up::{DeclaredRamp, PILOT_SCHEMA, PilotCut, PilotRecord, SteadyState};
 
 use crate::synthetic::{Scene, run};
+pub(crate) use landing_scenes::{containers, hostile_containers};
 pub(crate) use limit_scenes::{cpu_limit, hostile_sweep, parallel, sweep, sweep_begun};
 
 /// The figures of a configuration's counted trials, sorted.
@@ -131,6 +134,7 @@ fn conclusions(run: &RunRecord, width: f64, headline: &str) -> Verdicts {
         permanent: Vec::new(),
         noise: None,
         audit: None,
+        flatness: Vec::new(),
         curves: Vec::new(),
         scope: "measured on 1 host".to_owned(),
     }
@@ -425,7 +429,7 @@ pub(crate) fn strata() -> RunRecord {
 pub(crate) type NamedScene = (&'static str, fn() -> RunRecord);
 
 /// Every scene.
-pub(crate) const ALL: [NamedScene; 20] = [
+pub(crate) const ALL: [NamedScene; 22] = [
     ("barrier", barrier),
     ("piloted", piloted),
     ("five", five),
@@ -446,4 +450,6 @@ pub(crate) const ALL: [NamedScene; 20] = [
     ("sweep", sweep),
     ("sweep_begun", sweep_begun),
     ("hostile_sweep", hostile_sweep),
+    ("containers", containers),
+    ("hostile_containers", hostile_containers),
 ];

@@ -129,6 +129,7 @@ pub(crate) fn run(scene: &Scene) -> RunRecord {
         identical_levels: false,
         overrides: Vec::new(),
         destroy: Vec::new(),
+        confounded: Vec::new(),
     };
     let (trials, blocks) = trials(scene);
     RunRecord {
@@ -186,6 +187,7 @@ fn configuration(scene: &Scene, level: &str) -> Configuration {
             limit: iostone_model::experiment::Limit::default(),
             link: None,
             governor: None,
+            container: iostone_model::experiment::Container::None,
             filesystem: Filesystem::Ext4(Ext4::default()),
             mount: Mount { options: vec!["noatime".to_owned()] },
         },
@@ -303,6 +305,8 @@ fn trial(
         checks: vec![check],
         notes: vec!["backing file on ext4, buffered".to_owned()],
         guest: None,
+        container: None,
+        space: None,
         governor: None,
         signals: SignalSummary {
             seconds,
@@ -318,12 +322,14 @@ fn trial(
                     name: "loop0".to_owned(),
                     role: "stack".to_owned(),
                     flushes_counted: true,
+                    volatile_cache: None,
                     served,
                 },
                 DeviceActivity {
                     name: "nvme0n1".to_owned(),
                     role: "below".to_owned(),
                     flushes_counted: true,
+                    volatile_cache: None,
                     served,
                 },
             ],

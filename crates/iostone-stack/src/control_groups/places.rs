@@ -24,11 +24,11 @@ pub(crate) struct GroupPlace {
     pub(crate) line: Vec<PathBuf>,
 }
 
-/// The control groups of this process, as the kernel shows them to it.
+/// The control groups of this process or of another, as the kernel shows them to this one.
 #[derive(Debug)]
 pub(crate) struct Hierarchies {
     root: PathBuf,
-    /// `/proc/self/cgroup`.
+    /// `/proc/self/cgroup`, or that of another process.
     membership: String,
     mounts: Vec<Mounted>,
     /// `/proc/cgroups`, empty where a kernel has none.
@@ -42,6 +42,17 @@ impl Hierarchies {
     /// [`StackError::Io`] without `/proc`.
     pub(crate) fn look() -> Result<Self, StackError> {
         Self::look_below(Path::new("/"))
+    }
+
+    /// As [`Hierarchies::look`], with the groups of another process.
+    ///
+    /// # Errors
+    /// [`StackError::Io`] when it has ended, or cannot be looked at.
+    pub(crate) fn look_of(process: u32) -> Result<Self, StackError> {
+        let cgroup = PathBuf::from(format!("/proc/{process}/cgroup"));
+        let membership =
+            fs::read_to_string(&cgroup).map_err(|source| StackError::io("read", &cgroup, source))?;
+        Ok(Self { membership, ..Self::look()? })
     }
 
     /// As [`Hierarchies::look`], with `/proc` and the mounts below another directory.
@@ -107,6 +118,23 @@ impl Hierarchies {
         self.line_of(self.mounts.iter().filter(|mount| mount.filesystem == "cgroup2"), &own)?
             .into_iter()
             .next()
+    }
+
+    /// The group of the process in the hierarchy that another group is of; none where it cannot be reached.
+    pub(crate) fn home_beside(&self, group: &Path) -> Option<PathBuf> {
+        let is_above = |mount: &&Mounted| {
+            matches!(mount.filesystem.as_str(), "cgroup" | "cgroup2") && group.starts_with(&mount.target)
+        };
+        let mount = self.mounts.iter().filter(is_above).max_by_key(|mount| mount.target.as_os_str().len())?;
+        let is_version_2 = mount.filesystem == "cgroup2";
+        let own = self.own_group(&|names| {
+            if is_version_2 {
+                names.is_empty()
+            } else {
+                names.split(',').any(|name| mount.super_options.iter().any(|option| option == name))
+            }
+        })?;
+        self.line_of(std::iter::once(mount), &own)?.into_iter().next()
     }
 
     /// `7:blkio:/path` of version 1, `0::/path` of version 2.

@@ -20,6 +20,14 @@ pub(super) fn not_handed_down(group: &Path, controllers: &[Controller]) -> Vec<C
     missing(&group.join(SUBTREE_CONTROL), controllers)
 }
 
+/// The controllers that a group has and does not hand down to its children.
+pub(super) fn kept_back(group: &Path) -> Vec<Controller> {
+    let mut kept = not_handed_down(group, &Controller::OF_VERSION_2);
+    let absent = not_there(group, &kept);
+    kept.retain(|controller| !absent.contains(controller));
+    kept
+}
+
 /// Those of the controllers that a group itself does not have.
 pub(super) fn not_there(group: &Path, controllers: &[Controller]) -> Vec<Controller> {
     missing(&group.join(CONTROLLERS), controllers)
@@ -169,6 +177,7 @@ mod tests {
         group(&scope, &own);
         group(&scope, &[("cgroup.procs", "42\n"), (SUBTREE_CONTROL, "")]);
         let line = [scope.clone(), slice.clone(), root.clone()];
+        assert_eq!(kept_back(&root), [Controller::Memory]);
         assert_eq!(choose_parent(&line, IO), Some((root.clone(), vec![])));
         assert_eq!(choose_parent(&line, &[Controller::Cpu]), Some((slice.clone(), vec![])));
         let both = [Controller::Cpu, Controller::Memory];

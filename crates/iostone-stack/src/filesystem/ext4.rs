@@ -3,9 +3,10 @@
 use iostone_model::experiment::Ext4;
 use iostone_model::trial::Check;
 
-use super::arguments::{Known, split, wrong};
+use super::arguments::{Given, Known, split, wrong};
 use super::making::{self, check_uuid, expect, superblock_of};
 use super::superblock::ExtSuperblock;
+use crate::device::BlockDevice;
 use crate::error::StackError;
 use crate::layer::Layer;
 use crate::site::{Geometry, Site};
@@ -42,6 +43,21 @@ const KNOWN: [Known; 18] = [
 /// a stride counts blocks.
 const BLOCK_BYTES: u64 = 4096;
 
+/// One of the family that mke2fs(8) makes, and what of it is passed on.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Flavour {
+    /// The program's name.
+    pub(super) mkfs: &'static str,
+    /// Options that are passed on.
+    pub(super) known: &'static [Known],
+    /// Items of `-E` that are ours unless the user says otherwise.
+    pub(super) extended: &'static [(&'static str, Option<&'static str>)],
+    /// The features that `-O` may add; none where all may be added.
+    pub(super) features: Option<&'static [&'static str]>,
+}
+
+const EXT4: Flavour = Flavour { mkfs: "mkfs.ext4", known: &KNOWN, extended: &EXTENDED, features: None };
+
 /// The layer of an ext4 filesystem.
 #[derive(Debug)]
 pub(crate) struct Ext4Layer {
@@ -52,7 +68,7 @@ impl Ext4Layer {
     /// # Errors
     /// [`StackError::Usage`] for arguments that would name another device, or take away what iostone relies on.
     pub(crate) fn new(ext4: &Ext4) -> Result<Self, StackError> {
-        Ok(Self { arguments: Arguments::parse(&ext4.mkfs)? })
+        Ok(Self { arguments: Arguments::parse(&EXT4, &ext4.mkfs)? })
     }
 }
 
@@ -61,12 +77,12 @@ impl Ext4Layer {
 /// # Errors
 /// As [`Ext4Layer::new`], and for a chunk that is no whole number of blocks.
 pub(super) fn argument_words(ext4: &Ext4, geometry: Option<Geometry>) -> Result<Vec<String>, StackError> {
-    Arguments::parse(&ext4.mkfs)?.words(geometry)
+    Arguments::parse(&EXT4, &ext4.mkfs)?.words(geometry)
 }
 
 /// The user's arguments, looked at.
 #[derive(Debug)]
-struct Arguments {
+pub(super) struct Arguments {
     /// Items of `-E`, ours and theirs.
     extended: Vec<(String, Option<String>)>,
     /// Everything else, as it is passed on.
@@ -84,19 +100,38 @@ struct Stripes {
 }
 
 impl Stripes {
+    /// How the filesystem on a device says that it lies.
+    fn of(found: &ExtSuperblock) -> Self {
+        Self { stride: found.stride_blocks, width: found.stripe_width_blocks, block_bytes: found.block_bytes }
+    }
+
     fn in_words(self) -> String {
         format!("stride {}, stripe width {} blocks of {} bytes", self.stride, self.width, self.block_bytes)
     }
 }
 
+impl Flavour {
+    /// Refuses what would make another member of the family of it.
+    fn check_features(&self, given: &Given) -> Result<(), StackError> {
+        let Some(features) = self.features else { return Ok(()) };
+        let beyond = given.items().find(|item| !item.starts_with('^') && !features.contains(item));
+        let Some(beyond) = beyond else { return Ok(()) };
+        let name = self.mkfs.trim_start_matches("mkfs.");
+        Err(wrong(format!("`-O {beyond}` is refused: {name} has no such feature; take ext4 for it")))
+    }
+}
+
 impl Arguments {
     /// Checks the user's arguments one by one and merges their `-E` into ours, theirs winning.
-    fn parse(user: &[String]) -> Result<Self, StackError> {
-        let mut extended: Vec<(String, Option<String>)> =
-            EXTENDED.iter().map(|(key, value)| ((*key).to_owned(), value.map(str::to_owned))).collect();
+    pub(super) fn parse(flavour: &Flavour, user: &[String]) -> Result<Self, StackError> {
+        let mut extended: Vec<(String, Option<String>)> = flavour
+            .extended
+            .iter()
+            .map(|(key, value)| ((*key).to_owned(), value.map(str::to_owned)))
+            .collect();
         let mut passed = Vec::new();
         let mut block_bytes = None;
-        for given in split("mkfs.ext4", &KNOWN, user)? {
+        for given in split(flavour.mkfs, flavour.known, user)? {
             match given.name {
                 "-E" => {
                     for item in given.items() {
@@ -122,6 +157,7 @@ impl Arguments {
                 "-O" if given.items().any(|feature| feature == "journal_dev") => {
                     return Err(wrong("`journal_dev` makes no filesystem"));
                 }
+                "-O" => flavour.check_features(&given)?,
                 "-b" => {
                     // A negative number leaves the choice above it to mke2fs.
                     block_bytes = given.value.as_deref().and_then(|value| value.parse().ok());
@@ -135,6 +171,20 @@ impl Arguments {
 
     fn says(&self, keys: &[&str]) -> bool {
         self.extended.iter().any(|(key, _)| keys.contains(&key.as_str()))
+    }
+
+    /// Holds how it lies over an array against what its superblock says; none without an array.
+    ///
+    /// # Errors
+    /// [`StackError::NotApplied`] where the two differ.
+    pub(super) fn check_stripes(
+        &self,
+        geometry: Option<Geometry>,
+        device: &BlockDevice,
+        found: Option<&ExtSuperblock>,
+    ) -> Result<Option<Check>, StackError> {
+        let Some((stripes, found)) = self.stripes(geometry)?.zip(found) else { return Ok(None) };
+        expect(stripes.in_words(), Stripes::of(found).in_words(), superblock_of(device)).map(Some)
     }
 
     /// How it lies over an array; none without one, or where the user says it.
@@ -159,7 +209,8 @@ impl Arguments {
         Ok(Some(Stripes { stride, width: stride * u64::from(geometry.data_members), block_bytes }))
     }
 
-    fn words(&self, geometry: Option<Geometry>) -> Result<Vec<String>, StackError> {
+    /// The words behind the program's name, but for the UUID and the device.
+    pub(super) fn words(&self, geometry: Option<Geometry>) -> Result<Vec<String>, StackError> {
         let stripes = self.stripes(geometry)?;
         let mut extended: Vec<String> = self
             .extended
@@ -198,14 +249,7 @@ impl Layer for Ext4Layer {
         let found = ExtSuperblock::read(&device.path)?;
         let mut checks =
             vec![check_uuid("ext4", device, asked, found.as_ref().map(|found| found.uuid.as_str()))?];
-        if let (Some(stripes), Some(found)) = (self.arguments.stripes(site.geometry)?, found) {
-            let read_back = Stripes {
-                stride: found.stride_blocks,
-                width: found.stripe_width_blocks,
-                block_bytes: found.block_bytes,
-            };
-            checks.push(expect(stripes.in_words(), read_back.in_words(), superblock_of(device))?);
-        }
+        checks.extend(self.arguments.check_stripes(site.geometry, device, found.as_ref())?);
         Ok(checks)
     }
 }

@@ -13,22 +13,39 @@ const FILESYSTEMS: &str = "/proc/filesystems";
 /// # Errors
 /// [`StackError::Unexpected`] with a way out if the kernel has none of that name, nor a module that it could load.
 pub(super) fn check(name: &str) -> Result<(), StackError> {
-    let listed =
-        fs::read_to_string(FILESYSTEMS).map_err(|source| StackError::io("read", FILESYSTEMS, source))?;
-    let release = rustix::system::uname().release().to_string_lossy().into_owned();
-    let modules = Path::new("/lib/modules").join(&release).join("modules.dep");
-    // mount(2) asks for the module `fs-NAME`, an alias of the module of that name.
-    let modules = fs::read_to_string(modules).unwrap_or_default();
-    if is_listed(&listed, name) || has_module(&modules, name) {
+    if kernel_has(name)? {
         return Ok(());
     }
+    let release = kernel_release();
+    // Debian's kernels for virtual machines, which are taken where no flavour is named, have no F2FS.
+    let guest = if name == "f2fs" { "debian:6.1-generic" } else { "debian:6.1" };
     Err(StackError::unexpected(
         FILESYSTEMS,
         format!(
             "the kernel of this machine, {release}, has no {name}, nor a module of that name; take another \
-             `filesystem.kind`, or a guest with a kernel that has it: `machine = {{ kind = \"guest\", kernel = \"debian:6.1\" }}`"
+             `filesystem.kind`, or a guest with a kernel that has it: `machine = {{ kind = \"guest\", kernel = \"{guest}\" }}`"
         ),
     ))
+}
+
+/// Whether the kernel has that filesystem, or a module of that name to load.
+///
+/// # Errors
+/// [`StackError::Io`] when it does not tell.
+pub(crate) fn kernel_has(name: &str) -> Result<bool, StackError> {
+    let listed =
+        fs::read_to_string(FILESYSTEMS).map_err(|source| StackError::io("read", FILESYSTEMS, source))?;
+    let directory = Path::new("/lib/modules").join(kernel_release());
+    let read = |file: &str| fs::read_to_string(directory.join(file)).unwrap_or_default();
+    // mount(2) asks for the module `fs-NAME`: an alias of the module of that name, or of another that serves it too.
+    Ok(is_listed(&listed, name)
+        || has_module(&read("modules.dep"), name)
+        || has_alias(&read("modules.alias"), name))
+}
+
+/// `6.1.0-18-amd64`, uname(2).
+pub(crate) fn kernel_release() -> String {
+    rustix::system::uname().release().to_string_lossy().into_owned()
 }
 
 /// `nodev` stands before those without a device.
@@ -44,6 +61,14 @@ fn has_module(modules: &str, name: &str) -> bool {
     })
 }
 
+/// `alias fs-ext2 ext4` (depmod(8)): ext4's driver serves ext2 where the kernel was built so.
+fn has_alias(aliases: &str, name: &str) -> bool {
+    aliases.lines().any(|line| {
+        let mut words = line.split_whitespace().skip_while(|&word| word == "alias");
+        words.next().and_then(|alias| alias.strip_prefix("fs-")) == Some(name)
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,6 +80,8 @@ mod tests {
         let modules = "kernel/fs/xfs/xfs.ko.xz: kernel/lib/libcrc32c.ko.xz\nkernel/fs/btrfs/btrfs.ko:\n";
         assert!(has_module(modules, "xfs") && has_module(modules, "btrfs"));
         assert!(!has_module(modules, "libcrc32c") && !has_module("", "xfs"));
+        let aliases = "# Aliases\nalias fs-ext3 ext4\nalias fs-ext2 ext4\nalias ext2 ext4\n";
+        assert!(has_alias(aliases, "ext2") && !has_alias(aliases, "ext4") && !has_alias("", "ext2"));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use iostone_model::experiment::{Array, Filesystem, MdLevel, Stack};
 
-use super::{btrfs, ext4, xfs};
+use super::{btrfs, ext2, ext4, f2fs, xfs};
 use crate::site::Geometry;
 
 /// mdadm's own chunk, in bytes (mdadm(8), `--chunk`).
@@ -41,6 +41,8 @@ pub(crate) fn mkfs_line(stack: &Stack) -> Option<String> {
     let words = match &stack.filesystem {
         Filesystem::None => return None,
         Filesystem::Ext4(ext4) => ext4::argument_words(ext4, geometry).ok()?,
+        Filesystem::Ext2(ext2) => ext2::argument_words(ext2, geometry).ok()?,
+        Filesystem::F2fs(f2fs) => f2fs::argument_words(f2fs).ok()?,
         Filesystem::Xfs(xfs) => xfs::argument_words(xfs, geometry, "UUID").ok()?,
         Filesystem::Btrfs(btrfs) => btrfs::argument_words(btrfs, &stack.array).ok()?,
     };
@@ -54,7 +56,7 @@ pub(crate) fn mkfs_line(stack: &Stack) -> Option<String> {
 mod tests {
     use std::path::PathBuf;
 
-    use iostone_model::experiment::{BlockVolume, LvmArray, MdArray, Volume, Xfs};
+    use iostone_model::experiment::{BlockVolume, Ext2, F2fs, LvmArray, MdArray, Volume, Xfs};
     use iostone_model::units::Bytes;
 
     use super::*;
@@ -89,5 +91,11 @@ mod tests {
             mkfs_line(&md(MdLevel::Raid0)).unwrap(),
             "mkfs.xfs -f -K -q -m uuid=UUID -d su=262144,sw=4"
         );
+        let of = |filesystem| mkfs_line(&Stack { filesystem, ..md(MdLevel::Raid0) }).unwrap();
+        assert_eq!(
+            of(Filesystem::Ext2(Ext2::default())),
+            "mkfs.ext2 -F -q -E nodiscard,lazy_itable_init=0,stride=64,stripe-width=256 -b 4096 -U UUID"
+        );
+        assert_eq!(of(Filesystem::F2fs(F2fs::default())), "mkfs.f2fs -f -q -t 0 -U UUID");
     }
 }

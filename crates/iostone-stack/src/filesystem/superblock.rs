@@ -1,7 +1,8 @@
-//! Superblocks of ext4, XFS and btrfs: whose a filesystem is, how it lies over its devices, and taking it off again.
+//! Superblocks of ext2 and ext4, XFS, btrfs and F2FS: whose a filesystem is, how it lies over its devices, and taking it off again.
 
 mod btrfs;
 mod ext;
+mod f2fs;
 mod xfs;
 
 use std::fs::File;
@@ -14,6 +15,7 @@ use crate::error::StackError;
 
 pub(crate) use btrfs::BtrfsSuperblock;
 pub(crate) use ext::ExtSuperblock;
+pub(crate) use f2fs::F2fsSuperblock;
 pub(crate) use xfs::XfsSuperblock;
 
 /// A family of filesystems that iostone makes.
@@ -22,17 +24,19 @@ pub(crate) enum Kind {
     Ext,
     Xfs,
     Btrfs,
+    F2fs,
 }
 
 impl Kind {
-    const ALL: [Self; 3] = [Self::Ext, Self::Xfs, Self::Btrfs];
+    const ALL: [Self; 4] = [Self::Ext, Self::Xfs, Self::Btrfs, Self::F2fs];
 
     /// For people.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Ext => "ext4",
+            Self::Ext => "ext2 or ext4",
             Self::Xfs => "XFS",
             Self::Btrfs => "btrfs",
+            Self::F2fs => "F2FS",
         }
     }
 
@@ -43,6 +47,7 @@ impl Kind {
             Self::Ext => &[ExtSuperblock::OFFSET],
             Self::Xfs => &[XfsSuperblock::OFFSET],
             Self::Btrfs => &BtrfsSuperblock::OFFSETS,
+            Self::F2fs => &F2fsSuperblock::OFFSETS,
         }
     }
 
@@ -53,6 +58,7 @@ impl Kind {
             Self::Ext => ExtSuperblock::LENGTH,
             Self::Xfs => 4096,
             Self::Btrfs => BtrfsSuperblock::LENGTH,
+            Self::F2fs => F2fsSuperblock::LENGTH,
         }
     }
 }
@@ -60,7 +66,7 @@ impl Kind {
 /// Who has used a filesystem, as far as its superblock tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Usage {
-    /// ext4 counts.
+    /// ext2 and ext4 count.
     Counted {
         /// How often it was mounted for writing; mkfs leaves none.
         mount_count: u16,
@@ -108,9 +114,25 @@ impl Superblock {
     fn read_at(device: &File, kind: Kind, offset: u64) -> std::io::Result<Option<Self>> {
         let mut bytes = [0; 4096];
         match device.read_exact_at(&mut bytes, offset) {
-            Ok(()) => Ok(Self::parse(kind, &bytes)),
+            Ok(()) => match Self::parse(kind, &bytes) {
+                Some(found) if kind == Kind::F2fs => Self::with_checkpoints(found, device, &bytes).map(Some),
+                found => Ok(found),
+            },
             // Too small for one at that place.
             Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// F2FS tells elsewhere whether it was ever mounted for writing.
+    fn with_checkpoints(found: Self, device: &File, bytes: &[u8; 4096]) -> std::io::Result<Self> {
+        let place = F2fsSuperblock::parse(bytes).and_then(|found| found.second_checkpoint_bytes);
+        let Some(place) = place else { return Ok(found) };
+        let mut checkpoint = [0; 8];
+        match device.read_exact_at(&mut checkpoint, place) {
+            Ok(()) if !F2fsSuperblock::is_written(checkpoint) => Ok(Self { usage: Usage::Never, ..found }),
+            Ok(()) => Ok(found),
+            Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => Ok(found),
             Err(error) => Err(error),
         }
     }
@@ -130,6 +152,7 @@ impl Superblock {
                 let btrfs = BtrfsSuperblock::parse(bytes)?;
                 (btrfs.uuid, if btrfs.is_untouched { Usage::Never } else { Usage::Perhaps })
             }
+            Kind::F2fs => (F2fsSuperblock::parse(bytes)?.uuid, Usage::Perhaps),
         };
         Some(Self { kind, uuid, usage })
     }
@@ -214,9 +237,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_make_a_reader_fail(mut bytes in prop::collection::vec(any::<u8>(), 4096), magic in 0..5_usize) {
-            let magics: [(usize, &[u8]); 4] =
-                [(0x38, &[0x53, 0xef]), (0, b"XFSB"), (0x40, b"_BHRfS_M"), (0x40, b"!BHRfS_M")];
+        fn no_bytes_make_a_reader_fail(mut bytes in prop::collection::vec(any::<u8>(), 4096), magic in 0..6_usize) {
+            let magics: [(usize, &[u8]); 5] = [
+                (0x38, &[0x53, 0xef]),
+                (0, b"XFSB"),
+                (0x40, b"_BHRfS_M"),
+                (0x40, b"!BHRfS_M"),
+                (0, &[0x10, 0x20, 0xf5, 0xf2]),
+            ];
             if let Some((offset, magic)) = magics.get(magic) {
                 bytes[*offset..*offset + magic.len()].copy_from_slice(magic);
             }

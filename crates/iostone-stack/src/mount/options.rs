@@ -1,5 +1,6 @@
 //! Mount options as in fstab, brought to one form so that two spellings of one setting are seen to be one.
 
+use iostone_model::experiment::mount_setting;
 use rustix::mount::MountFlags;
 
 use crate::error::StackError;
@@ -43,84 +44,37 @@ const REFUSED: [&str; 17] = [
     "rtdev",
 ];
 
-/// Settings that the virtual filesystem layer keeps for each mount, by (word, name, value) and flag of mount(2).
-const FLAGS: [(&str, &str, &str, MountFlags); 21] = [
-    ("ro", "ro", "on", MountFlags::RDONLY),
-    ("rw", "ro", "off", MountFlags::empty()),
-    ("noatime", "atime", "noatime", MountFlags::NOATIME),
-    ("atime", "atime", "relatime", MountFlags::empty()),
-    ("relatime", "atime", "relatime", MountFlags::RELATIME),
-    ("norelatime", "atime", "strictatime", MountFlags::STRICTATIME),
-    ("strictatime", "atime", "strictatime", MountFlags::STRICTATIME),
-    ("nostrictatime", "atime", "relatime", MountFlags::empty()),
-    ("nodiratime", "nodiratime", "on", MountFlags::NODIRATIME),
-    ("diratime", "nodiratime", "off", MountFlags::empty()),
-    ("nosuid", "nosuid", "on", MountFlags::NOSUID),
-    ("suid", "nosuid", "off", MountFlags::empty()),
-    ("nodev", "nodev", "on", MountFlags::NODEV),
-    ("dev", "nodev", "off", MountFlags::empty()),
-    ("noexec", "noexec", "on", MountFlags::NOEXEC),
-    ("exec", "noexec", "off", MountFlags::empty()),
-    ("sync", "sync", "on", MountFlags::SYNCHRONOUS),
-    ("async", "sync", "off", MountFlags::empty()),
-    ("dirsync", "dirsync", "on", MountFlags::DIRSYNC),
-    ("lazytime", "lazytime", "on", MountFlags::LAZYTIME),
-    ("nolazytime", "lazytime", "off", MountFlags::empty()),
+/// Options that are flags of mount(2), or the absence of one, and never go to the filesystem as text.
+const FLAGS: [(&str, MountFlags); 21] = [
+    ("ro", MountFlags::RDONLY),
+    ("rw", MountFlags::empty()),
+    ("noatime", MountFlags::NOATIME),
+    ("atime", MountFlags::empty()),
+    ("relatime", MountFlags::RELATIME),
+    ("norelatime", MountFlags::STRICTATIME),
+    ("strictatime", MountFlags::STRICTATIME),
+    ("nostrictatime", MountFlags::empty()),
+    ("nodiratime", MountFlags::NODIRATIME),
+    ("diratime", MountFlags::empty()),
+    ("nosuid", MountFlags::NOSUID),
+    ("suid", MountFlags::empty()),
+    ("nodev", MountFlags::NODEV),
+    ("dev", MountFlags::empty()),
+    ("noexec", MountFlags::NOEXEC),
+    ("exec", MountFlags::empty()),
+    ("sync", MountFlags::SYNCHRONOUS),
+    ("async", MountFlags::empty()),
+    ("dirsync", MountFlags::DIRSYNC),
+    ("lazytime", MountFlags::LAZYTIME),
+    ("nolazytime", MountFlags::empty()),
 ];
 
-/// Other spellings of the filesystems' own options, by (word, name, value) (Documentation/admin-guide/ext4.rst and
-/// xfs.rst, fs/ext4/super.c, btrfs(5)).
-const SPELLINGS: [(&str, &str, &str); 16] = [
-    ("dioread_lock", "dioread_nolock", "off"),
-    ("bsdgroups", "grpid", "on"),
-    ("sysvgroups", "grpid", "off"),
-    ("nogrpid", "grpid", "off"),
-    ("bsddf", "minixdf", "off"),
-    ("noload", "norecovery", "on"),
-    ("norecovery", "norecovery", "on"),
-    ("no_prefetch_block_bitmaps", "prefetch_block_bitmaps", "off"),
-    ("noinit_itable", "init_itable", "off"),
-    ("nombcache", "nombcache", "on"),
-    ("no_mbcache", "nombcache", "on"),
-    ("iversion", "i_version", "on"),
-    ("compress", "compress", "zlib"),
-    ("compress=none", "compress", "no"),
-    ("compress-force", "compress-force", "zlib"),
-    ("discard=sync", "discard", "on"),
+/// Settings of btrfs that cannot be had together, by (name, value) and name, and why (btrfs(5)): the kernel drops one of
+/// them without a word, which one depends on their order.
+const EXCLUSIVE: [(&str, &str, &str, &str); 2] = [
+    ("datacow", "off", "compress", "data that is overwritten in place is not compressed"),
+    ("datasum", "off", "compress", "compressed data is never without checksums"),
 ];
-
-/// Settings that are on or off, and are written `X`, `noX`, `X=0` or `X=1`: first those of ext4, some of which the others
-/// share, then those of XFS and of btrfs.
-const TOGGLES: [&str; 25] = [
-    "barrier",
-    "auto_da_alloc",
-    "delalloc",
-    "discard",
-    "dioread_nolock",
-    "block_validity",
-    "user_xattr",
-    "acl",
-    "journal_checksum",
-    "quota",
-    "warn_on_error",
-    "grpid",
-    "minixdf",
-    "prefetch_block_bitmaps",
-    "i_version",
-    "debug",
-    "largeio",
-    "ikeep",
-    "datacow",
-    "datasum",
-    "treelog",
-    "autodefrag",
-    "flushoncommit",
-    "enospc_debug",
-    "ssd",
-];
-
-/// Settings that are a number of bytes, which may be written with a suffix and come back with another.
-const SIZES: [&str; 4] = ["allocsize", "logbsize", "max_inline", "max_atomic_write"];
 
 /// One option in its single form.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -136,56 +90,19 @@ pub(crate) struct MountOption {
 impl MountOption {
     /// Brings one word to its single form, whether it was asked for or reported by the kernel.
     pub(crate) fn of_word(word: &str) -> Self {
-        let (name, value) = single_form(word);
+        let (name, value) = mount_setting(word);
         Self { word: word.to_owned(), name, value }
     }
 
     /// The flag of mount(2) that stands for it; none if it goes to the filesystem as text.
     pub(crate) fn flag(&self) -> Option<MountFlags> {
-        FLAGS.iter().find(|(word, ..)| *word == self.word).map(|(.., flag)| *flag)
+        FLAGS.iter().find(|(word, _)| *word == self.word).map(|(_, flag)| *flag)
     }
 }
 
-fn single_form(word: &str) -> (String, String) {
-    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    if let Some((_, name, value, _)) = FLAGS.iter().find(|(flag, ..)| *flag == word) {
-        return pair(name, value);
-    }
-    if let Some((_, name, value)) = SPELLINGS.iter().find(|(spelling, ..)| *spelling == word) {
-        return pair(name, value);
-    }
-    let (key, value) = word.split_once('=').map_or((word, None), |(key, value)| (key, Some(value)));
-    if TOGGLES.contains(&key) {
-        return match value {
-            None | Some("1") => pair(key, "on"),
-            Some("0") => pair(key, "off"),
-            Some(other) => pair(key, other),
-        };
-    }
-    if let Some(positive) = key.strip_prefix("no")
-        && value.is_none()
-        && TOGGLES.contains(&positive)
-    {
-        return pair(positive, "off");
-    }
-    if SIZES.contains(&key)
-        && let Some(bytes) = value.and_then(parse_size)
-    {
-        return (key.to_owned(), bytes.to_string());
-    }
-    pair(key, value.unwrap_or("on"))
-}
-
-/// A number with a suffix as the kernel's `memparse` takes it: `64k`, `1M`.
-fn parse_size(text: &str) -> Option<u64> {
-    let (last, suffix) = text.char_indices().last()?;
-    let shift = match suffix.to_ascii_lowercase() {
-        'k' => 10,
-        'm' => 20,
-        'g' => 30,
-        _ => return text.parse().ok(),
-    };
-    text.get(..last)?.parse::<u64>().ok()?.checked_mul(1 << shift)
+/// Whether it asks for `compress` or `compress-force` with any method.
+fn is_compression(option: &MountOption, name: &str) -> bool {
+    option.name.starts_with(name) && option.value != "no"
 }
 
 /// The options of one mount.
@@ -230,6 +147,14 @@ impl MountOptions {
                 return Err(wrong(format!("`{word}` {how} `{}`; keep one of them", earlier.word)));
             }
             options.push(option);
+        }
+        for (name, value, other, because) in EXCLUSIVE {
+            let one = options.iter().find(|option| option.name == name && option.value == value);
+            let other = options.iter().find(|option| is_compression(option, other));
+            if let (Some(one), Some(other)) = (one, other) {
+                let (one, other) = (&one.word, &other.word);
+                return Err(wrong(format!("`{one}` contradicts `{other}`: {because}; keep one of them")));
+            }
         }
         Ok(Self { options })
     }
@@ -287,6 +212,10 @@ mod tests {
             ("nodatacow", "datacow=0"),
             ("compress", "compress=zlib"),
             ("discard=sync", "discard"),
+            ("space_cache", "space_cache=v1"),
+            ("compress-force=none", "compress=no"),
+            ("nossd_spread", "ssd_spread=0"),
+            ("read_extent_cache", "extent_cache"),
         ] {
             let (one, other) = (MountOption::of_word(one), MountOption::of_word(other));
             assert_eq!((one.name, one.value), (other.name, other.value));
@@ -302,9 +231,21 @@ mod tests {
             &["ro", "rw"],
             &["commit=5", "commit=6"],
             &["sync", "async"],
+            &["space_cache", "space_cache=v2"],
+            &["nodatacow", "compress=zstd"],
+            &["compress-force=lzo", "nodatasum"],
         ] {
             let error = parse(words).unwrap_err();
             assert!(error.contains("keep one of them"), "{error}");
+        }
+    }
+
+    #[test]
+    fn what_goes_together_is_let_through() {
+        for words in
+            [&["nodatacow", "nodatasum"][..], &["nodatacow", "compress=no"], &["datacow", "compress=zstd"]]
+        {
+            assert!(parse(words).is_ok(), "{words:?}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! What the kernel reports of a mount's options, held against what was asked.
 
+use iostone_model::experiment::mount_default;
 use iostone_model::trial::Check;
 
 use super::options::MountOption;
@@ -13,70 +14,66 @@ pub(crate) const MOUNTINFO: &str = "/proc/self/mountinfo";
 const BY_ABSENCE: [&str; 9] =
     ["ro", "nodiratime", "nosuid", "nodev", "noexec", "sync", "dirsync", "lazytime", "norecovery"];
 
-/// Settings of a filesystem that the kernel words only where they differ from these, by (filesystem, name, value)
-/// (`xfs_fs_show_options` in `fs/xfs/xfs_super.c`, `btrfs_show_options` in `fs/btrfs/super.c`).
-const DEFAULTS: [(&str, &str, &str); 14] = [
-    ("xfs", "discard", "off"),
-    ("xfs", "ikeep", "off"),
-    ("xfs", "largeio", "off"),
-    ("xfs", "grpid", "off"),
-    ("btrfs", "autodefrag", "off"),
-    ("btrfs", "barrier", "on"),
-    ("btrfs", "commit", "30"),
-    ("btrfs", "compress", "no"),
-    ("btrfs", "datacow", "on"),
-    ("btrfs", "datasum", "on"),
-    ("btrfs", "discard", "off"),
-    ("btrfs", "flushoncommit", "off"),
-    ("btrfs", "max_inline", "2048"),
-    ("btrfs", "treelog", "on"),
-];
+/// Filesystems that word a setting only where it differs from the default (`xfs_fs_show_options` in
+/// `fs/xfs/xfs_super.c`, `btrfs_show_options` in `fs/btrfs/super.c`, `f2fs_show_options` in `fs/f2fs/super.c`, whose later
+/// kernels word both sides of most). ext2 and ext4 have a list of all, and defaults that mkfs can change.
+const WORD_DIFFERENCES: [&str; 3] = ["xfs", "btrfs", "f2fs"];
 
-/// Whether what the kernel reports is what was asked: btrfs adds the level of compression that it took.
+/// The level of zlib's and zstd's compression where btrfs is told none, and the one that it always takes where it knows
+/// of no levels: zstd before Linux 5.1 (btrfs(5), "COMPRESSION").
+const COMPRESSION_LEVEL: &str = "3";
+
+/// Whether what the kernel reports is what was asked: btrfs adds the level of compression that it took, and leaves it out
+/// where it knows of none.
 fn is_same(asked: &MountOption, reported: &MountOption) -> bool {
+    let has_default_level = |one: &str, other: &str| {
+        one.split_once(':').is_some_and(|(method, level)| method == other && level == COMPRESSION_LEVEL)
+    };
+    let (asks, says) = (asked.value.as_str(), reported.value.as_str());
     asked.name == reported.name
-        && (asked.value == reported.value
+        && (asks == says
             || asked.name.starts_with("compress")
-                && reported.value.split_once(':').is_some_and(|(method, _)| method == asked.value))
+                && (has_default_level(says, asks) || has_default_level(asks, says)))
 }
 
 /// All that the kernel reports of one mount.
 pub(crate) struct Reported<'a> {
     mounted: &'a Mounted,
-    /// `/proc/fs/ext4/DEVICE/options`, which lists defaults too; none where the kernel offers no such file.
+    /// What `/proc/fs/ext4/DEVICE/options` holds, which lists defaults too; none where the kernel offers no such file.
     all: Option<Vec<MountOption>>,
     all_path: String,
 }
 
 impl<'a> Reported<'a> {
-    pub(crate) fn new(mounted: &'a Mounted, all: Option<String>, all_path: String) -> Self {
+    /// `all` is the content of the file with all options, and its path.
+    pub(crate) fn new(mounted: &'a Mounted, all: Option<(String, String)>) -> Self {
+        let (all, all_path) = all.unzip();
         // Quota options are written without a line end between them.
         let all = all.map(|text| {
             text.split(['\n', ',']).filter(|word| !word.is_empty()).map(MountOption::of_word).collect()
         });
-        Self { mounted, all, all_path }
+        Self { mounted, all, all_path: all_path.unwrap_or_default() }
     }
 
     /// Holds one option against the report.
     ///
     /// # Errors
-    /// [`StackError::NotApplied`] with what the kernel reports instead.
+    /// [`StackError::NotApplied`] with what the kernel reports instead, [`StackError::NotReported`] where it has no word about
+    /// that setting.
     pub(crate) fn check(&self, asked: &MountOption) -> Result<Check, StackError> {
-        match self.find(asked) {
-            Some((read_back, from)) => {
-                Ok(Check { layer: "mount".to_owned(), asked: asked.word.clone(), read_back, from })
-            }
-            None => Err(StackError::NotApplied {
-                layer: "mount",
-                asked: asked.word.clone(),
-                read_back: self.in_words(asked),
-                from: if self.all.is_some() && asked.flag().is_none() {
-                    format!("{MOUNTINFO} and {}", self.all_path)
-                } else {
-                    MOUNTINFO.to_owned()
-                },
-            }),
+        if let Some((read_back, from)) = self.find(asked) {
+            return Ok(Check { layer: "mount".to_owned(), asked: asked.word.clone(), read_back, from });
         }
+        let (layer, asked_word) = ("mount", asked.word.clone());
+        let from = if self.all.is_some() && asked.flag().is_none() {
+            format!("{MOUNTINFO} and {}", self.all_path)
+        } else {
+            MOUNTINFO.to_owned()
+        };
+        Err(match self.other_value(asked) {
+            Some(read_back) => StackError::NotApplied { layer, asked: asked_word, read_back, from },
+            None => StackError::NotReported { layer, asked: asked_word, reported: self.in_words(), from },
+        })
     }
 
     /// What the kernel reports that says the same as what was asked, and where.
@@ -96,10 +93,10 @@ impl<'a> Reported<'a> {
         if BY_ABSENCE.contains(&asked.name.as_str()) && asked.value == "off" {
             return Some((format!("no `{}`", asked.name), MOUNTINFO.to_owned()));
         }
-        let default = DEFAULTS.iter().any(|(filesystem, name, value)| {
-            *filesystem == self.mounted.filesystem && *name == asked.name && *value == asked.value
-        });
-        if default {
+        let filesystem = self.mounted.filesystem.as_str();
+        if WORD_DIFFERENCES.contains(&filesystem)
+            && mount_default(filesystem, &asked.name) == Some(asked.value.as_str())
+        {
             return Some((format!("no other `{}` than the default", asked.name), MOUNTINFO.to_owned()));
         }
         let option = self.all.as_ref()?.iter().find(|option| same(option))?;
@@ -115,20 +112,24 @@ impl<'a> Reported<'a> {
         mount.chain(filesystem.map(|word| MountOption::of_word(word))).collect()
     }
 
-    /// What is reported of the same setting, or everything if there is no word about it.
-    fn in_words(&self, asked: &MountOption) -> String {
+    /// What is reported of the same setting.
+    fn other_value(&self, asked: &MountOption) -> Option<String> {
         let of_setting = |options: &[MountOption]| {
             options.iter().find(|option| option.name == asked.name).map(|option| option.word.clone())
         };
-        of_setting(&self.shown())
-            .or_else(|| of_setting(self.all.as_deref().unwrap_or_default()))
-            .unwrap_or_else(|| {
-                let words = [self.mounted.options.join(","), self.mounted.super_options.join(",")];
-                let all: Vec<&str> = self.all.iter().flatten().map(|option| option.word.as_str()).collect();
-                format!("nothing about it, but {} {} {}", words[0], words[1], all.join(","))
-                    .trim_end()
-                    .to_owned()
-            })
+        of_setting(&self.shown()).or_else(|| of_setting(self.all.as_deref().unwrap_or_default()))
+    }
+
+    /// Everything that is reported, each word once.
+    fn in_words(&self) -> String {
+        let mut words: Vec<&str> = Vec::new();
+        let mount = self.mounted.options.iter().chain(&self.mounted.super_options).map(String::as_str);
+        for word in mount.chain(self.all.iter().flatten().map(|option| option.word.as_str())) {
+            if !words.contains(&word) {
+                words.push(word);
+            }
+        }
+        words.join(",")
     }
 }
 
@@ -166,7 +167,7 @@ mod tests {
     ) -> Result<String, String> {
         let mounted = mounted(options, super_options);
         let all = changed.iter().fold(DEFAULTS.to_owned(), |text, (from, to)| text.replace(from, to));
-        Reported::new(&mounted, Some(all), "/proc/fs/ext4/loop0/options".to_owned())
+        Reported::new(&mounted, Some((all, "/proc/fs/ext4/loop0/options".to_owned())))
             .check(&MountOption::of_word(asked))
             .map(|check| check.read_back)
             .map_err(|error| error.to_string())
@@ -214,17 +215,23 @@ mod tests {
     }
 
     #[test]
-    fn xfs_and_btrfs_word_only_what_differs_from_their_defaults() {
+    fn xfs_btrfs_and_f2fs_word_only_what_differs_from_their_defaults() {
         const XFS: &str = "rw,inode64,logbufs=8,logbsize=256k,sunit=512,swidth=1024,noquota";
         const BTRFS: &str =
             "rw,nodatasum,nodatacow,compress=zstd:3,discard=async,space_cache=v2,subvolid=5,subvol=/";
+        // As Linux 4.19 words it on a device that does not rotate.
+        const OLD_BTRFS: &str = "rw,compress=zstd,ssd,space_cache,subvolid=5,subvol=/";
+        const FORCED: &str = "rw,compress-force=zstd:3,nospace_cache,autodefrag,subvolid=5,subvol=/";
+        const F2FS: &str = "rw,lazytime,background_gc=on,nogc_merge,discard,discard_unit=block,user_xattr,inline_xattr,acl,\
+            inline_data,inline_dentry,flush_merge,barrier,read_extent_cache,mode=adaptive,active_logs=6,\
+            alloc_mode=reuse,checkpoint_merge,fsync_mode=posix,memory=normal,errors=continue";
         for (filesystem, super_options, asked, expected) in [
             ("xfs", XFS, "logbsize=262144", Ok("logbsize=256k")),
             ("xfs", XFS, "sunit=512", Ok("sunit=512")),
             ("xfs", XFS, "noquota", Ok("noquota")),
             ("xfs", XFS, "nodiscard", Ok("no other `discard` than the default")),
-            ("xfs", XFS, "largeio", Err("nothing about it")),
-            ("xfs", XFS, "barrier=1", Err("nothing about it")),
+            ("xfs", XFS, "largeio", Err("says nothing of it")),
+            ("xfs", XFS, "barrier=1", Err("says nothing of it")),
             ("btrfs", BTRFS, "nodatacow", Ok("nodatacow")),
             ("btrfs", BTRFS, "datacow", Err("`nodatacow`")),
             ("btrfs", BTRFS, "compress=zstd", Ok("compress=zstd:3")),
@@ -232,10 +239,37 @@ mod tests {
             ("btrfs", BTRFS, "barrier", Ok("no other `barrier` than the default")),
             ("btrfs", BTRFS, "max_inline=2k", Ok("no other `max_inline` than the default")),
             ("btrfs", BTRFS, "nodiscard", Err("`discard=async`")),
-            ("btrfs", BTRFS, "nobarrier", Err("nothing about it")),
+            ("btrfs", BTRFS, "nobarrier", Err("says nothing of it")),
+            ("btrfs", BTRFS, "nodatasum", Ok("nodatasum")),
+            ("btrfs", BTRFS, "space_cache=v2", Ok("space_cache=v2")),
+            ("btrfs", BTRFS, "space_cache", Err("`space_cache=v2`")),
+            ("btrfs", BTRFS, "noautodefrag", Ok("no other `autodefrag` than the default")),
+            ("btrfs", BTRFS, "autodefrag", Err("says nothing of it")),
+            ("btrfs", BTRFS, "nossd_spread", Ok("no other `ssd_spread` than the default")),
+            ("btrfs", BTRFS, "ssd", Err("says nothing of it")),
+            ("btrfs", BTRFS, "compress-force=zstd", Err("says nothing of it")),
+            ("btrfs", OLD_BTRFS, "compress=zstd:3", Ok("compress=zstd")),
+            ("btrfs", OLD_BTRFS, "compress=zstd", Ok("compress=zstd")),
+            ("btrfs", OLD_BTRFS, "compress=zstd:5", Err("`compress=zstd`")),
+            ("btrfs", OLD_BTRFS, "space_cache=v1", Ok("space_cache")),
+            ("btrfs", OLD_BTRFS, "nospace_cache", Err("`space_cache`")),
+            ("btrfs", OLD_BTRFS, "ssd", Ok("ssd")),
+            ("btrfs", OLD_BTRFS, "nossd", Err("`ssd`")),
+            ("btrfs", FORCED, "compress-force=zstd", Ok("compress-force=zstd:3")),
+            ("btrfs", FORCED, "compress-force", Err("`compress-force=zstd:3`")),
+            ("btrfs", FORCED, "autodefrag", Ok("autodefrag")),
+            ("btrfs", FORCED, "nospace_cache", Ok("nospace_cache")),
+            ("f2fs", F2FS, "nobarrier", Err("`barrier`")),
+            ("f2fs", F2FS, "barrier", Ok("barrier")),
+            ("f2fs", F2FS, "extent_cache", Ok("read_extent_cache")),
+            ("f2fs", F2FS, "noinline_data", Err("`inline_data`")),
+            ("f2fs", F2FS, "fsync_mode=posix", Ok("fsync_mode=posix")),
+            ("f2fs", F2FS, "fsync_mode=nobarrier", Err("`fsync_mode=posix`")),
+            ("f2fs", "rw,lazytime,nobarrier", "nobarrier", Ok("nobarrier")),
+            ("f2fs", "rw,inline_data", "barrier", Ok("no other `barrier` than the default")),
         ] {
             let mounted = Mounted { filesystem: filesystem.to_owned(), ..mounted("rw", super_options) };
-            let found = Reported::new(&mounted, None, String::new()).check(&MountOption::of_word(asked));
+            let found = Reported::new(&mounted, None).check(&MountOption::of_word(asked));
             let found = found.map(|check| check.read_back).map_err(|error| error.to_string());
             match (found, expected) {
                 (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{asked}"),
@@ -254,8 +288,8 @@ mod tests {
             ("commit=5", "rw,relatime", "rw,commit=7", "`commit=7`"),
             ("noatime", "rw,relatime", "rw", "`relatime`"),
             ("strictatime", "rw,relatime", "rw", "`relatime`"),
-            ("oldalloc", "rw,relatime", "rw", "nothing about it"),
-            ("nodev", "rw,relatime", "rw", "nothing about it"),
+            ("oldalloc", "rw,relatime", "rw", "says nothing of it"),
+            ("nodev", "rw,relatime", "rw", "says nothing of it"),
             ("rw", "ro,relatime", "rw", "`ro`"),
         ] {
             let error = check(asked, options, super_options, &[]).unwrap_err();

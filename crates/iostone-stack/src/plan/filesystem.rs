@@ -10,7 +10,8 @@ use crate::mount::MountOptions;
 pub(super) fn add(plan: &mut Plan, stack: &Stack, device: &str, target: &str, undo: &mut Vec<String>) {
     let (Some(name), Some(line)) = (stack.filesystem.name(), mkfs_line(stack)) else { return };
     let devices = devices_of(stack, device);
-    let article = if name == "ext4" || name == "xfs" { "an" } else { "a" };
+    // As they are spoken: "an F2FS", but "a btrfs".
+    let article = if name == "btrfs" { "a" } else { "an" };
     plan.add(
         "filesystem",
         format!("{line} {}", devices.join(" ")),

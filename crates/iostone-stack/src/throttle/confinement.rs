@@ -24,6 +24,8 @@ const OF_PROCESSES: [&str; 2] = ["memory.limit_in_bytes", "blkio.throttle.read_b
 #[derive(Debug)]
 pub struct Bounds {
     ways: Vec<Way>,
+    /// Another process that works for the workload; none where it is this one.
+    process: Option<u32>,
     /// The groups whose limits hold the workload.
     limited: Vec<PathBuf>,
 }
@@ -37,15 +39,39 @@ struct Way {
     home: PathBuf,
 }
 
-/// While this lives, this process is in the groups. Dropping it goes back as well as it can; [`Confinement::leave`] also says
+/// While this lives, the process is in the groups. Dropping it goes back as well as it can; [`Confinement::leave`] also says
 /// whether it could.
 #[derive(Debug)]
 #[must_use = "the process leaves the groups as soon as this is dropped"]
 pub struct Confinement {
     ways: Vec<Way>,
+    entrant: Entrant,
+    left: bool,
+}
+
+/// Who enters groups.
+#[derive(Debug)]
+struct Entrant {
+    /// As it is written into a group's file: 0 is the writer, whatever namespace its number is of.
+    written: String,
     /// The thread that entered, by which it is found again from any other.
     thread: String,
-    left: bool,
+    process: String,
+}
+
+impl Entrant {
+    fn of(process: Option<u32>) -> Self {
+        match process {
+            Some(other) => {
+                Self { written: other.to_string(), thread: other.to_string(), process: other.to_string() }
+            }
+            None => Self {
+                written: "0".to_owned(),
+                thread: rustix::thread::gettid().as_raw_nonzero().to_string(),
+                process: std::process::id().to_string(),
+            },
+        }
+    }
 }
 
 impl Bounds {
@@ -59,7 +85,7 @@ impl Bounds {
         groups: Option<&TrialGroups>,
         works_here: bool,
     ) -> Result<Option<Self>, StackError> {
-        let mut bounds = Self { ways: Vec::new(), limited: Vec::new() };
+        let mut bounds = Self { ways: Vec::new(), process: None, limited: Vec::new() };
         let entered: Vec<&Path> = groups
             .map(|groups| groups.enter.iter().filter_map(|procs| procs.parent()).collect())
             .unwrap_or_default();
@@ -87,16 +113,41 @@ impl Bounds {
         Ok((!bounds.limited.is_empty()).then_some(bounds))
     }
 
-    /// Moves this process, or the calling thread where that is enough, into the groups, and reads back that it is there.
+    /// As [`Bounds::of`], for another process of which all threads work for the workload, and which goes back to the groups
+    /// that it is in now.
+    ///
+    /// # Errors
+    /// [`StackError::Io`] when its groups cannot be read, [`StackError::Unexpected`] where one of them cannot be reached.
+    pub(crate) fn of_process(
+        throttle: Option<&ThrottleGroup>,
+        groups: Option<&TrialGroups>,
+        process: u32,
+    ) -> Result<Option<Self>, StackError> {
+        let Some(mut bounds) = Self::of(throttle, groups, true)? else { return Ok(None) };
+        let machine = Hierarchies::look_of(process)?;
+        for way in &mut bounds.ways {
+            way.file = PROCESSES;
+            way.home = machine.home_beside(&way.group).ok_or_else(|| {
+                let reason = format!(
+                    "where process {process} is in the hierarchy of `{}` cannot be told, so that it could not be brought \
+                     back",
+                    way.group.display()
+                );
+                StackError::unexpected(format!("/proc/{process}/cgroup"), reason)
+            })?;
+        }
+        Ok(Some(Self { process: Some(process), ..bounds }))
+    }
+
+    /// Moves this process, or the calling thread where that is enough, or the other process that works, into the groups, and reads back that it is there.
     ///
     /// # Errors
     /// [`StackError::Io`] when the kernel does not let it in, [`StackError::NotApplied`] when it is not there then; it has
     /// gone back from all of them then.
     pub fn enter(&self) -> Result<Confinement, StackError> {
-        let thread = rustix::thread::gettid().as_raw_nonzero().to_string();
-        let inside = Confinement { ways: self.ways.clone(), thread, left: false };
+        let inside = Confinement { ways: self.ways.clone(), entrant: Entrant::of(self.process), left: false };
         for way in &self.ways {
-            way.enter(&inside.thread)?;
+            way.enter(&inside.entrant)?;
         }
         Ok(inside)
     }
@@ -121,12 +172,11 @@ impl Way {
         }
     }
 
-    fn enter(&self, thread: &str) -> Result<(), StackError> {
+    fn enter(&self, entrant: &Entrant) -> Result<(), StackError> {
         let file = self.group.join(self.file);
-        // 0 is the writer, whatever namespace its number is of.
-        write_line(&file, "0").map_err(|source| StackError::io("enter", &self.group, source))?;
+        write_line(&file, &entrant.written).map_err(|source| StackError::io("enter", &self.group, source))?;
         let inside = fs::read_to_string(&file).map_err(|source| StackError::io("read", &file, source))?;
-        let own = if self.file == THREADS { thread.to_owned() } else { std::process::id().to_string() };
+        let own = if self.file == THREADS { &entrant.thread } else { &entrant.process };
         if !inside.lines().any(|line| line == own) {
             return Err(StackError::NotApplied {
                 layer: "limit",
@@ -153,14 +203,14 @@ fn above_own(group: &Path) -> Option<PathBuf> {
 }
 
 impl Confinement {
-    /// Goes back to the groups that this process came from.
+    /// Goes back to the groups that the process came from.
     ///
     /// # Errors
     /// [`StackError::Io`] when neither such a group nor one above it takes the process.
     pub fn leave(mut self) -> Result<(), StackError> {
         self.left = true;
         for way in &self.ways {
-            way.leave(&self.thread).map_err(|source| StackError::io("leave", &way.group, source))?;
+            way.leave(&self.entrant.thread).map_err(|source| StackError::io("leave", &way.group, source))?;
         }
         Ok(())
     }
@@ -171,7 +221,7 @@ impl Drop for Confinement {
         if !self.left {
             for way in &self.ways {
                 // What is still in the group is moved out of it again before the group is removed.
-                let _ = way.leave(&self.thread);
+                let _ = way.leave(&self.entrant.thread);
             }
         }
     }

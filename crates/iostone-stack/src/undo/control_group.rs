@@ -55,7 +55,7 @@ pub(super) fn remove(path: &Path, home: &Path, token: &str) -> Result<bool, Undo
 }
 
 /// From the leaves up, because a group with children cannot be removed.
-fn remove_tree(group: &Path, home: &Path, depth: usize) -> std::io::Result<()> {
+pub(super) fn remove_tree(group: &Path, home: &Path, depth: usize) -> std::io::Result<()> {
     let children: Vec<PathBuf> = fs::read_dir(group)?
         .flatten()
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))

@@ -8,6 +8,7 @@ use crate::error::{StackError, UndoFailure};
 use crate::mountinfo::{self, Mounted};
 use crate::occupants::{self, Occupant};
 use crate::owner::start_time_of;
+use crate::site::own_directory_name;
 use crate::tool::quote;
 
 /// Unmounts a device of ours from a mount point of ours, however often it is mounted there. With `end_ours`, those who
@@ -15,6 +16,29 @@ use crate::tool::quote;
 pub(super) fn unmount(
     target: &Path,
     number: DeviceNumber,
+    token: &str,
+    end_ours: bool,
+) -> Result<bool, UndoFailure> {
+    unmount_where(target, |top| top.is_of(number), token, end_ours)
+}
+
+/// Unmounts what lies between the filesystem and the workload from a mount point of ours: a device of ours, or, without a
+/// number, a filesystem without a device that carries the name of the session's directories as its source.
+pub(super) fn unmount_layer(
+    target: &Path,
+    number: Option<DeviceNumber>,
+    token: &str,
+    end_ours: bool,
+) -> Result<bool, UndoFailure> {
+    let name = own_directory_name(token);
+    let is_known =
+        |top: &Mounted| number.map_or_else(|| top.source == Path::new(&name), |number| top.is_of(number));
+    unmount_where(target, is_known, token, end_ours)
+}
+
+fn unmount_where(
+    target: &Path,
+    is_known: impl Fn(&Mounted) -> bool,
     token: &str,
     mut end_ours: bool,
 ) -> Result<bool, UndoFailure> {
@@ -24,7 +48,7 @@ pub(super) fn unmount(
         let mounts =
             mountinfo::own_mounts().map_err(|error| failure(target, error.to_string(), "iostone cleanup"))?;
         let Some(top) = mounts.iter().rev().find(|mounted| mounted.target == target) else { return Ok(did) };
-        if !top.is_of(number) || !is_ours(target, token) {
+        if !is_known(top) || !is_ours(target, token) {
             return Err(failure(
                 target,
                 format!("`{}` is mounted there, which iostone did not mount", top.source.display()),

@@ -4,10 +4,10 @@
 //! It is wiped only while nothing speaks for that:
 //! - whenever our mount was taken off or looked for, the device was mounted nowhere else, and it was us who took the
 //!   mount off, or a reboot;
-//! - the superblock of an ext4 counts no mount for writing but the one that the journal explains;
+//! - the superblock of an ext2 or ext4 counts no mount for writing but the one that the journal explains;
 //! - after a reboot, it names no place but our mount point as the last where it was mounted;
-//! - XFS and btrfs keep no such account: once they were mounted for writing, a reboot takes away all knowledge of who
-//!   it was, and they stay.
+//! - XFS, btrfs and F2FS keep no such account: once they were mounted for writing, a reboot takes away all knowledge of
+//!   who it was, and they stay.
 //!
 //! What this cannot see is a second mount of a live filesystem that came and went between two looks, beside ours:
 //! it leaves no trace in the superblock.
@@ -222,7 +222,7 @@ mod tests {
     #[test]
     fn one_that_keeps_no_count_is_ours_only_while_this_boot_lasts() {
         let target = Some(Path::new("/runs/mount"));
-        for kind in [Kind::Xfs, Kind::Btrfs] {
+        for kind in [Kind::Xfs, Kind::Btrfs, Kind::F2fs] {
             for (target, same_boot) in [(None, true), (None, false), (target, true), (target, false)] {
                 assert_eq!(judge(kind, Usage::Never, target, None, same_boot), None);
             }

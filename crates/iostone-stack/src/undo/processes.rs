@@ -37,7 +37,18 @@ pub(super) fn end(variable: &str, value: &str) -> Result<Option<String>, UndoFai
     if value.is_empty() {
         return Ok(None);
     }
-    end_all(&|| find(variable, value))
+    end_all(&|| find(variable, value), &[Signal::TERM, Signal::KILL, Signal::KILL])
+}
+
+/// As [`end`], without asking: for engines, which would first ask each container to end and wait for it.
+///
+/// # Errors
+/// A process that stays although it was killed.
+pub(super) fn kill(variable: &str, value: &str) -> Result<Option<String>, UndoFailure> {
+    if value.is_empty() {
+        return Ok(None);
+    }
+    end_all(&|| find(variable, value), &[Signal::KILL; 4])
 }
 
 /// Ends the processes that descend from this one and use files of the filesystem on a device: SIGTERM, then SIGKILL.
@@ -46,12 +57,13 @@ pub(super) fn end(variable: &str, value: &str) -> Result<Option<String>, UndoFai
 /// # Errors
 /// A process that stays although it was killed.
 pub(super) fn end_descendants_on(numbers: &[DeviceNumber]) -> Result<Option<String>, UndoFailure> {
-    end_all(&|| {
+    let found = || {
         let found = occupants::occupants_of_filesystem(numbers);
         handles(found.into_iter().map(|occupant| occupant.pid), &|pid| {
             is_descendant(pid) && occupants::occupies(pid, numbers)
         })
-    })
+    };
+    end_all(&found, &[Signal::TERM, Signal::KILL, Signal::KILL])
 }
 
 /// Makes this process the parent of all that descend from it once their own parents are gone (`PR_SET_CHILD_SUBREAPER`,
@@ -63,10 +75,10 @@ pub(crate) fn adopt_orphans() -> Result<(), StackError> {
         .map_err(|source| StackError::io("prctl PR_SET_CHILD_SUBREAPER", "/proc/self", source))
 }
 
-fn end_all(find: &dyn Fn() -> Vec<Found>) -> Result<Option<String>, UndoFailure> {
+fn end_all(find: &dyn Fn() -> Vec<Found>, signals: &[Signal]) -> Result<Option<String>, UndoFailure> {
     let mut ended = BTreeSet::new();
     // A process may start others while it is ended: look again until there is none.
-    for signal in [Signal::TERM, Signal::KILL, Signal::KILL] {
+    for &signal in signals {
         let found = find();
         if found.is_empty() {
             break;

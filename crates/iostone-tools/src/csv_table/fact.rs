@@ -18,6 +18,11 @@ pub(crate) const KEYS: &[&str] = &[
     "volume_bytes",
     "direct",
     "flushed",
+    "syncs_dropped_by",
+    "flushes_off_by",
+    "compressed_by",
+    "served_flushes",
+    "volatile_cache",
     "source",
     "source_bytes_per_second",
     "data",
@@ -54,6 +59,7 @@ const SHARE: &str = "a share, as in `40%`, or a number from 0 to 1";
 const VOLUME: &str = "a volume as TYPE:SIZE[:IOPSiops][:RATE], as in `gp2:220GiB` or `io1:300GiB:1000iops`";
 const DATE: &str = "a day, a month or a year, as in `2017-07-10`, `2017-07` or `2017`";
 const INSTANCE: &str = "an instance type, as in `c4.large`";
+const COUNT: &str = "a whole number, as in `18342`";
 const CPUS: &str = "a number of CPUs, as in `0.3` or `30%`";
 
 /// Sets a fact from its text. A name that is not among [`KEYS`] sets nothing.
@@ -76,6 +82,11 @@ pub(crate) fn set(facts: &mut Facts, key: &str, text: &str) -> Result<(), &'stat
         "volume_bytes" => facts.volume_bytes = Some(size(text)?),
         "direct" => facts.direct = Some(truth(text)?),
         "flushed" => facts.flushed = Some(truth(text)?),
+        "syncs_dropped_by" => facts.syncs_dropped_by = word(),
+        "flushes_off_by" => facts.flushes_off_by = word(),
+        "compressed_by" => facts.compressed_by = word(),
+        "served_flushes" => facts.served_flushes = Some(text.parse().map_err(|_| COUNT)?),
+        "volatile_cache" => facts.volatile_cache = Some(truth(text)?),
         "source" => facts.source = word(),
         "source_bytes_per_second" => facts.source_bytes_per_second = Some(rate(text)?),
         "data" => facts.data = Some(data(text)?),
@@ -147,8 +158,9 @@ fn data(text: &str) -> Result<DataKind, &'static str> {
         "zeros" | "zero" | "zeroes" => Ok(DataKind::Zeros),
         "sparse" => Ok(DataKind::Sparse),
         "repeated" => Ok(DataKind::Repeated),
+        "compressible" => Ok(DataKind::Compressible),
         "random" => Ok(DataKind::Random),
-        _ => Err("`zeros`, `sparse`, `repeated` or `random`"),
+        _ => Err("`zeros`, `sparse`, `repeated`, `compressible` or `random`"),
     }
 }
 
@@ -170,8 +182,18 @@ mod tests {
 
     #[test]
     fn every_name_sets_the_fact_of_that_name() {
-        let texts =
-            ["7.5GiB", "40%", "true", "zeros", "disk-full", "120MB/s", "2017-07", "gp2:220GiB", "c4.large"];
+        let texts = [
+            "7.5GiB",
+            "40%",
+            "true",
+            "zeros",
+            "disk-full",
+            "120MB/s",
+            "2017-07",
+            "gp2:220GiB",
+            "c4.large",
+            "18342",
+        ];
         for key in KEYS {
             let set_by = texts.iter().find_map(|text| {
                 let mut facts = Facts::default();

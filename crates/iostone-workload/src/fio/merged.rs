@@ -17,6 +17,9 @@ const PERCENTILES: &[(&str, f64)] = &[
     ("latency_p99_99", 0.9999),
 ];
 
+/// The figures of every workload that are reckoned from what it claims of one direction.
+const PER_CLAIMED_BYTE: [&str; 2] = ["read_per_claimed_byte", "written_per_claimed_byte"];
+
 /// The document as far as it is used. Names and units are those of fio 3 (stat.c, `show_thread_status_json`).
 #[derive(Debug, Deserialize)]
 struct Document {
@@ -258,12 +261,13 @@ impl Outcome {
                 measured.report.absent = self.absent(&measured.metrics);
             }
         }
-        let bytes =
-            |names: &[&str]| names.iter().filter_map(|name| self.sums.get(name)).map(|sum| sum.bytes).sum();
+        // Nothing is claimed where some of it is told as one: what was written would be looked for among what was read.
+        let is_told_apart = !self.sums.contains_key("mixed");
+        let bytes = |name: &str| self.sums.get(name).filter(|_| is_told_apart).map_or(0, |sum| sum.bytes);
         let report = &mut measured.report;
         report.measured_seconds = self.seconds;
-        report.claimed_read_bytes = bytes(&["read", "mixed"]);
-        report.claimed_written_bytes = bytes(&["write"]);
+        report.claimed_read_bytes = bytes("read");
+        report.claimed_written_bytes = bytes("write");
         let mut latency = Histogram::default();
         self.sums.values().for_each(|sum| latency.merge(&sum.latency));
         report.latency_histogram = latency.pairs();
@@ -301,7 +305,12 @@ impl Outcome {
             }
             Some((direction, _)) => format!("the job does no I/O in the direction `{direction}`"),
         };
-        missing.map(|name| (name.to_owned(), why(name))).collect()
+        let mut absent: BTreeMap<String, String> = missing.map(|name| (name.to_owned(), why(name))).collect();
+        if self.sums.contains_key("mixed") {
+            let reason = "`unified_rw_reporting` does not tell the bytes read from those written";
+            absent.extend(PER_CLAIMED_BYTE.map(|name| (name.to_owned(), reason.to_owned())));
+        }
+        absent
     }
 
     fn metrics(&self) -> BTreeMap<String, f64> {

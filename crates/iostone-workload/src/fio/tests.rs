@@ -208,6 +208,24 @@ fn a_job_that_fails_yields_no_figures_but_a_reason() {
 }
 
 #[test]
+fn bytes_that_are_told_as_one_are_claimed_neither_way() {
+    let transfers =
+        r#"{ "io_bytes": 1048576, "bw_bytes": 104857600, "iops": 25600.0, "runtime": 10, "total_ios": 256 }"#;
+    let claims = |direction: &str| {
+        let job = format!(r#"{{ "jobname": "a", "{direction}": {transfers} }}"#);
+        let text = format!(r#"{{ "fio version": "fio-3.33", "jobs": [{job}] }}"#);
+        let mut measured = Measurement::default();
+        merged::read(&text, false, false).unwrap().fill(&mut measured);
+        assert_eq!(measured.report.error, None);
+        assert!(measured.metrics["throughput"] > 0.0);
+        let is_excused = measured.report.absent.contains_key("read_per_claimed_byte");
+        (measured.report.claimed_read_bytes, measured.report.claimed_written_bytes, is_excused)
+    };
+    assert_eq!(claims("mixed"), (0, 0, true));
+    assert_eq!(claims("write"), (0, 1 << 20, false));
+}
+
+#[test]
 fn output_that_is_not_fios_is_named() {
     let said = merged::read("fio: hello\n", false, false).unwrap_err();
     assert!(said.contains("not its JSON"), "{said}");

@@ -48,6 +48,7 @@ pub fn measurement(spec: &IoWorkload, outcome: &Outcome) -> Measurement {
         must_reach_device: spec.must_reach_device(),
         error: failure(outcome),
         facts: facts(spec, outcome),
+        operations: Some(outcome.ios()),
         operations_per_100ms: outcome.series.ios.clone(),
         latency_histogram: midpoints(&latency),
         sync_latency_histogram: midpoints(&outcome.syncs.latency),

@@ -5,16 +5,16 @@ use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use iostone_engine::{Job, Rw};
+use iostone_engine::{Content, Job, Rw};
 use iostone_model::experiment::OrionWorkload;
-use iostone_model::orion::LunKind;
+use iostone_model::orion::{FileData, LunKind};
 use iostone_model::units::Bytes;
 use iostone_orion::Lun;
 use iostone_orion::written::{Prefill, examine, prefill};
 
 use crate::{Place, WorkloadError};
 
-/// Makes the LUNs ready: incompressible data in every block, none of it in the page cache. Says what was done.
+/// Makes the LUNs ready: incompressible data in every block unless the spec says zeros, none of it in the page cache. Says what was done.
 ///
 /// # Errors
 /// No place to work in, no room, or an interruption.
@@ -26,6 +26,9 @@ pub(super) fn prepare(
 ) -> Result<(Vec<Lun>, String), WorkloadError> {
     match (&place.directory, &place.device) {
         (Some(directory), _) => lay_out(spec, directory, seed, stop),
+        (None, Some(_)) if spec.data != FileData::Random => Err(WorkloadError::Refused(
+            "`workload.data` is for files; a bare device keeps what is on it".to_owned(),
+        )),
         (None, Some(device)) => bare(device, seed, stop),
         (None, None) => Err(WorkloadError::NoDirectory { kind: "orion" }),
     }
@@ -44,18 +47,31 @@ fn lay_out(
     for number in 1..=spec.files {
         let name = format!("orion-{number}.data");
         let path = directory.join(&name);
-        fill(&path, bytes, seed.wrapping_add(u64::from(number)), stop)?;
+        fill(&path, spec.data, bytes, seed.wrapping_add(u64::from(number)), stop)?;
         luns.push(Lun { name, path, kind: LunKind::File, bytes: bytes.0 });
     }
     let files = if spec.files == 1 { "a file".to_owned() } else { format!("{} files", spec.files) };
-    Ok((luns, format!("{files} of {bytes}, incompressible data, synced and dropped from the page cache")))
+    let data = match spec.data {
+        FileData::Random => "incompressible data",
+        FileData::Zeros => "zeros",
+    };
+    Ok((luns, format!("{files} of {bytes}, {data}, synced and dropped from the page cache")))
 }
 
 /// Lets the engine lay a file out: a job that is prepared and never run. What is there already is kept.
-fn fill(path: &Path, bytes: Bytes, seed: u64, stop: &AtomicBool) -> Result<(), WorkloadError> {
+fn fill(
+    path: &Path,
+    data: FileData,
+    bytes: Bytes,
+    seed: u64,
+    stop: &AtomicBool,
+) -> Result<(), WorkloadError> {
     let mut job = Job::new(path, Rw::Read);
     job.size = Some(bytes);
     job.seed = seed;
+    if data == FileData::Zeros {
+        job.data.content = Content::Zeros;
+    }
     iostone_engine::prepare_watched(&job, stop, &mut |_| {})?;
     Ok(())
 }

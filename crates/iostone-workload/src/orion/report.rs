@@ -34,13 +34,21 @@ pub(super) fn measurement(spec: &OrionWorkload, record: &OrionRecord, laid_out: 
         measured_seconds: record.points.iter().map(|point| point.seconds).sum(),
         claimed_read_bytes: transfers().map(|io| io.reads.bytes).sum(),
         claimed_written_bytes: transfers().map(|io| io.writes.bytes).sum(),
+        lead_in_seconds: Some(lead_in_seconds(record)),
         must_reach_device: spec.direct,
+        operations: Some(transfers().map(|io| io.reads.ios + io.writes.ios).sum()),
         error: error.filter(|_| !interrupted),
         facts: facts(record, laid_out),
         absent,
         ..WorkloadReport::default()
     };
     Measurement { metrics, report, raw: raw(record), interrupted, cpu: None }
+}
+
+/// The ramps of all points with a load, each a tenth of the duration and 1 s at most (`iostone_orion::point`).
+fn lead_in_seconds(record: &OrionRecord) -> f64 {
+    let ramp = (record.header.test.duration.0.as_secs_f64() / 10.0).min(1.0);
+    record.points.iter().filter(|point| point.small + point.large > 0).map(|_| ramp).sum()
 }
 
 fn insert_point(

@@ -61,7 +61,7 @@ fn every_declared_figure_of_a_finished_matrix_is_there_or_says_why_not() {
     let measured = report::measurement(&spec(), &record(true, None), "two files");
     let workload = Workload::Orion(Box::new(spec()));
     let missing: Vec<String> = workload
-        .metrics()
+        .own_metrics()
         .iter()
         .map(|metric| metric.name.to_string())
         .filter(|name| workload.curve(name).is_none() && !measured.metrics.contains_key(name))

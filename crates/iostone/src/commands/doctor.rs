@@ -61,13 +61,14 @@ const BLOCK_EXPERIMENTS: &str = "every experiment on a `block` volume";
 
 pub(crate) fn doctor(arguments: &DoctorArguments, printer: &mut Printer) -> Result<ExitCode> {
     let mut machine = InProcess::new(StopFlag::default());
-    let environment = Link(&mut machine).describe(arguments.metadata.no_metadata)?;
+    let environment = Link(&mut machine).describe(arguments.metadata.no_metadata, None)?;
     let kernel = KernelFacts::read(&environment.kernel.release);
     let mut findings = vec![root(&environment), kernel::loop_devices(&kernel)];
     findings.extend(kernel::filesystems(&kernel));
     findings.extend(tools(&environment));
     findings.extend(kernel::arrays(&kernel));
     findings.push(kernel::emulated_volumes(&kernel, &environment));
+    findings.push(kernel::docker_daemon(&environment));
     findings.extend(kernel::guests());
     findings.extend([io_uring(), pressure(&environment), cgroups(&environment), limits()]);
     findings.push(workload_limits());

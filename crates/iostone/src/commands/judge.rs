@@ -64,6 +64,7 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
         noise: None,
         audit: Some(iostone_audit::audit(&dataset)),
         curves: Vec::new(),
+        flatness: Vec::new(),
         scope: "judged from a table; how it was measured is not known".to_owned(),
     };
     verdicts.headline = headline(&verdicts);

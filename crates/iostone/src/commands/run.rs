@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
-use iostone_lab::{Conductor, LabError, Link, PlanOptions, RunDirectory, make_plan};
+use iostone_lab::{Conductor, LabError, Link, PlanOptions, RunDirectory, make_plan, plan_warnings};
 use iostone_machine::{FailureKind, Guests, Machine, Remote, StopFlag};
 use iostone_model::experiment::{Experiment, MachineSpec, Override, read_with};
 use iostone_model::run::Plan;
@@ -60,6 +60,9 @@ pub(crate) fn start(
     printer: &mut Printer,
 ) -> Result<ExitCode> {
     let plan = make_plan(experiment, options)?;
+    for warning in plan_warnings(&plan) {
+        printer.warning(warning);
+    }
     let parent = std::path::absolute(&arguments.runs.runs).context("the current directory")?;
     if arguments.dry_run {
         commands::dry_run::print(&plan, &parent, arguments.json, printer)?;

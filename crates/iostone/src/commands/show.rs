@@ -8,7 +8,7 @@ use iostone_lab::conclude::Subject;
 use iostone_lab::{is_import, read_import, read_run};
 use iostone_model::metric;
 use iostone_model::run::{ImportRecord, RunRecord};
-use iostone_model::trial::{CpuAccount, TrialRecord};
+use iostone_model::trial::{ContainerFacts, CpuAccount, SpaceRecord, TrialRecord};
 use iostone_model::units::Bytes;
 use iostone_model::warm_up::SteadyState;
 use iostone_report::{clean, clean_lines, cpu_text, is_detail};
@@ -192,6 +192,59 @@ fn unit_of(run: &RunRecord, trial: &TrialRecord, name: &str) -> Option<metric::U
     declared.map(|declared| declared.unit).or_else(|| metric::find(name).map(|metric| metric.unit))
 }
 
+/// The container as it was read back, a line each.
+fn container_lines(container: &ContainerFacts) -> Result<String, std::fmt::Error> {
+    let mut text = String::from("\ncontainer\n");
+    let engine = container.engine_version.iter().map(|version| format!(" {version}"));
+    let runtime = container.runtime.iter().map(|runtime| format!(", {runtime}"));
+    let engine: String = engine.chain(runtime).collect();
+    let sync = if container.volatile { "dropped: nothing that is synced there is durable" } else { "kept" };
+    let lines = [
+        ("engine", format!("{}{engine}", container.kind)),
+        ("layers", format!("{} on {}", container.driver, container.backing_filesystem)),
+        ("place", format!("{}, {}", container.place, container.directory)),
+        ("mount", container.mount_line.clone()),
+        ("fsync", sync.to_owned()),
+        ("device", container.device.clone().unwrap_or_else(|| "none: memory".to_owned())),
+    ];
+    for (name, value) in lines {
+        writeln!(text, "  {name:<10} {}", clean(&value))?;
+    }
+    let times = [
+        ("daemon", container.daemon_seconds),
+        ("image", container.import_seconds),
+        ("start", container.start_seconds),
+    ];
+    for (name, seconds) in times {
+        if let Some(seconds) = seconds {
+            writeln!(text, "  {name:<10} {}", metric::Unit::Seconds.format(seconds))?;
+        }
+    }
+    Ok(text)
+}
+
+/// The room that the workload took up, a line each.
+fn space_lines(space: &SpaceRecord) -> Result<String, std::fmt::Error> {
+    let mut text = format!("\nroom on {}\n", clean(&space.filesystem));
+    let used = [space.used_made_bytes, space.used_prepared_bytes, space.used_after_bytes];
+    let [made, prepared, after] = used.map(|bytes| Bytes(bytes).approximate());
+    writeln!(text, "  {:<10} {made} as made, {prepared} laid out, {after} after", "in use")?;
+    let files = &space.files;
+    let extents = files.extents.map_or("extents unknown".to_owned(), |count| {
+        format!("{count} extents ({} compressed, {} shared)", files.encoded_extents, files.shared_extents)
+    });
+    let [size, allocated] = [files.bytes, files.allocated_bytes].map(|bytes| Bytes(bytes).approximate());
+    writeln!(text, "  {:<10} {}, {size}, {allocated} allocated, {extents}", "files", files.count)?;
+    if let Some(free) = &space.free_after {
+        let longest = Bytes(free.longest_bytes).approximate();
+        writeln!(text, "  {:<10} in {} runs, the longest {longest}", "free", free.extents)?;
+    }
+    for loss in &space.losses {
+        writeln!(text, "  {:<10} {}", "unknown", clean(loss))?;
+    }
+    Ok(text)
+}
+
 fn one_trial(run: &RunRecord, trial: &TrialRecord) -> Result<String, std::fmt::Error> {
     let mut text = String::new();
     writeln!(text, "{}", bold(&format!("trial {}: {}", trial.number, clean(&trial.configuration))))?;
@@ -237,6 +290,12 @@ fn one_trial(run: &RunRecord, trial: &TrialRecord) -> Result<String, std::fmt::E
         let [layer, asked, found, from] =
             [&check.layer, &check.asked, &check.read_back, &check.from].map(|piece| clean(piece));
         writeln!(text, "  {layer:<10} {asked} -> {found} ({from})")?;
+    }
+    if let Some(container) = trial.container.as_deref() {
+        write!(text, "{}", container_lines(container)?)?;
+    }
+    if let Some(space) = trial.space.as_deref() {
+        write!(text, "{}", space_lines(space)?)?;
     }
     writeln!(text, "\nserved")?;
     for device in &trial.signals.devices {

@@ -58,6 +58,22 @@ fn what_would_refuse_the_run_is_said_and_the_steps_all_the_same() {
 }
 
 #[test]
+fn levels_that_differ_in_more_than_one_thing_are_warned_of() {
+    let bench = Bench::new();
+    let said = |file: &str| bench.iostone(&["run", file, "--dry-run", "--json"]).ended_with(0);
+    bench.write("barrier.toml", BARRIER);
+    assert!(!said("barrier.toml").stderr.contains("at once"));
+    let one = "off = { mount.options = [\"barrier=0\"] }";
+    let two = "off = { mount.options = [\"barrier=0\"], queue.readahead = 1024 }";
+    assert!(BARRIER.contains(one));
+    bench.write("two.toml", BARRIER.replace(one, two));
+    let said = said("two.toml");
+    let warning = "warning: factor `barrier` changes two things at once: `off` differs from `on` in `mount option barrier` and \
+                   `queue.readahead`";
+    assert!(said.stderr.contains(warning), "{said:?}");
+}
+
+#[test]
 fn a_timeout_is_told_as_the_bound_that_it_is() {
     let bench = Bench::new();
     bench.write("program.toml", crate::runs::PROGRAM);

@@ -17,6 +17,7 @@ mod emulate;
 mod everything;
 mod explain;
 mod hostile;
+mod image;
 mod import;
 mod io;
 mod judge;

@@ -50,6 +50,7 @@ impl Help {
             "orion",
             "disk",
             "guest",
+            "image",
             "limit",
             "credits",
             "catalog",

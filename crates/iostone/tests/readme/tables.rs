@@ -100,10 +100,20 @@ fn documented_name(metric: &Metric) -> String {
 fn the_reference_has_every_metric() {
     let page = page("docs/reference/metrics.md");
     let sections = sections(&page);
-    for (kind, table) in ["io", "command", "dbench", "bonnie", "fio", "dd", "sysbench", "ioping", "orion"]
-        .into_iter()
-        .zip(TABLES)
-    {
+    let kinds = [
+        "io",
+        "command",
+        "dbench",
+        "bonnie",
+        "fio",
+        "dd",
+        "sysbench",
+        "ioping",
+        "orion",
+        "copy-up",
+        "Of every workload",
+    ];
+    for (kind, table) in kinds.into_iter().zip(TABLES) {
         let mut expected: BTreeSet<String> = table.iter().map(documented_name).collect();
         if kind == "bonnie" {
             expected.extend(BONNIE_DIRECT_METRICS.iter().map(documented_name));

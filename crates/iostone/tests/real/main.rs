@@ -6,6 +6,8 @@
 mod barrier;
 mod bonnie;
 mod bursts;
+mod contained;
+mod container_experiments;
 mod cpu_limits;
 mod crash;
 mod dbench;
@@ -14,7 +16,9 @@ mod emulate;
 mod emulated;
 mod emulated_disk;
 mod emulation_below;
+mod engine_failures;
 mod experiments;
+mod filesystems;
 mod fio_tool;
 mod governor;
 mod guard;

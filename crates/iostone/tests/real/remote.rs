@@ -90,7 +90,7 @@ fn an_agent_answers_frames_and_greets_first() {
     let mut stdin = child.stdin.take().unwrap();
     for request in [
         r#"{"id":1,"request":"toolbox"}"#,
-        r#"{"id":2,"request":"hello","version":3}"#,
+        r#"{"id":2,"request":"hello","version":4}"#,
         r#"{"id":3,"request":"toolbox"}"#,
         r#"{"id":4,"request":"verify"}"#,
     ] {
@@ -100,7 +100,7 @@ fn an_agent_answers_frames_and_greets_first() {
     let output = child.wait_with_output().unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("the first request must be `hello`"), "{text}");
-    assert!(text.contains(r#""reply":"hello","version":3"#), "{text}");
+    assert!(text.contains(r#""reply":"hello","version":4"#), "{text}");
     assert!(text.contains("mkfs.ext4"), "{text}");
     assert!(text.contains("no session was begun"), "{text}");
 }

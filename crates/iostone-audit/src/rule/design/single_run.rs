@@ -159,7 +159,8 @@ fn breakevens<'a>(dataset: &Dataset, table: &Table<'_>, conditions: &[&'a Condit
         ranked.sort_by(|a, b| about(a.0).cmp(&about(b.0)).then(a.1.total_cmp(&b.1)));
         for pair in ranked.windows(2) {
             let [(low, smaller), (high, larger)] = pair else { continue };
-            if about(low) != about(high) {
+            // Equal figures rank nothing, and no scatter undoes that.
+            if about(low) != about(high) || (larger - smaller).abs() <= f64::EPSILON * larger.abs() {
                 continue;
             }
             let Some(cv) = breakeven_cv(larger / smaller) else { continue };

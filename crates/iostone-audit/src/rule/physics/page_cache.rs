@@ -26,6 +26,8 @@ struct Counts {
     condition: String,
     claimed: [f64; 2],
     missing: [f64; 2],
+    /// What compressed it above the device.
+    compressed: Option<String>,
 }
 
 impl Rule for PageCache {
@@ -56,6 +58,21 @@ impl Rule for PageCache {
             } else {
                 format!("under {} ", counts.condition)
             };
+            if let Some(by) = &counts.compressed {
+                let message = format!(
+                    "{under}{} of the {} that the tool claims never passed the device: compressed by {by}, so that nothing \
+                     is known of the page cache",
+                    percent(share),
+                    size(claimed)
+                );
+                // What a cache took is worse than what was only packed.
+                if worst.is_none() {
+                    worst = Some((0.0, message));
+                }
+                let text = format!("{text}; compressed by {by}");
+                cases.push(Case { index: counts.first, severity: Severity::Note, text });
+                continue;
+            }
             let message = format!(
                 "{under}{} of the {} that the tool claims never passed the device: page cache",
                 percent(share),
@@ -99,6 +116,7 @@ fn count(dataset: &Dataset) -> Vec<Counts> {
             conditions.len() - 1
         });
         let Some(counts) = conditions.get_mut(place) else { continue };
+        counts.compressed = counts.compressed.take().or_else(|| facts.compressed_by.clone());
         let sums = counts.claimed.iter_mut().zip(counts.missing.iter_mut());
         for (pair, (claimed_sum, missing_sum)) in pairs.iter().zip(sums) {
             if let Some((claimed, served)) = pair {

@@ -32,10 +32,15 @@ impl Rule for ZeroData {
                 DataKind::Random => continue,
                 DataKind::Zeros => "data of zeros: it compresses to nothing, and may be stored as nothing",
                 DataKind::Sparse => "blocks never written: reads of them need not reach a device",
+                DataKind::Compressible => {
+                    "data that is zeros by half or more: it compresses to half or less, and storage that \
+                                           compresses moves less of it"
+                }
                 DataKind::Repeated => "the same blocks over and over: they may be stored once",
             };
             let severity = match kind {
                 _ if was_served(observation) => Severity::Note,
+                DataKind::Compressible => Severity::Note,
                 DataKind::Sparse => Severity::Serious,
                 _ => Severity::Warning,
             };

@@ -149,6 +149,7 @@ fn how_the_kernel_split_large_ios_is_told_by_the_device_or_not_known() {
         role: "stack".to_owned(),
         served,
         flushes_counted: true,
+        volatile_cache: None,
     }];
     let found = ceilings(&plan, &[trial], &one_block());
     assert_eq!((found[0].limit.as_str(), found[0].state), ("1000 IOPS of the volume", CeilingState::Binds));

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Findings;
 use crate::experiment::{CommandWorkload, PickedMetric};
-use crate::metric::{self, COMMAND_METRICS};
+use crate::metric::{self, COMMAND_METRICS, COMMON_METRICS};
 
 pub(super) fn check(command: &CommandWorkload, findings: &mut Findings<'_>) {
     if command.argv.first().is_none_or(String::is_empty) {
@@ -74,7 +74,7 @@ fn check_metric(name: &str, picked: &PickedMetric, findings: &mut Findings<'_>) 
     if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) {
         let message = format!("`{name}` cannot name a figure");
         findings.key(&path, message, "up to 64 small letters, digits, `_`, `.` and `-`");
-    } else if COMMAND_METRICS.iter().any(|own| own.name == name) {
+    } else if COMMAND_METRICS.iter().chain(COMMON_METRICS).any(|own| own.name == name) {
         let message = format!("`{name}` is measured by iostone itself");
         findings.key(&path, message, "rename it");
     } else if let Some(known) = metric::find(name)

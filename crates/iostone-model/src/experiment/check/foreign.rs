@@ -1,5 +1,6 @@
 //! Whether a foreign tool can be asked for what an experiment asks of it.
 
+mod copy_up;
 mod dd;
 mod fio;
 mod ioping;
@@ -20,6 +21,7 @@ pub(super) fn check(workload: &Workload, configuration: &Configuration, findings
     }
     match workload {
         Workload::Io(_) | Workload::Command(_) | Workload::Orion(_) => {}
+        Workload::CopyUp(touches) => copy_up::check(touches, stack, findings),
         Workload::Dbench(dbench) => check_dbench(dbench, findings),
         Workload::Bonnie(bonnie) => check_bonnie(bonnie, findings),
         Workload::Fio(fio) => fio::check(fio, findings),

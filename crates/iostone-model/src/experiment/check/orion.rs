@@ -4,7 +4,7 @@ use super::Findings;
 use crate::experiment::{
     Configuration, Experiment, Filesystem, MOST_POINTS, OrionWorkload, Volume, Workload,
 };
-use crate::orion::{OrionArgumentError, OrionTest};
+use crate::orion::{FileData, OrionArgumentError, OrionTest};
 use crate::units::{Bytes, Span};
 use crate::verdict::{PointName, name_loads};
 
@@ -164,6 +164,11 @@ fn check_bare(orion: &OrionWorkload, findings: &mut Findings<'_>) -> Option<()> 
     if orion.size.is_some() {
         let message = "the stack ends in a bare device, which is the LUN as it is";
         findings.value("workload.size", message, "leave it out, or add a filesystem to the stack");
+        return None;
+    }
+    if orion.data != FileData::Random {
+        let message = "the stack ends in a bare device, which keeps what is on it";
+        findings.value("workload.data", message, "leave it out, or add a filesystem to the stack");
         return None;
     }
     if orion.files > 1 {

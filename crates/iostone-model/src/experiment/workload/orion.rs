@@ -10,7 +10,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{one, sentence};
-use crate::orion::{LargeIo, LoadPoint, Matrix, OrionArgumentError, OrionTest, RunLevel, SimulatedArray};
+use crate::orion::{
+    FileData, LargeIo, LoadPoint, Matrix, OrionArgumentError, OrionTest, RunLevel, SimulatedArray,
+};
 use crate::units::{Bytes, Span};
 
 pub use figures::point_metric;
@@ -102,6 +104,9 @@ pub struct OrionWorkload {
     /// latest after `duration`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Precision>,
+    /// What the files hold and what is written; data that does not compress when left out. Not on a bare device.
+    #[serde(default, skip_serializing_if = "FileData::is_random")]
+    pub data: FileData,
     /// Past the page cache (`O_DIRECT`), as ORION does.
     #[serde(default = "yes", skip_serializing_if = "is_true")]
     pub direct: bool,
@@ -149,6 +154,7 @@ impl OrionWorkload {
             files: 1,
             size: None,
             until: None,
+            data: FileData::Random,
             direct: true,
         }
     }
@@ -261,6 +267,7 @@ impl OrionWorkload {
             files: self.files,
             size: self.size,
             until: self.until,
+            data: self.data,
             direct: self.direct,
             ..Self::new(test.run)
         }
@@ -326,6 +333,7 @@ impl OrionWorkload {
                 1 => format!("a file of {size}"),
                 files => format!("{files} files of {size}, {}", test.simulate.word()),
             }),
+            (self.data == FileData::Zeros).then(|| "of zeros".to_owned()),
             (!self.direct).then(|| "through the page cache".to_owned()),
         ])
     }

@@ -190,8 +190,11 @@ proptest! {
         target in 0.04..0.15_f64, seed: u64,
     ) {
         let outcome = run(storage, disks, target, 0.01, seed);
-        let share = outcome.dishonest as f64 / outcome.estimated.max(1) as f64;
-        prop_assert!(share < 0.05, "{} of {}", outcome.dishonest, outcome.estimated);
+        let count = outcome.estimated.max(1) as f64;
+        let share = outcome.dishonest as f64 / count;
+        // One of many storages may lie two standard deviations of such a count above it by chance.
+        let chance = 2.0 * (0.05 * 0.95 / count).sqrt();
+        prop_assert!(share < 0.05 + chance, "{} of {}", outcome.dishonest, outcome.estimated);
     }
 
     #[test]

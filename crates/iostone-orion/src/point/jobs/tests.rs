@@ -50,6 +50,17 @@ fn a_load_is_a_job_of_its_depth_and_no_load_is_none() {
 }
 
 #[test]
+fn writes_carry_what_the_files_hold() {
+    let mut header = test(|test| test.write_percent = 100);
+    for (data, content) in [(FileData::Random, Content::Noise), (FileData::Zeros, Content::Zeros)] {
+        header.data = data;
+        for PointJob { job, .. } in jobs_of(&header, &luns(&[100 * MIB]), point(1, 1)) {
+            assert_eq!(job.data.content, content);
+        }
+    }
+}
+
+#[test]
 fn writes_are_a_share_of_random_ios() {
     for (percent, rw) in [(0, Rw::RandRead), (20, Rw::RandRw), (100, Rw::RandWrite)] {
         let header = test(|test| test.write_percent = percent);

@@ -18,8 +18,31 @@ struct Line {
     chart: Chart,
 }
 
-/// The charts beside the least of the other load; and, of a matrix, those beside its middle and its most.
-pub(super) fn draw(view: &View<'_>) -> (Vec<CurveChart>, Vec<CurveChart>) {
+/// More curves than this in one chart are a tangle.
+const TOGETHER: usize = 6;
+
+/// Whether each stratum has charts of its own; `strata` holds one for each row.
+pub(super) fn are_apart(strata: &[String]) -> bool {
+    strata.len() > TOGETHER && strata.iter().any(|stratum| Some(stratum) != strata.first())
+}
+
+/// A row's place among those of its stratum, by which it is marked where strata stand apart.
+pub(super) fn place_in_stratum(strata: &[String], index: usize) -> usize {
+    let own = strata.get(index);
+    strata.iter().take(index).filter(|stratum| Some(*stratum) == own).count()
+}
+
+/// The charts beside the least of the other load; and, of a matrix, those beside its middle and its most. Of many
+/// configurations each stratum has its own beside the least, on one axis; its title names it, so that curves are named by
+/// their compared levels, one for each row.
+pub(super) fn draw(
+    view: &View<'_>,
+    strata: &[String],
+    levels: &[&str],
+) -> (Vec<CurveChart>, Vec<CurveChart>) {
+    if are_apart(strata) {
+        return (draw_apart(view, strata, levels), Vec::new());
+    }
     let (mut first, mut others) = (Vec::new(), [Vec::new(), Vec::new()]);
     for aspect in Aspect::ALL {
         let points = points_of(view, aspect);
@@ -34,6 +57,39 @@ pub(super) fn draw(view: &View<'_>) -> (Vec<CurveChart>, Vec<CurveChart>) {
         }
     }
     (first, others.into_iter().flatten().collect())
+}
+
+fn draw_apart(view: &View<'_>, strata: &[String], levels: &[&str]) -> Vec<CurveChart> {
+    let mut names: Vec<&String> = Vec::new();
+    for stratum in strata {
+        if !names.contains(&stratum) {
+            names.push(stratum);
+        }
+    }
+    let mut charts = Vec::new();
+    for aspect in Aspect::ALL {
+        let points = points_of(view, aspect);
+        let Some(least) = held_loads(&points, aspect).first().copied() else { continue };
+        let all = line(view, &points, aspect, least);
+        let axis = extent(all.chart.curves.iter().flat_map(|curve| &curve.places).map(|place| place.value));
+        for (number, stratum) in names.iter().enumerate() {
+            let mut chart = Chart { title: format!("{}, {stratum}", all.chart.title), ..all.chart.clone() };
+            chart.curves.retain(|curve| strata.get(curve.index) == Some(*stratum));
+            for curve in &mut chart.curves {
+                if let Some(level) = levels.get(curve.index) {
+                    (*level).clone_into(&mut curve.name);
+                }
+                curve.index = place_in_stratum(strata, curve.index);
+            }
+            let id = format!("curve-{}-of-{number}", aspect.metric());
+            let wide = curves::draw_on(&chart, axis, HALF, &format!("{id}-wide"));
+            let narrow = curves::draw_on(&chart, axis, SLIM, &format!("{id}-narrow"));
+            let Some((wide, narrow)) = wide.zip(narrow) else { continue };
+            let beside = if least > 0 { beside_words(aspect, least) } else { String::new() };
+            charts.push(CurveChart { id, title: chart.title, beside, figure: Figure { wide, narrow } });
+        }
+    }
+    charts
 }
 
 /// The middle one and the last.
@@ -171,6 +227,17 @@ fn figures_of(row: &Row<'_>, metric: &str, counted: bool) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn many_configurations_stand_apart_by_stratum_and_keep_their_marks() {
+        let strata =
+            |words: &[&str]| -> Vec<String> { words.iter().map(|word| (*word).to_owned()).collect() };
+        assert!(!are_apart(&strata(&["", "", "", "", "", "", "", ""])));
+        assert!(!are_apart(&strata(&["a", "a", "b", "b"])));
+        let many = strata(&["a", "b", "c", "d", "a", "b", "c", "d"]);
+        assert!(are_apart(&many));
+        assert_eq!((place_in_stratum(&many, 1), place_in_stratum(&many, 5)), (0, 1));
+    }
 
     #[test]
     fn the_middle_and_the_most_are_drawn_beside_the_least() {

@@ -1,4 +1,4 @@
-//! The superblock of ext4 (Documentation/filesystems/ext4/globals).
+//! The superblock of ext2 and ext4 (Documentation/filesystems/ext4/globals).
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -18,6 +18,10 @@ pub(crate) struct ExtSuperblock {
     pub(crate) stride_blocks: u64,
     /// Blocks of a whole stripe.
     pub(crate) stripe_width_blocks: u64,
+    /// Whether it has a journal (`has_journal`), which ext2 has not.
+    pub(crate) has_journal: bool,
+    /// Whether files are kept in extents (`extents`), as ext4 does and ext2 does not.
+    pub(crate) has_extents: bool,
 }
 
 impl ExtSuperblock {
@@ -34,8 +38,8 @@ impl ExtSuperblock {
         Ok(Self::parse(&read_block(device, Self::OFFSET)?))
     }
 
-    /// `s_log_block_size` at 0x18, `s_mnt_count` at 0x34, `s_magic` at 0x38, `s_uuid` at 0x68, `s_last_mounted` at 0x88
-    /// (64 bytes), `s_raid_stride` at 0x164, `s_raid_stripe_width` at 0x170; little-endian.
+    /// `s_log_block_size` at 0x18, `s_mnt_count` at 0x34, `s_magic` at 0x38, `s_feature_compat` at 0x5c,
+    /// `s_feature_incompat` at 0x60, `s_uuid` at 0x68, `s_last_mounted` at 0x88 (64 bytes), `s_raid_stride` at 0x164, `s_raid_stripe_width` at 0x170; little-endian.
     pub(crate) fn parse(bytes: &[u8]) -> Option<Self> {
         if field(bytes, 0x38)? != [0x53, 0xef] {
             return None;
@@ -49,6 +53,8 @@ impl ExtSuperblock {
             block_bytes: 1024_u64 << u32::from_le_bytes(field(bytes, 0x18)?).min(6),
             stride_blocks: u64::from(u16::from_le_bytes(field(bytes, 0x164)?)),
             stripe_width_blocks: u64::from(u32::from_le_bytes(field(bytes, 0x170)?)),
+            has_journal: u32::from_le_bytes(field(bytes, 0x5c)?) & 0x4 != 0,
+            has_extents: u32::from_le_bytes(field(bytes, 0x60)?) & 0x40 != 0,
         })
     }
 }
@@ -75,6 +81,11 @@ mod tests {
             (superblock.block_bytes, superblock.stride_blocks, superblock.stripe_width_blocks),
             (4096, 64, 128)
         );
+        assert!(!superblock.has_journal && !superblock.has_extents);
+        bytes[0x5c] = 0x3c;
+        bytes[0x60] = 0xc2;
+        let superblock = ExtSuperblock::parse(&bytes).unwrap();
+        assert!(superblock.has_journal && superblock.has_extents);
         bytes[0x88..0xc8].copy_from_slice(&[b'x'; 64]);
         assert_eq!(ExtSuperblock::parse(&bytes).unwrap().last_mounted.as_os_str().len(), 64);
     }

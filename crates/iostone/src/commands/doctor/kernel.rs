@@ -10,6 +10,8 @@ use super::{Finding, LOOP_EXPERIMENTS, State, finding};
 
 /// What helps where this host's kernel lacks something and takes no modules.
 const GUEST_INSTEAD: &str = "machine = { kind = \"guest\", kernel = \"debian:6.1\" }";
+/// Likewise, where only the kernels for all machines have it.
+const GENERIC_GUEST_INSTEAD: &str = "machine = { kind = \"guest\", kernel = \"debian:6.1-generic\" }";
 
 /// What the kernel tells of itself.
 pub(super) struct KernelFacts {
@@ -17,6 +19,8 @@ pub(super) struct KernelFacts {
     devices: String,
     /// `modules.dep` of the running release.
     modules: String,
+    /// `modules.alias` of the running release.
+    aliases: String,
     takes_modules: bool,
 }
 
@@ -32,13 +36,19 @@ impl KernelFacts {
             filesystems: text(Path::new("/proc/filesystems")),
             devices: text(Path::new("/proc/devices")),
             modules: text(&Path::new("/lib/modules").join(release).join("modules.dep")),
+            aliases: text(&Path::new("/lib/modules").join(release).join("modules.alias")),
             takes_modules,
         }
     }
 
     /// What helps where a module is not loaded.
     fn help(&self, module: &str) -> String {
-        if self.takes_modules { format!("modprobe {module}") } else { GUEST_INSTEAD.to_owned() }
+        match module {
+            _ if self.takes_modules => format!("modprobe {module}"),
+            // Debian's kernels for virtual machines, which are taken where no flavour is named, have none.
+            "f2fs" => GENERIC_GUEST_INSTEAD.to_owned(),
+            _ => GUEST_INSTEAD.to_owned(),
+        }
     }
 
     /// Why something is not there.
@@ -58,8 +68,9 @@ impl KernelFacts {
         self.filesystems.lines().any(|line| line.split_whitespace().last() == Some(name))
     }
 
-    /// `kernel/fs/xfs/xfs.ko.xz: kernel/lib/libcrc32c.ko.xz`
+    /// A module of that name, `kernel/fs/xfs/xfs.ko.xz: kernel/lib/libcrc32c.ko.xz`; ext2's is mostly that of ext4.
     fn has_module(&self, name: &str) -> bool {
+        let name = if name == "ext2" && self.aliases.contains("alias fs-ext2 ext4") { "ext4" } else { name };
         self.takes_modules
             && self.modules.lines().filter_map(|line| line.split(':').next()).any(|path| {
                 let file = path.rsplit('/').next().unwrap_or(path);
@@ -95,6 +106,9 @@ pub(super) fn filesystems(kernel: &KernelFacts) -> impl Iterator<Item = Finding>
         ("ext4", "every experiment with an ext4 filesystem on this host itself"),
         ("xfs", "every experiment with an xfs filesystem on this host itself"),
         ("btrfs", "every experiment with a btrfs filesystem or array on this host itself"),
+        ("ext2", "every experiment with an ext2 filesystem on this host itself"),
+        ("f2fs", "every experiment with an f2fs filesystem on this host itself"),
+        ("overlay", "every experiment with a container, unless its `driver` is btrfs or vfs"),
     ];
     rows.into_iter().map(|(name, blocks)| {
         if kernel.has_filesystem(name) {
@@ -109,6 +123,37 @@ pub(super) fn filesystems(kernel: &KernelFacts) -> impl Iterator<Item = Finding>
             ..finding(name, State::Limited, kernel.lacking())
         }
     })
+}
+
+/// Whether a private Docker daemon could start here, by what can be read: its parts, root, and control groups whose
+/// controllers it finds. It is not started for that.
+pub(super) fn docker_daemon(environment: &Environment) -> Finding {
+    const NAME: &str = "docker daemon";
+    const BLOCKS: &str = "every experiment with a `docker` container";
+    let installed = |name: &str| find_program(name).is_ok();
+    let lacks = |found: &str, help: Option<&str>| Finding {
+        help: help.map(str::to_owned),
+        blocks: vec![BLOCKS],
+        ..finding(NAME, State::Limited, found)
+    };
+    if let Some(name) = ["dockerd", "containerd"].into_iter().find(|name| !installed(name)) {
+        return lacks(&format!("{name} is not installed"), Some("apt-get install docker.io"));
+    }
+    if !installed("runc") && !installed("crun") {
+        return lacks("neither runc nor crun is installed", Some("apt-get install runc"));
+    }
+    if !environment.root {
+        return lacks("only root can start a daemon of iostone's own", Some("sudo iostone ..."));
+    }
+    if environment.cgroup.mode.as_str() == "none" {
+        return lacks("no control groups are mounted", Some("mount -t cgroup2 cgroup2 /sys/fs/cgroup"));
+    }
+    let foreign = if Path::new("/run/docker.sock").exists() {
+        "; the one that has /run/docker.sock is left alone"
+    } else {
+        ""
+    };
+    finding(NAME, State::Ready, format!("all that a daemon of iostone's own needs is there{foreign}"))
 }
 
 /// Whether the kernel joins volumes; a guest's kernel can where this one does not.
@@ -225,15 +270,19 @@ mod tests {
         let kernel = |takes_modules| KernelFacts {
             filesystems: "nodev\tsysfs\n\text4\n".to_owned(),
             devices: "Block devices:\n  7 loop\n".to_owned(),
-            modules: "kernel/fs/xfs/xfs.ko.xz: kernel/lib/libcrc32c.ko.xz\n".to_owned(),
+            modules: "kernel/fs/xfs/xfs.ko.xz: kernel/lib/libcrc32c.ko.xz\nkernel/fs/ext4/ext4.ko:\n"
+                .to_owned(),
+            aliases: "alias fs-ext2 ext4\n".to_owned(),
             takes_modules,
         };
         let helps = |takes: bool| -> Vec<Option<String>> {
             filesystems(&kernel(takes)).map(|row| row.help).collect()
         };
-        assert_eq!(helps(true), [None, None, Some("modprobe btrfs".to_owned())]);
-        let guest = Some(GUEST_INSTEAD.to_owned());
-        assert_eq!(helps(false), [None, guest.clone(), guest]);
+        let load = |name: &str| Some(format!("modprobe {name}"));
+        assert_eq!(helps(true), [None, None, load("btrfs"), None, load("f2fs"), load("overlay")]);
+        let guest = || Some(GUEST_INSTEAD.to_owned());
+        let generic = Some(GENERIC_GUEST_INSTEAD.to_owned());
+        assert_eq!(helps(false), [None, guest(), guest(), guest(), generic, guest()]);
         assert!(kernel(true).has_device("loop") && !kernel(true).has_device("device-mapper"));
     }
 }

@@ -254,6 +254,7 @@ fn head(
         luns: luns.iter().map(Lun::to_record).collect(),
         seed,
         direct: !options.buffered,
+        data: iostone_model::orion::FileData::Random,
         until: options.until.map(|share| share.0),
         knee: options.knee,
         adaptive: options.adaptive.map(|share| share.0),

@@ -189,11 +189,7 @@ fn kinds_that_are_not_here_are_told_from_kinds_that_are_nowhere() {
             barrier("a mistyped array", "queue = {", "array = { kind = \"mdd\" }\nqueue = {"),
             barrier("a mistyped volume", "kind = \"loop\",", "kind = \"lop\","),
             barrier("a level of no array", "queue = {", "array = { kind = \"md\", level = 0 }\nqueue = {"),
-            barrier(
-                "a container that is planned",
-                "queue = {",
-                "container = { kind = \"docker\" }\nqueue = {",
-            ),
+            barrier("a container that is nowhere", "queue = {", "container = { kind = \"lxc\" }\nqueue = {"),
             barrier("an allowance of no instance", "[decide]", "[machine]\nkind = \"governed\"\n\n[decide]"),
             barrier("a machine that is nowhere", "[decide]", "[machine]\nkind = \"cloud\"\n\n[decide]"),
         ]),

@@ -15,6 +15,7 @@ fn complaints(workload: &str) -> String {
         "command" => "wall_time",
         "sysbench" => "events",
         "ioping" => "latency_mean",
+        "copy-up" => "copy_up_time",
         _ => "throughput",
     };
     match read(&text.replace("METRIC", metric), &[]) {
@@ -98,4 +99,19 @@ fn fio_takes_one_job() {
     assert!(complaints("kind = \"fio\"").contains("there is no job for fio"));
     assert!(complaints("kind = \"fio\"\njob = \"x\"\njob_file = \"/x\"").contains("given twice"));
     assert!(complaints("kind = \"fio\"\njob_file = \"x\"").contains("not an absolute path"));
+}
+
+#[test]
+fn first_touches_need_something_to_touch() {
+    let touches = |keys: &str| complaints(&format!("kind = \"copy-up\"\nsize = \"16MiB\"\n{keys}"));
+    assert_eq!(touches("files = 10\nsync = true"), "");
+    for (keys, complaint) in [
+        ("write = \"0B\"", "a write of no bytes touches nothing"),
+        ("write = \"17MiB\"", "a write of 17MiB does not fit into a file of 16MiB"),
+        ("write = \"65MiB\"", "a write of 65MiB is too large"),
+        ("files = 100001\nfile_size = \"1B\"", "100001 small files are too many"),
+        ("file_size = \"1MiB\"", "copy-up needs 232MiB on a volume of 64MiB"),
+    ] {
+        assert_eq!(touches(keys), complaint, "{keys}");
+    }
 }

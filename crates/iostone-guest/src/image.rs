@@ -1,0 +1,393 @@
+//! Disk images turned from one format into another by qemu-img(1), with the checks that this takes.
+//!
+//! Nothing is believed of an image: its format is what its name and its bytes agree on, or what the user states; what
+//! its header names outside its own file is not opened unless that is asked for.
+
+mod chain;
+mod convert;
+mod format;
+mod occupied;
+mod place;
+mod references;
+mod tool;
+
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use serde::Serialize;
+
+use crate::error::GuestError;
+use crate::open::open_file;
+use chain::Chain;
+pub use convert::{Conversion, Progress, Request, convert};
+pub use format::ImageFormat;
+use format::{Content, Header};
+use tool::{Checked, Node, QemuImg};
+
+/// Of the disk within an image, what is looked at for a partition table or a filesystem.
+const HEAD_MIB: u64 = 5;
+/// A sector in bytes: disks are whole numbers of them.
+const SECTOR: u64 = 512;
+
+/// Why an image was not read or made.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImageError {
+    /// The question does not go together, or lacks something.
+    #[error("{0}")]
+    Usage(String),
+    /// Something would be harmed or let out.
+    #[error("{0}")]
+    Refused(String),
+    /// A program is not installed; with the command that brings it.
+    #[error("{0}")]
+    Missing(String),
+    /// The image is damaged, or qemu-img failed.
+    #[error("{0}")]
+    Failed(String),
+    /// The user asked to stop; nothing of the new image is left.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+impl ImageError {
+    fn io(action: &str, path: &Path, error: impl Into<io::Error>) -> Self {
+        Self::Failed(format!("cannot {action} `{}`: {}", path.display(), error.into()))
+    }
+}
+
+impl From<GuestError> for ImageError {
+    fn from(error: GuestError) -> Self {
+        match error {
+            GuestError::Interrupted => Self::Interrupted,
+            GuestError::Missing(reason) => Self::Missing(reason),
+            other => Self::Failed(other.to_string()),
+        }
+    }
+}
+
+/// An image as it is.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Image {
+    /// Its absolute path.
+    pub file: PathBuf,
+    /// Its format.
+    pub format: ImageFormat,
+    /// `fixed`, `dynamic`, `streamOptimized`, ...; none where the format has no choice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub subformat: Option<String>,
+    /// Bytes of the disk within; none where other files were needed and not opened.
+    pub virtual_bytes: Option<u64>,
+    /// Length of the file in bytes.
+    pub file_bytes: u64,
+    /// Bytes that the file takes up.
+    pub allocated_bytes: u64,
+    /// Files outside of it that its header names, in words.
+    pub other_files: Vec<String>,
+    /// The beginning of the disk within, 5 MiB at most; empty where it was not read.
+    #[serde(skip)]
+    pub head: Vec<u8>,
+}
+
+/// An image that was opened, with what was found out on the way.
+struct Opened {
+    path: PathBuf,
+    metadata: fs::Metadata,
+    header: Header,
+    format: ImageFormat,
+    /// By what its format is certain, in words.
+    certain_by: &'static str,
+    other_files: Vec<String>,
+    /// What should be known of the format.
+    notes: Vec<String>,
+}
+
+/// What an image is, without opening any other file.
+///
+/// # Errors
+/// A file that cannot be read, a format that is not certain, qemu-img missing or failing.
+pub fn inspect(
+    path: &Path,
+    from: Option<ImageFormat>,
+    stop: &AtomicBool,
+) -> Result<(Image, Vec<String>), ImageError> {
+    let opened = open(path, from)?;
+    let mut notes = opened.notes.clone();
+    notes.extend(not_whole(&opened).map(|reason| format!("it is {reason}; see whether it was cut off")));
+    let is_alone = opened.other_files.is_empty();
+    let qemu = QemuImg::find(stop)?;
+    let image = describe(&Chain::alone(opened), &qemu, is_alone)?;
+    Ok((image, notes))
+}
+
+/// Checks an image: its header, what it names, whether it is in use, and qemu-img's own check of its tables. What was
+/// checked and how it came out, one sentence each.
+///
+/// # Errors
+/// Those of [`inspect`]; [`ImageError::Failed`] for a damaged image.
+pub fn check(
+    path: &Path,
+    from: Option<ImageFormat>,
+    with_other_files: bool,
+    stop: &AtomicBool,
+) -> Result<(Image, Vec<String>), ImageError> {
+    let opened = open(path, from)?;
+    whole(&opened)?;
+    let mut told = opened.notes.clone();
+    let (chain, names) = chain_of(opened, with_other_files)?;
+    let qemu = QemuImg::find(stop)?;
+    told.push(names);
+    told.push(chain.free()?);
+    let image = describe(&chain, &qemu, true)?;
+    told.extend(check_tables(&qemu, &chain)?);
+    Ok((image, told))
+}
+
+/// What conversions that were killed left beside a file: nobody is at work in these directories any more.
+pub fn leftovers_beside(path: &Path) -> Vec<PathBuf> {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    place::leftovers(&parent_of(&path))
+}
+
+fn open(path: &Path, from: Option<ImageFormat>) -> Result<Opened, ImageError> {
+    let path = std::path::absolute(path).map_err(|error| ImageError::io("find", path, error))?;
+    tool::utf8(&path)?;
+    let unreadable =
+        |error: io::Error| ImageError::Usage(format!("cannot read `{}`: {error}", path.display()));
+    let file = open_file(&path).map_err(unreadable)?;
+    let metadata = file.metadata().map_err(unreadable)?;
+    let header = Header::read(&file).map_err(unreadable)?;
+    if header.size_bytes == 0 {
+        return Err(ImageError::Usage(format!("`{}` is empty", path.display())));
+    }
+    let (format, mut notes) = settle_format(&path, &header.content(), from)?;
+    let certain_by = match from {
+        Some(_) => "you say so with `--from`",
+        None if ImageFormat::of_file_name(&path).is_some() => "its name says so and its bytes agree",
+        None => "its bytes are no other format's, and its name says nothing",
+    };
+    if let Some(reason) = references::unreadable(format, &header) {
+        return Err(ImageError::Usage(format!("`{}`: {reason}", path.display())));
+    }
+    if format == ImageFormat::Vhd {
+        notes.extend(fixed_size(&path, &header)?);
+    }
+    let other_files = references::other_files(format, &header);
+    Ok(Opened { path, metadata, header, format, certain_by, other_files, notes })
+}
+
+/// The footer of a fixed VHD says how long the disk before it is.
+fn fixed_size(path: &Path, header: &Header) -> Result<Option<String>, ImageError> {
+    let (Some(stated), Some(there)) = (header.vhd_current_bytes(), header.vhd_fixed_bytes()) else {
+        return Ok(None);
+    };
+    if there < stated {
+        return Err(ImageError::Usage(format!(
+            "`{}` says that its disk has {stated} bytes, but holds {there}; next: fetch it anew",
+            path.display()
+        )));
+    }
+    let behind =
+        || format!("{} bytes lie behind the disk of {stated} bytes and are no part of it", there - stated);
+    Ok((there > stated).then(behind))
+}
+
+/// Why a raw disk is none, in words: sectors have 512 bytes, and a disk has only whole ones.
+fn not_whole(opened: &Opened) -> Option<String> {
+    let size = opened.header.size_bytes;
+    (opened.format == ImageFormat::Raw && !size.is_multiple_of(SECTOR))
+        .then(|| format!("no whole number of sectors: {size} bytes, sectors have {SECTOR}"))
+}
+
+fn whole(opened: &Opened) -> Result<(), ImageError> {
+    not_whole(opened).map_or(Ok(()), |reason| {
+        let shown = opened.path.display();
+        Err(ImageError::Usage(format!("`{shown}` is {reason}; next: see whether it was cut off")))
+    })
+}
+
+/// The format that is stated, or that name and bytes agree on. A raw disk may begin with any header, put there by
+/// whoever wrote to the disk: bytes alone are not believed.
+fn settle_format(
+    path: &Path,
+    content: &Content,
+    from: Option<ImageFormat>,
+) -> Result<(ImageFormat, Vec<String>), ImageError> {
+    let shown = path.display();
+    match (from, content) {
+        (Some(ImageFormat::Raw), Content::Plain) => Ok((ImageFormat::Raw, Vec::new())),
+        (Some(ImageFormat::Raw), other) => Ok((
+            ImageFormat::Raw,
+            vec![format!(
+                "it has {}, which is taken for the disk's own content, as stated",
+                other.in_words()
+            )],
+        )),
+        (Some(stated), Content::Known(found)) if stated == *found => Ok((stated, Vec::new())),
+        (Some(stated), other) => Err(ImageError::Usage(format!(
+            "`{shown}` is no {}: it has {}; next: state what it is with `--from`",
+            stated.name(),
+            other.in_words()
+        ))),
+        (None, Content::Foreign(name)) => Err(ImageError::Usage(format!(
+            "`{shown}` has the header of {name}, which is not turned into anything here; next: `--from raw` if it is the \
+             content of a raw disk"
+        ))),
+        (None, content) => {
+            let found = if let Content::Known(found) = content { *found } else { ImageFormat::Raw };
+            match ImageFormat::of_file_name(path) {
+                Some(named) if named == found => Ok((found, Vec::new())),
+                Some(named) => Err(ImageError::Usage(format!(
+                    "`{shown}` is named as {} but has {}; next: state which it is, `--from {}` or `--from {}`",
+                    named.name(),
+                    content.in_words(),
+                    named.name(),
+                    found.name()
+                ))),
+                None if found == ImageFormat::Raw => Ok((found, Vec::new())),
+                None => Err(ImageError::Usage(format!(
+                    "`{shown}` has {}, but its name does not say so, and a raw disk may begin with the same bytes; next: \
+                     state which it is, `--from {}` or `--from raw`",
+                    content.in_words(),
+                    found.name()
+                ))),
+            }
+        }
+    }
+}
+
+/// The image with what it names, which is refused unasked. What was found, in a sentence.
+fn chain_of(opened: Opened, with_other_files: bool) -> Result<(Chain, String), ImageError> {
+    if opened.other_files.is_empty() {
+        return Ok((Chain::alone(opened), "its header names no other file".to_owned()));
+    }
+    let shown = opened.path.display();
+    let files = opened.other_files.join(", ");
+    if !with_other_files {
+        return Err(ImageError::Refused(format!(
+            "`{shown}` names {files}, whose content would be read as part of it; next: `--with-backing` if you trust where \
+             it comes from"
+        )));
+    }
+    let chain = Chain::follow(opened)?;
+    let all: Vec<String> =
+        chain.members().skip(1).map(|member| format!("`{}`", member.path.display())).collect();
+    let told = format!("its header names {files}; read as well, as asked: {}", all.join(", "));
+    Ok((chain, told))
+}
+
+/// qemu-img's own check of the tables of an image and of those below it, a sentence each.
+fn check_tables(qemu: &QemuImg<'_>, chain: &Chain) -> Result<Vec<String>, ImageError> {
+    let mut told = Vec::new();
+    for (at, layer) in chain.layers().iter().enumerate() {
+        let image = &layer.0;
+        let node = Node::of_layers(std::slice::from_ref(layer))?;
+        let words = tables_words(qemu.check(&node)?, image.format);
+        told.push(if at == 0 { words } else { format!("of `{}`: {words}", image.path.display()) });
+    }
+    Ok(told)
+}
+
+fn tables_words(checked: Checked, format: ImageFormat) -> String {
+    match checked {
+        Checked::Sound => "qemu-img check found no error".to_owned(),
+        Checked::Leaks => "qemu-img check found room lost within it, and no other error".to_owned(),
+        Checked::Unsupported => format!("qemu-img has no check of {}", format.name()),
+    }
+}
+
+/// What an image is, its beginning read if `is_readable` without a file that was not followed.
+fn describe(chain: &Chain, qemu: &QemuImg<'_>, is_readable: bool) -> Result<Image, ImageError> {
+    let Some((opened, _)) = chain.layers().first() else {
+        return Err(ImageError::Usage("there is no image".to_owned()));
+    };
+    let mut image = Image {
+        file: opened.path.clone(),
+        format: opened.format,
+        subformat: None,
+        virtual_bytes: None,
+        file_bytes: opened.header.size_bytes,
+        // st_blocks counts 512 bytes, whatever the filesystem's blocks: inode(7).
+        allocated_bytes: opened.metadata.blocks().saturating_mul(512),
+        other_files: opened.other_files.clone(),
+        head: Vec::new(),
+    };
+    if !is_readable {
+        return Ok(image);
+    }
+    // `qemu-img info` and `check` open nothing below, and take no word of it either.
+    let top = Node::of_layers(chain.layers().get(..1).unwrap_or_default())?;
+    let info = qemu.info(&top)?;
+    image.subformat = match opened.format {
+        ImageFormat::Vmdk => info.create_type(),
+        ImageFormat::Vhd if opened.header.vhd_fixed_bytes().is_none() => Some("dynamic".to_owned()),
+        ImageFormat::Vhd => Some("fixed".to_owned()),
+        _ => None,
+    };
+    let stated = opened.header.vhd_current_bytes().filter(|_| opened.format == ImageFormat::Vhd);
+    if let Some(stated) = stated.filter(|stated| *stated != info.virtual_bytes) {
+        return Err(ImageError::Failed(format!(
+            "the footer of `{}` says that its disk has {stated} bytes, but qemu-img reads {} of it; next: have it written \
+             anew where it was made",
+            opened.path.display(),
+            info.virtual_bytes
+        )));
+    }
+    image.virtual_bytes = Some(info.virtual_bytes);
+    image.head = head(qemu, &Node::of_layers(chain.layers())?)?;
+    Ok(image)
+}
+
+/// The beginning of the disk within, by way of memory: it takes no room, and nothing of it is left after a kill.
+fn head(qemu: &QemuImg<'_>, node: &Node) -> Result<Vec<u8>, ImageError> {
+    let name = Path::new("/proc/self/fd");
+    let failed = |error: io::Error| ImageError::io("read the beginning of the disk through", name, error);
+    let memory = rustix::fs::memfd_create("iostone-image-head", rustix::fs::MemfdFlags::CLOEXEC);
+    let mut memory = File::from(memory.map_err(|error| failed(error.into()))?);
+    // Of this process: qemu-img's own /proc/self is another.
+    let path = PathBuf::from(format!("/proc/{}/fd/{}", std::process::id(), memory.as_raw_fd()));
+    qemu.copy_head(node, HEAD_MIB, &path)?;
+    let mut head = Vec::new();
+    memory.read_to_end(&mut head).map_err(failed)?;
+    Ok(head)
+}
+
+fn exists(target: &Path) -> ImageError {
+    ImageError::Refused(format!(
+        "`{}` exists; next: `--force` to replace it, or another name",
+        target.display()
+    ))
+}
+
+/// The directory of an absolute path.
+fn parent_of(path: &Path) -> PathBuf {
+    path.parent().unwrap_or(Path::new("/")).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settled(name: &str, content: Content, from: Option<ImageFormat>) -> Result<ImageFormat, String> {
+        settle_format(Path::new(name), &content, from).map(|(format, _)| format).map_err(|e| e.to_string())
+    }
+
+    #[test]
+    fn a_format_is_what_name_and_bytes_agree_on() {
+        use ImageFormat::{Qcow2, Raw, Vmdk};
+        assert_eq!(settled("a.qcow2", Content::Known(Qcow2), None), Ok(Qcow2));
+        assert_eq!(settled("a.img", Content::Plain, None), Ok(Raw));
+        assert_eq!(settled("a", Content::Plain, None), Ok(Raw));
+        let doubtful = settled("a.img", Content::Known(Qcow2), None).unwrap_err();
+        assert!(doubtful.ends_with("`--from raw` or `--from qcow2`"), "{doubtful}");
+        assert!(settled("a", Content::Known(Qcow2), None).unwrap_err().contains("--from raw"));
+        assert!(settled("a.vmdk", Content::Plain, None).unwrap_err().contains("named as vmdk"));
+        assert_eq!(settled("a.img", Content::Known(Qcow2), Some(Raw)), Ok(Raw));
+        assert!(settled("a.img", Content::Plain, Some(Vmdk)).unwrap_err().contains("is no vmdk"));
+        assert!(settled("a.img", Content::Foreign("vdi"), None).unwrap_err().contains("header of vdi"));
+    }
+}

@@ -1,0 +1,405 @@
+//! What an image's header names outside its own file: read here, before any program that would open it.
+//!
+//! An image from outside may name any file as the one below it, `/etc/shadow` say, and whoever converts it then writes
+//! that file's content into the result.
+
+use super::format::{Header, ImageFormat};
+
+/// A name in a header: as much of it as is shown.
+const NAME_SHOWN: usize = 200;
+/// The incompatible feature of qcow2 that says that the data lies in another file (docs/interop/qcow2.txt, bit 2).
+const EXTERNAL_DATA: u64 = 1 << 2;
+/// The extensions of qcow2's header with that file's name, and with the format of the backing file.
+const DATA_FILE_NAME: u32 = 0x4441_5441;
+const BACKING_FORMAT: u32 = 0xE279_2ACA;
+/// A sector of `VMware`'s headers.
+const SECTOR: u64 = 512;
+/// How much of a descriptor QEMU reads to find the parent (`DESC_SIZE` of block/vmdk.c), and the word before its name.
+const DESCRIPTOR_BYTES: usize = 20 * 512;
+const PARENT: &str = "parentFileNameHint";
+
+/// Other files that an image needs, in words: "the backing file `base.qcow2`". Empty where it stands by itself.
+pub(super) fn other_files(format: ImageFormat, header: &Header) -> Vec<String> {
+    match format {
+        ImageFormat::Qcow2 => of_qcow2(header),
+        ImageFormat::Vmdk => of_vmdk(header),
+        ImageFormat::Raw | ImageFormat::Vhd | ImageFormat::Vhdx => Vec::new(),
+    }
+}
+
+/// Why an image cannot be read at all, whatever the user allows: it is encrypted, or holds differences to another.
+pub(super) fn unreadable(format: ImageFormat, header: &Header) -> Option<String> {
+    match format {
+        ImageFormat::Qcow2 if header.u32_at(32).unwrap_or(0) != 0 => {
+            Some("it is encrypted; next: decrypt it with `qemu-img convert` and its secret".to_owned())
+        }
+        ImageFormat::Vhd => (header.vhd_kind() == Some(4)).then(|| {
+            "it holds differences to a parent disk, which QEMU does not read; next: merge it where it was made".to_owned()
+        }),
+        _ => None,
+    }
+}
+
+/// Files that an image needs, by the names in its header.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Named {
+    /// The image below, and the format that the header states for it.
+    pub(super) backing: Option<(String, Option<String>)>,
+    /// The external data file of a qcow2.
+    pub(super) data: Option<String>,
+    /// The extents of a vmdk.
+    pub(super) extents: Vec<String>,
+}
+
+/// The names of the files that [`other_files`] tells, as QEMU would follow them.
+///
+/// # Errors
+/// Why they are not followed: a name that is no file's, one that is not certain.
+pub(super) fn named(format: ImageFormat, header: &Header) -> Result<Named, String> {
+    match format {
+        ImageFormat::Qcow2 => named_by_qcow2(header),
+        ImageFormat::Vmdk => named_by_vmdk(header),
+        ImageFormat::Raw | ImageFormat::Vhd | ImageFormat::Vhdx => Ok(Named::default()),
+    }
+}
+
+fn of_qcow2(header: &Header) -> Vec<String> {
+    let mut found = Vec::new();
+    if has_backing(header) {
+        let name = backing_name(header).map(shown);
+        found.push(
+            name.map_or_else(|| "a backing file".to_owned(), |name| format!("the backing file `{name}`")),
+        );
+    }
+    if has_data_file(header) {
+        let name = extension(header, DATA_FILE_NAME).map(shown);
+        found.push(name.map_or_else(|| "a data file".to_owned(), |name| format!("the data file `{name}`")));
+    }
+    found
+}
+
+fn named_by_qcow2(header: &Header) -> Result<Named, String> {
+    let mut named = Named::default();
+    if has_backing(header) {
+        let name = backing_name(header).ok_or("the name of its backing file lies outside of its header")?;
+        let format = match extension(header, BACKING_FORMAT) {
+            Some(format) => Some(text_of(format, "the format of its backing file")?),
+            None => None,
+        };
+        named.backing = Some((file_name(name, "backing file")?, format));
+    }
+    if has_data_file(header) {
+        let name = extension(header, DATA_FILE_NAME).ok_or("it does not say the name of its data file")?;
+        named.data = Some(file_name(name, "data file")?);
+    }
+    Ok(named)
+}
+
+fn has_backing(header: &Header) -> bool {
+    header.u64_at(8).is_some_and(|offset| offset != 0)
+}
+
+fn backing_name(header: &Header) -> Option<&[u8]> {
+    let start = usize::try_from(header.u64_at(8)?).ok()?;
+    let length = usize::try_from(header.u32_at(16)?).ok()?;
+    header.head.get(start..start.checked_add(length)?)
+}
+
+fn is_version_3(header: &Header) -> bool {
+    header.u32_at(4).is_some_and(|version| version >= 3)
+}
+
+fn has_data_file(header: &Header) -> bool {
+    is_version_3(header) && header.u64_at(72).unwrap_or(0) & EXTERNAL_DATA != 0
+}
+
+/// An extension behind the header: type, length, data padded to 8 bytes. The header of version 2 has 72 bytes, that of
+/// version 3 says its length.
+fn extension(header: &Header, wanted: u32) -> Option<&[u8]> {
+    let length = if is_version_3(header) { header.u32_at(100)? } else { 72 };
+    let mut at = usize::try_from(length).ok()?;
+    loop {
+        let (kind, length) = (header.u32_at(at)?, usize::try_from(header.u32_at(at.checked_add(4)?)?).ok()?);
+        let data = at.checked_add(8)?;
+        match kind {
+            0 => return None,
+            kind if kind == wanted => return header.head.get(data..data.checked_add(length)?),
+            _ => at = data.checked_add(length.checked_next_multiple_of(8)?)?,
+        }
+    }
+}
+
+/// A name as it stands in a header, if it is a file's. QEMU takes `nbd:...` and `json:...` for a protocol: a colon
+/// before any slash (`path_has_protocol` of its block.c).
+fn file_name(name: &[u8], what: &str) -> Result<String, String> {
+    let name = text_of(name, &format!("the name of its {what}"))?;
+    let first = name.find([':', '/']).and_then(|at| name.as_bytes().get(at));
+    if name.is_empty() || first == Some(&b':') {
+        return Err(format!(
+            "`{}` names no file, and protocols are not followed here",
+            shown(name.as_bytes())
+        ));
+    }
+    Ok(name)
+}
+
+fn text_of(bytes: &[u8], what: &str) -> Result<String, String> {
+    let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
+    let text = std::str::from_utf8(bytes.get(..end).unwrap_or_default());
+    text.map(str::to_owned).map_err(|_| format!("{what} is not UTF-8"))
+}
+
+/// What a vmdk says of other files, wherever it may say so.
+struct Descriptor {
+    /// All texts that QEMU or the header take for the descriptor.
+    all: String,
+    /// The one at the fixed place where QEMU looks for the parent, whatever the header says (block/vmdk.c).
+    fixed: String,
+    /// Whether it is only a cover for files that it names: it has no capacity of its own.
+    is_cover: bool,
+}
+
+impl Descriptor {
+    fn of(header: &Header) -> Self {
+        let sparse = header.head.starts_with(b"KDMV");
+        // A sparse file holds its descriptor within: offset and size in sectors stand behind capacity and grain size.
+        let descriptor = if sparse {
+            let place = |at| header.u64_le_at(at).and_then(|sectors| sectors.checked_mul(SECTOR));
+            let (start, length) = (place(28).unwrap_or(0), place(36).unwrap_or(0));
+            let start = usize::try_from(start).unwrap_or(usize::MAX);
+            let end =
+                start.saturating_add(usize::try_from(length).unwrap_or(usize::MAX)).min(header.head.len());
+            header.head.get(start..end).unwrap_or_default()
+        } else {
+            header.head.as_slice()
+        };
+        let start = if sparse { 512 } else { 0 };
+        let end = (start + DESCRIPTOR_BYTES).min(header.head.len());
+        let fixed = String::from_utf8_lossy(header.head.get(start..end).unwrap_or_default()).into_owned();
+        Self {
+            all: format!("{}\n{fixed}", String::from_utf8_lossy(descriptor)),
+            fixed,
+            is_cover: !sparse || header.u64_le_at(12) == Some(0),
+        }
+    }
+
+    /// What stands behind each `parentFileNameHint`, wherever on a line: QEMU looks for the word alone.
+    fn parents(&self) -> Vec<&str> {
+        let behind = self.all.match_indices(PARENT).filter_map(|(at, word)| self.all.get(at + word.len()..));
+        let mut found: Vec<&str> = behind
+            .map(|text| {
+                let line = text.lines().next().unwrap_or_default().trim_start_matches([' ', '\t', '=', '"']);
+                line.split('"').next().unwrap_or_default().trim_end()
+            })
+            .collect();
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    /// Whether a number of a parent is stated: all but ffffffff, which says that there is none.
+    fn has_parent_number(&self) -> bool {
+        let lower = self.all.to_ascii_lowercase();
+        lower.match_indices("parentcid").any(|(at, word)| {
+            let text = lower.get(at + word.len()..).unwrap_or_default();
+            let text = text.trim_start_matches([' ', '\t', '=']);
+            let end = text.find(|digit: char| !digit.is_ascii_hexdigit()).unwrap_or(text.len());
+            text.get(..end) != Some("ffffffff")
+        })
+    }
+
+    /// The names of its extents: access, sectors, type, name in quotes, with any white space between.
+    fn extents(&self) -> Vec<&str> {
+        let mut found = Vec::new();
+        if !self.is_cover {
+            return found;
+        }
+        let word = |text: &mut &str| -> String {
+            let trimmed = text.trim_start();
+            let end = trimmed.find(char::is_whitespace).unwrap_or(trimmed.len());
+            let (first, rest) = trimmed.split_at(end);
+            *text = rest;
+            first.to_owned()
+        };
+        let mut text = self.all.as_str();
+        while !text.trim_start().is_empty() {
+            if !["RW", "RDONLY", "NOACCESS"].contains(&word(&mut text).as_str()) {
+                continue;
+            }
+            let mut rest = text;
+            let is_number = word(&mut rest).parse::<u64>().is_ok();
+            word(&mut rest);
+            let quoted = rest.trim_start().strip_prefix('"').and_then(|rest| rest.split('"').next());
+            if is_number
+                && let Some(name) = quoted
+                && !found.contains(&name)
+            {
+                found.push(name);
+            }
+        }
+        found
+    }
+}
+
+fn of_vmdk(header: &Header) -> Vec<String> {
+    let descriptor = Descriptor::of(header);
+    let names = |word: &str, names: Vec<&str>| -> Vec<String> {
+        names.iter().map(|name| format!("the {word} `{}`", shown(name.as_bytes()))).collect()
+    };
+    let mut found = names("parent", descriptor.parents());
+    if found.is_empty() && descriptor.has_parent_number() {
+        found.push("a parent, by its number only".to_owned());
+    }
+    let extents = names("extent", descriptor.extents());
+    if descriptor.is_cover && extents.is_empty() {
+        found.push("extents in other files".to_owned());
+    }
+    found.extend(extents);
+    found
+}
+
+fn named_by_vmdk(header: &Header) -> Result<Named, String> {
+    let descriptor = Descriptor::of(header);
+    let mut named = Named::default();
+    match descriptor.parents().as_slice() {
+        [] if descriptor.has_parent_number() => {
+            return Err("it holds differences to a parent that it names by a number only".to_owned());
+        }
+        [] => {}
+        [_] => {
+            // As QEMU reads it: the first one before a zero byte, two bytes behind the word, up to the next quote.
+            let text = descriptor.fixed.split('\0').next().unwrap_or_default();
+            let behind = text.split_once(PARENT).map(|(_, behind)| behind);
+            let name = behind.and_then(|text| text.strip_prefix("=\"")).and_then(|text| text.split_once('"'));
+            let Some((name, _)) = name else {
+                return Err("the name of its parent is not where QEMU reads it".to_owned());
+            };
+            named.backing = Some((file_name(name.as_bytes(), "parent")?, None));
+        }
+        _ => return Err("it names more than one parent".to_owned()),
+    }
+    for extent in descriptor.extents() {
+        named.extents.push(file_name(extent.as_bytes(), "extent")?);
+    }
+    if descriptor.is_cover && named.extents.is_empty() {
+        return Err("the names of its extents cannot be read".to_owned());
+    }
+    Ok(named)
+}
+
+fn shown(name: &[u8]) -> String {
+    let text = String::from_utf8_lossy(name);
+    text.trim_end_matches('\0').chars().take(NAME_SHOWN).flat_map(char::escape_debug).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn header(head: Vec<u8>) -> Header {
+        Header { head, tail: Vec::new(), size_bytes: 1 << 20 }
+    }
+
+    fn qcow2(features: u64) -> Vec<u8> {
+        let mut head = vec![0; 4096];
+        head[..8].copy_from_slice(b"QFI\xfb\0\0\0\x03");
+        head[72..80].copy_from_slice(&features.to_be_bytes());
+        head[100..104].copy_from_slice(&104_u32.to_be_bytes());
+        head
+    }
+
+    #[test]
+    fn a_backing_file_is_named_and_its_name_cannot_steer_a_terminal() {
+        let mut head = qcow2(0);
+        assert!(other_files(ImageFormat::Qcow2, &header(head.clone())).is_empty());
+        head[8..16].copy_from_slice(&1024_u64.to_be_bytes());
+        head[16..20].copy_from_slice(&12_u32.to_be_bytes());
+        head[1024..1036].copy_from_slice(b"/etc/\x1bshadow");
+        assert_eq!(
+            other_files(ImageFormat::Qcow2, &header(head.clone())),
+            ["the backing file `/etc/\\u{1b}shadow`"]
+        );
+        // A name outside of what is read is a backing file all the same.
+        head[8..16].copy_from_slice(&u64::MAX.to_be_bytes());
+        assert_eq!(other_files(ImageFormat::Qcow2, &header(head)), ["a backing file"]);
+    }
+
+    #[test]
+    fn an_external_data_file_is_named() {
+        let mut head = qcow2(EXTERNAL_DATA);
+        assert_eq!(other_files(ImageFormat::Qcow2, &header(head.clone())), ["a data file"]);
+        head[104..108].copy_from_slice(&DATA_FILE_NAME.to_be_bytes());
+        head[108..112].copy_from_slice(&8_u32.to_be_bytes());
+        head[112..120].copy_from_slice(b"/dev/sda");
+        assert_eq!(other_files(ImageFormat::Qcow2, &header(head)), ["the data file `/dev/sda`"]);
+    }
+
+    #[test]
+    fn a_descriptor_names_its_extents_and_its_parent() {
+        let text = "# Disk DescriptorFile\nversion=1\nparentFileNameHint=\"/etc/shadow\"\nRW 4 FLAT \"x-flat.vmdk\" 0\n";
+        let found = other_files(ImageFormat::Vmdk, &header(text.into()));
+        assert_eq!(found, ["the parent `/etc/shadow`", "the extent `x-flat.vmdk`"]);
+    }
+
+    #[test]
+    fn a_parent_is_found_wherever_it_is_hidden() {
+        let hidden = "version=1\nparentCID=11111111\nddb.x = 1; parentFileNameHint=\"/etc/passwd\"\nRW\t4 FLAT \"x\" 0\n";
+        let vmdk = header(hidden.into());
+        assert_eq!(other_files(ImageFormat::Vmdk, &vmdk), ["the parent `/etc/passwd`", "the extent `x`"]);
+        let named = named(ImageFormat::Vmdk, &vmdk).unwrap();
+        assert_eq!(
+            (named.backing, named.extents),
+            (Some(("/etc/passwd".into(), None)), vec!["x".to_owned()])
+        );
+        let numbered = header("version=1\nparentCID = 11111111\nRW 4 FLAT \"x\" 0\n".into());
+        assert!(other_files(ImageFormat::Vmdk, &numbered)[0].contains("by its number only"));
+        assert!(super::named(ImageFormat::Vmdk, &numbered).unwrap_err().contains("a number only"));
+        let two = header(
+            "version=1\nparentFileNameHint=\"a\"\nparentFileNameHint=\"b\"\nRW 4 FLAT \"x\" 0\n".into(),
+        );
+        assert!(super::named(ImageFormat::Vmdk, &two).unwrap_err().contains("more than one"));
+        let whole = header("version=1\nparentCID=ffffffff\nRW 4 FLAT \"x\" 0\n".into());
+        assert_eq!(other_files(ImageFormat::Vmdk, &whole), ["the extent `x`"]);
+    }
+
+    #[test]
+    fn only_files_are_followed_and_the_stated_format_goes_with_the_name() {
+        let mut head = qcow2(0);
+        head[8..16].copy_from_slice(&1024_u64.to_be_bytes());
+        head[16..20].copy_from_slice(&8_u32.to_be_bytes());
+        head[104..108].copy_from_slice(&BACKING_FORMAT.to_be_bytes());
+        head[108..112].copy_from_slice(&3_u32.to_be_bytes());
+        head[112..115].copy_from_slice(b"raw");
+        head[1024..1032].copy_from_slice(b"base:img");
+        assert!(named(ImageFormat::Qcow2, &header(head.clone())).unwrap_err().contains("protocols"));
+        head[1024..1032].copy_from_slice(b"./ba:img");
+        let found = named(ImageFormat::Qcow2, &header(head)).unwrap();
+        assert_eq!(found.backing, Some(("./ba:img".to_owned(), Some("raw".to_owned()))));
+    }
+
+    #[test]
+    fn a_sparse_disk_names_itself_but_not_with_a_capacity_of_nothing() {
+        let mut head = vec![0; 4096];
+        head[..4].copy_from_slice(b"KDMV");
+        head[12] = 8;
+        head[28] = 1;
+        head[36] = 2;
+        let text = b"version=1\nRW 8 SPARSE \"x.vmdk\"\n";
+        head[512..512 + text.len()].copy_from_slice(text);
+        assert!(other_files(ImageFormat::Vmdk, &header(head.clone())).is_empty());
+        head[12] = 0;
+        assert_eq!(other_files(ImageFormat::Vmdk, &header(head)), ["the extent `x.vmdk`"]);
+    }
+
+    #[test]
+    fn a_disk_of_differences_and_an_encrypted_one_are_told() {
+        let mut tail = b"conectix".to_vec();
+        tail.resize(512, 0);
+        tail[63] = 4;
+        let vhd = Header { head: Vec::new(), tail, size_bytes: 512 };
+        assert!(unreadable(ImageFormat::Vhd, &vhd).unwrap().contains("parent disk"));
+        let mut head = qcow2(0);
+        head[35] = 2;
+        assert!(unreadable(ImageFormat::Qcow2, &header(head)).unwrap().contains("encrypted"));
+    }
+}

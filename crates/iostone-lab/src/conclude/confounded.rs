@@ -1,0 +1,276 @@
+//! Flags where levels differ in more than the factor that is named: by the experiment itself, or by what trials met.
+
+use iostone_model::experiment::{Configuration, ConfoundedLevel, confounded_sentences};
+use iostone_model::run::{BlockRecord, Plan};
+use iostone_model::trial::TrialRecord;
+use iostone_model::verdict::{Comparison, Flag};
+
+use super::evidence::counted;
+
+/// `confounded-levels`: on every comparison of a level that changes more than one thing, and on the run where the factor is
+/// not the one compared, or nothing was compared yet. Factors that were declared to go together are what they are called.
+pub(super) fn flag_levels(plan: &Plan, comparisons: &mut [Comparison]) -> Vec<Flag> {
+    let mut of_run = Vec::new();
+    for level in plan.confounded.iter().filter(|level| !level.declared) {
+        let is_compared = level.factor == plan.experiment.baseline_factor;
+        let mut own = comparisons.iter_mut().filter(|one| is_compared && one.level == level.level).peekable();
+        if own.peek().is_none() {
+            of_run.push(level.clone());
+        }
+        for comparison in own {
+            comparison.flags.push(Flag::new("confounded-levels", of_level(level)));
+        }
+    }
+    confounded_sentences(&of_run)
+        .into_iter()
+        .map(|sentence| Flag::new("confounded-levels", sentence))
+        .collect()
+}
+
+fn of_level(level: &ConfoundedLevel) -> String {
+    format!(
+        "`{}` differs from `{}` in {} things at once, {}: the ratio is of all together and cannot be put down to any one \
+         of them",
+        level.level,
+        level.against,
+        level.things.len(),
+        level.things_in_words()
+    )
+}
+
+/// Something that a trial met and that no setting names by itself.
+struct Circumstance {
+    name: &'static str,
+    of: fn(&TrialRecord) -> Option<&str>,
+    /// The settings, or the beginnings of them, that may well change it.
+    follows: &'static [&'static str],
+}
+
+const CIRCUMSTANCES: &[Circumstance] = &[
+    Circumstance {
+        name: "the kernel",
+        of: |trial| Some(trial.guest.as_deref()?.kernel_release.as_str()),
+        follows: &["machine."],
+    },
+    Circumstance {
+        name: "the operating system",
+        of: |trial| trial.guest.as_deref()?.os.as_deref(),
+        follows: &["machine."],
+    },
+    Circumstance {
+        name: "the version of QEMU",
+        of: |trial| Some(trial.guest.as_deref()?.qemu_version.as_str()),
+        follows: &["machine.kind"],
+    },
+    Circumstance {
+        name: "the engine's version",
+        of: |trial| trial.container.as_deref()?.engine_version.as_deref(),
+        follows: &["container.kind"],
+    },
+    Circumstance {
+        name: "the runtime",
+        of: |trial| trial.container.as_deref()?.runtime.as_deref(),
+        follows: &["container.kind"],
+    },
+    Circumstance {
+        name: "the storage driver",
+        of: |trial| Some(trial.container.as_deref()?.driver.as_str()),
+        follows: &["container.kind", "container.driver"],
+    },
+    Circumstance {
+        name: "the filesystem below the container",
+        of: |trial| Some(trial.container.as_deref()?.backing_filesystem.as_str()),
+        follows: &["container.", "filesystem.kind", "volume."],
+    },
+];
+
+/// `confounded-circumstances`: on every comparison of which both sides met something each of its own throughout, though no
+/// setting between them asks for it.
+pub(super) fn flag_circumstances(
+    plan: &Plan,
+    trials: &[TrialRecord],
+    blocks: &[BlockRecord],
+    comparisons: &mut [Comparison],
+) {
+    for pair in plan.comparisons() {
+        let configurations = &plan.experiment.configurations;
+        let (Some(level), Some(baseline)) =
+            (configurations.get(pair.configuration), configurations.get(pair.baseline))
+        else {
+            continue;
+        };
+        let met = apart(level, baseline, trials, blocks);
+        if met.is_empty() {
+            continue;
+        }
+        let message = format!(
+            "`{}` and `{}` differ in what no factor set: {}; the ratio holds that difference too",
+            level.name,
+            baseline.name,
+            met.join("; ")
+        );
+        let own = comparisons.iter_mut().filter(|c| c.level == pair.level && c.stratum == pair.stratum);
+        for comparison in own {
+            comparison.flags.push(Flag::new("confounded-circumstances", message.clone()));
+        }
+    }
+}
+
+/// What two configurations never had in common, and no setting explains: `the kernel (6.1.0 against 6.12.9)`.
+fn apart(
+    level: &Configuration,
+    baseline: &Configuration,
+    trials: &[TrialRecord],
+    blocks: &[BlockRecord],
+) -> Vec<String> {
+    let things = level.things_unlike(baseline);
+    let mut met = Vec::new();
+    for circumstance in CIRCUMSTANCES {
+        let is_asked =
+            |thing: &String| circumstance.follows.iter().any(|beginning| thing.starts_with(beginning));
+        if things.iter().any(is_asked) {
+            continue;
+        }
+        let [own, other] = [level, baseline].map(|configuration| {
+            let mut values: Vec<&str> =
+                counted(&configuration.name, trials, blocks).filter_map(circumstance.of).collect();
+            values.retain(|value| !value.is_empty());
+            values.sort_unstable();
+            values.dedup();
+            values
+        });
+        if !own.is_empty() && !other.is_empty() && !own.iter().any(|value| other.contains(value)) {
+            met.push(format!("{} ({} against {})", circumstance.name, own.join(", "), other.join(", ")));
+        }
+    }
+    met
+}
+
+#[cfg(test)]
+mod tests {
+    use iostone_model::trial::{ContainerFacts, GuestFacts};
+
+    use super::super::conclude;
+    use super::super::tests::{entry, trial};
+    use super::*;
+    use crate::journal::{BlockEnd, Entry, JournalEvent};
+    use crate::plan::{PlanOptions, make_plan, plan_notes, plan_warnings};
+
+    fn plan(factors: &str, baseline: &str) -> Plan {
+        let text = format!(
+            "name = \"c\"\n[stack]\nvolume = {{ kind = \"loop\", size = \"1GiB\" }}\nfilesystem = {{ kind = \"ext4\" }}\n\
+             {factors}\n[workload]\nkind = \"io\"\nrw = \"randwrite\"\nsize = \"64MiB\"\nruntime = \"1s\"\n[decide]\n\
+             metric = \"iops\"\nbaseline = \"{baseline}\"\n"
+        );
+        make_plan(iostone_model::experiment::read(&text, &[]).unwrap(), PlanOptions::default()).unwrap()
+    }
+
+    fn recorded(change: impl Fn(&mut TrialRecord)) -> (Vec<TrialRecord>, Vec<Entry>) {
+        let (mut trials, mut entries) = (Vec::new(), Vec::new());
+        for block in 0..8 {
+            entries.push(entry(JournalEvent::BlockBegun { block, order: Vec::new() }));
+            for (position, name) in ["on", "off"].into_iter().enumerate() {
+                let position = u32::try_from(position).unwrap();
+                let mut one =
+                    trial(2 * block + position + 1, block, position, name, 100.0 + f64::from(block), 0);
+                change(&mut one);
+                trials.push(one);
+            }
+            entries.push(entry(JournalEvent::BlockEnded { block, end: BlockEnd::Counted }));
+        }
+        (trials, entries)
+    }
+
+    fn flags(plan: &Plan, change: impl Fn(&mut TrialRecord)) -> Vec<(String, String)> {
+        let (trials, entries) = recorded(change);
+        let verdicts = conclude(plan, &trials, &entries, false).unwrap();
+        let own = verdicts.comparisons.iter().flat_map(|comparison| comparison.flags.clone());
+        own.chain(verdicts.flags.clone())
+            .filter(|flag| flag.name.starts_with("confounded"))
+            .map(|flag| (flag.name, flag.message))
+            .collect()
+    }
+
+    const TWO_THINGS: &str = "[[factor]]\nname = \"filesystem\"\nlevels = { on = { machine.kernel = \"6.1\" }, off = { \
+                              filesystem.kind = \"xfs\", machine.kernel = \"6.12\" } }";
+    const ONE_THING: &str = "[[factor]]\nname = \"filesystem\"\nlevels = { on = { filesystem.kind = \"ext4\" }, off = { \
+                             filesystem.kind = \"xfs\" } }";
+
+    #[test]
+    fn two_things_behind_one_factor_are_warned_of_and_flagged() {
+        let plan = plan(TWO_THINGS, "on");
+        let [warning] = &plan_warnings(&plan)[..] else { panic!("one warning") };
+        assert!(
+            warning.starts_with("factor `filesystem` changes two things at once: `off` differs from `on` in")
+        );
+        let [(name, message)] = &flags(&plan, |_| {})[..] else { panic!("one flag") };
+        assert_eq!(name, "confounded-levels");
+        assert_eq!(
+            message,
+            "`off` differs from `on` in 2 things at once, `filesystem.kind` and `machine.kernel`: the ratio is of all \
+             together and cannot be put down to any one of them"
+        );
+    }
+
+    #[test]
+    fn one_thing_is_neither_warned_of_nor_flagged() {
+        let plan = plan(ONE_THING, "on");
+        assert!(plan_warnings(&plan).is_empty() && flags(&plan, |_| {}).is_empty());
+    }
+
+    #[test]
+    fn factors_that_go_together_are_a_note_and_no_flag() {
+        let zipped = "[[factor]]\nname = \"fs\"\nlevels = { on = { filesystem.kind = \"ext4\" }, off = { filesystem.kind = \
+                      \"xfs\" } }\n[[factor]]\nname = \"bs\"\nlevels = { small = { workload.bs = \"4KiB\" }, large = { \
+                      workload.bs = \"8KiB\" } }\n[combine]\nzip = [[\"fs\", \"bs\"]]";
+        let plan = plan(zipped, "on+small");
+        assert!(plan_warnings(&plan).is_empty());
+        assert!(plan_notes(&plan).iter().any(|note| note.contains("as the experiment declares")));
+    }
+
+    #[test]
+    fn a_factor_beside_the_one_compared_is_flagged_on_the_run() {
+        let beside = "[[factor]]\nname = \"barrier\"\nlevels = { on = { mount.options = [\"barrier=1\"] }, off = { \
+                      mount.options = [\"barrier=0\"] } }\n[[factor]]\nname = \"load\"\nlevels = { light = { workload.bs = \
+                      \"4KiB\" }, heavy = { workload = { bs = \"8KiB\", iodepth = 8 } } }";
+        let plan = plan(beside, "on");
+        let [flag] = &flag_levels(&plan, &mut [])[..] else { panic!("one flag") };
+        assert!(flag.message.contains("factor `load` changes two things"), "{}", flag.message);
+    }
+
+    #[test]
+    fn what_differs_though_no_factor_set_it_is_flagged() {
+        let kernels = |trial: &mut TrialRecord| {
+            let release = if trial.configuration == "on" { "6.1.0" } else { "6.12.9" };
+            trial.guest =
+                Some(Box::new(GuestFacts { kernel_release: release.to_owned(), ..GuestFacts::default() }));
+        };
+        let [(name, message)] = &flags(&plan(ONE_THING, "on"), kernels)[..] else { panic!("one flag") };
+        assert_eq!(name, "confounded-circumstances");
+        assert_eq!(
+            message,
+            "`off` and `on` differ in what no factor set: the kernel (6.12.9 against 6.1.0); the ratio holds that \
+             difference too"
+        );
+        // Where the kernel is what was varied, it is not a circumstance.
+        assert!(flags(&plan(TWO_THINGS, "on"), kernels).iter().all(|(name, _)| name == "confounded-levels"));
+    }
+
+    #[test]
+    fn what_follows_from_the_factor_is_none_of_its_own() {
+        let of_driver = "[[factor]]\nname = \"driver\"\nlevels = { on = { container = { kind = \"docker\", driver = \
+                         \"overlay2\" } }, off = { container = { kind = \"docker\", driver = \"vfs\" } } }";
+        let facts = |trial: &mut TrialRecord, version: &str| {
+            let is_on = trial.configuration == "on";
+            trial.container = Some(Box::new(ContainerFacts {
+                driver: if is_on { "overlay2" } else { "vfs" }.to_owned(),
+                engine_version: Some(if is_on { "20.10.24".to_owned() } else { version.to_owned() }),
+                ..ContainerFacts::default()
+            }));
+        };
+        let plan = plan(of_driver, "on");
+        assert!(flags(&plan, |trial| facts(trial, "20.10.24")).is_empty());
+        let [(_, message)] = &flags(&plan, |trial| facts(trial, "28.2.2"))[..] else { panic!("one flag") };
+        assert!(message.contains("the engine's version (28.2.2 against 20.10.24)"), "{message}");
+    }
+}
