@@ -74,9 +74,14 @@ fn an_open_loop_reports_stalls_as_arithmetic_does_and_a_closed_loop_misses_them(
         let error = (reported / truth - 1.0).abs();
         assert!(error < 0.10, "{}: {reported} s, and {truth} s is right of {stalls:?}", done[job]["name"]);
         assert!(p99(job, "latency") < 0.1, "the service times of an open loop hide it as well");
-        assert_eq!(done[job]["unserved"], 0);
+        // Only what was due in the last moments, if the machine was held up then.
+        let unserved = done[job]["unserved"].as_f64().unwrap();
+        assert!(unserved < WINDOW_SECONDS * 5.0, "{unserved} were due and not served");
     }
     assert!(p99(2, "latency") < 0.1, "a closed loop stands still with its target");
-    let due = done[0]["writes"]["response"]["count"].as_f64().unwrap();
+    let due = [&done[0]["writes"]["response"]["count"], &done[0]["unserved"]]
+        .into_iter()
+        .filter_map(serde_json::Value::as_f64)
+        .sum::<f64>();
     assert!((due / (WINDOW_SECONDS * 1000.0) - 1.0).abs() < 0.001, "{due} were due");
 }

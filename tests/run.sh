@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# Runs every test and prints the closing counts. Many tests measure real devices; another's load on the machine can make one
+# of them fail, so that a few failures are tried once more, each alone, and told by name.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+cargo=${CARGO:-cargo}
+# More failures than these are no chance.
+repeated_at_most=10
+
+log=$(mktemp) failed=$(mktemp) again=$(mktemp)
+trap 'rm -f "$log" "$failed" "$again"' EXIT
+
+$cargo test --workspace --locked --no-fail-fast 2>&1 | tee "$log"
+status=$?
+
+# A line for each failed test: what cargo calls its target, and its name. The names are those of the last list before the
+# target is named; the output of tests stands above it.
+awk '/^failures:$/ { count = 0; listed = 1; next }
+     listed && /^    [^ ]+$/ { names[++count] = $1 }
+     /^error: test failed, to rerun pass `/ {
+         split($0, quoted, "`")
+         for (i = 1; i <= count; i++) print quoted[2] "\t" names[i]
+         count = 0; listed = 0
+     }' "$log" >"$failed"
+lost=$(awk '/^test result:/ { failed += $6 } END { print failed + 0 }' "$log")
+targets=$(grep -c '^error: test failed, to rerun pass `' "$log")
+
+# A target that ended without a list, or a test that is not in one, cannot be tried alone.
+if [ "$status" -ne 0 ] && [ "$lost" -gt 0 ] && [ "$lost" -le "$repeated_at_most" ] &&
+    [ "$(wc -l <"$failed")" -eq "$lost" ] && [ "$(cut -f1 "$failed" | sort -u | wc -l)" -eq "$targets" ]; then
+    status=0
+    while IFS=$'\t' read -r target name; do
+        echo "once more, alone: $name"
+        # A target is several words.
+        # shellcheck disable=SC2086
+        if $cargo test --locked $target -- --exact "$name" </dev/null >"$again" 2>&1 &&
+            grep -q '^test result: ok. 1 passed' "$again"; then
+            echo "passed when repeated alone: $name ($target)"
+            lost=$((lost - 1)) repeated=$((${repeated:-0} + 1))
+        else
+            cat "$again"
+            echo "failed twice: $name ($target)"
+            status=1
+        fi
+    done <"$failed"
+fi
+
+awk -v lost="$lost" -v repeated="${repeated:-0}" '
+    /^test result:/ { passed += $4; skipped += $8 }
+    END {
+        printf "%d passed, %d failed, %d skipped", passed + repeated, lost, skipped
+        if (repeated) printf "; %d passed only when repeated alone", repeated
+        print ""
+    }' "$log"
+exit "$status"
