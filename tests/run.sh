@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Runs every test and prints the closing counts. Many tests measure real devices; another's load on the machine can make one
-# of them fail, so that a few failures are tried once more, each alone, and told by name.
+# of them fail, so that a few failures are tried again, up to twice, each alone, and told by name.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
 cargo=${CARGO:-cargo}
+# Cargo's own lines are read below.
+export CARGO_TERM_COLOR=never
 # More failures than these are no chance.
 repeated_at_most=10
 
@@ -26,27 +28,32 @@ awk '/^failures:$/ { count = 0; listed = 1; next }
 lost=$(awk '/^test result:/ { failed += $6 } END { print failed + 0 }' "$log")
 targets=$(grep -c '^error: test failed, to rerun pass `' "$log")
 
+passes_alone() {
+    # A target is several words.
+    # shellcheck disable=SC2086
+    timeout --kill-after=60 15m $cargo test --locked $1 -- --exact "$2" </dev/null >"$again" 2>&1 &&
+        grep -q '^test result: ok. 1 passed' "$again"
+}
+
+repeated=0
 # A target that ended without a list, or a test that is not in one, cannot be tried alone.
 if [ "$status" -ne 0 ] && [ "$lost" -gt 0 ] && [ "$lost" -le "$repeated_at_most" ] &&
     [ "$(wc -l <"$failed")" -eq "$lost" ] && [ "$(cut -f1 "$failed" | sort -u | wc -l)" -eq "$targets" ]; then
     status=0
     while IFS=$'\t' read -r target name; do
-        echo "once more, alone: $name"
-        # A target is several words.
-        # shellcheck disable=SC2086
-        if $cargo test --locked $target -- --exact "$name" </dev/null >"$again" 2>&1 &&
-            grep -q '^test result: ok. 1 passed' "$again"; then
+        echo "again, alone: $name"
+        if passes_alone "$target" "$name" || passes_alone "$target" "$name"; then
             echo "passed when repeated alone: $name ($target)"
-            lost=$((lost - 1)) repeated=$((${repeated:-0} + 1))
+            lost=$((lost - 1)) repeated=$((repeated + 1))
         else
             cat "$again"
-            echo "failed twice: $name ($target)"
+            echo "failed again: $name ($target)"
             status=1
         fi
     done <"$failed"
 fi
 
-awk -v lost="$lost" -v repeated="${repeated:-0}" '
+awk -v lost="$lost" -v repeated="$repeated" '
     /^test result:/ { passed += $4; skipped += $8 }
     END {
         printf "%d passed, %d failed, %d skipped", passed + repeated, lost, skipped
