@@ -10,6 +10,7 @@ use iostone_model::experiment::Configuration;
 use iostone_model::metric;
 use iostone_model::run::{Plan, RunRecord};
 use iostone_model::trial::{TrialRecord, WorkloadReport};
+use iostone_model::units::round_count;
 
 /// What a full disk is called by strerror(3) and by every tool that repeats it.
 const DISK_FULL: &str = "No space left on device";
@@ -167,16 +168,7 @@ fn claimed(report: &WorkloadReport, bytes: u64) -> Option<u64> {
 /// device served in a ramp makes up for nothing that memory answered later. Else what was served as a whole.
 fn in_measured_time(trial: &TrialRecord, per_claimed_byte: &str, claimed: u64, whole: u64) -> u64 {
     let ratio = trial.metrics.get(per_claimed_byte).filter(|_| claimed > 0);
-    ratio.map_or(whole, |ratio| rounded(*ratio * claimed as f64))
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "casting saturates, and counts are not negative"
-)]
-fn rounded(bytes: f64) -> u64 {
-    bytes.max(0.0).round() as u64
+    ratio.map_or(whole, |ratio| round_count(*ratio * claimed as f64))
 }
 
 /// Whether the workload's files were memory, so that no device was to serve or to flush any of them.

@@ -12,8 +12,8 @@ mod hostile;
 mod whole;
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -25,12 +25,14 @@ use iostone_model::units::{ByteRate, Bytes};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A server in a thread, ended and waited for when it is dropped.
+/// A server in a thread, ended and waited for when it is dropped. There is one at a time, whatever else the harness runs:
+/// figures are measured alone.
 struct Served {
     directory: tempfile::TempDir,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<Result<(), DiskError>>>,
     plan: DiskPlan,
+    _alone: MutexGuard<'static, ()>,
 }
 
 impl Served {
@@ -44,6 +46,8 @@ impl Served {
         link: Option<ByteRate>,
         store: impl Fn(&std::path::Path) -> Store,
     ) -> Self {
+        static ALONE: Mutex<()> = Mutex::new(());
+        let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
         let directory = tempfile::tempdir().unwrap();
         let volumes = models.iter().enumerate().map(|(number, model)| VolumePlan {
             name: format!("v{number}"),
@@ -58,7 +62,7 @@ impl Served {
         let server = Server::bind(&plan).unwrap();
         let flag = Arc::clone(&stop);
         let thread = Some(std::thread::spawn(move || server.run(&flag)));
-        Self { directory, stop, thread, plan }
+        Self { directory, stop, thread, plan, _alone: alone }
     }
 
     fn socket(&self, volume: usize) -> PathBuf {

@@ -5,7 +5,7 @@
 //! 110 bytes for each entry, then its name and its content, each filled up with zeros to a multiple of four. Equal
 //! entries make equal bytes: they are sorted by path, numbered in that order, and carry no time and no owner.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, btree_map};
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
@@ -58,7 +58,18 @@ pub(crate) enum Member {
         mode: u32,
         /// Where it lies.
         path: PathBuf,
+        /// What of it goes in.
+        part: Part,
     },
+}
+
+/// What of a file of this host goes in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Every byte: somebody reads it as data.
+    All,
+    /// What the kernel and the loader need to start it.
+    Running,
 }
 
 /// The members of an archive by their path, which has no slash in front.
@@ -69,7 +80,8 @@ pub(crate) struct Archive {
 
 impl Archive {
     /// Adds a member and the directories above it. The first one of a path stays: what is equal need not come twice,
-    /// and a link that the caller made is not replaced by a directory.
+    /// and a link that the caller made is not replaced by a directory. A file that is started and read as data as well
+    /// goes in whole.
     pub(crate) fn add(&mut self, path: &str, member: Member) {
         let path = path.trim_matches('/');
         if path.is_empty() {
@@ -78,7 +90,18 @@ impl Archive {
         for (at, _) in path.match_indices('/') {
             self.members.entry(path[..at].to_owned()).or_insert(Member::Directory);
         }
-        self.members.entry(path.to_owned()).or_insert(member);
+        match self.members.entry(path.to_owned()) {
+            btree_map::Entry::Vacant(free) => {
+                free.insert(member);
+            }
+            btree_map::Entry::Occupied(mut there) => {
+                if let (Member::HostFile { part, .. }, Member::HostFile { part: Part::All, .. }) =
+                    (there.get_mut(), member)
+                {
+                    *part = Part::All;
+                }
+            }
+        }
     }
 
     /// What lies at a path.
@@ -116,40 +139,71 @@ impl Archive {
                 Member::Directory => write_member(
                     out,
                     Entry { number, mode: DIRECTORY | 0o755, path, ..Entry::default() },
-                    &[],
+                    0,
+                    io::empty(),
                 ),
                 Member::Symlink(target) => {
                     let entry = Entry { number, mode: SYMLINK | 0o777, path, ..Entry::default() };
-                    write_member(out, entry, target.as_bytes())
+                    write_member(out, entry, target.len() as u64, target.as_bytes())
                 }
                 Member::CharacterDevice { major, minor } => {
                     let device = (*major, *minor);
                     let entry = Entry { number, mode: CHARACTER_DEVICE | 0o600, path, device };
-                    write_member(out, entry, &[])
+                    write_member(out, entry, 0, io::empty())
                 }
                 Member::Bytes { mode, content } => {
                     let entry = Entry { number, mode: REGULAR | mode & 0o7777, path, ..Entry::default() };
-                    write_member(out, entry, content)
+                    write_member(out, entry, content.len() as u64, content.as_slice())
                 }
-                Member::HostFile { mode, path: host } => {
-                    let content = content_of(host)?;
+                Member::HostFile { mode, path: host, part } => {
+                    let content = HostContent::open(host, *part)?;
                     let entry = Entry { number, mode: REGULAR | mode & 0o7777, path, ..Entry::default() };
-                    write_member(out, entry, &content)
+                    write_member(out, entry, content.bytes, content)
                 }
             }
             .map_err(named)?;
         }
-        write_member(out, Entry { path: TRAILER, ..Entry::default() }, &[])
+        write_member(out, Entry { path: TRAILER, ..Entry::default() }, 0, io::empty())
             .map_err(|error| GuestError::io("write into the archive", Path::new(TRAILER), error))
     }
 }
 
-/// A file of this host without what it does not need for running.
-fn content_of(host: &Path) -> Result<Vec<u8>, GuestError> {
-    let failed = |error| GuestError::io("read", host, error);
-    let mut content = Vec::new();
-    open_file(host).map_err(failed)?.read_to_end(&mut content).map_err(failed)?;
-    Ok(crate::closure::without_sections(content))
+/// What of a file of this host goes in: exactly as many bytes as the header before it says.
+struct HostContent {
+    bytes: u64,
+    source: Box<dyn Read>,
+    left_bytes: u64,
+}
+
+impl HostContent {
+    fn open(host: &Path, part: Part) -> Result<Self, GuestError> {
+        let failed = |error| GuestError::io("read", host, error);
+        let mut file = open_file(host).map_err(failed)?;
+        let (bytes, source): (u64, Box<dyn Read>) = match part {
+            // From disk as it is written: it may be as large as memory.
+            Part::All => (file.metadata().map_err(failed)?.len(), Box::new(file)),
+            Part::Running => {
+                let mut content = Vec::new();
+                file.read_to_end(&mut content).map_err(failed)?;
+                let content = crate::closure::without_sections(content);
+                (content.len() as u64, Box::new(io::Cursor::new(content)))
+            }
+        };
+        Ok(Self { bytes, source, left_bytes: bytes })
+    }
+}
+
+impl Read for HostContent {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let wanted = usize::try_from(self.left_bytes).unwrap_or(usize::MAX).min(buffer.len());
+        let count = self.source.read(buffer.get_mut(..wanted).unwrap_or_default())?;
+        if count == 0 && wanted > 0 {
+            let reason = format!("it became {} bytes shorter while it was read", self.left_bytes);
+            return Err(io::Error::new(io::ErrorKind::UnexpectedEof, reason));
+        }
+        self.left_bytes -= count as u64;
+        Ok(count)
+    }
 }
 
 /// What a header says of a member beside its size.
@@ -161,11 +215,16 @@ struct Entry<'a> {
     device: (u32, u32),
 }
 
-fn write_member<W: Write>(out: &mut Counted<W>, entry: Entry<'_>, content: &[u8]) -> io::Result<()> {
-    let size = u32::try_from(content.len()).map_err(|_| {
+fn write_member<W: Write>(
+    out: &mut Counted<W>,
+    entry: Entry<'_>,
+    bytes: u64,
+    mut content: impl Read,
+) -> io::Result<()> {
+    let size = u32::try_from(bytes).map_err(|_| {
         io::Error::new(
             io::ErrorKind::FileTooLarge,
-            format!("{} bytes, and a member has {LARGEST_BYTES} at most", content.len()),
+            format!("{bytes} bytes, and a member has {LARGEST_BYTES} at most"),
         )
     })?;
     let name_size = entry.path.len() + 1;
@@ -177,8 +236,8 @@ fn write_member<W: Write>(out: &mut Counted<W>, entry: Entry<'_>, content: &[u8]
     out.write_all(entry.path.as_bytes())?;
     out.write_all(&[0])?;
     fill(out, HEADER_BYTES + name_size as u64)?;
-    out.write_all(content)?;
-    fill(out, u64::from(size))
+    io::copy(&mut content, out)?;
+    fill(out, bytes)
 }
 
 /// Zeros up to the next multiple of four.

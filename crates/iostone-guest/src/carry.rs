@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Component, Path, PathBuf};
 
-use crate::archive::{Archive, Member};
+use crate::archive::{Archive, Member, Part};
 use crate::closure::{Kind, kind_of, libraries};
 use crate::error::GuestError;
 use crate::kernel::Kernel;
@@ -57,14 +57,14 @@ impl Cargo {
     /// # Errors
     /// [`GuestError::Missing`] when a library is not there.
     pub fn iostone(&mut self, program: &Path) -> Result<&mut Self, GuestError> {
-        self.file(program, IOSTONE_PROGRAM)?;
+        self.add_file(program, IOSTONE_PROGRAM, Part::Running)?;
         if let Kind::Dynamic(interpreter) = kind_of(program)? {
             let found = libraries(&interpreter, program)?;
             for path in found.iter().chain([&interpreter]) {
-                self.host_path(path)?;
+                self.host_path(path, Part::Running)?;
                 let Some(name) = path.file_name() else { continue };
                 let inside = format!("{IOSTONE_LIBRARIES}/{}", name.to_string_lossy());
-                self.file(path, &inside)?;
+                self.add_file(path, &inside, Part::Running)?;
                 if path == &interpreter {
                     self.interpreter = Some(inside);
                 }
@@ -90,7 +90,7 @@ impl Cargo {
     }
 
     fn executable(&mut self, path: &Path) -> Result<(), GuestError> {
-        let resolved = self.host_path(path)?;
+        let resolved = self.host_path(path, Part::Running)?;
         if !self.programs.insert(resolved.clone()) {
             return Ok(());
         }
@@ -98,9 +98,9 @@ impl Cargo {
             Kind::Static => Ok(()),
             Kind::Dynamic(interpreter) => {
                 for library in libraries(&interpreter, &resolved)? {
-                    self.host_path(&library)?;
+                    self.host_path(&library, Part::Running)?;
                 }
-                self.host_path(&interpreter)?;
+                self.host_path(&interpreter, Part::Running)?;
                 Ok(())
             }
             Kind::Script(words) => {
@@ -116,19 +116,24 @@ impl Cargo {
         }
     }
 
-    /// A file of this host at a path inside. Sections that an executable does not need for running are left out.
+    /// A file of this host at a path inside, byte for byte.
     ///
     /// # Errors
     /// [`GuestError::Io`] when it cannot be looked at, [`GuestError::Unsuitable`] when it is no file.
     pub fn file(&mut self, host: &Path, inside: &str) -> Result<&mut Self, GuestError> {
+        self.add_file(host, inside, Part::All)?;
+        Ok(self)
+    }
+
+    fn add_file(&mut self, host: &Path, inside: &str, part: Part) -> Result<(), GuestError> {
         let metadata = std::fs::metadata(host).map_err(|error| GuestError::io("look at", host, error))?;
         if !metadata.is_file() {
             return Err(GuestError::Unsuitable(format!("`{}` is not a file", host.display())));
         }
         let host = std::path::absolute(host).map_err(|error| GuestError::io("look at", host, error))?;
         let mode = metadata.permissions().mode() & 0o777;
-        self.archive.add(inside, Member::HostFile { mode, path: host });
-        Ok(self)
+        self.archive.add(inside, Member::HostFile { mode, path: host, part });
+        Ok(())
     }
 
     /// A file inside of these bytes.
@@ -142,7 +147,7 @@ impl Cargo {
     /// # Errors
     /// [`GuestError::Io`] when something of it cannot be read.
     pub fn tree(&mut self, directory: &Path) -> Result<&mut Self, GuestError> {
-        let top = self.host_path(directory)?;
+        let top = self.host_path(directory, Part::All)?;
         let mut left = vec![top];
         while let Some(directory) = left.pop() {
             self.archive.add(&text(&directory)?, Member::Directory);
@@ -165,6 +170,7 @@ impl Cargo {
     }
 
     /// What the user names with `carry`: a program with its libraries, a file, or a directory; at the same path inside.
+    /// What is named by its path is there byte for byte, for it may be read as data; its libraries need only be loaded.
     ///
     /// # Errors
     /// As [`Cargo::program`], [`Cargo::file`] and [`Cargo::tree`].
@@ -180,9 +186,8 @@ impl Cargo {
         }
         if metadata.permissions().mode() & 0o111 != 0 && kind_of(&path).is_ok() {
             self.executable(&path)?;
-        } else {
-            self.host_path(&path)?;
         }
+        self.host_path(&path, Part::All)?;
         Ok(self)
     }
 
@@ -282,8 +287,8 @@ impl Cargo {
         self.archive.write_tar_file(path)
     }
 
-    /// Adds what lies at a path of this host, with the symbolic links on the way as links; returns where it really lies.
-    fn host_path(&mut self, path: &Path) -> Result<PathBuf, GuestError> {
+    /// Adds that part of what lies at a path of this host, with the symbolic links on the way as links; returns where it really lies.
+    fn host_path(&mut self, path: &Path, part: Part) -> Result<PathBuf, GuestError> {
         let path = std::path::absolute(path).map_err(|error| GuestError::io("find", path, error))?;
         let mut links = 0;
         let mut left: Vec<PathBuf> = parts(&path);
@@ -315,7 +320,7 @@ impl Cargo {
         if metadata.is_dir() {
             self.archive.add(&text(&at)?, Member::Directory);
         } else {
-            self.file(&at, &text(&at)?)?;
+            self.add_file(&at, &text(&at)?, part)?;
         }
         Ok(at)
     }

@@ -23,7 +23,7 @@ use serde::Serialize;
 use crate::error::GuestError;
 use crate::open::open_file;
 use chain::Chain;
-pub use convert::{Conversion, Progress, Request, convert};
+pub use convert::{Conversion, Host, Progress, Request, convert};
 pub use format::ImageFormat;
 use format::{Content, Header};
 use tool::{Checked, Node, QemuImg};
@@ -57,6 +57,36 @@ pub enum ImageError {
 impl ImageError {
     fn io(action: &str, path: &Path, error: impl Into<io::Error>) -> Self {
         Self::Failed(format!("cannot {action} `{}`: {}", path.display(), error.into()))
+    }
+
+    /// Nothing can be made in a directory, and why.
+    #[must_use]
+    pub fn no_place(directory: &Path, error: &io::Error) -> Self {
+        let reason = format!(
+            "nothing can be written in `{}`: {error}; next: choose a target elsewhere, or make that one writable and \
+             with room",
+            directory.display()
+        );
+        match error.kind() {
+            // The target's place does not do; nothing failed yet.
+            io::ErrorKind::PermissionDenied
+            | io::ErrorKind::ReadOnlyFilesystem
+            | io::ErrorKind::StorageFull
+            | io::ErrorKind::QuotaExceeded => Self::Usage(reason),
+            _ => Self::Failed(reason),
+        }
+    }
+
+    /// A file that somebody named cannot be read.
+    fn unreadable(path: &Path, error: &io::Error) -> Self {
+        let next = match error.kind() {
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => "see how it is spelled and where it is",
+            io::ErrorKind::PermissionDenied => "let its owner, or root, do this",
+            // Of `open_file`: it is no plain file.
+            io::ErrorKind::InvalidInput => "name a plain file; `dd` makes one of a device",
+            _ => "see whether it can be copied",
+        };
+        Self::Usage(format!("cannot read `{}`: {error}; next: {next}", path.display()))
     }
 }
 
@@ -156,13 +186,12 @@ pub fn leftovers_beside(path: &Path) -> Vec<PathBuf> {
 fn open(path: &Path, from: Option<ImageFormat>) -> Result<Opened, ImageError> {
     let path = std::path::absolute(path).map_err(|error| ImageError::io("find", path, error))?;
     tool::utf8(&path)?;
-    let unreadable =
-        |error: io::Error| ImageError::Usage(format!("cannot read `{}`: {error}", path.display()));
+    let unreadable = |error: io::Error| ImageError::unreadable(&path, &error);
     let file = open_file(&path).map_err(unreadable)?;
     let metadata = file.metadata().map_err(unreadable)?;
     let header = Header::read(&file).map_err(unreadable)?;
     if header.size_bytes == 0 {
-        return Err(ImageError::Usage(format!("`{}` is empty", path.display())));
+        return Err(ImageError::Usage(format!("`{}` is empty; next: fetch or make it anew", path.display())));
     }
     let (format, mut notes) = settle_format(&path, &header.content(), from)?;
     let certain_by = match from {
@@ -176,8 +205,20 @@ fn open(path: &Path, from: Option<ImageFormat>) -> Result<Opened, ImageError> {
     if format == ImageFormat::Vhd {
         notes.extend(fixed_size(&path, &header)?);
     }
+    if format == ImageFormat::Qcow2 {
+        notes.extend(snapshots_words(header.qcow2_snapshots()));
+    }
     let other_files = references::other_files(format, &header);
     Ok(Opened { path, metadata, header, format, certain_by, other_files, notes })
+}
+
+/// What becomes of an image's internal snapshots: qemu-img reads the disk as it is now.
+fn snapshots_words(count: u32) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some("it holds 1 snapshot, which a conversion leaves behind".to_owned()),
+        _ => Some(format!("it holds {count} snapshots, which a conversion leaves behind")),
+    }
 }
 
 /// The footer of a fixed VHD says how long the disk before it is.
@@ -233,9 +274,10 @@ fn settle_format(
             stated.name(),
             other.in_words()
         ))),
-        (None, Content::Foreign(name)) => Err(ImageError::Usage(format!(
-            "`{shown}` has the header of {name}, which is not turned into anything here; next: `--from raw` if it is the \
-             content of a raw disk"
+        (None, Content::Foreign(other)) => Err(ImageError::Usage(format!(
+            "`{shown}` has the header of {}, which is not turned into anything here; next: {}, or `--from raw` if it is \
+             the content of a raw disk",
+            other.name, other.next
         ))),
         (None, content) => {
             let found = if let Content::Known(found) = content { *found } else { ImageFormat::Raw };
@@ -388,6 +430,34 @@ mod tests {
         assert!(settled("a.vmdk", Content::Plain, None).unwrap_err().contains("named as vmdk"));
         assert_eq!(settled("a.img", Content::Known(Qcow2), Some(Raw)), Ok(Raw));
         assert!(settled("a.img", Content::Plain, Some(Vmdk)).unwrap_err().contains("is no vmdk"));
-        assert!(settled("a.img", Content::Foreign("vdi"), None).unwrap_err().contains("header of vdi"));
+        let mut vdi = vec![0; 0x44];
+        vdi[0x40..].copy_from_slice(&[0x7f, 0x10, 0xda, 0xbe]);
+        let vdi = Header { head: vdi, tail: Vec::new(), size_bytes: 1 << 20 }.content();
+        assert!(settled("a.img", vdi, None).unwrap_err().contains("header of vdi"));
+        assert_eq!(settled("a.img", vdi, Some(Raw)), Ok(Raw));
+    }
+
+    #[test]
+    fn snapshots_are_counted() {
+        assert_eq!(snapshots_words(0), None);
+        assert!(snapshots_words(1).unwrap().contains("1 snapshot,"));
+        assert!(snapshots_words(2).unwrap().contains("2 snapshots,"));
+    }
+
+    #[test]
+    fn what_cannot_be_read_comes_with_what_to_do() {
+        let place = tempfile::tempdir().unwrap();
+        let fifo = place.path().join("fifo");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        let gone = place.path().join("gone");
+        for (path, next) in [
+            (Path::new("/dev/null"), "a character device, not a file; next: name a plain file"),
+            (place.path(), "a directory, not a file; next: name a plain file"),
+            (&fifo, "a FIFO, not a file; next: name a plain file"),
+            (&gone, "; next: see how it is spelled"),
+        ] {
+            let error = open(path, None).err().unwrap();
+            assert!(matches!(&error, ImageError::Usage(reason) if reason.contains(next)), "{error}");
+        }
     }
 }

@@ -18,7 +18,7 @@ use iostone_model::experiment::{
 use iostone_model::units::Bytes;
 
 /// A guest that says nothing for so long will say nothing more.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 fn cache() -> Cache {
     let place = std::env::var_os("IOSTONE_CACHE").map(PathBuf::from);

@@ -6,6 +6,7 @@ use iostone_model::run::Plan;
 use iostone_model::trial::{Check, TrialRecord};
 use iostone_model::verdict::Flag;
 
+use crate::conclude::blocks_of_pairs;
 use crate::error::LabError;
 
 /// What a level asks of the kernel that this host was booted with.
@@ -173,7 +174,8 @@ pub fn reboots(plan: &Plan, running: &Kernel) -> Option<(u32, u32)> {
     let first = u32::from(!configurations.iter().any(runs_here));
     let blocks = plan.experiment.decide.blocks;
     let of = |blocks: u32| first.saturating_add(changes.saturating_mul(blocks));
-    Some(if plan.quick { (of(1), of(1)) } else { (of(blocks.min), of(blocks.max)) })
+    let fewest = blocks_of_pairs(plan).unwrap_or(blocks.min);
+    Some(if plan.quick { (of(1), of(1)) } else { (of(fewest), of(blocks.max)) })
 }
 
 /// A flag where levels stand in different boots: randomising within blocks cannot tell them from what differs between

@@ -4,6 +4,7 @@
 
 mod balances;
 mod binding;
+mod cached_below;
 mod confounded;
 mod cpu;
 mod dropped;
@@ -23,6 +24,7 @@ mod source;
 mod steady;
 mod subject;
 
+use iostone_model::experiment::Experiment;
 use iostone_model::run::{BlockRecord, Plan};
 use iostone_model::trial::TrialRecord;
 use iostone_model::verdict::{
@@ -41,6 +43,7 @@ use crate::journal::{BlockEnd, Entry, JournalEvent};
 use crate::sweep::PlannedSweep;
 
 pub use explained::explain_run;
+pub(crate) use flatness::{blocks_of_pairs, waiting};
 pub use headline::headline;
 pub use subject::{Subject, SubjectFigures, SubjectPoint};
 
@@ -71,6 +74,29 @@ pub fn conclude(
     futile: bool,
 ) -> Result<Verdicts, LabError> {
     conclude_subject(plan, &Subject::of(plan), trials, entries, futile)
+}
+
+/// Concludes a run that was made for one question by another: the plan's baseline is not the one that `own`, the experiment as it
+/// was declared, has. When to stop was decided by the run's own question; the limits hold at whatever block that was.
+///
+/// # Errors
+/// As [`conclude`].
+pub(crate) fn look_again(
+    plan: &Plan,
+    own: &Experiment,
+    trials: &[TrialRecord],
+    entries: &[Entry],
+) -> Result<Verdicts, LabError> {
+    let mut verdicts = conclude(plan, trials, entries, false)?;
+    let (now, declared) = [&plan.experiment, own]
+        .map(|one| format!("`{}` of `{}`", one.baseline_level, one.baseline_factor))
+        .into();
+    let message = format!(
+        "another look at trials that are there: levels are held against {now} here, and the run's own question, which \
+         settled how many blocks there are, holds them against {declared}; the confidence is that of each look by itself"
+    );
+    verdicts.flags.insert(0, Flag::new("another-baseline", message));
+    Ok(verdicts)
 }
 
 fn conclude_subject(
@@ -104,6 +130,7 @@ fn conclude_subject(
     flags.extend(boot::not_interleaved(plan, trials));
     flags.extend(machines::mixed(plan, trials, &blocks));
     flags.extend(served::page_cache(plan, trials, &blocks));
+    flags.extend(cached_below::flag(plan, trials, &blocks));
     flags.extend(cpu::differs(plan, trials, &blocks));
     flags.extend(cpu::host_steal(plan, trials, &blocks));
     flags.extend(binding::above_limits(plan, trials, &blocks));

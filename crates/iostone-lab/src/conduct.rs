@@ -8,6 +8,7 @@ mod pilots;
 mod reboot;
 mod served_in_time;
 mod trial;
+mod unrecorded;
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -250,11 +251,7 @@ impl<'a> Conductor<'a> {
                 self.observer.observe(Progress::WarmUp { configuration: &configuration.name });
                 // What a pilot will find is not known yet.
                 let as_run = settled(configuration, self.ramp);
-                let outcome = trial::carry_out(&mut self.link, plan, &as_run, trial::WARM_UP)?;
-                if let Some(failure) = outcome.governor_died {
-                    // The workload is not to blame, and may well work the next time.
-                    return Err(failure.into());
-                }
+                let outcome = self.carry_out_unrecorded(&as_run)?;
                 let report = outcome.measured.report;
                 if let Some(reason) = report.error {
                     let mut remark = "in the warm-up".to_owned();

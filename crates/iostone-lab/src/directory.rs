@@ -3,6 +3,7 @@
 mod files;
 mod integrity;
 mod pilots;
+mod recorded;
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Seek, SeekFrom, Write};
@@ -23,6 +24,7 @@ use crate::journal::{BlockEnd, Entry, JournalEvent};
 pub(crate) use files::{read_json, sync_directory, write_json};
 use files::{write_durably, write_measured, write_raw};
 pub(crate) use integrity::hexadecimal;
+pub use recorded::{read_run, read_run_against};
 
 /// A run directory that this process writes.
 pub struct RunDirectory {
@@ -230,53 +232,6 @@ impl RunDirectory {
     pub(crate) fn trials(&self) -> Result<Vec<TrialRecord>, LabError> {
         read_trials(&self.path)
     }
-}
-
-/// Reads a run, its own or another machine's.
-///
-/// # Errors
-/// Not a run, or damaged.
-pub fn read_run(path: &Path) -> Result<RunRecord, LabError> {
-    let path = &fs::canonicalize(path).map_err(|_| LabError::NotARun { path: path.to_owned() })?;
-    let plan = read_plan(path)?;
-    let entries = read_journal(&path.join("journal.jsonl"))?;
-    let trials = read_trials(path)?;
-    let environment_path = path.join("environment.json");
-    let environment =
-        if environment_path.exists() { read_json(&environment_path)? } else { Environment::default() };
-    let verdicts_path = path.join("verdicts.json");
-    let verdicts = if verdicts_path.exists() {
-        Some(read_json(&verdicts_path)?)
-    } else if trials.is_empty() {
-        None
-    } else {
-        // They follow from the records, so they can be had again.
-        Some(crate::conclude::conclude(&plan, &trials, &entries, false)?)
-    };
-    let text_path = path.join("experiment.toml");
-    let pilots = pilots::read(path)?;
-    Ok(RunRecord {
-        directory: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
-        plan,
-        experiment_text: fs::read_to_string(&text_path)
-            .map_err(|error| LabError::file("reading", &text_path, error))?,
-        environment,
-        blocks: block_records(&entries),
-        finished: is_finished(&entries),
-        ended: ended(&entries),
-        defects: integrity::find_defects(&entries, &trials)
-            .into_iter()
-            .chain(integrity::find_pilot_defects(&entries, &pilots))
-            .filter(|defect| !defect.mendable || is_finished(&entries))
-            .map(|defect| defect.sentence)
-            .collect(),
-        trials,
-        pilots,
-        declared_ramp: pilots::declared_ramp(&entries),
-        verdicts,
-        audit: None,
-        explanation: None,
-    })
 }
 
 /// The runs below a directory, newest last. Directories that are no runs are passed over; damaged ones are named.

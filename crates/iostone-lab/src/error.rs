@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use iostone_machine::{Failure, FailureKind};
+use iostone_model::diagnostic::Diagnostic;
 
 /// Why a run could not go on, or could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -57,6 +58,9 @@ pub enum LabError {
     /// The plan cannot be made or carried out as it stands.
     #[error("{0}")]
     Plan(String),
+    /// The baseline that another look asks for is none of the run's.
+    #[error("{}", .0.message)]
+    Baseline(Box<Diagnostic>),
     /// The figures could not be judged.
     #[error("the figures cannot be judged")]
     Judge(#[from] iostone_stats::judge::JudgeError),

@@ -8,6 +8,7 @@ use iostone_model::run::Plan;
 use iostone_model::units::{Bytes, Span};
 use iostone_stats::race::{SCREENINGS, fewest_blocks_of_sweep};
 
+use crate::conclude::blocks_of_pairs;
 use crate::pilot::first_pilot;
 
 /// What to expect of a plan.
@@ -70,6 +71,7 @@ pub fn estimate(plan: &Plan) -> Estimate {
             .and_then(|_| experiment.configurations.iter().filter_map(|c| c.workload.timeout()).max()),
     };
     let budget = experiment.decide.blocks;
+    let fewest = blocks_of_pairs(plan).filter(|_| !plan.quick).unwrap_or(budget.min);
     let whole = |blocks: u32, length| {
         let a_block: Duration = trials(length)?.iter().sum();
         Some(a_block * (blocks + experiment.trials.warmups) + pilots)
@@ -77,12 +79,12 @@ pub fn estimate(plan: &Plan) -> Estimate {
     let mut estimate = Estimate {
         a_trial,
         timeout,
-        least: whole(budget.min, brief),
+        least: whole(fewest, brief),
         most: whole(budget.max, bound)
             .map_or(limit, |most| Some(limit.map_or(most, |limit| most.min(limit)))),
         disk,
-        trials: (count(budget.min), count(budget.max)),
-        blocks: (budget.min, budget.max),
+        trials: (count(fewest), count(budget.max)),
+        blocks: (fewest, budget.max),
     };
     if let Some((factor, _)) = experiment.sweep().filter(|_| !plan.quick) {
         let levels = u32::try_from(factor.levels.len()).unwrap_or(u32::MAX);

@@ -20,7 +20,7 @@ mod sweep;
 
 pub use boot::reboots;
 pub use conduct::{Conductor, Ending, Observer, Progress};
-pub use directory::{RunDirectory, RunListing, list_runs, read_run};
+pub use directory::{RunDirectory, RunListing, list_runs, read_run, read_run_against};
 pub use error::LabError;
 pub use estimate::{Estimate, estimate};
 pub use imported::{is_import, read_import, write_import};

@@ -25,6 +25,8 @@ struct Scripted {
     applied: u32,
     /// Whether the guest of a trial dies, by the number of trials applied; and in which request.
     dies: fn(u32) -> Option<&'static str>,
+    /// Whether it is the trial's container that dies, and no guest.
+    is_container: bool,
     evidence: u32,
     undone: u32,
     finished: bool,
@@ -32,10 +34,24 @@ struct Scripted {
 
 impl Scripted {
     fn new(kernel: &'static str) -> Self {
-        Self { kernel, applied: 0, dies: |_| None, evidence: 0, undone: 0, finished: false }
+        Self {
+            kernel,
+            applied: 0,
+            dies: |_| None,
+            is_container: false,
+            evidence: 0,
+            undone: 0,
+            finished: false,
+        }
     }
 
     fn may_die(&self, request: &str) -> Result<(), Failure> {
+        if (self.dies)(self.applied) == Some(request) && self.is_container {
+            return Err(Failure::new(
+                FailureKind::Container,
+                "docker: its agent's process ended in mid-trial",
+            ));
+        }
         if (self.dies)(self.applied) == Some(request) {
             let message =
                 "the guest's kernel panicked\n[    3.1] Kernel panic - not syncing: Attempted to kill init!";
@@ -247,4 +263,45 @@ fn guests_that_always_die_end_the_run_after_three_blocks() {
     assert!(told.contains("the guest's kernel panicked (it failed in 3 of 3 blocks)"), "{told}");
     assert!(told.ends_with("Attempted to kill init!"), "{told}");
     assert_eq!(machine.applied, 6);
+}
+
+/// Warm-ups in containers of which some die.
+fn warm_up_in_containers(dies: fn(u32) -> Option<&'static str>) -> (Result<Ending, LabError>, Scripted) {
+    let parent = tempfile::tempdir().unwrap();
+    let levels = "levels = { old = { mount.options = [] }, new = { mount.options = [\"noatime\"] } }";
+    let stack = "filesystem = { kind = \"ext4\" }\ncontainer = { kind = \"docker\" }\n[[factor]]";
+    let mut text = experiment(levels, "kind = \"local\"");
+    for (old, new) in [
+        ("warmups = 0", "warmups = 1"),
+        ("64MiB", "1GiB"),
+        ("direct = true", "direct = true\nsize = \"8MiB\""),
+        ("[[factor]]", stack),
+    ] {
+        text = text.replacen(old, new, 1);
+    }
+    let (plan, mut directory) = new_run(parent.path(), &text);
+    let mut machine = Scripted { dies, is_container: true, ..Scripted::new("6.1") };
+    let ended = conduct(&plan, &mut directory, &mut machine).map(|(ending, _)| ending);
+    (ended, machine)
+}
+
+#[test]
+fn a_warm_up_whose_container_dies_gets_another_one() {
+    let dies = |number| match number {
+        1 => Some("apply"),
+        2 | 4 => Some("run"),
+        _ => None,
+    };
+    let (ended, machine) = warm_up_in_containers(dies);
+    ended.unwrap();
+    // Five warm-ups, and no block more than without.
+    assert!(machine.applied >= 5 + 2 * 6, "{}", machine.applied);
+}
+
+#[test]
+fn a_warm_up_whose_containers_always_die_ends_the_run_with_their_reason() {
+    let (ended, machine) = warm_up_in_containers(|_| Some("run"));
+    let told = ended.unwrap_err().to_string();
+    assert!(told.contains("docker: its agent's process ended in mid-trial (in the warm-up)"), "{told}");
+    assert_eq!(machine.applied, 3);
 }

@@ -1,42 +1,42 @@
 //! The agent: builds stacks, runs workloads and samples signals on the host that it stands on.
 
+mod bounded;
+mod rest;
 #[cfg(test)]
 mod tests;
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use iostone_model::environment::Environment;
 use iostone_model::experiment::{Stack, Volume, Workload};
-use iostone_model::trial::{Check, ContainerFacts, WorkloadReport};
+use iostone_model::trial::{Check, ContainerFacts};
 use iostone_model::units::Bytes;
 use iostone_probe::nvme::NvmeWatch;
 use iostone_probe::platform::Metadata;
-use iostone_probe::{Probe, ProbePlan, Root, WatchedDevice, watch_idle};
+use iostone_probe::{Probe, ProbePlan, Root, WatchedDevice};
 use iostone_stack::{
     Applied, Bounds, CgroupVersion, InsideView, Preflight, Registry, Session, SessionOptions, SpaceWatch,
     StackError, TrialGroups, check_room,
 };
 use iostone_workload::{Measurement, Place, TrialContext};
 
+use self::bounded::{run_within, tell_kill, tell_kills};
+pub(crate) use self::rest::{await_rest, probe_failure, watch};
 use crate::StopFlag;
-use crate::contained::{Companion, Entered, Images, check_carriage};
+use crate::contained::{Companion, Entered, Images, check_carriage, check_room_for_image};
 use crate::cpu;
 use crate::execute::execute;
 use crate::failure::{Failure, FailureKind};
 use crate::protocol::{
-    Begin, Event, Measured, PROTOCOL_VERSION, Prepare, Prepared, Reply, Request, RunTrial, Settle, Settled,
-    Toolbox,
+    Begin, Event, Measured, PROTOCOL_VERSION, Prepare, Prepared, Reply, Request, RunTrial, Settle, Toolbox,
 };
 use crate::strange::say_strange_words;
 use crate::toolbox::queries;
 
 /// So many samples travel in one event: a frame stays small, and a long trial still takes few of them.
 const SAMPLES_AN_EVENT: usize = 600;
-/// A workload under limits is watched for its end this often.
-const LOOK_AT_STOP_EVERY: Duration = Duration::from_millis(50);
 
 /// Carries out requests on this host.
 pub struct Agent {
@@ -116,11 +116,15 @@ impl Agent {
                 let files = needed_room(&stacks, &workloads)?.unwrap_or_default().0.max(file_bytes);
                 let checked: Result<Vec<Preflight>, StackError> = stacks
                     .iter()
-                    .map(|stack| {
+                    .enumerate()
+                    .map(|(index, stack)| {
                         if let Volume::Directory(volume) = &stack.volume {
                             check_room(volume.path.as_deref().unwrap_or(&work_directory), files)?;
                         }
-                        Session::preflight_destroying(stack, flushes_matter, &work_directory, &destroy)
+                        let found =
+                            Session::preflight_destroying(stack, flushes_matter, &work_directory, &destroy)?;
+                        check_room_for_image(stack, workloads.get(index), &work_directory)?;
+                        Ok(found)
                     })
                     .collect();
                 let checked = checked.map_err(Failure::from);
@@ -130,7 +134,10 @@ impl Agent {
             Request::Apply { stack, trial, seed, workload, .. } => {
                 self.apply(&stack, workload.as_deref(), trial, seed)
             }
-            Request::Verify => self.verify().map(|checks| Reply::Verified { checks }),
+            Request::Verify => {
+                let checks = self.verify().map_err(|failure| self.unless_stopping(failure))?;
+                Ok(Reply::Verified { checks })
+            }
             Request::Prepare(prepare) => {
                 let prepared = self.prepare(&prepare).map_err(|failure| self.blame(failure))?;
                 if let Some(space) = &mut self.space {
@@ -218,6 +225,7 @@ impl Agent {
         let mut applied = self.open_session()?.apply(stack, trial, seed)?;
         if let Err(failure) = self.move_in(&mut applied) {
             self.companion = None;
+            let failure = self.unless_stopping(failure);
             return Err(match self.open_session()?.undo() {
                 Ok(()) => failure,
                 Err(left) => Failure::new(failure.kind, format!("{failure}; then {left}")),
@@ -267,16 +275,25 @@ impl Agent {
         Ok(checks)
     }
 
+    /// What failed of a container once the user asked to stop is no failure: a signal to a whole control group ends the
+    /// engine as well.
+    fn unless_stopping(&self, failure: Failure) -> Failure {
+        if failure.kind == FailureKind::Container && self.stop.load(Ordering::Relaxed) {
+            return Failure::new(FailureKind::Interrupted, "interrupted");
+        }
+        failure
+    }
+
     /// Of a container that failed its trial: what the machine says of it, beside what its agent's end says.
     fn blame(&mut self, failure: Failure) -> Failure {
         if failure.kind != FailureKind::Container {
             return failure;
         }
         let found = self.session.as_ref().and_then(|session| session.verify().err());
-        match found {
+        self.unless_stopping(match found {
             Some(found) => Failure::new(failure.kind, format!("{failure}; now {found}")),
             None => failure,
-        }
+        })
     }
 
     /// Takes up a place that somebody else has built.
@@ -416,7 +433,9 @@ impl Agent {
         recording.summary.nvme = nvme.0;
         recording.losses.extend(nvme.1);
         let kills = self.memory_kills().saturating_sub(kills_before);
-        let mut measurement = result.map_err(|failure| tell_kill(failure, kills, self.memory_limit))?;
+        let killed = self.companion.as_ref().is_some_and(Companion::was_killed);
+        let mut measurement =
+            result.map_err(|failure| tell_kill(failure, killed, kills, self.memory_limit))?;
         tell_kills(&mut measurement.report, kills, self.memory_limit);
         // Syncing a slow volume takes long, and nobody keeps what is read of a trial that was broken off.
         let space = self.space.take().filter(|_| !measurement.interrupted).map(SpaceWatch::after);
@@ -464,114 +483,6 @@ fn add_new(checks: &mut Vec<Check>, more: Vec<Check>) {
     }
 }
 
-/// Says of a workload under a memory limit that the kernel killed something of it: as the reason of its failure, or beside
-/// its figures where it went on without.
-fn tell_kills(report: &mut WorkloadReport, kills: u64, limit: Option<Bytes>) {
-    let Some(limit) = limit.filter(|_| kills > 0) else { return };
-    let by = format!("killed by its memory limit of {limit}");
-    let whom =
-        if kills == 1 { "a process of it was".to_owned() } else { format!("{kills} processes of it were") };
-    match &mut report.error {
-        Some(error) if error.ends_with("signal 9") => *error = format!("{error}: {by}; raise `limit.memory`"),
-        Some(error) => *error = format!("{error}: {whom} {by}; raise `limit.memory`"),
-        None => {
-            report.facts.insert("memory".to_owned(), format!("{whom} {by}"));
-        }
-    }
-}
-
-/// Says so of a container whose agent the kernel killed with the workload.
-fn tell_kill(failure: Failure, kills: u64, limit: Option<Bytes>) -> Failure {
-    match limit.filter(|_| kills > 0 && failure.kind == FailureKind::Container) {
-        Some(limit) => {
-            let message = format!("{failure}: killed by its memory limit of {limit}; raise `limit.memory`");
-            Failure::new(failure.kind, message)
-        }
-        None => failure,
-    }
-}
-
-/// A device as the probe watches it.
-pub(crate) fn watch(device: &iostone_stack::StackDevice) -> WatchedDevice {
-    WatchedDevice {
-        name: device.name.clone(),
-        role: match device.role {
-            iostone_stack::Role::Stack => iostone_probe::Role::Stack,
-            iostone_stack::Role::Member => iostone_probe::Role::Member,
-            iostone_stack::Role::Below => iostone_probe::Role::Below,
-        },
-    }
-}
-
-/// Waits until devices were at rest for a whole window and `enough` says so too, or patience is at its end.
-///
-/// # Errors
-/// A device that went, or [`FailureKind::Interrupted`].
-pub(crate) fn await_rest(
-    devices: &[WatchedDevice],
-    settle: &Settle,
-    stop: &StopFlag,
-    enough: &dyn Fn() -> bool,
-) -> Result<Settled, Failure> {
-    let started = Instant::now();
-    loop {
-        let idleness = watch_idle(devices, settle.window.0, stop).map_err(|error| probe_failure(&error))?;
-        if stop.load(Ordering::Relaxed) {
-            return Err(Failure::new(FailureKind::Interrupted, "interrupted"));
-        }
-        let busiest = idleness.devices.iter().max_by_key(|device| device.bytes());
-        let rate = busiest.map_or(0.0, |device| device.bytes() as f64 / idleness.seconds.max(1e-9));
-        let at_rest = settle.limit_bytes_per_second.is_none_or(|limit| rate <= limit);
-        if (at_rest && enough()) || started.elapsed() >= settle.patience.0 {
-            return Ok(Settled {
-                at_rest,
-                waited_seconds: started.elapsed().as_secs_f64(),
-                bytes_per_second: rate,
-                busiest: busiest.map(|device| device.name.clone()),
-            });
-        }
-    }
-}
-
-/// Runs a workload under limits, and lifts them once it is to stop: what waits for its turn under a tight one hears no
-/// signal, and the workload ends only after it.
-///
-/// Only the workload itself is held to them: what is laid out before, and undone after, is no business of the limits. On
-/// every way out of here the process has left them.
-fn run_within<T>(
-    bounds: Option<&Bounds>,
-    stop: &StopFlag,
-    run: impl FnOnce() -> Result<T, Failure>,
-) -> Result<T, Failure> {
-    let Some(bounds) = bounds else { return run() };
-    let ended = AtomicBool::new(false);
-    thread::scope(|scope| {
-        // However the workload ends, a panic included, the scope waits for this thread.
-        let _ended = RaisedOnDrop(&ended);
-        // Started before the limits are entered, it is not held to them.
-        scope.spawn(|| {
-            while !ended.load(Ordering::Relaxed) {
-                if stop.load(Ordering::Relaxed) {
-                    bounds.lift_limits();
-                }
-                thread::sleep(LOOK_AT_STOP_EVERY);
-            }
-        });
-        let inside = bounds.enter()?;
-        let result = run()?;
-        inside.leave()?;
-        Ok(result)
-    })
-}
-
-struct RaisedOnDrop<'a>(&'a AtomicBool);
-
-impl Drop for RaisedOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 /// The most room that the files of any of the workloads take, once all of them are known to be possible here.
 fn needed_room(stacks: &[Stack], workloads: &[Workload]) -> Result<Option<Bytes>, Failure> {
     let mut most = None;
@@ -591,8 +502,4 @@ fn greet(version: u32) -> Result<Reply, Failure> {
 
 fn describe(no_metadata: bool, tools: Option<&[String]>) -> Environment {
     iostone_probe::snapshot_of(&Root::live(), &queries(tools), &Metadata::unless(no_metadata))
-}
-
-pub(crate) fn probe_failure(error: &iostone_probe::ProbeError) -> Failure {
-    Failure::new(FailureKind::Failed, format!("the probe: {error}"))
 }

@@ -4,7 +4,8 @@
 mod companion;
 mod image;
 mod inside;
+mod process;
 
 pub(crate) use companion::Companion;
-pub(crate) use image::{Images, check_carriage};
+pub(crate) use image::{Images, check_carriage, check_room_for_image};
 pub(crate) use inside::Entered;

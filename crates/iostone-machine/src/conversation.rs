@@ -17,6 +17,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const WATCH_EVERY: Duration = Duration::from_millis(500);
 /// Its last answer may still be under way when it has ended; no longer than this.
 const LAST_ANSWER: Duration = Duration::from_secs(1);
+/// So long it may stand still: a snapshot or a debugger stops a process for a moment.
+const STANDSTILL: Duration = Duration::from_secs(5);
 
 /// What is said of an agent that hangs.
 pub(crate) const SILENT: &str = "gave no sign of life";
@@ -39,16 +41,28 @@ pub(crate) struct Conversation {
     requests: Option<Box<dyn Write + Send>>,
     answers: mpsc::Receiver<io::Result<Option<Answered>>>,
     stop: StopFlag,
+    /// Whether an interrupt was passed on: the far end remembers it.
+    passed_on: bool,
     next_id: u64,
     heard: Instant,
     watched: Option<Watched>,
 }
 
+/// What is seen of the far end from here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sight {
+    Works,
+    /// It is stopped or frozen, and can neither work nor answer.
+    StandsStill,
+    Gone,
+}
+
 /// The far end, seen from here as well.
 struct Watched {
-    is_there: Box<dyn FnMut() -> bool + Send>,
+    look: Box<dyn FnMut() -> Sight + Send>,
     looked: Instant,
-    gone_since: Option<Instant>,
+    /// What was seen last, and since when.
+    sight: (Sight, Instant),
 }
 
 impl Conversation {
@@ -75,17 +89,18 @@ impl Conversation {
             requests: Some(Box::new(requests)),
             answers: receiver,
             stop,
+            passed_on: false,
             next_id: 0,
             heard: Instant::now(),
             watched: None,
         }
     }
 
-    /// From now on looks while it waits whether the far end is still there: streams that lead through another process may
-    /// stay open long after it.
-    pub(crate) fn watch(&mut self, is_there: impl FnMut() -> bool + Send + 'static) {
-        self.watched =
-            Some(Watched { is_there: Box::new(is_there), looked: Instant::now(), gone_since: None });
+    /// From now on looks while it waits whether the far end is still there and works: streams that lead through another
+    /// process may stay open long after it, and those of one that stands still do.
+    pub(crate) fn watch(&mut self, look: impl FnMut() -> Sight + Send + 'static) {
+        let now = Instant::now();
+        self.watched = Some(Watched { look: Box::new(look), looked: now, sight: (Sight::Works, now) });
     }
 
     /// Agrees on the version.
@@ -104,10 +119,11 @@ impl Conversation {
         }
     }
 
-    /// Sends a request and waits for its reply.
+    /// Sends a request and waits for its reply. An interrupt that came before it is passed on with it, and one that comes
+    /// meanwhile at once.
     ///
     /// # Errors
-    /// The agent's own failure; one of kind `Lost` when it is gone, or patience is at its end.
+    /// The agent's own failure; one of kind `Lost` when it is gone or stands still, or patience is at its end.
     pub(crate) fn call(
         &mut self,
         request: Request,
@@ -117,13 +133,21 @@ impl Conversation {
         self.next_id += 1;
         let id = self.next_id;
         let started = Instant::now();
-        // A silence counts from now: between two requests nobody listened.
+        // A silence counts from now, and so does a standstill: between two requests nobody listened or looked.
         self.heard = started;
+        if let Some(watched) = self.watched.as_mut().filter(|watched| watched.sight.0 == Sight::StandsStill) {
+            watched.sight.1 = started;
+        }
         self.send(id, request)?;
-        // A flag that is already up belongs to an interrupt that has been passed on: what follows it is undoing.
-        let mut passed_on = self.stop.load(Ordering::Relaxed).then_some(started);
-        let already = passed_on.is_some();
+        let mut interrupted = None;
         loop {
+            if self.is_stopping() {
+                interrupted.get_or_insert_with(Instant::now);
+                if !self.passed_on {
+                    self.passed_on = true;
+                    self.send(0, Request::Interrupt)?;
+                }
+            }
             match self.answers.recv_timeout(LOOK_EVERY) {
                 Ok(Ok(Some(Answered { id: of, answer }))) => {
                     self.heard = Instant::now();
@@ -142,16 +166,27 @@ impl Conversation {
                 Ok(Err(error)) => return Err(Failure::lost(format!("{}: {error}", self.name))),
                 Err(mpsc::RecvTimeoutError::Timeout) => {}
             }
-            if passed_on.is_none() && self.stop.load(Ordering::Relaxed) {
-                passed_on = Some(Instant::now());
-                self.send(0, Request::Interrupt)?;
-            }
-            let interrupted = passed_on.filter(|_| !already);
             self.check(&patience, started, interrupted)?;
-            if self.watched.as_mut().is_some_and(Watched::is_over) {
-                return Err(Failure::lost(format!("{} was ended and has not answered", self.name)));
+            match self.watched.as_mut().and_then(Watched::end) {
+                Some(Sight::Gone) => {
+                    return Err(Failure::lost(format!("{} was ended and has not answered", self.name)));
+                }
+                Some(Sight::StandsStill) => {
+                    let message = format!(
+                        "{} stood still for {} s: its process was stopped, or its control group frozen",
+                        self.name,
+                        STANDSTILL.as_secs()
+                    );
+                    return Err(Failure::lost(message));
+                }
+                Some(Sight::Works) | None => {}
             }
         }
+    }
+
+    /// Whether the user asked to stop.
+    pub(crate) fn is_stopping(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
     }
 
     fn check(
@@ -188,9 +223,9 @@ impl Conversation {
         })
     }
 
-    /// Whether the far end was seen to be gone.
-    pub(crate) fn is_gone(&self) -> bool {
-        self.watched.as_ref().is_some_and(|watched| watched.gone_since.is_some())
+    /// What was seen last of the far end; none where nobody looks.
+    pub(crate) fn sight(&self) -> Option<Sight> {
+        Some(self.watched.as_ref()?.sight.0)
     }
 
     /// Ends the agent's input, upon which it undoes everything and ends.
@@ -200,16 +235,23 @@ impl Conversation {
 }
 
 impl Watched {
-    /// Whether it is gone, and was so long enough for what it said last to arrive.
-    fn is_over(&mut self) -> bool {
-        if let Some(since) = self.gone_since {
-            return since.elapsed() >= LAST_ANSWER;
-        }
-        if self.looked.elapsed() >= WATCH_EVERY {
+    /// Why it is waited for no longer: it is gone, and was so long enough for what it said last to arrive, or stands still
+    /// for too long.
+    fn end(&mut self) -> Option<Sight> {
+        if self.sight.0 != Sight::Gone && self.looked.elapsed() >= WATCH_EVERY {
             self.looked = Instant::now();
-            self.gone_since = (!(self.is_there)()).then(Instant::now);
+            let sight = (self.look)();
+            if sight != self.sight.0 {
+                self.sight = (sight, self.looked);
+            }
         }
-        false
+        let (sight, since) = self.sight;
+        let limit = match sight {
+            Sight::Works => return None,
+            Sight::StandsStill => STANDSTILL,
+            Sight::Gone => LAST_ANSWER,
+        };
+        (since.elapsed() >= limit).then_some(sight)
     }
 }
 
@@ -246,25 +288,45 @@ mod tests {
         agent.join().unwrap().unwrap();
     }
 
-    #[test]
-    fn heartbeats_are_signs_of_life_and_silence_is_none() {
+    /// Five beats and silence: how many were heard, what came of it, and how long the beating took from one to the next at
+    /// most.
+    fn hear_five_beats() -> (u32, Failure, Duration) {
         let (mut conversation, theirs, _) = pair();
         let mut far = theirs.try_clone().unwrap();
+        let mut last = Instant::now();
         let beats = thread::spawn(move || {
+            let mut largest = Duration::ZERO;
             for _ in 0..5 {
                 thread::sleep(Duration::from_millis(40));
                 frame::write(&mut far, &Answered { id: 0, answer: Answer::Event(Event::Alive) }).unwrap();
+                largest = largest.max(last.elapsed());
+                last = Instant::now();
             }
+            largest
         });
         let patience = Patience { silence: Some(Duration::from_millis(400)), ..Patience::default() };
         let mut alive = 0;
         let failure = conversation
             .call(Request::Verify, patience, &mut |event| alive += u32::from(event == Event::Alive))
             .unwrap_err();
-        beats.join().unwrap();
-        assert_eq!((alive, failure.kind), (5, FailureKind::Lost));
-        assert!(failure.message.contains("no sign of life"), "{failure}");
+        let largest = beats.join().unwrap();
         drop(theirs);
+        (alive, failure, largest)
+    }
+
+    #[test]
+    fn heartbeats_are_signs_of_life_and_silence_is_none() {
+        for _ in 0..5 {
+            let (alive, failure, largest) = hear_five_beats();
+            assert_eq!(failure.kind, FailureKind::Lost);
+            assert!(failure.message.contains("no sign of life"), "{failure}");
+            // On a busy machine the beats themselves may come too late.
+            if largest <= Duration::from_millis(300) {
+                assert_eq!(alive, 5);
+                return;
+            }
+        }
+        panic!("in none of five times did the beats come in time");
     }
 
     #[test]
@@ -283,6 +345,50 @@ mod tests {
     }
 
     #[test]
+    fn an_interrupt_between_two_requests_is_passed_on_once_and_not_waited_for_without_end() {
+        let (mut conversation, mut theirs, stop) = pair();
+        stop.store(true, Ordering::Relaxed);
+        let patience = Patience { interrupted: Some(Duration::from_millis(60)), ..Patience::default() };
+        for _ in 0..2 {
+            let failure = conversation.call(Request::Work, patience, &mut |_| {}).unwrap_err();
+            assert_eq!(failure.kind, FailureKind::Interrupted);
+        }
+        conversation.close();
+        drop(conversation);
+        let mut heard = Vec::new();
+        while heard.len() < 3 {
+            heard.push(frame::read::<Asked>(&mut theirs).unwrap().unwrap().request);
+        }
+        assert_eq!(heard, [Request::Work, Request::Interrupt, Request::Work]);
+    }
+
+    #[test]
+    fn what_undoes_after_an_interrupt_is_waited_for() {
+        let (mut conversation, mut theirs, stop) = pair();
+        stop.store(true, Ordering::Relaxed);
+        frame::write(&mut theirs, &Answered { id: 1, answer: Answer::Reply(Reply::Done) }).unwrap();
+        let reply = conversation.call(Request::Undo, Patience::default(), &mut |_| {}).unwrap();
+        assert_eq!(reply, Reply::Done);
+    }
+
+    #[test]
+    fn an_agent_that_stands_still_is_not_waited_for_and_one_that_goes_on_is() {
+        let (mut conversation, theirs, _) = pair();
+        let mut looks = 0;
+        let begun = Instant::now();
+        conversation.watch(move || {
+            looks += 1;
+            // Its first standstill is a short one.
+            if looks == 3 { Sight::Works } else { Sight::StandsStill }
+        });
+        let failure = conversation.call(Request::Verify, Patience::default(), &mut |_| {}).unwrap_err();
+        assert_eq!((failure.kind, conversation.sight()), (FailureKind::Lost, Some(Sight::StandsStill)));
+        assert!(failure.message.starts_with("the agent stood still for 5 s: "), "{failure}");
+        assert!(begun.elapsed() >= STANDSTILL + 3 * WATCH_EVERY);
+        drop(theirs);
+    }
+
+    #[test]
     fn an_agent_that_is_gone_is_told_at_once() {
         let (mut conversation, theirs, _) = pair();
         drop(theirs);
@@ -295,9 +401,9 @@ mod tests {
     #[test]
     fn an_agent_that_is_seen_to_be_gone_is_not_waited_for_while_its_stream_is_open() {
         let (mut conversation, theirs, _) = pair();
-        conversation.watch(|| false);
+        conversation.watch(|| Sight::Gone);
         let failure = conversation.call(Request::Verify, Patience::default(), &mut |_| {}).unwrap_err();
-        assert_eq!((failure.kind, conversation.is_gone()), (FailureKind::Lost, true));
+        assert_eq!((failure.kind, conversation.sight()), (FailureKind::Lost, Some(Sight::Gone)));
         assert_eq!(failure.message, "the agent was ended and has not answered");
         drop(theirs);
     }
@@ -309,7 +415,7 @@ mod tests {
         // Said only once it was seen to be gone.
         conversation.watch(move || {
             frame::write(&mut far, &Answered { id: 1, answer: Answer::Reply(Reply::Done) }).unwrap();
-            false
+            Sight::Gone
         });
         let reply = conversation.call(Request::Verify, Patience::default(), &mut |_| {}).unwrap();
         assert_eq!(reply, Reply::Done);

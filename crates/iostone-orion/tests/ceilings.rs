@@ -13,8 +13,8 @@ use std::time::Duration;
 
 use ground::{TestGroup, TestLoop};
 use iostone_model::orion::{
-    BoundBy, KnownLimit, LimitKind, LunKind, ORION_SCHEMA, OrionHeader, OrionRecord, OrionTest, PointRecord,
-    RunLevel,
+    BoundBy, KnownLimit, LimitKind, LunKind, ORION_SCHEMA, OrionFindings, OrionHeader, OrionRecord,
+    OrionTest, PointRecord, RunLevel,
 };
 use iostone_model::units::Span;
 use iostone_orion::course::course;
@@ -23,6 +23,7 @@ use iostone_orion::limits::known_limits;
 use iostone_orion::{Assignment, Lun, Observer, OrionError, conduct};
 
 const DEVICE_BYTES: u64 = 32 << 20;
+const ATTEMPTS: usize = 4;
 
 struct Silent;
 
@@ -67,6 +68,18 @@ fn look_for_knee(lun: &Lun, write_percent: u32) -> OrionRecord {
     OrionRecord { header, points, end: Some(end) }
 }
 
+/// Looks until what is found is as it should be: a busy machine may keep loads from reaching a limit.
+fn assert_found(lun: &Lun, write_percent: u32, is_so: impl Fn(&OrionFindings) -> bool) {
+    let mut found = Vec::new();
+    for _ in 0..ATTEMPTS {
+        found.push(find(&look_for_knee(lun, write_percent)));
+        if found.last().is_some_and(&is_so) {
+            return;
+        }
+    }
+    panic!("{found:#?}");
+}
+
 /// Limits are the process's, so that everything that needs a group is in one test.
 #[test]
 fn limits_are_found_bind_and_are_named() {
@@ -79,7 +92,8 @@ fn limits_are_found_bind_and_are_named() {
         eprintln!("{name} skipped: no control group with limits can be made");
         return;
     };
-    let directory = tempfile::tempdir_in("/var/tmp").unwrap();
+    // In memory where there is a place for it, so that nothing but the limits is slow.
+    let directory = tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir_in("/var/tmp")).unwrap();
     let image = directory.path().join("image");
     fs::write(&image, vec![0x5a; 32 << 20]).unwrap();
     let below = TestLoop::new(&image);
@@ -102,11 +116,11 @@ fn limits_are_found_bind_and_are_named() {
 
     group.limit(&below, LimitKind::ReadIops, 2000);
     let device = lun(&below.0, LunKind::Device);
-    let flat = find(&look_for_knee(&device, 100));
     let bound = |limit: &KnownLimit| limit.kind == LimitKind::WriteIops && limit.on == below.name();
-    assert!(matches!(&flat.ceilings[0].bound_by, BoundBy::Limit { limit, .. } if bound(limit)), "{flat:?}");
-    assert!(flat.ceilings[0].sentence.starts_with("500 writes a second"), "{flat:?}");
-    assert!(flat.knee.as_ref().is_some_and(|knee| knee.small), "{flat:?}");
-    let mixed = find(&look_for_knee(&device, 20));
-    assert!(matches!(&mixed.ceilings[0].bound_by, BoundBy::Limit { .. }), "{mixed:?}");
+    assert_found(&device, 100, |flat| {
+        matches!(&flat.ceilings[0].bound_by, BoundBy::Limit { limit, .. } if bound(limit))
+            && flat.ceilings[0].sentence.starts_with("500 writes a second")
+            && flat.knee.as_ref().is_some_and(|knee| knee.small)
+    });
+    assert_found(&device, 20, |mixed| matches!(&mixed.ceilings[0].bound_by, BoundBy::Limit { .. }));
 }

@@ -15,7 +15,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use iostone_model::platform::{Platform, Provider};
 
 use crate::root::Root;
-use http::Client;
+use http::{Client, Patience};
 pub use http::{MOST_SECONDS, is_forbidden_by};
 
 /// The variable of the environment that keeps every iostone process from asking.
@@ -61,13 +61,17 @@ impl Metadata {
 /// Never fails: what is not answered, not in time, or not in plain letters stays unknown, and
 /// [`Platform::evidence`] says why.
 pub fn find_platform(root: &Root, metadata: &Metadata) -> Option<Platform> {
+    find_within(root, metadata, Patience::USUAL)
+}
+
+fn find_within(root: &Root, metadata: &Metadata, patience: Patience) -> Option<Platform> {
     let mut platform = marks::read_marks(root)?;
     let addresses = metadata.addresses(platform.provider);
     if addresses.is_empty() {
         platform.evidence.push("the metadata service was not asked".to_owned());
         return Some(platform);
     }
-    let mut client = Client::new(addresses);
+    let mut client = Client::new(addresses, patience);
     let by_marks = platform.instance_type.clone();
     let asked = match platform.provider {
         Provider::Aws => aws::ask(&mut client, &mut platform),

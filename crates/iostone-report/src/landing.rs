@@ -5,6 +5,7 @@ use iostone_model::experiment::{Configuration, Workload};
 use iostone_model::metric::{COMMON_METRICS, Unit};
 use iostone_model::run::RunRecord;
 use iostone_model::trial::{ContainerFacts, SpaceRecord};
+use iostone_model::units::round_count;
 
 use crate::figures::{count, factor_digits, figure};
 use crate::view::{Row, View, middle};
@@ -50,7 +51,7 @@ impl Cost {
     pub(crate) fn write(self, value: f64) -> String {
         match self {
             Self::CpuPerIo => figure(Unit::Seconds, value),
-            Self::Extents => count(rounded(value)),
+            Self::Extents => count(round_count(value)),
             Self::SpacePerByte | Self::WrittenPerByte | Self::ReadPerByte | Self::Cores => {
                 if value == 0.0 {
                     "0".to_owned()
@@ -357,15 +358,6 @@ fn mount_words(line: &str) -> String {
         Some(format!("{filesystem} at {target} ({})", options.join(", ")))
     };
     read().unwrap_or_else(|| line.to_owned())
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "casting saturates, and counts are not negative"
-)]
-fn rounded(value: f64) -> u64 {
-    value.round() as u64
 }
 
 #[cfg(test)]

@@ -1,22 +1,28 @@
 //! The container layer: an overlay, or a container of an engine, between the filesystem and the workload.
 
+mod alike;
 mod docker;
 mod engine;
 mod image;
 mod inside;
 mod overlay;
 mod podman;
+mod room;
 
 pub(crate) use overlay::BASE as OVERLAY_BASE;
+pub use room::check_room_for_stream;
 
 use std::path::PathBuf;
 
-use iostone_model::experiment::{Container, LowerFiles, Stack};
+use iostone_model::experiment::{Container, ContainerPlace, LowerFiles, Stack};
 use iostone_model::trial::{Check, ContainerFacts};
 use serde::{Deserialize, Serialize};
 
+use crate::control_groups::Hierarchies;
 use crate::error::StackError;
 use crate::layer::Layer;
+use crate::limit::unheld;
+use crate::site::Site;
 
 /// The environment variable by which the agent inside a container is found among the host's processes; its value is
 /// random for each container.
@@ -95,11 +101,39 @@ pub(crate) fn examine(stack: &Stack) -> Result<(), StackError> {
 ///
 /// # Errors
 /// [`StackError::NotApplied`] where they differ: another driver, another mount, another device than the stack's.
-pub(crate) fn recognise(
-    site: &crate::site::Site,
-    view: &InsideView,
-) -> Result<(ContainerFacts, Vec<Check>), StackError> {
-    let (facts, checks) = engine::recognise(site, view)?;
+pub(crate) fn recognise(site: &Site, view: &InsideView) -> Result<(ContainerFacts, Vec<Check>), StackError> {
+    let (mut facts, checks) = engine::recognise(site, view)?;
+    facts.unheld_limits = unheld_limits(site);
     let is_told = site.container.as_ref().is_some_and(|standing| standing.agent.is_empty());
     Ok((facts, if is_told { Vec::new() } else { checks }))
+}
+
+/// What holds iostone and not what works in the container; none where nothing does, or the workload is beside it.
+fn unheld_limits(site: &Site) -> Option<String> {
+    let standing = site.container.as_ref()?;
+    if standing.agent.is_empty() || standing.facts.place == ContainerPlace::Host.word() {
+        return None;
+    }
+    let of_limits = site.groups.iter().flat_map(|groups| groups.enter.iter().cloned());
+    let entered: Vec<PathBuf> =
+        of_limits.chain(site.throttle.iter().map(|group| group.path.clone())).collect();
+    let limits = unheld(&Hierarchies::look().ok()?, &entered);
+    (!limits.is_empty()).then(|| limits.join("; "))
+}
+
+/// What the user should know of a stack's container before anything is built: limits that will not hold it. `entered` are
+/// the places of the groups that the trial makes.
+pub(crate) fn note_of_limits(stack: &Stack, entered: &[PathBuf]) -> Option<String> {
+    let contained = stack.container.contained().filter(|_| stack.container.has_engine())?;
+    if contained.place == ContainerPlace::Host {
+        return None;
+    }
+    let limits = unheld(&Hierarchies::look().ok()?, entered);
+    (!limits.is_empty()).then(|| {
+        format!(
+            "a container is not held to what iostone itself is ({}), so that its figures are not to be compared with those \
+             of `place = \"host\"`; start iostone outside of that control group",
+            limits.join("; ")
+        )
+    })
 }

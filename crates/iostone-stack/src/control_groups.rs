@@ -8,8 +8,9 @@ mod lifting;
 mod places;
 mod v2;
 
+use std::collections::BTreeSet;
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +20,7 @@ pub(crate) use places::{GroupPlace, Hierarchies};
 pub(crate) use v2::{hand_down, in_words, stop_handing_down};
 
 use crate::error::StackError;
+use crate::journal;
 use crate::mountinfo;
 use crate::site::Site;
 use crate::step::{Scope, Step};
@@ -66,18 +68,42 @@ pub(crate) fn make_group(site: &mut Site, path: &Path, home: &Path) -> Result<()
 }
 
 /// Writes down which controllers the top group of version 2 does not hand down yet: runc and crun have every group on the way
-/// to a container's hand all of them down, and never take one back.
+/// to a container's hand all of them down, and never take one back. Those that another session will take back count, too:
+/// whichever of the two is the last has to.
 pub(crate) fn remember_handed_down(site: &mut Site) -> Result<(), StackError> {
+    // Before the look at the group: what is taken back between the two is seen there.
+    let others = handed_down_by_others(&site.journal.path);
     for mounted in mountinfo::own_mounts()?.iter().filter(|mounted| mounted.filesystem == "cgroup2") {
-        let controllers = v2::kept_back(&mounted.target);
-        let controllers: Vec<String> =
-            controllers.iter().filter_map(|one| one.name_2()).map(str::to_owned).collect();
+        let mut controllers: BTreeSet<String> = others
+            .iter()
+            .filter(|(group, _)| *group == mounted.target)
+            .flat_map(|(_, names)| names.clone())
+            .collect();
+        controllers.extend(v2::kept_back(&mounted.target));
+        let controllers: Vec<String> = controllers.into_iter().collect();
         if !controllers.is_empty() {
             let step = Step::HandDown { group: mounted.target.clone(), controllers };
             site.journal.begin(Scope::Trial, step)?;
         }
     }
     Ok(())
+}
+
+/// What the other journals beside one say about groups that were told to hand controllers down on this boot.
+fn handed_down_by_others(own: &Path) -> Vec<(PathBuf, Vec<String>)> {
+    let entries =
+        own.parent().and_then(|journals| std::fs::read_dir(journals).ok()).into_iter().flatten().flatten();
+    let others = entries.map(|entry| entry.path()).filter(|path| path != own);
+    let of_this_boot = others
+        .filter_map(|path| journal::peek(&path))
+        .filter(|(owner, _)| owner.is_of_this_boot().unwrap_or(false));
+    of_this_boot
+        .flat_map(|(_, entries)| entries)
+        .filter_map(|entry| match entry.step {
+            Step::HandDown { group, controllers } if !entry.undone => Some((group, controllers)),
+            _ => None,
+        })
+        .collect()
 }
 
 /// Has a group hand controllers down to its children, through the journal.
@@ -91,4 +117,28 @@ pub(crate) fn hand_down_in(
     let step = Step::HandDown { group: group.to_owned(), controllers: names };
     site.journal.begin(Scope::Trial, step)?;
     hand_down(layer, group, controllers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::Journal;
+    use crate::owner::Owner;
+
+    #[test]
+    fn what_others_will_take_back_is_known_until_they_have() {
+        let directory = tempfile::tempdir().unwrap();
+        let begin = |token: &str| {
+            let owner = Owner::current(Path::new("/run-directory"), token).unwrap();
+            Journal::create(directory.path(), &owner).unwrap()
+        };
+        let (own, mut other) = (begin("own"), begin("other"));
+        assert_eq!(handed_down_by_others(&own.path), []);
+        let step = Step::HandDown { group: PathBuf::from("/g"), controllers: vec!["pids".to_owned()] };
+        let number = other.begin(Scope::Trial, step).unwrap();
+        assert_eq!(handed_down_by_others(&own.path), [(PathBuf::from("/g"), vec!["pids".to_owned()])]);
+        assert_eq!(handed_down_by_others(&other.path), []);
+        other.mark_undone(number);
+        assert_eq!(handed_down_by_others(&own.path), []);
+    }
 }

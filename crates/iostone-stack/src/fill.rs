@@ -136,7 +136,8 @@ pub(crate) fn check_room_for_image(directory: &Path, size_bytes: u64) -> Result<
     room_for(directory, size_bytes, INSTEAD_OF_IMAGE)
 }
 
-fn room_for(directory: &Path, needed_bytes: u64, instead: &str) -> Result<(), StackError> {
+/// [`check_room`] with words of the caller's about what to do instead.
+pub(crate) fn room_for(directory: &Path, needed_bytes: u64, instead: &str) -> Result<(), StackError> {
     // A relative path ends in the empty one, which is the working directory.
     let directory = directory.ancestors().find(|directory| directory.exists()).unwrap_or(Path::new("."));
     let room =

@@ -12,6 +12,7 @@ mod observed;
 mod planned;
 mod read_back;
 mod settings;
+mod unheld;
 
 use std::path::PathBuf;
 
@@ -28,6 +29,7 @@ pub use examine::LimitControllers;
 pub(crate) use examine::examine;
 pub(crate) use layer::LimitLayer;
 pub(crate) use planned::plan;
+pub(crate) use unheld::{places_entered, unheld};
 
 /// The name of the group that the governor moves, within the one of the user's limit.
 const GOVERNED: &str = "governed";

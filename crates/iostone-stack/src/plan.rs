@@ -15,9 +15,12 @@ use crate::device::size_in_words;
 use crate::governor;
 use crate::limit::{self, Asked};
 use crate::mount::has_meaning_in_options;
-use crate::site::{OWN_PREFIX, own_directory_name};
+use crate::site::own_directory_name;
 
 pub use guest::plan_guest_steps;
+
+/// A session's directory for programs that refuse long paths; `HEX` stands for the random bits of its token.
+const SHORT: &str = "/run/iostone-HEX";
 
 /// One step as it would be typed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,7 +123,7 @@ fn plan_steps_at(stack: &Stack, work_directory: &Path, here: bool) -> Vec<Planne
     }
     let target = match &stack.container {
         Container::Docker(_) | Container::Podman(_) if has_meaning_in_options(&place(None)) => {
-            format!("/run/{OWN_PREFIX}RANDOM/mount")
+            format!("{SHORT}/mount")
         }
         _ => place(None).join("mount").display().to_string(),
     };

@@ -101,6 +101,8 @@ pub(crate) fn examine(
     filesystem::examine(stack)?;
     container::examine(stack)?;
     found.notes.extend(examine_limits(&stack.limit, stack.governor.as_deref(), is_throttled)?);
+    let entered = limit::places_entered(&stack.limit, stack.governor.as_deref(), is_throttled);
+    found.notes.extend(container::note_of_limits(stack, &entered));
     Ok(found)
 }
 

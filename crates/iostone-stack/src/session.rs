@@ -409,10 +409,12 @@ impl Session {
         }
         // Without a thread the rest is undone all the same, if later.
         let _ = site.watch_server();
+        let engines = undo::engine_processes(&site.journal);
         match undo::undo_steps(&mut site.journal, scope) {
             Ok(undone) => {
                 self.layers.clear();
                 site.clear();
+                undo::reap(&engines);
                 // Said once: the journal is done with it, but the caller has to know that something stays.
                 undone
                     .left_alone

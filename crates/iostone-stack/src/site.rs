@@ -1,6 +1,7 @@
 //! The site that layers build on: the journal, the places of the session, and what the layers below have made so far.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -234,6 +235,14 @@ impl Site {
         Ok(own)
     }
 
+    /// The session's hidden directory within `parent`, open to nobody else.
+    pub(crate) fn hidden_directory(&mut self, parent: &Path) -> Result<PathBuf, StackError> {
+        let found = fs::canonicalize(parent).map_err(|source| StackError::io("find", parent, source))?;
+        let directory = found.join(hidden_directory_name(&self.journal.owner.token));
+        self.make_directory_with(&directory, Scope::Session, true, 0o700)?;
+        Ok(directory)
+    }
+
     /// The directory of this trial for sockets, consoles and the like, open to nobody else; below the work directory or,
     /// where that lies so deep that the name of a socket would be too long (`sun_path`, unix(7)), below `/var/tmp`.
     pub(crate) fn trial_directory(&mut self) -> Result<PathBuf, StackError> {
@@ -323,10 +332,25 @@ pub(crate) fn own_directory_name(token: &str) -> String {
     format!("{OWN_PREFIX}{token}")
 }
 
+/// Whether a name is that of a directory of some session: the prefix, and random bits at the end.
+pub(crate) fn is_own_name(name: &OsStr) -> bool {
+    let token = name.to_str().and_then(|name| name.strip_prefix(OWN_PREFIX));
+    token.is_some_and(|token| random_bits(token).is_some())
+}
+
+/// The name of one that lies among the user's own files.
+pub(crate) fn hidden_directory_name(token: &str) -> String {
+    format!(".{}", own_directory_name(token))
+}
+
 /// A directory whose path has to be short, with room for 50 characters in all: the random bits of the token tell it from
 /// all others. None for a token without them.
 pub(crate) fn short_directory(token: &str) -> Option<PathBuf> {
+    random_bits(token).map(|random| Path::new("/run").join(format!("{OWN_PREFIX}{random}")))
+}
+
+fn random_bits(token: &str) -> Option<&str> {
     let random = token.rsplit('-').next().unwrap_or_default();
     let is_random = random.len() == 16 && random.bytes().all(|byte| byte.is_ascii_hexdigit());
-    is_random.then(|| Path::new("/run").join(format!("{OWN_PREFIX}{random}")))
+    is_random.then_some(random)
 }

@@ -12,6 +12,7 @@ mod place;
 mod processes;
 mod server;
 
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::time::Duration;
 
@@ -21,10 +22,11 @@ use crate::filesystem;
 use crate::journal::{Entry, Journal};
 use crate::owner::Owner;
 use crate::queue;
-use crate::site::{own_directory_name, short_directory};
+use crate::site::{hidden_directory_name, own_directory_name, short_directory};
 use crate::step::{Scope, Step};
 
-pub(crate) use processes::adopt_orphans;
+pub use frozen::is_frozen;
+pub(crate) use processes::{adopt_orphans, reap};
 
 /// A mount or device that is busy for a moment, because udev or a dying process still looks at it, is tried again
 /// this many times, [`PAUSE`] apart.
@@ -103,6 +105,19 @@ pub(crate) fn undo_steps(journal: &mut Journal, only: Option<Scope>) -> Result<U
     Ok(undone)
 }
 
+/// Handles on the processes of engines whose steps are still to be undone, for [`reap`]. A handle means the same process for
+/// as long as it is held, also when its number is used again.
+pub(crate) fn engine_processes(journal: &Journal) -> Vec<OwnedFd> {
+    let token = &journal.owner.token;
+    let left = journal.entries.iter().filter(|entry| !entry.undone);
+    left.filter_map(|entry| match &entry.step {
+        Step::Engine { variable, value, group, .. } => Some(engine::handles(variable, value, group, token)),
+        _ => None,
+    })
+    .flatten()
+    .collect()
+}
+
 /// Lifts the limits of the control groups that are still to be undone: a process that waits under a tight one hears no
 /// signal, not even SIGKILL, and keeps its journal locked for as long.
 pub(crate) fn lift_limits(owner: &Owner, entries: &[Entry]) {
@@ -155,7 +170,8 @@ fn undo_step(journal: &mut Journal, number: usize) -> Result<Did, UndoFailure> {
     match &entry.step {
         Step::Directory { path, content_is_ours: true } => {
             let did = directory::remove_with_content(path, entry.made, &token)?;
-            let lost = !did && entry.made.is_some() && path.ends_with(own_directory_name(&token));
+            let is_whole = names_of(&token).iter().any(|name| path.ends_with(name));
+            let lost = !did && entry.made.is_some() && is_whole;
             Ok(if lost {
                 Did::NotFound(format!(
                     "not found at its path: directory `{}`; if it was moved, remove it where it is now",
@@ -242,9 +258,14 @@ fn undo_step(journal: &mut Journal, number: usize) -> Result<Did, UndoFailure> {
 /// Whether a path lies within a directory of the session's own: anywhere the one with the whole token in its name, and
 /// that with its random bits alone only where such a one is made.
 pub(crate) fn is_ours(path: &Path, token: &str) -> bool {
-    let own = own_directory_name(token);
-    path.components().any(|component| component.as_os_str() == own.as_str())
+    let names = names_of(token);
+    path.components().any(|component| names.iter().any(|name| component.as_os_str() == name.as_str()))
         || short_directory(token).is_some_and(|short| path.starts_with(short))
+}
+
+/// The names of a session's own directories, plain and hidden.
+fn names_of(token: &str) -> [String; 2] {
+    [own_directory_name(token), hidden_directory_name(token)]
 }
 
 fn failure(object: &Path, reason: impl Into<String>, next: impl Into<String>) -> UndoFailure {
@@ -264,9 +285,12 @@ mod tests {
         let token = "abcdefgh-0123456789abcdef";
         let is_ours = |path: &str| is_ours(Path::new(path), token);
         assert!(is_ours("/srv/iostone-abcdefgh-0123456789abcdef/mount"));
+        assert!(is_ours("/srv/.iostone-abcdefgh-0123456789abcdef"));
         assert!(is_ours("/run/iostone-0123456789abcdef") && is_ours("/run/iostone-0123456789abcdef/run"));
         for foreign in [
             "/srv/iostone-0123456789abcdef",
+            "/srv/..iostone-abcdefgh-0123456789abcdef",
+            "/srv/.iostone-0123456789abcdef",
             "/run/other/iostone-0123456789abcdef",
             "/run/iostone-0123456789abcdee",
             "/run/iostone-0123456789abcdef0",

@@ -17,7 +17,7 @@ use iostone_model::units::Bytes;
 use iostone_stack::{
     Applied, InsideView, Provision, Registry, Session, SessionOptions, StackError, plan_steps,
 };
-use machine::{MIB, Machine, has, loop_stack, mounts_under, needs_root, run};
+use machine::{MIB, Machine, has, loop_stack, mounts_under, needs_root, run, wait_for};
 
 const LOWER: LowerFiles = LowerFiles { large: Bytes(4 << 20), small_count: 5, small: Bytes(4096) };
 const CHILD_VARIABLE: &str = "IOSTONE_CONTAINERS_TEST_CHILD";
@@ -303,9 +303,9 @@ fn kill_at_any_moment_leaves_nothing_after_cleanup() {
         let mut child = KilledOnDrop(child);
         // The even rounds are killed with two mounts on one another, the odd ones anywhere.
         let least = if round % 2 == 0 { 2 } else { 0 };
-        while machine.journals() == 0 || mounts_under(machine.path()) < least {
-            std::thread::sleep(Duration::from_millis(1));
-        }
+        wait_for("a journal and the mounts", Some(&mut child.0), || {
+            machine.journals() > 0 && mounts_under(machine.path()) >= least
+        });
         std::thread::sleep(Duration::from_millis(if least == 0 { round * 37 } else { 0 }));
         child.0.kill().unwrap();
         child.0.wait().unwrap();

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use iostone_model::experiment::WriteCache;
 use iostone_stack::{JournalOutcome, Registry, Session, SessionOptions};
-use machine::{MIB, Machine, loop_stack, loops_under, mounts_under, needs_root};
+use machine::{MIB, Machine, loop_stack, loops_under, mounts_under, needs_root, wait_for};
 
 /// Tells the child, which is this very program, where to work.
 const CHILD_VARIABLE: &str = "IOSTONE_STACK_TEST_CHILD";
@@ -64,13 +64,6 @@ fn start_child(machine: &Machine) -> KilledOnDrop {
     KilledOnDrop(child)
 }
 
-/// Waits until the machine is as asked; the child runs for ever, so it comes about.
-fn wait_until(mut as_asked: impl FnMut() -> bool) {
-    while !as_asked() {
-        std::thread::sleep(Duration::from_millis(1));
-    }
-}
-
 #[test]
 fn kill_at_any_moment_leaves_nothing_after_cleanup() {
     if needs_root("kill_at_any_moment_leaves_nothing_after_cleanup") {
@@ -81,7 +74,7 @@ fn kill_at_any_moment_leaves_nothing_after_cleanup() {
     for round in 0..16u64 {
         let machine = Machine::new();
         let mut child = start_child(&machine);
-        wait_until(|| machine.journals() > 0);
+        wait_for("a journal", Some(&mut child.0), || machine.journals() > 0);
         std::thread::sleep(Duration::from_millis(round * 37 % 400));
         child.0.kill().unwrap();
         child.0.wait().unwrap();
@@ -107,7 +100,7 @@ fn cleanup_is_itself_killed_and_repeated() {
     }
     let machine = Machine::new();
     let mut child = start_child(&machine);
-    wait_until(|| mounts_under(machine.path()) > 0);
+    wait_for("a mount", Some(&mut child.0), || mounts_under(machine.path()) > 0);
     child.0.kill().unwrap();
     child.0.wait().unwrap();
     // What a cleanup that died halfway leaves: the mount is gone, but nothing in the journal says so.
@@ -130,7 +123,7 @@ fn cleanup_works_when_the_run_directory_is_gone() {
     }
     let machine = Machine::new();
     let mut child = start_child(&machine);
-    wait_until(|| loops_under(machine.path()) > 0);
+    wait_for("a loop device", Some(&mut child.0), || loops_under(machine.path()) > 0);
     child.0.kill().unwrap();
     child.0.wait().unwrap();
     // What is mounted has to go first, or the directory could not be removed.
@@ -143,7 +136,7 @@ fn cleanup_works_when_the_run_directory_is_gone() {
         .status()
         .unwrap();
     assert!(end.success());
-    wait_until(|| {
+    wait_for("the end of the run directory", None, || {
         fs::remove_dir_all(machine.path().join("run")).is_ok() || !machine.path().join("run").exists()
     });
     let left = loops_under(machine.path());
@@ -176,7 +169,11 @@ fn two_cleanups_at_once_do_not_disturb_each_other() {
     }
     let machine = Machine::new();
     let mut children: Vec<_> = (0..2).map(|_| start_child(&machine)).collect();
-    wait_until(|| mounts_under(machine.path()) > 0 && machine.journals() >= 2);
+    for child in &mut children {
+        wait_for("a mount and two journals", Some(&mut child.0), || {
+            mounts_under(machine.path()) > 0 && machine.journals() >= 2
+        });
+    }
     for child in &mut children {
         child.0.kill().unwrap();
         child.0.wait().unwrap();

@@ -3,6 +3,8 @@
 
 #[path = "common/contained.rs"]
 mod contained;
+#[path = "docker/killed.rs"]
+mod killed;
 #[path = "common/machine.rs"]
 mod machine;
 
@@ -14,7 +16,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use contained::{Agent, assert_gone, list, marked, provision, write_inside};
+use contained::{Agent, assert_alike, assert_gone, list, marked, provision, write_inside};
 use iostone_model::experiment::{
     Btrfs, Contained, Container, ContainerPlace, Filesystem, LowerFiles, Stack, StorageDriver, Volume,
 };
@@ -22,10 +24,8 @@ use iostone_model::units::Bytes;
 use iostone_stack::{
     AGENT_VARIABLE, Applied, InsideView, Provision, Registry, Session, SessionOptions, StackError,
 };
-use machine::{MIB, Machine, has, loop_stack, loops_under, mounts_under, needs_root, run};
+use machine::{MIB, Machine, has, loop_stack, loops_under, mounts_under, needs_root, run, wait_for};
 
-/// Tells the child, which is this very program, where to work.
-const CHILD_VARIABLE: &str = "IOSTONE_STACK_TEST_DOCKER";
 /// Places that a daemon makes or changes unless it is kept from it.
 const PLACES: [&str; 6] = [
     "/etc/docker",
@@ -147,6 +147,7 @@ fn every_driver_and_place_stands_answers_and_leaves_nothing() {
         let mut agent = Agent::start(&applied);
         assert_eq!(agent.ask("hello"), format!("hello {}", standing.mark), "{case}");
         assert!(!marked(&format!("{AGENT_VARIABLE}={}", standing.mark)).is_empty(), "{case}");
+        assert_alike(&standing.mark);
         let mount = applied.target.mount.clone().unwrap();
         match &standing.backing {
             Some(backing) => {
@@ -173,12 +174,16 @@ fn every_driver_and_place_stands_answers_and_leaves_nothing() {
     assert_eq!(surroundings(), before);
 }
 
+fn is_shell(pid: u32) -> bool {
+    fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == "sh")
+}
+
 /// What the agent sees of its directory, through the eyes of its process.
 fn view(applied: &Applied) -> InsideView {
     let standing = applied.container.as_ref().unwrap();
     let pid = marked(&format!("{AGENT_VARIABLE}={}", standing.mark))
         .into_iter()
-        .find(|pid| fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == "sh"))
+        .find(|pid| is_shell(*pid))
         .unwrap();
     let table = fs::read_to_string(format!("/proc/{pid}/mountinfo")).unwrap();
     let target = |line: &str| line.split(' ').nth(4).map(PathBuf::from).unwrap();
@@ -221,10 +226,13 @@ fn beside_the_container_the_agent_is_this_program_and_files_lie_where_it_works()
     {
         let applied = session.apply(&stack(StorageDriver::Overlay2, place), trial, 1).unwrap();
         let standing = applied.container.clone().unwrap();
-        let pid = marked("IOSTONE_ENGINE=test-")
-            .into_iter()
-            .find(|pid| fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == "sh"))
-            .unwrap();
+        let mut shell = None;
+        // It stands before its program is the one that was asked for.
+        wait_for("the container's shell", None, || {
+            shell = marked("IOSTONE_ENGINE=test-").into_iter().find(|pid| is_shell(*pid));
+            shell.is_some()
+        });
+        let pid = shell.unwrap();
         let inside = format!("/proc/{pid}/root{}", standing.directory.display());
         assert_eq!(fs::read_dir(inside).unwrap().count(), 3, "{place:?}");
     }
@@ -246,12 +254,15 @@ fn a_daemon_that_dies_a_full_data_root_and_a_driver_that_does_not_fit_are_said()
     let good = stack(StorageDriver::Overlay2, ContainerPlace::Layer);
     session.apply(&good, 1, 1).unwrap();
     run("kill", &["-KILL", &daemon_of(&machine)]);
-    let reason = loop {
+    let mut said = None;
+    wait_for("the daemon's end to be seen", None, || {
         match session.verify() {
-            Err(StackError::Container { engine: "docker", reason }) => break reason,
+            Err(StackError::Container { engine: "docker", reason }) => said = Some(reason),
             other => assert!(other.is_ok(), "{other:?}"),
         }
-    };
+        said.is_some()
+    });
+    let reason = said.unwrap();
     assert!(reason.contains("daemon"), "{reason}");
     session.undo().unwrap();
 
@@ -297,62 +308,41 @@ fn what_docker_cannot_be_asked_is_refused() {
     assert!(refused.contains("podman") && refused.contains("overlay"), "{refused}");
 }
 
-/// Not a test of its own: the session that another kills.
-#[test]
-#[ignore = "run by the test that kills it"]
-fn child_session() {
-    let Some(place) = std::env::var_os(CHILD_VARIABLE).map(PathBuf::from) else { return };
-    let registry = Registry::at(&place.join("state")).unwrap();
-    let options = SessionOptions {
-        run_token: "child".to_owned(),
-        run_directory: place.join("run"),
-        work_directory: place.join("run/work"),
-        ..SessionOptions::default()
-    };
-    let mut session = Session::begin(&registry, options).unwrap();
-    let program = vec!["/bin/sh".to_owned(), "/agent.sh".to_owned()];
-    let archive = Some(place.join("root.tar"));
-    session.provision(Provision { archive, program, lower: None }).unwrap();
-    let applied = session.apply(&stack(StorageDriver::Overlay2, ContainerPlace::Layer), 1, 1).unwrap();
-    let mut agent = Agent::start(&applied);
-    agent.ask("hello");
-    fs::write(place.join("ready"), "").unwrap();
-    std::thread::sleep(Duration::from_secs(3600));
+/// Children of this process that ended and were not waited for.
+fn zombies() -> Vec<String> {
+    let stats = fs::read_dir("/proc").unwrap().flatten();
+    let stats = stats.filter_map(|process| fs::read_to_string(process.path().join("stat")).ok());
+    let own = format!(") Z {} ", std::process::id());
+    stats.filter(|stat| stat.contains(&own)).collect()
 }
 
 #[test]
-fn a_killed_session_is_cleaned_up_whenever_it_was_killed() {
-    let test = "a_killed_session_is_cleaned_up_whenever_it_was_killed";
+fn another_sessions_volume_is_not_held_by_the_daemon_and_nothing_dead_stays() {
+    let test = "another_sessions_volume_is_not_held_by_the_daemon_and_nothing_dead_stays";
     if lacks(test) {
         return;
     }
     let _alone = alone();
-    let before = surroundings();
-    // At last when it stands; before that at some moment of the daemon's start, the import, or the container's.
-    for round in [1500u64, 2500, 3500, u64::MAX] {
-        let machine = Machine::new();
-        provision(&machine, None);
-        let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "child_session", "--ignored"])
-            .env(CHILD_VARIABLE, machine.path())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let ready = machine.path().join("ready");
-        let mut waited = 0;
-        while !ready.exists() && waited < round && child.try_wait().unwrap().is_none() {
-            std::thread::sleep(Duration::from_millis(10));
-            waited += 10;
-        }
-        child.kill().unwrap();
-        child.wait().unwrap();
-        assert!(round < u64::MAX || ready.exists(), "the session ended by itself");
-        let report = machine.registry.cleanup().unwrap();
-        assert!(report.is_clean(), "{round}: {report:?}");
-        assert_gone(&machine, "child-");
-    }
-    assert_eq!(surroundings(), before);
+    let machine = Machine::new();
+    // Of other tests: a foreign daemon's, and what a daemon that was killed left dead.
+    let before = zombies();
+    let (mut first, mut second) = (machine.session(), machine.session());
+    let mount = first.apply(&loop_stack(16 * MIB, &[]), 1, 1).unwrap().target.mount.unwrap();
+    second.provision(provision(&machine, None)).unwrap();
+    let applied = second.apply(&stack(StorageDriver::Overlay2, ContainerPlace::Layer), 1, 1).unwrap();
+    let table = fs::read_to_string(format!("/proc/{}/mountinfo", daemon_of(&machine))).unwrap();
+    assert!(!table.contains(&format!(" {} ", mount.display())), "{table}");
+    // Where mounts are private this used to wait for the daemon's end.
+    first.undo().unwrap();
+    second.verify().unwrap();
+    assert!(Agent::start(&applied).ask("hello").starts_with("hello "));
+    second.undo().unwrap();
+    let new: Vec<String> = zombies().into_iter().filter(|zombie| !before.contains(zombie)).collect();
+    assert_eq!(new, Vec::<String>::new());
+    second.finish().unwrap();
+    // It made the work directory that both were in.
+    first.finish().unwrap();
+    machine.assert_clean();
 }
 
 /// A daemon that stands for the user's: with data of its own, and a container that runs.
@@ -380,17 +370,20 @@ impl Foreign {
             .stderr(log)
             .spawn()
             .unwrap();
-        let foreign = Self { place, daemon };
-        while !foreign.docker(&["version"]).status.success() {
-            std::thread::sleep(Duration::from_millis(100));
-            assert!(foreign.place.join("log").metadata().unwrap().len() < MIB, "it does not start");
-        }
+        // Ended by its own drop, should it not answer.
+        let mut foreign = Self { place, daemon };
+        let host = foreign.host();
+        let version = || Command::new("docker").args(["--host", &host, "version"]).output().unwrap();
+        wait_for("a daemon of others", Some(&mut foreign.daemon), || version().status.success());
         foreign
     }
 
+    fn host(&self) -> String {
+        format!("unix://{}", self.place.join("sock").display())
+    }
+
     fn docker(&self, arguments: &[&str]) -> std::process::Output {
-        let host = format!("unix://{}", self.place.join("sock").display());
-        Command::new("docker").args(["--host", &host]).args(arguments).output().unwrap()
+        Command::new("docker").args(["--host", &self.host()]).args(arguments).output().unwrap()
     }
 
     fn told(&self, arguments: &[&str]) -> String {

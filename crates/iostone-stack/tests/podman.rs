@@ -13,13 +13,13 @@ use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use contained::{Agent, assert_gone, list, marked, provision, write_inside};
+use contained::{Agent, assert_alike, assert_gone, list, marked, provision, write_inside};
 use iostone_model::experiment::{
     Btrfs, Contained, Container, ContainerPlace, Filesystem, LowerFiles, Stack, StorageDriver,
 };
 use iostone_model::units::Bytes;
 use iostone_stack::{AGENT_VARIABLE, Registry, Session, SessionOptions, StackError};
-use machine::{MIB, Machine, has, loop_stack, loops_under, mounts_under, needs_root};
+use machine::{MIB, Machine, has, loop_stack, loops_under, mounts_under, needs_root, wait_for};
 
 /// Tells the child, which is this very program, where to work.
 const CHILD_VARIABLE: &str = "IOSTONE_STACK_TEST_PODMAN";
@@ -70,12 +70,23 @@ fn surroundings() -> BTreeSet<PathBuf> {
     for place in PLACES {
         list(Path::new(place), 3, &mut paths);
     }
-    paths.retain(|path| !is_of_others(path));
+    paths.retain(|path| !is_of_others(path) && !is_anybodys(path));
     paths
 }
 
-/// Other tests may run Docker meanwhile, and this machine has users.
+/// Of the places that every program of the machine uses, only what could come from Podman matters.
+fn is_anybodys(path: &Path) -> bool {
+    let names = ["containers", "libpod", "crun", "runc", "netns", "cni"];
+    let text = path.to_string_lossy();
+    ["/run", "/dev/shm"].iter().any(|shared| path.starts_with(shared))
+        && !names.iter().any(|name| text.contains(name))
+}
+
+/// Other tests may run Docker meanwhile, or have sessions of their own, and this machine has users.
 fn is_of_others(path: &Path) -> bool {
+    if path.to_string_lossy().starts_with("/run/iostone-") {
+        return true;
+    }
     ["/run/docker", "/run/containerd", "/run/user", "/run/lock", "/run/blkid", "/run/mount", "/run/lvm"]
         .iter()
         .any(|other| path.starts_with(other))
@@ -124,6 +135,7 @@ fn every_driver_and_place_stands_answers_and_leaves_nothing() {
         let mut agent = Agent::start(&applied);
         assert_eq!(agent.ask("hello"), format!("hello {}", standing.mark), "{case}");
         assert!(!marked(&format!("{AGENT_VARIABLE}={}", standing.mark)).is_empty(), "{case}");
+        assert_alike(&standing.mark);
         let mount = applied.target.mount.clone().unwrap();
         match &standing.backing {
             Some(backing) => {
@@ -189,12 +201,14 @@ fn a_container_that_ends_in_mid_trial_is_told() {
     session.provision(provision(&machine, None)).unwrap();
     session.apply(&stack(StorageDriver::Overlay2, ContainerPlace::Layer, false), 1, 1).unwrap();
     let (_, token) = session.processes_marker();
-    for pid in marked(&format!("IOSTONE_ENGINE={token}")) {
-        let _ = Command::new("kill").args(["-9", &pid.to_string()]).status();
-    }
-    while !marked(&format!("IOSTONE_ENGINE={token}")).is_empty() {
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    // What is just being started carries the mark only after its exec.
+    wait_for("the end of all that carries the mark", None, || {
+        let left = marked(&format!("IOSTONE_ENGINE={token}"));
+        for pid in &left {
+            let _ = Command::new("kill").args(["-9", &pid.to_string()]).status();
+        }
+        left.is_empty()
+    });
     let error = session.verify().unwrap_err();
     assert!(matches!(error, StackError::Container { engine: "podman", .. }), "{error}");
     assert!(error.to_string().contains("its container is"), "{error}");
@@ -328,10 +342,9 @@ fn kill_leaves_nothing_after_cleanup() {
         .spawn()
         .unwrap();
     let stands = machine.path().join("stands");
-    while fs::read(&stands).map_or(true, |token| token.is_empty()) {
-        assert!(child.try_wait().unwrap().is_none(), "it ended before it stood");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_for("a container that stands", Some(&mut child), || {
+        fs::read(&stands).is_ok_and(|token| !token.is_empty())
+    });
     let token = fs::read_to_string(&stands).unwrap();
     child.kill().unwrap();
     child.wait().unwrap();

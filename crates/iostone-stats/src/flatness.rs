@@ -6,10 +6,11 @@
 //! distance from its trial's line ([`median_interval`], Thompson 1936): nothing is assumed of their noise, and points of
 //! one trial, which depend on each other, count once. A slope alone would call a hump flat; so flat takes both, the slope
 //! and every point (an intersection-union test, Berger 1982: what needs all of several statements needs no adjustment for
-//! their number).
+//! their number). Uneven takes any one point, which by chance some point among many is: there each point's interval is
+//! that of its share of the error (Bonferroni).
 
 use crate::boundary::{FEWEST_BLOCKS, fewest_blocks};
-use crate::median::{median, median_interval};
+use crate::median::{interval_rank, median, median_interval};
 
 /// Within this distance of 0 a slope is flat: twice the load then changes the rate by 3.5 % at most (2^0.05).
 pub const FLAT_WITHIN: f64 = 0.05;
@@ -35,6 +36,24 @@ pub fn fewest(comparisons: usize, confidence: f64) -> u32 {
     // An interval from the least to the greatest misses the median with a chance of 2 times 2^-n.
     let of_interval = (1..=64).find(|n| 1.0 - 2.0 * (-f64::from(*n)).exp2() >= each - 1e-12).unwrap_or(64);
     of_interval.max(fewest_blocks(comparisons, confidence).difference).max(FEWEST_BLOCKS)
+}
+
+/// The blocks that such comparisons are given before they may end: so many that each interval passes over the lowest and the
+/// highest trial, since one trial that something disturbed would else forbid every statement, and that a point among
+/// `loads` can be shown to stray. Fixed before the first block, so that the intervals need be made for one look alone.
+pub fn enough(comparisons: usize, loads: usize, confidence: f64) -> u32 {
+    let each = confidence_of_each(comparisons, confidence);
+    let is_enough = |blocks: &usize| {
+        interval_rank(*blocks, each).is_some_and(|passed_over| passed_over > 0)
+            && interval_rank(*blocks, confidence_of_any(loads, each)).is_some()
+    };
+    let blocks = (1..=64).find(is_enough).unwrap_or(64);
+    crate::count(blocks).max(fewest(comparisons, confidence))
+}
+
+/// The confidence of one interval among so many, such that a statement of any of them has `each`.
+fn confidence_of_any(intervals: usize, each: f64) -> f64 {
+    1.0 - (1.0 - each) / intervals.max(1) as f64
 }
 
 /// The line through a trial's points.
@@ -75,7 +94,7 @@ pub enum Shape {
     Rises,
     /// All of it lies below.
     Falls,
-    /// It does neither, and the interval of some point lies wholly outside.
+    /// It does neither, and the interval of some point lies wholly outside, at a confidence for all points together.
     Uneven,
     /// An interval reaches over a bound, or there are too few trials for one.
     Undecided,
@@ -109,9 +128,10 @@ pub fn course(lines: &[Line], confidence: f64) -> Course {
     let is_even = intervals
         .iter()
         .all(|ends| matches!(ends, Some([low, high]) if *low >= bounds[0] && *high <= bounds[1]));
-    let strays_surely = intervals
-        .iter()
-        .any(|ends| matches!(ends, Some([low, high]) if *low > bounds[1] || *high < bounds[0]));
+    let of_any = confidence_of_any(loads, confidence);
+    let strays_surely = at_loads.iter().any(|strays| {
+        matches!(median_interval(strays, of_any), Some([low, high]) if low > bounds[1] || high < bounds[0])
+    });
     let interval = median_interval(&slopes, confidence);
     let shape = match interval {
         Some([low, _]) if low > FLAT_WITHIN => Shape::Rises,
@@ -136,9 +156,9 @@ mod tests {
 
     type Curve = fn(f64) -> f64;
 
-    /// The lines of seven trials with that curve, each a little higher than the one before.
+    /// The lines of ten trials with that curve, each a little higher than the one before.
     fn of(curve: Curve) -> Vec<Line> {
-        (0..7).map(|trial| line(&points(curve, 1.0 + 0.01 * f64::from(trial))).unwrap()).collect()
+        (0..10).map(|trial| line(&points(curve, 1.0 + 0.01 * f64::from(trial))).unwrap()).collect()
     }
 
     fn points(curve: Curve, level: f64) -> Vec<(f64, f64)> {
@@ -195,11 +215,15 @@ mod tests {
         let flat = [0.01, -0.01, 0.02, 0.0, 0.01, -0.02];
         assert_eq!(shape(&lines(&flat, 0.0)), Shape::Flat);
         assert_eq!(shape(&lines(&[0.04, 0.06, 0.04, 0.06, 0.04, 0.06], 0.0)), Shape::Undecided);
-        // One trial strays at one load: neither flat nor uneven is shown.
+        // One trial strays at one load: neither flat nor uneven is shown, until there are trials enough to pass over it.
         let mut one = lines(&flat, 0.0);
         one[3].strays[1] = 0.3;
         assert_eq!(shape(&one), Shape::Undecided);
-        assert_eq!(shape(&lines(&flat, 0.3)), Shape::Uneven);
+        let many: Vec<Line> = one.iter().chain(&lines(&flat, 0.0)).cloned().collect();
+        assert_eq!(shape(&many), Shape::Flat);
+        // That a point of three strays takes one more than that a slope lies somewhere.
+        assert_eq!(shape(&lines(&flat, 0.3)), Shape::Undecided);
+        assert_eq!(shape(&lines(&[&flat[..], &[0.0]].concat(), 0.3)), Shape::Uneven);
         // Five trials have no interval at 95 %.
         assert_eq!(shape(&lines(&[0.0; 5], 0.0)), Shape::Undecided);
         assert_eq!(shape(&[]), Shape::Undecided);
@@ -216,5 +240,14 @@ mod tests {
             let figures = vec![0.0; blocks as usize];
             assert!(median_interval(&figures, confidence_of_each(comparisons, 0.95)).is_some());
         }
+    }
+
+    #[test]
+    fn enough_blocks_pass_over_one_and_show_a_stray_among_all_loads() {
+        assert_eq!((enough(1, 3, 0.95), enough(2, 3, 0.95), enough(2, 20, 0.95)), (10, 11, 12));
+        let each = confidence_of_each(2, 0.95);
+        let with_one_off =
+            |blocks: usize| median_interval(&[vec![0.0; blocks - 1], vec![9.0]].concat(), each);
+        assert_eq!((with_one_off(10), with_one_off(11)), (Some([0.0, 9.0]), Some([0.0, 0.0])));
     }
 }

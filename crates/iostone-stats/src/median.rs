@@ -84,7 +84,7 @@ pub fn median_interval(figures: &[f64], confidence: f64) -> Option<[f64; 2]> {
 }
 
 /// The `r` of [`median_interval`] for `count` figures.
-fn interval_rank(count: usize, confidence: f64) -> Option<usize> {
+pub(crate) fn interval_rank(count: usize, confidence: f64) -> Option<usize> {
     let outside = |rank: usize| 2.0 * binomial_cdf(rank as u64, count as u64, 0.5);
     // 1e-12 forgives the rounding of `1 - confidence` where a size carries the confidence exactly.
     let (mut low, mut high) = (0, count / 2);

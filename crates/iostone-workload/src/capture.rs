@@ -55,10 +55,14 @@ impl Capture {
     /// Everything that was printed, to be asked for after the program's end. A grandchild that still holds the pipe
     /// does not hold this up for long.
     pub(crate) fn text(&self) -> String {
+        self.text_within(PATIENCE)
+    }
+
+    fn text_within(&self, patience: Duration) -> String {
         let (lock, ended) = &*self.state;
         let drained = lock.lock().unwrap_or_else(PoisonError::into_inner);
         let (drained, _) = ended
-            .wait_timeout_while(drained, PATIENCE, |drained| !drained.ended)
+            .wait_timeout_while(drained, patience, |drained| !drained.ended)
             .unwrap_or_else(PoisonError::into_inner);
         let mut text = String::from_utf8_lossy(&drained.kept).into_owned();
         if drained.dropped_bytes > 0 {
@@ -72,6 +76,9 @@ impl Capture {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A busy machine takes long to run the reading thread.
+    const PATIENT: Duration = Duration::from_secs(30);
 
     /// A pipe whose last words come late, as they do when the reading thread is not scheduled at once.
     struct Late(bool);
@@ -89,13 +96,13 @@ mod tests {
 
     #[test]
     fn text_that_lacks_its_end_can_be_told() {
-        let long = Capture::start(std::io::repeat(b'x').take(KEPT_BYTES as u64 + 5)).text();
+        let long = Capture::start(std::io::repeat(b'x').take(KEPT_BYTES as u64 + 5)).text_within(PATIENT);
         assert!(is_cut(&long) && long.ends_with("[5 more bytes were not kept]\n"));
         assert!(!is_cut("5 more bytes\n"));
     }
 
     #[test]
     fn what_was_written_last_is_waited_for() {
-        assert_eq!(Capture::start(Late(false)).text(), "last");
+        assert_eq!(Capture::start(Late(false)).text_within(PATIENT), "last");
     }
 }

@@ -93,6 +93,9 @@ impl PreparedIoping {
         measured.take(observe("ioping", &finished.stdout));
         if self.form == Form::Json {
             measured.report.latency_histogram = latencies(&finished.stdout);
+            let requests: u64 = measured.report.latency_histogram.iter().map(|(_, count)| count).sum();
+            // Its own rate leaves the pauses out, so that the requests themselves have to be told.
+            measured.report.operations = Some(requests).filter(|requests| *requests > 0);
         }
         // Only a byte count that the tool names itself can be held against what the device served.
         measured.report.must_reach_device = self.spec.direct;

@@ -171,6 +171,9 @@ pub(crate) struct ReportArguments {
     /// How it is written
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub(crate) format: ReportFormat,
+    /// Hold the recorded trials against another level, of any factor: `ext4`, or `filesystem=ext4`
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) baseline: Option<String>,
     /// Write to this file instead of stdout
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -92,6 +92,10 @@ impl Observer for RunProgress<'_> {
                     self.line(&format!("warm-up   {configuration}"));
                 }
             }
+            Progress::Repeated { configuration, reason } => {
+                let (configuration, reason) = (clean(configuration), clean(reason));
+                self.line(&format!("          {configuration} once more: {reason}"));
+            }
             Progress::PilotBegun { configuration, runtime } => {
                 self.doing(format!("pilot of {runtime}: {}", clean(configuration)));
             }

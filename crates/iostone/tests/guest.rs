@@ -143,7 +143,8 @@ fn cgroup_v2_keeps_the_quotas_of_commands() {
         let told = told.next().unwrap().unwrap();
         assert_eq!(told["share_asked"], share, "{told}");
         let used = told["share_used"].as_f64().unwrap();
-        assert!(used < share * 1.05, "{told}");
+        // A guest whose processor is stopped for a while takes that for use.
+        assert!(used < share * 1.05 + 0.05, "{told}");
         let from = told["checks"][0]["from"].as_str().unwrap();
         assert!(from.ends_with("/cpu.max"), "{from}");
         let throttled = told["throttled_seconds"].as_f64().unwrap();

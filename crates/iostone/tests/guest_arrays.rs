@@ -98,7 +98,7 @@ fn the_tests_of_arrays_pass_under_a_kernel_that_has_them() {
         drives: &["48MiB"; 4],
         modules: &["md_mod", "raid0", "raid1", "raid10", "raid456", "dm_mod", "ext4"],
         carried: carried.collect(),
-        seconds: 300,
+        seconds: 600,
     };
     let chosen = [
         "every_level_is_built_proven_and_undone_without_a_trace",

@@ -4,12 +4,12 @@
 //! container themselves.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::Path;
 
 use tar::{Builder, EntryType, Header};
 
-use super::{Archive, Counted, Member, content_of};
+use super::{Archive, Counted, HostContent, Member};
 use crate::error::GuestError;
 
 impl Archive {
@@ -45,15 +45,24 @@ fn append(builder: &mut Builder<impl Write>, path: &str, member: &Member) -> Res
             builder.append_link(&mut header, path, target).map_err(named)
         }
         Member::CharacterDevice { .. } => Ok(()),
-        Member::Bytes { mode, content } => append_file(builder, path, *mode, content).map_err(named),
-        Member::HostFile { mode, path: host } => {
-            append_file(builder, path, *mode, &content_of(host)?).map_err(named)
+        Member::Bytes { mode, content } => {
+            append_file(builder, path, *mode, content.len() as u64, content.as_slice()).map_err(named)
+        }
+        Member::HostFile { mode, path: host, part } => {
+            let content = HostContent::open(host, *part)?;
+            append_file(builder, path, *mode, content.bytes, content).map_err(named)
         }
     }
 }
 
-fn append_file(builder: &mut Builder<impl Write>, path: &str, mode: u32, content: &[u8]) -> io::Result<()> {
-    let mut header = header_of(EntryType::Regular, mode & 0o7777, content.len() as u64);
+fn append_file(
+    builder: &mut Builder<impl Write>,
+    path: &str,
+    mode: u32,
+    bytes: u64,
+    content: impl Read,
+) -> io::Result<()> {
+    let mut header = header_of(EntryType::Regular, mode & 0o7777, bytes);
     builder.append_data(&mut header, path, content)
 }
 
@@ -71,10 +80,9 @@ fn header_of(kind: EntryType, mode: u32, size: u64) -> Header {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-    use std::io::Read;
-
+    use super::super::Part;
     use super::*;
+    use std::collections::BTreeMap;
 
     #[test]
     fn members_come_out_of_a_tar_as_they_went_in_but_for_devices() {
@@ -83,7 +91,7 @@ mod tests {
         std::fs::write(&host, "of the host").unwrap();
         let long = format!("deep/{}/file", "x".repeat(150));
         let mut archive = Archive::default();
-        archive.add("bin/tool", Member::HostFile { mode: 0o755, path: host });
+        archive.add("bin/tool", Member::HostFile { mode: 0o755, path: host, part: Part::All });
         archive.add("lib", Member::Symlink("usr/lib".to_owned()));
         archive.add("dev/console", Member::CharacterDevice { major: 5, minor: 1 });
         archive.add(&long, Member::Bytes { mode: 0o644, content: b"bytes".to_vec() });

@@ -99,6 +99,22 @@ fn the_first_of_a_path_stays() {
 }
 
 #[test]
+fn a_file_that_becomes_shorter_while_it_is_read_is_an_error_and_one_that_grows_is_cut() {
+    let directory = tempfile::tempdir().unwrap();
+    let host = directory.path().join("host");
+    let reads = |grown: &str| {
+        std::fs::write(&host, "four").unwrap();
+        let mut content = HostContent::open(&host, Part::All).unwrap();
+        std::fs::write(&host, grown).unwrap();
+        let mut read = String::new();
+        io::Read::read_to_string(&mut content, &mut read).map(|_| read)
+    };
+    assert_eq!(reads("four and more").unwrap(), "four");
+    let error = reads("f").unwrap_err().to_string();
+    assert_eq!(error, "it became 3 bytes shorter while it was read");
+}
+
+#[test]
 fn a_real_cpio_reads_it() {
     let reader = [("cpio", ["-t", "--quiet"]), ("bsdtar", ["-t", "-f-"])].into_iter().find_map(
         |(program, arguments)| {

@@ -44,7 +44,7 @@ fn a_link_to_itself_is_an_error() {
     let directory = tempfile::tempdir().unwrap();
     let link = directory.path().join("link");
     std::os::unix::fs::symlink("link", &link).unwrap();
-    assert!(Cargo::new().host_path(&link).is_err());
+    assert!(Cargo::new().host_path(&link, Part::All).is_err());
 }
 
 #[test]
@@ -58,6 +58,39 @@ fn a_script_comes_with_what_reads_it() {
     for program in ["bin/env", "bin/sh"] {
         assert!(cargo.archive.paths().any(|path| path.ends_with(program)), "{program}");
     }
+}
+
+#[test]
+fn what_is_named_by_its_path_is_carried_whole_and_what_is_only_run_is_cut() {
+    let directory = tempfile::tempdir().unwrap();
+    let own = std::env::current_exe().unwrap();
+    // A program and no program, as the mode says: data either way.
+    let [program, data] = ["program", "data"].map(|name| directory.path().join(name));
+    std::fs::copy(&own, &program).unwrap();
+    std::fs::copy(&own, &data).unwrap();
+    std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o644)).unwrap();
+    let whole = std::fs::read(&own).unwrap();
+    let needs = Needs { files: vec![program.clone(), data.clone()], ..Needs::default() };
+    let mut cargo = Cargo::new();
+    // What came before as something to run is whole as well, once it is named.
+    cargo.iostone(&own).unwrap().program(program.to_str().unwrap()).unwrap().supplies(&needs).unwrap();
+    let tar = directory.path().join("root.tar");
+    cargo.write_tar(&tar).unwrap();
+    let mut compared = 0;
+    for member in tar::Archive::new(std::fs::File::open(&tar).unwrap()).entries().unwrap() {
+        let mut member = member.unwrap();
+        let inside = Path::new("/").join(member.path().unwrap());
+        let mut content = Vec::new();
+        std::io::Read::read_to_end(&mut member, &mut content).unwrap();
+        if inside == program || inside == data {
+            assert!(content == whole, "{} is {} bytes", inside.display(), content.len());
+            compared += 1;
+        } else if inside == Path::new(IOSTONE_PROGRAM) {
+            assert!(content.len() < whole.len(), "{} of {} bytes", content.len(), whole.len());
+            compared += 1;
+        }
+    }
+    assert_eq!(compared, 3);
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! An image with all that lies below it: each file opened and looked at here, before QEMU is told of it by name.
 //!
 //! QEMU follows names wherever they lead, also in a circle. Here they are followed first; what is found is then stated to
-//! QEMU with its format, so that nothing is looked up again by what a header says but the extents of a vmdk.
+//! QEMU with its format, so that nothing is looked up again by what a header says but the extents of a vmdk: QEMU opens
+//! these as the kind that the descriptor states, and takes none for an image of another format.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -162,15 +163,13 @@ fn below(upper: &Opened, path: &Path, format: Option<&str>) -> Result<Opened, Im
 
 fn part(path: &Path) -> Result<(PathBuf, fs::Metadata), ImageError> {
     let metadata = open_file(path).and_then(|file| file.metadata());
-    let metadata =
-        metadata.map_err(|error| ImageError::Usage(format!("cannot read `{}`: {error}", path.display())))?;
+    let metadata = metadata.map_err(|error| ImageError::unreadable(path, &error))?;
     Ok((path.to_owned(), metadata))
 }
 
 fn extent(path: &Path) -> Result<(PathBuf, fs::Metadata), ImageError> {
-    let unreadable =
-        |error: std::io::Error| ImageError::Usage(format!("cannot read `{}`: {error}", path.display()));
-    let header = open_file(path).and_then(|file| Header::read(&file)).map_err(unreadable)?;
+    let header = open_file(path).and_then(|file| Header::read(&file));
+    let header = header.map_err(|error| ImageError::unreadable(path, &error))?;
     // Such an extent is a descriptor again, whose names QEMU follows.
     if header.head.starts_with(b"KDMV") && header.u64_le_at(12) == Some(0) {
         return Err(ImageError::Usage(format!(

@@ -12,7 +12,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::chain::Chain;
-use super::place::{self, PrivateDirectory};
+use super::place::{self, Workplace};
 use super::tool::{self, Node, QemuImg};
 use super::{
     Image, ImageError, ImageFormat, SECTOR, chain_of, check_tables, describe, exists, occupied, open,
@@ -64,15 +64,27 @@ pub enum Progress {
     Percent(f64),
 }
 
-/// Makes the target; `told` gets how far it is.
+/// What a conversion needs of the program that it is part of.
+pub trait Host {
+    /// Makes a directory within another that nobody else may enter, its name beginning with `.iostone-image-`. Whoever made
+    /// it removes it, also after a kill.
+    ///
+    /// # Errors
+    /// It cannot be made there, or cannot be written down.
+    fn make_private_directory(&mut self, parent: &Path) -> Result<PathBuf, ImageError>;
+
+    /// What lies on a disk by its beginning, in words; none where nothing is known of it.
+    fn recognise(&self, head: &[u8]) -> Option<String>;
+
+    /// Hears how far it is.
+    fn progress(&mut self, progress: Progress);
+}
+
+/// Makes the target.
 ///
 /// # Errors
-/// Whatever keeps it from being made; then nothing of it is left, and an existing target is as it was.
-pub fn convert(
-    request: &Request,
-    stop: &AtomicBool,
-    told: &mut dyn FnMut(Progress),
-) -> Result<Conversion, ImageError> {
+/// Whatever keeps it from being made; then an existing target is as it was.
+pub fn convert(request: &Request, stop: &AtomicBool, host: &mut dyn Host) -> Result<Conversion, ImageError> {
     let target = std::path::absolute(&request.target)
         .map_err(|error| ImageError::io("find", &request.target, error))?;
     let to = target_format(request, &target)?;
@@ -87,12 +99,15 @@ pub fn convert(
     checks.push(names);
     checks.push(chain.free()?);
     let parent = parent_of(&target);
-    let private = PrivateDirectory::within(&parent)?;
+    let private = Workplace::enter(host.make_private_directory(&parent)?)?;
     let source_node = Node::of_layers(chain.layers())?;
     // Its tables first: what is damaged is not looked into further.
-    told(Progress::Phase("checking"));
+    host.progress(Progress::Phase("checking"));
     checks.extend(check_tables(&qemu, &chain)?);
     let source = describe(&chain, &qemu, true)?;
+    if request.from.is_none() && source.format == ImageFormat::Raw && host.recognise(&source.head).is_none() {
+        notes.push(raw_by_name(&source.file)?);
+    }
     let virtual_bytes = source.virtual_bytes.unwrap_or(0);
     check_size(&source, to, virtual_bytes)?;
     checks.push(check_room(&parent, qemu.measure(&source_node)?)?);
@@ -102,11 +117,11 @@ pub fn convert(
         return Err(ImageError::Usage(format!("`{}` is no name of a file", target.display())));
     };
     let made = private.file(name);
-    told(Progress::Phase("converting"));
+    host.progress(Progress::Phase("converting"));
     qemu.convert(&source_node, &made, to, &options(to, subformat), &mut |percent| {
-        told(Progress::Percent(percent));
+        host.progress(Progress::Percent(percent));
     })?;
-    told(Progress::Phase("comparing"));
+    host.progress(Progress::Phase("comparing"));
     let made_chain = Chain::alone(open(&made, Some(to))?);
     let checked = qemu.check(&Node::of(&made, to)?)?;
     checks.push(format!("of the new image: {}", tables_words(checked, to)));
@@ -121,7 +136,7 @@ pub fn convert(
     }
     chain.unchanged()?;
     checks.push(format!("compared after it was written: the same {virtual_bytes} bytes"));
-    told(Progress::Phase("digesting"));
+    host.progress(Progress::Phase("digesting"));
     let sha256 = finish(&made, &target, &chain, stop)?;
     // Once more: a conversion takes its time, and somebody may have begun to use the old one.
     check_target(request, &target, &chain)?;
@@ -129,6 +144,21 @@ pub fn convert(
     image.file.clone_from(&target);
     notes.extend(self::notes(&image, virtual_bytes));
     Ok(Conversion { source, target: image, sha256, checks, notes })
+}
+
+/// Whether a file without any header and with nothing known on it is a raw disk: its name may say so, nothing else does.
+/// What should be known of it then.
+fn raw_by_name(source: &Path) -> Result<String, ImageError> {
+    if ImageFormat::of_file_name(source).is_some() {
+        return Ok("only the source's name says that it is a raw disk: no partition table and no filesystem; `--from` if \
+                   it is none"
+            .to_owned());
+    }
+    Err(ImageError::Usage(format!(
+        "`{}` has no image format's header, no partition table and no filesystem, and its name does not say that it is a \
+         raw disk; next: `--from raw` if it is one",
+        source.display()
+    )))
 }
 
 /// Gives the new file its permissions, makes it durable, and reads it once more for its digest.
@@ -206,7 +236,10 @@ fn check_target(request: &Request, target: &Path, chain: &Chain) -> Result<(), I
     }
     let parent = parent_of(target);
     if !parent.is_dir() {
-        return Err(ImageError::Usage(format!("there is no directory `{}`", parent.display())));
+        return Err(ImageError::Usage(format!(
+            "there is no directory `{}`; next: make it, or choose a target elsewhere",
+            parent.display()
+        )));
     }
     Ok(())
 }

@@ -92,8 +92,8 @@ impl ImageFormat {
 pub(super) enum Content {
     /// A header of this format.
     Known(ImageFormat),
-    /// A header of another, by its name.
-    Foreign(&'static str),
+    /// A header of another.
+    Foreign(&'static Foreign),
     /// No header: raw, or nothing.
     Plain,
 }
@@ -103,20 +103,59 @@ impl Content {
     pub(super) fn in_words(&self) -> String {
         match self {
             Self::Known(format) => format!("the header of {}", format.name()),
-            Self::Foreign(name) => format!("the header of {name}"),
+            Self::Foreign(other) => format!("the header of {}", other.name),
             Self::Plain => "no image format's header".to_owned(),
         }
     }
 }
 
-/// Headers of formats that are not turned from or into. A LUKS volume is a disk's content as any other.
-const FOREIGN: &[(u64, &[u8], &str)] = &[
-    (0, b"QED\0", "qed"),
-    (0, b"COWD", "vmdk 3"),
-    (0x40, &[0x7f, 0x10, 0xda, 0xbe], "vdi"),
-    (0, b"WithoutFreeSpace", "parallels"),
-    (0, b"WithouFreSpacExt", "parallels"),
+/// What is not turned from or into: other formats of images, and what images are packed in.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Foreign {
+    offset: u64,
+    magic: &'static [u8],
+    pub(super) name: &'static str,
+    /// What makes something of it that is read here.
+    pub(super) next: &'static str,
+}
+
+impl Foreign {
+    const fn image(offset: u64, magic: &'static [u8], name: &'static str) -> Self {
+        Self { offset, magic, name, next: "make a qcow2 of it with `qemu-img convert`" }
+    }
+
+    const fn packed(offset: u64, magic: &'static [u8], name: &'static str, next: &'static str) -> Self {
+        Self { offset, magic, name, next }
+    }
+}
+
+/// Of version 1, which has another header than its successor.
+static QCOW_1: Foreign = Foreign::image(0, b"QFI\xfb", "qcow, version 1");
+
+/// A LUKS volume is a disk's content as any other, and so is an ISO 9660.
+static FOREIGN: &[Foreign] = &[
+    Foreign::image(0, b"QED\0", "qed"),
+    Foreign::image(0, b"COWD", "vmdk 3"),
+    Foreign::image(0x40, &[0x7f, 0x10, 0xda, 0xbe], "vdi"),
+    Foreign::image(0, b"WithoutFreeSpace", "parallels"),
+    Foreign::image(0, b"WithouFreSpacExt", "parallels"),
+    // An OVA is a tar (DMTF DSP0243); `ustar` stands in the header of its first file (POSIX, pax).
+    Foreign::packed(
+        257,
+        b"ustar",
+        "tar",
+        "take the disks out with `tar --extract`, those of an OVA are vmdk",
+    ),
+    Foreign::packed(0, &[0x1f, 0x8b, 8], "gzip", "unpack it with `gunzip`"),
+    Foreign::packed(0, b"\xfd7zXZ\0", "xz", "unpack it with `unxz`"),
+    Foreign::packed(0, &[0x28, 0xb5, 0x2f, 0xfd], "zstd", "unpack it with `unzstd`"),
+    Foreign::packed(4, b"1AY&SY", "bzip2", "unpack it with `bunzip2`"),
+    Foreign::packed(0, b"PK\x03\x04", "zip", "unpack it with `unzip`"),
+    Foreign::packed(0, b"7z\xbc\xaf\x27\x1c", "7z", "unpack it with `7z x`"),
 ];
+
+/// What stands at the end of an Apple disk image, which has nothing at its beginning.
+static DMG: Foreign = Foreign::image(0, b"koly", "dmg");
 
 /// The beginning and the end of an image's file, read once.
 pub(super) struct Header {
@@ -162,7 +201,7 @@ impl Header {
             return if self.u32_at(4).is_some_and(|version| version >= 2) {
                 Content::Known(ImageFormat::Qcow2)
             } else {
-                Content::Foreign("qcow, version 1")
+                Content::Foreign(&QCOW_1)
             };
         }
         if at(0, b"KDMV") || is_descriptor(&self.head) {
@@ -174,8 +213,11 @@ impl Header {
         if at(0, b"conectix") || self.tail.starts_with(b"conectix") {
             return Content::Known(ImageFormat::Vhd);
         }
-        let foreign = FOREIGN.iter().find(|(offset, magic, _)| at(*offset, magic));
-        foreign.map_or(Content::Plain, |(_, _, name)| Content::Foreign(name))
+        if self.tail.starts_with(DMG.magic) {
+            return Content::Foreign(&DMG);
+        }
+        let foreign = FOREIGN.iter().find(|other| at(other.offset, other.magic));
+        foreign.map_or(Content::Plain, Content::Foreign)
     }
 
     /// The footer of a VHD, which a dynamic disk repeats at its beginning.
@@ -199,6 +241,11 @@ impl Header {
     /// Bytes before the footer of a fixed VHD: the disk itself.
     pub(super) fn vhd_fixed_bytes(&self) -> Option<u64> {
         if self.head.starts_with(b"conectix") { None } else { self.size_bytes.checked_sub(VHD_FOOTER) }
+    }
+
+    /// Internal snapshots of a qcow2 (`nb_snapshots`, docs/interop/qcow2.txt).
+    pub(super) fn qcow2_snapshots(&self) -> u32 {
+        self.u32_at(60).unwrap_or(0)
     }
 
     /// A big-endian number at an offset of the beginning.
@@ -235,13 +282,30 @@ mod tests {
     #[test]
     fn headers_are_told_by_their_bytes() {
         assert_eq!(content(b"QFI\xfb\0\0\0\x03", b""), Content::Known(ImageFormat::Qcow2));
-        assert_eq!(content(b"QFI\xfb\0\0\0\x01", b""), Content::Foreign("qcow, version 1"));
+        assert_eq!(content(b"QFI\xfb\0\0\0\x01", b""), Content::Foreign(&QCOW_1));
         assert_eq!(content(b"KDMV\x01\0\0\0", b""), Content::Known(ImageFormat::Vmdk));
         assert_eq!(content(b"# x\n\nversion=1\nCID=1\n", b""), Content::Known(ImageFormat::Vmdk));
         assert_eq!(content(b"vhdxfile", b""), Content::Known(ImageFormat::Vhdx));
         assert_eq!(content(b"\0\0\0\0", b"conectix\0\0"), Content::Known(ImageFormat::Vhd));
-        assert_eq!(content(b"QED\0", b""), Content::Foreign("qed"));
         assert_eq!(content(b"", b""), Content::Plain);
+    }
+
+    #[test]
+    fn what_is_packed_is_no_raw_disk() {
+        let name = |head: &[u8], tail: &[u8]| match content(head, tail) {
+            Content::Foreign(other) => other.name,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(name(b"QED\0", b""), "qed");
+        let mut tar = vec![0; 512];
+        tar[257..262].copy_from_slice(b"ustar");
+        assert_eq!(name(&tar, b""), "tar");
+        assert_eq!(name(b"\x1f\x8b\x08\0", b""), "gzip");
+        assert_eq!(name(b"\xfd7zXZ\0\0", b""), "xz");
+        assert_eq!(name(b"\x28\xb5\x2f\xfd", b""), "zstd");
+        assert_eq!(name(b"BZh91AY&SY", b""), "bzip2");
+        assert_eq!(name(b"PK\x03\x04", b""), "zip");
+        assert_eq!(name(b"\0\0", b"koly\0\0\0\x04"), "dmg");
     }
 
     #[test]

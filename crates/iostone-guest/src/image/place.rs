@@ -1,65 +1,39 @@
-//! A private directory beside a target, in which the new image is made: removed whatever happens, found again after a kill.
+//! The private directory beside a target in which the new image is made, found again after a kill, and the one step out of it.
 
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{FlockOperation, RenameFlags, flock, renameat_with};
+use rustix::io::Errno;
 
 use super::ImageError;
 
-/// How the names of all such directories begin.
+/// How the names of all such directories begin: [`super::Host::make_private_directory`] gives them.
 const PREFIX: &str = ".iostone-image-";
 
-/// A directory of mode 0700 that exists as long as this.
-pub(super) struct PrivateDirectory {
+/// A private directory that somebody is at work in, as long as this exists. Who made it removes it.
+pub(super) struct Workplace {
     path: PathBuf,
-    /// Locked as long as somebody is at work in it.
     _lock: File,
 }
 
-impl PrivateDirectory {
-    /// Makes one in a directory.
+impl Workplace {
+    /// Enters a directory that was just made.
     ///
     /// # Errors
-    /// It cannot be made there.
-    pub(super) fn within(parent: &Path) -> Result<Self, ImageError> {
-        let failed = |path: &Path, error: io::Error| match error.kind() {
-            // The target's place does not do; nothing failed yet.
-            io::ErrorKind::PermissionDenied
-            | io::ErrorKind::ReadOnlyFilesystem
-            | io::ErrorKind::StorageFull
-            | io::ErrorKind::QuotaExceeded => ImageError::Usage(format!(
-                "nothing can be written in `{}`: {error}; next: choose a target elsewhere, or make that one writable and \
-                 with room",
-                parent.display()
-            )),
-            _ => ImageError::io("make the directory", path, error),
-        };
-        for attempt in 0..100_u32 {
-            let path = parent.join(format!("{PREFIX}{}-{attempt}", std::process::id()));
-            match DirBuilder::new().mode(0o700).create(&path) {
-                Ok(()) => {
-                    let lock = File::open(&path).and_then(|directory| {
-                        flock(&directory, FlockOperation::NonBlockingLockExclusive)?;
-                        Ok(directory)
-                    });
-                    return match lock {
-                        Ok(lock) => Ok(Self { path, _lock: lock }),
-                        Err(error) => {
-                            let _ = fs::remove_dir(&path);
-                            Err(failed(&path, error))
-                        }
-                    };
-                }
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(failed(&path, error)),
+    /// It cannot be opened or locked.
+    pub(super) fn enter(path: PathBuf) -> Result<Self, ImageError> {
+        let failed = |error: io::Error| ImageError::io("enter the directory", &path, error);
+        let lock = File::open(&path).map_err(failed)?;
+        // Waiting, as somebody may be looking at this moment whether it was left behind.
+        while let Err(errno) = flock(&lock, FlockOperation::LockExclusive) {
+            if errno != Errno::INTR {
+                return Err(failed(errno.into()));
             }
         }
-        let taken = io::Error::from(io::ErrorKind::AlreadyExists);
-        Err(failed(&parent.join(PREFIX), taken))
+        Ok(Self { path, _lock: lock })
     }
 
     /// A file within.
@@ -68,20 +42,15 @@ impl PrivateDirectory {
     }
 }
 
-impl Drop for PrivateDirectory {
-    fn drop(&mut self) {
-        // It was made by us with a mode that lets nobody else in.
-        let _ = fs::remove_dir_all(&self.path);
-    }
-}
-
-/// What killed conversions left in a directory: nobody is at work in these.
+/// What killed conversions left in a directory: nobody is at work in these. An empty one may be about to be entered.
 pub(super) fn leftovers(parent: &Path) -> Vec<PathBuf> {
     let is_dead = |path: &PathBuf| {
         path.file_name().and_then(OsStr::to_str).is_some_and(|name| name.starts_with(PREFIX))
             && path.symlink_metadata().is_ok_and(|metadata| metadata.is_dir())
-            && File::open(path)
-                .is_ok_and(|directory| flock(&directory, FlockOperation::NonBlockingLockExclusive).is_ok())
+            // Shared, so that two who look at once do not take each other for somebody at work.
+            && File::open(path).is_ok_and(|directory| {
+                flock(&directory, FlockOperation::NonBlockingLockShared).is_ok() && holds_anything(path)
+            })
     };
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(is_dead).collect();
@@ -89,28 +58,39 @@ pub(super) fn leftovers(parent: &Path) -> Vec<PathBuf> {
     found
 }
 
+fn holds_anything(directory: &Path) -> bool {
+    fs::read_dir(directory).is_ok_and(|mut entries| entries.next().is_some())
+}
+
 /// Gives a finished file its name, in one step; what has that name is replaced only if `replace`.
 ///
 /// # Errors
 /// [`ImageError::Refused`] where something took the name in the meantime; a failed rename(2).
 pub(super) fn put(file: &Path, target: &Path, replace: bool) -> Result<(), ImageError> {
+    let parent = super::parent_of(target);
+    let unnamed = |error: io::Error| {
+        ImageError::Failed(format!(
+            "cannot rename the new image to `{}`: {error}; next: see that `{}` can be written to, or choose a target elsewhere",
+            target.display(),
+            parent.display()
+        ))
+    };
     if replace {
-        fs::rename(file, target).map_err(|error| ImageError::io("rename to", target, error))?;
+        fs::rename(file, target).map_err(unnamed)?;
     } else {
         match renameat_with(rustix::fs::CWD, file, rustix::fs::CWD, target, RenameFlags::NOREPLACE) {
             Ok(()) => {}
-            Err(rustix::io::Errno::EXIST) => return Err(super::exists(target)),
+            Err(Errno::EXIST) => return Err(super::exists(target)),
             // A filesystem without that flag: a link is not made over anything either.
-            Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS) => {
+            Err(Errno::INVAL | Errno::NOSYS) => {
                 fs::hard_link(file, target).map_err(|error| match error.kind() {
                     io::ErrorKind::AlreadyExists => super::exists(target),
-                    _ => ImageError::io("rename to", target, error),
+                    _ => unnamed(error),
                 })?;
             }
-            Err(error) => return Err(ImageError::io("rename to", target, error)),
+            Err(error) => return Err(unnamed(error.into())),
         }
     }
-    let parent = super::parent_of(target);
     File::open(&parent)
         .and_then(|directory| directory.sync_all())
         .map_err(|error| ImageError::io("make durable", &parent, error))
@@ -121,16 +101,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_private_directory_goes_with_its_owner_and_is_told_only_when_dead() {
+    fn a_directory_is_told_only_when_it_holds_something_and_nobody_is_at_work_in_it() {
         let place = tempfile::tempdir().unwrap();
-        let private = PrivateDirectory::within(place.path()).unwrap();
-        fs::write(private.file(OsStr::new("x")), "x").unwrap();
+        let path = place.path().join(".iostone-image-1");
+        fs::create_dir(&path).unwrap();
+        assert_eq!(leftovers(place.path()), Vec::<PathBuf>::new(), "it was only just made");
+        let work = Workplace::enter(path.clone()).unwrap();
+        fs::write(work.file(OsStr::new("x")), "x").unwrap();
         assert_eq!(leftovers(place.path()), Vec::<PathBuf>::new());
-        drop(private);
-        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 0);
-        let dead = place.path().join(".iostone-image-1-0");
-        fs::create_dir(&dead).unwrap();
-        assert_eq!(leftovers(place.path()), [dead]);
+        drop(work);
+        assert_eq!(leftovers(place.path()), [path]);
+    }
+
+    #[test]
+    fn who_looks_for_leftovers_neither_keeps_the_owner_out_nor_hides_one_from_another() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join(".iostone-image-1");
+        fs::create_dir(&path).unwrap();
+        let looking = File::open(&path).unwrap();
+        flock(&looking, FlockOperation::NonBlockingLockShared).unwrap();
+        fs::write(path.join("x"), "x").unwrap();
+        assert_eq!(leftovers(place.path()), std::slice::from_ref(&path));
+        std::thread::scope(|threads| {
+            let owner = threads.spawn(|| Workplace::enter(path.clone()).is_ok());
+            std::thread::sleep(std::time::Duration::from_millis(20));
+            drop(looking);
+            assert!(owner.join().unwrap());
+        });
     }
 
     #[test]
@@ -143,5 +140,7 @@ mod tests {
         assert_eq!(fs::read_to_string(&old).unwrap(), "old");
         put(&new, &old, true).unwrap();
         assert_eq!(fs::read_to_string(&old).unwrap(), "new");
+        let error = put(&place.path().join("gone"), &old, true).unwrap_err().to_string();
+        assert!(error.contains("; next: see that"), "{error}");
     }
 }

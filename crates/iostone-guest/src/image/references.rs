@@ -17,6 +17,8 @@ const SECTOR: u64 = 512;
 /// How much of a descriptor QEMU reads to find the parent (`DESC_SIZE` of block/vmdk.c), and the word before its name.
 const DESCRIPTOR_BYTES: usize = 20 * 512;
 const PARENT: &str = "parentFileNameHint";
+/// Of the name of an extent, QEMU reads so much.
+const EXTENT_NAME_BYTES: usize = 511;
 
 /// Other files that an image needs, in words: "the backing file `base.qcow2`". Empty where it stands by itself.
 pub(super) fn other_files(format: ImageFormat, header: &Header) -> Vec<String> {
@@ -134,6 +136,10 @@ fn extension(header: &Header, wanted: u32) -> Option<&[u8]> {
 fn file_name(name: &[u8], what: &str) -> Result<String, String> {
     let name = text_of(name, &format!("the name of its {what}"))?;
     let first = name.find([':', '/']).and_then(|at| name.as_bytes().get(at));
+    // What was no UTF-8 in a text is that character here, and another name to QEMU.
+    if name.contains(char::REPLACEMENT_CHARACTER) {
+        return Err(format!("the name of its {what} is not UTF-8"));
+    }
     if name.is_empty() || first == Some(&b':') {
         return Err(format!(
             "`{}` names no file, and protocols are not followed here",
@@ -208,37 +214,47 @@ impl Descriptor {
         })
     }
 
-    /// The names of its extents: access, sectors, type, name in quotes, with any white space between.
-    fn extents(&self) -> Vec<&str> {
+    /// Its extents: the name on each line that QEMU may take for one, none where it may read another name than is read
+    /// here.
+    fn extents(&self) -> Vec<Option<&str>> {
         let mut found = Vec::new();
-        if !self.is_cover {
-            return found;
-        }
-        let word = |text: &mut &str| -> String {
-            let trimmed = text.trim_start();
-            let end = trimmed.find(char::is_whitespace).unwrap_or(trimmed.len());
-            let (first, rest) = trimmed.split_at(end);
-            *text = rest;
-            first.to_owned()
-        };
-        let mut text = self.all.as_str();
-        while !text.trim_start().is_empty() {
-            if !["RW", "RDONLY", "NOACCESS"].contains(&word(&mut text).as_str()) {
-                continue;
-            }
-            let mut rest = text;
-            let is_number = word(&mut rest).parse::<u64>().is_ok();
-            word(&mut rest);
-            let quoted = rest.trim_start().strip_prefix('"').and_then(|rest| rest.split('"').next());
-            if is_number
-                && let Some(name) = quoted
-                && !found.contains(&name)
-            {
-                found.push(name);
+        if self.is_cover {
+            for line in self.all.split('\n').filter(|line| is_extent(line)) {
+                let name = extent_name(line);
+                if !found.contains(&name) {
+                    found.push(name);
+                }
             }
         }
         found
     }
+}
+
+/// White space as sscanf(3) skips it.
+fn is_space(character: char) -> bool {
+    matches!(character, ' ' | '\t'..='\r')
+}
+
+/// Whether a line states an extent: QEMU takes `RW` alone for its access, at the beginning of a line (block/vmdk.c).
+fn is_extent(line: &str) -> bool {
+    let first = line.split(is_space).find(|word| !word.is_empty());
+    first.is_some_and(|word| ["RW", "RDONLY", "NOACCESS"].contains(&word))
+}
+
+/// The name on such a line: access, sectors, type, name in quotes, perhaps a number. sscanf(3) reads lines of other shapes as
+/// well (`8VMFS`, over the end of a line, names cut off); these are not guessed at.
+fn extent_name(line: &str) -> Option<&str> {
+    let (before, rest) = line.split_once('"')?;
+    let (name, behind) = rest.split_once('"')?;
+    let words: Vec<&str> = before.split(is_space).filter(|word| !word.is_empty()).collect();
+    let &[_, sectors, kind] = words.as_slice() else { return None };
+    let is_plain = before.ends_with(is_space)
+        && sectors.bytes().all(|byte| byte.is_ascii_digit())
+        && kind.bytes().all(|byte| byte.is_ascii_uppercase())
+        && (1..=EXTENT_NAME_BYTES).contains(&name.len())
+        && !name.contains(char::is_control)
+        && !behind.contains('"');
+    is_plain.then_some(name)
 }
 
 fn of_vmdk(header: &Header) -> Vec<String> {
@@ -250,16 +266,34 @@ fn of_vmdk(header: &Header) -> Vec<String> {
     if found.is_empty() && descriptor.has_parent_number() {
         found.push("a parent, by its number only".to_owned());
     }
-    let extents = names("extent", descriptor.extents());
-    if descriptor.is_cover && extents.is_empty() {
+    let extents = descriptor.extents();
+    if descriptor.is_cover && (extents.is_empty() || extents.contains(&None) || !is_wholly_read(header)) {
         found.push("extents in other files".to_owned());
     }
-    found.extend(extents);
+    found.extend(names("extent", extents.into_iter().flatten().collect()));
     found
+}
+
+/// Whether all that QEMU takes for the text of a cover is in what was read. That of a file with a sparse header begins where
+/// this says and ends nowhere but with the file.
+fn is_wholly_read(header: &Header) -> bool {
+    !header.head.starts_with(b"KDMV") && header.size_bytes <= header.head.len() as u64
 }
 
 fn named_by_vmdk(header: &Header) -> Result<Named, String> {
     let descriptor = Descriptor::of(header);
+    if descriptor.is_cover && !is_wholly_read(header) {
+        return Err(if header.head.starts_with(b"KDMV") {
+            "its capacity is nothing, so that QEMU would take the names of its extents from anywhere in it"
+                .to_owned()
+        } else {
+            format!(
+                "its descriptor has {} bytes, and of the names in it only those in the first {} would be known",
+                header.size_bytes,
+                header.head.len()
+            )
+        });
+    }
     let mut named = Named::default();
     match descriptor.parents().as_slice() {
         [] if descriptor.has_parent_number() => {
@@ -279,7 +313,8 @@ fn named_by_vmdk(header: &Header) -> Result<Named, String> {
         _ => return Err("it names more than one parent".to_owned()),
     }
     for extent in descriptor.extents() {
-        named.extents.push(file_name(extent.as_bytes(), "extent")?);
+        let name = extent.ok_or("an extent of it is not written as VMware writes them")?;
+        named.extents.push(file_name(name.as_bytes(), "extent")?);
     }
     if descriptor.is_cover && named.extents.is_empty() {
         return Err("the names of its extents cannot be read".to_owned());
@@ -297,7 +332,8 @@ mod tests {
     use super::*;
 
     fn header(head: Vec<u8>) -> Header {
-        Header { head, tail: Vec::new(), size_bytes: 1 << 20 }
+        let size_bytes = head.len() as u64;
+        Header { head, tail: Vec::new(), size_bytes }
     }
 
     fn qcow2(features: u64) -> Vec<u8> {
@@ -388,7 +424,44 @@ mod tests {
         head[512..512 + text.len()].copy_from_slice(text);
         assert!(other_files(ImageFormat::Vmdk, &header(head.clone())).is_empty());
         head[12] = 0;
-        assert_eq!(other_files(ImageFormat::Vmdk, &header(head)), ["the extent `x.vmdk`"]);
+        let found = other_files(ImageFormat::Vmdk, &header(head.clone()));
+        assert_eq!(found, ["extents in other files", "the extent `x.vmdk`"]);
+        let reason = named(ImageFormat::Vmdk, &header(head)).unwrap_err();
+        assert!(reason.contains("capacity is nothing"), "{reason}");
+    }
+
+    #[test]
+    fn a_descriptor_that_goes_on_behind_what_was_read_is_not_followed() {
+        let text = "version=1\nparentCID=ffffffff\nRW 8 FLAT \"decoy\" 0\n";
+        assert_eq!(named(ImageFormat::Vmdk, &header(text.into())).unwrap().extents, ["decoy"]);
+        let longer = Header { size_bytes: 70_000, ..header(text.into()) };
+        assert!(named(ImageFormat::Vmdk, &longer).unwrap_err().contains("70000 bytes"));
+        let found = other_files(ImageFormat::Vmdk, &longer);
+        assert_eq!(found, ["extents in other files", "the extent `decoy`"]);
+    }
+
+    #[test]
+    fn an_extent_that_sscanf_would_read_otherwise_is_not_followed() {
+        let long = format!("RW 8 VMFS \"{}\"", "x".repeat(512));
+        let strange = [
+            "RW 8VMFS \"/secret\"",
+            "RW 8 VMFSSPARSE\"/secret\"",
+            "RW\n8 VMFS \"/secret\"",
+            "RW 8 VMFS\n\"/secret\"",
+            "\x0bRW +8 VMFS \"/secret\"",
+            "RW 8 VMFS \"/secret\r\"",
+            "RW 8 VMFS \"/secret",
+            "RW 8 VMFS \"/sec\u{fffd}ret\"",
+            &long,
+        ];
+        for line in strange {
+            let text = format!("version=1\nparentCID=ffffffff\nRW 8 FLAT \"decoy\" 0\n{line}\n");
+            assert!(named(ImageFormat::Vmdk, &header(text.into())).is_err(), "{line:?}");
+        }
+        for line in ["RW 8 FLAT \"x y.vmdk\" 0\r", "\tRW  8\tSPARSE  \"x y.vmdk\""] {
+            let text = format!("version=1\nparentCID=ffffffff\n{line}\n");
+            assert_eq!(named(ImageFormat::Vmdk, &header(text.into())).unwrap().extents, ["x y.vmdk"]);
+        }
     }
 
     #[test]

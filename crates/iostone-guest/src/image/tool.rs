@@ -258,7 +258,14 @@ fn complaint(action: &str, output: &Output, nodes: &[&Node]) -> ImageError {
             "`{path}` is in use by a virtual machine or another qemu-img; next: stop that first"
         ));
     }
-    ImageError::Failed(format!("qemu-img could not {action} `{path}`: {said}"))
+    let next = if said.contains("No space left on device") {
+        "make room where the target is to be"
+    } else if action == "convert" {
+        "see whether the disk under it or under the target has failed, `dmesg`"
+    } else {
+        "fetch or make it anew if it was cut off or damaged"
+    };
+    ImageError::Failed(format!("qemu-img could not {action} `{path}`: {said}; next: {next}"))
 }
 
 /// What it printed on standard error, on one line, files by their names instead of as nodes.
@@ -318,7 +325,14 @@ mod tests {
         let broken = format!("qemu-img: Could not open '{}': Image is corrupt\n", node.text);
         assert_eq!(
             complaint("read", &output(broken), &[&node]).to_string(),
-            "qemu-img could not read `/x/a.qcow2`: Could not open '/x/a.qcow2': Image is corrupt"
+            "qemu-img could not read `/x/a.qcow2`: Could not open '/x/a.qcow2': Image is corrupt; next: fetch or make it \
+             anew if it was cut off or damaged"
+        );
+        let full = output("qemu-img: error while writing at byte 0: No space left on device\n".to_owned());
+        assert!(
+            complaint("convert", &full, &[&node])
+                .to_string()
+                .ends_with("; next: make room where the target is to be")
         );
     }
 }

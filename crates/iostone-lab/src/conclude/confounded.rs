@@ -44,6 +44,8 @@ struct Circumstance {
     of: fn(&TrialRecord) -> Option<&str>,
     /// The settings, or the beginnings of them, that may well change it.
     follows: &'static [&'static str],
+    /// The metrics that it changes; all, where none is named.
+    of_metrics: &'static [&'static str],
 }
 
 const CIRCUMSTANCES: &[Circumstance] = &[
@@ -51,38 +53,80 @@ const CIRCUMSTANCES: &[Circumstance] = &[
         name: "the kernel",
         of: |trial| Some(trial.guest.as_deref()?.kernel_release.as_str()),
         follows: &["machine."],
+        of_metrics: &[],
     },
     Circumstance {
         name: "the operating system",
         of: |trial| trial.guest.as_deref()?.os.as_deref(),
         follows: &["machine."],
+        of_metrics: &[],
     },
     Circumstance {
         name: "the version of QEMU",
         of: |trial| Some(trial.guest.as_deref()?.qemu_version.as_str()),
         follows: &["machine.kind"],
+        of_metrics: &[],
     },
     Circumstance {
         name: "the engine's version",
         of: |trial| trial.container.as_deref()?.engine_version.as_deref(),
         follows: &["container.kind"],
+        of_metrics: &[],
     },
     Circumstance {
         name: "the runtime",
         of: |trial| trial.container.as_deref()?.runtime.as_deref(),
         follows: &["container.kind"],
+        of_metrics: &[],
     },
     Circumstance {
         name: "the storage driver",
         of: |trial| Some(trial.container.as_deref()?.driver.as_str()),
         follows: &["container.kind", "container.driver"],
+        of_metrics: &[],
     },
     Circumstance {
         name: "the filesystem below the container",
         of: |trial| Some(trial.container.as_deref()?.backing_filesystem.as_str()),
         follows: &["container.", "filesystem.kind", "volume."],
+        of_metrics: &[],
+    },
+    // The place of a container settles it, and yet it is none of that place: names that the kernel knows already are found in
+    // memory wherever the files lie.
+    Circumstance {
+        name: "where the small files come from",
+        of: |trial| {
+            Some(trial.workload.facts.get("files").filter(|_| trial.workload.kind == "copy-up")?.as_str())
+        },
+        follows: &[],
+        of_metrics: &["stat_time", "open_time"],
+    },
+    Circumstance {
+        name: "limits on iostone's own control group that do not hold",
+        of: |trial| {
+            Some(trial.container.as_deref().and_then(|own| own.unheld_limits.as_deref()).unwrap_or("none"))
+        },
+        follows: &[],
+        of_metrics: &[],
+    },
+    Circumstance {
+        name: "the I/O engine",
+        of: |trial| fact(trial, "engine")?.split(':').next(),
+        follows: &["workload.", "machine."],
+        of_metrics: &[],
+    },
+    Circumstance {
+        name: "what the I/O engine was declined",
+        of: |trial| fact(trial, "engine").map(|_| fact(trial, "engine_declined").unwrap_or("nothing")),
+        follows: &["workload.", "machine."],
+        of_metrics: &[],
     },
 ];
+
+/// What iostone's own load engine told of itself; other workloads have facts of their own by these names.
+fn fact<'trial>(trial: &'trial TrialRecord, name: &str) -> Option<&'trial str> {
+    (trial.workload.kind == "io").then(|| trial.workload.facts.get(name).map(String::as_str)).flatten()
+}
 
 /// `confounded-circumstances`: on every comparison of which both sides met something each of its own throughout, though no
 /// setting between them asks for it.
@@ -99,7 +143,7 @@ pub(super) fn flag_circumstances(
         else {
             continue;
         };
-        let met = apart(level, baseline, trials, blocks);
+        let met = apart(level, baseline, &plan.experiment.decide.metric, trials, blocks);
         if met.is_empty() {
             continue;
         }
@@ -120,12 +164,14 @@ pub(super) fn flag_circumstances(
 fn apart(
     level: &Configuration,
     baseline: &Configuration,
+    metric: &str,
     trials: &[TrialRecord],
     blocks: &[BlockRecord],
 ) -> Vec<String> {
     let things = level.things_unlike(baseline);
     let mut met = Vec::new();
-    for circumstance in CIRCUMSTANCES {
+    let changes_metric = |one: &&Circumstance| one.of_metrics.is_empty() || one.of_metrics.contains(&metric);
+    for circumstance in CIRCUMSTANCES.iter().filter(changes_metric) {
         let is_asked =
             |thing: &String| circumstance.follows.iter().any(|beginning| thing.starts_with(beginning));
         if things.iter().any(is_asked) {
@@ -148,7 +194,9 @@ fn apart(
 
 #[cfg(test)]
 mod tests {
-    use iostone_model::trial::{ContainerFacts, GuestFacts};
+    use std::collections::BTreeMap;
+
+    use iostone_model::trial::{ContainerFacts, GuestFacts, WorkloadReport};
 
     use super::super::conclude;
     use super::super::tests::{entry, trial};
@@ -254,6 +302,86 @@ mod tests {
         );
         // Where the kernel is what was varied, it is not a circumstance.
         assert!(flags(&plan(TWO_THINGS, "on"), kernels).iter().all(|(name, _)| name == "confounded-levels"));
+    }
+
+    const PLACE: &str = "[[factor]]\nname = \"place\"\nlevels = { on = { container = { kind = \"docker\", place = \"host\" } }, \
+                         off = { container = { kind = \"docker\", place = \"layer\" } } }";
+
+    #[test]
+    fn an_engine_that_was_declined_something_on_one_side_is_flagged() {
+        let engines = |trial: &mut TrialRecord| {
+            let mut facts = BTreeMap::from([("engine".to_owned(), "io_uring: the kernel has it".to_owned())]);
+            if trial.configuration == "off" {
+                facts.insert("engine_declined".to_owned(), "registered-buffers: too low".to_owned());
+            }
+            trial.workload = WorkloadReport { kind: "io".to_owned(), facts, ..WorkloadReport::default() };
+        };
+        let [(name, message)] = &flags(&plan(PLACE, "on"), engines)[..] else { panic!("one flag") };
+        assert_eq!(name, "confounded-circumstances");
+        let words = "what the I/O engine was declined (registered-buffers: too low against nothing)";
+        assert!(message.contains(words), "{message}");
+        // What it is declined follows from how it is asked.
+        let of_load = "[[factor]]\nname = \"depth\"\nlevels = { on = { workload.iodepth = 1 }, off = { workload.iodepth = 64 } }";
+        assert!(flags(&plan(of_load, "on"), engines).is_empty());
+    }
+
+    #[test]
+    fn a_limit_that_holds_one_side_only_is_flagged_and_one_that_holds_neither_is_not() {
+        let limited = |trial: &mut TrialRecord, places: &[&str]| {
+            let unheld_limits = places
+                .contains(&trial.configuration.as_str())
+                .then(|| "memory to 1GiB by `/batch`".to_owned());
+            trial.container = Some(Box::new(ContainerFacts { unheld_limits, ..ContainerFacts::default() }));
+        };
+        let [(_, message)] = &flags(&plan(PLACE, "on"), |trial| limited(trial, &["off"]))[..] else {
+            panic!("one flag")
+        };
+        assert_eq!(
+            message,
+            "`off` and `on` differ in what no factor set: limits on iostone's own control group that do not hold (memory \
+             to 1GiB by `/batch` against none); the ratio holds that difference too"
+        );
+        assert!(flags(&plan(PLACE, "on"), |trial| limited(trial, &["on", "off"])).is_empty());
+        // Against no container at all.
+        let beside = "[[factor]]\nname = \"container\"\nlevels = { on = { container.kind = \"none\" }, off = { container = { kind = \
+                      \"docker\", place = \"bind\" } } }";
+        let off_only = |trial: &mut TrialRecord| {
+            if trial.configuration == "off" {
+                limited(trial, &["off"]);
+            }
+        };
+        assert_eq!(flags(&plan(beside, "on"), off_only).len(), 1);
+    }
+
+    #[test]
+    fn names_that_the_kernel_knows_already_are_no_effect_of_a_place() {
+        let text = include_str!("../../../../experiments/copy-up.toml")
+            .replace("baseline = \"host\"", "baseline = \"on\"");
+        let text = text
+            .replace("{ host = {", "{ on = {")
+            .replace("layer = {", "off = {")
+            .replace("bind = { container.place = \"bind\" }, ", "");
+        let origins = |trial: &mut TrialRecord| {
+            let origin = if trial.configuration == "on" { "laid out in this place" } else { "of the image" };
+            trial.workload.kind = "copy-up".to_owned();
+            trial.workload.facts.insert("files".to_owned(), origin.to_owned());
+            let figure = trial.metrics["iops"];
+            for metric in ["copy_up_time", "stat_time"] {
+                trial.metrics.insert(metric.to_owned(), figure);
+            }
+        };
+        let of = |metric: &str| {
+            let text = text.replace("\"copy_up_time\"", &format!("\"{metric}\""));
+            let experiment = iostone_model::experiment::read(&text, &[]).unwrap();
+            flags(&make_plan(experiment, PlanOptions::default()).unwrap(), origins)
+        };
+        assert_eq!(of("copy_up_time"), []);
+        let [(name, message)] = &of("stat_time")[..] else { panic!("one flag") };
+        assert_eq!(name, "confounded-circumstances");
+        assert!(
+            message.contains("where the small files come from (of the image against laid out in this place)"),
+            "{message}"
+        );
     }
 
     #[test]

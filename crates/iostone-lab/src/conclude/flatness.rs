@@ -11,10 +11,10 @@ use iostone_model::experiment::{Configuration, Stack, WriteCache};
 use iostone_model::run::{BlockRecord, Plan};
 use iostone_model::trial::TrialRecord;
 use iostone_model::verdict::{CurveShape, FlatCause, FlatnessVerdict};
-use iostone_stats::flatness::{FLAT_WITHIN, confidence_of_each, fewest};
+use iostone_stats::flatness::{FLAT_WITHIN, confidence_of_each, enough, fewest};
 use iostone_stats::median::{median, median_interval};
 
-use self::measured::{BEYOND_LIMIT, Measured, small_writes};
+use self::measured::{BEYOND_LIMIT, Measured, asked_loads, small_writes};
 use super::evidence::{counted, differ_in_barriers_alone};
 
 /// From so many flushes a write on, 1 in 10, barriers can be what a curve is put down to. A flush waits for the device's
@@ -58,15 +58,8 @@ enum Open {
 pub(super) fn verdicts(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Vec<FlatnessVerdict> {
     let configurations = &plan.experiment.configurations;
     let decide = &plan.experiment.decide;
-    let pairs: Vec<_> = configurations
-        .iter()
-        .enumerate()
-        .flat_map(|(index, left)| {
-            configurations.iter().skip(index + 1).filter_map(move |right| pair(left, right))
-        })
-        .collect();
-    // As many as the verdicts hold for together, so that both need the same blocks.
-    let family = pairs.len().max(plan.comparisons().len());
+    let pairs = pairs(plan);
+    let family = family(plan, &pairs);
     let confidence = decide.confidence.0;
     let rigour = Rigour {
         each: confidence_of_each(family, confidence),
@@ -82,6 +75,40 @@ pub(super) fn verdicts(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecor
         judged.push(judge(decide.margin.0, rigour, stratum, &with, &without));
     }
     judged
+}
+
+/// So many blocks every configuration of a pair is given, whatever the decided metric says before: none without a pair.
+pub(crate) fn blocks_of_pairs(plan: &Plan) -> Option<u32> {
+    let pairs = pairs(plan);
+    let loads = pairs.iter().map(|(with, _)| asked_loads(&with.workload).len()).max()?;
+    let blocks = plan.experiment.decide.blocks;
+    let enough = enough(family(plan, &pairs), loads, plan.experiment.decide.confidence.0);
+    Some(enough.max(blocks.min).min(blocks.max))
+}
+
+/// The configurations of pairs that have fewer blocks than they are given, by place.
+pub(crate) fn waiting(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Vec<usize> {
+    let Some(given) = blocks_of_pairs(plan) else { return Vec::new() };
+    let pairs = pairs(plan);
+    let waits = |configuration: &Configuration| {
+        pairs.iter().any(|(with, without)| [&with.name, &without.name].contains(&&configuration.name))
+            && counted(&configuration.name, trials, blocks).count() < given as usize
+    };
+    let configurations = plan.experiment.configurations.iter().enumerate();
+    configurations.filter(|(_, configuration)| waits(configuration)).map(|(place, _)| place).collect()
+}
+
+/// Every two configurations of which the curves are held against each other, the one with barriers first.
+fn pairs(plan: &Plan) -> Vec<(&Configuration, &Configuration)> {
+    let configurations = &plan.experiment.configurations;
+    let with_later =
+        |(index, left)| configurations.iter().skip(index + 1).filter_map(move |right| pair(left, right));
+    configurations.iter().enumerate().flat_map(with_later).collect()
+}
+
+/// As many as the verdicts hold for together, so that both need the same blocks.
+fn family(plan: &Plan, pairs: &[(&Configuration, &Configuration)]) -> usize {
+    pairs.len().max(plan.comparisons().len())
 }
 
 /// What both have in common, where there are more than the two.
@@ -201,6 +228,10 @@ fn cause(
             (_, CurveShape::Rises) => (FlatCause::Barriers, None),
             // Flat from the first load on with barriers, and growing before it is flat without.
             (CurveShape::Flat, CurveShape::Plateau) if without.rises_overall => (FlatCause::Barriers, None),
+            // It grows at first, and nobody can say whether by more than a flat curve may.
+            (CurveShape::Flat, CurveShape::Plateau) if !without.stays_overall => {
+                undecided(Open::ShapeWithout)
+            }
             (_, CurveShape::Flat | CurveShape::Plateau | CurveShape::Falls) => (FlatCause::Lowered, None),
             _ => undecided(Open::ShapeWithout),
         };

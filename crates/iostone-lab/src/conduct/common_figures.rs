@@ -14,9 +14,10 @@ pub(super) fn add(measured: &mut Measured, workload: &Workload, samples: &[Sampl
         return;
     }
     let served = served_in_time::reckon(measured, workload, samples);
-    for (name, figure) in reckon(measured, served.as_ref().ok().and_then(Option::as_ref)) {
-        // A figure of the workload's own is never another's.
-        if let Some(figure) = figure.filter(|figure| figure.is_finite()) {
+    for (name, figure) in reckon(measured, workload, served.as_ref().ok().and_then(Option::as_ref)) {
+        // A figure of the workload's own is never another's, and one that it says cannot be told is not reckoned.
+        let can_be_told = !measured.report.absent.contains_key(name);
+        if let Some(figure) = figure.filter(|figure| figure.is_finite() && can_be_told) {
             measured.metrics.entry(name.to_owned()).or_insert(figure);
         }
     }
@@ -70,7 +71,11 @@ pub(super) fn reason_without(name: &str) -> Option<&'static str> {
     })
 }
 
-fn reckon(measured: &Measured, served: Option<&Served>) -> [(&'static str, Option<f64>); 6] {
+fn reckon(
+    measured: &Measured,
+    workload: &Workload,
+    served: Option<&Served>,
+) -> [(&'static str, Option<f64>); 6] {
     let report = &measured.report;
     let cores = measured.signals.cpu.as_ref().and_then(|account| {
         let used = account.used_seconds()?;
@@ -82,7 +87,7 @@ fn reckon(measured: &Measured, served: Option<&Served>) -> [(&'static str, Optio
     [
         ("cores_used", cores),
         // The CPU time covers a ramp as well, of which the I/Os are not told: so by the rates of both.
-        ("cpu_per_io", cores.zip(ios_a_second(measured)).map(|(cores, rate)| cores / rate)),
+        ("cpu_per_io", cores.zip(ios_a_second(measured, workload)).map(|(cores, rate)| cores / rate)),
         (
             "written_per_claimed_byte",
             each(served.map(|served| served.written_bytes), report.claimed_written_bytes),
@@ -109,11 +114,14 @@ fn per(amount: f64, bytes: u64) -> Option<f64> {
 }
 
 /// Reads, writes and discards a second of the measured time; none where the workload does not tell.
-fn ios_a_second(measured: &Measured) -> Option<f64> {
+fn ios_a_second(measured: &Measured, workload: &Workload) -> Option<f64> {
     let report = &measured.report;
+    // ioping's rate is that of its requests alone, without the pauses that the CPU time covers too.
+    let own_rate =
+        || measured.metrics.get("iops").filter(|_| !matches!(workload, Workload::Ioping(_))).copied();
     let counted = report.operations.filter(|_| report.measured_seconds > 0.0);
     let rate = counted.map(|ios| ios as f64 / report.measured_seconds);
-    rate.or_else(|| measured.metrics.get("iops").copied()).filter(|rate| *rate > 0.0)
+    rate.or_else(own_rate).filter(|rate| *rate > 0.0)
 }
 
 #[cfg(test)]
@@ -202,6 +210,41 @@ mod tests {
     }
 
     #[test]
+    fn a_rate_without_its_pauses_is_no_rate_of_the_whole_time() {
+        let text = include_str!("../../../../experiments/barrier.toml");
+        let set = iostone_model::experiment::Override {
+            path: "workload".to_owned(),
+            value: "{ kind = \"ioping\", count = 10 }".to_owned(),
+        };
+        let metric = iostone_model::experiment::Override {
+            path: "decide.metric".to_owned(),
+            value: "\"latency_mean\"".to_owned(),
+        };
+        let workload =
+            iostone_model::experiment::read(text, &[set, metric]).unwrap().configurations[0].workload.clone();
+        let mut pinged = measured();
+        pinged.metrics.insert("iops".to_owned(), 5000.0);
+        let counted = {
+            let mut counted = pinged.clone();
+            add(&mut counted, &workload, &[]);
+            counted.metrics["cpu_per_io"]
+        };
+        assert!((counted - 0.01).abs() < 1e-9, "{counted}");
+        pinged.report.operations = None;
+        add(&mut pinged, &workload, &[]);
+        assert!(!pinged.metrics.contains_key("cpu_per_io"));
+    }
+
+    #[test]
+    fn what_the_workload_says_cannot_be_told_is_not_reckoned() {
+        let mut warmed = measured();
+        warmed.report.absent.insert("cpu_per_io".to_owned(), "a cache was warmed".to_owned());
+        add(&mut warmed, &workload(), &[]);
+        assert!(!warmed.metrics.contains_key("cpu_per_io") && warmed.metrics.contains_key("cores_used"));
+        assert_eq!(warmed.report.absent["cpu_per_io"], "a cache was warmed");
+    }
+
+    #[test]
     fn a_hole_wins_nothing() {
         let mut sparse = measured();
         let space = sparse.space.as_mut().unwrap();
@@ -219,7 +262,8 @@ mod tests {
         for metric in iostone_model::metric::COMMON_METRICS {
             assert!(reason_without(metric.name).is_some(), "{}", metric.name);
         }
-        let names: Vec<&str> = reckon(&Measured::default(), None).iter().map(|(name, _)| *name).collect();
+        let reckoned = reckon(&Measured::default(), &workload(), None);
+        let names: Vec<&str> = reckoned.iter().map(|(name, _)| *name).collect();
         let declared: Vec<&str> =
             iostone_model::metric::COMMON_METRICS.iter().map(|metric| metric.name).collect();
         assert_eq!(names, declared);

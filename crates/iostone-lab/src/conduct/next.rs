@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use iostone_model::run::BlockRecord;
+use iostone_model::run::{BlockRecord, Plan, PlannedComparison};
 use iostone_model::trial::TrialRecord;
 use iostone_model::units::Span;
 use iostone_stats::judge::Next;
@@ -44,32 +44,27 @@ impl Conductor<'_> {
         if figures.is_empty() {
             return Ok((None, everything));
         }
-        match figures.next_step(&conclude::rules(plan))? {
-            Next::Decided => Ok((Some(Ending::Decided), everything)),
-            Next::BudgetSpent => Ok((Some(Ending::BlocksSpent), everything)),
-            Next::Futile => Ok((Some(Ending::Futile), everything)),
-            Next::Continue { open, .. } => {
-                if spent {
-                    return Ok((Some(Ending::BlocksSpent), everything));
-                }
-                if self.time_is_up(&blocks) {
-                    return Ok((Some(Ending::TimeSpent), everything));
-                }
-                let mut active: Vec<usize> = plan
-                    .comparisons()
-                    .into_iter()
-                    .filter(|comparison| {
-                        open.iter().any(|(stratum, level)| {
-                            *stratum == comparison.stratum && *level == comparison.level
-                        })
-                    })
-                    .flat_map(|comparison| [comparison.configuration, comparison.baseline])
-                    .collect();
-                active.sort_unstable();
-                active.dedup();
-                Ok((None, active))
+        let next = figures.next_step(&conclude::rules(plan))?;
+        // What makes a curve flat may take more blocks than the metric that is decided.
+        let waiting = conclude::waiting(plan, &trials, &blocks);
+        if spent || waiting.is_empty() {
+            match &next {
+                Next::Decided => return Ok((Some(Ending::Decided), everything)),
+                Next::BudgetSpent => return Ok((Some(Ending::BlocksSpent), everything)),
+                Next::Futile => return Ok((Some(Ending::Futile), everything)),
+                Next::Continue { .. } if spent => return Ok((Some(Ending::BlocksSpent), everything)),
+                Next::Continue { .. } => {}
             }
         }
+        if self.time_is_up(&blocks) {
+            let ending = match next {
+                Next::Decided => Ending::Decided,
+                Next::Futile => Ending::Futile,
+                Next::BudgetSpent | Next::Continue { .. } => Ending::TimeSpent,
+            };
+            return Ok((Some(ending), everything));
+        }
+        Ok((None, active(plan, &next, waiting)))
     }
 
     /// The same for a sweep, whose configurations are its levels.
@@ -114,5 +109,43 @@ impl Conductor<'_> {
             return time / self.trials_this_session * next;
         }
         time / self.blocks_this_session.max(1)
+    }
+}
+
+/// The configurations of the next block: those of comparisons that are open, and those that wait for more blocks.
+fn active(plan: &Plan, next: &Next, waiting: Vec<usize>) -> Vec<usize> {
+    let mut active = waiting;
+    if let Next::Continue { open, .. } = next {
+        let is_open = |comparison: &PlannedComparison| {
+            open.iter().any(|(stratum, level)| *stratum == comparison.stratum && *level == comparison.level)
+        };
+        let of_open = plan.comparisons().into_iter().filter(is_open);
+        active.extend(of_open.flat_map(|comparison| [comparison.configuration, comparison.baseline]));
+    }
+    active.sort_unstable();
+    active.dedup();
+    active
+}
+
+#[cfg(test)]
+mod tests {
+    use iostone_model::experiment::read;
+
+    use super::*;
+    use crate::plan::{PlanOptions, make_plan};
+
+    #[test]
+    fn a_block_holds_what_is_open_and_what_waits() {
+        let text = include_str!("../../../../experiments/flat-writes.toml");
+        let plan = make_plan(read(text, &[]).unwrap(), PlanOptions::default()).unwrap();
+        let [first, second] = &plan.comparisons()[..] else { panic!("two comparisons") };
+        let open =
+            Next::Continue { open: vec![(first.stratum.clone(), first.level.clone())], next_look_at: 9 };
+        let mut of_first = vec![first.configuration, first.baseline];
+        of_first.sort_unstable();
+        assert_eq!(active(&plan, &open, Vec::new()), of_first);
+        assert_eq!(active(&plan, &Next::Decided, vec![second.configuration]), [second.configuration]);
+        let waiting = vec![second.configuration, second.baseline, first.baseline];
+        assert_eq!(active(&plan, &open, waiting), [0, 1, 2, 3]);
     }
 }

@@ -20,6 +20,13 @@ pub enum Progress<'a> {
         /// The configuration.
         configuration: &'a str,
     },
+    /// A warm-up or a pilot is carried out once more, for its container failed.
+    Repeated {
+        /// The configuration.
+        configuration: &'a str,
+        /// Why it failed.
+        reason: &'a str,
+    },
     /// A pilot begins.
     PilotBegun {
         /// The configuration.

@@ -39,7 +39,7 @@ impl Conductor<'_> {
         self.observer.observe(Progress::PilotBegun { configuration: &configuration.name, runtime });
         let number = self.directory.pilots()?.last().map_or(1, |pilot| pilot.number.saturating_add(1));
         let as_run = as_pilot(configuration, runtime);
-        let outcome = trial::carry_out(&mut self.link, self.plan, &as_run, trial::WARM_UP)?;
+        let outcome = self.carry_out_unrecorded(&as_run)?;
         let report = &outcome.measured.report;
         if let Some(reason) = report.error.clone() {
             let reason = fitness::with_last_words(reason, report.stderr_tail.as_deref());

@@ -3,7 +3,7 @@
 use iostone_machine::Measured;
 use iostone_model::experiment::Workload;
 use iostone_model::sample::{DiskCounters, Sample};
-use iostone_model::units::three_digits;
+use iostone_model::units::{round_count, three_digits};
 
 use super::trial::ramp_seconds;
 
@@ -79,7 +79,7 @@ fn between(measured: &Measured, samples: &[Sample], from: f64, until: f64) -> Op
     for (place, device) in cut.devices.iter_mut().enumerate() {
         let served = |counter: fn(&DiskCounters) -> u64| {
             let at = |moment| counter_at(samples, place, start + moment, counter);
-            Some(rounded(at(until)? - at(from)?))
+            Some(round_count(at(until)? - at(from)?))
         };
         let of_it = served(|counters| counters.read_bytes).zip(served(|counters| counters.written_bytes));
         match of_it {
@@ -109,15 +109,6 @@ fn counter_at(
         return Some(after);
     }
     Some(before + (after - before) * ((seconds - early) / (late - early)).max(0.0))
-}
-
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "casting saturates, and counts are not negative"
-)]
-fn rounded(bytes: f64) -> u64 {
-    bytes.max(0.0).round() as u64
 }
 
 #[cfg(test)]

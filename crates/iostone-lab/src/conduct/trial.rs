@@ -35,8 +35,8 @@ pub(super) struct Outcome {
     pub(super) checks: Vec<Check>,
     pub(super) notes: Vec<String>,
     pub(super) guest: Option<Box<GuestFacts>>,
-    /// Why it was not governed to its end, where that is what failed.
-    pub(super) governor_died: Option<Failure>,
+    /// What failed, where the workload is not to blame.
+    pub(super) failure: Option<Failure>,
     pub(super) total: Duration,
 }
 
@@ -76,7 +76,7 @@ pub(super) fn carry_out(
     };
     let evidence = if is_guest { link.evidence() } else { Ok(Vec::new()) };
     let undone = link.undo();
-    let mut governor_died = None;
+    let mut died = None;
     let (mut measured, samples, settled, checks) = match measured {
         Err(LabError::Machine(failure))
             if matches!(
@@ -87,8 +87,9 @@ pub(super) fn carry_out(
                     | FailureKind::Preparation
             ) =>
         {
-            governor_died = (failure.kind == FailureKind::Governor).then(|| failure.clone());
-            (failed(configuration, failure.message), Vec::new(), at_rest(), Vec::new())
+            let reason = failure.message.clone();
+            died = (failure.kind != FailureKind::Preparation).then_some(failure);
+            (failed(configuration, reason), Vec::new(), at_rest(), Vec::new())
         }
         other => other?,
     };
@@ -102,7 +103,7 @@ pub(super) fn carry_out(
     measured.raw.extend(evidence?);
     notes.extend(measured.losses.iter().cloned());
     let total = started.elapsed();
-    Ok(Outcome { measured, samples, settled, checks, notes, guest, governor_died, total })
+    Ok(Outcome { measured, samples, settled, checks, notes, guest, failure: died, total })
 }
 
 /// What is recorded of a trial whose machine, or its governor, died under it.

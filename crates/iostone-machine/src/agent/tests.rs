@@ -1,5 +1,7 @@
 //! The agent by itself: what it carries out without a session, and how it names a kill.
 
+use iostone_model::trial::WorkloadReport;
+
 use super::*;
 
 #[test]
@@ -53,9 +55,24 @@ fn a_kill_by_the_memory_limit_is_called_that() {
         (None, "a process of it was killed by its memory limit of 20MiB")
     );
     let gone = Failure::new(FailureKind::Container, "docker: the agent in the container ended");
-    let killed = tell_kill(gone.clone(), 1, limit);
-    assert!(killed.message.ends_with("killed by its memory limit of 20MiB; raise `limit.memory`"));
-    assert_eq!(tell_kill(gone.clone(), 0, limit), gone);
+    let killed = tell_kill(gone.clone(), true, 1, limit);
+    assert!(killed.message.ends_with("ended: killed by its memory limit of 20MiB; raise `limit.memory`"));
+    let other = tell_kill(gone.clone(), false, 1, limit);
+    let words = "ended: a process of it was killed by its memory limit of 20MiB; raise `limit.memory`";
+    assert!(other.message.ends_with(words), "{other}");
+    assert_eq!(tell_kill(gone.clone(), true, 0, limit), gone);
     assert_eq!(said(Some("other"), 0, limit), (Some("other".to_owned()), None));
     assert_eq!(said(None, 1, None), (None, None));
+}
+
+#[test]
+fn what_a_stop_does_to_a_container_is_an_interrupt_and_no_failed_trial() {
+    let stop = StopFlag::default();
+    let mut agent = Agent::new(StopFlag::clone(&stop));
+    let gone = Failure::new(FailureKind::Container, "docker: the agent in the container ended");
+    let other = Failure::new(FailureKind::Failed, "other");
+    assert_eq!(agent.blame(gone.clone()), gone);
+    stop.store(true, Ordering::Relaxed);
+    assert_eq!(agent.blame(gone).kind, FailureKind::Interrupted);
+    assert_eq!(agent.blame(other.clone()), other);
 }

@@ -1,26 +1,28 @@
 //! The agent that runs a trial's workload in its container, as a child of this one.
 
 use std::collections::VecDeque;
-use std::fs;
 use std::io::{BufRead, BufReader, Read};
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use iostone_stack::{AGENT_VARIABLE, InsideView, StandingContainer};
 use iostone_workload::Measurement;
-use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group};
 
+use super::process::AgentProcess;
 use crate::StopFlag;
-use crate::conversation::{Conversation, Patience};
+use crate::conversation::{Conversation, Patience, Sight};
 use crate::failure::{Failure, FailureKind};
 use crate::protocol::{Prepare, Prepared, Reply, Request};
 
 /// What an engine may take to start a process in a container that runs; the slowest seen took 2 s.
 const START: Duration = Duration::from_secs(60);
+/// What the agent may take to look at its place.
+const ENTER: Duration = Duration::from_secs(60);
 /// How long a workload may take to end once it was told to: programs are killed 2 s after they were asked to end. Then it is
 /// ended itself, with its container.
 const INTERRUPTED: Duration = Duration::from_secs(5);
@@ -44,6 +46,10 @@ pub(crate) struct Companion {
     /// `docker`, `podman`.
     engine: String,
     mark: String,
+    /// The agent itself, found before it had started anything; none where it was not to be told from others.
+    process: Option<AgentProcess>,
+    /// How the child ended, where that was seen.
+    ended: Option<ExitStatus>,
     /// Whether the child is the agent itself; else it is the engine's client.
     is_outside: bool,
     /// How long it took to answer.
@@ -103,6 +109,8 @@ impl Companion {
             said,
             engine,
             mark: standing.mark.clone(),
+            process: None,
+            ended: None,
             is_outside,
             started_seconds: 0.0,
         };
@@ -114,30 +122,30 @@ impl Companion {
         Ok(companion)
     }
 
-    /// Watches the agent's process from here: where what joins it to the engine's client dies, the client may wait for ever.
+    /// Watches the agent's process from here: where what joins it to the engine's client dies, the client may wait for ever,
+    /// and so may everybody for an agent that was stopped or frozen.
     fn keep_in_sight(&mut self) {
-        // The end of a child ends its streams.
-        if self.is_outside {
-            return;
-        }
-        if let Ok(pid) = self.process()
-            && let Some(started) = start_of(pid)
-        {
-            self.conversation.watch(move || start_of(pid) == Some(started));
+        self.process = if self.is_outside {
+            AgentProcess::of(self.child.id())
+        } else {
+            AgentProcess::find(&self.mark).ok()
+        };
+        if let Some(process) = self.process {
+            self.conversation.watch(move || process.sight());
         }
     }
 
     /// Has it take up its place; gives what it sees of it from there. May be asked again.
     ///
     /// # Errors
-    /// The directory is not there, or the agent has ended.
+    /// The directory is not there, the agent has ended or hangs.
     pub(crate) fn enter(
         &mut self,
         directory: &Path,
         marker: &(String, String),
     ) -> Result<InsideView, Failure> {
         let request = Request::Enter { directory: directory.to_owned(), marker: marker.clone() };
-        match self.ask(request)? {
+        match self.ask(request, Some(ENTER))? {
             Reply::Entered(view) => Ok(view),
             _ => Err(self.out_of_turn("enter")),
         }
@@ -148,7 +156,7 @@ impl Companion {
     /// # Errors
     /// The workload's own, or the agent has ended.
     pub(crate) fn prepare(&mut self, prepare: &Prepare) -> Result<Prepared, Failure> {
-        match self.ask(Request::Prepare(prepare.clone()))? {
+        match self.ask(Request::Prepare(prepare.clone()), None)? {
             Reply::Prepared(prepared) => Ok(prepared),
             _ => Err(self.out_of_turn("prepare")),
         }
@@ -159,14 +167,15 @@ impl Companion {
     /// # Errors
     /// The workload's own, or the agent has ended.
     pub(crate) fn work(&mut self) -> Result<Measurement, Failure> {
-        match self.ask(Request::Work)? {
+        match self.ask(Request::Work, None)? {
             Reply::Worked(measurement) => Ok(*measurement),
             _ => Err(self.out_of_turn("work")),
         }
     }
 
-    fn ask(&mut self, request: Request) -> Result<Reply, Failure> {
-        let patience = Patience { interrupted: Some(INTERRUPTED), ..Patience::default() };
+    /// Work takes as long as it takes; what else is asked has a `limit`.
+    fn ask(&mut self, request: Request, limit: Option<Duration>) -> Result<Reply, Failure> {
+        let patience = Patience { reply: limit, interrupted: Some(INTERRUPTED), ..Patience::default() };
         let answered = self.conversation.call(request, patience, &mut |_| {});
         answered.map_err(|failure| {
             if failure.kind == FailureKind::Interrupted {
@@ -178,11 +187,17 @@ impl Companion {
 
     /// Ends an agent that does not come to an end when it is told to.
     fn end_agent(&self) {
-        let pid = self.process().ok().and_then(|pid| Pid::from_raw(i32::try_from(pid).ok()?));
-        if let Some(pid) = pid {
-            // It may have ended meanwhile.
-            let _ = kill_process(pid, Signal::KILL);
+        if let Some(process) = self.process.or_else(|| AgentProcess::find(&self.mark).ok()) {
+            process.kill();
         }
+    }
+
+    /// Whether the agent was seen to end by SIGKILL: the engine's client ends with the status that a shell would give.
+    pub(crate) fn was_killed(&self) -> bool {
+        let killed = Signal::KILL.as_raw();
+        self.ended.is_some_and(|ended| {
+            ended.signal() == Some(killed) || (!self.is_outside && ended.code() == Some(128 + killed))
+        })
     }
 
     fn out_of_turn(&self, request: &str) -> Failure {
@@ -191,8 +206,17 @@ impl Companion {
     }
 
     /// Of an agent that is gone: how its process ended, and what was said last. What fails inside fails its trial alone: the
-    /// next one gets a new container, with new room.
+    /// next one gets a new container, with new room. What ends because the user asked to stop is no failure: a signal to a
+    /// whole control group reaches the engine as well.
     fn explain(&mut self, failure: Failure) -> Failure {
+        let explained = self.explain_end(failure);
+        if self.conversation.is_stopping() {
+            return Failure::new(FailureKind::Interrupted, "interrupted");
+        }
+        explained
+    }
+
+    fn explain_end(&mut self, failure: Failure) -> Failure {
         match failure.kind {
             FailureKind::Lost => {}
             FailureKind::Failed => {
@@ -201,49 +225,42 @@ impl Companion {
             }
             _ => return failure,
         }
-        let said = || self.said.lock().unwrap_or_else(PoisonError::into_inner).back().cloned();
-        if self.conversation.is_gone() {
-            let words = said().map_or_else(String::new, |line| format!("; it said last: `{line}`"));
-            let message =
-                format!("{}: the container ended in mid-trial: {}{words}", self.engine, failure.message);
-            return Failure::new(FailureKind::Container, message);
-        }
-        let deadline = Instant::now() + OBITUARY;
-        let mut ended = None;
-        while ended.is_none() && Instant::now() < deadline {
-            ended = self.child.try_wait().ok().flatten();
-            thread::sleep(Duration::from_millis(10));
-        }
-        let how = ended.map_or_else(|| "its process still runs".to_owned(), |status| status.to_string());
-        let words = said().map_or_else(String::new, |line| format!("; it said last: `{line}`"));
-        let message = format!("{}: {} ({how}){words}", self.engine, failure.message);
-        Failure::new(FailureKind::Container, message)
+        let (engine, message) = (&self.engine, &failure.message);
+        let told = match self.conversation.sight() {
+            // The client may still wait.
+            Some(Sight::Gone) if !self.is_outside => {
+                format!("{engine}: its agent's process ended in mid-trial: {message}")
+            }
+            Some(Sight::StandsStill) => format!("{engine}: {message}"),
+            _ => {
+                self.ended = await_end(&mut self.child);
+                let how = self
+                    .ended
+                    .map_or_else(|| "its process still runs".to_owned(), |status| status.to_string());
+                format!("{engine}: {message} ({how})")
+            }
+        };
+        let said = self.said.lock().unwrap_or_else(PoisonError::into_inner).back().cloned();
+        let words = said.map_or_else(String::new, |line| format!("; it said last: `{line}`"));
+        Failure::new(FailureKind::Container, format!("{told}{words}"))
     }
 
     /// The agent's process, by its number on this host.
     ///
     /// # Errors
-    /// [`FailureKind::Container`] when no process or more than one carries the container's mark.
+    /// [`FailureKind::Container`] when it has ended, or more than one process carries the container's mark.
     pub(crate) fn process(&self) -> Result<u32, Failure> {
-        if self.is_outside {
-            return Ok(self.child.id());
-        }
-        let marked = processes_with(AGENT_VARIABLE, &self.mark);
-        // What the agent has started carries its mark as well.
-        let is_first = |pid: &&u32| parent_of(**pid).is_none_or(|parent| !marked.contains(&parent));
-        let first: Vec<u32> = marked.iter().filter(is_first).copied().collect();
-        match first.as_slice() {
-            [pid] => Ok(*pid),
-            several => {
-                let message = format!(
-                    "{}: the limits of the trial cannot be laid on the agent in the container: {} processes of this host \
-                     carry its mark",
-                    self.engine,
-                    several.len()
-                );
-                Err(Failure::new(FailureKind::Container, message))
-            }
-        }
+        let found = self.process.map_or_else(|| AgentProcess::find(&self.mark), Ok);
+        let reason = match found.and_then(|process| process.pid().ok_or(0)) {
+            Ok(pid) => return Ok(pid),
+            Err(0) => "it has ended".to_owned(),
+            Err(several) => format!("{several} processes of this host carry its mark"),
+        };
+        let message = format!(
+            "{}: the limits of the trial cannot be laid on the agent in the container: {reason}",
+            self.engine
+        );
+        Err(Failure::new(FailureKind::Container, message))
     }
 }
 
@@ -262,6 +279,20 @@ impl Drop for Companion {
         let _ = kill_process_group(Pid::from_child(&self.child), Signal::KILL);
         let _ = self.child.kill();
         let _ = self.child.wait();
+    }
+}
+
+/// How a child ends that is about to; none if it does not.
+fn await_end(child: &mut Child) -> Option<ExitStatus> {
+    let deadline = Instant::now() + OBITUARY;
+    loop {
+        if let Ok(Some(status)) = child.try_wait() {
+            return Some(status);
+        }
+        if Instant::now() >= deadline {
+            return None;
+        }
+        thread::sleep(Duration::from_millis(10));
     }
 }
 
@@ -285,35 +316,6 @@ fn keep_last_lines(stream: impl Read, said: &Said) {
             kept.pop_front();
         }
     }
-}
-
-/// The processes that this one sees whose environment has that variable (`proc_pid_environ(5)`).
-fn processes_with(name: &str, value: &str) -> Vec<u32> {
-    let wanted = format!("{name}={value}");
-    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    entries
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter(|pid: &u32| {
-            fs::read(format!("/proc/{pid}/environ"))
-                .is_ok_and(|bytes| bytes.split(|byte| *byte == 0).any(|one| one == wanted.as_bytes()))
-        })
-        .collect()
-}
-
-/// When a process started, in clock ticks since boot: tells it from a later one of its number. None of one that is gone, and
-/// of one that only waits to be reaped (`proc_pid_stat(5)`, fields 3 and 22).
-fn start_of(pid: u32) -> Option<u64> {
-    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
-    let mut fields = stat.rsplit(')').next()?.split_whitespace();
-    let state = fields.next()?;
-    (!matches!(state, "Z" | "X")).then_some(())?;
-    fields.nth(18)?.parse().ok()
-}
-
-/// `proc_pid_status(5)`, `PPid`.
-fn parent_of(pid: u32) -> Option<u32> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
 }
 
 #[cfg(test)]

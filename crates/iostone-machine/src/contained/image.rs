@@ -1,10 +1,11 @@
 //! What an image is made of: iostone with its libraries, and the programs of the workload, packed once a session.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use iostone_guest::{Cargo, IOSTONE_PROGRAM, needs_of_container};
 use iostone_model::experiment::{Stack, Workload};
-use iostone_stack::Provision;
+use iostone_stack::{Provision, StackError, check_room_for_stream};
 
 use crate::failure::{Failure, FailureKind};
 use crate::packed::Packed;
@@ -56,6 +57,20 @@ pub(crate) fn check_carriage(stack: &Stack, workload: Option<&Workload>) -> Resu
     Ok(())
 }
 
+/// Makes sure that there is room beside the stack's volume for what an engine keeps of an image on the way. What the workload
+/// carries beside its files is not counted.
+///
+/// # Errors
+/// [`StackError::NoSpace`] with what is missing.
+pub(crate) fn check_room_for_image(
+    stack: &Stack,
+    workload: Option<&Workload>,
+    work_directory: &Path,
+) -> Result<(), StackError> {
+    let program_bytes = Path::new("/proc/self/exe").metadata().map_or(0, |program| program.len());
+    check_room_for_stream(stack, program_bytes, workload.and_then(Workload::lower_files), work_directory)
+}
+
 fn cargo_for(workload: Option<&Workload>) -> Result<Cargo, Failure> {
     let program = std::env::current_exe().map_err(|error| {
         Failure::new(FailureKind::Failed, format!("where iostone's own program lies: {error}"))
@@ -101,6 +116,18 @@ mod tests {
         assert!(bytes > 1 << 16, "{bytes}");
         let other = images.provision(&engine, Some(&command(r#"["ls"]"#))).unwrap();
         assert_ne!(other.archive, again.archive);
+    }
+
+    #[test]
+    fn a_stream_that_finds_no_room_beside_the_volume_is_refused_for_podman_alone() {
+        let mut podman = stack(Container::Podman(Contained::default()));
+        check_room_for_image(&podman, None, Path::new("/var/tmp")).unwrap();
+        let huge = Stack::of(Volume::Loop(LoopVolume::new(Bytes(1 << 60))));
+        podman.volume = huge.volume;
+        let error = check_room_for_image(&podman, None, Path::new("/var/tmp")).unwrap_err();
+        assert!(matches!(error, StackError::NoSpace { .. }), "{error}");
+        podman.container = Container::Docker(Contained::default());
+        check_room_for_image(&podman, None, Path::new("/var/tmp")).unwrap();
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! What types cannot say: settings that do not fit each other, and decisions that cannot be made.
 
+mod baseline;
 mod command;
 mod foreign;
 mod io;
@@ -11,11 +12,11 @@ mod ramp;
 mod stack;
 
 use super::combine::{Places, list, option_name};
-use super::decode::missing;
-use super::read::swept_range;
-use super::{Configuration, Decide, Experiment, Factor, Filesystem, LoopVolume, Volume, Workload};
+use super::{Configuration, Experiment, Factor, Filesystem, LoopVolume, Volume, Workload};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::units::Bytes;
+
+pub(super) use baseline::baseline;
 
 /// Below this mkfs.ext4 makes filesystems without a journal, which answers another question.
 const SMALLEST_LOOP: Bytes = Bytes(16 << 20);
@@ -103,71 +104,6 @@ fn check_mount_options(options: &[String], findings: &mut Findings<'_>) {
             findings.value(&path, message, "the kernel would take the last one only");
         }
     }
-}
-
-/// Finds the factor and level that the baseline names.
-pub(super) fn baseline(
-    decide: &Decide,
-    factors: &[Factor],
-    places: &Places<'_>,
-    errors: &mut Vec<Diagnostic>,
-) -> (String, String) {
-    // What was given is held against the levels below, be it empty.
-    let is_given = !decide.baseline.is_empty() || places.source.value("decide.baseline").is_some();
-    if let Some(swept) = factors.iter().find(|factor| factor.sweep.is_some()) {
-        if is_given {
-            let error =
-                Diagnostic::new("io0008", "a sweep has no baseline: it looks for the best of its levels");
-            let error = places.at_value(error, "decide.baseline", "leave it out");
-            errors.push(error.note("to hold levels against one of them, list them as `values`"));
-        }
-        return (swept.name.clone(), String::new());
-    }
-    // A sweep whose range is wrong is none of the factors, and has no baseline either.
-    let is_swept = |index: &usize| swept_range(*index, places.source).is_some();
-    let written = places.source.table.get("factor").and_then(toml::Value::as_array).map_or(0, Vec::len);
-    if !is_given && factors.len() < written && (0..written).any(|index| is_swept(&index)) {
-        return (String::new(), String::new());
-    }
-    if !is_given {
-        errors.push(missing(places, "decide", "baseline"));
-        return (String::new(), String::new());
-    }
-    if factors.is_empty() {
-        return (String::new(), decide.baseline.clone());
-    }
-    let (of_factor, level) = match decide.baseline.split_once('=') {
-        Some((factor, level)) => (Some(factor.trim()), level.trim()),
-        None => (None, decide.baseline.as_str()),
-    };
-    let holders: Vec<&Factor> = factors
-        .iter()
-        .filter(|factor| of_factor.is_none_or(|name| name == factor.name))
-        .filter(|factor| factor.levels.iter().any(|candidate| candidate == level))
-        .collect();
-    let error = match holders.as_slice() {
-        [factor] => return (factor.name.clone(), level.to_owned()),
-        [] => {
-            let levels: Vec<&str> =
-                factors.iter().flat_map(|factor| &factor.levels).map(String::as_str).collect();
-            let error = Diagnostic::new("io0008", format!("no level is called `{}`", decide.baseline));
-            let error = places.at_value(error, "decide.baseline", "not a level");
-            match nearest(level, levels.iter().copied()) {
-                Some(near) => error.fix(format!("\"{near}\"")),
-                None => error.note(format!("expected {}", list(&levels))),
-            }
-        }
-        several => {
-            let choices: Vec<String> =
-                several.iter().map(|factor| format!("{}={level}", factor.name)).collect();
-            let error = Diagnostic::new("io0008", format!("several factors have a level `{level}`"));
-            places
-                .at_value(error, "decide.baseline", "which of them?")
-                .note(format!("write {}", list(&choices)))
-        }
-    };
-    errors.push(error);
-    (String::new(), level.to_owned())
 }
 
 /// Checks the experiment as a whole.

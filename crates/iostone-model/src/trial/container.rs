@@ -37,4 +37,8 @@ pub struct ContainerFacts {
     /// Seconds from asking for the container until the agent inside answered; none without an engine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_seconds: Option<f64>,
+    /// Limits on the control groups that iostone itself is in that did not hold what worked in this container, in words; none
+    /// where everything that holds iostone held it too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unheld_limits: Option<String>,
 }

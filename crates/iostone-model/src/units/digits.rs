@@ -1,4 +1,4 @@
-//! How many digits of a number people take in.
+//! How many digits of a number people take in, and counts that were reckoned with fractions.
 
 /// Three significant digits, or whole numbers from 100 up.
 pub fn three_digits(value: f64) -> String {
@@ -27,6 +27,17 @@ pub fn ratio_digits(ratio: f64) -> String {
     }
 }
 
+/// A count that was reckoned with fractions, such as a median of counters or a share of bytes: the nearest whole one, and none
+/// below zero.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "casting saturates, and nothing below zero is left"
+)]
+pub fn round_count(value: f64) -> u64 {
+    value.max(0.0).round() as u64
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -35,5 +46,10 @@ mod tests {
     fn small_ratios_keep_the_digits_that_count() {
         let written = [0.0, 0.0026, 0.01, 0.0996, 0.5, 5.0, 580.0, 2e6, 3e-7].map(ratio_digits);
         assert_eq!(written, ["0.00", "0.0026", "0.010", "0.10", "0.50", "5.00", "580", "2.0e6", "3.0e-7"]);
+    }
+
+    #[test]
+    fn counts_are_rounded_and_never_below_zero() {
+        assert_eq!([0.4, 0.5, 2.6, -3.0, f64::NAN, 1e30].map(round_count), [0, 1, 3, 0, 0, u64::MAX]);
     }
 }

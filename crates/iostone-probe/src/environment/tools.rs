@@ -211,7 +211,9 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let argv = vec!["/bin/sh".to_owned(), make_tool(&folder, "echo late; sleep 1000 & sleep 1000")];
         let query = ToolQuery { argv, ..ToolQuery::simple("tool", "") };
-        assert_eq!(ask(&query, Duration::from_millis(300)).as_deref(), Some("late"));
+        // A busy machine takes long to start a shell.
+        let told = [300, 3_000, 30_000].map(Duration::from_millis).into_iter().map(|time| ask(&query, time));
+        assert!(told.into_iter().any(|told| told.as_deref() == Some("late")));
     }
 
     #[test]

@@ -7,8 +7,20 @@ use std::time::{Duration, Instant};
 
 /// Of everything that is asked, together.
 pub const MOST_SECONDS: u64 = 1;
-/// Of a connection, and of each wait for bytes.
-const PATIENCE: Duration = Duration::from_millis(300);
+/// How long a service is waited for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Patience {
+    /// Of a connection, and of each wait for bytes.
+    pub(super) each: Duration,
+    /// Of all questions together.
+    pub(super) all: Duration,
+}
+
+impl Patience {
+    pub(super) const USUAL: Self =
+        Self { each: Duration::from_millis(300), all: Duration::from_secs(MOST_SECONDS) };
+}
+
 const LARGEST_ANSWER_BYTES: usize = 64 << 10;
 /// A token is some sixty letters.
 const LONGEST_HEADER_VALUE: usize = 1024;
@@ -70,13 +82,14 @@ impl Answer {
 /// Asks one service, at the first of its addresses that lets itself be connected to.
 pub(super) struct Client {
     addresses: Vec<SocketAddr>,
+    each: Duration,
     until: Instant,
 }
 
 impl Client {
-    /// The second of all questions begins now.
-    pub(super) fn new(addresses: Vec<SocketAddr>) -> Self {
-        Self { addresses, until: Instant::now() + Duration::from_secs(MOST_SECONDS) }
+    /// The time of all questions begins now.
+    pub(super) fn new(addresses: Vec<SocketAddr>, patience: Patience) -> Self {
+        Self { addresses, each: patience.each, until: Instant::now() + patience.all }
     }
 
     /// Sends a request; whatever status comes back is an answer.
@@ -113,10 +126,10 @@ impl Client {
         self.addresses.first().map(|address| address.ip().to_string()).unwrap_or_default()
     }
 
-    /// The next wait's length; none of it is left after the second.
+    /// The next wait's length; none of it is left after the time of all questions.
     fn patience(&self) -> Result<Duration, AskError> {
         let left = self.until.saturating_duration_since(Instant::now());
-        if left.is_zero() { Err(AskError::Late) } else { Ok(left.min(PATIENCE)) }
+        if left.is_zero() { Err(AskError::Late) } else { Ok(left.min(self.each)) }
     }
 
     fn connect(&mut self) -> Result<TcpStream, AskError> {

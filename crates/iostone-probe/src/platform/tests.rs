@@ -8,6 +8,13 @@ use iostone_model::platform::Foundation;
 use super::*;
 use crate::fixture::plant;
 
+/// A busy machine may take long to answer itself; where nothing comes, nothing is waited for all the same.
+const PATIENT: Patience = Patience { each: Duration::from_secs(30), all: Duration::from_secs(30) };
+
+fn find_patiently(root: &Root, metadata: &Metadata) -> Option<Platform> {
+    find_within(root, metadata, PATIENT)
+}
+
 /// A request as a service sees it.
 #[derive(Debug, Clone)]
 struct Seen {
@@ -86,7 +93,7 @@ fn azure() -> (tempfile::TempDir, Root) {
 #[test]
 fn an_instance_of_amazon_is_completed_with_a_token() {
     let (_folder, root) = nitro();
-    let platform = find_platform(&root, &serve(imitate_amazon)).unwrap();
+    let platform = find_patiently(&root, &serve(imitate_amazon)).unwrap();
     assert_eq!(platform.in_words(), "Amazon EC2 c5.large (Nitro), ap-northeast-1a, ami-0abc");
     assert_eq!(platform.lifecycle, None);
     assert!(platform.evidence.contains(&"the metadata service answered".to_owned()), "{platform:?}");
@@ -96,7 +103,7 @@ fn an_instance_of_amazon_is_completed_with_a_token() {
 #[test]
 fn without_asking_the_firmware_says_what_it_knows() {
     let (_folder, root) = nitro();
-    let platform = find_platform(&root, &Metadata::NotAsked).unwrap();
+    let platform = find_patiently(&root, &Metadata::NotAsked).unwrap();
     assert_eq!(platform.in_words(), "Amazon EC2 c5.large (Nitro)");
     assert_eq!(platform.evidence.last().unwrap(), "the metadata service was not asked");
 }
@@ -111,7 +118,7 @@ fn instances_on_xen_are_known_by_identifier_or_firmware() {
         vec![vendor, ("sys/class/dmi/id/product_uuid", "45E12AEC-DCD1-B213-94ED-012345ABCDEF\n")],
     ] {
         let (_folder, root) = plant(&marks);
-        let platform = find_platform(&root, &Metadata::NotAsked).unwrap();
+        let platform = find_patiently(&root, &Metadata::NotAsked).unwrap();
         assert_eq!(
             (platform.provider, platform.foundation),
             (Provider::Aws, Some(Foundation::Xen)),
@@ -132,7 +139,7 @@ fn other_machines_are_none_and_nobody_is_asked() {
         vec![("sys/class/dmi/id/sys_vendor", "Microsoft Corporation\n")],
     ] {
         let (_folder, root) = plant(&marks);
-        assert_eq!(find_platform(&root, &tell_nobody()), None, "{marks:?}");
+        assert_eq!(find_patiently(&root, &tell_nobody()), None, "{marks:?}");
     }
 }
 
@@ -151,7 +158,7 @@ fn google_answers_with_its_flavor_and_only_last_parts_are_kept() {
         };
         reply(stream, 200, "Metadata-Flavor: Google\r\n", body);
     });
-    let platform = find_platform(&root, &metadata).unwrap();
+    let platform = find_patiently(&root, &metadata).unwrap();
     assert_eq!(
         platform.in_words(),
         "Google Compute Engine n2-standard-4, asia-northeast1-a, spot, debian-12-bookworm-v20250101"
@@ -164,7 +171,7 @@ fn google_answers_with_its_flavor_and_only_last_parts_are_kept() {
 #[test]
 fn an_answer_without_googles_flavor_is_somebody_elses() {
     let (_folder, root) = google();
-    let platform = find_platform(&root, &serve(|_, stream| reply(stream, 200, "", "n2"))).unwrap();
+    let platform = find_patiently(&root, &serve(|_, stream| reply(stream, 200, "", "n2"))).unwrap();
     assert_eq!(platform.instance_type, None);
     assert!(platform.evidence.last().unwrap().contains("not this provider's service"), "{platform:?}");
 }
@@ -179,7 +186,7 @@ fn azure_is_read_from_json_and_what_is_private_is_not_kept() {
             "sku":"12","version":"0.1","priority":"Regular","subscriptionId":"private","tags":"private","vmId":"private"}"#;
         reply(stream, 200, "", body);
     });
-    let platform = find_platform(&root, &metadata).unwrap();
+    let platform = find_patiently(&root, &metadata).unwrap();
     assert_eq!(
         platform.in_words(),
         "Microsoft Azure Standard_D4s_v5, japaneast zone 1, on-demand, Debian:debian-12:12:0.1"
@@ -189,8 +196,12 @@ fn azure_is_read_from_json_and_what_is_private_is_not_kept() {
 
 /// The evidence of a machine of Amazon's whose service behaves like that; it is an instance all the same.
 fn evidence_of(answer: impl Fn(&Seen, &mut TcpStream) + Send + 'static) -> String {
+    evidence_within(PATIENT, answer)
+}
+
+fn evidence_within(patience: Patience, answer: impl Fn(&Seen, &mut TcpStream) + Send + 'static) -> String {
     let (_folder, root) = nitro();
-    let platform = find_platform(&root, &serve(answer)).unwrap();
+    let platform = find_within(&root, &serve(answer), patience).unwrap();
     assert_eq!(platform.instance_type.as_deref(), Some("c5.large"), "the firmware's word stays");
     platform.evidence.last().unwrap().clone()
 }
@@ -236,7 +247,7 @@ fn answers_in_other_letters_are_passed_over_and_the_next_question_is_asked() {
         };
         reply(stream, 200, "", body);
     });
-    let platform = find_platform(&root, &metadata).unwrap();
+    let platform = find_patiently(&root, &metadata).unwrap();
     assert_eq!(platform.region.as_deref(), Some("eu-west-1"), "{platform:?}");
     assert_eq!((&platform.zone, &platform.image), (&None, &None), "{platform:?}");
     assert_eq!(platform.evidence.last().unwrap(), "the metadata service answered");
@@ -245,9 +256,9 @@ fn answers_in_other_letters_are_passed_over_and_the_next_question_is_asked() {
 #[test]
 fn a_silent_or_dripping_service_is_left_after_its_time() {
     let started = Instant::now();
-    let silent = evidence_of(|_, _| thread::sleep(Duration::from_secs(5)));
+    let silent = evidence_within(Patience::USUAL, |_, _| thread::sleep(Duration::from_secs(5)));
     assert!(silent.ends_with("did not answer in time"), "{silent}");
-    let dripping = evidence_of(|_, stream| {
+    let dripping = evidence_within(Patience::USUAL, |_, stream| {
         let _ = write!(stream, "HTTP/1.1 200 OK\r\nX: ");
         while stream.write_all(b"y").is_ok() {
             thread::sleep(Duration::from_millis(50));
@@ -264,6 +275,6 @@ fn where_nobody_listens_the_firmware_has_to_do() {
     let address = listener.local_addr().unwrap();
     drop(listener);
     let (_folder, root) = nitro();
-    let platform = find_platform(&root, &Metadata::AskedAt(address)).unwrap();
+    let platform = find_patiently(&root, &Metadata::AskedAt(address)).unwrap();
     assert!(platform.evidence.last().unwrap().contains("nobody answers at 127.0.0.1"), "{platform:?}");
 }

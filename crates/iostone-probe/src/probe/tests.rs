@@ -153,7 +153,7 @@ fn this_machine_is_sampled_in_order_of_time() {
         .collect();
     let probe = Probe::start(&devices, Duration::from_millis(2)).unwrap();
     probe.mark_start();
-    std::thread::sleep(Duration::from_millis(40));
+    std::thread::sleep(Duration::from_millis(400));
     probe.mark_end();
     let recording = probe.stop();
     assert!(recording.samples.len() >= 3);

@@ -2,6 +2,7 @@
 
 use iostone_model::run::RunRecord;
 use iostone_model::trial::TrialRecord;
+use iostone_model::units::round_count;
 
 use super::prose::Prose;
 use crate::figures::{bytes, count, counted, percent};
@@ -161,24 +162,14 @@ fn served_by_row(row: &Row<'_>) -> Vec<ServedLine> {
         let first = place == 0;
         Some(ServedLine {
             configuration: if first { row.name.to_owned() } else { String::new() },
-            claimed: if first && claimed > 0.0 { bytes(whole(claimed)) } else { String::new() },
+            claimed: if first && claimed > 0.0 { bytes(round_count(claimed)) } else { String::new() },
             device: if role == "below" { format!("{device} (below)") } else { device },
-            served: bytes(whole(served)),
+            served: bytes(round_count(served)),
             share: if claimed > 0.0 { percent(served / claimed) } else { String::new() },
-            flushes: if counts { count(whole(flushes)) } else { "not counted here".to_owned() },
+            flushes: if counts { count(round_count(flushes)) } else { "not counted here".to_owned() },
         })
     };
     (0..depth).filter_map(line).collect()
-}
-
-/// Medians of counters are counters again.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "casting saturates, and counters are not negative"
-)]
-fn whole(value: f64) -> u64 {
-    value.round() as u64
 }
 
 /// A discarded block as a line of the table.

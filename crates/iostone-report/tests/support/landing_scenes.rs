@@ -38,6 +38,7 @@ fn facts(level: &str) -> Option<ContainerFacts> {
         daemon_seconds: (!volatile).then_some(1.4),
         import_seconds: Some(0.6),
         start_seconds: Some(0.4),
+        unheld_limits: None,
     })
 }
 

@@ -15,7 +15,7 @@ use iostone_model::experiment::{Contained, ContainerPlace, Filesystem, Stack, St
 use iostone_model::trial::{Check, ContainerFacts};
 
 use super::image::{self, BIND_INSIDE, LAYER_INSIDE, TMPFS_INSIDE, VOLUME_INSIDE};
-use super::{AGENT_VARIABLE, ENGINE_VARIABLE, StandingContainer};
+use super::{AGENT_VARIABLE, ENGINE_VARIABLE, StandingContainer, alike};
 use crate::error::StackError;
 use crate::fill::forget_cache;
 use crate::journal::random_hex;
@@ -114,7 +114,8 @@ impl Layer for DockerLayer {
         };
         let mark = random_hex()?;
         site.notes.push(format!(
-            "Docker {} of its own, {} on {}; containers without the seccomp filter, so that only the place differs",
+            "Docker {} of its own, {} on {}; containers without the seccomp filter, with iostone's own limits of open files \
+             and locked memory",
             info.server_version, info.driver, facts.backing_filesystem
         ));
         if matches!(inside.place, ContainerPlace::Host | ContainerPlace::Bind) {
@@ -232,9 +233,7 @@ fn import(daemon: &Daemon, site: &Site) -> Result<f64, StackError> {
     let answer = daemon.client.feed(&["import", "-", IMAGE], WORK, interrupt, Some(&feed))?;
     if !answer.succeeded {
         daemon.check()?;
-        let room =
-            if answer.words.contains("no space left") { "; make `stack.volume.size` larger" } else { "" };
-        return Err(failed(format!("the image could not be imported: {}{room}", answer.words)));
+        return Err(daemon.failed_with_room_hint("the image could not be imported", &answer.words));
     }
     Ok(begun.elapsed().as_secs_f64())
 }
@@ -244,8 +243,6 @@ fn run(daemon: &Daemon, name: &str, inside: &Inside, site: &Site) -> Result<(), 
     let Some((entry, rest)) = site.provision.program.split_first() else {
         return Err(StackError::unexpected("container", "nothing was provided to run in it"));
     };
-    let files = rustix::process::getrlimit(rustix::process::Resource::Nofile);
-    let limit = |value: Option<u64>| value.map_or("-1".to_owned(), |value| value.to_string());
     let mut words: Vec<String> = [
         "run",
         "--detach",
@@ -263,8 +260,7 @@ fn run(daemon: &Daemon, name: &str, inside: &Inside, site: &Site) -> Result<(), 
     .map(str::to_owned)
     .to_vec();
     words.extend(["--env".to_owned(), format!("{ENGINE_VARIABLE}={}", daemon.mark)]);
-    words
-        .extend(["--ulimit".to_owned(), format!("nofile={}:{}", limit(files.current), limit(files.maximum))]);
+    words.extend(alike::words());
     words.extend(inside.mount_words());
     words.extend(["--entrypoint".to_owned(), entry.clone(), IMAGE.to_owned()]);
     words.extend(rest.iter().cloned());
@@ -272,7 +268,7 @@ fn run(daemon: &Daemon, name: &str, inside: &Inside, site: &Site) -> Result<(), 
     let answer = daemon.client.run(&words, WORK, site.interrupt())?;
     if !answer.succeeded {
         daemon.check()?;
-        return Err(failed(format!("the container could not be started: {}", answer.words)));
+        return Err(daemon.failed_with_room_hint("the container could not be started", &answer.words));
     }
     Ok(())
 }
@@ -410,5 +406,5 @@ pub(super) fn examine(stack: &Stack) -> Result<(), StackError> {
     for program in ["dockerd", "docker", "containerd", "runc"] {
         tool::find(program)?;
     }
-    Ok(())
+    seclusion::check_places()
 }

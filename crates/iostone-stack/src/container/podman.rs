@@ -14,7 +14,7 @@ use iostone_model::trial::{Check, ContainerFacts};
 
 use super::docker::told::Inspected;
 use super::docker::{Inside, VOLUME, lay_out, runtime_in_words};
-use super::{AGENT_VARIABLE, ENGINE_VARIABLE, StandingContainer, image};
+use super::{AGENT_VARIABLE, ENGINE_VARIABLE, StandingContainer, alike, image, room};
 use crate::error::StackError;
 use crate::journal::random_hex;
 use crate::layer::Layer;
@@ -110,8 +110,8 @@ impl Layer for PodmanLayer {
             ..ContainerFacts::default()
         };
         site.notes.push(format!(
-            "Podman {} with a storage of its own, {} on {}{}; containers without the seccomp filter, so that only the \
-             place differs",
+            "Podman {} with a storage of its own, {} on {}{}; containers without the seccomp filter, with iostone's \
+             own limits of open files and locked memory",
             info.version.version,
             facts.driver,
             facts.backing_filesystem,
@@ -228,11 +228,10 @@ fn import(podman: &Podman, site: &Site) -> Result<f64, StackError> {
     let begun = Instant::now();
     let (provision, seed, interrupt) = (&site.provision, site.seed, site.interrupt());
     let feed = |sink: &mut dyn Write| image::write_image(provision, seed, sink, interrupt);
+    room::check_stream(provision, &podman.spool())?;
     let answer = podman.import(IMAGE, WORK, interrupt, &feed)?;
     if !answer.succeeded {
-        let room =
-            if answer.words.contains("no space left") { "; make `stack.volume.size` larger" } else { "" };
-        return Err(failed(format!("the image could not be imported: {}{room}", answer.words)));
+        return Err(podman.failed_with_room_hint("the image could not be imported", &answer.words));
     }
     Ok(begun.elapsed().as_secs_f64())
 }
@@ -256,12 +255,7 @@ fn run(podman: &Podman, name: &str, inside: &Inside, volatile: bool, site: &Site
     words.extend(["--cgroup-parent".to_owned(), format!("/{}", podman.group)]);
     words.extend(["--env".to_owned(), format!("{ENGINE_VARIABLE}={}", podman.mark)]);
     // Podman's own limits, of a million files and four million processes, are more than some hosts allow it to set.
-    let files = rustix::process::getrlimit(rustix::process::Resource::Nofile);
-    let number = |value: Option<u64>| value.map_or("-1".to_owned(), |value| value.to_string());
-    words.extend([
-        "--ulimit".to_owned(),
-        format!("nofile={}:{}", number(files.current), number(files.maximum)),
-    ]);
+    words.extend(alike::words());
     let processes = rustix::process::getrlimit(rustix::process::Resource::Nproc);
     let most = processes.current.unwrap_or(PROCESSES_MAX).min(PROCESSES_MAX);
     words.extend(["--ulimit".to_owned(), format!("nproc={most}:{most}")]);
@@ -273,7 +267,7 @@ fn run(podman: &Podman, name: &str, inside: &Inside, volatile: bool, site: &Site
     words.extend(["--entrypoint".to_owned(), entry, IMAGE.to_owned(), "agent".to_owned()]);
     let answer = podman.run(&words, WORK, site.interrupt())?;
     if !answer.succeeded {
-        return Err(failed(format!("the container could not be started: {}", answer.words)));
+        return Err(podman.failed_with_room_hint("the container could not be started", &answer.words));
     }
     Ok(())
 }

@@ -112,6 +112,20 @@ impl Hierarchies {
         self.own_group(&|names| names.split(',').any(|name| name == controller.name_1()))
     }
 
+    /// The group that this process is in in the hierarchy that has the controller, and those above it as far as it can see,
+    /// nearest first; none where no mount shows them.
+    pub(crate) fn line_with(&self, controller: Controller) -> Option<Vec<PathBuf>> {
+        let is_in = |mount: &&Mounted| match self.version_of(controller) {
+            CgroupVersion::One => {
+                mount.filesystem == "cgroup"
+                    && mount.super_options.iter().any(|option| option == controller.name_1())
+            }
+            CgroupVersion::Two => mount.filesystem == "cgroup2",
+        };
+        let own = self.own_group_1(controller).or_else(|| self.own_group(&str::is_empty))?;
+        self.line_of(self.mounts.iter().filter(is_in), &own)
+    }
+
     /// The group that this process is in in the hierarchy of version 2; none where it cannot be reached.
     pub(crate) fn home_2(&self) -> Option<PathBuf> {
         let own = self.own_group(&str::is_empty)?;

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Controller, write_line};
 use crate::error::{StackError, UndoFailure};
+use crate::site::OWN_PREFIX;
 use crate::tool::quote;
 
 pub(super) const CONTROLLERS: &str = "cgroup.controllers";
@@ -20,12 +21,12 @@ pub(super) fn not_handed_down(group: &Path, controllers: &[Controller]) -> Vec<C
     missing(&group.join(SUBTREE_CONTROL), controllers)
 }
 
-/// The controllers that a group has and does not hand down to its children.
-pub(super) fn kept_back(group: &Path) -> Vec<Controller> {
-    let mut kept = not_handed_down(group, &Controller::OF_VERSION_2);
-    let absent = not_there(group, &kept);
-    kept.retain(|controller| !absent.contains(controller));
-    kept
+/// The controllers that a group has and does not hand down to its children: all of them, also those that no layer uses,
+/// because the runtimes of containers do not choose.
+pub(super) fn kept_back(group: &Path) -> Vec<String> {
+    let handed_down = group.join(SUBTREE_CONTROL);
+    let has = fs::read_to_string(group.join(CONTROLLERS)).unwrap_or_default();
+    has.split_whitespace().filter(|name| !lists(&handed_down, name)).map(str::to_owned).collect()
 }
 
 /// Those of the controllers that a group itself does not have.
@@ -96,8 +97,8 @@ pub(crate) fn in_words(controllers: &[Controller], sign: char) -> String {
     names.join(" ")
 }
 
-/// Takes that back for each of the controllers, unless another child of the group has come to rely on it meanwhile;
-/// whether anything was taken back.
+/// Takes that back for each of the controllers, whatever its name, unless another child of the group has come to rely on it
+/// meanwhile; whether anything was taken back.
 ///
 /// # Errors
 /// What the kernel says, with the command that does it by hand.
@@ -105,9 +106,7 @@ pub(crate) fn stop_handing_down(group: &Path, names: &[String]) -> Result<bool, 
     let file = group.join(SUBTREE_CONTROL);
     let mut did = false;
     for name in names {
-        let known = Controller::OF_VERSION_2.into_iter().find(|one| one.name_2() == Some(name));
-        let Some(controller) = known.filter(|_| lists(&file, name)) else { continue };
-        if children(group).any(|child| relies_on(&child, controller)) {
+        if !lists(&file, name) || children(group).any(|child| relies_on(&child, name)) {
             continue;
         }
         match write_line(&file, &format!("-{name}")) {
@@ -131,9 +130,28 @@ fn children(group: &Path) -> impl Iterator<Item = PathBuf> {
     entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path())
 }
 
-fn relies_on(group: &Path, controller: Controller) -> bool {
-    is_touched(group, controller)
-        || controller.name_2().is_some_and(|name| lists(&group.join(SUBTREE_CONTROL), name))
+/// Our own groups are gone before anything is taken back, so that one of that name is another session's, which may be
+/// about to set its limits.
+fn relies_on(group: &Path, name: &str) -> bool {
+    let is_a_sessions = group.file_name().is_some_and(|own| own.to_string_lossy().starts_with(OWN_PREFIX));
+    let known = Controller::OF_VERSION_2.into_iter().find(|one| one.name_2() == Some(name));
+    is_a_sessions
+        || lists(&group.join(SUBTREE_CONTROL), name)
+        || known.map_or_else(|| has_a_limit(group, name), |controller| is_touched(group, controller))
+}
+
+/// Whether there is a figure in a file such as `pids.max`, `hugetlb.2MB.max` or `rdma.max`, which tell `max` for each thing
+/// as long as nobody has limited it.
+fn has_a_limit(group: &Path, name: &str) -> bool {
+    let of_controller = format!("{name}.");
+    fs::read_dir(group).into_iter().flatten().flatten().any(|entry| {
+        let file = entry.file_name();
+        let file = file.to_string_lossy();
+        let is_limit = file.starts_with(&of_controller) && file.ends_with(".max");
+        is_limit
+            && fs::read_to_string(entry.path())
+                .is_ok_and(|text| text.split(['=', ' ', '\n']).any(|word| word.parse::<u64>().is_ok()))
+    })
 }
 
 /// Whether somebody has set something of the controller on a group.
@@ -177,7 +195,7 @@ mod tests {
         group(&scope, &own);
         group(&scope, &[("cgroup.procs", "42\n"), (SUBTREE_CONTROL, "")]);
         let line = [scope.clone(), slice.clone(), root.clone()];
-        assert_eq!(kept_back(&root), [Controller::Memory]);
+        assert_eq!(kept_back(&root), ["memory"]);
         assert_eq!(choose_parent(&line, IO), Some((root.clone(), vec![])));
         assert_eq!(choose_parent(&line, &[Controller::Cpu]), Some((slice.clone(), vec![])));
         let both = [Controller::Cpu, Controller::Memory];
@@ -229,6 +247,37 @@ mod tests {
         assert_eq!(fs::read_to_string(directory.path().join(SUBTREE_CONTROL)).unwrap(), "-io io\n");
         fs::write(directory.path().join(SUBTREE_CONTROL), "cpu\n").unwrap();
         assert!(stop(directory.path(), &["io", "cpu"]), "each for itself");
+    }
+
+    #[test]
+    fn controllers_that_no_layer_uses_are_kept_in_mind_and_taken_back_too() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        group(root, &[(CONTROLLERS, "cpu pids hugetlb rdma misc\n"), (SUBTREE_CONTROL, "cpu misc\n")]);
+        assert_eq!(kept_back(root), ["pids", "hugetlb", "rdma"]);
+        let other = root.join("other");
+        let unlimited = [("pids.max", "max\n"), ("rdma.max", "mlx4_0 hca_handle=max hca_object=max\n")];
+        group(&other, &unlimited);
+        group(&other, &[("pids.current", "3\n"), ("hugetlb.2MB.max", "4194304\n")]);
+        for (name, is_taken_back) in [("pids", true), ("hugetlb", false), ("rdma", true)] {
+            fs::write(root.join(SUBTREE_CONTROL), "pids hugetlb rdma\n").unwrap();
+            assert_eq!(stop(root, &[name]), is_taken_back, "{name}");
+        }
+        group(&other, &[("pids.max", "512\n"), ("rdma.max", "mlx4_0 hca_handle=2 hca_object=max\n")]);
+        fs::write(root.join(SUBTREE_CONTROL), "pids hugetlb rdma\n").unwrap();
+        assert!(!stop(root, &["pids", "hugetlb", "rdma"]));
+    }
+
+    #[test]
+    fn what_another_session_may_be_about_to_use_stays() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        group(root, &[(SUBTREE_CONTROL, "cpu pids\n")]);
+        let theirs = root.join("iostone-other-0123456789abcdef");
+        fs::create_dir(&theirs).unwrap();
+        assert!(!stop(root, &["cpu", "pids"]));
+        fs::remove_dir(&theirs).unwrap();
+        assert!(stop(root, &["cpu", "pids"]));
     }
 
     #[test]

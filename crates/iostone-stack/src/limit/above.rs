@@ -15,7 +15,7 @@ use crate::error::StackError;
 const SAME_SHARE: f64 = 1e-6;
 
 /// The CPU quota of a group as a share of one processor; none where it has none.
-fn quota_of(group: &Path, version: CgroupVersion) -> Option<f64> {
+pub(super) fn quota_of(group: &Path, version: CgroupVersion) -> Option<f64> {
     let read = |file: &str| fs::read_to_string(group.join(file)).ok();
     let figure = |text: &str| text.trim().parse::<f64>().ok().filter(|&figure| figure > 0.0);
     match version {
@@ -31,7 +31,7 @@ fn quota_of(group: &Path, version: CgroupVersion) -> Option<f64> {
 }
 
 /// The memory limit of a group in bytes; none where it has none, which version 1 writes as the largest number of pages.
-fn memory_of(group: &Path, version: CgroupVersion) -> Option<u64> {
+pub(super) fn memory_of(group: &Path, version: CgroupVersion) -> Option<u64> {
     let file = match version {
         CgroupVersion::One => "memory.limit_in_bytes",
         CgroupVersion::Two => "memory.max",
@@ -41,7 +41,7 @@ fn memory_of(group: &Path, version: CgroupVersion) -> Option<u64> {
 }
 
 /// The processors that a group may hand on.
-fn processors_of(group: &Path, version: CgroupVersion) -> Option<ProcessorSet> {
+pub(super) fn processors_of(group: &Path, version: CgroupVersion) -> Option<ProcessorSet> {
     let read = |file: &str| fs::read_to_string(group.join(file)).ok();
     let text = match version {
         CgroupVersion::One => read("cpuset.effective_cpus").or_else(|| read("cpuset.cpus")),
@@ -51,7 +51,7 @@ fn processors_of(group: &Path, version: CgroupVersion) -> Option<ProcessorSet> {
 }
 
 /// The smallest figure among the groups of a line, with the group that has it.
-fn least<T: PartialOrd>(
+pub(super) fn least<T: PartialOrd>(
     line: &[PathBuf],
     version: CgroupVersion,
     figure: impl Fn(&Path, CgroupVersion) -> Option<T>,

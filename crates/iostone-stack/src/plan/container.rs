@@ -2,11 +2,8 @@
 
 use iostone_model::experiment::{Contained, Container, ContainerPlace, Stack};
 
-use super::Plan;
+use super::{Plan, SHORT};
 use crate::container::OVERLAY_BASE;
-
-/// A session's directory for programs that refuse long paths; `HEX` stands for the random bits of its token.
-const SHORT: &str = "/run/iostone-HEX";
 
 /// Adds what makes the container on the filesystem mounted on `mount`, with its mount point in the session's own
 /// directory, and what takes it back to the front of `undo`.
@@ -133,6 +130,21 @@ mod tests {
             ..Stack::of(Volume::Loop(LoopVolume::new(Bytes(64 << 20))))
         };
         plan_steps(&stack, Path::new("/srv")).into_iter().skip(6).map(|step| step.text).collect()
+    }
+
+    #[test]
+    fn a_path_with_a_meaning_in_mount_options_gives_way_to_the_one_short_directory() {
+        let stack = Stack {
+            filesystem: Filesystem::Ext4(Ext4::default()),
+            container: Container::Podman(Contained::default()),
+            ..Stack::of(Volume::Loop(LoopVolume::new(Bytes(64 << 20))))
+        };
+        let steps = plan_steps(&stack, Path::new("/srv/a,b"));
+        let mount = steps.iter().find(|step| step.text.starts_with("mount ")).unwrap();
+        assert!(mount.text.ends_with(" /run/iostone-HEX/mount"), "{}", mount.text);
+        assert!(steps.iter().any(|step| {
+            step.text.contains("--root /run/iostone-HEX/mount/podman --runroot /run/iostone-HEX/run ")
+        }));
     }
 
     #[test]

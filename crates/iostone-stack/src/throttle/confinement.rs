@@ -3,10 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use rustix::io::Errno;
+
 use super::ThrottleGroup;
 use crate::control_groups::{Hierarchies, lift_limits, write_line};
 use crate::error::StackError;
 use crate::limit::TrialGroups;
+use crate::owner::start_time_of;
 
 /// Whoever is written into it comes with all its threads; the only such file of version 2.
 const PROCESSES: &str = "cgroup.procs";
@@ -25,9 +28,16 @@ const OF_PROCESSES: [&str; 2] = ["memory.limit_in_bytes", "blkio.throttle.read_b
 pub struct Bounds {
     ways: Vec<Way>,
     /// Another process that works for the workload; none where it is this one.
-    process: Option<u32>,
+    process: Option<Other>,
     /// The groups whose limits hold the workload.
     limited: Vec<PathBuf>,
+}
+
+/// Another process, told from a later one of its number by its start in clock ticks since boot.
+#[derive(Debug, Clone, Copy)]
+struct Other {
+    pid: u32,
+    started: u64,
 }
 
 /// Into a group and back.
@@ -57,20 +67,29 @@ struct Entrant {
     /// The thread that entered, by which it is found again from any other.
     thread: String,
     process: String,
+    /// Where it is another one.
+    other: Option<Other>,
 }
 
 impl Entrant {
-    fn of(process: Option<u32>) -> Self {
+    fn of(process: Option<Other>) -> Self {
         match process {
             Some(other) => {
-                Self { written: other.to_string(), thread: other.to_string(), process: other.to_string() }
+                let pid = other.pid.to_string();
+                Self { written: pid.clone(), thread: pid.clone(), process: pid, other: process }
             }
             None => Self {
                 written: "0".to_owned(),
                 thread: rustix::thread::gettid().as_raw_nonzero().to_string(),
                 process: std::process::id().to_string(),
+                other: None,
             },
         }
+    }
+
+    /// Whether it has ended: its number may be somebody else's by now, who must not be moved.
+    fn has_ended(&self) -> bool {
+        self.other.is_some_and(|other| start_time_of(other.pid) != Some(other.started))
     }
 }
 
@@ -124,6 +143,8 @@ impl Bounds {
         process: u32,
     ) -> Result<Option<Self>, StackError> {
         let Some(mut bounds) = Self::of(throttle, groups, true)? else { return Ok(None) };
+        let started = start_time_of(process)
+            .ok_or_else(|| StackError::io("read", format!("/proc/{process}/stat"), Errno::SRCH))?;
         let machine = Hierarchies::look_of(process)?;
         for way in &mut bounds.ways {
             way.file = PROCESSES;
@@ -136,7 +157,7 @@ impl Bounds {
                 StackError::unexpected(format!("/proc/{process}/cgroup"), reason)
             })?;
         }
-        Ok(Some(Self { process: Some(process), ..bounds }))
+        Ok(Some(Self { process: Some(Other { pid: process, started }), ..bounds }))
     }
 
     /// Moves this process, or the calling thread where that is enough, or the other process that works, into the groups, and reads back that it is there.
@@ -174,7 +195,9 @@ impl Way {
 
     fn enter(&self, entrant: &Entrant) -> Result<(), StackError> {
         let file = self.group.join(self.file);
-        write_line(&file, &entrant.written).map_err(|source| StackError::io("enter", &self.group, source))?;
+        let written =
+            if entrant.has_ended() { Err(Errno::SRCH.into()) } else { write_line(&file, &entrant.written) };
+        written.map_err(|source| StackError::io("enter", &self.group, source))?;
         let inside = fs::read_to_string(&file).map_err(|source| StackError::io("read", &file, source))?;
         let own = if self.file == THREADS { &entrant.thread } else { &entrant.process };
         if !inside.lines().any(|line| line == own) {
@@ -188,9 +211,12 @@ impl Way {
         Ok(())
     }
 
-    fn leave(&self, thread: &str) -> std::io::Result<()> {
+    fn leave(&self, entrant: &Entrant) -> std::io::Result<()> {
+        if entrant.has_ended() {
+            return Ok(());
+        }
         // A process is moved by any of its threads.
-        go_back(self.file, thread, &self.group, &self.home)
+        go_back(self.file, &entrant.thread, &self.group, &self.home)
     }
 }
 
@@ -210,7 +236,7 @@ impl Confinement {
     pub fn leave(mut self) -> Result<(), StackError> {
         self.left = true;
         for way in &self.ways {
-            way.leave(&self.entrant.thread).map_err(|source| StackError::io("leave", &way.group, source))?;
+            way.leave(&self.entrant).map_err(|source| StackError::io("leave", &way.group, source))?;
         }
         Ok(())
     }
@@ -221,7 +247,7 @@ impl Drop for Confinement {
         if !self.left {
             for way in &self.ways {
                 // What is still in the group is moved out of it again before the group is removed.
-                let _ = way.leave(&self.entrant.thread);
+                let _ = way.leave(&self.entrant);
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Removing our control group: whoever is still in it is moved back to where this process came from.
+//! Removing our control groups: whoever is still in that of a trial is moved back to where this process came from.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ pub(super) fn remove(path: &Path, home: &Path, token: &str) -> Result<bool, Undo
         if attempt > 0 {
             std::thread::sleep(PAUSE);
         }
-        match remove_tree(path, home, 0) {
+        match remove_tree(path, Some(home), 0) {
             Ok(()) => return Ok(true),
             Err(error) if is_absent(&error) => return Ok(last.is_some()),
             Err(error) => last = Some(error),
@@ -54,23 +54,41 @@ pub(super) fn remove(path: &Path, home: &Path, token: &str) -> Result<bool, Undo
     ))
 }
 
-/// From the leaves up, because a group with children cannot be removed.
-pub(super) fn remove_tree(group: &Path, home: &Path, depth: usize) -> std::io::Result<()> {
-    let children: Vec<PathBuf> = fs::read_dir(group)?
-        .flatten()
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-        .map(|entry| entry.path())
-        .collect();
+/// From the leaves up, because a group with children cannot be removed. Without a home nobody is moved, and a group that
+/// somebody is in stays.
+pub(super) fn remove_tree(group: &Path, home: Option<&Path>, depth: usize) -> std::io::Result<()> {
+    let children = children(group)?;
     if depth < DEPTH_MAX {
         for child in children {
             remove_tree(&child, home, depth + 1)?;
         }
     }
-    for process in processes(group) {
-        // What cannot be moved shows when the group is removed.
-        let _ = go_home(&process, group, home);
+    if let Some(home) = home {
+        for process in processes(group) {
+            // What cannot be moved shows when the group is removed.
+            let _ = go_home(&process, group, home);
+        }
     }
     fs::remove_dir(group)
+}
+
+/// The numbers of the processes in a group and in the groups within it; none where there is no such group.
+pub(super) fn processes_of_tree(group: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    let mut left = vec![(group.to_owned(), 0)];
+    while let Some((group, depth)) = left.pop() {
+        found.extend(processes(&group));
+        if depth < DEPTH_MAX {
+            left.extend(children(&group).unwrap_or_default().into_iter().map(|child| (child, depth + 1)));
+        }
+    }
+    found
+}
+
+fn children(group: &Path) -> std::io::Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(group)?.flatten();
+    let directories = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    Ok(directories.map(|entry| entry.path()).collect())
 }
 
 fn processes(group: &Path) -> Vec<String> {

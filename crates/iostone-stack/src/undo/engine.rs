@@ -1,5 +1,6 @@
 //! Taking off what a container engine leaves: its processes and those of its containers, mounts, control groups.
 
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
@@ -11,8 +12,8 @@ use crate::mountinfo;
 use crate::site::own_directory_name;
 use crate::tool::quote;
 
-/// Ends the engine and all that it started, unmounts what is mounted within its directories, deepest first, and removes
-/// its control groups. Harmless when nothing of it is left.
+/// Ends the engine and all that it started, by its marker and by its control groups, unmounts what is mounted within its
+/// directories, deepest first, and removes those groups. Harmless when nothing of it is left.
 pub(super) fn take_off(
     variable: &str,
     value: &str,
@@ -20,15 +21,23 @@ pub(super) fn take_off(
     group: &str,
     token: &str,
 ) -> Result<bool, UndoFailure> {
+    let groups = groups_of(group, token)?;
+    // Those that start others first. What is made and not yet started, between `runc create` and `runc start`, carries no
+    // marker and waits for ever, in mounts of ours.
     let mut did = processes::kill(variable, value)?.is_some();
+    did |= processes::kill_within(&groups)?.is_some();
     for root in roots.iter().filter(|root| is_ours(root, token)) {
         did |= unmount_within(root)?;
     }
-    // Anybody may own a group of another name.
-    if group.starts_with(&own_directory_name(token)) && !group.contains('/') {
-        did |= remove_groups(group)?;
+    for group in &groups {
+        did |= remove_group(group)?;
     }
     Ok(did)
+}
+
+/// Handles on the engine's processes, for [`processes::reap`] once it is taken off.
+pub(super) fn handles(variable: &str, value: &str, group: &str, token: &str) -> Vec<OwnedFd> {
+    processes::handles_of_engine(variable, value, &groups_of(group, token).unwrap_or_default())
 }
 
 /// Mounts that engines make in a mount namespace of their own are gone with its last process.
@@ -69,26 +78,27 @@ fn is_within(target: &Path, root: &Path) -> bool {
     target.starts_with(root)
 }
 
-/// In every hierarchy of control groups, below its mount point: there engines make what is given by an absolute path.
-fn remove_groups(group: &str) -> Result<bool, UndoFailure> {
+/// The engine's group in every hierarchy of control groups, below its mount point: there engines make what is given by an
+/// absolute path. None for a name without the token: anybody may own such a group.
+fn groups_of(group: &str, token: &str) -> Result<Vec<PathBuf>, UndoFailure> {
+    if !group.starts_with(&own_directory_name(token)) || group.contains('/') {
+        return Ok(Vec::new());
+    }
     let mounts = mountinfo::own_mounts()
         .map_err(|error| failure(Path::new("/proc/self/mountinfo"), error.to_string(), "iostone cleanup"))?;
-    let mut did = false;
-    for mounted in mounts.iter().filter(|mounted| matches!(mounted.filesystem.as_str(), "cgroup" | "cgroup2"))
-    {
-        did |= remove_group(&mounted.target.join(group), &mounted.target)?;
-    }
-    Ok(did)
+    let hierarchies =
+        mounts.into_iter().filter(|mounted| matches!(mounted.filesystem.as_str(), "cgroup" | "cgroup2"));
+    Ok(hierarchies.map(|mounted| mounted.target.join(group)).collect())
 }
 
-fn remove_group(path: &Path, home: &Path) -> Result<bool, UndoFailure> {
+fn remove_group(path: &Path) -> Result<bool, UndoFailure> {
     let mut last = None;
     for attempt in 0..ATTEMPTS {
         if attempt > 0 {
             // A process that was just killed stays in its group until the kernel has taken it apart.
             std::thread::sleep(PAUSE);
         }
-        match control_group::remove_tree(path, home, 0) {
+        match control_group::remove_tree(path, None, 0) {
             Ok(()) => return Ok(true),
             Err(error) if is_absent(&error) => return Ok(last.is_some()),
             Err(error) => last = Some(error),
@@ -122,5 +132,53 @@ mod tests {
         assert!(take_off("ENGINE", &value, &roots, "", "token").unwrap());
         assert!(!marked.wait().unwrap().success());
         assert!(!take_off("ENGINE", &value, &roots, "../iostone-token", "token").unwrap());
+    }
+
+    #[test]
+    fn who_is_in_its_groups_ends_without_the_marker_and_is_not_moved() {
+        let token = crate::journal::random_hex().unwrap();
+        let name = format!("{}-engine", own_directory_name(&token));
+        let groups: Vec<PathBuf> =
+            groups_of(&name, &token).unwrap().into_iter().map(|group| group.join("container")).collect();
+        let made: Vec<&PathBuf> =
+            groups.iter().filter(|group| std::fs::create_dir_all(group).is_ok()).take(2).collect();
+        // As runc keeps a container that is made and not started: with an environment that holds nothing of ours.
+        let mut inside: Vec<_> = made
+            .iter()
+            .map(|group| {
+                let child = Command::new("sleep").arg("1000").env_clear().spawn().unwrap();
+                let entered = std::fs::write(group.join("cgroup.procs"), child.id().to_string());
+                (child, entered.is_ok())
+            })
+            .collect();
+        let mut beside = Command::new("sleep").arg("1000").spawn().unwrap();
+        let all_entered = inside.iter().all(|(_, entered)| *entered);
+        let answer = take_off("ENGINE", &token, &[], &name, &token);
+        let still_there = beside.try_wait().unwrap().is_none();
+        beside.kill().unwrap();
+        beside.wait().unwrap();
+        let killed: Vec<bool> = inside
+            .iter_mut()
+            .map(|(child, _)| {
+                let has_ended = child.try_wait().unwrap().is_some();
+                let _ = child.kill();
+                let _ = child.wait();
+                has_ended
+            })
+            .collect();
+        let left: Vec<_> =
+            groups_of(&name, &token).unwrap().into_iter().filter(|group| group.exists()).collect();
+        if made.is_empty() || !all_entered {
+            let _ = take_off("ENGINE", &token, &[], &name, &token);
+            {
+                eprintln!("skipped: needs root and control groups that can be written");
+            }
+            return;
+        }
+        assert!(answer.unwrap() && still_there);
+        assert_eq!(killed, vec![true; made.len()]);
+        assert_eq!(left, Vec::<PathBuf>::new());
+        assert!(!take_off("ENGINE", &token, &[], &name, &token).unwrap());
+        assert_eq!(groups_of(&name, "other-token").unwrap(), Vec::<PathBuf>::new());
     }
 }

@@ -1,18 +1,18 @@
 //! Ending a session's processes: those that carry its marker in their environment, and those that descend from it and
-//! keep its mount busy.
+//! keep its mount busy, and those in its control groups.
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
-use rustix::process::{Pid, PidfdFlags, Signal};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions};
 
-use super::failure;
 use super::frozen::frozen_by;
+use super::{control_group, failure};
 use crate::device::DeviceNumber;
 use crate::error::{StackError, UndoFailure};
 use crate::mountinfo;
@@ -51,6 +51,34 @@ pub(super) fn kill(variable: &str, value: &str) -> Result<Option<String>, UndoFa
     end_all(&|| find(variable, value), &[Signal::KILL; 4])
 }
 
+/// As [`kill`], for all that are in control groups of the session's own, or in groups within those, whatever is in their
+/// environment: runc keeps a container that was made and not yet started in a process with next to none.
+///
+/// # Errors
+/// A process that stays although it was killed.
+pub(super) fn kill_within(groups: &[PathBuf]) -> Result<Option<String>, UndoFailure> {
+    end_all(&|| find_within(groups), &[Signal::KILL; 4])
+}
+
+/// What an engine has left of processes: the marked ones, and all in control groups of its own. While the handles are held
+/// their numbers mean nobody else.
+pub(super) fn handles_of_engine(variable: &str, value: &str, groups: &[PathBuf]) -> Vec<OwnedFd> {
+    let marked = if value.is_empty() { Vec::new() } else { find(variable, value) };
+    marked.into_iter().chain(find_within(groups)).map(|found| found.handle).collect()
+}
+
+/// Takes those of the processes that ended out of the table of processes, where this one adopted them
+/// ([`adopt_orphans`]). To be called once whoever started others of them has waited for those.
+pub(crate) fn reap(handles: &[OwnedFd]) {
+    for handle in handles {
+        // No child, or waited for already, or of a kernel that waits for no handle (before Linux 5.4): nothing is lost.
+        let _ = rustix::process::waitid(
+            WaitId::PidFd(handle.as_fd()),
+            WaitIdOptions::EXITED | WaitIdOptions::NOHANG,
+        );
+    }
+}
+
 /// Ends the processes that descend from this one and use files of the filesystem on a device: SIGTERM, then SIGKILL.
 /// It does not matter what is in their environment. Gives in words what was ended.
 ///
@@ -68,8 +96,8 @@ pub(super) fn end_descendants_on(numbers: &[DeviceNumber]) -> Result<Option<Stri
 
 /// Makes this process the parent of all that descend from it once their own parents are gone (`PR_SET_CHILD_SUBREAPER`,
 /// prctl(2)), so that [`end_descendants_on`] finds them whatever they did to leave their session. It holds for the whole
-/// process, for as long as it lives; orphans that ended stay zombies until then, because whoever waited for children
-/// not its own would take their status from the code that started them.
+/// process, for as long as it lives; orphans that ended stay zombies until then, but for those of engines ([`reap`]), because
+/// whoever waited for children not its own would take their status from the code that started them.
 pub(crate) fn adopt_orphans() -> Result<(), StackError> {
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
         .map_err(|source| StackError::io("prctl PR_SET_CHILD_SUBREAPER", "/proc/self", source))
@@ -116,6 +144,17 @@ fn find(variable: &str, value: &str) -> Vec<Found> {
     let spared = own_line();
     let pids = mountinfo::processes().into_iter().filter(|pid| !spared.contains(pid));
     handles(pids, &|pid| carries(pid, variable, value))
+}
+
+/// The processes in control groups and in the groups within those.
+fn find_within(groups: &[PathBuf]) -> Vec<Found> {
+    let members = || -> BTreeSet<u32> {
+        let texts = groups.iter().flat_map(|group| control_group::processes_of_tree(group));
+        texts.filter_map(|pid| pid.parse().ok()).collect()
+    };
+    let spared = own_line();
+    let found = members();
+    handles(found.into_iter().filter(|pid| !spared.contains(pid)), &|pid| members().contains(&pid))
 }
 
 /// A handle on each process that is wanted.
@@ -217,7 +256,7 @@ mod tests {
 
     /// Thaws and removes a group, also on failure.
     struct Thawed {
-        group: std::path::PathBuf,
+        group: PathBuf,
     }
 
     impl Drop for Thawed {
@@ -226,6 +265,19 @@ mod tests {
             std::thread::sleep(Duration::from_millis(50));
             let _ = fs::remove_dir(&self.group);
         }
+    }
+
+    #[test]
+    fn an_orphan_that_ended_is_taken_out_of_the_table_once() {
+        let mut child = Command::new("true").spawn().unwrap();
+        let pid = Pid::from_raw(child.id().cast_signed()).unwrap();
+        let handle = rustix::process::pidfd_open(pid, PidfdFlags::empty()).unwrap();
+        wait_for_end(&handle, Instant::now() + GRACE);
+        let handles = [handle];
+        reap(&handles);
+        assert!(!Path::new(&format!("/proc/{}", child.id())).exists());
+        reap(&handles);
+        assert!(child.wait().is_err(), "nobody is left to wait for");
     }
 
     #[test]
@@ -240,7 +292,12 @@ mod tests {
         let mut other =
             Command::new("sleep").arg("1000").env("IOSTONE_RUN", format!("{value}-other")).spawn().unwrap();
         // The child has its environment only after its exec.
-        while find("IOSTONE_RUN", &value).len() < 2 {
+        loop {
+            let found: Vec<u32> = find("IOSTONE_RUN", &value).iter().map(|found| found.pid).collect();
+            // The shell's own `sleep` carries the marker too.
+            if found.contains(&marked.id()) && found.contains(&stubborn.id()) {
+                break;
+            }
             std::thread::sleep(Duration::from_millis(5));
         }
         let ended = end("IOSTONE_RUN", &value).unwrap().unwrap();

@@ -85,6 +85,22 @@ pub(crate) fn marked(text: &str) -> Vec<u32> {
         .collect()
 }
 
+/// The agent in a container may lock as much memory, and open as many files, as this process: io_uring's buffers count.
+pub(crate) fn assert_alike(mark: &str) {
+    let agent = marked(&format!("{}={mark}", iostone_stack::AGENT_VARIABLE))[0].to_string();
+    let of = |process: &str, file: &str, name: &str| {
+        let text = fs::read_to_string(format!("/proc/{process}/{file}")).unwrap();
+        text.lines().find_map(|line| line.strip_prefix(name)).unwrap().trim().to_owned()
+    };
+    for name in ["Max locked memory", "Max open files"] {
+        assert_eq!(of(&agent, "limits", name), of("self", "limits", name), "{name}");
+    }
+    // CAP_IPC_LOCK, capabilities(7).
+    let may_lock =
+        |process: &str| u64::from_str_radix(&of(process, "status", "CapEff:"), 16).unwrap() >> 14 & 1;
+    assert_eq!(may_lock(&agent), may_lock("self"));
+}
+
 pub(crate) fn groups(token: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for hierarchy in fs::read_dir("/sys/fs/cgroup").unwrap().flatten() {
@@ -101,6 +117,9 @@ pub(crate) fn assert_gone(machine: &Machine, token: &str) {
     machine.assert_clean();
     assert_eq!(marked(token), Vec::<u32>::new());
     assert_eq!(groups(token), Vec::<PathBuf>::new());
+    // Named by the random bits of the session, which not every caller knows.
+    let bits = token.rsplit('-').next().filter(|bits| !bits.is_empty());
+    assert!(bits.is_none_or(|bits| !Path::new(&format!("/run/iostone-{bits}")).exists()), "{token}");
 }
 
 pub(crate) fn list(directory: &Path, depth: usize, paths: &mut BTreeSet<PathBuf>) {

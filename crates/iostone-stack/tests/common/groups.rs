@@ -85,6 +85,11 @@ pub(crate) fn used_share(groups: &TrialGroups, time: Duration) -> f64 {
     (used_seconds(groups) - before) / begin.elapsed().as_secs_f64()
 }
 
+/// The least of a few reads of a second each: what one read of the counters comes too late for, the next one lacks.
+pub(crate) fn least_share(groups: &TrialGroups) -> f64 {
+    (0..4).map(|_| used_share(groups, Duration::from_secs(1))).fold(f64::INFINITY, f64::min)
+}
+
 /// Every control group whose name begins so, in whichever hierarchy.
 pub(crate) fn groups_named(beginning: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();

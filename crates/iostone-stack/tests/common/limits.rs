@@ -1,4 +1,4 @@
-//! What tests of limits share: their turns, where they cannot run, and how near is near enough.
+//! What tests of limits share: their turns, and where they cannot run.
 #![expect(clippy::print_stderr, reason = "skipped tests say so")]
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,9 +21,4 @@ pub(crate) fn needs_limits(test: &str) -> bool {
         return true;
     }
     false
-}
-
-/// Whether a figure is as near to a limit as that share of it.
-pub(crate) fn within(measured: f64, limit: f64, tolerance: f64) -> bool {
-    (measured / limit - 1.0).abs() <= tolerance
 }

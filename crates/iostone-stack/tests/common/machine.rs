@@ -5,9 +5,10 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
 use iostone_model::experiment::{BackingIo, Ext4, Filesystem, LoopVolume, Mount, Stack, Volume};
 use iostone_model::units::Bytes;
@@ -147,7 +148,7 @@ impl Drop for TestLoop {
             if !loop_paths_under(directory).contains(&self.path) {
                 break;
             }
-            std::thread::sleep(std::time::Duration::from_millis(10));
+            std::thread::sleep(Duration::from_millis(10));
         }
     }
 }
@@ -169,6 +170,21 @@ pub(crate) fn run(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output().unwrap();
     assert!(output.status.success(), "{program} {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
+}
+
+/// What comes about by itself has done so by then, also on a machine that does much else.
+const WAIT: Duration = Duration::from_secs(120);
+
+/// Waits until the machine is as asked. Fails when that does not come about, or the child ends of which it is expected.
+pub(crate) fn wait_for(what: &str, mut child: Option<&mut Child>, mut as_asked: impl FnMut() -> bool) {
+    let deadline = Instant::now() + WAIT;
+    while !as_asked() {
+        let ended = child.as_mut().and_then(|child| child.try_wait().unwrap());
+        // It may have come about just before the end.
+        assert!(ended.is_none() || as_asked(), "{what}: its process ended by itself, {ended:?}");
+        assert!(Instant::now() < deadline, "{what}: not within {} s", WAIT.as_secs());
+        std::thread::sleep(Duration::from_millis(1));
+    }
 }
 
 /// Whether a program is on this machine.

@@ -6,6 +6,7 @@ use iostone_model::experiment::{OrionWorkload, point_metric};
 use iostone_model::metric::Unit;
 use iostone_model::orion::{MaximumAt, OrionRecord, PointRecord, RecordLine};
 use iostone_model::trial::WorkloadReport;
+use iostone_model::units::Bytes;
 use iostone_orion::files::{self, Format};
 use iostone_orion::findings::find;
 
@@ -27,6 +28,7 @@ pub(super) fn measurement(spec: &OrionWorkload, record: &OrionRecord, laid_out: 
             insert_point(point, &mut metrics, &mut absent);
         }
         insert_maxima(record, &mut metrics);
+        absent.extend(untold_by_warming(record));
     }
     let transfers = || record.points.iter().flat_map(|point| [&point.small_io, &point.large_io]).flatten();
     let report = WorkloadReport {
@@ -43,6 +45,19 @@ pub(super) fn measurement(spec: &OrionWorkload, record: &OrionRecord, laid_out: 
         ..WorkloadReport::default()
     };
     Measurement { metrics, report, raw: raw(record), interrupted, cpu: None }
+}
+
+/// The figures of the whole trial that cannot be told where a cache was warmed before points: that is unmeasured, of other
+/// I/Os than the points', and in the counters and the CPU time of the trial all the same.
+fn untold_by_warming(record: &OrionRecord) -> Vec<(String, String)> {
+    let bytes = record.points.iter().map(|point| point.warming_bytes).fold(0, u64::saturating_add);
+    let reason = format!(
+        "{} of unmeasured random I/O warmed the cache before large sequential points and cannot be told apart; \
+         `cache_size = \"0B\"` leaves that out",
+        Bytes(bytes).approximate()
+    );
+    let names = ["written_per_claimed_byte", "read_per_claimed_byte", "cpu_per_io"];
+    names.into_iter().filter(|_| bytes > 0).map(|name| (name.to_owned(), reason.clone())).collect()
 }
 
 /// The ramps of all points with a load, each a tenth of the duration and 1 s at most (`iostone_orion::point`).

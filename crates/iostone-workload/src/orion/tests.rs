@@ -146,3 +146,14 @@ fn data_files_are_laid_out_whole() {
     let nowhere = Place { directory: None, device: None };
     assert!(luns::prepare(&spec(), &nowhere, 3, &AtomicBool::new(false)).is_err());
 }
+
+#[test]
+fn what_warmed_a_cache_is_in_no_figure_of_the_whole_trial() {
+    let mut record = record(true, None);
+    assert!(report::measurement(&spec(), &record, "").report.absent.is_empty());
+    record.points[1].warming_bytes = 3 << 20;
+    let absent = report::measurement(&spec(), &record, "").report.absent;
+    let names: Vec<&str> = absent.keys().map(String::as_str).collect();
+    assert_eq!(names, ["cpu_per_io", "read_per_claimed_byte", "written_per_claimed_byte"]);
+    assert!(absent["cpu_per_io"].contains("3.00 MiB of unmeasured random I/O"), "{}", absent["cpu_per_io"]);
+}

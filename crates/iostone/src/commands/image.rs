@@ -1,19 +1,21 @@
 //! `iostone image`: disk images turned from one format into another, checked before and after.
 
 mod words;
+mod workshop;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
 use clap::{Args, Subcommand, ValueEnum};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use iostone_guest::image::{self, ImageFormat, Progress, Request};
+use iostone_guest::image::{self, ImageFormat, Request};
+use iostone_machine::Failure;
 use iostone_report::clean;
 
 use crate::exit_code::ExitCode;
 use crate::interrupt;
 use crate::printer::Printer;
+use workshop::Workshop;
 
 /// Turns images, checks them, says what they are.
 #[derive(Debug, Args)]
@@ -134,28 +136,20 @@ fn convert(arguments: &ConvertArguments, stop: &AtomicBool, printer: &mut Printe
         replace: arguments.force,
         with_other_files: arguments.with_backing,
     };
-    let bar = bar(printer);
-    let converted = image::convert(&request, stop, &mut |progress| match (&bar, progress) {
-        (None, _) => {}
-        (Some(bar), Progress::Phase(phase)) => bar.set_message(phase),
-        // Hundredths of a percent, which qemu-img tells.
-        #[expect(
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a share of 10 000, clamped"
-        )]
-        (Some(bar), Progress::Percent(percent)) => {
-            bar.set_position((percent * 100.0).clamp(0.0, 10_000.0) as u64);
-        }
-    });
-    if let Some(bar) = bar {
-        bar.finish_and_clear();
+    let mut workshop = Workshop::new(printer);
+    let converted = image::convert(&request, stop, &mut workshop);
+    let closed = workshop.close();
+    if let Ok(converted) = &converted {
+        let text =
+            if arguments.json { words::conversion_json(converted)? } else { words::conversion(converted) };
+        printer.data(&text);
     }
-    let converted = converted?;
-    let text =
-        if arguments.json { words::conversion_json(&converted)? } else { words::conversion(&converted) };
-    printer.data(&text);
-    Ok(ExitCode::Success)
+    let code = if closed.is_ok() { ExitCode::Success } else { ExitCode::Failure };
+    if let Err(left) = closed {
+        printer.error(&Failure::from(left).into());
+    }
+    converted?;
+    Ok(code)
 }
 
 fn check(arguments: &CheckArguments, stop: &AtomicBool, printer: &mut Printer) -> Result<ExitCode> {
@@ -186,19 +180,9 @@ fn info(arguments: &InfoArguments, stop: &AtomicBool, printer: &mut Printer) -> 
 fn tell_leftovers(path: &Path, printer: &mut Printer) {
     for left in image::leftovers_beside(path) {
         printer.warning(format!(
-            "a conversion that was killed left `{}`; next: `rm -r {}`",
+            "a conversion that was killed left `{}`; next: `iostone cleanup`, or `rm -r {}` if that does not know it",
             clean(&left.display().to_string()),
             clean(&iostone_stack::quote(left.as_os_str()))
         ));
     }
-}
-
-fn bar(printer: &Printer) -> Option<ProgressBar> {
-    printer.shows_bars().then(|| {
-        let bar = ProgressBar::with_draw_target(Some(10_000), ProgressDrawTarget::stderr());
-        if let Ok(style) = ProgressStyle::with_template("{msg:10} {bar:24} {percent} %  {eta} left") {
-            bar.set_style(style);
-        }
-        bar
-    })
 }

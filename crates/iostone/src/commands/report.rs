@@ -3,16 +3,16 @@
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use iostone_cloud::explain::Overrides;
 use iostone_lab::conclude::explain_run;
-use iostone_lab::{is_import, read_import, read_run};
+use iostone_lab::{LabError, is_import, read_import, read_run, read_run_against};
 use iostone_model::run::RunRecord;
 use iostone_model::verdict::Flag;
 use iostone_report::TextStyle;
 
 use crate::cli::{ReportArguments, ReportFormat};
-use crate::exit_code::ExitCode;
+use crate::exit_code::{ExitCode, FileErrors};
 use crate::printer::Printer;
 use crate::runs;
 
@@ -22,9 +22,19 @@ pub(crate) fn report(arguments: &ReportArguments, printer: &mut Printer) -> Resu
     // A file is read without a terminal.
     style.colour &= arguments.output.is_none();
     let text = if is_import(&path) {
+        if arguments.baseline.is_some() {
+            bail!(
+                "`{}` holds figures that were measured elsewhere, without a baseline; hold a table of them against one with \
+                 `iostone judge FILE.csv --baseline LEVEL`",
+                path.display()
+            );
+        }
         import(&path, arguments.format, style)?
     } else {
-        let record = audited(read_run(&path)?);
+        let record = audited(match &arguments.baseline {
+            Some(baseline) => against(&path, baseline, printer)?,
+            None => read_run(&path)?,
+        });
         match arguments.format {
             ReportFormat::Text => iostone_report::text(&record, style),
             ReportFormat::Html => iostone_report::html(&record)?,
@@ -36,6 +46,18 @@ pub(crate) fn report(arguments: &ReportArguments, printer: &mut Printer) -> Resu
         None => printer.data(&text),
     }
     Ok(ExitCode::Success)
+}
+
+/// A run concluded anew with another baseline; its own files stay as they are.
+fn against(path: &Path, baseline: &str, printer: &mut Printer) -> Result<RunRecord> {
+    read_run_against(path, baseline).map_err(|error| match error {
+        LabError::Baseline(diagnostic) => {
+            let option = format!("--baseline {baseline}");
+            printer.diagnostics(&option, "", &[*diagnostic]);
+            FileErrors { file: option, count: 1 }.into()
+        }
+        other => other.into(),
+    })
 }
 
 /// A run with what bound its figures, and what an audit of them finds beyond the flags that it has already. A rehearsal claims nothing that

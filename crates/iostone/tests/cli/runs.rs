@@ -1,5 +1,6 @@
 //! `run` in a directory, which needs no root, and what `list`, `show` and `report` make of it.
 
+mod another_baseline;
 mod damage;
 mod interrupt;
 mod pilots;

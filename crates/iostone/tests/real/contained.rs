@@ -99,6 +99,36 @@ fn in_an_engine(kind: &str) {
     assert!(of(&trials, "bind").all(|trial| line(trial).contains(" - ext4 ")));
 }
 
+/// More buffers than the least limit on locked memory of today's systems, 8 MiB, and of earlier ones.
+const DEEP: &str = "kind = \"io\"\nengine = \"io_uring\"\nrw = \"randread\"\nbs = \"128KiB\"\niodepth = 128\nsize = \"32MiB\"\n\
+                    runtime = \"400ms\"";
+
+/// Buffers that the kernel would count as locked memory are registered inside as they are outside.
+fn the_engine_works_alike(kind: &str) {
+    let lab = Lab::new();
+    let places = ["host", "layer"];
+    let trials = rehearse(&lab, &experiment(&format!("kind = \"{kind}\""), &places, "", DEEP, "iops"));
+    let told = |trial: &Value| {
+        ["engine_features", "engine_declined"].map(|name| trial["workload"]["facts"][name].to_string())
+    };
+    let outside = told(of(&trials, "host").next().unwrap());
+    assert!(trials.iter().all(|trial| told(trial) == outside), "{outside:?}: {trials:#?}");
+}
+
+#[test]
+fn the_engine_works_alike_in_a_container_of_docker() {
+    needs_root!();
+    needs_tool!("dockerd");
+    the_engine_works_alike("docker");
+}
+
+#[test]
+fn the_engine_works_alike_in_a_container_of_podman() {
+    needs_root!();
+    needs_tool!("podman");
+    the_engine_works_alike("podman");
+}
+
 #[test]
 fn a_workload_runs_in_a_container_of_docker() {
     needs_root!();
@@ -111,6 +141,20 @@ fn a_workload_runs_in_a_container_of_podman() {
     needs_root!();
     needs_tool!("podman");
     in_an_engine("podman");
+}
+
+#[test]
+fn fio_runs_in_a_container_of_podman() {
+    needs_root!();
+    needs_tool!("podman");
+    needs_tool!("fio");
+    let lab = Lab::new();
+    let fio = "kind = \"fio\"\njob = '''\n[synced]\nrw=randwrite\nbs=8k\nsize=1M\nfdatasync=1\n'''";
+    let places = ["bind", "layer"];
+    for trial in rehearse(&lab, &experiment("kind = \"podman\"", &places, "", fio, "iops")) {
+        assert!(trial["metrics"]["iops"].as_f64().unwrap() > 0.0, "{trial:#}");
+        assert_eq!(trial["workload"]["claimed_written_bytes"], 1 << 20, "{trial:#}");
+    }
 }
 
 /// Programs of the workload are in the image, and what limits the trial holds them inside as well.

@@ -1,7 +1,7 @@
 //! kill -9 at any moment: the machine is restored, no recorded trial is lost or doubled, and the run goes on.
 
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -22,6 +22,17 @@ fn recorded(lab: &Lab) -> Vec<(PathBuf, Vec<u8>)> {
     }
     found.sort();
     found
+}
+
+/// Waits for something that a run does, which must not end before: a busy machine takes long to do it.
+#[track_caller]
+fn wait_until(child: &mut Child, is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(180);
+    while !is_so() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before");
+        assert!(Instant::now() < deadline, "it did not come to it");
+        sleep(Duration::from_millis(5));
+    }
 }
 
 #[test]
@@ -97,10 +108,7 @@ fn cleanup_restores_the_machine_also_when_the_run_directory_is_gone() {
     let lab = Lab::new();
     let file = lab.write("experiment.toml", &small_barrier("write back", 6).replace("400ms", "20s"));
     let mut child = lab.iostone(&["run", &file]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while lab.attached_loops().is_empty() && Instant::now() < deadline {
-        sleep(Duration::from_millis(5));
-    }
+    wait_until(&mut child, || !lab.attached_loops().is_empty());
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(!lab.attached_loops().is_empty());
@@ -121,10 +129,7 @@ fn an_interrupt_undoes_everything_exits_130_and_the_run_can_go_on() {
     let file = lab.write("experiment.toml", &small_barrier("write back", 6));
     let mut child =
         lab.iostone(&["run", &file]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while recorded(&lab).len() < 3 && Instant::now() < deadline {
-        sleep(Duration::from_millis(5));
-    }
+    wait_until(&mut child, || recorded(&lab).len() >= 3);
     let pid = rustix::process::Pid::from_raw(child.id().cast_signed()).unwrap();
     rustix::process::kill_process(pid, Signal::INT).unwrap();
     let status = child.wait().unwrap();
@@ -141,10 +146,7 @@ fn signals_in_a_row_still_undo_everything() {
     let lab = Lab::new();
     let file = lab.write("experiment.toml", &small_barrier("write back", 6).replace("400ms", "20s"));
     let mut child = lab.iostone(&["run", &file]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while lab.attached_loops().is_empty() && Instant::now() < deadline {
-        sleep(Duration::from_millis(5));
-    }
+    wait_until(&mut child, || !lab.attached_loops().is_empty());
     let pid = rustix::process::Pid::from_raw(child.id().cast_signed()).unwrap();
     // What a closing terminal and `timeout` send, all at once.
     for signal in [Signal::TERM, Signal::HUP, Signal::TERM, Signal::INT, Signal::HUP, Signal::INT] {
@@ -160,10 +162,7 @@ fn a_run_is_not_resumed_with_another_plan_or_without_a_trial_it_had() {
     let lab = Lab::new();
     let file = lab.write("experiment.toml", &small_barrier("write back", 6));
     let mut child = lab.iostone(&["run", &file]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while recorded(&lab).len() < 3 && Instant::now() < deadline {
-        sleep(Duration::from_millis(5));
-    }
+    wait_until(&mut child, || recorded(&lab).len() >= 3);
     let pid = rustix::process::Pid::from_raw(child.id().cast_signed()).unwrap();
     rustix::process::kill_process(pid, Signal::INT).unwrap();
     child.wait().unwrap();
@@ -202,10 +201,7 @@ fn a_run_that_is_being_written_is_not_resumed_and_cleanup_leaves_it_alone() {
     let lab = Lab::new();
     let file = lab.write("experiment.toml", &small_barrier("write back", 6).replace("400ms", "5s"));
     let mut child = lab.iostone(&["run", &file]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(30);
-    while lab.attached_loops().is_empty() && Instant::now() < deadline {
-        sleep(Duration::from_millis(5));
-    }
+    wait_until(&mut child, || !lab.attached_loops().is_empty());
     let resumed = lab.iostone(&["run", "--resume", "latest"]).output().unwrap();
     assert_eq!(resumed.status.code(), Some(2), "{}", words(&resumed));
     assert!(words(&resumed).contains("another iostone"), "{}", words(&resumed));

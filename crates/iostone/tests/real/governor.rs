@@ -190,12 +190,14 @@ fn a_governed_machine_slows_down_what_spends_too_much_and_says_how_exactly() {
     let output = lab.iostone(&["run", "--quick", &file]).output().unwrap();
     assert!(output.status.success(), "{}", words(&output));
     let record = lab.record();
+    let processors = std::thread::available_parallelism().unwrap().get() as f64;
     for trial in record["trials"].as_array().unwrap() {
         let governor = &trial["governor"];
         let figure = |name: &str| governor[name].as_f64().unwrap();
         assert!(figure("throttled_times") >= 1.0, "{governor}");
-        // A busy machine makes looks late, and what one look misses is an error of so little CPU time.
-        assert!(figure("used_cpu_seconds") < figure("allowed_cpu_seconds") * 1.5, "{governor}");
+        // A busy machine makes looks late, and what one look misses is an error of so little CPU time on each processor.
+        let missed = figure("late_seconds") * processors;
+        assert!(figure("used_cpu_seconds") < figure("allowed_cpu_seconds") * 1.5 + missed, "{governor}");
         assert!(governor["balance"].as_array().unwrap().len() >= 3, "{governor}");
         let laws = governor["other_laws"].as_array().unwrap();
         assert!(laws[0][0] == "costly-bucket" && laws.len() >= 3, "{governor}");

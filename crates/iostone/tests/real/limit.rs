@@ -12,6 +12,7 @@ use iostone_stack::LimitControllers;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 
+use crate::attempts::{ATTEMPTS, beside_a_sleeper};
 use crate::lab::{Lab, needs_root, words};
 
 /// Two processes that do nothing but count until they are ended.
@@ -84,13 +85,49 @@ pub(crate) fn processes_of(token: &str) -> Vec<String> {
     marked.map(|path| fs::read_to_string(path.join("comm")).unwrap_or_default()).collect()
 }
 
-/// Ticks of all processors with work, this machine's whole.
-fn busy_ticks() -> f64 {
+/// Ticks of all processors since the machine began: with work, stolen by the hypervisor, all (`proc_stat(5)`).
+fn ticks() -> [f64; 3] {
     let text = fs::read_to_string("/proc/stat").unwrap();
     let fields: Vec<f64> =
         text.lines().next().unwrap().split_whitespace().skip(1).map(|field| field.parse().unwrap()).collect();
-    // user, nice, system, irq, softirq, steal (proc_stat(5))
-    [0, 1, 2, 5, 6, 7].iter().map(|&index| fields[index]).sum()
+    // user, nice, system, irq, softirq, steal
+    let busy = [0, 1, 2, 5, 6, 7].iter().map(|&index| fields[index]).sum();
+    // Guests are in the first two already.
+    [busy, fields[7], fields[..8].iter().sum()]
+}
+
+/// A quota that was not reached.
+struct Short {
+    why: String,
+    /// The machine had not that much to give.
+    is_excused: bool,
+}
+
+/// Has a busy command held to a share for a second and a half. More than the share is never used.
+fn use_up(lab: &Lab, percent: f64, processors: f64) -> Result<(), Short> {
+    let seconds = 1.5;
+    let before = ticks();
+    // What a period's quota is more at the end of a short time is within the margin with a period this short.
+    let options = [&format!("{percent}%"), "--period", "20ms", "--json"];
+    let (output, late) =
+        beside_a_sleeper(|| limited(lab, &options, &format!("timeout {seconds} sh -c '{BUSY}'")));
+    let after = ticks();
+    let [busy, stolen, all] = std::array::from_fn(|index| after[index] - before[index]);
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", words(&output)));
+    assert_eq!(told["exit_code"], 124, "what timeout(1) ends with: {told}");
+    let figure = |key: &str| told[key].as_f64().unwrap();
+    let (asked, used, wall) = (figure("share_asked"), figure("share_used"), figure("wall_seconds"));
+    // One period more than there are in that time; and a processor that the hypervisor has stopped looks used.
+    let most = asked * (1.005 + 0.02 / wall) + 0.002 + late.longest_seconds * processors / wall;
+    assert!(used < most, "{percent} % was exceeded: {told}, {late:?}");
+    if used > asked * 0.985 - 0.002 {
+        return Ok(());
+    }
+    // A tick is a hundredth of a second in /proc/stat.
+    let others = busy / 100.0 - figure("group_cpu_seconds");
+    let room = processors * wall - asked * seconds;
+    let why = format!("used {used:.4} of {asked}: others {others:.2} s, {stolen} of {all} ticks stolen");
+    Err(Short { why, is_excused: others > 0.2 * room.max(0.1) || stolen > 0.01 * all })
 }
 
 #[test]
@@ -106,25 +143,18 @@ fn a_quota_is_never_exceeded_and_reached_on_a_free_machine() {
             eprintln!("skipped: {percent} % needs more than {processors} processors");
             continue;
         }
-        let before = busy_ticks();
-        // What a period's quota is more at the end of a short time is within the margin with a period this short.
-        let options = [&format!("{percent}%"), "--period", "20ms", "--json"];
-        let output = limited(&lab, &options, &format!("timeout 3 sh -c '{BUSY}'"));
-        let beside = busy_ticks() - before;
-        let told: Value =
-            serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", words(&output)));
-        assert_eq!(told["exit_code"], 124, "what timeout(1) ends with: {told}");
-        let (asked, used) = (told["share_asked"].as_f64().unwrap(), told["share_used"].as_f64().unwrap());
-        assert!(used < asked * 1.01 + 0.002, "{percent} % was exceeded: {told}");
-        let group = told["group_cpu_seconds"].as_f64().unwrap();
-        // A tick is a hundredth of a second in /proc/stat.
-        let others = beside / 100.0 - group;
-        let room = processors * told["wall_seconds"].as_f64().unwrap() - asked * 3.0;
-        if others > 0.2 * room.max(0.1) {
-            eprintln!("skipped: {percent} % may not be reached: others used {others:.1} s beside it");
-        } else {
-            assert!(used > asked * 0.99 - 0.002, "{percent} % was not reached: {told}");
+        let mut short = Vec::new();
+        while short.len() < ATTEMPTS
+            && let Err(one) = use_up(&lab, percent, processors)
+        {
+            short.push(one);
         }
+        if short.len() < ATTEMPTS {
+            continue;
+        }
+        let seen: Vec<&str> = short.iter().map(|one| one.why.as_str()).collect();
+        assert!(short.iter().all(|one| one.is_excused), "{percent} % was not reached: {seen:?}");
+        eprintln!("skipped: {percent} % may not be reached: {seen:?}");
     }
     lab.assert_nothing_left();
 }
@@ -380,8 +410,8 @@ fn an_engine_of_our_own_is_held_to_the_limit_too() {
         let used = seconds("user_seconds").unwrap() + seconds("system_seconds").unwrap();
         if trial["configuration"] == "tight" {
             assert!(seconds("throttled_seconds").unwrap() > 0.0, "{account}");
-            // A period's quota more at either end.
-            assert!(used < seconds("wall_seconds").unwrap() * 0.1 + 0.03, "{account}");
+            // A period's quota more at either end, and what a stopped processor seems to use.
+            assert!(used < seconds("wall_seconds").unwrap() * 0.1 + 0.1, "{account}");
         } else {
             assert_eq!(seconds("throttled_seconds"), None, "{account}");
         }

@@ -3,6 +3,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop, and say where")]
 
+#[path = "../common/attempts.rs"]
+mod attempts;
 mod barrier;
 mod bonnie;
 mod bursts;

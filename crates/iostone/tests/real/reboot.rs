@@ -10,7 +10,7 @@ fn a_level_that_needs_another_kernel_ends_the_session_with_4() {
     let text = format!(
         "name = \"k\"\n[stack]\nvolume = {{ kind = \"loop\", size = \"16MiB\" }}\n[[factor]]\nname = \"kernel\"\n\
          levels = {{ old = {{ machine.kernel = \"{}\" }}, new = {{ machine.kernel = \"99.9\" }} }}\n[workload]\nkind = \"io\"\n\
-         rw = \"read\"\nbs = \"64KiB\"\ndirect = true\nruntime = \"200ms\"\n[trials]\nwarmups = 0\n[gates]\nidle = \
+         rw = \"read\"\nbs = \"64KiB\"\ndirect = true\nruntime = \"200ms\"\n[trials]\nwarmups = 0\n[gates]\nsteal = \"off\"\nidle = \
          \"off\"\n[decide]\nmetric = \"throughput\"\nbaseline = \"old\"\n[machine]\nkind = \"local\"\n",
         running.trim()
     );

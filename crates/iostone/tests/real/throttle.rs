@@ -74,7 +74,7 @@ fn a_faster_volume_buys_no_more_than_its_instance_carries() {
         let limit = if slow { 10e6 } else { 20e6 };
         // An upper bound: on a busy machine there may be less, but no more. A second begins with what a tenth may take.
         let measured = trial["metrics"]["throughput"].as_f64().unwrap();
-        assert!(measured < limit * 1.12, "{measured} over {limit}");
+        assert!(measured < limit * 1.3, "{measured} over {limit}");
         let checks = trial["checks"].as_array().unwrap();
         let read_back = |text: &str| {
             checks.iter().any(|check| {

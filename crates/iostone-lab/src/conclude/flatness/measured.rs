@@ -30,6 +30,8 @@ pub(super) struct Measured<'a> {
     pub(super) curve: LoadCurve,
     /// Whether the slope over all loads lies above the margin, whatever the upper loads do.
     pub(super) rises_overall: bool,
+    /// Whether it surely does not.
+    pub(super) stays_overall: bool,
     /// The logarithm of the typical rate at the upper loads, of trials with a rate at every load.
     pub(super) plateaus: BTreeMap<u32, f64>,
 }
@@ -92,7 +94,8 @@ impl<'a> Measured<'a> {
             trials,
         };
         let rises_overall = whole.interval[0].is_some_and(|low| low > FLAT_WITHIN);
-        Some(Self { configuration, curve, rises_overall, plateaus })
+        let stays_overall = whole.interval[1].is_some_and(|high| high <= FLAT_WITHIN);
+        Some(Self { configuration, curve, rises_overall, stays_overall, plateaus })
     }
 
     pub(super) fn is_flat(&self) -> bool {
@@ -134,7 +137,7 @@ pub(super) fn small_writes(workload: &Workload) -> Option<u64> {
 }
 
 /// The small loads that the workload was asked for, beside the least large load that has any.
-fn asked_loads(workload: &Workload) -> BTreeSet<u32> {
+pub(super) fn asked_loads(workload: &Workload) -> BTreeSet<u32> {
     let Workload::Orion(orion) = workload else { return BTreeSet::new() };
     let points: Vec<_> = orion.points().into_iter().filter(|point| point.small > 0).collect();
     let least = points.iter().map(|point| point.large).min();

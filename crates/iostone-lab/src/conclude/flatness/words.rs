@@ -13,6 +13,10 @@ pub(super) fn sentence(verdict: &FlatnessVerdict, open: Option<Open>) -> String 
     let FlatnessVerdict { with, without, .. } = verdict;
     let told = match (verdict.cause, open) {
         (FlatCause::Barriers, _) => "the flat curve is put down to barriers".to_owned(),
+        (FlatCause::Lowered, _) if [with, without].iter().any(|curve| curve.shape == CurveShape::Plateau) => {
+            "barriers lower the curve, but do not make its upper loads flat: those do not rise without them either"
+                .to_owned()
+        }
         (FlatCause::Lowered, _) => {
             "barriers lower the curve, but do not make it flat: it does not rise without them either"
                 .to_owned()

@@ -53,52 +53,6 @@ fn what_is_no_agent_is_not_waited_for() {
 }
 
 #[test]
-fn the_first_of_the_marked_processes_is_the_agent() {
-    let mark = format!("first-{}", std::process::id());
-    let child = Command::new("sh")
-        .args(["-c", "sleep 100 & echo $!; wait"])
-        .env(AGENT_VARIABLE, &mark)
-        .process_group(0)
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut group = Group(child);
-    let mut line = String::new();
-    BufReader::new(group.0.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let started: u32 = line.trim().parse().unwrap();
-    let mut both = vec![group.0.id(), started];
-    both.sort_unstable();
-    // In the midst of execve(2) a process has no environment: it gets its name before it.
-    let deadline = Instant::now() + Duration::from_secs(30);
-    loop {
-        let mut marked = processes_with(AGENT_VARIABLE, &mark);
-        marked.sort_unstable();
-        if marked == both {
-            break;
-        }
-        assert!(Instant::now() < deadline, "{marked:?} instead of {both:?}");
-        thread::sleep(Duration::from_millis(1));
-    }
-    assert_eq!(parent_of(started), Some(group.0.id()));
-    assert_eq!(processes_with(AGENT_VARIABLE, "first"), Vec::<u32>::new());
-}
-
-#[test]
-fn a_process_is_told_from_a_later_one_and_a_dead_one_is_gone() {
-    let own = start_of(std::process::id()).unwrap();
-    assert_eq!(start_of(std::process::id()), Some(own));
-    let child =
-        Command::new("sh").args(["-c", "read line"]).stdin(Stdio::piped()).process_group(0).spawn().unwrap();
-    let mut group = Group(child);
-    assert!(start_of(group.0.id()).unwrap() >= own);
-    drop(group.0.stdin.take());
-    // It is not reaped yet.
-    while start_of(group.0.id()).is_some() {
-        thread::sleep(Duration::from_millis(5));
-    }
-}
-
-#[test]
 fn of_many_words_the_last_are_kept() {
     let said = Said::default();
     let text: String = (0..50).map(|number| ["line ", &number.to_string(), "\n\n"].concat()).collect();
@@ -107,11 +61,37 @@ fn of_many_words_the_last_are_kept() {
     assert_eq!((kept.len(), kept.back().unwrap().as_str()), (LINES, "line 49"));
 }
 
-struct Group(Child);
+#[test]
+fn an_agent_that_a_stop_ends_is_an_interrupt() {
+    let stop = StopFlag::default();
+    stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    let started = Companion::start(&standing(&["sh", "-c", "exit 143"], "layer"), &marker(), stop);
+    assert_eq!(started.err().unwrap().kind, FailureKind::Interrupted);
+}
 
-impl Drop for Group {
-    fn drop(&mut self) {
-        let _ = kill_process_group(Pid::from_child(&self.0), Signal::KILL);
-        let _ = self.0.wait();
+#[test]
+fn an_agent_that_was_killed_is_known_by_its_end() {
+    for (place, end, killed) in
+        [("layer", "exit 137", true), ("host", "kill -9 $$", true), ("host", "exit 137", false)]
+    {
+        let mut companion = Companion {
+            conversation: Conversation::new(
+                "the agent",
+                std::io::sink(),
+                std::io::empty(),
+                StopFlag::default(),
+            ),
+            said: Said::default(),
+            engine: "docker".to_owned(),
+            mark: "none".to_owned(),
+            process: None,
+            ended: None,
+            is_outside: place == "host",
+            started_seconds: 0.0,
+            child: Command::new("sh").args(["-c", end]).spawn().unwrap(),
+        };
+        assert!(!companion.was_killed());
+        let told = companion.explain(Failure::lost("the agent ended"));
+        assert_eq!((told.kind, companion.was_killed()), (FailureKind::Container, killed), "{told}");
     }
 }

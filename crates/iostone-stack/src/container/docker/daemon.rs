@@ -12,7 +12,7 @@ use iostone_model::experiment::StorageDriver;
 
 use super::client::{Client, failed};
 use super::seclusion;
-use crate::container::ENGINE_VARIABLE;
+use crate::container::{ENGINE_VARIABLE, room};
 use crate::control_groups;
 use crate::error::StackError;
 use crate::session::PROCESS_VARIABLE;
@@ -75,7 +75,7 @@ impl Daemon {
         let too = said.try_clone().map_err(|source| StackError::io("open", &log, source))?;
         command.stdin(Stdio::null()).stdout(said).stderr(too);
         tool::die_with_this_process(&mut command, true);
-        seclusion::seclude(&mut command, &place)?;
+        seclusion::seclude(&mut command, &place, &site.journal.owner.token)?;
         control_groups::remember_handed_down(site)?;
         let step = Step::Engine {
             variable: ENGINE_VARIABLE.to_owned(),
@@ -112,6 +112,13 @@ impl Daemon {
             }
             _ => Ok(()),
         }
+    }
+
+    /// An error of the engine, with what helps where its words say that it found no room.
+    pub(super) fn failed_with_room_hint(&self, what: &str, words: &str) -> StackError {
+        let place = self.log.parent().unwrap_or(&self.log).to_owned();
+        let elsewhere = [place, PathBuf::from(EXEC_ROOT)];
+        failed(format!("{what}: {words}{}", room::hint(words, &elsewhere)))
     }
 
     fn wait(&self, site: &mut Site) -> Result<(), StackError> {

@@ -12,9 +12,9 @@ use iostone_model::experiment::StorageDriver;
 use serde::de::DeserializeOwned;
 
 use super::ENGINE;
-use crate::container::ENGINE_VARIABLE;
 use crate::container::docker::client::{Answer, Feed, converse};
 use crate::container::docker::seclusion::seclude_from;
+use crate::container::{ENGINE_VARIABLE, room};
 use crate::control_groups;
 use crate::error::StackError;
 use crate::session::PROCESS_VARIABLE;
@@ -62,6 +62,10 @@ pub(super) struct Podman {
     pub(super) root: PathBuf,
     /// The directory of ours for everything else.
     place: PathBuf,
+    /// What of its state lies in memory.
+    of_state: [PathBuf; 3],
+    /// The session's.
+    token: String,
     /// What its processes and those of its containers carry in [`ENGINE_VARIABLE`]; names them, too.
     pub(super) mark: String,
     /// The parent of its control groups.
@@ -88,7 +92,7 @@ impl Podman {
         let step = Step::Engine {
             variable: ENGINE_VARIABLE.to_owned(),
             value: mark.clone(),
-            roots: [root.clone(), place.clone()].into_iter().chain(of_state).collect(),
+            roots: [root.clone(), place.clone()].into_iter().chain(of_state.clone()).collect(),
             group: group.clone(),
         };
         site.journal.begin(Scope::Trial, step)?;
@@ -104,11 +108,25 @@ impl Podman {
             program,
             root,
             place,
+            of_state,
+            token: site.journal.owner.token.clone(),
             mark,
             group,
         };
         podman.write_settings(driver, &short)?;
         Ok(podman)
+    }
+
+    /// Where it keeps the stream of an image on the way, on the filesystem of the run and not of the stack.
+    pub(super) fn spool(&self) -> PathBuf {
+        spool(&self.place)
+    }
+
+    /// An error of the engine, with what helps where its words say that it found no room.
+    pub(super) fn failed_with_room_hint(&self, what: &str, words: &str) -> StackError {
+        let mut elsewhere = vec![self.spool(), self.place.clone()];
+        elsewhere.extend(self.of_state.iter().cloned());
+        failed(format!("{what}: {words}{}", room::hint(words, &elsewhere)))
     }
 
     fn write_settings(&self, driver: StorageDriver, short: &Path) -> Result<(), StackError> {
@@ -202,7 +220,7 @@ impl Podman {
     ) -> Result<Answer, StackError> {
         let words = ["import", "--quiet", "-", name].map(str::to_owned);
         let mut command = self.command(&words);
-        seclude_from(&SHARED, &mut command, &self.place.join("stage"))?;
+        seclude_from(&SHARED, &mut command, &self.place.join("stage"), &self.token)?;
         converse(ENGINE, command, patience, interrupt, Some(feed))
     }
 
@@ -244,11 +262,11 @@ pub(super) fn runtime() -> Result<&'static str, StackError> {
     }
 }
 
-/// Nothing of it lies at a place that the user's own Podman knows; the runtime's state is moved by an option of its own,
-/// which runc(8) and crun(1) share.
 /// What Podman and the runtime keep below the short directory.
 const OF_STATE: [&str; 3] = ["run", "state", "libpod"];
 
+/// Nothing of it lies at a place that the user's own Podman knows; the runtime's state is moved by an option of its own,
+/// which runc(8) and crun(1) share.
 fn options(place: &Path, short: &Path, root: &Path, driver: StorageDriver, runtime: &str) -> Vec<OsString> {
     let mut state = OsString::from("root=");
     state.push(short.join("state"));
@@ -282,13 +300,17 @@ fn environment(place: &Path, mark: &str) -> Vec<(&'static str, OsString)> {
         ("PATH", path),
         ("LC_ALL", "C".into()),
         ("HOME", place.join("home").into()),
-        ("TMPDIR", place.join("tmp").into()),
+        ("TMPDIR", spool(place).into()),
         ("XDG_RUNTIME_DIR", place.join("runtime").into()),
         ("CONTAINERS_CONF", place.join("containers.conf").into()),
         ("CONTAINERS_STORAGE_CONF", place.join("storage.conf").into()),
         ("REGISTRIES_CONFIG_PATH", place.join("registries.conf").into()),
         (ENGINE_VARIABLE, mark.into()),
     ]
+}
+
+fn spool(place: &Path) -> PathBuf {
+    place.join("tmp")
 }
 
 /// A basic string of TOML.

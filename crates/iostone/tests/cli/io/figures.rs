@@ -77,7 +77,7 @@ fn what_each_100_ms_hold_adds_up_to_the_totals() {
             "--size=1MiB",
             "--time_based",
             "--runtime=450ms",
-            "--ramp_time=100ms",
+            "--ramp_time=500ms",
             "--thinktime=1ms",
             "--thinktime_blocks=8",
         ],

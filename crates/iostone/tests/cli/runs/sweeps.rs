@@ -15,7 +15,7 @@ fn experiment() -> String {
     format!(
         "name = \"rate\"\nquestion = \"Which rate is served?\"\n[stack]\nvolume = {{ kind = \"directory\" }}\n\
          [[factor]]\nname = \"rate\"\npath = \"workload.rate_iops\"\nsweep = \"200..600 step 200\"\n[workload]\n\
-         kind = \"io\"\nrw = \"randread\"\nsize = \"64KiB\"\nramp_time = \"0s\"\nruntime = \"100ms\"\n[decide]\n\
+         kind = \"io\"\nrw = \"randread\"\nsize = \"64KiB\"\nramp_time = \"0s\"\nruntime = \"400ms\"\n[decide]\n\
          metric = \"iops\"\nblocks = {{ min = 2, max = 16 }}\n[trials]{gates}"
     )
 }
@@ -65,6 +65,8 @@ fn a_sweep_interrupted_after_its_first_block_is_resumed_to_its_verdict() {
         let report = bench.iostone(&["report", "--format", format]).ended_with(0).stdout;
         assert!(report.contains("600") && !report.contains("baseline ``"), "{format}:\n{report}");
     }
+    let refused = bench.iostone(&["report", "--baseline", "400"]).ended_with(2);
+    refused.complains_of("error[io0008]: a sweep has no baseline: it looks for the best of its levels");
     for format in ["json", "csv"] {
         let exported = bench.iostone(&["export", "--format", format]).ended_with(0).stdout;
         assert!(exported.contains("600"), "{format}:\n{exported}");

@@ -11,7 +11,7 @@ use super::rig::{Aligned, BLOCK, Rig, open_direct, read_block};
 use crate::lab::{needs_root, needs_tool};
 
 /// What this machine cannot keep up with for a moment it does at another.
-const ATTEMPTS: usize = 4;
+const ATTEMPTS: usize = 12;
 const SYNCS: u64 = 50;
 
 /// A load past the page cache on a file of ext4, which is there afterwards.
@@ -21,15 +21,15 @@ fn load(rig: &Rig, options: &[&str]) -> Value {
     rig.io(&[&always, options].concat())
 }
 
-/// Asserts that a figure comes out within 3 % of what it should be, and never above.
+/// Asserts that a figure comes out within 3 % of what it should be once, and never above the most it may be.
 #[expect(clippy::print_stderr, reason = "what was measured is worth knowing")]
-fn assert_near(what: &str, expected: f64, mut measure: impl FnMut() -> f64) {
+fn assert_near(what: &str, expected: f64, most: f64, mut measure: impl FnMut() -> f64) {
     let mut measured = Vec::new();
     for _ in 0..ATTEMPTS {
         let figure = measure();
         measured.push(figure);
-        assert!(figure <= expected * 1.03, "{what}: {figure}, not {expected}");
-        if figure >= expected * 0.97 {
+        assert!(figure <= most, "{what}: {figure}, not {expected}, and {most} is the most");
+        if (figure / expected - 1.0).abs() <= 0.03 {
             eprintln!("{what}: {measured:.3?} of {expected}");
             return;
         }
@@ -42,16 +42,19 @@ fn a_filesystem_gets_the_bytes_and_the_iops_of_the_volume() {
     needs_root!();
     needs_tool!("nbdfuse");
     let rig = Rig::with_ext4(&["--throughput", "40MB/s", "--iops", "1000"]);
+    // What completes in a window was granted in it, or in flight at its beginning; a pacer grants 10 ms of its rate at once.
+    let most = |rate: f64, in_flight: f64| rate + (0.01 * rate + in_flight) / 0.5;
+    let window = ["--ramp_time=200ms", "--runtime=500ms"];
     for (direction, kind) in [("write", "writes"), ("read", "reads")] {
-        assert_near(&format!("bytes a second, {kind}"), 40e6, || {
+        assert_near(&format!("bytes a second, {kind}"), 40e6, most(40e6, 4.0 * 262_144.0), || {
             let rw = format!("--rw={direction}");
-            let job = load(&rig, &[&rw, "--bs=256KiB", "--iodepth=4", "--ramp_time=200ms", "--runtime=2s"]);
+            let job = load(&rig, &[&[&*rw, "--bs=256KiB", "--iodepth=4"], &window[..]].concat());
             assert!(job[kind]["ios"].as_u64().unwrap() > 0);
             job["throughput_bytes_per_second"].as_f64().unwrap()
         });
-        assert_near(&format!("I/Os a second, {kind}"), 1000.0, || {
+        assert_near(&format!("I/Os a second, {kind}"), 1000.0, most(1000.0, 8.0), || {
             let rw = format!("--rw=rand{direction}");
-            let job = load(&rig, &[&rw, "--bs=4KiB", "--iodepth=8", "--ramp_time=200ms", "--runtime=2s"]);
+            let job = load(&rig, &[&[&*rw, "--bs=4KiB", "--iodepth=8"], &window[..]].concat());
             job["iops"].as_f64().unwrap()
         });
     }
@@ -65,12 +68,12 @@ fn a_filesystem_is_never_answered_before_the_latency_is_over_and_the_server_keep
     let rig = Rig::with_ext4(&["--latency", "2ms"]);
     for (direction, kind) in [("write", "writes"), ("read", "reads")] {
         for depth in ["--iodepth=1", "--iodepth=4"] {
-            assert_near(&format!("a sleep over the server's median, {kind}, {depth}"), 1.0, || {
+            assert_near(&format!("a sleep over the server's median, {kind}, {depth}"), 1.0, 1.0, || {
                 rig.control(&["reset"]);
                 let rw = format!("--rw=rand{direction}");
                 // A machine that is late to wake anybody is late to wake the server.
-                let sleeper = std::thread::spawn(|| median_sleep_ns(Duration::from_millis(2), 300));
-                let job = load(&rig, &[&rw, "--bs=4KiB", depth, "--runtime=1s"]);
+                let sleeper = std::thread::spawn(|| median_sleep_ns(Duration::from_millis(2), 200));
+                let job = load(&rig, &[&rw, "--bs=4KiB", depth, "--runtime=500ms"]);
                 let possible_ns = sleeper.join().unwrap();
                 let fastest_ns = job[kind]["latency"]["min_ns"].as_u64().unwrap();
                 assert!(fastest_ns >= 2_000_000, "{kind}: {fastest_ns} ns through the filesystem");
@@ -108,7 +111,8 @@ fn a_burst_lasts_as_long_as_its_credits() {
     let rig = Rig::with_ext4(&bursting);
     load(&rig, &["--rw=randread", "--bs=4KiB", "--runtime=100ms"]);
     // 1,800 credits at 1,200 a second more than flow in: 1.5 s of 1,500 I/Os, then 300 a second.
-    assert_near("I/Os in three seconds of a burst", 1500.0 * 1.5 + 300.0 * 1.5, || {
+    let expected = 1500.0 * 1.5 + 300.0 * 1.5;
+    assert_near("I/Os in three seconds of a burst", expected, expected * 1.03, || {
         rig.control(&["fill", "--credits", "1800"]);
         let job = load(&rig, &["--rw=randread", "--bs=4KiB", "--iodepth=8", "--runtime=3s"]);
         let tenths = job["per_100ms"]["all"]["ios"].as_array().unwrap();

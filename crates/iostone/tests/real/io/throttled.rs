@@ -11,6 +11,11 @@ use serde_json::Value;
 use super::Disk;
 use crate::lab::{Lab, needs_root, words};
 
+const READS_A_SECOND: u64 = 1500;
+const WRITTEN_BYTES_A_SECOND: u64 = 24_000_000;
+/// A machine with other things to do may hold up either; of so many pairs one has to agree.
+const PAIRS: usize = 4;
+
 /// A control group with limits on one device. Processes are in it from before they begin.
 struct Group {
     path: PathBuf,
@@ -84,8 +89,9 @@ fn a_limited_device_gives_as_much_as_to_fio() {
         return eprintln!("skipped: needs fio");
     }
     let lab = Lab::new();
-    let disk = Disk::new(&lab, 64 << 20);
-    let group = Group::new(&controller, &disk.device, 1500, 24_000_000);
+    // In memory, so that nothing but the limits is slow.
+    let disk = Disk::in_memory(&lab, 64 << 20);
+    let group = Group::new(&controller, &disk.device, READS_A_SECOND, WRITTEN_BYTES_A_SECOND);
     let file = lab.write(
         "limited.fio",
         &format!(
@@ -97,17 +103,31 @@ fn a_limited_device_gives_as_much_as_to_fio() {
     );
     let mut fio = Command::new("fio");
     fio.args(["--output-format=json", "--thread", &file]).current_dir(lab.path());
-    let theirs = group.run(&fio);
-    assert!(theirs.status.success(), "{}", words(&theirs));
-    let text = String::from_utf8(theirs.stdout).unwrap();
-    let theirs: Value = serde_json::from_str(&text[text.find('{').unwrap()..]).unwrap();
-    let ours = group.run(&lab.iostone(&["io", &file, "--json"]));
-    assert!(ours.status.success(), "{}", words(&ours));
-    let ours: Value = serde_json::from_slice(&ours.stdout).unwrap();
-    let their_rate = |job: usize, side: &str| theirs["jobs"][job][side]["iops"].as_f64().unwrap();
-    let our_rate = |job: usize| ours["jobs"][job]["iops"].as_f64().unwrap();
-    for (job, side) in [(0, "read"), (1, "write")] {
-        let (fio, own) = (their_rate(job, side), our_rate(job));
-        assert!((own / fio - 1.0).abs() < 0.02, "{side}: {own} a second, and fio {fio}");
+    let mut seen = Vec::new();
+    for _ in 0..PAIRS {
+        let theirs = group.run(&fio);
+        assert!(theirs.status.success(), "{}", words(&theirs));
+        let text = String::from_utf8(theirs.stdout).unwrap();
+        let theirs: Value = serde_json::from_str(&text[text.find('{').unwrap()..]).unwrap();
+        let ours = group.run(&lab.iostone(&["io", &file, "--json"]));
+        assert!(ours.status.success(), "{}", words(&ours));
+        let ours: Value = serde_json::from_slice(&ours.stdout).unwrap();
+        let pair =
+            [(0, "read", READS_A_SECOND as f64), (1, "write", WRITTEN_BYTES_A_SECOND as f64 / 65_536.0)].map(
+                |(job, side, limit)| {
+                    let fio = theirs["jobs"][job][side]["iops"].as_f64().unwrap();
+                    let own = ours["jobs"][job]["iops"].as_f64().unwrap();
+                    assert!(
+                        own < limit * 1.05 && fio < limit * 1.05,
+                        "{side}: {own}, fio {fio}, limit {limit}"
+                    );
+                    (own, fio)
+                },
+            );
+        if pair.iter().all(|(own, fio)| (own / fio - 1.0).abs() < 0.02) {
+            return;
+        }
+        seen.push(pair);
     }
+    panic!("reads and writes a second, beside those of fio: {seen:?}");
 }
