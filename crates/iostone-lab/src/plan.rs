@@ -20,6 +20,7 @@ use iostone_stats::race::fewest_blocks_of_sweep;
 use crate::boot;
 use crate::conclude::Subject;
 use crate::error::LabError;
+pub(crate) use carried::room_of_image;
 pub use emulation::{
     InstanceNote, InstancePart, SettledInstance, settle_instance, settle_link, settle_volume,
 };
@@ -58,7 +59,7 @@ pub fn make_plan(experiment: Experiment, options: PlanOptions) -> Result<Plan, L
         ));
     }
     // As the file has them: what an emulated instance comes to is several settings, and one thing.
-    let confounded = experiment.confounded_levels();
+    let confounded = Some(experiment.confounded_levels());
     // Before a rehearsal makes them smaller still: what is settled are the sizes that are made.
     emulation::settle(&mut experiment)?;
     let shrunk = options.quick.then(|| rehearsal::shrink(&mut experiment));
@@ -126,7 +127,7 @@ fn settle_governors(experiment: &mut Experiment) -> Result<(), LabError> {
 /// What the verdicts of a plan will not mean: levels that change more than one thing at once. A sentence each.
 pub fn plan_warnings(plan: &Plan) -> Vec<String> {
     let undeclared: Vec<ConfoundedLevel> =
-        plan.confounded.iter().filter(|level| !level.declared).cloned().collect();
+        plan.confounded_levels().iter().filter(|level| !level.declared).cloned().collect();
     confounded_sentences(&undeclared)
 }
 
@@ -134,7 +135,7 @@ pub fn plan_warnings(plan: &Plan) -> Vec<String> {
 /// and limits that limit nothing on this machine.
 pub fn plan_notes(plan: &Plan) -> Vec<String> {
     let declared: Vec<ConfoundedLevel> =
-        plan.confounded.iter().filter(|level| level.declared).cloned().collect();
+        plan.confounded_levels().iter().filter(|level| level.declared).cloned().collect();
     let mut notes = confounded_sentences(&declared);
     notes.extend(std::thread::available_parallelism().ok().and_then(|all| idle_limits(plan, all.get())));
     notes.extend(emulation::notes(&plan.experiment));
@@ -251,8 +252,8 @@ fn double(experiment: &mut Experiment) -> Result<(), LabError> {
             ..baseline.clone()
         })
         .to_vec();
-    experiment.factors =
-        vec![Factor { name: factor.clone(), levels: vec!["A".to_owned(), "B".to_owned()], sweep: None }];
+    let levels = vec!["A".to_owned(), "B".to_owned()];
+    experiment.factors = vec![Factor { name: factor.clone(), levels, ..Factor::default() }];
     experiment.baseline_factor = factor;
     "A".clone_into(&mut experiment.baseline_level);
     "A".clone_into(&mut experiment.decide.baseline);

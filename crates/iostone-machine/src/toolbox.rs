@@ -178,8 +178,8 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "runc",
         package: "runc",
-        purpose: "starts the containers of Docker, and of podman where there is no crun",
-        blocks: None,
+        purpose: "starts the containers of Docker and podman",
+        blocks: Some("every experiment with a `docker` container"),
         only_for: Some(Use::Engines),
         version_argument: "--version",
         version_mark: None,
@@ -187,7 +187,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "crun",
         package: "crun",
-        purpose: "starts the containers of podman",
+        purpose: "starts the containers of podman where there is no runc",
         blocks: None,
         only_for: Some(Use::Podman),
         version_argument: "--version",

@@ -3,6 +3,7 @@
 //! [`read`] turns its text into an [`Experiment`]: every configuration already complete, every quantity already
 //! typed. What is wrong comes back as [`Diagnostic`](crate::diagnostic::Diagnostic)s that point into the text.
 
+mod apart;
 mod check;
 mod combine;
 mod confounded;
@@ -126,7 +127,7 @@ pub struct Experiment {
 }
 
 /// A factor and the names of its levels.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Factor {
     /// Its name.
     pub name: String,
@@ -135,6 +136,9 @@ pub struct Factor {
     /// Of a sweep: where each level stands on the axis, ascending, in its unit's base (1 for 100 %, bytes, seconds).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sweep: Option<Vec<f64>>,
+    /// Of factors that go together: the pairs of levels between which one of them changes several things by itself.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub crowded: Vec<[String; 2]>,
 }
 
 /// One combination of levels with everything it needs.

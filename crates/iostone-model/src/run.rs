@@ -1,5 +1,7 @@
 //! A run as it is kept: the plan made of an experiment, and everything recorded while carrying it out.
 
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::audit::AuditReport;
@@ -69,9 +71,10 @@ pub struct Plan {
     /// Devices whose content may be destroyed, as they were typed in full behind `--destroy`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub destroy: Vec<String>,
-    /// Levels that change more than one thing, as the file has them: before anything was settled or left out.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub confounded: Vec<ConfoundedLevel>,
+    /// Levels that change more than one thing, as the file has them: before anything was settled or left out. None in
+    /// plans of before they were written down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confounded: Option<Vec<ConfoundedLevel>>,
 }
 
 /// What a rehearsal is less than its experiment by.
@@ -97,6 +100,18 @@ pub struct PlannedComparison {
 }
 
 impl Plan {
+    /// Levels that change more than one thing: those written down, else those of the experiment as it was settled. An
+    /// instance that a host stands for was settled into several settings, which tell nothing of the file's.
+    pub fn confounded_levels(&self) -> Cow<'_, [ConfoundedLevel]> {
+        match &self.confounded {
+            Some(written) => Cow::Borrowed(written),
+            None if self.experiment.configurations.iter().any(|c| c.machine.emulated().is_some()) => {
+                Cow::Borrowed(&[])
+            }
+            None => Cow::Owned(self.experiment.confounded_levels()),
+        }
+    }
+
     /// Every configuration that is not a baseline, with the baseline of its stratum.
     pub fn comparisons(&self) -> Vec<PlannedComparison> {
         let experiment = &self.experiment;

@@ -27,7 +27,9 @@ pub(super) fn facts(configuration: &Configuration, environment: &Environment, kn
         Workload::Sysbench(sysbench) => of_sysbench(sysbench, known),
         Workload::Ioping(ioping) => of_ioping(ioping, known),
         Workload::Orion(orion) => of_orion(orion, known),
-        Workload::Fio(_) | Workload::CopyUp(_) => known,
+        // Each of its writes is made durable within its time, if that is asked for.
+        Workload::CopyUp(touches) => Facts { flushed: Some(touches.sync), ..known },
+        Workload::Fio(_) => known,
     }
 }
 

@@ -39,7 +39,7 @@ fn run() -> RunRecord {
             identical_levels: false,
             overrides: Vec::new(),
             destroy: Vec::new(),
-            confounded: Vec::new(),
+            confounded: Some(Vec::new()),
         },
         experiment_text: text.to_owned(),
         environment,
@@ -262,6 +262,23 @@ fn work_in_memory_is_held_to_no_device() {
     let report = audit(&dataset);
     let is_of_a_device = |rule: &str| matches!(rule, "page-cache" | "sync-dropped");
     assert!(!report.findings.iter().any(|found| is_of_a_device(&found.rule)), "{:#?}", report.findings);
+}
+
+#[test]
+fn first_touches_that_are_synced_in_a_layer_without_syncs_are_serious() {
+    let found = |sync: bool| {
+        let mut run = run();
+        for configuration in &mut run.plan.experiment.configurations {
+            let touches = format!(r#"{{ "kind": "copy-up", "sync": {sync} }}"#);
+            configuration.workload = serde_json::from_str(&touches).unwrap();
+        }
+        for trial in &mut run.trials {
+            trial.container = Some(Box::new(ContainerFacts { volatile: true, ..ContainerFacts::default() }));
+        }
+        let report = audit(&dataset_of_run(&run));
+        report.findings.iter().find(|found| found.rule == "sync-dropped").map(|found| found.severity)
+    };
+    assert_eq!((found(true), found(false)), (Some(Severity::Serious), None));
 }
 
 #[test]

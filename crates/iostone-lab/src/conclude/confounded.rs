@@ -11,7 +11,7 @@ use super::evidence::counted;
 /// not the one compared, or nothing was compared yet. Factors that were declared to go together are what they are called.
 pub(super) fn flag_levels(plan: &Plan, comparisons: &mut [Comparison]) -> Vec<Flag> {
     let mut of_run = Vec::new();
-    for level in plan.confounded.iter().filter(|level| !level.declared) {
+    for level in plan.confounded_levels().iter().filter(|level| !level.declared) {
         let is_compared = level.factor == plan.experiment.baseline_factor;
         let mut own = comparisons.iter_mut().filter(|one| is_compared && one.level == level.level).peekable();
         if own.peek().is_none() {
@@ -258,6 +258,16 @@ mod tests {
             "`off` differs from `on` in 2 things at once, `filesystem.kind` and `machine.kernel`: the ratio is of all \
              together and cannot be put down to any one of them"
         );
+    }
+
+    #[test]
+    fn a_plan_without_a_list_of_them_is_looked_through_itself() {
+        let mut old = serde_json::to_value(plan(TWO_THINGS, "on")).unwrap();
+        assert!(old.as_object_mut().unwrap().remove("confounded").is_some());
+        let old: Plan = serde_json::from_value(old).unwrap();
+        assert_eq!(plan_warnings(&old).len(), 1);
+        let [(name, _)] = &flags(&old, |_| {})[..] else { panic!("one flag") };
+        assert_eq!(name, "confounded-levels");
     }
 
     #[test]

@@ -45,7 +45,7 @@ pub fn read_run_against(path: &Path, baseline: &str) -> Result<RunRecord, LabErr
     if (&other.baseline_factor, &other.baseline_level) == (&own.baseline_factor, &own.baseline_level) {
         return read_run(path);
     }
-    let confounded = confounded_against(baseline, &records)?;
+    let confounded = Some(confounded_against(baseline, &records)?);
     let plan = Plan { experiment: other, confounded, ..records.plan.clone() };
     let verdicts = if records.trials.is_empty() {
         None
@@ -66,7 +66,7 @@ fn confounded_against(baseline: &str, records: &Records) -> Result<Vec<Confounde
     let overrides: Vec<Override> = records.plan.overrides.iter().filter_map(split).collect();
     let experiment = read_experiment(&records.text()?, &overrides).ok();
     let other = experiment.and_then(|experiment| experiment.with_baseline(baseline).ok());
-    Ok(other.map_or_else(|| records.plan.confounded.clone(), |other| other.confounded_levels()))
+    Ok(other.map_or_else(|| records.plan.confounded_levels().into_owned(), |other| other.confounded_levels()))
 }
 
 /// What was recorded of a run, before anything is concluded.

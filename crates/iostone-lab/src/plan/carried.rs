@@ -3,30 +3,15 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
-use iostone_model::experiment::{Container, Experiment, Stack, StorageDriver};
+use iostone_model::experiment::{Experiment, Stack};
 use iostone_model::units::Bytes;
 
 use crate::error::LabError;
 
-/// Layers of a container of Docker's storage driver `vfs`, each a full copy: the image's, the one that starts the
-/// container, and the container's own. Podman has no layer between.
-const VFS_LAYERS: u64 = 3;
-const VFS_LAYERS_OF_PODMAN: u64 = 2;
-
 /// The bytes of iostone's own program in the layers of a stack's container, at the least: the libraries and other programs of
 /// the image are not counted. Nothing without an engine.
-pub(super) fn room_of_image(stack: &Stack) -> Bytes {
-    Bytes(copies(&stack.container).saturating_mul(own_size().0))
-}
-
-/// How many copies of what lies in the image the layers hold.
-pub(super) fn copies(container: &Container) -> u64 {
-    let Some(layers) = container.contained().filter(|_| container.has_engine()) else { return 0 };
-    match (layers.effective_driver(), container) {
-        (StorageDriver::Overlay2 | StorageDriver::Btrfs, _) => 1,
-        (StorageDriver::Vfs, Container::Podman(_)) => VFS_LAYERS_OF_PODMAN,
-        (StorageDriver::Vfs, _) => VFS_LAYERS,
-    }
+pub(crate) fn room_of_image(stack: &Stack) -> Bytes {
+    Bytes(stack.container.copies_of_image().saturating_mul(own_size().0))
 }
 
 /// # Errors
@@ -72,8 +57,7 @@ mod tests {
     fn every_driver_keeps_as_many_copies_as_it_has_layers() {
         let docker = experiment(&[]);
         let of = |experiment: &Experiment| -> Vec<u64> {
-            let containers = experiment.configurations.iter().map(|c| &c.stack.container);
-            containers.map(copies).collect()
+            experiment.configurations.iter().map(|c| c.stack.container.copies_of_image()).collect()
         };
         assert_eq!(of(&docker), [1, 1, 3]);
         assert_eq!(of(&experiment(&[("stack.container.kind", "podman")])), [1, 1, 2]);

@@ -117,7 +117,7 @@ fn shrink_volume(configuration: &mut Configuration) {
 fn room_of_layers(stack: &Stack, lower: u64) -> u64 {
     /// Logs, databases and directories of an engine.
     const ENGINE: u64 = 32 << 20;
-    let copies = carried::copies(&stack.container);
+    let copies = stack.container.copies_of_image();
     if copies == 0 {
         return 0;
     }

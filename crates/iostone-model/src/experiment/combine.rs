@@ -121,6 +121,7 @@ impl Places<'_> {
 }
 
 /// A factor as the file has it.
+#[derive(Clone)]
 pub(super) struct RawFactor {
     pub(super) name: String,
     pub(super) levels: Vec<RawLevel>,

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Configuration, Experiment};
+use super::{Configuration, Experiment, Factor, Workload};
 use mount_options::changed_options;
 
 /// Keys of a machine that name it or price it, and change nothing that is measured.
@@ -18,6 +18,12 @@ const OF_AN_INSTANCE: &[&str] = &["link", "cpus", "memory"];
 const DERIVED: &[&str] = &["link", "governor"];
 /// Keys of a workload that say one thing together: which share of the I/O reads.
 const MIX: &[&str] = &["rw", "rwmixread", "rwmixwrite"];
+/// Keys of an `orion` workload, and those that only some of their values take.
+const BELONGINGS: &[(&str, &[&str])] = &[
+    ("matrix", &["num_small", "num_large"]),
+    ("type", &["num_stream_io", "cache_size"]),
+    ("simulate", &["stripe"]),
+];
 
 /// A level that differs from the one it is held against in more than one thing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,7 +36,8 @@ pub struct ConfoundedLevel {
     pub against: String,
     /// The things that differ, by the settings that name them: `filesystem.kind`, `machine.kernel`.
     pub things: Vec<String>,
-    /// Whether the experiment says itself that so many factors go together (`combine.zip`): only their name has a `+`.
+    /// Whether the experiment says itself that so many factors go together (`combine.zip`): only their name has a `+`, and
+    /// none of them changes several things by itself.
     pub declared: bool,
 }
 
@@ -45,13 +52,14 @@ impl Experiment {
             let first = if is_compared { Some(&self.baseline_level) } else { factor.levels.first() };
             let Some(against) = first else { continue };
             for level in factor.levels.iter().filter(|level| *level != against) {
-                let things = self.things_between(&factor.name, against, level);
+                let things = things_between(&self.configurations, &factor.name, against, level);
                 if things.len() > 1 {
                     found.push(ConfoundedLevel {
                         factor: factor.name.clone(),
                         level: level.clone(),
                         against: against.clone(),
-                        declared: factor.name.split('+').count() >= things.len(),
+                        declared: factor.name.split('+').count() >= things.len()
+                            && !factor.is_crowded(against, level),
                         things: things.into_iter().collect(),
                     });
                 }
@@ -59,27 +67,38 @@ impl Experiment {
         }
         found
     }
+}
 
-    /// What differs between two levels of a factor, over all levels of the others.
-    fn things_between(&self, factor: &str, one: &str, other: &str) -> BTreeSet<String> {
-        let at = |level: &str| {
-            let level = level.to_owned();
-            self.configurations.iter().filter(move |c| c.levels.get(factor) == Some(&level))
-        };
-        let mut things = BTreeSet::new();
-        for left in at(one) {
-            let alike = |right: &&Configuration| {
-                right
-                    .levels
-                    .iter()
-                    .all(|(name, level)| name == factor || left.levels.get(name) == Some(level))
-            };
-            for right in at(other).filter(alike) {
-                things.extend(left.things_unlike(right));
-            }
-        }
-        things
+impl Factor {
+    /// Whether one of several factors that go together changes several things by itself between two levels.
+    fn is_crowded(&self, one: &str, other: &str) -> bool {
+        let is_pair =
+            |[left, right]: &[String; 2]| (left == one && right == other) || (left == other && right == one);
+        self.crowded.iter().any(is_pair)
     }
+}
+
+/// What differs between two levels of a factor, over all levels of the others.
+pub(super) fn things_between(
+    configurations: &[Configuration],
+    factor: &str,
+    one: &str,
+    other: &str,
+) -> BTreeSet<String> {
+    let at = |level: &str| {
+        let level = level.to_owned();
+        configurations.iter().filter(move |c| c.levels.get(factor) == Some(&level))
+    };
+    let mut things = BTreeSet::new();
+    for left in at(one) {
+        let alike = |right: &&Configuration| {
+            right.levels.iter().all(|(name, level)| name == factor || left.levels.get(name) == Some(level))
+        };
+        for right in at(other).filter(alike) {
+            things.extend(left.things_unlike(right));
+        }
+    }
+    things
 }
 
 impl Configuration {
@@ -87,7 +106,7 @@ impl Configuration {
     pub fn things_unlike(&self, other: &Self) -> BTreeSet<String> {
         let sides = [self, other].map(|one| Side {
             stack: table(&one.stack),
-            workload: table(&one.workload),
+            workload: workload_table(&one.workload),
             machine: table(&one.machine),
         });
         let [left, right] = &sides;
@@ -121,6 +140,14 @@ fn table(part: &impl Serialize) -> Map<String, Value> {
     match serde_json::to_value(part) {
         Ok(Value::Object(table)) => table,
         _ => Map::new(),
+    }
+}
+
+/// ORION's options are one thing each, as keys or on its command line.
+fn workload_table(workload: &Workload) -> Map<String, Value> {
+    match workload {
+        Workload::Orion(orion) => table(&Workload::Orion(Box::new(orion.with_keys()))),
+        other => table(other),
     }
 }
 
@@ -223,8 +250,14 @@ fn workload(left: &Map<String, Value>, right: &Map<String, Value>) -> BTreeSet<S
     if keys.iter().any(|key| key == "kind") {
         return BTreeSet::from(["workload.kind".to_owned()]);
     }
-    let mix: Vec<&String> = keys.iter().filter(|key| MIX.contains(&key.as_str())).collect();
-    let rest = keys.iter().filter(|key| !MIX.contains(&key.as_str()));
+    // Of ORION: what one side says of a matrix, say, that the other has not.
+    let has = |key: &str| keys.iter().any(|one| one == key);
+    let is_one_sided = |key: &str| left.contains_key(key) != right.contains_key(key);
+    let goes_with =
+        |key: &str| BELONGINGS.iter().any(|(to, own)| own.contains(&key) && has(to) && is_one_sided(key));
+    let keys: Vec<&String> = keys.iter().filter(|key| !goes_with(key)).collect();
+    let mix: Vec<&String> = keys.iter().copied().filter(|key| MIX.contains(&key.as_str())).collect();
+    let rest = keys.iter().copied().filter(|key| !MIX.contains(&key.as_str()));
     rest.chain(mix.first().copied()).map(|key| format!("workload.{key}")).collect()
 }
 

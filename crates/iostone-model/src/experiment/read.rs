@@ -13,7 +13,7 @@ use super::source::{Source, join, set};
 use super::zip::{exclusions, zip};
 use super::{
     Array, CombineFile, Configuration, Container, Decide, Experiment, Factor, Filesystem, Gates, Limit,
-    MachineSpec, Mount, Queue, Stack, Trials, check, kinds,
+    MachineSpec, Mount, Queue, Stack, Trials, apart, check, kinds,
 };
 use crate::diagnostic::{Diagnostic, nearest};
 
@@ -118,19 +118,20 @@ pub fn read_with(
     else {
         return Err(distinct(errors));
     };
-    let factors: Vec<Factor> = factors
-        .into_iter()
+    let named: Vec<Factor> = factors
+        .iter()
         .map(|factor| Factor {
-            name: factor.name,
-            levels: factor.levels.into_iter().map(|level| level.0).collect(),
-            sweep: factor.sweep,
+            name: factor.name.clone(),
+            levels: factor.levels.iter().map(|level| level.0.clone()).collect(),
+            sweep: factor.sweep.clone(),
+            crowded: Vec::new(),
         })
         .collect();
-    let (baseline_factor, baseline_level) = check::baseline(&decide, &factors, &places, &mut errors);
-    let experiment = Experiment {
+    let (baseline_factor, baseline_level) = check::baseline(&decide, &named, &places, &mut errors);
+    let mut experiment = Experiment {
         name,
         question,
-        factors,
+        factors: named,
         configurations,
         baseline_factor,
         baseline_level,
@@ -148,7 +149,11 @@ pub fn read_with(
     if levels_are_read {
         errors.extend(check::twins(&experiment, &places));
     }
-    if errors.is_empty() { Ok(experiment) } else { Err(distinct(errors)) }
+    if !errors.is_empty() {
+        return Err(distinct(errors));
+    }
+    apart::mark_crowded(&mut experiment, &base, &factors, &excluded, &places);
+    Ok(experiment)
 }
 
 /// What every level's settings are laid over: the stack and the workload, where they are tables.
@@ -278,7 +283,7 @@ fn section<T: DeserializeOwned>(
     }
 }
 
-fn read_configuration(combination: &Combination<'_>) -> Result<Configuration, Vec<Diagnostic>> {
+pub(super) fn read_configuration(combination: &Combination<'_>) -> Result<Configuration, Vec<Diagnostic>> {
     let Combination { name, levels, settings, places } = combination;
     let mut errors = Vec::new();
     let stack = match settings.get("stack") {

@@ -401,7 +401,7 @@ pub(crate) fn strata() -> RunRecord {
     let factor = |name: &str, levels: [&str; 2]| iostone_model::experiment::Factor {
         name: name.to_owned(),
         levels: levels.map(str::to_owned).to_vec(),
-        sweep: None,
+        ..iostone_model::experiment::Factor::default()
     };
     experiment.factors = vec![factor("barrier", ["on", "off"]), factor("bs", ["4KiB", "1MiB"])];
     experiment.baseline_level = String::from("on");

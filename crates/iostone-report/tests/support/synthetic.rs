@@ -98,7 +98,7 @@ pub(crate) fn run(scene: &Scene) -> RunRecord {
         factors: vec![Factor {
             name: "barrier".to_owned(),
             levels: scene.levels.iter().map(|(level, _)| level.clone()).collect(),
-            sweep: None,
+            ..Factor::default()
         }],
         configurations,
         baseline_factor: "barrier".to_owned(),
@@ -129,7 +129,7 @@ pub(crate) fn run(scene: &Scene) -> RunRecord {
         identical_levels: false,
         overrides: Vec::new(),
         destroy: Vec::new(),
-        confounded: Vec::new(),
+        confounded: Some(Vec::new()),
     };
     let (trials, blocks) = trials(scene);
     RunRecord {

@@ -8,12 +8,11 @@ use iostone_model::trial::Check;
 
 use super::arguments::Known;
 use super::ext4::{Arguments, Flavour};
-use super::making::{self, check_uuid, expect, superblock_of};
+use super::making::{check_uuid, expect, superblock_of};
 use super::superblock::ExtSuperblock;
 use crate::error::StackError;
 use crate::layer::Layer;
 use crate::site::{Geometry, Site};
-use crate::tool;
 
 /// Options of mke2fs(8) that are passed on: none about a journal, clusters or groups of groups, which ext2 has not.
 const KNOWN: [Known; 14] = [
@@ -80,15 +79,7 @@ pub(super) fn argument_words(ext2: &Ext2, geometry: Option<Geometry>) -> Result<
 
 impl Layer for Ext2Layer {
     fn apply(&mut self, site: &mut Site) -> Result<(), StackError> {
-        let mkfs = tool::find("mkfs.ext2")?;
-        let device = site.require_device("filesystem")?.clone();
-        let uuid = making::new_uuid()?;
-        let mut arguments = self.arguments.words(site.geometry)?;
-        arguments.extend(["-U".to_owned(), uuid.clone()]);
-        making::make(site, &mkfs, &arguments, &uuid, &[device])?;
-        site.filesystem_uuid = Some(uuid);
-        site.filesystem_kind = Some("ext2");
-        Ok(())
+        self.arguments.make(&EXT2, site)
     }
 
     fn verify(&self, site: &Site) -> Result<Vec<Check>, StackError> {

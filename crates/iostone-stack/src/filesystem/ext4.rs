@@ -111,13 +111,18 @@ impl Stripes {
 }
 
 impl Flavour {
+    /// The word used in the experiment file.
+    fn kind(&self) -> &'static str {
+        self.mkfs.trim_start_matches("mkfs.")
+    }
+
     /// Refuses what would make another member of the family of it.
     fn check_features(&self, given: &Given) -> Result<(), StackError> {
         let Some(features) = self.features else { return Ok(()) };
         let beyond = given.items().find(|item| !item.starts_with('^') && !features.contains(item));
         let Some(beyond) = beyond else { return Ok(()) };
-        let name = self.mkfs.trim_start_matches("mkfs.");
-        Err(wrong(format!("`-O {beyond}` is refused: {name} has no such feature; take ext4 for it")))
+        let kind = self.kind();
+        Err(wrong(format!("`-O {beyond}` is refused: {kind} has no such feature; take ext4 for it")))
     }
 }
 
@@ -209,6 +214,19 @@ impl Arguments {
         Ok(Some(Stripes { stride, width: stride * u64::from(geometry.data_members), block_bytes }))
     }
 
+    /// Makes the filesystem on the device that is there, with a UUID of its own.
+    pub(super) fn make(&self, flavour: &Flavour, site: &mut Site) -> Result<(), StackError> {
+        let mkfs = tool::find(flavour.mkfs)?;
+        let device = site.require_device("filesystem")?.clone();
+        let uuid = making::new_uuid()?;
+        let mut arguments = self.words(site.geometry)?;
+        arguments.extend(["-U".to_owned(), uuid.clone()]);
+        making::make(site, &mkfs, &arguments, &uuid, &[device])?;
+        site.filesystem_uuid = Some(uuid);
+        site.filesystem_kind = Some(flavour.kind());
+        Ok(())
+    }
+
     /// The words behind the program's name, but for the UUID and the device.
     pub(super) fn words(&self, geometry: Option<Geometry>) -> Result<Vec<String>, StackError> {
         let stripes = self.stripes(geometry)?;
@@ -232,15 +250,7 @@ impl Arguments {
 
 impl Layer for Ext4Layer {
     fn apply(&mut self, site: &mut Site) -> Result<(), StackError> {
-        let mkfs = tool::find("mkfs.ext4")?;
-        let device = site.require_device("filesystem")?.clone();
-        let uuid = making::new_uuid()?;
-        let mut arguments = self.arguments.words(site.geometry)?;
-        arguments.extend(["-U".to_owned(), uuid.clone()]);
-        making::make(site, &mkfs, &arguments, &uuid, &[device])?;
-        site.filesystem_uuid = Some(uuid);
-        site.filesystem_kind = Some("ext4");
-        Ok(())
+        self.arguments.make(&EXT4, site)
     }
 
     fn verify(&self, site: &Site) -> Result<Vec<Check>, StackError> {

@@ -58,6 +58,8 @@ const LIMITED_EXPERIMENTS: &str =
     "every experiment on a volume with limits, such as experiments/throttled-volume.toml";
 const CPU_LIMITED_EXPERIMENTS: &str = "`iostone limit`, and every experiment with `limit` or a governed machine, such as experiments/cpu-limit.toml";
 const BLOCK_EXPERIMENTS: &str = "every experiment on a `block` volume";
+const PODMAN_EXPERIMENTS: &str = "every experiment with a `podman` container";
+const RUNTIMES_OF_PODMAN: [&str; 2] = ["runc", "crun"];
 
 pub(crate) fn doctor(arguments: &DoctorArguments, printer: &mut Printer) -> Result<ExitCode> {
     let mut machine = InProcess::new(StopFlag::default());
@@ -111,11 +113,20 @@ fn tools(environment: &Environment) -> Vec<Finding> {
             Some(Some(version)) => finding(tool.name, State::Ready, version.clone()),
             _ => Finding {
                 help: Some(tool.install_command()),
-                blocks: tool.blocks.into_iter().collect(),
+                blocks: blocked(tool, environment),
                 ..finding(tool.name, lacking(tool), format!("not installed ({})", tool.purpose))
             },
         })
         .collect()
+}
+
+/// What cannot run without a tool. Of the two that start podman's containers one is enough.
+fn blocked(tool: &Tool, environment: &Environment) -> Vec<&'static str> {
+    let is_there = |name: &str| environment.tools.get(name).is_some_and(Option::is_some);
+    let is_runtime = RUNTIMES_OF_PODMAN.contains(&tool.name);
+    let of_podman =
+        (is_runtime && !RUNTIMES_OF_PODMAN.into_iter().any(is_there)).then_some(PODMAN_EXPERIMENTS);
+    tool.blocks.into_iter().chain(of_podman).collect()
 }
 
 /// Without mkfs.ext4 iostone's main job cannot be done; another tool is needed by who names its workload, array,
@@ -257,6 +268,22 @@ fn verdict(missing: usize, limited: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn podman_is_blocked_where_neither_of_its_runtimes_is_there() {
+        let blocked_with = |there: &[&str], missing: &str| {
+            let mut environment = Environment::default();
+            for name in there {
+                environment.tools.insert((*name).to_owned(), Some("1".to_owned()));
+            }
+            blocked(TOOLS.iter().find(|tool| tool.name == missing).unwrap(), &environment)
+        };
+        let docker = "every experiment with a `docker` container";
+        assert_eq!(blocked_with(&[], "runc"), [docker, PODMAN_EXPERIMENTS]);
+        assert_eq!(blocked_with(&[], "crun"), [PODMAN_EXPERIMENTS]);
+        assert_eq!(blocked_with(&["crun"], "runc"), [docker]);
+        assert_eq!(blocked_with(&["runc"], "crun"), [""; 0]);
+    }
 
     #[test]
     fn the_sentence_agrees_with_the_marks() {

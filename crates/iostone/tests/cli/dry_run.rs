@@ -90,3 +90,32 @@ fn a_timeout_is_told_as_the_bound_that_it_is() {
         "time    only the workload knows; at most 2 min a trial (its timeout), 10 min in all"
     );
 }
+
+#[test]
+fn an_engine_inside_a_guest_is_refused_before_any_step_is_told() {
+    let bench = Bench::new();
+    bench.write("barrier.toml", BARRIER);
+    for engine in ["docker", "podman"] {
+        let container = format!("stack.container={{ kind = \"{engine}\" }}");
+        let guest = "machine={ kind = \"guest\", kernel = \"host\" }";
+        let said = bench.iostone(&["run", "barrier.toml", "--dry-run", "--set", &container, "--set", guest]);
+        let said = said.ended_with(2);
+        assert!(
+            said.stdout.is_empty() && said.stderr.contains(&format!("a guest has no {engine} inside")),
+            "{said:?}"
+        );
+    }
+}
+
+#[test]
+fn the_time_that_a_containers_engine_takes_is_told() {
+    let bench = Bench::new();
+    bench.write("barrier.toml", BARRIER);
+    let seconds = |kind: &str| {
+        let container = format!("stack.container={{ kind = \"{kind}\" }}");
+        let said = bench.iostone(&["run", "barrier.toml", "--dry-run", "--json", "--set", &container]);
+        said.ended_with(0).json()["seconds_at_most"].as_f64().unwrap()
+    };
+    let (overlay, docker, podman) = (seconds("overlay"), seconds("docker"), seconds("podman"));
+    assert!(overlay < docker && docker < podman, "{overlay} {docker} {podman}");
+}

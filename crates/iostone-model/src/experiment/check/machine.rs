@@ -122,6 +122,12 @@ fn check_guest(guest: &Guest, configuration: &Configuration, findings: &mut Find
         }
     }
     check_kernel_arguments(&guest.kernel_arguments, findings);
+    let container = &configuration.stack.container;
+    if container.has_engine() {
+        let message = format!("a guest has no {} inside", container.kind());
+        let label = "leave `machine` out, or use `kind = \"overlay\"`, which needs no engine";
+        findings.key("stack.container", message, label);
+    }
     if let Volume::Directory(volume) = &configuration.stack.volume
         && volume.path.is_some()
     {

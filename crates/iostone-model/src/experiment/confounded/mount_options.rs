@@ -20,6 +20,9 @@ const OF_THE_KERNEL: [(&str, &str); 5] = [
     ("f2fs", "gc_merge"),
 ];
 
+/// Settings, by (filesystem, name, value), that a filesystem has no word for and never does otherwise.
+const ALWAYS: [(&str, &str, &str); 1] = [("xfs", "barrier", "on")];
+
 /// The settings in which two mounts differ, each side given as the kind of its filesystem and the options asked for. Between
 /// filesystems of two kinds those that only one of them has belong to the filesystem, and so do their defaults.
 pub(super) fn changed_options(sides: &[(String, Vec<String>); 2]) -> BTreeSet<String> {
@@ -64,7 +67,9 @@ fn default(filesystem: &str, name: &str) -> Option<&'static str> {
     if OF_THE_KERNEL.contains(&(filesystem, name)) {
         return None;
     }
-    default_of_all(name).or_else(|| mount_default(filesystem, name))
+    let always = ALWAYS.iter().find(|(own, setting, _)| (*own, *setting) == (filesystem, name));
+    let always = always.map(|(.., value)| *value);
+    always.or_else(|| default_of_all(name)).or_else(|| mount_default(filesystem, name))
 }
 
 /// Compression is one setting, forced or not; its level is told even where it is the default.

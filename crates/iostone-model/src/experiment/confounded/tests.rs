@@ -19,7 +19,7 @@ fn experiment(factors: &str, baseline: &str) -> Experiment {
 fn between(a: &str, b: &str) -> Vec<String> {
     let levels = format!("[[factor]]\nname = \"f\"\nlevels = {{ a = {{ {a} }}, b = {{ {b} }} }}");
     let experiment = experiment(&levels, "a");
-    experiment.things_between("f", "a", "b").into_iter().collect()
+    things_between(&experiment.configurations, "f", "a", "b").into_iter().collect()
 }
 
 #[test]
@@ -97,6 +97,34 @@ fn an_option_that_both_filesystems_take_is_a_thing_of_its_own() {
 }
 
 #[test]
+fn barriers_of_ext4_are_held_against_the_flushes_that_xfs_always_sends() {
+    let xfs = "filesystem.kind = \"xfs\"";
+    assert_eq!(between("mount.options = [\"barrier=0\"]", xfs), ["filesystem.kind", "mount option barrier"]);
+    assert_eq!(between("mount.options = [\"barrier=1\"]", xfs), ["filesystem.kind"]);
+}
+
+#[test]
+fn each_option_of_orion_is_a_thing_on_its_command_line_too() {
+    let between = |one: &str, other: &str| {
+        let text = format!(
+            "name = \"t\"\n[stack]\nvolume = {{ kind = \"emulated\", size = \"1GiB\" }}\n[[factor]]\nname = \"f\"\n\
+             levels = {{ a = {{ workload.arguments = \"-run advanced {one}\" }}, b = {{ workload.arguments = \"-run \
+             advanced {other}\" }} }}\n[workload]\nkind = \"orion\"\n[decide]\nmetric = \"curve\"\nbaseline = \"a\"\n"
+        );
+        match read(&text, &[]) {
+            Ok(experiment) => experiment.confounded_levels().pop().map(|level| level.things),
+            Err(found) => panic!("{found:?}"),
+        }
+    };
+    assert_eq!(between("-write 0 -num_disks 2", "-write 20 -num_disks 2"), None);
+    let several = between("-write 0 -num_disks 2", "-write 20 -num_disks 4 -size_small 16");
+    let things = ["workload.num_disks", "workload.size_small", "workload.write"];
+    assert_eq!(several.unwrap(), things);
+    // A column has a number of small I/Os to say, and a basic matrix none.
+    assert_eq!(between("-matrix basic", "-matrix col -num_small 2"), None);
+}
+
+#[test]
 fn a_plus_in_the_name_of_a_factor_declares_nothing() {
     let text = "name = \"t\"\n[stack]\nvolume = { kind = \"emulated\", size = \"1GiB\" }\n[[factor]]\nname = \"fs+kernel\"\n\
                 levels = { a = { filesystem.kind = \"ext4\" }, b = { filesystem.kind = \"xfs\" } }\n[workload]\nkind = \"io\"\n\
@@ -165,6 +193,31 @@ fn factors_that_were_said_to_go_together_are_told_as_such() {
     let found = experiment.confounded_levels();
     assert!(found.iter().all(|level| level.declared) && found.len() == 1, "{found:?}");
     assert!(confounded_sentences(&found)[0].contains("as the experiment declares"));
+}
+
+#[test]
+fn one_of_several_factors_that_changes_two_things_is_not_declared_by_the_others() {
+    let zipped = |fs: &str, bs: &str, baseline: &str| {
+        let experiment = experiment(
+            &format!(
+                "[[factor]]\nname = \"fs\"\nlevels = {{ a = {{ filesystem.kind = \"ext4\" }}, b = {{ {fs} }} }}\n\
+                 [[factor]]\nname = \"bs\"\nlevels = {{ small = {{ workload.bs = \"4KiB\" }}, large = {{ {bs} }} }}\n\
+                 [combine]\nzip = [[\"fs\", \"bs\"]]"
+            ),
+            baseline,
+        );
+        let found = experiment.confounded_levels();
+        let [one] = &found[..] else { panic!("{found:?}") };
+        assert_eq!(one.things.len(), 2, "{one:?}");
+        let seen_from = |level: &str| experiment.with_baseline(level).unwrap().confounded_levels();
+        assert!(["a+small", "b+large"].iter().all(|level| seen_from(level)[0].declared == one.declared));
+        one.declared
+    };
+    let two = "filesystem.kind = \"xfs\", machine.kernel = \"6.12\"";
+    for baseline in ["a+small", "b+large"] {
+        assert!(!zipped(two, "workload.bs = \"4KiB\"", baseline));
+        assert!(zipped("filesystem.kind = \"xfs\"", "workload.bs = \"8KiB\"", baseline));
+    }
 }
 
 #[test]

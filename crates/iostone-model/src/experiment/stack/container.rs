@@ -96,6 +96,18 @@ impl Container {
         }
     }
 
+    /// How many copies of what lies in its image the layers hold; none without an engine. With Docker's driver `vfs` the
+    /// image's layer, the one that starts the container, and the container's own are each a full copy; Podman has no
+    /// layer between.
+    pub fn copies_of_image(&self) -> u64 {
+        let Some(layers) = self.contained().filter(|_| self.has_engine()) else { return 0 };
+        match (layers.effective_driver(), self) {
+            (StorageDriver::Overlay2 | StorageDriver::Btrfs, _) => 1,
+            (StorageDriver::Vfs, Self::Podman(_)) => 2,
+            (StorageDriver::Vfs, _) => 3,
+        }
+    }
+
     /// Whether an engine runs it, so that the workload has an agent of its own.
     pub fn has_engine(&self) -> bool {
         matches!(self, Self::Docker(_) | Self::Podman(_))

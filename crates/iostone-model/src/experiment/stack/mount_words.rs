@@ -148,10 +148,11 @@ const DEFAULTS_OF_ALL: [(&str, &str); 9] = [
 ];
 
 /// Settings of their own that several filesystems have under one name and in one meaning (the same sources, and
-/// Documentation/filesystems/ext2.rst and Documentation/admin-guide/xfs.rst).
+/// Documentation/filesystems/ext2.rst and Documentation/admin-guide/xfs.rst). XFS has had no word for its barriers
+/// since Linux 4.19, and always sends flushes.
 const SHARED: [(&str, &[&str]); 13] = [
     ("acl", &["ext2", "ext4", "btrfs", "f2fs"]),
-    ("barrier", &["ext2", "ext4", "btrfs", "f2fs"]),
+    ("barrier", &["ext2", "ext4", "xfs", "btrfs", "f2fs"]),
     ("commit", &["ext4", "btrfs"]),
     ("dax", &["ext2", "ext4", "xfs"]),
     ("discard", &["ext4", "xfs", "btrfs", "f2fs"]),

@@ -13,6 +13,9 @@ const GUEST_INSTEAD: &str = "machine = { kind = \"guest\", kernel = \"debian:6.1
 /// Likewise, where only the kernels for all machines have it.
 const GENERIC_GUEST_INSTEAD: &str = "machine = { kind = \"guest\", kernel = \"debian:6.1-generic\" }";
 
+const OVERLAY_EXPERIMENTS: &str = "every experiment with a plain overlay whose `place` is layer, and with a `docker` or \
+                                   `podman` container unless its `driver` is btrfs or vfs";
+
 /// What the kernel tells of itself.
 pub(super) struct KernelFacts {
     filesystems: String,
@@ -108,7 +111,7 @@ pub(super) fn filesystems(kernel: &KernelFacts) -> impl Iterator<Item = Finding>
         ("btrfs", "every experiment with a btrfs filesystem or array on this host itself"),
         ("ext2", "every experiment with an ext2 filesystem on this host itself"),
         ("f2fs", "every experiment with an f2fs filesystem on this host itself"),
-        ("overlay", "every experiment with a container, unless its `driver` is btrfs or vfs"),
+        ("overlay", OVERLAY_EXPERIMENTS),
     ];
     rows.into_iter().map(|(name, blocks)| {
         if kernel.has_filesystem(name) {
@@ -136,11 +139,9 @@ pub(super) fn docker_daemon(environment: &Environment) -> Finding {
         blocks: vec![BLOCKS],
         ..finding(NAME, State::Limited, found)
     };
-    if let Some(name) = ["dockerd", "containerd"].into_iter().find(|name| !installed(name)) {
-        return lacks(&format!("{name} is not installed"), Some("apt-get install docker.io"));
-    }
-    if !installed("runc") && !installed("crun") {
-        return lacks("neither runc nor crun is installed", Some("apt-get install runc"));
+    let parts = [("dockerd", "docker.io"), ("containerd", "containerd"), ("runc", "runc")];
+    if let Some((name, package)) = parts.into_iter().find(|(name, _)| !installed(name)) {
+        return lacks(&format!("{name} is not installed"), Some(&format!("apt-get install {package}")));
     }
     if !environment.root {
         return lacks("only root can start a daemon of iostone's own", Some("sudo iostone ..."));

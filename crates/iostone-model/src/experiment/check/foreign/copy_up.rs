@@ -1,15 +1,13 @@
 //! Whether first touches can be made of such files.
 
 use super::Findings;
-use crate::experiment::{Contained, CopyUpWorkload, Stack, StorageDriver, Volume};
+use crate::experiment::{CopyUpWorkload, Stack, Volume};
 use crate::units::Bytes;
 
 /// Names of five digits.
 const MOST_FILES: u32 = 100_000;
 /// A write goes out of one piece of memory.
 const LARGEST_WRITE: Bytes = Bytes(64 << 20);
-/// Layers of a container of the storage driver `vfs`.
-const VFS_COPIES: u64 = 3;
 
 pub(super) fn check(touches: &CopyUpWorkload, stack: &Stack, findings: &mut Findings<'_>) {
     if touches.write.0 == 0 {
@@ -34,11 +32,10 @@ pub(super) fn check(touches: &CopyUpWorkload, stack: &Stack, findings: &mut Find
 
 /// Whether the volumes hold the files; a `loop` volume without a container is spoken of with those of the other workloads.
 fn check_room(touches: &CopyUpWorkload, stack: &Stack, findings: &mut Findings<'_>) {
-    let driver = stack.container.contained().filter(|_| stack.container.has_engine());
     let in_image = touches.room().0.saturating_sub(touches.size.0);
-    let room = match driver.map(Contained::effective_driver) {
-        // Each of the image, the layer that starts the container and the container has a copy of everything.
-        Some(StorageDriver::Vfs) => in_image.saturating_mul(VFS_COPIES),
+    let room = match stack.container.copies_of_image() {
+        // The container's own copy of everything is written to in its place.
+        copies @ 2.. => in_image.saturating_mul(copies),
         _ => touches.room().0,
     };
     let is_spoken_of = matches!(&stack.volume, Volume::Loop(volume) if touches.room() > volume.size);

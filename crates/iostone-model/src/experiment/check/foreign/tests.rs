@@ -4,9 +4,14 @@ use crate::experiment::read;
 
 /// The messages about a workload, in one line.
 fn complaints(workload: &str) -> String {
+    complaints_in("none", workload)
+}
+
+/// The same in a container of that kind, and what more is said of it.
+fn complaints_in(container: &str, workload: &str) -> String {
     let text = format!(
         "name = \"check\"\n[stack]\nvolume = {{ kind = \"loop\", size = \"64MiB\" }}\n\
-         filesystem = {{ kind = \"ext4\" }}\n[[factor]]\nname = \"barrier\"\n\
+         filesystem = {{ kind = \"ext4\" }}\ncontainer.kind = \"{container}\"\n[[factor]]\nname = \"barrier\"\n\
          levels = {{ on = {{ mount.options = [\"barrier=1\"] }}, off = {{ mount.options = [\"barrier=0\"] }} }}\n\
          [workload]\n{workload}\n[decide]\nmetric = \"METRIC\"\nbaseline = \"on\"\n"
     );
@@ -114,4 +119,17 @@ fn first_touches_need_something_to_touch() {
     ] {
         assert_eq!(touches(keys), complaint, "{keys}");
     }
+}
+
+#[test]
+fn first_touches_take_as_much_room_as_the_layers_have_copies() {
+    let in_vfs = |engine: &str, size: u32| {
+        complaints_in(
+            &format!("{engine}\"\ncontainer.driver = \"vfs"),
+            &format!("kind = \"copy-up\"\nsize = \"{size}MiB\"\nfiles = 0"),
+        )
+    };
+    assert_eq!(in_vfs("docker", 22), "copy-up needs 66MiB on a stack of 64MiB");
+    assert_eq!(in_vfs("podman", 22), "");
+    assert_eq!(in_vfs("podman", 33), "copy-up needs 66MiB on a volume of 64MiB");
 }
