@@ -30,6 +30,8 @@ const DIRECTORY: u32 = 0o040_000;
 const REGULAR: u32 = 0o100_000;
 const SYMLINK: u32 = 0o120_000;
 const CHARACTER_DEVICE: u32 = 0o020_000;
+/// `SYSFS_MAGIC` of `linux/magic.h`.
+const SYSFS_MAGIC: rustix::fs::FsWord = 0x6265_6572;
 
 /// One member of an archive.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -181,16 +183,26 @@ impl HostContent {
         let mut file = open_file(host).map_err(failed)?;
         let (bytes, source): (u64, Box<dyn Read>) = match part {
             // From disk as it is written: it may be as large as memory.
-            Part::All => (file.metadata().map_err(failed)?.len(), Box::new(file)),
-            Part::Running => {
+            Part::All if tells_its_length(&file).map_err(failed)? => {
+                (file.metadata().map_err(failed)?.len(), Box::new(file))
+            }
+            _ => {
                 let mut content = Vec::new();
                 file.read_to_end(&mut content).map_err(failed)?;
-                let content = crate::closure::without_sections(content);
+                if part == Part::Running {
+                    content = crate::closure::without_sections(content);
+                }
                 (content.len() as u64, Box::new(io::Cursor::new(content)))
             }
         };
         Ok(Self { bytes, source, left_bytes: bytes })
     }
+}
+
+/// Whether a file is as long as it says: those that the kernel makes up, as in `/proc` and `/sys`, say 0 or a page.
+fn tells_its_length(file: &File) -> io::Result<bool> {
+    let kind = rustix::fs::fstatfs(file)?.f_type;
+    Ok(kind != rustix::fs::PROC_SUPER_MAGIC && kind != SYSFS_MAGIC)
 }
 
 impl Read for HostContent {

@@ -169,12 +169,17 @@ impl Cargo {
         Ok(self)
     }
 
-    /// What the user names with `carry`: a program with its libraries, a file, or a directory; at the same path inside.
-    /// What is named by its path is there byte for byte, for it may be read as data; its libraries need only be loaded.
+    /// What the user names with `carry`: a program with its libraries, a file, or a directory; at the same path inside. A
+    /// program comes without what it does not need for running.
     ///
     /// # Errors
     /// As [`Cargo::program`], [`Cargo::file`] and [`Cargo::tree`].
     pub fn carry(&mut self, path: &Path) -> Result<&mut Self, GuestError> {
+        self.named(path, Part::Running)
+    }
+
+    /// What somebody names by its path, and that part of it if it is a program: its libraries need only be loaded.
+    fn named(&mut self, path: &Path, part_of_program: Part) -> Result<&mut Self, GuestError> {
         let name = text(path)?;
         if !name.contains('/') && !path.exists() {
             return self.program(&name);
@@ -184,10 +189,12 @@ impl Cargo {
         if metadata.is_dir() {
             return self.tree(&path);
         }
+        let mut part = Part::All;
         if metadata.permissions().mode() & 0o111 != 0 && kind_of(&path).is_ok() {
             self.executable(&path)?;
+            part = part_of_program;
         }
-        self.host_path(&path, Part::All)?;
+        self.host_path(&path, part)?;
         Ok(self)
     }
 
@@ -256,7 +263,8 @@ impl Cargo {
             }
         }
         for path in needs.files.iter().filter(|path| path.exists()) {
-            self.carry(path)?;
+            // A workload may read it as data, on the host all of it.
+            self.named(path, Part::All)?;
         }
         for (inside, content) in &needs.contents {
             self.bytes(inside, 0o644, content.as_bytes());

@@ -70,7 +70,9 @@ fn what_is_named_by_its_path_is_carried_whole_and_what_is_only_run_is_cut() {
     std::fs::copy(&own, &data).unwrap();
     std::fs::set_permissions(&data, std::fs::Permissions::from_mode(0o644)).unwrap();
     let whole = std::fs::read(&own).unwrap();
-    let needs = Needs { files: vec![program.clone(), data.clone()], ..Needs::default() };
+    // The kernel makes it up, and says that it is empty.
+    let made_up = PathBuf::from("/proc/version");
+    let needs = Needs { files: vec![program.clone(), data.clone(), made_up.clone()], ..Needs::default() };
     let mut cargo = Cargo::new();
     // What came before as something to run is whole as well, once it is named.
     cargo.iostone(&own).unwrap().program(program.to_str().unwrap()).unwrap().supplies(&needs).unwrap();
@@ -85,12 +87,15 @@ fn what_is_named_by_its_path_is_carried_whole_and_what_is_only_run_is_cut() {
         if inside == program || inside == data {
             assert!(content == whole, "{} is {} bytes", inside.display(), content.len());
             compared += 1;
+        } else if inside == made_up {
+            assert_eq!(content, std::fs::read(&made_up).unwrap());
+            compared += 1;
         } else if inside == Path::new(IOSTONE_PROGRAM) {
             assert!(content.len() < whole.len(), "{} of {} bytes", content.len(), whole.len());
             compared += 1;
         }
     }
-    assert_eq!(compared, 3);
+    assert_eq!(compared, 4);
 }
 
 #[test]
