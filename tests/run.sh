@@ -25,7 +25,12 @@ awk '/^failures:$/ { count = 0; listed = 1; next }
          for (i = 1; i <= count; i++) print quoted[2] "\t" names[i]
          count = 0; listed = 0
      }' "$log" >"$failed"
-lost=$(awk '/^test result:/ { failed += $6 } END { print failed + 0 }' "$log")
+# The closing lines of all targets, added up. The output of a failed test may hold such lines too: a target's own is its last.
+counts=$(awk 'function add() { passed += own[4]; failed += own[6]; skipped += own[8]; delete own }
+     /^ +(Running|Doc-tests) / { add() }
+     /^test result:/ { split($0, own, " ") }
+     END { add(); print passed + 0, failed + 0, skipped + 0 }' "$log")
+read -r passed lost skipped <<<"$counts"
 targets=$(grep -c '^error: test failed, to rerun pass `' "$log")
 
 passes_alone() {
@@ -53,11 +58,7 @@ if [ "$status" -ne 0 ] && [ "$lost" -gt 0 ] && [ "$lost" -le "$repeated_at_most"
     done <"$failed"
 fi
 
-awk -v lost="$lost" -v repeated="$repeated" '
-    /^test result:/ { passed += $4; skipped += $8 }
-    END {
-        printf "%d passed, %d failed, %d skipped", passed + repeated, lost, skipped
-        if (repeated) printf "; %d passed only when repeated alone", repeated
-        print ""
-    }' "$log"
+told=
+[ "$repeated" -eq 0 ] || told="; $repeated passed only when repeated alone"
+echo "$((passed + repeated)) passed, $lost failed, $skipped skipped$told"
 exit "$status"
