@@ -74,11 +74,7 @@ pub(crate) fn remember_handed_down(site: &mut Site) -> Result<(), StackError> {
     // Before the look at the group: what is taken back between the two is seen there.
     let others = handed_down_by_others(&site.journal.path);
     for mounted in mountinfo::own_mounts()?.iter().filter(|mounted| mounted.filesystem == "cgroup2") {
-        let mut controllers: BTreeSet<String> = others
-            .iter()
-            .filter(|(group, _)| *group == mounted.target)
-            .flat_map(|(_, names)| names.clone())
-            .collect();
+        let mut controllers = of_group(&others, &mounted.target);
         controllers.extend(v2::kept_back(&mounted.target));
         let controllers: Vec<String> = controllers.into_iter().collect();
         if !controllers.is_empty() {
@@ -106,17 +102,34 @@ fn handed_down_by_others(own: &Path) -> Vec<(PathBuf, Vec<String>)> {
         .collect()
 }
 
-/// Has a group hand controllers down to its children, through the journal.
+/// The controllers that are told of a group.
+fn of_group(told: &[(PathBuf, Vec<String>)], group: &Path) -> BTreeSet<String> {
+    told.iter().filter(|(known, _)| known == group).flat_map(|(_, names)| names.clone()).collect()
+}
+
+/// The controllers that a session with that journal takes back from a group that it tells to hand some down: these, and those
+/// that another session will try to.
+fn to_take_back(own: &Path, group: &Path, controllers: &[Controller]) -> BTreeSet<String> {
+    let mut names = of_group(&handed_down_by_others(own), group);
+    names.extend(controllers.iter().filter_map(|one| one.name_2()).map(str::to_owned));
+    names
+}
+
+/// Has a group hand controllers down to its children, if any, through the journal. To be called before a group is made in it
+/// in any case: what another session would take back, and cannot once that group is there, is taken back by this one, too.
 pub(crate) fn hand_down_in(
     site: &mut Site,
     layer: &'static str,
     group: &Path,
     controllers: &[Controller],
 ) -> Result<(), StackError> {
-    let names = controllers.iter().filter_map(|one| one.name_2()).map(str::to_owned).collect();
-    let step = Step::HandDown { group: group.to_owned(), controllers: names };
+    let names = to_take_back(&site.journal.path, group, controllers);
+    if names.is_empty() {
+        return Ok(());
+    }
+    let step = Step::HandDown { group: group.to_owned(), controllers: names.into_iter().collect() };
     site.journal.begin(Scope::Trial, step)?;
-    hand_down(layer, group, controllers)
+    if controllers.is_empty() { Ok(()) } else { hand_down(layer, group, controllers) }
 }
 
 #[cfg(test)]
@@ -138,6 +151,12 @@ mod tests {
         let number = other.begin(Scope::Trial, step).unwrap();
         assert_eq!(handed_down_by_others(&own.path), [(PathBuf::from("/g"), vec!["pids".to_owned()])]);
         assert_eq!(handed_down_by_others(&other.path), []);
+        let names = |group: &str, controllers: &[Controller]| -> Vec<String> {
+            to_take_back(&own.path, Path::new(group), controllers).into_iter().collect()
+        };
+        assert_eq!(names("/g", &[Controller::Cpu]), ["cpu", "pids"]);
+        assert_eq!(names("/g", &[]), ["pids"], "the last one takes it back, though it handed nothing down");
+        assert_eq!(names("/other", &[]), [""; 0]);
         other.mark_undone(number);
         assert_eq!(handed_down_by_others(&own.path), []);
     }

@@ -159,7 +159,7 @@ fn open_patiently(path: &Path) -> Result<Opened, StackError> {
         }
         let dead = journal::peek_owner(path).is_some_and(|owner| is_dead(&owner));
         if dead && let Some((owner, entries)) = journal::peek(path) {
-            undo::lift_limits(&owner, &entries);
+            undo::let_signals_through(&owner, &entries);
         }
         if attempts >= if dead { ATTEMPTS_DEAD } else { ATTEMPTS_ALIVE } {
             return Ok(opened);

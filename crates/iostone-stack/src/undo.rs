@@ -76,7 +76,7 @@ impl Undone {
 /// The first step that could not be undone; those before it in the journal were left alone, as it stands on them.
 pub(crate) fn undo_steps(journal: &mut Journal, only: Option<Scope>) -> Result<Undone, UndoFailure> {
     let mut undone = Undone::default();
-    lift_limits(&journal.owner, &journal.entries);
+    let_signals_through(&journal.owner, &journal.entries);
     for entry in &journal.entries {
         if let Step::Processes { variable, value } = &entry.step
             && !entry.undone
@@ -118,15 +118,18 @@ pub(crate) fn engine_processes(journal: &Journal) -> Vec<OwnedFd> {
     .collect()
 }
 
-/// Lifts the limits of the control groups that are still to be undone: a process that waits under a tight one hears no
-/// signal, not even SIGKILL, and keeps its journal locked for as long.
-pub(crate) fn lift_limits(owner: &Owner, entries: &[Entry]) {
+/// Lifts the limits of the control groups that are still to be undone, and thaws those of engines: a process that waits
+/// under a tight limit, or is frozen by version 1, acts on no signal, not even SIGKILL, and keeps its journal locked for as
+/// long.
+pub(crate) fn let_signals_through(owner: &Owner, entries: &[Entry]) {
     if !owner.is_of_this_boot().unwrap_or(false) {
         return;
     }
     for entry in entries.iter().filter(|entry| !entry.undone) {
-        if let Step::ControlGroup { path, .. } = &entry.step {
-            control_group::lift(path, &owner.token);
+        match &entry.step {
+            Step::ControlGroup { path, .. } => control_group::lift(path, &owner.token),
+            Step::Engine { group, .. } => engine::thaw(group, &owner.token),
+            _ => {}
         }
     }
 }
@@ -221,7 +224,7 @@ fn undo_step(journal: &mut Journal, number: usize) -> Result<Did, UndoFailure> {
         Step::Nbd { number, socket } if same_boot => server::disconnect(*number, socket).map(Did::from),
         Step::Fuse { target } if same_boot => server::unmount_fuse(target, &token).map(Did::from),
         Step::HandDown { group, controllers } if same_boot => {
-            control_groups::stop_handing_down(group, controllers).map(Did::from)
+            control_groups::stop_handing_down(group, controllers, &token).map(Did::from)
         }
         Step::ControlGroup { path, home } if same_boot => {
             control_group::remove(path, home, &token).map(Did::from)

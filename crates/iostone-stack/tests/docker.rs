@@ -7,6 +7,8 @@ mod contained;
 mod killed;
 #[path = "common/machine.rs"]
 mod machine;
+#[path = "docker/paused.rs"]
+mod paused;
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -14,7 +14,7 @@ use iostone_model::verdict::{CurveShape, FlatCause, FlatnessVerdict};
 use iostone_stats::flatness::{FLAT_WITHIN, confidence_of_each, enough, fewest};
 use iostone_stats::median::{median, median_interval};
 
-use self::measured::{BEYOND_LIMIT, Measured, asked_loads, small_writes};
+use self::measured::{BEYOND_LIMIT, FEWEST_LOADS, Measured, asked_loads, small_writes};
 use super::evidence::{counted, differ_in_barriers_alone};
 
 /// From so many flushes a write on, 1 in 10, barriers can be what a curve is put down to. A flush waits for the device's
@@ -120,7 +120,7 @@ fn stratum_of(all: usize, left: &Configuration, right: &Configuration) -> String
     common.map(|(factor, level)| format!("{factor}={level}")).collect::<Vec<_>>().join(", ")
 }
 
-/// Of two configurations that write by ORION's test and differ in barriers alone, the one with them first.
+/// Of two configurations that write by ORION's test at loads enough for a curve and differ in barriers alone, the one with them first.
 fn pair<'a>(
     left: &'a Configuration,
     right: &'a Configuration,
@@ -133,6 +133,7 @@ fn pair<'a>(
     let is_pair = left.workload == right.workload
         && left.machine == right.machine
         && small_writes(&left.workload).is_some()
+        && asked_loads(&left.workload).len() >= FEWEST_LOADS
         && (differ_in_barriers_alone(&left.stack, &right.stack)
             || (left.stack != right.stack && of_cache(&left.stack) == of_cache(&right.stack)));
     match (sends_flushes(&left.stack), sends_flushes(&right.stack)) {

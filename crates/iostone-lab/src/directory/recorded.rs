@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use iostone_model::environment::Environment;
-use iostone_model::experiment::{ConfoundedLevel, Override, read as read_experiment};
+use iostone_model::experiment::{ConfoundedLevel, Experiment, Override, read as read_experiment};
 use iostone_model::run::{Plan, RunRecord};
 use iostone_model::trial::TrialRecord;
 use iostone_model::verdict::Verdicts;
@@ -45,7 +45,7 @@ pub fn read_run_against(path: &Path, baseline: &str) -> Result<RunRecord, LabErr
     if (&other.baseline_factor, &other.baseline_level) == (&own.baseline_factor, &own.baseline_level) {
         return read_run(path);
     }
-    let confounded = Some(confounded_against(baseline, &records)?);
+    let confounded = Some(confounded_against(&other, &records)?);
     let plan = Plan { experiment: other, confounded, ..records.plan.clone() };
     let verdicts = if records.trials.is_empty() {
         None
@@ -56,17 +56,32 @@ pub fn read_run_against(path: &Path, baseline: &str) -> Result<RunRecord, LabErr
     records.with(verdicts)
 }
 
-/// The levels that change more than one thing, seen from another baseline: of the experiment file, as when the plan was
-/// made. Where the file does not have the level, as in a run of identical levels, they stay as they are.
-fn confounded_against(baseline: &str, records: &Records) -> Result<Vec<ConfoundedLevel>, LabError> {
+/// The levels that change more than one thing, seen from the baseline of `other`: of the experiment file, as when the plan
+/// was made, and only levels that the run has. Where nobody can read the file today, those of the experiment as it was
+/// settled.
+fn confounded_against(other: &Experiment, records: &Records) -> Result<Vec<ConfoundedLevel>, LabError> {
+    // What the file varies is not varied here, though levels may have the same names.
+    if records.plan.identical_levels {
+        return Ok(Vec::new());
+    }
     let split = |typed: &String| {
         let (path, value) = typed.split_once('=')?;
         Some(Override { path: path.trim().to_owned(), value: value.trim().to_owned() })
     };
     let overrides: Vec<Override> = records.plan.overrides.iter().filter_map(split).collect();
-    let experiment = read_experiment(&records.text()?, &overrides).ok();
-    let other = experiment.and_then(|experiment| experiment.with_baseline(baseline).ok());
-    Ok(other.map_or_else(|| records.plan.confounded_levels().into_owned(), |other| other.confounded_levels()))
+    let written = read_experiment(&records.text()?, &overrides).ok();
+    let written = written.and_then(|written| written.with_baseline(&other.decide.baseline).ok());
+    let mut levels = if let Some(written) = written {
+        written.confounded_levels()
+    } else {
+        let settled = Plan { experiment: other.clone(), confounded: None, ..records.plan.clone() };
+        settled.confounded_levels().into_owned()
+    };
+    levels.retain(|one| {
+        let mut factors = other.factors.iter().filter(|factor| factor.name == one.factor);
+        factors.any(|factor| [&one.level, &one.against].iter().all(|level| factor.levels.contains(level)))
+    });
+    Ok(levels)
 }
 
 /// What was recorded of a run, before anything is concluded.
@@ -121,5 +136,46 @@ impl Records {
             audit: None,
             explanation: None,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{PlanOptions, make_plan};
+
+    const THREE: &str = r#"name = "three"
+[stack]
+volume = { kind = "directory" }
+[[factor]]
+name = "load"
+levels = { light = { workload.bs = "4KiB" }, middle = { workload = { bs = "8KiB", iodepth = 8 } }, heavy = { workload = { bs = "16KiB", iodepth = 16 } } }
+[workload]
+kind = "io"
+rw = "randwrite"
+size = "1MiB"
+runtime = "1s"
+[decide]
+metric = "iops"
+baseline = "light"
+"#;
+
+    #[test]
+    fn levels_that_a_rehearsal_left_out_are_held_against_nothing() {
+        let place = tempfile::tempdir().unwrap();
+        fs::write(place.path().join("experiment.toml"), THREE).unwrap();
+        let plan = make_plan(read_experiment(THREE, &[]).unwrap(), PlanOptions::default()).unwrap();
+        let mut records =
+            Records { path: place.path().to_owned(), plan, entries: Vec::new(), trials: Vec::new() };
+        let levels = |records: &Records| {
+            let other = records.plan.experiment.with_baseline("heavy").unwrap();
+            let found = confounded_against(&other, records).unwrap();
+            found.into_iter().map(|one| [one.level, one.against]).collect::<Vec<_>>()
+        };
+        assert_eq!(levels(&records), [["light", "heavy"], ["middle", "heavy"]]);
+        let experiment = &mut records.plan.experiment;
+        experiment.configurations.retain(|one| one.levels["load"] != "middle");
+        experiment.factors[0].levels.retain(|level| level != "middle");
+        assert_eq!(levels(&records), [["light", "heavy"]]);
     }
 }

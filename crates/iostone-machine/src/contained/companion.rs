@@ -227,8 +227,9 @@ impl Companion {
         }
         let (engine, message) = (&self.engine, &failure.message);
         let told = match self.conversation.sight() {
-            // The client may still wait.
             Some(Sight::Gone) if !self.is_outside => {
+                // The client ends soon after, and tells whether the agent was killed; or it still waits.
+                self.ended = await_end(&mut self.child);
                 format!("{engine}: its agent's process ended in mid-trial: {message}")
             }
             Some(Sight::StandsStill) => format!("{engine}: {message}"),

@@ -50,19 +50,30 @@ pub(super) fn check_stream(provision: &Provision, spool: &Path) -> Result<(), St
     fill::room_for(spool, bytes_of(provision), INSTEAD_OF_STREAM)
 }
 
-/// What to do where an engine found no room, to follow its words; nothing for other words. `elsewhere` are its places that do
-/// not lie on the stack's filesystem. The words tell, and not the room that is left: engines tidy up before they answer.
-pub(super) fn hint(words: &str, elsewhere: &[PathBuf]) -> String {
+/// What to do where an engine found no room, to follow its words; nothing for other words. Its places that do not lie on the
+/// stack's filesystem are those within the run and those of the machine. The words tell, and not the room that is left:
+/// engines tidy up before they answer.
+pub(super) fn hint(words: &str, of_run: &[PathBuf], of_machine: &[PathBuf]) -> String {
     if !words.contains(NO_ROOM) {
         return String::new();
     }
-    match elsewhere.iter().find(|place| words.contains(&place.display().to_string())) {
-        Some(place) => format!(
-            "; that is not the volume: make room in the filesystem of `{}`, or keep runs elsewhere with `--runs`",
-            place.display()
-        ),
-        None => "; make `stack.volume.size` larger".to_owned(),
+    let full = full_ones(words);
+    let is_full = |place: &&PathBuf| full.iter().any(|clause| clause.contains(&place.display().to_string()));
+    let make_room = |place: &Path| {
+        format!("; that is not the volume: make room in the filesystem of `{}`", place.display())
+    };
+    if let Some(place) = of_run.iter().find(is_full) {
+        return format!("{}, or keep runs elsewhere with `--runs`", make_room(place));
     }
+    let of_machine = of_machine.iter().find(is_full);
+    of_machine.map_or_else(|| "; make `stack.volume.size` larger".to_owned(), |place| make_room(place))
+}
+
+/// What was being done where there was no room: the clauses right before those words. Others may name places that only had to
+/// do with it, such as where something was copied from.
+fn full_ones(words: &str) -> Vec<&str> {
+    let ends = words.match_indices(NO_ROOM).filter_map(|(end, _)| words.get(..end)?.strip_suffix(": "));
+    ends.filter_map(|before| before.rsplit(": ").next()).collect()
 }
 
 fn bytes_of(provision: &Provision) -> u64 {
@@ -119,12 +130,23 @@ mod tests {
 
     #[test]
     fn the_place_that_is_full_is_the_one_that_is_named() {
-        let elsewhere = [PathBuf::from("/runs/engine/tmp"), PathBuf::from("/runs/engine")];
-        assert_eq!(hint("no such driver", &elsewhere), "");
-        let on_volume = hint("write /iostone/work/large: no space left on device", &elsewhere);
-        assert_eq!(on_volume, "; make `stack.volume.size` larger");
-        let named = hint("write /runs/engine/tmp/podman1: no space left on device", &elsewhere);
-        assert!(named.contains("`/runs/engine/tmp`") && !named.contains("stack.volume"), "{named}");
+        let of_run = [PathBuf::from("/runs/engine/tmp"), PathBuf::from("/runs/engine")];
+        let hint = |words: &str| hint(words, &of_run, &[PathBuf::from("/run/docker")]);
+        let volume = "; make `stack.volume.size` larger";
+        assert_eq!(hint("no such driver"), "");
+        assert_eq!(hint("write /iostone/work/large: no space left on device"), volume);
+        assert_eq!(
+            hint("write /runs/engine/tmp/podman1: no space left on device"),
+            "; that is not the volume: make room in the filesystem of `/runs/engine/tmp`, or keep runs elsewhere with `--runs`"
+        );
+        assert_eq!(
+            hint("mkdir /run/docker/containerd: no space left on device"),
+            "; that is not the volume: make room in the filesystem of `/run/docker`",
+            "the run would not change that"
+        );
+        let copied =
+            "copying /runs/engine/tmp/a: write /iostone/work/a: no space left on device: see /run/docker/log";
+        assert_eq!(hint(copied), volume);
     }
 
     #[test]

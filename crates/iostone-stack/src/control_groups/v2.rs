@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Controller, write_line};
 use crate::error::{StackError, UndoFailure};
-use crate::site::OWN_PREFIX;
+use crate::site::{OWN_PREFIX, own_directory_name};
 use crate::tool::quote;
 
 pub(super) const CONTROLLERS: &str = "cgroup.controllers";
@@ -98,15 +98,19 @@ pub(crate) fn in_words(controllers: &[Controller], sign: char) -> String {
 }
 
 /// Takes that back for each of the controllers, whatever its name, unless another child of the group has come to rely on it
-/// meanwhile; whether anything was taken back.
+/// meanwhile; whether anything was taken back. Groups of the session with that token do not count: they may still be there,
+/// and nobody works in them any more.
 ///
 /// # Errors
 /// What the kernel says, with the command that does it by hand.
-pub(crate) fn stop_handing_down(group: &Path, names: &[String]) -> Result<bool, UndoFailure> {
+pub(crate) fn stop_handing_down(group: &Path, names: &[String], token: &str) -> Result<bool, UndoFailure> {
     let file = group.join(SUBTREE_CONTROL);
+    let ours = own_directory_name(token);
+    let is_ours =
+        |child: &Path| child.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&ours));
     let mut did = false;
     for name in names {
-        if !lists(&file, name) || children(group).any(|child| relies_on(&child, name)) {
+        if !lists(&file, name) || children(group).any(|child| !is_ours(&child) && relies_on(&child, name)) {
             continue;
         }
         match write_line(&file, &format!("-{name}")) {
@@ -130,8 +134,7 @@ fn children(group: &Path) -> impl Iterator<Item = PathBuf> {
     entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path())
 }
 
-/// Our own groups are gone before anything is taken back, so that one of that name is another session's, which may be
-/// about to set its limits.
+/// A group that is named as a session's is another one's, which may be about to set its limits.
 fn relies_on(group: &Path, name: &str) -> bool {
     let is_a_sessions = group.file_name().is_some_and(|own| own.to_string_lossy().starts_with(OWN_PREFIX));
     let known = Controller::OF_VERSION_2.into_iter().find(|one| one.name_2() == Some(name));
@@ -177,7 +180,7 @@ mod tests {
 
     fn stop(group: &Path, names: &[&str]) -> bool {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-        stop_handing_down(group, &names).unwrap()
+        stop_handing_down(group, &names, "own-0123456789abcdef").unwrap()
     }
 
     #[test]
@@ -278,6 +281,19 @@ mod tests {
         assert!(!stop(root, &["cpu", "pids"]));
         fs::remove_dir(&theirs).unwrap();
         assert!(stop(root, &["cpu", "pids"]));
+    }
+
+    #[test]
+    fn groups_of_its_own_do_not_keep_a_session_from_taking_back() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        group(root, &[(SUBTREE_CONTROL, "cpu pids\n")]);
+        // That of its limits is made before a container and removed after it.
+        group(&root.join("iostone-own-0123456789abcdef"), &[("cpu.max", "30000 100000\n")]);
+        group(&root.join("iostone-own-0123456789abcdef-engine"), &[("pids.max", "512\n")]);
+        assert!(stop(root, &["cpu"]));
+        fs::write(root.join(SUBTREE_CONTROL), "pids\n").unwrap();
+        assert!(stop(root, &["pids"]));
     }
 
     #[test]

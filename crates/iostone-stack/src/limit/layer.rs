@@ -83,9 +83,7 @@ fn make(site: &mut Site, group: &LimitGroup) -> Result<(), StackError> {
     if site.throttle.as_ref().is_some_and(|known| known.path == group.path) {
         return Ok(());
     }
-    if !group.place.hand_down.is_empty() {
-        control_groups::hand_down_in(site, LAYER, &group.place.parent, &group.place.hand_down)?;
-    }
+    control_groups::hand_down_in(site, LAYER, &group.place.parent, &group.place.hand_down)?;
     control_groups::make_group(site, &group.path, &group.place.home)
 }
 

@@ -55,9 +55,10 @@ fn limits_of(controller: Controller, version: CgroupVersion, line: &[PathBuf], t
             .collect(),
         Controller::Cpuset => {
             let of_group = |group: &Path| processors_of(group, version);
-            let own = line.first().and_then(|home| Some((home, of_group(home)?)));
+            // A group that is not handed the controller down has none of its files, and what its nearest above has holds.
+            let own = line.iter().find_map(|group| Some((group, of_group(group)?)));
             own.filter(|(_, own)| of_group(top).is_some_and(|all| all != *own))
-                .map(|(home, own)| told(format!("processors to {own}"), home))
+                .map(|(group, own)| told(format!("processors to {own}"), group))
                 .into_iter()
                 .collect()
         }
@@ -137,6 +138,18 @@ mod tests {
             ]
         );
         assert_eq!(told(&root, &["sys/fs/cgroup/batch/iostone-1"]), [""; 0]);
+    }
+
+    #[test]
+    fn processors_are_those_of_the_nearest_group_that_has_the_controller() {
+        let root = plant(&[
+            ("proc/self/cgroup", "0::/batch/run.scope\n"),
+            ("proc/self/mountinfo", "30 23 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n"),
+            ("sys/fs/cgroup/cpuset.cpus.effective", "0-3\n"),
+            ("sys/fs/cgroup/batch/cpuset.cpus.effective", "0-1\n"),
+            ("sys/fs/cgroup/batch/run.scope/cgroup.procs", ""),
+        ]);
+        assert_eq!(told(&root, &[]), ["processors to 0-1 by `/sys/fs/cgroup/batch`"]);
     }
 
     #[test]

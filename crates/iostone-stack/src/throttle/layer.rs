@@ -116,9 +116,7 @@ impl Layer for ThrottleLayer {
             home: place.home,
             devices: self.devices(site),
         };
-        if !place.hand_down.is_empty() {
-            control_groups::hand_down_in(site, "throttle", &place.parent, &place.hand_down)?;
-        }
+        control_groups::hand_down_in(site, "throttle", &place.parent, &place.hand_down)?;
         control_groups::make_group(site, &group.path, &group.home)?;
         group.write_limits()?;
         self.governor = Governor::start(&group)?;

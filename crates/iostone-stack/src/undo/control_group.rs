@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{ATTEMPTS, PAUSE, failure, is_absent};
-use crate::control_groups::lift_limits;
+use crate::control_groups::{lift_limits, write_line};
 use crate::error::UndoFailure;
 use crate::site::own_directory_name;
 use crate::throttle::go_home;
@@ -74,13 +74,29 @@ pub(super) fn remove_tree(group: &Path, home: Option<&Path>, depth: usize) -> st
 
 /// The numbers of the processes in a group and in the groups within it; none where there is no such group.
 pub(super) fn processes_of_tree(group: &Path) -> Vec<String> {
+    tree(group).iter().flat_map(|group| processes(group)).collect()
+}
+
+/// Thaws a group and the groups within it, whichever version they have. Best effort: who stays frozen shows when it is to
+/// end.
+pub(super) fn thaw_tree(group: &Path) {
+    for group in tree(group) {
+        for (file, thawed) in [("freezer.state", "THAWED"), ("cgroup.freeze", "0")] {
+            // Most hierarchies have neither.
+            let _ = write_line(&group.join(file), thawed);
+        }
+    }
+}
+
+/// A group and the groups within it, those above first.
+fn tree(group: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let mut left = vec![(group.to_owned(), 0)];
     while let Some((group, depth)) = left.pop() {
-        found.extend(processes(&group));
         if depth < DEPTH_MAX {
             left.extend(children(&group).unwrap_or_default().into_iter().map(|child| (child, depth + 1)));
         }
+        found.push(group);
     }
     found
 }
@@ -110,6 +126,24 @@ mod tests {
         assert!(!remove(&directory.path().join("iostone-t"), directory.path(), "t").unwrap());
         assert!(remove(&group, directory.path(), "other").unwrap());
         assert!(!group.exists());
+    }
+
+    #[test]
+    fn groups_within_are_thawed_too_and_no_file_is_made() {
+        let directory = tempfile::tempdir().unwrap();
+        let inner = directory.path().join("a/b");
+        fs::create_dir_all(&inner).unwrap();
+        let files =
+            [(directory.path().join("a/freezer.state"), "THAWED"), (inner.join("cgroup.freeze"), "0")];
+        for (file, _) in &files {
+            fs::write(file, "").unwrap();
+        }
+        thaw_tree(directory.path());
+        for (file, thawed) in &files {
+            assert_eq!(fs::read_to_string(file).unwrap(), *thawed);
+        }
+        assert!(!inner.join("freezer.state").exists());
+        thaw_tree(&directory.path().join("gone"));
     }
 
     #[test]

@@ -22,6 +22,10 @@ pub(super) fn take_off(
     token: &str,
 ) -> Result<bool, UndoFailure> {
     let groups = groups_of(group, token)?;
+    // Somebody may have paused its container.
+    for group in &groups {
+        control_group::thaw_tree(group);
+    }
     // Those that start others first. What is made and not yet started, between `runc create` and `runc start`, carries no
     // marker and waits for ever, in mounts of ours.
     let mut did = processes::kill(variable, value)?.is_some();
@@ -33,6 +37,14 @@ pub(super) fn take_off(
         did |= remove_group(group)?;
     }
     Ok(did)
+}
+
+/// Thaws the engine's groups: a process in a frozen one of version 1 (`docker pause`) does not act on any signal.
+pub(super) fn thaw(group: &str, token: &str) {
+    // Where the groups cannot be found, taking the engine off fails and says so.
+    for group in groups_of(group, token).unwrap_or_default() {
+        control_group::thaw_tree(&group);
+    }
 }
 
 /// Handles on the engine's processes, for [`processes::reap`] once it is taken off.
@@ -113,6 +125,9 @@ mod tests {
     use std::process::Command;
 
     use super::*;
+    use crate::journal::Journal;
+    use crate::owner::Owner;
+    use crate::step::{Scope, Step};
 
     #[test]
     fn its_processes_end_and_foreign_directories_and_groups_are_left_alone() {
@@ -180,5 +195,61 @@ mod tests {
         assert_eq!(left, Vec::<PathBuf>::new());
         assert!(!take_off("ENGINE", &token, &[], &name, &token).unwrap());
         assert_eq!(groups_of(&name, "other-token").unwrap(), Vec::<PathBuf>::new());
+    }
+
+    #[test]
+    fn a_paused_container_is_thawed_before_its_processes_are_told_to_end() {
+        let top = Path::new("/sys/fs/cgroup/freezer");
+        for is_whole_session in [false, true] {
+            let token = crate::journal::random_hex().unwrap();
+            let name = format!("{}-engine", own_directory_name(&token));
+            let group = top.join(&name).join("container");
+            if !top.join("tasks").exists() || std::fs::create_dir_all(&group).is_err() {
+                {
+                    eprintln!("skipped: needs root and the freezer controller of cgroup v1");
+                }
+                return;
+            }
+            // What a workload starts carries the session's marker beside the engine's.
+            let mut paused = Command::new("sleep")
+                .arg("1000")
+                .envs([("ENGINE", &token), ("IOSTONE_RUN", &token)])
+                .spawn()
+                .unwrap();
+            while processes::handles_of_engine("ENGINE", &token, &[]).is_empty() {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            std::fs::write(group.join("cgroup.procs"), paused.id().to_string()).unwrap();
+            let state = group.join("freezer.state");
+            std::fs::write(&state, "FROZEN").unwrap();
+            while std::fs::read_to_string(&state).unwrap().trim() != "FROZEN" {
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+            let answer = if is_whole_session {
+                undo_session(&token, &name)
+            } else {
+                take_off("ENGINE", &token, &[], &name, &token).map(|_| ())
+            };
+            let has_ended = paused.try_wait().unwrap().is_some();
+            // Else a failure would wait for a frozen process.
+            let _ = std::fs::write(&state, "THAWED");
+            let _ = paused.kill();
+            paused.wait().unwrap();
+            let _ = take_off("ENGINE", &token, &[], &name, &token);
+            answer.unwrap();
+            assert!(has_ended && !group.exists());
+        }
+    }
+
+    /// Undoes a session of an engine whose processes are ended by the session's marker first.
+    fn undo_session(token: &str, group: &str) -> Result<(), UndoFailure> {
+        let directory = tempfile::tempdir().unwrap();
+        let owner = Owner::current(directory.path(), token).unwrap();
+        let mut journal = Journal::create(directory.path(), &owner).unwrap();
+        let (variable, value) = ("IOSTONE_RUN".to_owned(), token.to_owned());
+        journal.begin(Scope::Session, Step::Processes { variable, value: value.clone() }).unwrap();
+        let (variable, group) = ("ENGINE".to_owned(), group.to_owned());
+        journal.begin(Scope::Trial, Step::Engine { variable, value, roots: Vec::new(), group }).unwrap();
+        crate::undo::undo_steps(&mut journal, None).map(|_| ())
     }
 }

@@ -20,6 +20,9 @@ use crate::occupants;
 
 /// How long a process may take to end after each signal.
 const GRACE: Duration = Duration::from_secs(2);
+/// So many handles are held at most while an engine is taken off: whoever ends processes needs some for each of them
+/// meanwhile, of the 1024 files that may be open.
+const HELD_MAX: usize = 256;
 
 struct Found {
     pid: u32,
@@ -60,11 +63,16 @@ pub(super) fn kill_within(groups: &[PathBuf]) -> Result<Option<String>, UndoFail
     end_all(&|| find_within(groups), &[Signal::KILL; 4])
 }
 
-/// What an engine has left of processes: the marked ones, and all in control groups of its own. While the handles are held
-/// their numbers mean nobody else.
+/// What an engine has left of processes, each once and [`HELD_MAX`] at most: the marked ones, and all in control groups of
+/// its own. While the handles are held their numbers mean nobody else.
 pub(super) fn handles_of_engine(variable: &str, value: &str, groups: &[PathBuf]) -> Vec<OwnedFd> {
-    let marked = if value.is_empty() { Vec::new() } else { find(variable, value) };
-    marked.into_iter().chain(find_within(groups)).map(|found| found.handle).collect()
+    let is_marked = |pid| !value.is_empty() && carries(pid, variable, value);
+    let mut pids: BTreeSet<u32> = mountinfo::processes().into_iter().filter(|&pid| is_marked(pid)).collect();
+    pids.extend(members_of(groups));
+    let spared = own_line();
+    let held = pids.difference(&spared).copied().take(HELD_MAX);
+    let found = handles(held, &|pid| is_marked(pid) || members_of(groups).contains(&pid));
+    found.into_iter().map(|found| found.handle).collect()
 }
 
 /// Takes those of the processes that ended out of the table of processes, where this one adopted them
@@ -148,13 +156,15 @@ fn find(variable: &str, value: &str) -> Vec<Found> {
 
 /// The processes in control groups and in the groups within those.
 fn find_within(groups: &[PathBuf]) -> Vec<Found> {
-    let members = || -> BTreeSet<u32> {
-        let texts = groups.iter().flat_map(|group| control_group::processes_of_tree(group));
-        texts.filter_map(|pid| pid.parse().ok()).collect()
-    };
     let spared = own_line();
-    let found = members();
-    handles(found.into_iter().filter(|pid| !spared.contains(pid)), &|pid| members().contains(&pid))
+    let found = members_of(groups);
+    handles(found.into_iter().filter(|pid| !spared.contains(pid)), &|pid| members_of(groups).contains(&pid))
+}
+
+/// The numbers of those.
+fn members_of(groups: &[PathBuf]) -> BTreeSet<u32> {
+    let texts = groups.iter().flat_map(|group| control_group::processes_of_tree(group));
+    texts.filter_map(|pid| pid.parse().ok()).collect()
 }
 
 /// A handle on each process that is wanted.
@@ -278,6 +288,38 @@ mod tests {
         assert!(!Path::new(&format!("/proc/{}", child.id())).exists());
         reap(&handles);
         assert!(child.wait().is_err(), "nobody is left to wait for");
+    }
+
+    #[test]
+    fn of_an_engine_each_process_is_held_once_and_not_more_of_them_than_there_is_room_for() {
+        let value = crate::journal::random_hex().unwrap();
+        // A group is a directory with a list of processes, wherever it is.
+        let group = tempfile::tempdir().unwrap();
+        let mut marked: Vec<_> = (0..HELD_MAX + 4)
+            .map(|_| Command::new("sleep").arg("1000").env("ENGINE", &value).spawn().unwrap())
+            .collect();
+        while find("ENGINE", &value).len() < marked.len() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let list = |children: &[std::process::Child]| -> String {
+            children.iter().map(|child| child.id().to_string()).collect::<Vec<_>>().join("\n")
+        };
+        fs::write(group.path().join("cgroup.procs"), list(&marked)).unwrap();
+        let groups = [group.path().to_owned()];
+        let all = handles_of_engine("ENGINE", &value, &groups).len();
+        let (few, rest) = marked.split_at_mut(3);
+        for child in rest {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        fs::write(group.path().join("cgroup.procs"), list(few)).unwrap();
+        let three = handles_of_engine("ENGINE", &value, &groups).len();
+        let unmarked = handles_of_engine("ENGINE", "", &groups).len();
+        for child in few {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
+        assert_eq!((all, three, unmarked), (HELD_MAX, 3, 3));
     }
 
     #[test]

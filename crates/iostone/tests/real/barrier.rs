@@ -17,7 +17,7 @@ fn judged(lab: &Lab, text: &str) -> Value {
 }
 
 /// Flushes that the loop device completed, by configuration.
-fn flushes(record: &Value, configuration: &str) -> Vec<u64> {
+pub(crate) fn flushes(record: &Value, configuration: &str) -> Vec<u64> {
     record["trials"]
         .as_array()
         .unwrap()
@@ -28,10 +28,10 @@ fn flushes(record: &Value, configuration: &str) -> Vec<u64> {
 }
 
 /// From here on a flush is most of what a small synced write takes.
-const DEAR_FSYNC_SECONDS: f64 = 0.0001;
+pub(crate) const DEAR_FSYNC_SECONDS: f64 = 0.0001;
 
 /// What a small write with its fsync takes at this place, in the middle of so many.
-fn fsync_seconds(place: &Path) -> f64 {
+pub(crate) fn fsync_seconds(place: &Path) -> f64 {
     let file = File::create(place.join("synced")).unwrap();
     let synced = |number: u64| {
         let begun = Instant::now();

@@ -26,7 +26,7 @@ fn recorded(lab: &Lab) -> Vec<(PathBuf, Vec<u8>)> {
 
 /// Waits for something that a run does, which must not end before: a busy machine takes long to do it.
 #[track_caller]
-fn wait_until(child: &mut Child, is_so: impl Fn() -> bool) {
+pub(crate) fn wait_until(child: &mut Child, is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(180);
     while !is_so() {
         assert!(child.try_wait().unwrap().is_none(), "it ended before");

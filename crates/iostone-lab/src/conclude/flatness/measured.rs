@@ -21,6 +21,9 @@ pub(super) const BEYOND_LIMIT: f64 = 1.10;
 /// The plateau is taken over loads from this share of the greatest on.
 const UPPER_LOADS: f64 = 0.25;
 
+/// Of so many small loads at least a curve is made: a line through two passes through both.
+pub(super) const FEWEST_LOADS: usize = 3;
+
 /// A trial's curve: small loads with their rates, ascending.
 type Rates = Vec<(f64, f64)>;
 
@@ -37,7 +40,7 @@ pub(super) struct Measured<'a> {
 }
 
 impl<'a> Measured<'a> {
-    /// The curves of the trials that count; none without any, or where fewer than three loads were asked for.
+    /// The curves of the trials that count; none without any, or of too few loads.
     pub(super) fn of(configuration: &'a Configuration, own: &[&TrialRecord], rigour: Rigour) -> Option<Self> {
         let size = small_writes(&configuration.workload)?;
         let rows: BTreeMap<u32, BTreeMap<u32, f64>> =
@@ -45,7 +48,7 @@ impl<'a> Measured<'a> {
         let mut loads = asked_loads(&configuration.workload);
         loads.extend(rows.values().flat_map(|row| row.keys().copied()));
         let (least, greatest) = (*loads.first()?, *loads.last()?);
-        if rows.is_empty() || loads.len() < 3 {
+        if rows.is_empty() || loads.len() < FEWEST_LOADS {
             return None;
         }
         let has_rate = |row: &BTreeMap<u32, f64>, load: &u32| row.get(load).is_some_and(|rate| *rate > 0.0);

@@ -284,3 +284,15 @@ fn other_experiments_have_none() {
     let (trials, blocks) = records(6, &[("on", 900, |_| 400.0), ("off", 2, |_| 900.0)]);
     assert_eq!(verdicts(&orion, &trials, &blocks), Vec::new());
 }
+
+#[test]
+fn too_few_loads_for_a_curve_are_given_no_blocks() {
+    assert_eq!(blocks_of_pairs(&plan()), Some(12));
+    for few in ["matrix = \"col\"\nnum_small = 2", "matrix = \"point\"\nnum_small = 5"] {
+        let text = FLAT_WRITES.replace("matrix = \"row\"", few);
+        let text = if few.contains("col") { text.replace("num_large = 0\n", "") } else { text };
+        let plan = make_plan(read(&text, &[]).unwrap(), PlanOptions::default()).unwrap();
+        assert_eq!(blocks_of_pairs(&plan), None, "{few}");
+        assert_eq!(waiting(&plan, &[], &[]), Vec::<usize>::new(), "{few}");
+    }
+}

@@ -74,24 +74,37 @@ fn an_agent_that_was_killed_is_known_by_its_end() {
     for (place, end, killed) in
         [("layer", "exit 137", true), ("host", "kill -9 $$", true), ("host", "exit 137", false)]
     {
-        let mut companion = Companion {
-            conversation: Conversation::new(
-                "the agent",
-                std::io::sink(),
-                std::io::empty(),
-                StopFlag::default(),
-            ),
-            said: Said::default(),
-            engine: "docker".to_owned(),
-            mark: "none".to_owned(),
-            process: None,
-            ended: None,
-            is_outside: place == "host",
-            started_seconds: 0.0,
-            child: Command::new("sh").args(["-c", end]).spawn().unwrap(),
-        };
+        let mut companion = companion_of(end, place, std::io::empty());
         assert!(!companion.was_killed());
         let told = companion.explain(Failure::lost("the agent ended"));
         assert_eq!((told.kind, companion.was_killed()), (FailureKind::Container, killed), "{told}");
+    }
+}
+
+#[test]
+fn an_agent_that_was_seen_to_be_gone_first_is_known_by_the_end_of_its_client() {
+    for (end, killed) in [("sleep 2; exit 137", true), ("sleep 2; exit 1", false)] {
+        // The client keeps the stream open for as long as it lives.
+        let (answers, _client) = std::os::unix::net::UnixStream::pair().unwrap();
+        let mut companion = companion_of(end, "layer", answers);
+        companion.conversation.watch(|| Sight::Gone);
+        let told = companion.ask(Request::Work, None).unwrap_err();
+        assert!(told.message.contains("ended in mid-trial"), "{told}");
+        assert_eq!(companion.was_killed(), killed, "{told}");
+    }
+}
+
+/// A companion whose agent, or whose engine's client, is a shell.
+fn companion_of(script: &str, place: &str, answers: impl Read + Send + 'static) -> Companion {
+    Companion {
+        conversation: Conversation::new("the agent", std::io::sink(), answers, StopFlag::default()),
+        said: Said::default(),
+        engine: "docker".to_owned(),
+        mark: "none".to_owned(),
+        process: None,
+        ended: None,
+        is_outside: place == "host",
+        started_seconds: 0.0,
+        child: Command::new("sh").args(["-c", script]).spawn().unwrap(),
     }
 }

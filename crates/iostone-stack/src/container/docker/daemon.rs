@@ -117,8 +117,7 @@ impl Daemon {
     /// An error of the engine, with what helps where its words say that it found no room.
     pub(super) fn failed_with_room_hint(&self, what: &str, words: &str) -> StackError {
         let place = self.log.parent().unwrap_or(&self.log).to_owned();
-        let elsewhere = [place, PathBuf::from(EXEC_ROOT)];
-        failed(format!("{what}: {words}{}", room::hint(words, &elsewhere)))
+        failed(format!("{what}: {words}{}", room::hint(words, &[place], &[PathBuf::from(EXEC_ROOT)])))
     }
 
     fn wait(&self, site: &mut Site) -> Result<(), StackError> {

@@ -124,9 +124,8 @@ impl Podman {
 
     /// An error of the engine, with what helps where its words say that it found no room.
     pub(super) fn failed_with_room_hint(&self, what: &str, words: &str) -> StackError {
-        let mut elsewhere = vec![self.spool(), self.place.clone()];
-        elsewhere.extend(self.of_state.iter().cloned());
-        failed(format!("{what}: {words}{}", room::hint(words, &elsewhere)))
+        let of_run = [self.spool(), self.place.clone()];
+        failed(format!("{what}: {words}{}", room::hint(words, &of_run, &self.of_state)))
     }
 
     fn write_settings(&self, driver: StorageDriver, short: &Path) -> Result<(), StackError> {

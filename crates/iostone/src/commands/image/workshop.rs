@@ -1,5 +1,6 @@
 //! What a conversion is given: a directory that the undo journal knows, the names of what lies on disks, a progress bar.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -45,10 +46,7 @@ impl Host for Workshop {
         };
         let session = Registry::open().and_then(|registry| Session::begin(&registry, options));
         let session = self.session.insert(session.map_err(unwritten)?);
-        session.private_directory(parent).map_err(|error| match error {
-            StackError::Io { source, .. } => ImageError::no_place(parent, &source),
-            other => unwritten(other),
-        })
+        session.private_directory(parent).map_err(|error| refused(parent, error))
     }
 
     fn recognise(&self, head: &[u8]) -> Option<String> {
@@ -72,6 +70,27 @@ impl Host for Workshop {
     }
 }
 
+/// Why there is no directory in `parent`: nothing can be made there, or else the journal cannot be kept.
+fn refused(parent: &Path, error: StackError) -> ImageError {
+    match error {
+        StackError::Io { object, source, .. } if is_place(parent, Path::new(&object)) => {
+            ImageError::no_place(parent, &source)
+        }
+        other => unwritten(other),
+    }
+}
+
+/// Whether a call failed at that directory or at a name right within: the journal may lie anywhere below.
+fn is_place(parent: &Path, object: &Path) -> bool {
+    // The stack resolves links before it makes anything.
+    let resolved = fs::canonicalize(parent).unwrap_or_else(|_| parent.to_owned());
+    // Objects are as they are shown.
+    [parent, &resolved].map(|place| place.display().to_string()).iter().any(|place| {
+        let place = Path::new(place);
+        object == place || object.parent() == Some(place)
+    })
+}
+
 /// The journal cannot be kept, so nothing is made.
 fn unwritten(error: StackError) -> ImageError {
     match error {
@@ -86,4 +105,35 @@ fn bar() -> ProgressBar {
         bar.set_style(style);
     }
     bar
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn full(object: &Path) -> StackError {
+        let source = io::Error::from(io::ErrorKind::StorageFull);
+        StackError::Io { action: "write", object: object.display().to_string(), source }
+    }
+
+    #[test]
+    fn a_full_disk_below_the_journal_is_not_put_down_to_the_target() {
+        let place = tempfile::tempdir().unwrap();
+        let target = fs::canonicalize(place.path()).unwrap();
+        let journal = target.join("state/journals/a.jsonl");
+        let ImageError::Failed(reason) = refused(&target, full(&journal)) else { panic!("it failed") };
+        assert!(reason.contains("a.jsonl") && !reason.contains("choose a target"), "{reason}");
+
+        let link = target.join("link");
+        symlink(&target, &link).unwrap();
+        for parent in [&target, &link] {
+            for object in [target.clone(), target.join(".iostone-image-1")] {
+                let ImageError::Usage(reason) = refused(parent, full(&object)) else { panic!("no place") };
+                assert!(reason.contains("choose a target elsewhere"), "{reason}");
+            }
+        }
+    }
 }

@@ -62,6 +62,20 @@ fn extents_that_only_qemu_would_see_are_not_read() {
 }
 
 #[test]
+fn a_disk_of_which_qemu_leaves_a_part_out_is_not_converted() {
+    needs!("qemu-img");
+    let bench = Bench::new();
+    bench.write("end", vec![b'e'; 4096]);
+    bench.write("skipped.vmdk", cover("RW 63 ZERO\nRW 8 FLAT \"end\" 0"));
+    qemu_img(&bench, &["convert", "-f", "vmdk", "-O", "raw", "skipped.vmdk", "shifted.bin"]);
+    assert_eq!(fs::read(bench.path("shifted.bin")).unwrap(), vec![b'e'; 4096], "QEMU leaves it out no more");
+    let said = bench.iostone(&["image", "convert", "skipped.vmdk", "x.raw", "--with-backing"]);
+    assert_refused(&said, 2, "its extent `RW 63 ZERO` is one that QEMU leaves out");
+    assert!(!bench.path("x.raw").exists());
+    assert_no_leftovers(&bench);
+}
+
+#[test]
 fn what_is_packed_or_unknown_is_not_taken_for_a_raw_disk() {
     needs!("qemu-img");
     let bench = Bench::new();

@@ -91,6 +91,47 @@ fn a_baseline_that_the_run_does_not_have_is_refused() {
     assert!(html.contains("another-baseline"));
 }
 
+/// What the flags `confounded-levels` of a report say, those of its comparisons and of the run.
+fn confounded(bench: &Bench, baseline: &str) -> Vec<String> {
+    let arguments = ["report", "latest", "--format", "json", "--baseline", baseline];
+    let verdicts = bench.iostone(&arguments).ended_with(0).json()["verdicts"].clone();
+    let own = verdicts["comparisons"].as_array().unwrap().iter().map(|one| &one["flags"]);
+    let flags = own.chain([&verdicts["flags"]]).flat_map(|flags| flags.as_array().into_iter().flatten());
+    let flags = flags.filter(|flag| flag["name"] == "confounded-levels");
+    flags.map(|flag| flag["message"].as_str().map(str::to_owned).unwrap()).collect::<Vec<_>>()
+}
+
+/// The levels differ in the program and in its environment.
+fn two_things(names: [&str; 2]) -> String {
+    let levels = names.map(|name| {
+        format!(
+            "{name} = {{ workload = {{ env = {{ WHICH = \"{name}\" }}, argv = [\"echo\", \"{name}\"] }} }}"
+        )
+    });
+    let text = PROGRAM.replace("baseline = \"a\"", &format!("baseline = \"{}\"", names[0]));
+    let (start, rest) = text.split_once("levels = ").unwrap();
+    let (_, end) = rest.split_once('\n').unwrap();
+    format!("{start}levels = {{ {} }}\n{end}", levels.join(", "))
+}
+
+#[test]
+fn levels_that_change_two_things_are_seen_from_the_other_baseline() {
+    let bench = finished(&two_things(["a", "b"]));
+    let [told] = &confounded(&bench, "b")[..] else { panic!("one flag") };
+    assert!(told.starts_with("`a` differs from `b` in 2 things at once"), "{told}");
+    // As a file of another version may be, which is not understood today.
+    fs::write(bench.only_run().join("experiment.toml"), "name = \"of tomorrow\"\n").unwrap();
+    assert_eq!(confounded(&bench, "b"), [told.as_str()]);
+}
+
+#[test]
+fn identical_levels_change_nothing_whatever_the_levels_of_the_file_are_called() {
+    let bench = Bench::new();
+    bench.write("experiment.toml", two_things(["A", "B"]));
+    bench.iostone(&["run", "experiment.toml", "--aa"]).ended_with(0);
+    assert_eq!(confounded(&bench, "B"), Vec::<String>::new());
+}
+
 #[test]
 fn imported_figures_have_no_baseline_to_replace() {
     let bench = Bench::new();

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use iostone_disk::OperationCounters;
 
@@ -67,7 +67,9 @@ fn stalls_are_seen_by_the_load_and_counted_by_the_server() {
         counters.service.occupied().filter(|held| held.0 >= LONG_NS).map(|held| held.2).sum()
     };
     // A machine that is late itself makes a load see more.
+    let deadline = Instant::now() + Duration::from_secs(60);
     while seen < 3 || held(&rig.counters().reads) < 1 {
+        assert!(Instant::now() < deadline, "{seen} stalls seen in {reads} reads");
         let sent = Instant::now();
         read_block(&file, reads % 256, &mut buffer).unwrap();
         let took_ns = u64::try_from(sent.elapsed().as_nanos()).unwrap();
