@@ -14,6 +14,9 @@ const WORTH_SAYING: f64 = 0.10;
 /// Less a trial than this says nothing: mounting alone reads some.
 const LEAST_READ_BYTES: f64 = 1_048_576.0;
 
+/// So many comparisons are named.
+const NAMED: usize = 3;
+
 /// What the devices of a configuration read in the trials that count.
 struct Reads<'a> {
     configuration: &'a str,
@@ -45,27 +48,28 @@ pub(super) fn flag(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) 
     if share <= WORTH_SAYING {
         return None;
     }
-    let least = all.iter().map(Reads::cached_share).fold(share, f64::min);
-    let measured =
-        configurations.iter().filter(|one| counted(&one.name, trials, blocks).next().is_some()).count();
-    let is_alike = all.len() == measured && share - least <= WORTH_SAYING;
-    let percent = |share: f64| format!("{:.0} %", share * 100.0);
-    let meaning = if is_alike {
-        "alike under every level, so that it is no difference between them, but no figure of reading is the disk's".to_owned()
+    let elsewhere = match all.iter().filter(|one| one.cached_share() > WORTH_SAYING).count() {
+        0 | 1 => String::new(),
+        2 => ", and likewise under one configuration more".to_owned(),
+        several => format!(", and likewise under {} configurations more", several - 1),
+    };
+    let unlike = unlike(plan, &all);
+    let meaning = if unlike.is_empty() {
+        "alike on both sides of every comparison, so that it is no difference between them, but no figure of reading is the disk's"
+            .to_owned()
     } else {
-        let others: Vec<String> = all
-            .iter()
-            .filter(|one| one.configuration != most.configuration)
-            .map(|one| format!("{} under {}", percent(one.cached_share()), one.configuration))
-            .collect();
-        let others = if others.is_empty() { "not so under the others".to_owned() } else { others.join(", ") };
-        format!("{others}: any ratio between them holds that difference too")
+        let rest = match unlike.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        let named: Vec<String> = unlike.into_iter().take(NAMED).collect();
+        format!("{}{rest}: the ratio between them holds that difference too", named.join(", "))
     };
     Some(Flag::new(
         "cached-below",
         format!(
             "under {} {} read {} but {} below it served {}: {} of the reads came out of the volume's own file in the host's \
-             memory; {meaning}; `backing_io = \"direct\"` asks the disk",
+             memory{elsewhere}; {meaning}; `backing_io = \"direct\"` asks the disk",
             most.configuration,
             most.device,
             Bytes(most.volume_bytes).approximate(),
@@ -74,6 +78,31 @@ pub(super) fn flag(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) 
             percent(share)
         ),
     ))
+}
+
+/// The comparisons whose sides read from memory to different shares, in words. Where reads do not matter there is none.
+fn unlike(plan: &Plan, all: &[Reads<'_>]) -> Vec<String> {
+    let configurations = &plan.experiment.configurations;
+    let told = |place: usize| {
+        let name = configurations.get(place)?.name.as_str();
+        let own = all.iter().find(|one| one.configuration == name);
+        Some((name, own.map_or(0.0, Reads::cached_share)))
+    };
+    let pairs: Vec<(usize, usize)> = if plan.experiment.sweep().is_some() {
+        (1..configurations.len()).map(|place| (place, 0)).collect()
+    } else {
+        plan.comparisons().into_iter().map(|pair| (pair.configuration, pair.baseline)).collect()
+    };
+    let both = pairs.into_iter().filter_map(|(one, other)| Some((told(one)?, told(other)?)));
+    both.filter(|((_, own), (_, other))| (own - other).abs() > WORTH_SAYING)
+        .map(|((name, own), (against, other))| {
+            format!("{} under {name} against {} under {against}", percent(own), percent(other))
+        })
+        .collect()
+}
+
+fn percent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
 }
 
 /// None where memory does not stand between, reads do not matter, or nobody watched a disk below.
@@ -158,14 +187,17 @@ mod tests {
             message.starts_with("under on loop0 read 1000 MiB but vda below it served 10.0 MiB: 99 %"),
             "{message}"
         );
-        assert!(message.contains("alike under every level"), "{message}");
+        assert!(message.contains("likewise under one configuration more; alike on both sides"), "{message}");
         assert_eq!(told(&plan("", ""), [1000, 0, 1000], [900, 0, 1200]), None);
     }
 
     #[test]
     fn shares_that_differ_are_in_the_ratio() {
         let message = told(&plan("", ""), [1000, 0, 10], [1000, 0, 970]).unwrap();
-        assert!(message.contains("3 % under off: any ratio between them holds"), "{message}");
+        assert!(
+            message.contains("; 3 % under off against 99 % under on: the ratio between them holds"),
+            "{message}"
+        );
     }
 
     #[test]

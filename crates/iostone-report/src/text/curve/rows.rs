@@ -103,7 +103,8 @@ pub(super) fn arrange(table: &mut Table, right: &[usize]) {
     }
 }
 
-fn fits(table: &Table, width: usize) -> bool {
+/// Whether no column need be squeezed.
+pub(super) fn fits(table: &Table, width: usize) -> bool {
     let widths = table.column_max_content_widths();
     let gaps = 2 * widths.len().saturating_sub(1);
     widths.iter().map(|width| usize::from(*width)).sum::<usize>() + gaps <= width
