@@ -15,10 +15,9 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use contained::{Agent, assert_alike, assert_gone, list, marked, provision, write_inside};
+use contained::{Agent, alone, assert_alike, assert_gone, list, marked, provision, write_inside};
 use iostone_model::experiment::{
     Btrfs, Contained, Container, ContainerPlace, Filesystem, LowerFiles, Stack, StorageDriver, Volume,
 };
@@ -37,13 +36,6 @@ const PLACES: [&str; 6] = [
     "/var/lib/docker",
     "/var/lib/containerd",
 ];
-
-/// What is looked at belongs to the whole machine.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
-fn alone() -> MutexGuard<'static, ()> {
-    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// True, with a word about it, where the test cannot run.
 fn lacks(test: &str) -> bool {

@@ -10,10 +10,9 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use contained::{Agent, assert_alike, assert_gone, list, marked, provision, write_inside};
+use contained::{Agent, alone, assert_alike, assert_gone, list, marked, provision, write_inside};
 use iostone_model::experiment::{
     Btrfs, Contained, Container, ContainerPlace, Filesystem, LowerFiles, Stack, StorageDriver,
 };
@@ -34,13 +33,6 @@ const PLACES: [&str; 8] = [
     "/var/cache/containers",
     "/root/.config/containers",
 ];
-
-/// What is looked at belongs to the whole machine.
-static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
-
-fn alone() -> MutexGuard<'static, ()> {
-    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// True, with a word about it, where the test cannot run.
 fn lacks(test: &str) -> bool {

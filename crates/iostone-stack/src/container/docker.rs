@@ -118,16 +118,11 @@ impl Layer for DockerLayer {
              and locked memory",
             info.server_version, info.driver, facts.backing_filesystem
         ));
-        if matches!(inside.place, ContainerPlace::Host | ContainerPlace::Bind) {
-            site.directory.clone_from(&inside.host);
-        }
-        site.container = Some(StandingContainer {
-            agent: agent(&daemon, &name, &inside, &mark, site)?,
-            directory: inside.directory.clone(),
-            backing,
-            mark,
-            facts,
-        });
+        let agent = agent(&daemon, &name, &inside, &mark, site)?;
+        inside.hand_over(
+            StandingContainer { agent, directory: inside.directory.clone(), backing, mark, facts },
+            site,
+        );
         self.standing = Some(Standing { daemon, name, inside });
         Ok(())
     }
@@ -144,6 +139,14 @@ impl Layer for DockerLayer {
 }
 
 impl Inside {
+    /// Gives the container that stands to the layers above, and with it the directory of the host that the workload's is.
+    pub(super) fn hand_over(&self, standing: StandingContainer, site: &mut Site) {
+        if matches!(self.place, ContainerPlace::Host | ContainerPlace::Bind) {
+            site.directory.clone_from(&self.host);
+        }
+        site.container = Some(standing);
+    }
+
     /// Makes the directory of the host that it needs.
     pub(super) fn make(place: ContainerPlace, mount: &Path) -> Result<Self, StackError> {
         let (directory, host) = match place {

@@ -118,16 +118,11 @@ impl Layer for PodmanLayer {
             if self.contained.volatile { ", started with `--rm`, whose layer drops every fsync" } else { "" },
         ));
         let mark = random_hex()?;
-        if matches!(inside.place, ContainerPlace::Host | ContainerPlace::Bind) {
-            site.directory.clone_from(&inside.host);
-        }
-        site.container = Some(StandingContainer {
-            agent: agent(&podman, &name, &inside, &mark, site)?,
-            directory: inside.directory.clone(),
-            backing,
-            mark,
-            facts,
-        });
+        let agent = agent(&podman, &name, &inside, &mark, site)?;
+        inside.hand_over(
+            StandingContainer { agent, directory: inside.directory.clone(), backing, mark, facts },
+            site,
+        );
         self.standing = Some(Standing { podman, name, inside });
         Ok(())
     }

@@ -6,11 +6,19 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use iostone_model::experiment::LowerFiles;
 use iostone_stack::{Applied, Provision};
 
 use super::machine::{Machine, run};
+
+/// What is looked at belongs to the whole machine.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// An archive with a shell that answers in the place of the agent.
 pub(crate) fn provision(machine: &Machine, lower: Option<LowerFiles>) -> Provision {
