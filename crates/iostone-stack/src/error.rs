@@ -225,6 +225,12 @@ pub enum RefusalReason {
     ForeignFile,
     /// Another iostone, or another program that follows udev's locking convention, has claimed it.
     Claimed,
+    /// It holds data of no known format.
+    Data,
+    /// A symbolic link on the way to it can be changed by another user.
+    SwappableLink,
+    /// Another user can rename a directory on the way to it.
+    Exposed,
 }
 
 /// The guard's answer to a device that must not be touched. Not a byte of it was changed.

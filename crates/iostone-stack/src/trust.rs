@@ -1,0 +1,143 @@
+//! Whose hands a directory is in: who besides this process's user could rename what is in it.
+
+use std::fs::{self, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::StackError;
+
+/// Who may change what this process relies on: its own user and root; with sudo(8), the user who called it as well, who
+/// could have any command run as root.
+#[derive(Debug, Clone)]
+pub(crate) struct Trust {
+    user: u32,
+    caller: Option<u32>,
+}
+
+impl Trust {
+    /// That of this process.
+    pub(crate) fn of_this_process() -> Self {
+        let user = rustix::process::geteuid();
+        let caller = std::env::var("SUDO_UID").ok().and_then(|text| text.parse().ok());
+        Self { user: user.as_raw(), caller: caller.filter(|_| user.is_root()) }
+    }
+
+    /// Whether a user may change it.
+    pub(crate) fn includes(&self, user: u32) -> bool {
+        user == 0 || user == self.user || self.caller == Some(user)
+    }
+
+    /// Whether the members of a group may: root's own, or that of one user alone, which has the user's number.
+    fn includes_group(&self, group: u32) -> bool {
+        group == 0 || (group == self.user || self.caller == Some(group))
+    }
+
+    /// Who else can rename or replace what is in a directory; in words, none if nobody can. With the sticky bit only an
+    /// entry's owner can (inode(7)), so that it comes to `entry_owner`.
+    pub(crate) fn stranger_in(&self, directory: &Metadata, entry_owner: Option<u32>) -> Option<String> {
+        if !self.includes(directory.uid()) {
+            return Some(user_in_words(directory.uid()));
+        }
+        let mode = directory.mode();
+        let is_sticky = mode & libc::S_ISVTX != 0;
+        if is_sticky && let Some(owner) = entry_owner {
+            return (!self.includes(owner)).then(|| user_in_words(owner));
+        }
+        if mode & libc::S_IWOTH != 0 {
+            return Some("every user".to_owned());
+        }
+        (mode & libc::S_IWGRP != 0 && !self.includes_group(directory.gid()))
+            .then(|| format!("the group {}", name_of("/etc/group", directory.gid())))
+    }
+}
+
+/// A directory that somebody else can rename, or whose content somebody else can.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Exposed {
+    /// The directory in which that can be done.
+    pub(crate) directory: PathBuf,
+    /// Who can: "user alice".
+    pub(crate) by: String,
+}
+
+/// Whether somebody else can rename a directory, or one on the way to it, so that the path leads elsewhere; the part that
+/// does not exist yet is taken to be made by this process.
+///
+/// # Errors
+/// [`StackError::Io`] when a directory on the way cannot be looked at.
+pub(crate) fn exposed(path: &Path) -> Result<Option<Exposed>, StackError> {
+    let trust = Trust::of_this_process();
+    let existing = path.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
+    let real = fs::canonicalize(existing).map_err(|source| StackError::io("find", existing, source))?;
+    let look = |path: &Path| fs::metadata(path).map_err(|source| StackError::io("stat", path, source));
+    let mut inner = look(&real)?;
+    // The directory itself, in which things are going to be made.
+    if let Some(by) = trust.stranger_in(&inner, Some(trust.user)) {
+        return Ok(Some(Exposed { directory: real, by }));
+    }
+    for directory in real.ancestors().skip(1) {
+        let metadata = look(directory)?;
+        if let Some(by) = trust.stranger_in(&metadata, Some(inner.uid())) {
+            return Ok(Some(Exposed { directory: directory.to_owned(), by }));
+        }
+        inner = metadata;
+    }
+    Ok(None)
+}
+
+/// "user alice", or "user 1000" where nobody has a name for it.
+pub(crate) fn user_in_words(user: u32) -> String {
+    format!("user {}", name_of("/etc/passwd", user))
+}
+
+/// The name of a number in `passwd(5)` or `group(5)`, whose third field it is; the number itself if there is none.
+fn name_of(table: &str, number: u32) -> String {
+    let text = fs::read_to_string(table).unwrap_or_default();
+    let wanted = number.to_string();
+    text.lines()
+        .find_map(|line| {
+            let mut fields = line.split(':');
+            let name = fields.next()?;
+            (fields.nth(1)? == wanted).then(|| name.to_owned())
+        })
+        .unwrap_or(wanted)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn what_everybody_can_write_is_exposed_and_the_sticky_bit_protects_what_is_ours_in_it() {
+        let place = tempfile::tempdir().unwrap();
+        let open = place.path().join("open");
+        fs::create_dir(&open).unwrap();
+        let run = open.join("run/of/today");
+        let mode = |mode| fs::set_permissions(&open, fs::Permissions::from_mode(mode)).unwrap();
+        mode(0o755);
+        assert_eq!(exposed(&run).unwrap(), None);
+        mode(0o777);
+        let found = exposed(&run).unwrap().unwrap();
+        assert_eq!((found.directory, found.by.as_str()), (fs::canonicalize(&open).unwrap(), "every user"));
+        mode(0o1777);
+        assert_eq!(exposed(&run).unwrap(), None);
+    }
+
+    #[test]
+    fn a_directory_of_another_user_is_exposed_with_the_name() {
+        if !rustix::process::geteuid().is_root() {
+            eprintln!("skipped: needs root");
+            return;
+        }
+        let place = tempfile::tempdir().unwrap();
+        let theirs = place.path().join("theirs");
+        fs::create_dir_all(theirs.join("runs")).unwrap();
+        std::os::unix::fs::chown(&theirs, Some(65534), None).unwrap();
+        let found = exposed(&theirs.join("runs")).unwrap().unwrap();
+        assert_eq!(found.by, "user nobody");
+        let trust = Trust { user: 0, caller: Some(65534) };
+        assert_eq!(trust.stranger_in(&fs::metadata(&theirs).unwrap(), None), None, "who called sudo");
+    }
+}
