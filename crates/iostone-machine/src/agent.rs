@@ -17,8 +17,8 @@ use iostone_probe::nvme::NvmeWatch;
 use iostone_probe::platform::Metadata;
 use iostone_probe::{Probe, ProbePlan, Root, WatchedDevice};
 use iostone_stack::{
-    Applied, Bounds, CgroupVersion, InsideView, Preflight, Registry, Session, SessionOptions, SpaceWatch,
-    StackError, TrialGroups, check_room,
+    Applied, Bounds, CgroupVersion, InsideView, Permission, Preflight, Registry, Session, SessionOptions,
+    SpaceWatch, StackError, TrialGroups, check_room,
 };
 use iostone_workload::{Measurement, Place, TrialContext};
 
@@ -113,6 +113,8 @@ impl Agent {
                 for (index, stack) in stacks.iter().enumerate() {
                     check_carriage(stack, workloads.get(index))?;
                 }
+                let registry = Registry::open()?;
+                let permission = Permission { destroy: &destroy, registry: Some(&registry) };
                 let files = needed_room(&stacks, &workloads)?.unwrap_or_default().0.max(file_bytes);
                 let checked: Result<Vec<Preflight>, StackError> = stacks
                     .iter()
@@ -121,8 +123,12 @@ impl Agent {
                         if let Volume::Directory(volume) = &stack.volume {
                             check_room(volume.path.as_deref().unwrap_or(&work_directory), files)?;
                         }
-                        let found =
-                            Session::preflight_destroying(stack, flushes_matter, &work_directory, &destroy)?;
+                        let found = Session::preflight_permitting(
+                            stack,
+                            flushes_matter,
+                            &work_directory,
+                            &permission,
+                        )?;
                         check_room_for_image(stack, workloads.get(index), &work_directory)?;
                         Ok(found)
                     })

@@ -2,6 +2,8 @@
 
 pub(crate) mod extent;
 pub(crate) mod named;
+pub(crate) mod opened;
+mod overlay;
 
 use std::fs;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
@@ -9,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 use crate::below::whole_disk_of;
 use crate::error::StackError;
+
+pub(crate) use overlay::FileNumber;
 
 /// Major and minor number.
 pub(crate) type DeviceNumber = (u32, u32);
@@ -59,7 +63,7 @@ impl BlockDevice {
         Self::of_number(number, node)
     }
 
-    fn of_number(number: DeviceNumber, path: PathBuf) -> Result<Self, StackError> {
+    pub(crate) fn of_number(number: DeviceNumber, path: PathBuf) -> Result<Self, StackError> {
         let sysfs = sysfs_of(number);
         let name = kernel_name(number)?;
         let size = sysfs.join("size");

@@ -3,28 +3,40 @@
 //! Everything here reads and never writes: devices are opened read-only, and what was found is a refusal or a clean
 //! bill. It is asked at preflight, before a device is claimed, and once more right before each destructive step.
 
+mod backups;
 mod claims;
 mod consent;
+mod contents;
 mod family;
 mod foreign;
+mod formats;
+mod leftover;
 mod mounts;
+mod places;
 mod siblings;
 mod signatures;
+mod survey;
 mod table;
 #[cfg(test)]
 mod tests;
 
 use std::collections::BTreeMap;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
+use crate::device::extent::Extent;
+use crate::device::opened::{FoundDevice, OpenedDevice};
 use crate::device::{BlockDevice, DeviceNumber, read_attribute, size_in_words};
 use crate::error::{Refusal, RefusalReason, StackError};
+use crate::provide::DRIVE_SERIAL;
 use consent::{destroy_word, is_linked, twins};
+use contents::Look;
+use family::Member;
 use signatures::Window;
 
-pub(crate) use claims::claim;
+pub(crate) use claims::{Claim, claim};
 pub use consent::{is_device_named, strange_words};
+pub(crate) use leftover::Leftovers;
+pub(crate) use places::{EDGE_BYTES, PLACES};
 
 /// No filesystem and no measurement makes sense below this many bytes.
 const SIZE_MIN_BYTES: u64 = 8 << 20;
@@ -35,22 +47,46 @@ pub(crate) struct Allowance<'a> {
     /// Identities of devices whose content may be destroyed, as the user typed them.
     pub(crate) destroy: &'a [String],
     /// The session's locks; whoever holds the lock on a device is not refused for its being locked.
-    pub(crate) claims: &'a BTreeMap<DeviceNumber, OwnedFd>,
+    pub(crate) claims: &'a BTreeMap<DeviceNumber, Claim>,
+    /// What earlier runs left on devices.
+    pub(crate) leftovers: &'a Leftovers,
+    /// Whether the device is looked at once more before it is written: then one that was found empty is not read a second
+    /// time for as long as nothing was written to it.
+    pub(crate) early: bool,
 }
 
 impl<'a> Allowance<'a> {
-    /// An allowance without any lock.
-    pub(crate) fn with_destroy(destroy: &'a [String]) -> Self {
-        static NONE: BTreeMap<DeviceNumber, OwnedFd> = BTreeMap::new();
-        Self { destroy, claims: &NONE }
+    /// That of a look before a session.
+    pub(crate) fn early(destroy: &'a [String], leftovers: &'a Leftovers) -> Self {
+        static NONE: BTreeMap<DeviceNumber, Claim> = BTreeMap::new();
+        Self { destroy, claims: &NONE, leftovers, early: true }
+    }
+
+    /// Whether the bytes of a device are among those of a device whose content is the session's own.
+    fn owns_content(&self, device: &BlockDevice) -> bool {
+        let extent = |device: &BlockDevice| Extent::of(device).ok().flatten();
+        let cleared = self.claims.iter().filter(|(_, claim)| claim.is_cleared).map(|(number, _)| *number);
+        cleared.into_iter().any(|number| {
+            number == device.number
+                || BlockDevice::of_any(number)
+                    .ok()
+                    .and_then(|claimed| Some(extent(&claimed)?.covers(&extent(device)?)))
+                    .unwrap_or(false)
+        })
     }
 }
 
-/// A device that may be written.
+/// A device that may be written, and the descriptor by which it was looked at.
 #[derive(Debug)]
 pub(crate) struct Guarded {
-    pub(crate) device: BlockDevice,
+    opened: OpenedDevice,
     pub(crate) notes: Vec<String>,
+}
+
+impl Guarded {
+    pub(crate) fn device(&self) -> &BlockDevice {
+        &self.opened.device
+    }
 }
 
 /// A reason against a device, before it is put into a refusal.
@@ -85,16 +121,14 @@ impl Objection {
     }
 }
 
-/// Looks at a device from all sides. Reading only; not a byte is changed.
+/// Looks at a device from all sides. Reading only; not a byte is changed. The path is walked once, and everything is asked
+/// of the one descriptor that it gave.
 ///
 /// # Errors
 /// [`StackError::Refused`] with the first objection, those of living things before those of mere content;
 /// [`StackError::Usage`] if there is nothing at the path.
 pub(crate) fn inspect(path: &Path, allowance: &Allowance<'_>) -> Result<Guarded, StackError> {
-    if !path.exists() {
-        return Err(StackError::usage("volume.devices", format!("there is no `{}`", path.display())));
-    }
-    let Some(device) = BlockDevice::at(path)? else {
+    let Some(found) = FoundDevice::find(path)? else {
         return Err(StackError::Refused(Box::new(Refusal {
             device: path.to_owned(),
             identity: "no block device".to_owned(),
@@ -106,33 +140,71 @@ pub(crate) fn inspect(path: &Path, allowance: &Allowance<'_>) -> Result<Guarded,
         })));
     };
     let mut notes = Vec::new();
-    let refuse = |objection: Objection| refusal(path, &device, objection);
-    if let Some(objection) = alive(&device)? {
+    let family = family::of(&found.device);
+    // Before it is opened: that may be denied for the very disk that the system stands on.
+    if let Some(objection) = occupied(&found.device, &family)? {
+        return Err(refusal(path, &found.device, objection));
+    }
+    let opened = found.open()?;
+    let device = &opened.device;
+    let refuse = |objection: Objection| refusal(path, device, objection);
+    if let Some(objection) = used(&opened, &family)? {
         return Err(refuse(objection));
     }
-    if let Some(mut objection) = contents(&device, &mut notes)? {
-        if !is_linked(&device, allowance.destroy) {
-            let word = destroy_word(&device);
-            let twins = twins(&device)?;
+    if !allowance.claims.contains_key(&device.number)
+        && let Some(objection) = claims::locked_by_others(device)?
+    {
+        return Err(refuse(objection));
+    }
+    if let Some(objection) = siblings::locked_by_others(device, allowance)? {
+        return Err(refuse(objection));
+    }
+    let word = destroy_word(device);
+    let is_typed = allowance.destroy.contains(&word);
+    let look = if allowance.owns_content(device) || (is_typed && is_provided(device)) {
+        Look::Signatures
+    } else {
+        Look::Whole { early: allowance.early }
+    };
+    if let Some(mut objection) = contents::objection(&opened, look, allowance.leftovers, &mut notes) {
+        if !is_linked(device, allowance.destroy) {
+            let twins = twins(device)?;
             if !twins.is_empty() && objection.content_only {
                 objection.forbid_word(&word, &twins);
             }
-            if !objection.content_only || !allowance.destroy.contains(&word) {
+            if !objection.content_only || !is_typed {
                 return Err(refuse(objection));
             }
         }
         let lost = objection.loses.join(", ");
         notes.push(format!("`{}` is destroyed as asked: {lost}", path.display()));
     }
-    if !allowance.claims.contains_key(&device.number)
-        && let Some(objection) = claims::locked_by_others(&device)?
-    {
-        return Err(refuse(objection));
+    Ok(Guarded { opened, notes })
+}
+
+/// Whether it is a drive that iostone made for this guest.
+fn is_provided(device: &BlockDevice) -> bool {
+    device.identity().strip_prefix("serial ").is_some_and(|serial| serial.starts_with(DRIVE_SERIAL))
+}
+
+/// Writes down what a session leaves on the devices that it claimed, so that they may be used again. One on which somebody
+/// else has made something meanwhile is left out.
+pub(crate) fn remember(claims: &BTreeMap<DeviceNumber, Claim>, leftovers: &Leftovers) {
+    for &number in claims.keys() {
+        let node = BlockDevice::numbered(number).map(|device| device.path);
+        if let Ok(Some(opened)) =
+            node.and_then(|node| FoundDevice::find(&node)?.map(FoundDevice::open).transpose())
+        {
+            remember_opened(&opened, leftovers);
+        }
     }
-    if let Some(objection) = siblings::locked_by_others(&device, allowance)? {
-        return Err(refuse(objection));
+}
+
+fn remember_opened(opened: &OpenedDevice, leftovers: &Leftovers) {
+    let found = contents::objection(opened, Look::Signatures, leftovers, &mut Vec::new());
+    if found.is_none() {
+        leftovers.remember(opened);
     }
-    Ok(Guarded { device, notes })
 }
 
 fn refusal(path: &Path, device: &BlockDevice, objection: Objection) -> StackError {
@@ -149,19 +221,25 @@ fn refusal(path: &Path, device: &BlockDevice, objection: Objection) -> StackErro
     }))
 }
 
+/// Objections that nobody can override, by what the kernel tells of a device that is not opened: it is mounted, or something
+/// is made of it.
+fn occupied(device: &BlockDevice, family: &[Member]) -> Result<Option<Objection>, StackError> {
+    if let Some(objection) = mounts::objection(device, family, true)? {
+        return Ok(Some(objection));
+    }
+    family::held(device, family)
+}
+
 /// Objections that nobody can override: something uses the device now, or it cannot be written at all.
-fn alive(device: &BlockDevice) -> Result<Option<Objection>, StackError> {
-    let family = family::of(device);
-    if let Some(objection) = mounts::objection(device, &family, true)? {
+fn used(opened: &OpenedDevice, family: &[Member]) -> Result<Option<Objection>, StackError> {
+    let device = &opened.device;
+    if let Some(objection) = claims::held_by_system(device, |flags| opened.reopen(flags))? {
         return Ok(Some(objection));
     }
-    if let Some(objection) = family::held(device, &family)? {
+    if let Some(objection) = siblings::alive(device, family)? {
         return Ok(Some(objection));
     }
-    if let Some(objection) = claims::open_by_others(device)? {
-        return Ok(Some(objection));
-    }
-    if let Some(objection) = siblings::alive(device, &family)? {
+    if let Some(objection) = claims::used_by_others(device, family)? {
         return Ok(Some(objection));
     }
     if read_attribute(&device.sysfs().join("ro"))? != "0" {
@@ -171,74 +249,6 @@ fn alive(device: &BlockDevice) -> Result<Option<Objection>, StackError> {
     if device.size_bytes < SIZE_MIN_BYTES {
         let because = format!("it is smaller than {}", size_in_words(SIZE_MIN_BYTES));
         return Ok(Some(Objection::alive(RefusalReason::TooSmall, because, Vec::new())));
-    }
-    Ok(None)
-}
-
-/// Objections for the sake of what is stored.
-fn contents(device: &BlockDevice, notes: &mut Vec<String>) -> Result<Option<Objection>, StackError> {
-    let node = device.path.display();
-    let save = |next: String| vec![format!("save what is on it, then {next}")];
-    let partitions = family::partitions(device);
-    if !partitions.is_empty() {
-        let names: Vec<String> = partitions
-            .iter()
-            .map(|partition| {
-                format!("partition {} ({})", partition.name, size_in_words(partition.size_bytes))
-            })
-            .collect();
-        return Ok(Some(Objection {
-            reason: RefusalReason::Partitioned,
-            because: format!("it has {} partitions", partitions.len()),
-            loses: names,
-            next: save(format!("`wipefs --all {node}`")),
-            content_only: true,
-        }));
-    }
-    let window = match Window::read(&device.path, device.size_bytes) {
-        Ok(window) => window,
-        Err(StackError::Io { source, .. }) => {
-            let because = format!("it cannot be read ({source}), so nothing proves it empty");
-            return Ok(Some(Objection::alive(RefusalReason::Unreadable, because, Vec::new())));
-        }
-        Err(other) => return Err(other),
-    };
-    let known = foreign::identify(&device.path);
-    if let Some(found) = signatures::find(&window) {
-        // Where libblkid knows the same thing, its name is the more exact one.
-        let is_same = |word: &String| {
-            word.contains(found.name) || found.uuid.as_ref().is_some_and(|uuid| word.contains(uuid.as_str()))
-        };
-        let words =
-            known.found.iter().find(|word| is_same(word)).cloned().unwrap_or_else(|| found.in_words());
-        let others = known.found.iter().filter(|word| !is_same(word)).cloned();
-        let loses = std::iter::once(words.clone()).chain(others).collect();
-        return Ok(Some(Objection {
-            reason: if found.is_partition_table {
-                RefusalReason::Partitioned
-            } else {
-                RefusalReason::Signature
-            },
-            because: format!("it carries {words}"),
-            loses,
-            next: save(format!("`wipefs --all {node}`")),
-            content_only: true,
-        }));
-    }
-    if !known.found.is_empty() {
-        return Ok(Some(Objection {
-            reason: RefusalReason::Signature,
-            because: format!("it carries {} (found by {})", known.found.join(", "), known.by),
-            loses: known.found,
-            next: save(format!("`wipefs --all {node}`")),
-            content_only: true,
-        }));
-    }
-    if !known.asked {
-        notes.push("neither `wipefs` nor `blkid` is there to look as well; util-linux has them".to_owned());
-    }
-    if !window.starts_with_zeros() {
-        notes.push(format!("{node} carries nothing known, but its beginning is not all zeros"));
     }
     Ok(None)
 }

@@ -1,11 +1,17 @@
 //! Who keeps a mount or a device busy: processes with open files, a working directory or a mapping there.
 
+mod kernel;
+mod sought;
+mod transit;
+
 use std::fs;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use crate::device::{DeviceNumber, number_of};
 use crate::mountinfo;
+
+pub(crate) use sought::{Sought, users_of};
 
 /// A process in the way.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,7 +21,7 @@ pub(crate) struct Occupant {
     pub(crate) command: String,
     /// What it has: "working directory", "open file".
     pub(crate) by: &'static str,
-    /// Whether some of its descriptors may write.
+    /// Whether it may write by that.
     pub(crate) writes: bool,
 }
 
@@ -65,22 +71,9 @@ fn use_of_filesystem(process: &Path, numbers: &[DeviceNumber]) -> Option<&'stati
     numbers.iter().any(is_mapped).then_some("mapped file")
 }
 
-/// The processes that have a block device itself open; this one left out.
+/// The processes that have a block device itself open, mapped or on its way; this one left out.
 pub(crate) fn openers_of_device(number: DeviceNumber) -> Vec<Occupant> {
-    find(|process| {
-        let open: Vec<_> = descriptors(process)
-            .into_iter()
-            .filter(|path| {
-                fs::metadata(path).is_ok_and(|metadata| {
-                    metadata.file_type().is_block_device() && number_of(metadata.rdev()) == number
-                })
-            })
-            .collect();
-        let writes = open
-            .iter()
-            .any(|path| path.file_name().is_some_and(|name| may_write(&process.join("fdinfo").join(name))));
-        (!open.is_empty()).then_some(("open device", writes))
-    })
+    users_of(&Sought { devices: vec![number], files: Vec::new() })
 }
 
 /// The occupants in a few words: "`postgres` (pid 812, open file)"; at most five.
@@ -111,13 +104,17 @@ fn descriptors(process: &Path) -> Vec<std::path::PathBuf> {
 }
 
 fn find(examine: impl Fn(&Path) -> Option<(&'static str, bool)>) -> Vec<Occupant> {
+    find_among(|process, _| examine(process))
+}
+
+fn find_among(mut examine: impl FnMut(&Path, u32) -> Option<(&'static str, bool)>) -> Vec<Occupant> {
     let own = std::process::id();
     mountinfo::processes()
         .into_iter()
         .filter(|&pid| pid != own)
         .filter_map(|pid| {
             let process = std::path::PathBuf::from(format!("/proc/{pid}"));
-            let (by, writes) = examine(&process)?;
+            let (by, writes) = examine(&process, pid)?;
             let command = fs::read_to_string(process.join("comm")).unwrap_or_default().trim().to_owned();
             Some(Occupant { pid, command, by, writes })
         })

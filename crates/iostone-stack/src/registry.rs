@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{StackError, UndoFailure};
+use crate::guard::Leftovers;
 use crate::journal::{self, Journal, Opened, sync_directory};
 use crate::owner::Owner;
 use crate::undo;
@@ -108,6 +109,11 @@ impl Registry {
     /// The directory of the journals.
     pub fn directory(&self) -> &Path {
         &self.journals
+    }
+
+    /// What earlier runs left on devices, beside the journals.
+    pub(crate) fn leftovers(&self) -> Leftovers {
+        self.journals.parent().map(Leftovers::of_state).unwrap_or_default()
     }
 
     /// Starts the journal of a session of this process.

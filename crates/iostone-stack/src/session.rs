@@ -14,10 +14,11 @@ use crate::device::BlockDevice;
 use crate::disk_server;
 use crate::error::{StackError, UndoFailure};
 use crate::governor::GovernorProcess;
+use crate::guard;
 use crate::journal::random_hex;
 use crate::layer::{Layer, layers_of};
 use crate::limit::{AppliedLimits, TrialGroups, layers_of_limits};
-use crate::preflight::{self, Preflight};
+use crate::preflight::{self, Permission, Preflight};
 use crate::registry::Registry;
 use crate::site::Site;
 use crate::step::{Scope, Step};
@@ -121,6 +122,7 @@ impl Session {
             .begin(Scope::Session, Step::Processes { variable: PROCESS_VARIABLE.to_owned(), value: token })?;
         let mut site = Site::new(journal, options.work_directory, options.destroy, options.interrupt);
         site.server_program = options.server_program;
+        site.leftovers = registry.leftovers();
         Ok(Self { site: Some(site), layers: Vec::new() })
     }
 
@@ -134,23 +136,23 @@ impl Session {
         flush_matters: bool,
         work_directory: &Path,
     ) -> Result<Preflight, StackError> {
-        preflight::examine(stack, flush_matters, work_directory, &[])
+        preflight::examine(stack, flush_matters, work_directory, &Permission::default())
     }
 
-    /// As [`Session::preflight`], with the identities of devices whose content the user agreed to destroy.
+    /// As [`Session::preflight`], with what is known of devices: which of them the user let go, what earlier runs left.
     ///
     /// # Errors
     /// The first thing that stands in the way.
-    pub fn preflight_destroying(
+    pub fn preflight_permitting(
         stack: &Stack,
         flush_matters: bool,
         work_directory: &Path,
-        destroy: &[String],
+        permission: &Permission<'_>,
     ) -> Result<Preflight, StackError> {
-        preflight::examine(stack, flush_matters, work_directory, destroy)
+        preflight::examine(stack, flush_matters, work_directory, permission)
     }
 
-    /// As [`Session::preflight_destroying`], for volumes that [`Session::provide`] hands to a guest: what is built on
+    /// As [`Session::preflight_permitting`], for volumes that [`Session::provide`] hands to a guest: what is built on
     /// them there is for the guest's own agent to examine.
     ///
     /// # Errors
@@ -159,9 +161,9 @@ impl Session {
         stack: &Stack,
         flush_matters: bool,
         work_directory: &Path,
-        destroy: &[String],
+        permission: &Permission<'_>,
     ) -> Result<Preflight, StackError> {
-        preflight::examine_provided(stack, flush_matters, work_directory, destroy)
+        preflight::examine_provided(stack, flush_matters, work_directory, permission)
     }
 
     /// Builds the stack for one trial, bottom up, and proves each layer as soon as it stands. The image is filled from
@@ -431,6 +433,9 @@ impl Session {
             return Ok(());
         }
         let undone = self.undo_scope(None);
+        if let (Ok(()), Some(site)) = (&undone, &self.site) {
+            guard::remember(&site.claims, &site.leftovers);
+        }
         let Some(mut site) = self.site.take() else { return undone };
         match undone {
             Ok(()) => site.journal.remove(),

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
-use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -16,6 +15,7 @@ use crate::device::{BlockDevice, DeviceNumber};
 use crate::disk_server::Watch;
 use crate::error::StackError;
 use crate::governor::GovernorProcess;
+use crate::guard::{Allowance, Claim, Leftovers};
 use crate::journal::{Journal, sync_directory};
 use crate::limit::TrialGroups;
 use crate::step::{FileIdentity, Scope, Step};
@@ -67,7 +67,9 @@ pub(crate) struct Site {
     /// The program that serves volumes as `PROGRAM disk plan`; this one if none.
     pub(crate) server_program: Option<PathBuf>,
     /// Locks on the user's devices, held for the whole session.
-    pub(crate) claims: BTreeMap<DeviceNumber, OwnedFd>,
+    pub(crate) claims: BTreeMap<DeviceNumber, Claim>,
+    /// What earlier runs left on devices.
+    pub(crate) leftovers: Leftovers,
     /// What the containers of the coming trials are made of.
     pub(crate) provision: Provision,
     // What the layers of this trial have made, bottom up.
@@ -130,6 +132,7 @@ impl Site {
             images: Vec::new(),
             server_program: None,
             claims: BTreeMap::new(),
+            leftovers: Leftovers::default(),
             provision: Provision::default(),
             trial: 0,
             seed: 0,
@@ -156,6 +159,11 @@ impl Site {
             stands_on: None,
             notes: Vec::new(),
         }
+    }
+
+    /// What the guard is told of this session.
+    pub(crate) fn allowance(&self) -> Allowance<'_> {
+        Allowance { destroy: &self.destroy, claims: &self.claims, leftovers: &self.leftovers, early: false }
     }
 
     /// Forgets what the layers of the last trial made; for use once it is undone.

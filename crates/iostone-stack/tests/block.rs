@@ -7,7 +7,9 @@ mod machine;
 use std::path::Path;
 
 use iostone_model::experiment::{BlockVolume, Stack, Volume, WriteCache};
-use iostone_stack::{Refusal, RefusalReason, Role, Session, SessionOptions, StackError, strange_words};
+use iostone_stack::{
+    Permission, Refusal, RefusalReason, Role, Session, SessionOptions, StackError, strange_words,
+};
 use machine::{MIB, Machine, TestLoop, TestMount, ext4_on, needs_root};
 
 fn refusal(error: StackError) -> Refusal {
@@ -43,7 +45,10 @@ fn an_empty_device_is_used_and_left_without_our_filesystem() {
     let write_cache =
         std::fs::read_to_string(format!("/sys/block/{}/queue/write_cache", disk.name())).unwrap();
     assert_eq!(write_cache.trim(), "write back");
-    Session::preflight(&stack, true, &machine.work()).unwrap();
+    // What the trials left is known for iostone's own, until somebody writes.
+    preflight(&machine, &disk.path, &[]).unwrap();
+    std::fs::write(&disk.path, "theirs").unwrap();
+    assert_eq!(refusal(preflight(&machine, &disk.path, &[]).unwrap_err()).reason, RefusalReason::Data);
     drop(disk);
     machine.assert_clean();
 }
@@ -64,7 +69,8 @@ fn a_device_with_content_is_refused_until_it_is_named() {
     session.finish().unwrap();
     assert!(std::fs::read(&disk.image).unwrap() == before, "a refused device keeps every byte");
     let destroy = vec![refusal.destroy.unwrap()];
-    Session::preflight_destroying(&stack, true, &machine.work(), &destroy).unwrap();
+    let permission = Permission { destroy: &destroy, registry: None };
+    Session::preflight_permitting(&stack, true, &machine.work(), &permission).unwrap();
     let mut session =
         Session::begin(&machine.registry, SessionOptions { destroy, ..machine.options() }).unwrap();
     for trial in 1..3 {
@@ -119,7 +125,8 @@ fn on(device: &Path) -> Stack {
 }
 
 fn preflight(machine: &Machine, device: &Path, destroy: &[String]) -> Result<(), StackError> {
-    Session::preflight_destroying(&on(device), true, &machine.work(), destroy).map(drop)
+    let permission = Permission { destroy, registry: Some(&machine.registry) };
+    Session::preflight_permitting(&on(device), true, &machine.work(), &permission).map(drop)
 }
 
 fn mkfs(device: &TestLoop) {

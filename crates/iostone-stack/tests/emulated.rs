@@ -16,7 +16,7 @@ use iostone_model::experiment::{
     Burst, EmulatedBy, EmulatedVolume, Ext4, Filesystem, Link, LoopVolume, Stack, Volume,
 };
 use iostone_model::units::{ByteRate, Bytes, Span};
-use iostone_stack::{DriveSource, Role, Session, StackError};
+use iostone_stack::{DriveSource, Permission, Role, Session, StackError};
 use limits::{needs_limits, take_turns};
 use load::Load;
 use machine::{MIB, Machine};
@@ -254,7 +254,7 @@ fn a_loop_volume_is_handed_to_a_guest_as_a_filled_image() {
         filesystem: Filesystem::Ext4(Ext4::default()),
         ..Stack::of(Volume::Loop(LoopVolume::new(Bytes(8 * MIB))))
     };
-    let found = Session::preflight_providing(&stack, false, &machine.work(), &[]).unwrap();
+    let found = Session::preflight_providing(&stack, false, &machine.work(), &Permission::default()).unwrap();
     assert_eq!(found.disk_bytes, 8 * MIB);
     let provided = session.provide(&stack, 1, 7).unwrap();
     let [drive] = provided.drives.as_slice() else { panic!("{provided:?}") };

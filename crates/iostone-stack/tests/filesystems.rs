@@ -13,7 +13,7 @@ use iostone_model::experiment::{
     Stack, Volume, Xfs,
 };
 use iostone_model::units::Bytes;
-use iostone_stack::{Applied, Role, Session, StackError, fuzzing};
+use iostone_stack::{Applied, Permission, Role, Session, StackError, fuzzing};
 use machine::{MIB, Machine, TestLoop, has, loop_stack, loops_under, mounts_under, needs_root, run};
 
 /// True, with a word about it, where the kernel or the tools have no such filesystem.
@@ -156,7 +156,8 @@ fn a_volume_too_small_for_xfs_is_refused_with_the_size_that_would_do() {
     // Where a guest makes it, this host says so before the guest is booted.
     let in_guest = |words: &[&str], size_bytes| {
         let stack = with(xfs(words), sparse(size_bytes), &[]);
-        Session::preflight_providing(&stack, true, &machine.work(), &[]).map_err(|error| error.to_string())
+        Session::preflight_providing(&stack, true, &machine.work(), &Permission::default())
+            .map_err(|error| error.to_string())
     };
     let error = in_guest(&[], 96 * MIB).unwrap_err();
     assert!(error.contains("stack.volume.size") && error.contains(smallest), "{error}");
@@ -458,7 +459,8 @@ fn f2fs_that_the_kernel_has_not_is_refused_before_anything_is_done() {
     // Where a guest makes it, this host says what it knows before the guest is booted.
     let in_guest = |size_bytes| {
         let stack = with(f2fs(), sparse(size_bytes), &[]);
-        Session::preflight_providing(&stack, true, &machine.work(), &[]).map_err(|error| error.to_string())
+        Session::preflight_providing(&stack, true, &machine.work(), &Permission::default())
+            .map_err(|error| error.to_string())
     };
     let error = in_guest(51 * MIB).unwrap_err();
     assert!(error.contains("stack.volume.size") && error.contains("52 MiB or more"), "{error}");

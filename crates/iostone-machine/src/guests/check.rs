@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use iostone_guest::{check_memory, needs_of};
 use iostone_model::experiment::{Guest, MachineSpec, Stack, Volume, Workload};
 use iostone_model::units::Bytes;
-use iostone_stack::{Preflight, Session, strange_words};
+use iostone_stack::{Permission, Preflight, Registry, Session, strange_words};
 
 use super::supplies::{Freight, Supplies};
 use crate::failure::{Failure, FailureKind};
@@ -109,12 +109,10 @@ fn in_guest(
         let memory = Bytes(guest.memory.0 - guest.memory.0 / 8);
         iostone_workload::preflight(workload, stack.capacity(), Some(memory))?;
     }
-    let mut found = Session::preflight_providing(
-        stack,
-        question.flushes_matter,
-        &question.work_directory,
-        &question.destroy,
-    )?;
+    let registry = Registry::open()?;
+    let permission = Permission { destroy: &question.destroy, registry: Some(&registry) };
+    let mut found =
+        Session::preflight_providing(stack, question.flushes_matter, &question.work_directory, &permission)?;
     found.notes.push(format!("guest with the kernel {} ({})", kernel.release, kernel.source));
     found.notes.extend(archive.notes.iter().cloned());
     if let Volume::Directory(volume) = &stack.volume

@@ -1,15 +1,17 @@
 //! Which bytes of the machine a device shows, so that two devices over the same ones are known for what they are.
 
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
 use std::ops::Range;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use super::overlay::{self, FileNumber};
 use super::{BlockDevice, DeviceNumber, number_of, parse_number, read_attribute};
 use crate::below::whole_disk_of;
 use crate::error::StackError;
-use crate::volume::{decode_device, open_attached};
+use crate::step::FileIdentity;
+use crate::volume::{decode_device, is_of_file, open_attached};
 
 /// A loop device may stand on a partition of a loop device, and so on; nobody piles them higher than this.
 const DEPTH_MAX: usize = 16;
@@ -19,8 +21,19 @@ const DEPTH_MAX: usize = 16;
 enum Ground {
     /// A disk, or what md or device mapper made.
     Device(DeviceNumber),
-    /// The file of a loop device, whatever its name is by now.
-    File { dev: DeviceNumber, inode: u64 },
+    /// The file of a loop device, whatever its name is by now; of a file on an overlay, those of the layers as well.
+    File(Vec<FileNumber>),
+}
+
+impl Ground {
+    /// Whether they are the same disk, or have a file in common.
+    fn is_same(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Device(one), Self::Device(other)) => one == other,
+            (Self::File(one), Self::File(other)) => one.iter().any(|number| other.contains(number)),
+            _ => false,
+        }
+    }
 }
 
 /// A run of bytes of a disk or a file.
@@ -57,7 +70,7 @@ impl Extent {
                 start = start.saturating_add(backing.offset_bytes);
                 match backing.ground {
                     Ground::Device(below) => below,
-                    file @ Ground::File { .. } => return extent(file, &backing.name, start),
+                    file @ Ground::File(_) => return extent(file, &backing.name, start),
                 }
             } else {
                 break;
@@ -70,14 +83,14 @@ impl Extent {
 
     /// Whether writing to one changes the other.
     pub(crate) fn overlaps(&self, other: &Self) -> bool {
-        self.ground == other.ground
+        self.ground.is_same(&other.ground)
             && self.bytes.start < other.bytes.end
             && other.bytes.start < self.bytes.end
     }
 
     /// Whether all bytes of the other are among these.
     pub(crate) fn covers(&self, other: &Self) -> bool {
-        self.ground == other.ground
+        self.ground.is_same(&other.ground)
             && self.bytes.start <= other.bytes.start
             && other.bytes.end <= self.bytes.end
     }
@@ -113,20 +126,53 @@ impl Backing {
                 let (dev, raw) = (decode_device(status.device), decode_device(status.raw_device));
                 // Kernels of old repeat a file's filesystem there.
                 let is_device = status.raw_device != 0 && raw != dev;
-                let ground =
-                    if is_device { Ground::Device(raw) } else { Ground::File { dev, inode: status.inode } };
+                let ground = if is_device {
+                    Ground::Device(raw)
+                } else {
+                    Ground::File(overlay::numbers_of(Path::new(without_deleted(&name)), (dev, status.inode)))
+                };
                 Ok(Some(Self { ground, name, offset_bytes: status.offset }))
             }
             Err(error) => {
                 let Ok(metadata) = fs::metadata(&name) else { return Err(error) };
-                let ground = match BlockDevice::at(Path::new(&name)) {
-                    Ok(Some(below)) => Ground::Device(below.number),
-                    _ => Ground::File { dev: number_of(metadata.dev()), inode: metadata.ino() },
+                let ground = if let Ok(Some(below)) = BlockDevice::at(Path::new(&name)) {
+                    Ground::Device(below.number)
+                } else {
+                    let own = (number_of(metadata.dev()), metadata.ino());
+                    Ground::File(overlay::numbers_of(Path::new(&name), own))
                 };
                 Ok(Some(Self { ground, name, offset_bytes: device.loop_window().0 }))
             }
         }
     }
+}
+
+/// The regular file under a loop device, opened for reading, and where in it the device begins; none for any other device,
+/// and for a file that cannot be opened by its name any more.
+pub(crate) fn backing_file_of(device: &BlockDevice) -> Option<(File, u64)> {
+    let name = device.backing_file()?;
+    let (_, status) = open_attached(&device.path).ok().flatten()?;
+    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&name).ok()?;
+    let metadata = file.metadata().ok()?;
+    let identity = FileIdentity { dev: metadata.dev(), ino: metadata.ino() };
+    (metadata.is_file() && is_of_file(&status, identity)).then_some((file, status.offset))
+}
+
+/// The files under a device, through partitions and other loop devices, by their numbers: whoever writes to one of them
+/// writes to the device.
+///
+/// # Errors
+/// [`StackError::Io`] when a loop device does not tell what it stands on.
+pub(crate) fn files_under(device: &BlockDevice) -> Result<Vec<FileNumber>, StackError> {
+    Ok(match Extent::of(device)?.map(|extent| extent.ground) {
+        Some(Ground::File(numbers)) => numbers,
+        _ => Vec::new(),
+    })
+}
+
+/// The kernel puts it behind the name of a file that was removed.
+fn without_deleted(name: &str) -> &str {
+    name.strip_suffix(" (deleted)").unwrap_or(name)
 }
 
 /// Every block device of the machine, partitions too; those without a node in `/dev` as well.
@@ -156,19 +202,18 @@ mod tests {
 
     #[test]
     fn only_common_bytes_of_one_ground_overlap() {
-        let file = |bytes| extent(Ground::File { dev: (8, 1), inode: 7 }, bytes);
+        let file = |bytes| extent(Ground::File(vec![((8, 1), 7)]), bytes);
         assert!(file(0..10).overlaps(&file(9..20)) && file(9..20).overlaps(&file(0..10)));
         assert!(!file(0..10).overlaps(&file(10..20)) && !file(10..20).overlaps(&file(0..10)));
         assert!(file(0..10).covers(&file(2..10)) && !file(2..10).covers(&file(0..10)));
-        let others = [
-            Ground::File { dev: (8, 1), inode: 8 },
-            Ground::File { dev: (8, 2), inode: 7 },
-            Ground::Device((8, 1)),
-        ];
+        let others =
+            [Ground::File(vec![((8, 1), 8)]), Ground::File(vec![((8, 2), 7)]), Ground::Device((8, 1))];
         for other in others {
             assert!(!file(0..10).overlaps(&extent(other.clone(), 0..10)), "{other:?}");
             assert!(!file(0..10).covers(&extent(other.clone(), 0..10)), "{other:?}");
         }
+        let on_overlay = extent(Ground::File(vec![((0, 52), 9), ((8, 1), 7)]), 0..10);
+        assert!(file(0..10).overlaps(&on_overlay) && on_overlay.overlaps(&file(5..6)));
         assert_eq!(file(512..1024).to_string(), "bytes 512 to 1023 of `x`");
     }
 }

@@ -10,7 +10,7 @@ use super::format_uuid;
 use crate::device::{BlockDevice, linked_devices};
 use crate::error::StackError;
 use crate::fill::{close_holes, forget_cache, is_without_holes};
-use crate::guard::{self, Allowance};
+use crate::guard;
 use crate::journal::random_bytes;
 use crate::mountinfo;
 use crate::site::{Image, Site};
@@ -82,8 +82,7 @@ fn settle(image: &Image, was_full: bool) -> Result<(), StackError> {
 fn check_device(site: &Site, device: &BlockDevice) -> Result<(), StackError> {
     if site.claims.contains_key(&device.number) {
         // The user's own: whatever is on it now was not there when it was claimed.
-        let allowance = Allowance { destroy: &site.destroy, claims: &site.claims };
-        return guard::inspect(&device.path, &allowance).map(drop);
+        return guard::inspect(&device.path, &site.allowance()).map(drop);
     }
     if site.members.iter().any(|member| member.number == device.number) {
         crate::volume::check_own_attachment(site, device)?;

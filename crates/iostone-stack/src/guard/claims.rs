@@ -7,50 +7,71 @@ use std::time::Duration;
 
 use rustix::fs::FlockOperation;
 
-use super::{Guarded, Objection, refusal};
+use super::family::Member;
+use super::{Guarded, Objection, refusal, siblings};
+use crate::device::extent::files_under;
 use crate::device::{BlockDevice, number_of};
 use crate::error::{RefusalReason, StackError};
-use crate::occupants;
+use crate::occupants::{self, Sought};
 
 /// udev and its kin look at a device for a moment whenever something happens to it.
 const ATTEMPTS: u32 = 20;
 const PAUSE: Duration = Duration::from_millis(50);
 
+/// The lock on a device of the user's; held for as long as this lives, and with it the device's number.
+#[derive(Debug)]
+pub(crate) struct Claim {
+    /// Whether the device was looked at under the lock, and found empty or let go: what it holds since is the session's own.
+    pub(crate) is_cleared: bool,
+    _lock: OwnedFd,
+}
+
 /// An objection if the device cannot be opened exclusively (open(2): `O_EXCL` on a block device fails with EBUSY while
-/// it is in use by the system), or if a process may write to it.
-pub(super) fn open_by_others(device: &BlockDevice) -> Result<Option<Objection>, StackError> {
-    let open = || File::options().read(true).custom_flags(libc::O_EXCL | libc::O_NONBLOCK).open(&device.path);
-    if !try_often(|| match open() {
+/// it is in use by the system).
+pub(super) fn held_by_system(
+    device: &BlockDevice,
+    open: impl Fn(libc::c_int) -> std::io::Result<File>,
+) -> Result<Option<Objection>, StackError> {
+    if try_often(|| match open(libc::O_EXCL | libc::O_NONBLOCK) {
         Ok(_) => Ok(true),
         Err(error) if error.raw_os_error() == Some(libc::EBUSY) => Ok(false),
         Err(source) => Err(StackError::io("open", &device.path, source)),
     })? {
-        let because =
-            "the system has it open for itself alone: mounted elsewhere, ZFS, a storage target or the like";
-        let next = format!("`lsblk --paths {}`", device.path.display());
-        return Ok(Some(Objection::alive(RefusalReason::Open, because, vec![next])));
+        return Ok(None);
     }
-    written_by_others(device)
+    let because =
+        "the system has it open for itself alone: mounted elsewhere, ZFS, a storage target or the like";
+    let next = format!("`lsblk --paths {}`", device.path.display());
+    Ok(Some(Objection::alive(RefusalReason::Open, because, vec![next])))
 }
 
-/// An objection if a process may write to it.
-pub(super) fn written_by_others(device: &BlockDevice) -> Result<Option<Objection>, StackError> {
+/// An objection if a process may write to the device, to a partition of it, to another device over the same bytes, or to
+/// the file under them: by a descriptor, a mapping, or a message that is on its way.
+pub(super) fn used_by_others(
+    device: &BlockDevice,
+    family: &[Member],
+) -> Result<Option<Objection>, StackError> {
+    let siblings = siblings::numbers(device, family)?;
+    let own = family.iter().map(|member| member.device.number);
+    let sought = Sought { devices: own.chain(siblings).collect(), files: files_under(device)? };
     let mut writers = Vec::new();
     if try_often(|| {
-        writers = occupants::openers_of_device(device.number);
-        writers.retain(|opener| opener.writes);
+        writers = occupants::users_of(&sought);
+        writers.retain(|user| user.writes);
         Ok(writers.is_empty())
     })? {
         return Ok(None);
     }
     let next = writers.first().map(|writer| format!("`ps --pid {}`", writer.pid)).into_iter().collect();
-    let because = format!("it is open for writing in {}", occupants::in_words(&writers));
+    let what = if sought.files.is_empty() { "it" } else { "it, or the file under it," };
+    let because = format!("{what} is in use by {}", occupants::in_words(&writers));
     Ok(Some(Objection::alive(RefusalReason::Open, because, next)))
 }
 
 /// An objection if somebody holds the lock. It is taken for a moment to find out.
 pub(super) fn locked_by_others(device: &BlockDevice) -> Result<Option<Objection>, StackError> {
-    Ok(lock(device)?.is_none().then(|| claimed(device)))
+    let open = |flags| File::options().read(true).custom_flags(flags).open(&device.path);
+    Ok(lock(device, open)?.is_none().then(|| claimed(device)))
 }
 
 /// Locks a device for the session: flock(2) on its node, which udev and other tools respect
@@ -58,9 +79,11 @@ pub(super) fn locked_by_others(device: &BlockDevice) -> Result<Option<Objection>
 ///
 /// # Errors
 /// [`StackError::Refused`] while another iostone, or another program that follows the convention, has it.
-pub(crate) fn claim(guarded: &Guarded) -> Result<OwnedFd, StackError> {
-    lock(&guarded.device)?
-        .ok_or_else(|| refusal(&guarded.device.path, &guarded.device, claimed(&guarded.device)))
+pub(crate) fn claim(guarded: &Guarded) -> Result<Claim, StackError> {
+    let device = guarded.device();
+    let lock = lock(device, |flags| guarded.opened.reopen(flags))?;
+    lock.map(|lock| Claim { is_cleared: false, _lock: lock })
+        .ok_or_else(|| refusal(&device.path, device, claimed(device)))
 }
 
 fn claimed(device: &BlockDevice) -> Objection {
@@ -71,8 +94,11 @@ fn claimed(device: &BlockDevice) -> Objection {
     Objection::alive(RefusalReason::Claimed, format!("it is locked by {by}"), next)
 }
 
-fn lock(device: &BlockDevice) -> Result<Option<OwnedFd>, StackError> {
-    let file = File::open(&device.path).map_err(|source| StackError::io("open", &device.path, source))?;
+fn lock(
+    device: &BlockDevice,
+    open: impl Fn(libc::c_int) -> std::io::Result<File>,
+) -> Result<Option<OwnedFd>, StackError> {
+    let file = open(0).map_err(|source| StackError::io("open", &device.path, source))?;
     let metadata = file.metadata().map_err(|source| StackError::io("stat", &device.path, source))?;
     if number_of(metadata.rdev()) != device.number {
         return Err(StackError::unexpected(&device.path, "it became another device meanwhile"));

@@ -2,6 +2,8 @@
 //! What is alive on one of them would be lost by writing to the device that is asked about.
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::os::unix::fs::OpenOptionsExt;
 
 use super::family::{self, Member};
 use super::{Allowance, Objection, claims, mounts};
@@ -43,11 +45,20 @@ impl Sibling {
         }
         // A disk cannot be had exclusively while any of its partitions is in use, so they are asked themselves.
         if partitions_of(&self.device.sysfs()).is_empty() {
-            claims::open_by_others(&self.device)
-        } else {
-            claims::written_by_others(&self.device)
+            let node = &self.device.path;
+            let open = |flags| File::options().read(true).custom_flags(flags).open(node);
+            return claims::held_by_system(&self.device, open);
         }
+        Ok(None)
     }
+}
+
+/// The numbers of the devices that show some of the same bytes.
+///
+/// # Errors
+/// [`StackError::Io`] when the kernel does not tell who shares them.
+pub(super) fn numbers(device: &BlockDevice, family: &[Member]) -> Result<Vec<DeviceNumber>, StackError> {
+    Ok(of(device, family)?.into_iter().map(|sibling| sibling.device.number).collect())
 }
 
 /// Objections of what is alive on a device that shows some of the same bytes.

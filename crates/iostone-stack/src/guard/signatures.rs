@@ -1,12 +1,11 @@
 //! Looking for signatures in what a device holds at its beginning and its end.
 
 use std::fs::File;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
-use std::path::Path;
+use std::io;
 
+use super::survey::read_span;
 use super::table::{Place, SIGNATURES, Signature};
-use crate::aligned::{ALIGNMENT, AlignedBuffer};
-use crate::error::StackError;
+use crate::aligned::ALIGNMENT;
 use crate::filesystem::format_uuid;
 
 /// The furthest signature from the beginning is LUKS2's last spare header, at 4 MiB.
@@ -22,24 +21,17 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// Reads both past the page cache, which may be older than the device where other machines write to it too.
+    /// Reads both.
     ///
     /// # Errors
-    /// [`StackError::Io`] for any byte that cannot be read.
-    pub(super) fn read(device: &Path, size_bytes: u64) -> Result<Self, StackError> {
-        let open = |flags| File::options().read(true).custom_flags(flags | libc::O_NONBLOCK).open(device);
-        let file = open(libc::O_DIRECT)
-            .or_else(|_| open(0))
-            .map_err(|source| StackError::io("open", device, source))?;
-        let part = |offset, length| {
-            read_part(&file, offset, length).map_err(|source| StackError::io("read", device, source))
-        };
+    /// That of any byte that cannot be read.
+    pub(super) fn read(file: &File, size_bytes: u64) -> io::Result<Self> {
         // The tail starts at a multiple of the alignment, so it may be a little longer than asked.
         let alignment = ALIGNMENT as u64;
         let tail_start = size_bytes.saturating_sub(TAIL_BYTES) / alignment * alignment;
         Ok(Self {
-            head: part(0, HEAD_BYTES.min(size_bytes))?,
-            tail: part(tail_start, size_bytes - tail_start)?,
+            head: read_span(file, &(0..HEAD_BYTES.min(size_bytes)))?,
+            tail: read_span(file, &(tail_start..size_bytes))?,
             size_bytes,
         })
     }
@@ -56,7 +48,7 @@ impl Window {
     }
 
     /// Bytes at an offset from the beginning; none where the window does not reach, or the device ends.
-    fn bytes(&self, offset: u64, length: usize) -> Option<&[u8]> {
+    pub(super) fn bytes(&self, offset: u64, length: usize) -> Option<&[u8]> {
         let slice = |part: &'_ Vec<u8>, start: u64| {
             let start = usize::try_from(offset.checked_sub(start)?).ok()?;
             Some((start, start.checked_add(length)?)).filter(|(_, end)| *end <= part.len())
@@ -67,26 +59,6 @@ impl Window {
         let (start, end) = slice(&self.tail, self.size_bytes - self.tail.len() as u64)?;
         self.tail.get(start..end)
     }
-
-    /// Whether the first MiB is all zeros.
-    pub(super) fn starts_with_zeros(&self) -> bool {
-        self.head.iter().take(1 << 20).all(|&byte| byte == 0)
-    }
-}
-
-fn read_part(file: &File, offset: u64, length: u64) -> std::io::Result<Vec<u8>> {
-    let length =
-        usize::try_from(length).map_err(|_| std::io::Error::from(std::io::ErrorKind::OutOfMemory))?;
-    let mut buffer = AlignedBuffer::new(length.next_multiple_of(ALIGNMENT));
-    let mut filled = 0;
-    while filled < length {
-        let count = file.read_at(&mut buffer.bytes_mut()[filled..], offset + filled as u64)?;
-        if count == 0 {
-            return Err(std::io::ErrorKind::UnexpectedEof.into());
-        }
-        filled += count;
-    }
-    Ok(buffer.bytes()[..length].to_vec())
 }
 
 /// A signature that was found.
@@ -109,9 +81,14 @@ impl Found {
 
 /// The first signature of the table that the device carries.
 pub(super) fn find(window: &Window) -> Option<Found> {
-    let signature = SIGNATURES.iter().find(|signature| is_carried(signature, window))?;
+    let signature = first_of(SIGNATURES, window)?;
     let (label, uuid) = names(signature, window);
     Some(Found { name: signature.name, is_partition_table: signature.is_partition_table, label, uuid })
+}
+
+/// The first of a table that the device carries.
+pub(super) fn first_of(table: &'static [Signature], window: &Window) -> Option<&'static Signature> {
+    table.iter().find(|signature| is_carried(signature, window))
 }
 
 fn is_carried(signature: &Signature, window: &Window) -> bool {

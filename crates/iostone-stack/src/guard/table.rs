@@ -31,7 +31,7 @@ pub(super) struct Signature {
     pub(super) uuid: Option<u64>,
 }
 
-const fn content(
+pub(super) const fn content(
     name: &'static str,
     magics: &'static [&'static [u8]],
     places: &'static [Place],

@@ -64,7 +64,7 @@ impl Drop for Disk {
 }
 
 fn refused(path: &Path, destroy: &[String]) -> Refusal {
-    match inspect(path, &Allowance::with_destroy(destroy)) {
+    match inspect(path, &Allowance::early(destroy, &Leftovers::default())) {
         Err(StackError::Refused(refusal)) => *refusal,
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("not refused"),
@@ -106,7 +106,10 @@ fn a_device_smaller_than_the_window_is_looked_at_as_a_whole() {
 #[test]
 fn every_signature_is_refused_on_a_real_device_without_changing_a_byte() {
     let Some(disk) = Disk::new("every_signature_is_refused_on_a_real_device", SIZE_BYTES) else { return };
-    assert!(inspect(&disk.path, &Allowance::with_destroy(&[])).is_ok(), "an empty disk passes");
+    assert!(
+        inspect(&disk.path, &Allowance::early(&[], &Leftovers::default())).is_ok(),
+        "an empty disk passes"
+    );
     for signature in SIGNATURES {
         let all = offsets(signature, SIZE_BYTES);
         // Every offset is tried in memory above; here the first and the last.
@@ -123,7 +126,7 @@ fn every_signature_is_refused_on_a_real_device_without_changing_a_byte() {
             disk.write(offset, &vec![0; magic.len()]);
         }
     }
-    assert!(inspect(&disk.path, &Allowance::with_destroy(&[])).is_ok());
+    assert!(inspect(&disk.path, &Allowance::early(&[], &Leftovers::default())).is_ok());
 }
 
 #[test]
@@ -140,7 +143,8 @@ fn a_filesystem_is_refused_with_its_names_and_given_up_by_identity() {
     for wrong in ["", "yes", disk.node(), &word[..word.len() - 1]] {
         assert_eq!(refused(&disk.path, &[wrong.to_owned()]).reason, RefusalReason::Signature);
     }
-    let guarded = inspect(&disk.path, &Allowance::with_destroy(std::slice::from_ref(&word))).unwrap();
+    let guarded =
+        inspect(&disk.path, &Allowance::early(std::slice::from_ref(&word), &Leftovers::default())).unwrap();
     assert!(guarded.notes.iter().any(|note| note.contains("precious")), "{:?}", guarded.notes);
     // Named or not: what is alive is never given up.
     let target = disk.directory.path().join("mount");
@@ -256,14 +260,20 @@ fn a_device_in_somebodys_hands_is_refused() {
 #[test]
 fn a_claimed_device_is_refused_to_others() {
     let Some(disk) = Disk::new("a_claimed_device_is_refused_to_others", 16 * MIB) else { return };
-    let guarded = inspect(&disk.path, &Allowance::with_destroy(&[])).unwrap();
+    let guarded = inspect(&disk.path, &Allowance::early(&[], &Leftovers::default())).unwrap();
     let claimed = claim(&guarded).unwrap();
     assert_eq!(refused(&disk.path, &[]).reason, RefusalReason::Claimed);
     assert!(matches!(claim(&guarded), Err(StackError::Refused(_))));
-    let claims = BTreeMap::from([(guarded.device.number, claimed)]);
-    assert!(inspect(&disk.path, &Allowance { destroy: &[], claims: &claims }).is_ok());
+    let claims = BTreeMap::from([(guarded.device().number, claimed)]);
+    assert!(
+        inspect(
+            &disk.path,
+            &Allowance { destroy: &[], claims: &claims, leftovers: &Leftovers::default(), early: false }
+        )
+        .is_ok()
+    );
     drop(claims);
-    assert!(inspect(&disk.path, &Allowance::with_destroy(&[])).is_ok());
+    assert!(inspect(&disk.path, &Allowance::early(&[], &Leftovers::default())).is_ok());
 }
 
 #[test]
@@ -278,7 +288,7 @@ fn a_read_only_a_tiny_and_no_device_are_refused() {
     assert_eq!(tiny.refusal().reason, RefusalReason::TooSmall);
     assert_eq!(refused(Path::new("/dev/null"), &[]).reason, RefusalReason::NotABlockDevice);
     assert!(matches!(
-        inspect(Path::new("/dev/no-such-disk"), &Allowance::with_destroy(&[])),
+        inspect(Path::new("/dev/no-such-disk"), &Allowance::early(&[], &Leftovers::default())),
         Err(StackError::Usage { .. })
     ));
 }

@@ -36,7 +36,7 @@ pub fn plan_guest_steps(
             (0..volume.count).map(|index| format!("the server at {}", socket(index).display())).collect()
         }
         Volume::Block(volume) => {
-            plan.add_block(volume);
+            plan.add_block(volume, true);
             volume.devices.iter().map(|device| device.display().to_string()).collect()
         }
         Volume::Directory(_) => Vec::new(),
@@ -102,7 +102,7 @@ mod tests {
                 "truncate --size=67108864 /srv/iostone-TOKEN/volume.img",
                 "QEMU makes of /srv/iostone-TOKEN/volume.img the drive iostone-v0, /dev/vda inside",
                 "boot",
-                "check that nothing is on /dev/vda, and lock it (flock)",
+                "check that /dev/vda is not in use, and lock it (flock)",
                 "mkfs.ext4 -F -q -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 -U UUID /dev/vda",
                 "mkdir --parents /run/inside/iostone-TOKEN/mount",
                 "mount -t ext4 /dev/vda /run/inside/iostone-TOKEN/mount",

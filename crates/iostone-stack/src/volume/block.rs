@@ -58,7 +58,7 @@ impl BlockLayer {
         kinship::refuse_doubles(&there)?;
         let members: Vec<Guarded> =
             paths.iter().map(|path| guard::inspect(path, allowance)).collect::<Result<_, _>>()?;
-        let devices: Vec<&BlockDevice> = members.iter().map(|member| &member.device).collect();
+        let devices: Vec<&BlockDevice> = members.iter().map(Guarded::device).collect();
         kinship::refuse_unequal(&devices)?;
         let notes = kinship::notes(&devices);
         Ok(Inspected { members, notes })
@@ -75,15 +75,17 @@ pub(crate) struct Inspected {
 
 impl Layer for BlockLayer {
     fn apply(&mut self, site: &mut Site) -> Result<(), StackError> {
-        let inspected = self.inspect(&Allowance { destroy: &site.destroy, claims: &site.claims })?;
+        let inspected = self.inspect(&site.allowance())?;
         for guarded in &inspected.members {
-            if let std::collections::btree_map::Entry::Vacant(place) =
-                site.claims.entry(guarded.device.number)
-            {
-                place.insert(guard::claim(guarded)?);
-                // Looked at once more under the lock: the first look and the lock are two moments.
-                let allowance = Allowance { destroy: &site.destroy, claims: &site.claims };
-                guard::inspect(&guarded.device.path, &allowance)?;
+            let device = guarded.device();
+            if site.claims.contains_key(&device.number) {
+                continue;
+            }
+            site.claims.insert(device.number, guard::claim(guarded)?);
+            // Looked at once more under the lock: the first look and the lock are two moments.
+            guard::inspect(&device.path, &Allowance { early: true, ..site.allowance() })?;
+            if let Some(claim) = site.claims.get_mut(&device.number) {
+                claim.is_cleared = true;
             }
         }
         // In a guest the host has made the drives: what they hold is known, and was said there.
@@ -99,7 +101,7 @@ impl Layer for BlockLayer {
         site.members = inspected
             .members
             .iter()
-            .map(|guarded| BlockDevice::numbered(guarded.device.number))
+            .map(|guarded| BlockDevice::numbered(guarded.device().number))
             .collect::<Result<_, _>>()?;
         site.device = match site.members.as_slice() {
             [one] => Some(one.clone()),

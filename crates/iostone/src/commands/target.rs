@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use iostone_machine::Failure;
 use iostone_model::experiment::{BlockVolume, Stack, Volume};
-use iostone_stack::{Session, StackError};
+use iostone_stack::{Permission, Registry, Session, StackError};
 
 /// Writing to a device destroys what is on it: the guard refuses one on which anything is, unless its stable name is
 /// among those in `destroy`.
@@ -21,7 +21,9 @@ pub(super) fn inspect_device(device: &Path, destroy: &[String]) -> std::result::
         source,
     })?;
     let stack = Stack::of(Volume::Block(BlockVolume { devices: vec![device] }));
-    Session::preflight_destroying(&stack, false, Path::new("/"), destroy).map(|_| ())
+    let registry = Registry::open()?;
+    let permission = Permission { destroy, registry: Some(&registry) };
+    Session::preflight_permitting(&stack, false, Path::new("/"), &permission).map(|_| ())
 }
 
 /// Refuses to make a file below `/dev`: a typing error in a device's name must not fill the memory that `/dev` lies in.
