@@ -135,7 +135,7 @@ impl Stack {
 pub enum Volume {
     /// A loop device over a file that iostone makes, fills and removes.
     Loop(LoopVolume),
-    /// A whole block device, whose content is destroyed; the guard refuses one that is in use or carries anything.
+    /// A whole block device, whose content is destroyed; the guard refuses one that is in use or not empty.
     Block(BlockVolume),
     /// A directory on a filesystem that is already there; needs no root.
     Directory(DirectoryVolume),
