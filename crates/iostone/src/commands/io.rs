@@ -69,7 +69,7 @@ pub(crate) fn io(arguments: &IoArguments, printer: &mut Printer) -> Result<ExitC
         (Ok(code), written) => written.map(|()| code),
         (Err(error), Ok(())) => Err(error),
         (Err(error), Err(unwritten)) => {
-            printer.warning(format!("{unwritten:#}"));
+            printer.warning(format!("{unwritten}"));
             Err(error)
         }
     }

@@ -119,7 +119,7 @@ fn print_again(
                 ExitCode::Refused => ExitCode::Refused,
                 _ => ExitCode::Partial,
             };
-            Err(OrionEnded { reason: format!("{unwritten:#}"), code }.into())
+            Err(OrionEnded { reason: format!("{unwritten}"), code }.into())
         }
     }
 }
@@ -219,10 +219,10 @@ impl Session<'_> {
         let (reason, code) = match written {
             Ok(()) if code == ExitCode::Success => return Ok(ExitCode::Success),
             Ok(()) => (reason, code),
-            Err(unwritten) if code == ExitCode::Success => (format!("{unwritten:#}"), ExitCode::Partial),
+            Err(unwritten) if code == ExitCode::Success => (format!("{unwritten}"), ExitCode::Partial),
             // What ended the test is worth more; its figures are in the record all the same.
             Err(unwritten) => {
-                printer.warning(format!("{unwritten:#}"));
+                printer.warning(format!("{unwritten}"));
                 (reason, code)
             }
         };
