@@ -55,15 +55,12 @@ pub(super) fn refusal(
         Placing::Append => (Vec::new(), "if the output may be appended to it"),
     };
     let name = quote(path.as_os_str());
-    let next = match permit.option {
-        Some(option) => {
-            vec!["name a file that does not exist yet".to_owned(), format!("`{option} {name}` {consent}")]
-        }
-        None => {
-            let mut aside: OsString = path.as_os_str().to_owned();
-            aside.push(".old");
-            vec![format!("`mv --no-clobber {name} {}`", quote(&aside))]
-        }
+    let next = if let Some(option) = permit.option {
+        vec!["name a file that does not exist yet".to_owned(), format!("`{option} {name}` {consent}")]
+    } else {
+        let mut aside: OsString = path.as_os_str().to_owned();
+        aside.push(".old");
+        vec![format!("`mv --no-clobber {name} {}`", quote(&aside))]
     };
     StackError::Refused(Box::new(Refusal {
         device: path.to_owned(),

@@ -7,7 +7,7 @@ use std::path::Path;
 
 /// Opens what such a name stands for; none for any other path.
 ///
-/// Opening `/dev/stdout` anew would write from the beginning of the file behind it (proc_pid_fd(5)), over what is there
+/// Opening `/dev/stdout` anew would write from the beginning of the file behind it (`proc_pid_fd(5)`), over what is there
 /// already. So the descriptor itself is used for standard output and standard error, and others are only appended to.
 pub(super) fn open_own_stream(path: &Path) -> Option<io::Result<File>> {
     let path = path.to_str()?;
