@@ -25,7 +25,9 @@ fn written(record: &OrionRecord, format: Format) -> Vec<Observation> {
     let directory = tempfile::tempdir().unwrap();
     let prefix = directory.path().join("mytest_20180913_0034");
     let texts = files_of(record, &prefix, format);
-    texts.iter().for_each(|(path, text)| fs::write(path, text).unwrap());
+    for (path, text) in &texts {
+        fs::write(path, text).unwrap();
+    }
     let files: Vec<PathBuf> = texts.into_iter().map(|(path, _)| path).collect();
     assert_eq!(files, paths(&prefix, format));
     join_orion_points(files.iter().flat_map(|path| read(path)).collect())

@@ -18,7 +18,7 @@ fn shell(directory: &Path, line: &str) -> String {
 fn in_directory(record: &iostone_model::orion::OrionRecord) -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
     for (path, text) in files_of(record, &directory.path().join("orion_20180913_0034"), Format::V11_1) {
-        std::fs::write(path, text).unwrap();
+        fs::write(path, text).unwrap();
     }
     let path = directory.path().to_owned();
     (directory, path)

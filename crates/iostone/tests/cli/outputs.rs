@@ -226,7 +226,7 @@ fn shared_logs_are_appended_to_our_own_and_to_no_foreign_file() {
 fn figures_are_printed_where_their_file_was_written_to_meanwhile() {
     let bench = Bench::new();
     // The load's own file is the output as well: at the end it has another content than at the beginning.
-    bench.iostone(&IO[..]).ended_with(0);
+    bench.iostone(IO).ended_with(0);
     let said = bench.iostone(&[IO, &["--output", "load"]].concat()).ended_with(3);
     said.complains_of("another process wrote to it while iostone was running");
     assert!(said.stdout.contains("write"), "{}", said.stdout);
