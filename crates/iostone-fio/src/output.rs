@@ -23,7 +23,7 @@ mod tree;
 pub use bins::{bin_latencies, bin_of};
 pub use disk_util::{DiskUtil, DiskWatch, SlavesUtil};
 pub use json::{Detail, write_json};
-pub use logs::{LogError, LogFile, LogRequest, LogValue, check_log_window, write_logs};
+pub use logs::{LogError, LogFile, LogRequest, LogText, LogValue, check_log_window, log_paths, logs_of};
 pub use merge::merge_outcomes;
 pub use session::{DEFAULT_PERCENTILES, FIO_VERSION, Percentiles, Reported, Session, Unified};
 pub use terse::write_terse;

@@ -21,10 +21,8 @@ use std::str::FromStr;
 
 use iostone_model::orion::OrionRecord;
 
-use crate::error::OrionError;
-
 pub use histogram::histogram;
-pub use places::{paths, prefix_of, write_whole};
+pub use places::{paths, prefix_of};
 pub use results::{announcement, console};
 pub use summary::summary;
 pub use tables::{iops_csv, lat_csv, mbps_csv};
@@ -94,12 +92,8 @@ impl FromStr for Format {
     }
 }
 
-/// Writes all files of a layout under that prefix, each whole or not at all (through a file beside it that is renamed), and
-/// replaces those that are there. Gives their paths, the summary first.
-///
-/// # Errors
-/// [`OrionError::File`], for the first that cannot be written.
-pub fn write_files(record: &OrionRecord, prefix: &Path, format: Format) -> Result<Vec<PathBuf>, OrionError> {
+/// The texts of all files of a layout, each with its path under that prefix, the summary first.
+pub fn files_of(record: &OrionRecord, prefix: &Path, format: Format) -> Vec<(PathBuf, String)> {
     let texts = [
         (places::SUMMARY, summary(record, format)),
         (places::MBPS, mbps_csv(record, format)),
@@ -110,9 +104,5 @@ pub fn write_files(record: &OrionRecord, prefix: &Path, format: Format) -> Resul
     ];
     let of_format = places::endings(format);
     let texts = texts.into_iter().filter(|(ending, _)| of_format.contains(ending));
-    let written = texts.map(|(ending, text)| {
-        let path = places::with_ending(prefix, ending);
-        write_whole(&path, &text).map(|()| path)
-    });
-    written.collect()
+    texts.map(|(ending, text)| (places::with_ending(prefix, ending), text)).collect()
 }

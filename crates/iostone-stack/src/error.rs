@@ -223,6 +223,8 @@ pub enum RefusalReason {
     Unreadable,
     /// It is a file that iostone did not make.
     ForeignFile,
+    /// It is a block device, named as a file for output.
+    NotAFile,
     /// Another iostone, or another program that follows udev's locking convention, has claimed it.
     Claimed,
     /// It holds data of no known format.

@@ -28,6 +28,7 @@ mod load_file;
 mod mount;
 mod mountinfo;
 mod occupants;
+mod output_file;
 mod owner;
 mod plan;
 mod preflight;
@@ -58,6 +59,7 @@ pub use load_file::{
     FileOwner, Writing, create_own_file, file_owner, file_writing, guard_file, keeps_marks, mark_own_file,
     mark_writing, unmark_file,
 };
+pub use output_file::{OutputFile, Permit, Placing};
 pub use owner::Owner;
 pub use plan::{PlannedStep, plan_guest_steps, plan_steps};
 pub use preflight::{Permission, Preflight};

@@ -17,10 +17,10 @@ use rustix::fs::{XattrFlags, fsetxattr, getxattr};
 
 use crate::device::size_in_words;
 use crate::error::{Refusal, RefusalReason, StackError};
-use backing::refuse_backing_file;
+pub(crate) use backing::refuse_backing_file;
 pub use writing::{Writing, file_writing, keeps_marks, mark_writing, unmark_file};
 
-const MARK: &str = "user.iostone";
+pub(crate) const MARK: &str = "user.iostone";
 
 /// Whose a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,7 +61,7 @@ fn mark_on(path: &Path) -> Option<Vec<u8>> {
 }
 
 /// Length in bytes and modification time in seconds and nanoseconds.
-fn mark_of(metadata: &Metadata) -> String {
+pub(crate) fn mark_of(metadata: &Metadata) -> String {
     format!("{} {}.{:09}", metadata.len(), metadata.mtime(), metadata.mtime_nsec())
 }
 
@@ -78,7 +78,7 @@ pub fn mark_own_file(path: &Path) -> Result<(), StackError> {
     mark(&file, path)
 }
 
-fn mark(file: &File, path: &Path) -> Result<(), StackError> {
+pub(crate) fn mark(file: &File, path: &Path) -> Result<(), StackError> {
     let metadata = file.metadata().map_err(|error| StackError::io("looking at", path, error))?;
     // Without attributes the file counts as somebody else's next time, which harms nobody.
     let _ = fsetxattr(file, MARK, mark_of(&metadata).as_bytes(), XattrFlags::empty());

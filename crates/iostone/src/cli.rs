@@ -16,6 +16,7 @@ use crate::commands::image::ImageArguments;
 use crate::commands::limit::LimitArguments;
 use crate::commands::predict::PredictArguments;
 use crate::commands::recommend::RecommendArguments;
+use crate::output_file::Overwrite;
 
 /// Measures what a change to a machine's storage is worth, and leaves the machine as it found it.
 #[derive(Debug, Parser)]
@@ -177,6 +178,8 @@ pub(crate) struct ReportArguments {
     /// Write to this file instead of stdout
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) overwrite: Overwrite,
     #[command(flatten)]
     pub(crate) runs: RunsDirectory,
 }
@@ -365,6 +368,8 @@ pub(crate) struct CasebookArguments {
     /// Write to this file instead of stdout
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) overwrite: Overwrite,
 }
 
 /// What figures are exported as.
@@ -391,6 +396,8 @@ pub(crate) struct ExportArguments {
     /// Write to this file instead of stdout
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) overwrite: Overwrite,
     #[command(flatten)]
     pub(crate) runs: RunsDirectory,
 }
@@ -472,8 +479,8 @@ pub(crate) struct IoOptions {
     /// Write to this file instead of stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Type a file's name again to write over one that iostone did not make, or a device's identity as its refusal
-    /// prints it; repeatable
+    /// Type the name of a load's file, an output or a log again to write over one that iostone did not make, or a device's
+    /// identity as its refusal prints it; repeatable
     #[arg(long, value_name = "PATH")]
     pub(crate) destroy: Vec<PathBuf>,
     /// Drop options that are not honoured, and list them, instead of refusing them

@@ -6,6 +6,7 @@ use iostone_guest::image::ImageError;
 use iostone_lab::LabError;
 use iostone_machine::{Failure, FailureKind};
 use iostone_orion::OrionError;
+use iostone_stack::StackError;
 
 /// The exit codes; `iostone --help` lists them too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,6 +95,9 @@ pub(crate) fn of_error(error: &anyhow::Error) -> ExitCode {
         }
         if let Some(failure) = cause.downcast_ref::<Failure>() {
             return of_failure(failure);
+        }
+        if let Some(StackError::Refused(_)) = cause.downcast_ref::<StackError>() {
+            return ExitCode::Refused;
         }
         if let Some(EngineError::Interrupted) = cause.downcast_ref::<EngineError>() {
             return ExitCode::Interrupted;

@@ -9,6 +9,7 @@ mod commands;
 mod exit_code;
 mod interrupt;
 mod named_file;
+mod output_file;
 mod printer;
 mod progress;
 mod runs;

@@ -5,9 +5,7 @@
 //! The engine keeps 100 ms series, so entries are averages over multiples of that.
 
 use std::fmt::Write as _;
-use std::fs::OpenOptions;
-use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use iostone_engine::{Direction, Outcome, SERIES_INTERVAL, Series};
@@ -55,20 +53,21 @@ pub struct LogRequest {
     pub epoch: Option<Duration>,
 }
 
-/// Why logs cannot be written.
+/// A log of a job.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogText {
+    /// The name that fio gives its file, relative to the working directory.
+    pub path: PathBuf,
+    /// Its lines.
+    pub lines: String,
+}
+
+/// Why logs cannot be made.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// The series has no such windows.
     #[error("logs are averages over multiples of 100 ms, and {} ms is none; set `log_avg_msec`", .0.as_millis())]
     Window(Duration),
-    /// A file cannot be written.
-    #[error("cannot write `{}`: {error}", path.display())]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        error: std::io::Error,
-    },
 }
 
 /// Checks that a log over windows of this length can be made.
@@ -80,58 +79,61 @@ pub fn check_log_window(window: Duration) -> Result<(), LogError> {
     if is_multiple && !window.is_zero() { Ok(()) } else { Err(LogError::Window(window)) }
 }
 
-/// Writes the logs of a job into `folder`, under fio's names, and says which files.
+/// The files that the logs of a job go to, in the order of [`logs_of`].
+pub fn log_paths(request: &LogRequest) -> Vec<PathBuf> {
+    let of = |file: &Option<LogFile>, kinds: &[&str]| -> Vec<PathBuf> {
+        file.iter().flat_map(|file| kinds.iter().map(|kind| path_of(request, file, kind))).collect()
+    };
+    [
+        of(&request.bandwidth, &["bw"]),
+        of(&request.iops, &["iops"]),
+        of(&request.latency, &["lat", "slat", "clat"]),
+    ]
+    .concat()
+}
+
+/// The logs of a job, under fio's names.
 ///
 /// As by fio's synchronous engines, the file of submission latency is empty. In an open loop the series knows response
 /// times only, which are total latency: the file of completion latency is empty then, too.
 ///
 /// # Errors
-/// See [`LogError`]. Files written before the one that failed stay.
-pub fn write_logs(folder: &Path, request: &LogRequest, outcome: &Outcome) -> Result<Vec<PathBuf>, LogError> {
-    let mut files = Vec::new();
+/// See [`LogError`].
+pub fn logs_of(request: &LogRequest, outcome: &Outcome) -> Result<Vec<LogText>, LogError> {
+    let mut logs = Vec::new();
+    let mut push = |file: &LogFile, kind: &str, lines: String| {
+        logs.push(LogText { path: path_of(request, file, kind), lines });
+    };
     for file in [&request.bandwidth, &request.iops, &request.latency].into_iter().flatten() {
         check_log_window(file.window)?;
     }
     if let Some(file) = &request.bandwidth {
         let lines = rate_lines(request, file, outcome, |series| &series.bytes, 1024);
-        files.push(write_file(folder, request, file, "bw", &lines)?);
+        push(file, "bw", lines);
     }
     if let Some(file) = &request.iops {
         let lines = rate_lines(request, file, outcome, |series| &series.ios, 1);
-        files.push(write_file(folder, request, file, "iops", &lines)?);
+        push(file, "iops", lines);
     }
     if let Some(file) = &request.latency {
         let total = latency_lines(request, file, outcome, |_| true);
         let completion = latency_lines(request, file, outcome, |direction| {
             transfers_of(outcome, direction).response.is_empty()
         });
-        files.push(write_file(folder, request, file, "lat", &total)?);
-        files.push(write_file(folder, request, file, "slat", "")?);
-        files.push(write_file(folder, request, file, "clat", &completion)?);
+        push(file, "lat", total);
+        push(file, "slat", String::new());
+        push(file, "clat", completion);
     }
-    Ok(files)
+    Ok(logs)
 }
 
-fn write_file(
-    folder: &Path,
-    request: &LogRequest,
-    file: &LogFile,
-    kind: &str,
-    lines: &str,
-) -> Result<PathBuf, LogError> {
+fn path_of(request: &LogRequest, file: &LogFile, kind: &str) -> PathBuf {
     let prefix = &file.prefix;
-    let path = folder.join(if request.is_shared {
+    PathBuf::from(if request.is_shared {
         format!("{prefix}_{kind}.log")
     } else {
         format!("{prefix}_{kind}.{}.log", request.number)
-    });
-    let mut options = OpenOptions::new();
-    options.create(true).append(request.is_shared).write(true).truncate(!request.is_shared);
-    let written = options.open(&path).and_then(|mut file| file.write_all(lines.as_bytes()));
-    match written {
-        Ok(()) => Ok(path),
-        Err(error) => Err(LogError::Write { path, error }),
-    }
+    })
 }
 
 /// One entry per window and direction in which something was counted. A window cut off by the end is left out, as by

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use iostone_fio::output::{Detail, LogFile, LogRequest, bin_of, write_json, write_logs, write_terse};
+use iostone_fio::output::{Detail, LogFile, LogRequest, bin_of, logs_of, write_json, write_terse};
 
 use crate::cases::{Case, cases, logged_case};
 use crate::ordered::Ordered;
@@ -155,7 +155,9 @@ fn logs_have_the_names_and_the_lines_of_fio() {
             number,
             ..LogRequest::default()
         };
-        write_logs(ours.path(), &request, reported.outcome).unwrap();
+        for log in logs_of(&request, reported.outcome).unwrap() {
+            fs::write(ours.path().join(log.path), log.lines).unwrap();
+        }
     }
     let logs = |folder: &Path| -> BTreeMap<String, BTreeSet<String>> {
         let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());

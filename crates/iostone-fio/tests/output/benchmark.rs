@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use iostone_engine::{EngineChoice, Job, Outcome, Rw, prepare, run_together, uring_available};
 use iostone_fio::output::{
-    Detail, DiskWatch, FIO_VERSION, LogFile, LogRequest, Reported, Session, write_json, write_logs,
+    Detail, DiskWatch, FIO_VERSION, LogFile, LogRequest, Reported, Session, logs_of, write_json,
 };
 use iostone_model::units::{Bytes, Span};
 
@@ -56,7 +56,9 @@ fn measure(folder: &Path, target: &Path, rw: Rw, depth: u32, clones: u32, second
             number,
             ..LogRequest::default()
         };
-        write_logs(folder, &request, outcome).unwrap();
+        for log in logs_of(&request, outcome).unwrap() {
+            fs::write(folder.join(log.path), log.lines).unwrap();
+        }
     }
 }
 

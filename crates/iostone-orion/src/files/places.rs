@@ -1,13 +1,10 @@
-//! The names of ORION's files, and how each is put in its place as a whole.
+//! The names of ORION's files.
 
-use std::fs::{self, OpenOptions};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use iostone_model::orion::OrionHeader;
 
 use super::Format;
-use crate::error::OrionError;
 
 pub(super) const SUMMARY: &str = "_summary.txt";
 pub(super) const MBPS: &str = "_mbps.csv";
@@ -41,25 +38,4 @@ pub(super) fn with_ending(prefix: &Path, ending: &str) -> PathBuf {
     let mut path = prefix.as_os_str().to_owned();
     path.push(ending);
     PathBuf::from(path)
-}
-
-/// Writes a file beside its place, makes it durable and renames it.
-///
-/// # Errors
-/// [`OrionError::File`], with the path that it would have had; nothing of it is left then.
-pub fn write_whole(path: &Path, text: &str) -> Result<(), OrionError> {
-    let beside = with_ending(path, ".part");
-    let write = || {
-        // A leftover of a test that was killed; whatever else it is, a link above all, is not written through.
-        let _ = fs::remove_file(&beside);
-        let mut file = OpenOptions::new().write(true).create_new(true).open(&beside)?;
-        file.write_all(text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&beside, path)
-    };
-    write().map_err(|error| {
-        // What failed is told; a leftover is all that could be added to it.
-        let _ = fs::remove_file(&beside);
-        OrionError::file("write", path, error)
-    })
 }

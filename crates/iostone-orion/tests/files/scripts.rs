@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use iostone_orion::files::{Format, write_files};
+use iostone_orion::files::{Format, files_of};
 
 use crate::records::{measured, published};
 
@@ -17,7 +17,9 @@ fn shell(directory: &Path, line: &str) -> String {
 
 fn in_directory(record: &iostone_model::orion::OrionRecord) -> (tempfile::TempDir, PathBuf) {
     let directory = tempfile::tempdir().unwrap();
-    write_files(record, &directory.path().join("orion_20180913_0034"), Format::V11_1).unwrap();
+    for (path, text) in files_of(record, &directory.path().join("orion_20180913_0034"), Format::V11_1) {
+        fs::write(path, text).unwrap();
+    }
     let path = directory.path().to_owned();
     (directory, path)
 }

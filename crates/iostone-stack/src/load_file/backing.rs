@@ -9,7 +9,7 @@ use crate::step::FileIdentity;
 use crate::volume::{AttachedLoop, attached_loops, is_of_file, open_attached};
 
 /// A file below a loop device is a device in use, whoever made it: no word overrides that.
-pub(super) fn refuse_backing_file(path: &Path) -> Result<(), StackError> {
+pub(crate) fn refuse_backing_file(path: &Path) -> Result<(), StackError> {
     let Ok(metadata) = fs::metadata(path) else { return Ok(()) };
     let identity = FileIdentity { dev: metadata.dev(), ino: metadata.ino() };
     // Where sysfs cannot be listed there are no loop devices to be seen.

@@ -1,9 +1,8 @@
 //! `iostone casebook`: published investigations with their authors' conclusions beside what their figures come to.
 
-use std::fs;
 use std::io::{Error, ErrorKind};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use iostone_audit::reconsider;
 use iostone_model::case::CaseReport;
 use iostone_model::dataset::Dataset;
@@ -42,6 +41,7 @@ const TABLES: &[(&str, &str)] = &[
 ];
 
 pub(crate) fn casebook(arguments: &CasebookArguments, printer: &mut Printer) -> Result<ExitCode> {
+    let output = arguments.overwrite.open(arguments.output.as_deref())?;
     let cases = read_cases(arguments.case.as_deref())?;
     let format = if arguments.json { CasebookFormat::Json } else { arguments.format };
     let text = match format {
@@ -58,8 +58,8 @@ pub(crate) fn casebook(arguments: &CasebookArguments, printer: &mut Printer) -> 
             format!("{}\n", serde_json::to_string_pretty(&document)?)
         }
     };
-    match &arguments.output {
-        Some(path) => fs::write(path, text).with_context(|| format!("writing `{}`", path.display()))?,
+    match output {
+        Some(output) => output.write(&text)?,
         None => printer.data(&text),
     }
     Ok(ExitCode::Success)

@@ -1,9 +1,8 @@
 //! `iostone export`: a run's figures for other programs.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use iostone_lab::{is_import, read_run};
 use iostone_model::dataset::{Dataset, MetricNote, Observation};
 use iostone_model::experiment::{Configuration, Workload};
@@ -15,6 +14,7 @@ use crate::printer::Printer;
 use crate::{runs, subject};
 
 pub(crate) fn export(arguments: &ExportArguments, printer: &mut Printer) -> Result<ExitCode> {
+    let output = arguments.overwrite.open(arguments.output.as_deref())?;
     let path = runs::find(&arguments.runs.runs, &arguments.run, printer)?;
     let mut dataset = subject::of_directory(&path)?;
     let text = match arguments.format {
@@ -46,8 +46,8 @@ pub(crate) fn export(arguments: &ExportArguments, printer: &mut Printer) -> Resu
             format!("{}\n", serde_json::to_string_pretty(&iostone_tools::fio_json(&fitting))?)
         }
     };
-    match &arguments.output {
-        Some(path) => fs::write(path, text).with_context(|| format!("writing `{}`", path.display()))?,
+    match output {
+        Some(output) => output.write(&text)?,
         None => printer.data(&text),
     }
     Ok(ExitCode::Success)

@@ -4,6 +4,7 @@ mod arguments;
 mod document;
 mod fio_output;
 mod load;
+mod outputs;
 mod progress;
 mod steady;
 mod target;
@@ -12,7 +13,7 @@ mod text;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use iostone_engine::{Job, Outcome, prepare_watched, run_together};
 use iostone_fio::output::merge_outcomes;
 use iostone_fio::{Phase, PlannedJob};
@@ -23,6 +24,7 @@ use crate::interrupt;
 use crate::printer::Printer;
 use document::{Done, document};
 use load::Load;
+use outputs::Outputs;
 use progress::LoadProgress;
 use target::Taken;
 
@@ -38,6 +40,7 @@ pub(crate) fn io(arguments: &IoArguments, printer: &mut Printer) -> Result<ExitC
         printer.data(&load.describe());
         return Ok(ExitCode::Success);
     }
+    let outputs = Outputs::open(&load)?;
     let stop = interrupt::stop_flag();
     let started = fio_output::Started::now(&load);
     let mut ran: Vec<Ran> = Vec::new();
@@ -59,16 +62,17 @@ pub(crate) fn io(arguments: &IoArguments, printer: &mut Printer) -> Result<ExitC
         }
     }
     drop(progress);
-    fio_output::write_all_logs(&load, &ran)?;
-    let text = print(&load, &ran, started)?;
-    match &load.options.output {
-        None => printer.data(&text),
-        Some(path) => {
-            let plain = anstream::adapter::strip_str(&text).to_string();
-            std::fs::write(path, plain).with_context(|| format!("cannot write `{}`", path.display()))?;
+    let text = in_format(&load, &ran, started)?;
+    let written = outputs.write(&load, &ran, &text, printer);
+    // What ended the load is worth more than what kept its figures from a file.
+    match (kept_from.map_or_else(|| judge(&ran), Err), written) {
+        (Ok(code), written) => written.map(|()| code),
+        (Err(error), Ok(())) => Err(error),
+        (Err(error), Err(unwritten)) => {
+            printer.warning(format!("{unwritten}"));
+            Err(error)
         }
     }
-    kept_from.map_or_else(|| judge(&ran), Err)
 }
 
 /// Prepares and runs the jobs of a phase beside each other.
@@ -113,7 +117,7 @@ fn run_phase(
 }
 
 /// The figures, in the form that was asked for.
-fn print(load: &Load, ran: &[Ran], started: fio_output::Started) -> Result<String> {
+fn in_format(load: &Load, ran: &[Ran], started: fio_output::Started) -> Result<String> {
     if !load.options.json && load.options.output_format != IoFormat::Normal {
         return Ok(fio_output::write(load, ran, started));
     }

@@ -2,13 +2,13 @@
 
 mod arguments;
 mod document;
-mod output;
 mod text;
 
 use std::io;
 
 use anyhow::{Context, Result};
 use iostone_machine::{LimitedProgram, LimitedRun, run_limited};
+use iostone_stack::OutputFile;
 use iostone_workload::WorkloadError;
 use iostone_workload::foreground::Dispositions;
 
@@ -17,7 +17,6 @@ use crate::interrupt;
 use crate::printer::Printer;
 pub(crate) use arguments::LimitArguments;
 use document::document;
-use output::Output;
 
 /// What shells give where a command is not found, and where it cannot be executed (POSIX, "Exit Status for Commands").
 const NOT_FOUND: u8 = 127;
@@ -26,7 +25,7 @@ const NOT_EXECUTABLE: u8 = 126;
 pub(crate) fn limit(arguments: &LimitArguments, printer: &mut Printer) -> Result<ExitCode> {
     let program = asked(arguments, Dispositions::now())?;
     // Before anything runs: a place that cannot be written is not found out after an hour's work.
-    let mut output = arguments.output.as_deref().map(Output::open).transpose()?;
+    let output = arguments.overwrite.open(arguments.output.as_deref()).context("nothing was run")?;
     let stop = interrupt::stop_flag();
     // Under nohup(1) a hangup is nobody's business, ours neither.
     program.dispositions.restore();
@@ -34,7 +33,7 @@ pub(crate) fn limit(arguments: &LimitArguments, printer: &mut Printer) -> Result
     let mut is_told = true;
     let code = match &run.ran {
         Ok(ran) => {
-            is_told = report(arguments, &program, &run, output.as_mut(), printer)?;
+            is_told = report(arguments, &program, &run, output, printer)?;
             ExitCode::Command(ran.ending.exit_code())
         }
         Err(WorkloadError::Spawn { source, .. }) => ExitCode::Command(match source.kind() {
@@ -73,7 +72,7 @@ fn report(
     arguments: &LimitArguments,
     program: &LimitedProgram,
     run: &LimitedRun,
-    output: Option<&mut Output<'_>>,
+    output: Option<OutputFile>,
     printer: &mut Printer,
 ) -> Result<bool> {
     let written = if arguments.json {
@@ -86,7 +85,7 @@ fn report(
         Some(output) => {
             if let Err(error) = output.write(&written) {
                 is_told = false;
-                printer.error(&error);
+                printer.error(&error.into());
                 printer.note(written.trim_end());
             }
         }

@@ -3,10 +3,9 @@
 pub(crate) mod quantities;
 mod questions;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use iostone_cloud::{Beside, Expectation, answer, answer_configuration, catalogue};
 use iostone_lab::{PlanOptions, make_plan};
@@ -15,9 +14,11 @@ use iostone_model::cloud::{CatalogueDate, VolumeSpec};
 use iostone_model::experiment::MdLevel;
 use iostone_model::units::{ByteRate, Bytes, Fraction};
 use iostone_report::clean;
+use iostone_stack::OutputFile;
 
 use crate::commands::run::{directory_of, parse, read_file};
 use crate::exit_code::ExitCode;
+use crate::output_file::Overwrite;
 use crate::printer::Printer;
 use quantities::{Asked, CpuUse};
 
@@ -100,6 +101,8 @@ pub(crate) struct PredictArguments {
     /// Write a page to this file as well
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: Overwrite,
 }
 
 /// What a question says by options, an experiment says in its file.
@@ -178,11 +181,12 @@ Sizes, rates and times carry units, decimal and binary told apart: 220GiB, 62.5M
 Mistakes in units are told beside the answer; what may mean two things is refused.";
 
 pub(crate) fn predict(arguments: &PredictArguments, printer: &mut Printer) -> Result<ExitCode> {
+    let output = arguments.overwrite.open(arguments.html.as_deref())?;
     let answers = match &arguments.file {
         Some(file) => of_experiment(file, &arguments.set, printer)?,
         None => of_questions(arguments)?,
     };
-    print(&answers, arguments, printer)
+    print(&answers, arguments, output, printer)
 }
 
 /// What the command line asks.
@@ -227,10 +231,15 @@ fn of_experiment(file: &Path, set: &[String], printer: &mut Printer) -> Result<A
 }
 
 /// The answers in the form that was asked for, and the page.
-fn print(answers: &Answers, arguments: &PredictArguments, printer: &mut Printer) -> Result<ExitCode> {
-    if let Some(path) = &arguments.html {
+fn print(
+    answers: &Answers,
+    arguments: &PredictArguments,
+    output: Option<OutputFile>,
+    printer: &mut Printer,
+) -> Result<ExitCode> {
+    if let Some(output) = output {
         let page = iostone_report::predictions_html(answers, &command_line())?;
-        fs::write(path, page).with_context(|| format!("writing `{}`", path.display()))?;
+        output.write(&page)?;
     }
     if arguments.json {
         let document = match answers.predictions.as_slice() {

@@ -1,10 +1,9 @@
 //! `iostone recommend`: what to rent for a target, and what each further dollar buys.
 
-use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use iostone_cloud::{Architecture, Goal, RangeOf, Status, Wanted, Work, catalogue, recommend as look};
 use iostone_model::cloud::CatalogueDate;
@@ -12,6 +11,7 @@ use iostone_model::units::{ByteRate, Bytes, Fraction, Span};
 
 use crate::commands::predict::{command_line, quantities};
 use crate::exit_code::ExitCode;
+use crate::output_file::Overwrite;
 use crate::printer::Printer;
 use quantities::Asked;
 
@@ -96,6 +96,8 @@ pub(crate) struct RecommendArguments {
     /// Write a page to this file as well
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: Overwrite,
 }
 
 /// An instruction set.
@@ -134,11 +136,12 @@ One target: --within TIME with --write or --read, or --iops, or --throughput. Ex
 Sizes, rates and times carry units: 220GiB, 500MB/s, 16KiB, 25min.";
 
 pub(crate) fn recommend(arguments: &RecommendArguments, printer: &mut Printer) -> Result<ExitCode> {
+    let output = arguments.overwrite.open(arguments.html.as_deref())?;
     let wanted = wanted(arguments, printer)?;
     let found = look(catalogue(), &wanted)?;
-    if let Some(path) = &arguments.html {
+    if let Some(output) = output {
         let page = iostone_report::recommendation_html(&found, &command_line())?;
-        fs::write(path, page).with_context(|| format!("writing `{}`", path.display()))?;
+        output.write(&page)?;
     }
     if arguments.json {
         printer.data(&format!("{}\n", serde_json::to_string_pretty(&found)?));

@@ -1,9 +1,8 @@
 //! `iostone report`: shows what a run found.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use iostone_cloud::explain::Overrides;
 use iostone_lab::conclude::explain_run;
 use iostone_lab::{LabError, is_import, read_import, read_run, read_run_against};
@@ -17,6 +16,7 @@ use crate::printer::Printer;
 use crate::runs;
 
 pub(crate) fn report(arguments: &ReportArguments, printer: &mut Printer) -> Result<ExitCode> {
+    let output = arguments.overwrite.open(arguments.output.as_deref())?;
     let path = runs::find(&arguments.runs.runs, &arguments.run, printer)?;
     let mut style = printer.text_style();
     // A file is read without a terminal.
@@ -41,8 +41,8 @@ pub(crate) fn report(arguments: &ReportArguments, printer: &mut Printer) -> Resu
             ReportFormat::Json => iostone_report::json(&record)?,
         }
     };
-    match &arguments.output {
-        Some(path) => fs::write(path, text).with_context(|| format!("writing `{}`", path.display()))?,
+    match output {
+        Some(output) => output.write(&text)?,
         None => printer.data(&text),
     }
     Ok(ExitCode::Success)

@@ -22,6 +22,7 @@ mod import;
 mod io;
 mod judge;
 mod orion;
+mod outputs;
 mod predict;
 mod recommend;
 mod runs;

@@ -1,6 +1,7 @@
 //! `orion`: ORION's command line, its LUNs, its load points and its files, on files of a temporary directory.
 
 mod ends;
+mod kept;
 mod luns;
 mod options;
 mod safety;

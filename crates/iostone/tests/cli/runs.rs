@@ -120,7 +120,7 @@ fn report_in_all_formats(bench: &Bench, run: &std::path::Path) {
     bench.iostone(&["report", "--output", "report.txt"]).ended_with(0);
     assert_eq!(fs::read_to_string(bench.path("report.txt")).unwrap(), text);
     let said = bench.iostone(&["report", "--output", "missing/report.txt"]).ended_with(2);
-    assert_eq!(said.stderr, "error: writing `missing/report.txt`: No such file or directory (os error 2)\n");
+    assert_eq!(said.stderr, "error: open `missing/report.txt`: No such file or directory (os error 2)\n");
     let said = bench.iostone(&["report", "--format", "pdf"]).ended_with(2);
     said.complains_of("[possible values: text, html, json]");
 }

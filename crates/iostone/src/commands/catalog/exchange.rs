@@ -1,10 +1,9 @@
 //! `iostone catalog export` and `update`: the catalogue in a file, and rows from a file into the user's catalogue.
 
 use std::fmt::Write;
-use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Result, anyhow, bail};
 use clap::{Args, ValueEnum};
 use iostone_cloud::{
     Change, ExchangeFormat, RowsError, catalogue, edit_user_rows, read_exchange, write_exchange,
@@ -15,6 +14,7 @@ use serde_json::json;
 
 use crate::catalogue_file;
 use crate::exit_code::{ExitCode, FileErrors};
+use crate::output_file::Overwrite;
 use crate::printer::{Printer, bold};
 
 /// What EC2 says of every type has some 5 MB.
@@ -28,6 +28,8 @@ pub(crate) struct ExportArguments {
     /// Write to this file instead of stdout
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: Overwrite,
 }
 
 /// How a catalogue is written.
@@ -60,18 +62,18 @@ pub(crate) struct UpdateArguments {
 }
 
 pub(super) fn export(arguments: &ExportArguments, printer: &mut Printer) -> Result<ExitCode> {
+    let output = arguments.overwrite.open(arguments.output.as_deref())?;
     let format = match arguments.format {
         Format::Csv => ExchangeFormat::Csv,
         Format::Json => ExchangeFormat::Json,
         Format::Toml => ExchangeFormat::Toml,
     };
     let text = write_exchange(&catalogue().rows(), format);
-    match &arguments.output {
-        Some(path) => {
-            crate::named_file::refuse_fifo(path)
-                .and_then(|()| fs::write(path, text))
-                .with_context(|| format!("writing `{}`", clean(&path.display().to_string())))?;
-            printer.note(format_args!("the catalogue is in `{}`", path.display()));
+    match output {
+        Some(output) => {
+            let written = format!("the catalogue is in `{}`", output.path().display());
+            output.write(&text)?;
+            printer.note(written);
         }
         None => printer.data(&text),
     }

@@ -1,16 +1,17 @@
 //! What was measured, in fio's formats and logs.
 
-use std::path::Path;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use iostone_engine::EngineChoice;
 use iostone_fio::output::{
-    Detail, DiskWatch, FIO_VERSION, LogFile, LogRequest, LogValue, Percentiles, Reported, Session,
-    write_json, write_logs, write_terse,
+    Detail, DiskWatch, FIO_VERSION, LogFile, LogRequest, LogValue, Percentiles, Reported, Session, log_paths,
+    logs_of, write_json, write_terse,
 };
 use iostone_fio::values::LogWindow;
 use iostone_fio::{FioOptions, Given, Log, PlannedJob, Section};
+use iostone_stack::{OutputFile, Permit, Placing};
 
 use super::Ran;
 use super::load::Load;
@@ -93,36 +94,55 @@ fn pairs(given: &[Given]) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Writes the logs that jobs asked for, into the working directory as fio does.
-pub(super) fn write_all_logs(load: &Load, ran: &[Ran]) -> Result<()> {
+/// The logs that a job asked for; times of entries begin at `epoch`.
+fn log_request(load: &Load, planned: &PlannedJob, epoch: Option<Duration>) -> LogRequest {
+    let options = option_of(load, planned);
+    let window = options.log_avg_msec.map_or(Duration::ZERO, |span| span.0);
+    let shorter = |other: Option<iostone_model::units::Span>| {
+        other.map(|other| other.0).filter(|other| *other < window).unwrap_or(window)
+    };
+    let file = |log: &Option<Log>, window: Duration| {
+        log.as_ref()
+            .map(|log| LogFile { prefix: log.prefix.clone().unwrap_or_else(|| planned.name.clone()), window })
+    };
+    LogRequest {
+        bandwidth: file(&options.write_bw_log, shorter(options.bwavgtime)),
+        iops: file(&options.write_iops_log, shorter(options.iopsavgtime)),
+        latency: file(&options.write_lat_log, window),
+        number: planned.number,
+        is_shared: options.per_job_logs == Some(false),
+        value: match options.log_window_value.unwrap_or_default() {
+            LogWindow::Average => LogValue::Average,
+            LogWindow::Largest => LogValue::Largest,
+            LogWindow::Both => LogValue::Both,
+        },
+        epoch: epoch.filter(|_| options.log_alternate_epoch == Some(true)),
+    }
+}
+
+/// Logs that jobs share are appended to, as in fio.
+fn placing_of(request: &LogRequest) -> Placing {
+    if request.is_shared { Placing::Append } else { Placing::Replace }
+}
+
+/// The files that the logs of all jobs go to, in the working directory as in fio.
+pub(super) fn all_log_paths(load: &Load) -> Vec<(PathBuf, Placing)> {
+    let jobs = load.plan.phases.iter().flat_map(|phase| &phase.jobs);
+    let requests = jobs.map(|planned| log_request(load, planned, None));
+    requests
+        .flat_map(|request| log_paths(&request).into_iter().map(move |path| (path, placing_of(&request))))
+        .collect()
+}
+
+/// Writes the logs that jobs asked for.
+pub(super) fn write_all_logs(load: &Load, ran: &[Ran], permit: &Permit) -> Result<()> {
     let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
     for ran in ran {
-        let options = option_of(load, &ran.planned);
-        let window = options.log_avg_msec.map_or(Duration::ZERO, |span| span.0);
-        let shorter = |other: Option<iostone_model::units::Span>| {
-            other.map(|other| other.0).filter(|other| *other < window).unwrap_or(window)
-        };
-        let file = |log: &Option<Log>, window: Duration| {
-            log.as_ref().map(|log| LogFile {
-                prefix: log.prefix.clone().unwrap_or_else(|| ran.planned.name.clone()),
-                window,
-            })
-        };
-        let request = LogRequest {
-            bandwidth: file(&options.write_bw_log, shorter(options.bwavgtime)),
-            iops: file(&options.write_iops_log, shorter(options.iopsavgtime)),
-            latency: file(&options.write_lat_log, window),
-            number: ran.planned.number,
-            is_shared: options.per_job_logs == Some(false),
-            value: match options.log_window_value.unwrap_or_default() {
-                LogWindow::Average => LogValue::Average,
-                LogWindow::Largest => LogValue::Largest,
-                LogWindow::Both => LogValue::Both,
-            },
-            epoch: (options.log_alternate_epoch == Some(true))
-                .then(|| since_epoch.saturating_sub(ran.outcome.elapsed.0)),
-        };
-        write_logs(Path::new("."), &request, &ran.outcome)?;
+        let epoch = since_epoch.saturating_sub(ran.outcome.elapsed.0);
+        let request = log_request(load, &ran.planned, Some(epoch));
+        for log in logs_of(&request, &ran.outcome)? {
+            OutputFile::open(&log.path, placing_of(&request), permit)?.write(&log.lines)?;
+        }
     }
     Ok(())
 }

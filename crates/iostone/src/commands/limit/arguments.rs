@@ -12,6 +12,8 @@ use iostone_model::experiment::{
 };
 use iostone_model::units::{Bytes, Fraction, Span};
 
+use crate::output_file::Overwrite;
+
 /// Runs a command under limits, and says where its time went.
 ///
 /// The command has this terminal, its own standard streams and its signals; Ctrl-C reaches it. Once it has ended, the limits
@@ -55,6 +57,8 @@ pub(crate) struct LimitArguments {
     /// Write the table, or the JSON, to this file instead
     #[arg(long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) overwrite: Overwrite,
     /// The command and its arguments
     #[arg(required = true, last = true, value_name = "COMMAND")]
     pub(super) command: Vec<OsString>,

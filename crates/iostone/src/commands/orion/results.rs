@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use iostone_model::orion::{Maxima, OrionFindings, OrionHeader, OrionRecord};
-use iostone_orion::files::{Format, console, paths, write_files, write_whole};
+use iostone_orion::files::{Format, console, files_of, paths};
 use iostone_report::clean;
+use iostone_stack::{OutputFile, Permit, Placing};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -48,18 +49,38 @@ impl<'a> Results<'a> {
         Self { record, findings: iostone_orion::findings::find(record), files: Vec::new(), format }
     }
 
-    /// Writes the files of a test: ORION's, and the page.
+    /// Writes the files of a test: ORION's, and the page. All of them are checked before the first is replaced.
     ///
     /// # Errors
-    /// Which of them could not be written, and why.
+    /// Which of them could not be written, and why; one that was changed by somebody else is not.
     pub(super) fn write(&mut self, prefix: &Prefix) -> Result<()> {
         // Whatever becomes of the others, it is there.
         self.files = vec![prefix.record()];
-        let mut files = write_files(self.record, prefix.as_path(), self.format)?;
-        let page = iostone_report::orion_html(self.record, &self.findings)?;
-        write_whole(&prefix.report(), &page)?;
-        files.push(prefix.report());
-        self.files.splice(..0, files);
+        let mut files = files_of(self.record, prefix.as_path(), self.format);
+        files.push((prefix.report(), iostone_report::orion_html(self.record, &self.findings)?));
+        let mut opened = Vec::new();
+        for (path, text) in &files {
+            // Nothing is to be done then, whosever the file is.
+            if path.is_file() && std::fs::read(path).is_ok_and(|there| there == text.as_bytes()) {
+                continue;
+            }
+            opened.push((OutputFile::open(path, Placing::Replace, &Permit::none())?, text));
+        }
+        for (output, text) in opened {
+            output.write(text)?;
+        }
+        self.files.splice(..0, files.into_iter().map(|(path, _)| path));
+        Ok(())
+    }
+
+    /// Refuses what [`Self::write`] would refuse after the test.
+    ///
+    /// # Errors
+    /// A file that iostone did not write, or that was changed since.
+    pub(super) fn check(prefix: &Prefix, format: Format) -> Result<()> {
+        for path in paths(prefix.as_path(), format).iter().chain([&prefix.report()]) {
+            OutputFile::check(path, Placing::Replace, &Permit::none())?;
+        }
         Ok(())
     }
 

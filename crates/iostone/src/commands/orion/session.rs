@@ -20,7 +20,7 @@ use super::progress::TestProgress;
 use super::results::Results;
 use super::taken::{Taken, writer_of};
 use crate::commands::dry_run::quoted;
-use crate::exit_code::{ExitCode, OrionEnded};
+use crate::exit_code::{self, ExitCode, OrionEnded};
 use crate::interrupt;
 use crate::printer::Printer;
 
@@ -75,6 +75,7 @@ pub(super) fn go_on(
     if record.is_finished() {
         return print_again(&prefix, &record, &options, another_layout, printer);
     }
+    Results::check(&prefix, options.format.unwrap_or(Format::V12))?;
     let (test, seed) = (&header.test, header.seed);
     let wanted = Wanted { test, options: &options, words, seed, so_far: Some(&record) };
     let (luns, taken) =
@@ -114,7 +115,11 @@ fn print_again(
     match written {
         Ok(()) => Ok(ExitCode::Success),
         Err(unwritten) => {
-            Err(OrionEnded { reason: format!("{unwritten:#}"), code: ExitCode::Partial }.into())
+            let code = match exit_code::of_error(&unwritten) {
+                ExitCode::Refused => ExitCode::Refused,
+                _ => ExitCode::Partial,
+            };
+            Err(OrionEnded { reason: format!("{unwritten}"), code }.into())
         }
     }
 }
@@ -214,10 +219,10 @@ impl Session<'_> {
         let (reason, code) = match written {
             Ok(()) if code == ExitCode::Success => return Ok(ExitCode::Success),
             Ok(()) => (reason, code),
-            Err(unwritten) if code == ExitCode::Success => (format!("{unwritten:#}"), ExitCode::Partial),
+            Err(unwritten) if code == ExitCode::Success => (format!("{unwritten}"), ExitCode::Partial),
             // What ended the test is worth more; its figures are in the record all the same.
             Err(unwritten) => {
-                printer.warning(format!("{unwritten:#}"));
+                printer.warning(format!("{unwritten}"));
                 (reason, code)
             }
         };

@@ -1,0 +1,87 @@
+//! Which existing files are somebody else's, and what a refusal says of them.
+
+use std::ffi::OsString;
+use std::fs::{File, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use rustix::fs::getxattr;
+use rustix::io::Errno;
+
+use super::{Permit, Placing};
+use crate::device::size_in_words;
+use crate::entry::path_of_open;
+use crate::error::{Refusal, RefusalReason, StackError};
+use crate::load_file::{MARK, mark_of};
+use crate::tool::quote;
+use crate::trust::{Trust, user_in_words};
+
+/// Why a regular file must not be written over; none if iostone made it, or if it is empty: scripts name outputs with
+/// mktemp(1), and nothing is lost.
+///
+/// The file may have been opened with `O_PATH`.
+pub(super) fn why_foreign(file: &File, metadata: &Metadata) -> Option<String> {
+    // The mark is what the owner of a file lets it say.
+    if !Trust::of_this_process().includes(metadata.uid()) {
+        return Some(format!("it belongs to {}", user_in_words(metadata.uid())));
+    }
+    if metadata.len() == 0 {
+        return None;
+    }
+    let mut value = [0u8; 256];
+    // getxattr(2) takes no descriptor of `O_PATH`, but a path through it.
+    match getxattr(path_of_open(file), MARK, &mut value) {
+        Ok(length) if value.get(..length) == Some(mark_of(metadata).as_bytes()) => None,
+        Ok(_) | Err(Errno::RANGE) => Some("it was changed since iostone wrote it".to_owned()),
+        Err(Errno::OPNOTSUPP | Errno::NOSYS) => Some(
+            "its filesystem keeps no user extended attributes, so iostone cannot tell whether it made the file"
+                .to_owned(),
+        ),
+        Err(_) => Some("iostone did not make it".to_owned()),
+    }
+}
+
+pub(super) fn refusal(
+    path: &Path,
+    bytes: u64,
+    because: String,
+    placing: Placing,
+    permit: &Permit,
+) -> StackError {
+    let size = size_in_words(bytes);
+    let (loses, consent) = match placing {
+        _ if bytes == 0 => (Vec::new(), "if it may be written"),
+        Placing::Replace => (vec![format!("all {size} of it")], "if its content may go"),
+        Placing::Append => (Vec::new(), "if the output may be appended to it"),
+    };
+    let name = quote(path.as_os_str());
+    let next = if let Some(option) = permit.option {
+        vec!["name a file that does not exist yet".to_owned(), format!("`{option} {name}` {consent}")]
+    } else {
+        let mut aside: OsString = path.as_os_str().to_owned();
+        aside.push(".old");
+        vec![format!("`mv --no-clobber {name} {}`", quote(&aside))]
+    };
+    StackError::Refused(Box::new(Refusal {
+        device: path.to_owned(),
+        identity: if bytes == 0 { "an empty file".to_owned() } else { format!("a file of {size}") },
+        reason: RefusalReason::ForeignFile,
+        because,
+        loses,
+        next,
+        // The option that names it again differs from command to command and stands in `next`.
+        destroy: None,
+    }))
+}
+
+pub(super) fn block_device(path: &Path) -> StackError {
+    StackError::Refused(Box::new(Refusal {
+        device: path.to_owned(),
+        identity: "a block device".to_owned(),
+        reason: RefusalReason::NotAFile,
+        because: "the output would replace what is on the device".to_owned(),
+        loses: Vec::new(),
+        next: vec!["name a file".to_owned()],
+        destroy: None,
+    }))
+}

@@ -1,0 +1,38 @@
+//! `--overwrite` and the output files of commands: checked before the work whose result they get.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, bail};
+use clap::Args;
+use iostone_report::clean;
+use iostone_stack::{OutputFile, Permit, Placing, quote};
+
+/// Lets the content of an output file go; the same option for every command with one.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct Overwrite {
+    /// Type the output file's name again to replace a file that iostone did not make, or that was changed since
+    #[arg(long, value_name = "FILE")]
+    overwrite: Option<PathBuf>,
+}
+
+impl Overwrite {
+    /// Opens the output file, if one is named.
+    ///
+    /// # Errors
+    /// A file that may not be replaced or cannot be written, and a name that is not the output's.
+    pub(crate) fn open(&self, output: Option<&Path>) -> Result<Option<OutputFile>> {
+        if let Some(typed) = self.overwrite.as_deref().filter(|typed| Some(*typed) != output) {
+            let typed = clean(&quote(typed.as_os_str()));
+            match output {
+                Some(output) => {
+                    let output = clean(&quote(output.as_os_str()));
+                    bail!("`--overwrite {typed}` is not the output file, which is `{output}`");
+                }
+                None => bail!("`--overwrite {typed}` goes with an output file, and none is named"),
+            }
+        }
+        let permit = Permit::new("--overwrite", self.overwrite.iter().cloned().collect());
+        let open = |path| OutputFile::open(path, Placing::Replace, &permit);
+        Ok(output.map(open).transpose()?)
+    }
+}
