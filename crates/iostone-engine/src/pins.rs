@@ -8,6 +8,11 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Files that are open beside targets.
+const OTHER_FILES: u64 = 256;
+
 /// A file or device that is held open, if only with `O_PATH` (open(2)).
 #[derive(Debug, Clone)]
 pub struct Pin(Arc<File>);
@@ -64,6 +69,18 @@ impl Pins {
     pub fn way_to<'a>(&self, target: &'a Path) -> Cow<'a, Path> {
         self.get(target).map_or(Cow::Borrowed(target), |pin| Cow::Owned(pin.path()))
     }
+}
+
+/// Many threads on many targets are more open files than a process gets without asking (1,024 as a rule), and far fewer than
+/// it may ask for. If it may not, opening them says so.
+pub fn make_room_for_files(files: u64) {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let wanted = files.saturating_add(OTHER_FILES);
+    if current.is_none_or(|current| current >= wanted) {
+        return;
+    }
+    let current = maximum.map_or(wanted, |maximum| maximum.min(wanted));
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(current), maximum });
 }
 
 #[cfg(test)]

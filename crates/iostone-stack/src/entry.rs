@@ -19,7 +19,7 @@ use crate::error::{Refusal, RefusalReason, StackError};
 use crate::step::FileIdentity;
 use crate::trust::Trust;
 
-/// As many links are followed as the kernel follows (`MAXSYMLINKS`, path_resolution(7)).
+/// As many links are followed as the kernel follows (`MAXSYMLINKS`, `path_resolution(7)`).
 const LINKS_MAX: usize = 40;
 
 /// A name within a directory that is held open.

@@ -23,7 +23,7 @@ impl Place {
         let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let place = Self { folder };
         for name in ["target", "precious"] {
-            fs::write(place.at(name), [0; BYTES]).unwrap();
+            fs::write(place.at(name), vec![0; BYTES]).unwrap();
         }
         place
     }
@@ -103,7 +103,7 @@ fn what_is_verified_is_read_back_from_what_was_pinned() {
 fn the_members_of_a_volume_are_pinned_too_and_named_as_the_job_has_them() {
     let place = Place::new();
     let pins = place.swapped();
-    fs::write(place.at("second"), [0; BYTES]).unwrap();
+    fs::write(place.at("second"), vec![0; BYTES]).unwrap();
     let mut job = place.job(Rw::Write);
     job.targets.push(place.at("second"));
     (job.volume, job.size) = (Some(Volume::Concat), None);

@@ -1,17 +1,18 @@
 //! Files below loop devices: found by what they are, not by what they are called.
 
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use crate::entry::identity_of;
 use crate::error::{Refusal, RefusalReason, StackError};
 use crate::step::FileIdentity;
 use crate::volume::{AttachedLoop, attached_loops, is_of_file, open_attached};
 
 /// A file below a loop device is a device in use, whoever made it: no word overrides that.
-pub(super) fn refuse_backing_file(path: &Path) -> Result<(), StackError> {
-    let Ok(metadata) = fs::metadata(path) else { return Ok(()) };
-    let identity = FileIdentity { dev: metadata.dev(), ino: metadata.ino() };
+pub(super) fn refuse_backing_file(file: &File, path: &Path) -> Result<(), StackError> {
+    let metadata = file.metadata().map_err(|error| StackError::io("looking at", path, error))?;
+    let identity = identity_of(&metadata);
     // Where sysfs cannot be listed there are no loop devices to be seen.
     let attached = attached_loops().unwrap_or_default();
     let Some(above) = attached.into_iter().find(|attached| stands_on(attached, identity)) else {
@@ -66,6 +67,10 @@ mod tests {
         }
     }
 
+    fn refuse(path: &Path) -> Result<(), StackError> {
+        refuse_backing_file(&File::open(path).unwrap(), path)
+    }
+
     #[test]
     fn a_file_below_a_loop_device_is_refused_under_each_of_its_names() {
         if !rustix::process::geteuid().is_root() || !Path::new("/dev/loop-control").exists() {
@@ -76,19 +81,19 @@ mod tests {
         let [image, link, renamed, other] =
             ["image", "link", "renamed", "other"].map(|name| folder.path().join(name));
         for file in [&image, &other] {
-            fs::File::create(file).unwrap().set_len(1 << 20).unwrap();
+            File::create(file).unwrap().set_len(1 << 20).unwrap();
         }
         fs::hard_link(&image, &link).unwrap();
         let _loop = Loop::over(&image);
         for name in [&image, &link] {
-            assert!(refuse_backing_file(name).unwrap_err().to_string().contains("stands on it"), "{name:?}");
+            assert!(refuse(name).unwrap_err().to_string().contains("stands on it"), "{name:?}");
         }
-        assert!(refuse_backing_file(&other).is_ok());
+        assert!(refuse(&other).is_ok());
         // The name that sysfs tells leads to another file now, or to none.
         fs::rename(&image, &renamed).unwrap();
         fs::copy(&other, &image).unwrap();
-        assert!(refuse_backing_file(&renamed).is_err());
+        assert!(refuse(&renamed).is_err());
         fs::remove_file(&renamed).unwrap();
-        assert!(refuse_backing_file(&link).is_err());
+        assert!(refuse(&link).is_err());
     }
 }
