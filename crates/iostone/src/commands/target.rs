@@ -203,8 +203,8 @@ fn sysfs_of(number: u64) -> PathBuf {
 /// Why a target could not be found or held; a directory that is not there is the command line's fault, not the machine's.
 pub(super) fn not_found(error: StackError) -> anyhow::Error {
     match &error {
-        StackError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-            anyhow::Error::new(error)
+        StackError::Io { source, object, .. } if source.kind() == io::ErrorKind::NotFound => {
+            anyhow::anyhow!("the directory of `{object}` does not exist; create it, or name another file")
         }
         _ => Failure::from(error).into(),
     }
