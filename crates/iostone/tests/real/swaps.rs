@@ -202,3 +202,36 @@ races! {
     orion_measures_on_no_file_that_a_name_was_swapped_for: race_for_names(Load::Orion, 5);
     orion_measures_nothing_through_a_directory_that_was_swapped: race_for_directories(Load::Orion, 5);
 }
+
+#[test]
+fn a_device_in_use_is_not_served_one_with_content_is_and_no_link_of_another_users() {
+    needs_root!();
+    let lab = Lab::new();
+    let disk = Disk::attach(&lab);
+    assert!(Command::new("mkfs.ext4").args(["-q", &disk.path]).status().unwrap().success());
+    let before = fs::read(&disk.path).unwrap();
+    let serve = |file: &str| lab.iostone(&["disk", "serve", "--socket", "v", "--file", file]);
+    let mut served = serve(&disk.path).stderr(Stdio::piped()).spawn().unwrap();
+    while !lab.path().join("v.control").exists() {
+        assert!(served.try_wait().unwrap().is_none(), "it ended at once");
+    }
+    assert!(lab.iostone(&["disk", "control", "v.control", "end"]).status().unwrap().success());
+    assert!(served.wait().unwrap().success());
+    assert!(fs::read(&disk.path).unwrap() == before);
+
+    let place = lab.path().join("mounted");
+    fs::create_dir(&place).unwrap();
+    assert!(Command::new("mount").arg(&disk.path).arg(&place).status().unwrap().success());
+    let refused = serve(&disk.path).output().unwrap();
+    assert!(Command::new("umount").arg(&place).status().unwrap().success());
+    assert_eq!(refused.status.code(), Some(3), "{}", words(&refused));
+    assert!(words(&refused).contains("mounted"), "{}", words(&refused));
+
+    let mine = lab.path().join("mine");
+    fs::create_dir(&mine).unwrap();
+    std::os::unix::fs::symlink(&disk.path, mine.join("F")).unwrap();
+    chown(&mine, Some(NOBODY), Some(NOBODY)).unwrap();
+    let refused = serve("mine/F").output().unwrap();
+    assert_eq!(refused.status.code(), Some(3), "{}", words(&refused));
+    assert!(words(&refused).contains("can change that link"), "{}", words(&refused));
+}
