@@ -217,3 +217,48 @@ pub(super) fn refuse_mistyped_device(path: &Path) -> Result<()> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    fn held(path: &Path) -> Held {
+        match Held::find(path).unwrap() {
+            Found::Held(held) => held,
+            Found::Nothing(entry) => panic!("nothing at {entry:?}"),
+        }
+    }
+
+    #[test]
+    fn what_is_held_is_the_same_whatever_its_name_stands_for() {
+        let place = tempfile::tempdir().unwrap();
+        let [path, moved, precious] = ["f", "moved", "precious"].map(|name| place.path().join(name));
+        std::fs::write(&path, "load").unwrap();
+        std::fs::write(&precious, "thesis").unwrap();
+        let first = held(&path);
+        std::fs::rename(&path, &moved).unwrap();
+        symlink(&precious, &path).unwrap();
+        assert_eq!(std::fs::read(first.pin().path()).unwrap(), b"load");
+        assert!(!first.remove().unwrap() && precious.exists() && path.is_symlink());
+        // A link of one's own is followed to its file.
+        assert_eq!(held(&path).metadata().len(), 6);
+    }
+
+    #[test]
+    fn a_pipe_is_held_without_a_wait_for_its_writer_and_nothing_is_made_where_something_is() {
+        let place = tempfile::tempdir().unwrap();
+        let fifo = place.path().join("fifo");
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
+        assert!(held(&fifo).metadata().file_type().is_fifo());
+        let new = place.path().join("new");
+        let find = || match Held::find(&new).unwrap() {
+            Found::Nothing(entry) => entry,
+            Found::Held(held) => panic!("{held:?}"),
+        };
+        let (first, second) = (find(), find());
+        assert!(Held::create(first).unwrap().is_some());
+        assert!(Held::create(second).unwrap().is_none());
+    }
+}

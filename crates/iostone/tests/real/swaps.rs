@@ -96,6 +96,7 @@ enum Load {
 }
 
 /// Runs iostone so often on a name while it is swapped.
+#[expect(clippy::print_stderr, reason = "how hard a race was is worth a line")]
 fn race(lab: &Lab, script: &str, target: &Path, name: &str, load: Load, rounds: usize) {
     File::create(lab.path().join("holes")).unwrap().set_len(64 << 10).unwrap();
     let second = if matches!(load, Load::Create) { "holes\n" } else { "" };

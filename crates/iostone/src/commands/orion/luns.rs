@@ -59,7 +59,7 @@ pub(super) fn take(
     check_sizes(&luns, wanted.test)?;
     let touches = luns.iter().map(|lun| touch(lun, wanted)).collect::<Result<Vec<Touch>>>()?;
     let before = wanted.so_far.map(Before::of);
-    let taken = Taken::take(
+    let mut taken = Taken::take(
         &luns,
         &Use {
             touches: &touches,

@@ -142,7 +142,8 @@ impl Taken {
     }
 
     /// From now on the test only reads, and others may do so too.
-    pub(super) fn begin_reading(&self) {
+    pub(super) fn begin_reading(&mut self) {
+        self.claims.clear();
         for lock in &self.locks {
             lock::share(lock);
         }

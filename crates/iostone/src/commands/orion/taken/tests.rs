@@ -84,7 +84,7 @@ fn one_that_writes_has_its_luns_for_itself() {
     let reading = (take(&luns, false, &[]).unwrap(), take(&luns, false, &[]).unwrap());
     assert!(take(&luns, true, &[luns[0].name.clone()]).is_err());
     drop(reading);
-    let writing = take(&luns, true, &[luns[0].name.clone()]).unwrap();
+    let mut writing = take(&luns, true, &[luns[0].name.clone()]).unwrap();
     assert!(take(&luns, false, &[]).is_err());
     // Filled, and only read from now on.
     writing.begin_reading();
