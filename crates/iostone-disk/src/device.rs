@@ -3,6 +3,8 @@
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
+use iostone_engine::Pins;
+
 use crate::cache::{Medium, PowerSwitch, VolatileCache};
 use crate::counters::StoreFailures;
 use crate::error::DiskError;
@@ -44,12 +46,12 @@ impl Medium for SharedStore {
 }
 
 impl Device {
-    /// Opens the store of a volume. The seed is that of its cache.
+    /// Opens the store of a volume, by its pin where it has one. The seed is that of its cache.
     ///
     /// # Errors
     /// Those of the store.
-    pub(crate) fn open(volume: &VolumePlan, seed: u64) -> Result<Self, DiskError> {
-        let store = Arc::new(OpenStore::open(volume)?);
+    pub(crate) fn open(volume: &VolumePlan, pins: &Pins, seed: u64) -> Result<Self, DiskError> {
+        let store = Arc::new(OpenStore::open(volume, pins)?);
         let cache = volume.model.cache.as_ref().map(|cache| {
             let below = SharedStore(Arc::clone(&store));
             Mutex::new(VolatileCache::new(below, store.size_bytes(), cache.size, seed))

@@ -15,6 +15,8 @@ mod workers;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use iostone_engine::Pins;
+
 use self::event_loop::EventLoop;
 use self::socket::Socket;
 use self::task::Task;
@@ -56,12 +58,21 @@ impl Server {
     /// # Errors
     /// What [`DiskError`] says of plans, stores and sockets. Nothing is left behind then.
     pub fn bind(plan: &DiskPlan) -> Result<Self, DiskError> {
+        Self::bind_pinned(plan, &Pins::default())
+    }
+
+    /// As [`Server::bind`], on files and devices that the caller holds open, by the paths that the plan has for them: what
+    /// the caller looked at is what is served. They need not be held any longer when this returns.
+    ///
+    /// # Errors
+    /// As [`Server::bind`].
+    pub fn bind_pinned(plan: &DiskPlan, pins: &Pins) -> Result<Self, DiskError> {
         check(plan)?;
         let mut volumes = Vec::new();
         for (volume, number) in plan.volumes.iter().zip(0_u64..) {
             // Volumes of one plan draw differently, and the same in every server with that seed.
             let seed = plan.seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            let device = Arc::new(Device::open(volume, seed)?);
+            let device = Arc::new(Device::open(volume, pins, seed)?);
             let socket = Socket::bind(&volume.socket, &plan.control)?;
             let export = Export { name: volume.name.clone(), size_bytes: volume.model.size.0 };
             volumes.push(Volume { export, socket, device, state: VolumeState::new(&volume.model, seed) });

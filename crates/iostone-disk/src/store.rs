@@ -11,6 +11,7 @@ use std::os::unix::fs::{FileExt, FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicI32, AtomicU64, Ordering};
 
+use iostone_engine::Pins;
 use rustix::fs::{FallocateFlags, FlockOperation, MemfdFlags, OFlags};
 use rustix::io::{Errno, ReadWriteFlags};
 
@@ -54,15 +55,16 @@ pub(crate) enum Attempt {
 }
 
 impl OpenStore {
-    /// Opens what a volume lies on, and locks it against a second server. A file keeps its content and has to be large enough.
+    /// Opens what a volume lies on, by its pin where it has one, and locks it against a second server. A file keeps its
+    /// content and has to be large enough.
     ///
     /// # Errors
     /// When it cannot be opened, is locked, or is smaller than the volume.
-    pub(crate) fn open(volume: &VolumePlan) -> Result<Self, DiskError> {
+    pub(crate) fn open(volume: &VolumePlan, pins: &Pins) -> Result<Self, DiskError> {
         let size_bytes = volume.model.size.0;
         let opened = match &volume.store {
             Store::Memory => Self::in_memory(&volume.name, size_bytes)?,
-            Store::File { path, direct } => Self::in_file(path, *direct, size_bytes)?,
+            Store::File { path, direct } => Self::in_file((path, &pins.way_to(path)), *direct, size_bytes)?,
         };
         Ok(Self { hands_flushes_on: opened.hands_flushes_on && volume.model.stands_for.is_none(), ..opened })
     }
@@ -81,9 +83,9 @@ impl OpenStore {
         Self { file, size_bytes, way, hands_flushes_on, failed, first_errno }
     }
 
-    fn in_file(path: &Path, direct: bool, size_bytes: u64) -> Result<Self, DiskError> {
-        let is_device =
-            path.metadata().map_err(DiskError::store("open", path))?.file_type().is_block_device();
+    /// `path` is for messages; the file is opened by `way`.
+    fn in_file((path, way): (&Path, &Path), direct: bool, size_bytes: u64) -> Result<Self, DiskError> {
+        let is_device = way.metadata().map_err(DiskError::store("open", path))?.file_type().is_block_device();
         let mut flags = OFlags::empty();
         flags.set(OFlags::DIRECT, direct);
         // An exclusive open of a device fails while it is mounted or held.
@@ -92,7 +94,7 @@ impl OpenStore {
             .read(true)
             .write(true)
             .custom_flags(i32::try_from(flags.bits()).unwrap_or_default())
-            .open(path)
+            .open(way)
             .map_err(DiskError::store("open", path))?;
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => return Err(DiskError::Locked(path.to_owned())),

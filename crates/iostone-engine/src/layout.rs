@@ -14,6 +14,7 @@ use crate::error::EngineError;
 use crate::job::{Content, Data, Job, Preparation};
 use crate::outcome::Layout;
 use crate::payload::{self, Payload};
+use crate::pins::Pins;
 use crate::source::Part;
 use crate::target::fail;
 
@@ -40,15 +41,17 @@ impl Drop for CreatedFile {
     }
 }
 
-/// Opens a file for being laid out, and makes it if it does not exist.
-pub(crate) fn open_or_create(path: &Path) -> Result<(File, CreatedFile), EngineError> {
+/// Opens a file for being laid out, and makes it if it does not exist. A pinned one does.
+pub(crate) fn open_or_create(path: &Path, pins: &Pins) -> Result<(File, CreatedFile), EngineError> {
+    let open =
+        || OpenOptions::new().read(true).write(true).open(pins.way_to(path)).map_err(fail(path, "open"));
+    if pins.get(path).is_some() {
+        return Ok((open()?, CreatedFile(None)));
+    }
     let created = OpenOptions::new().read(true).write(true).create_new(true).open(path);
     match created {
         Ok(file) => Ok((file, CreatedFile(Some(path.to_owned())))),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-            let file = OpenOptions::new().read(true).write(true).open(path).map_err(fail(path, "open"))?;
-            Ok((file, CreatedFile(None)))
-        }
+        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok((open()?, CreatedFile(None))),
         Err(source) => Err(fail(path, "create")(source)),
     }
 }
@@ -176,8 +179,8 @@ pub(crate) fn reserve(
 ///
 /// # Errors
 /// What open(2) or read(2) said.
-pub(crate) fn read_ahead(path: &Path, part: Part) -> Result<(), EngineError> {
-    let file = File::open(path).map_err(fail(path, "open"))?;
+pub(crate) fn read_ahead(path: &Path, part: Part, pins: &Pins) -> Result<(), EngineError> {
+    let file = File::open(pins.way_to(path)).map_err(fail(path, "open"))?;
     let mut chunk = vec![0; CHUNK_BYTES];
     let (mut position, end) = (part.offset_bytes, part.offset_bytes + part.length_bytes);
     while position < end {
@@ -214,7 +217,7 @@ mod tests {
     fn a_missing_file_is_filled_with_noise() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");
-        let (file, created) = open_or_create(&path).unwrap();
+        let (file, created) = open_or_create(&path, &Pins::default()).unwrap();
         let layout = fill_gaps(&path, &file, 3_000_000, (&Data::default(), 1), |_| true).unwrap();
         created.keep();
         assert_eq!(layout.written, Bytes(3_000_000));
@@ -228,7 +231,7 @@ mod tests {
     fn only_holes_and_the_missing_end_are_filled() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");
-        let (file, created) = open_or_create(&path).unwrap();
+        let (file, created) = open_or_create(&path, &Pins::default()).unwrap();
         file.write_all_at(&vec![7; 65_536], 131_072).unwrap();
         assert!(has_holes(&file, 196_608));
         let layout = fill_gaps(&path, &file, 262_144, (&Data::default(), 1), |_| true).unwrap();
@@ -250,7 +253,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let zeros_in = |name: &str, job: &Job| {
             let path = folder.path().join(name);
-            let (file, created) = open_or_create(&path).unwrap();
+            let (file, created) = open_or_create(&path, &Pins::default()).unwrap();
             fill_gaps(&path, &file, 1 << 20, (&data_of(job), 1), |_| true).unwrap();
             created.keep();
             let sectors = contents(&path);
@@ -270,7 +273,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");
         {
-            let (file, _created) = open_or_create(&path).unwrap();
+            let (file, _created) = open_or_create(&path, &Pins::default()).unwrap();
             let result =
                 fill_gaps(&path, &file, 10 << 20, (&Data::default(), 1), |written| written < 2 << 20);
             assert!(matches!(result, Err(EngineError::Interrupted)));
@@ -283,7 +286,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("f");
         std::fs::write(&path, b"mine").unwrap();
-        drop(open_or_create(&path).unwrap());
+        drop(open_or_create(&path, &Pins::default()).unwrap());
         assert_eq!(contents(&path), b"mine");
     }
 }

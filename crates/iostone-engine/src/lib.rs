@@ -44,6 +44,7 @@ mod layout;
 mod monitor;
 mod outcome;
 mod payload;
+mod pins;
 mod prepared;
 mod processor;
 mod slots;
@@ -71,7 +72,9 @@ pub use outcome::{
     Scheduling, Series, Steadiness, Syncs, Transfers,
 };
 pub use payload::NoiseStream;
-pub use prepared::{Phase, Prepared, Progress, prepare, prepare_watched, run, run_together};
+pub use pins::{Pin, Pins, make_room_for_files};
+pub use prepared::{Phase, Prepared, Progress, prepare, prepare_pinned, prepare_watched, run, run_together};
+pub use target::claim_device;
 pub use verify::{
     ExpectedUnit, Finding, HEADER_BYTES, HeaderError, Mismatch, MismatchKind, UnitChecksum, UnitContent,
     UnitHeader, VerifyReport, check_ledger_head, check_pattern, check_unit, identify_job,

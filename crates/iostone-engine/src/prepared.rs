@@ -17,6 +17,7 @@ use crate::error::EngineError;
 use crate::job::{Job, Preparation};
 use crate::layout::{self, CreatedFile};
 use crate::outcome::{Layout, Outcome};
+use crate::pins::Pins;
 use crate::source::Part;
 use crate::target::{self, TargetKind};
 use crate::verify::Ledger;
@@ -90,14 +91,31 @@ pub fn prepare_watched(
     stop: &AtomicBool,
     progress: &mut dyn FnMut(Progress),
 ) -> Result<Prepared, EngineError> {
+    prepare_pinned(job, &Pins::default(), stop, progress)
+}
+
+/// As [`prepare_watched`], on targets that the caller holds open: what the caller looked at is what is laid out, read and
+/// written, also if its name stands for something else by now. Pins need not be held any longer when this returns.
+///
+/// A pinned device that is written is claimed by its pin, or with the claim that the caller has
+/// ([`claim_device`](crate::claim_device)).
+///
+/// # Errors
+/// See [`prepare_watched`].
+pub fn prepare_pinned(
+    job: &Job,
+    pins: &Pins,
+    stop: &AtomicBool,
+    progress: &mut dyn FnMut(Progress),
+) -> Result<Prepared, EngineError> {
     job.check()?;
     check_memory(job)?;
     let selection = engine::select(job, uring::probe)?;
-    let members = members::survey(job)?;
+    let members = members::survey(job, pins)?;
     let mut ready = Ready::default();
     for index in 0..job.targets.len() {
         let of_member = members.as_ref().and_then(|members| members.parts.get(index)).copied();
-        ready.prepare_target(job, index, of_member, stop, progress)?;
+        ready.prepare_target((job, pins), index, of_member, stop, progress)?;
     }
     let Ready { parts, layout, created, claims, open_flags, first } = ready;
     let (parts, volume) = match members {
@@ -106,11 +124,11 @@ pub fn prepare_watched(
     };
     check_shares(job, &parts)?;
     check_start(job, &parts)?;
-    let ledger = job.verify.is_some().then(|| Ledger::open(job, &parts)).transpose()?;
+    let ledger = job.verify.is_some().then(|| Ledger::open(job, &parts, pins)).transpose()?;
     let mut files = vec![first];
     for _ in 1..job.numjobs {
         let opened: Result<Vec<File>, EngineError> =
-            job.targets.iter().map(|path| target::open(job, path)).collect();
+            job.targets.iter().map(|path| target::open(job, path, pins)).collect();
         files.push(opened?);
     }
     created.into_iter().for_each(CreatedFile::keep);
@@ -142,16 +160,16 @@ struct Ready {
 impl Ready {
     fn prepare_target(
         &mut self,
-        job: &Job,
+        (job, pins): (&Job, &Pins),
         index: usize,
         of_member: Option<Part>,
         stop: &AtomicBool,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<(), EngineError> {
         let Some(path) = job.targets.get(index) else { return Ok(()) };
-        let (kind, metadata) = target::inspect(path)?;
+        let (kind, metadata) = target::inspect(path, pins)?;
         let existing_bytes = match (kind, &metadata) {
-            (TargetKind::BlockDevice, _) => Some(target::read_device_size(path)?),
+            (TargetKind::BlockDevice, _) => Some(target::read_device_size(path, pins)?),
             (TargetKind::RegularFile, Some(metadata)) => Some(metadata.len()),
             _ => None,
         };
@@ -160,23 +178,23 @@ impl Ready {
             None => resolve_part(job, path, kind, existing_bytes)?,
         };
         if kind == TargetKind::BlockDevice && job.changes_targets() {
-            self.claims.push(target::claim(path)?);
+            self.claims.push(target::claim(path, pins)?);
         }
         // A member of a volume that is used up to another one stays as it is.
         if kind == TargetKind::RegularFile && part.length_bytes > 0 {
-            let target = FileTarget { job, index, exists: metadata.is_some(), part };
+            let target = FileTarget { job, pins, index, exists: metadata.is_some(), part };
             let created = target.lay_out(&mut self.layout, stop, progress)?;
             self.created.extend(created);
         }
-        let file = target::open(job, path)?;
+        let file = target::open(job, path, pins)?;
         if job.direct {
-            target::check_direct_alignment(job, path, &file, kind)?;
+            target::check_direct_alignment(job, path, &file, kind, pins)?;
         }
         if job.invalidate && kind != TargetKind::MemoryDevice {
             layout::drop_cached_pages(path, &file)?;
         }
         if job.pre_read && kind != TargetKind::MemoryDevice {
-            layout::read_ahead(path, part)?;
+            layout::read_ahead(path, part, pins)?;
         }
         for flag in target::read_flags(&file).map_err(target::fail(path, "read the flags of"))? {
             if !self.open_flags.contains(&flag) {
@@ -224,6 +242,7 @@ fn check_start(job: &Job, parts: &[Part]) -> Result<(), EngineError> {
 /// A regular file to be laid out.
 struct FileTarget<'a> {
     job: &'a Job,
+    pins: &'a Pins,
     index: usize,
     exists: bool,
     part: Part,
@@ -237,7 +256,7 @@ impl FileTarget<'_> {
         stop: &AtomicBool,
         progress: &mut dyn FnMut(Progress),
     ) -> Result<Option<CreatedFile>, EngineError> {
-        let Self { job, index, exists, part } = *self;
+        let Self { job, pins, index, exists, part } = *self;
         let Some(path) = job.targets.get(index) else { return Ok(None) };
         let end_bytes = part.offset_bytes + part.length_bytes;
         if job.verify.as_ref().is_some_and(|verify| verify.only) {
@@ -246,7 +265,7 @@ impl FileTarget<'_> {
         }
         if exists {
             // A file that needs nothing is not opened for writing: it may be somebody else's, or read-only.
-            let file = File::open(path).map_err(target::fail(path, "open"))?;
+            let file = File::open(pins.way_to(path)).map_err(target::fail(path, "open"))?;
             let length = file.metadata().map_err(target::fail(path, "look at"))?.len();
             let sparse = layout::has_holes(&file, end_bytes.min(length));
             let complete = match job.preparation {
@@ -260,11 +279,11 @@ impl FileTarget<'_> {
                 return Ok(None);
             }
         }
-        let (file, created) = layout::open_or_create(path)?;
+        let (file, created) = layout::open_or_create(path, pins)?;
         sum.created |= !exists;
         if job.direct {
             // Better refused now than after writing the file.
-            target::check_direct_alignment(job, path, &file, TargetKind::RegularFile)?;
+            target::check_direct_alignment(job, path, &file, TargetKind::RegularFile, pins)?;
         }
         if job.preparation != Preparation::Fill {
             layout::reserve(path, &file, end_bytes, job.preparation)?;

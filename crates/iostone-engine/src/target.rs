@@ -13,6 +13,7 @@ use crate::arena::Arena;
 use crate::device;
 use crate::error::EngineError;
 use crate::job::{Advice, EngineChoice, Job, WriteSync};
+use crate::pins::{Pin, Pins};
 use crate::volume::unit_bytes;
 
 /// What a target is.
@@ -30,8 +31,8 @@ pub(crate) enum TargetKind {
 ///
 /// # Errors
 /// [`EngineError::NotATarget`] for directories, pipes, sockets and other character devices.
-pub(crate) fn inspect(path: &Path) -> Result<(TargetKind, Option<Metadata>), EngineError> {
-    let metadata = match std::fs::metadata(path) {
+pub(crate) fn inspect(path: &Path, pins: &Pins) -> Result<(TargetKind, Option<Metadata>), EngineError> {
+    let metadata = match std::fs::metadata(pins.way_to(path)) {
         Ok(metadata) => metadata,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok((TargetKind::RegularFile, None)),
         Err(source) => return Err(fail(path, "look at")(source)),
@@ -65,27 +66,37 @@ pub(crate) fn fail(path: &Path, action: &'static str) -> impl FnOnce(io::Error) 
 }
 
 /// Size of an existing block device in bytes.
-pub(crate) fn read_device_size(path: &Path) -> Result<u64, EngineError> {
-    let device = File::open(path).map_err(fail(path, "open"))?;
+pub(crate) fn read_device_size(path: &Path, pins: &Pins) -> Result<u64, EngineError> {
+    let device = File::open(pins.way_to(path)).map_err(fail(path, "open"))?;
     device::read_size(&device).map_err(fail(path, "read the size of"))
 }
 
-/// Claims a block device for writing: while the returned file is open nobody can mount it or claim it too.
+/// Claims a pinned block device for writing, which messages call `path`: while the returned file is open, nobody else can
+/// mount or claim it, and jobs of this process that write to it share that claim.
 ///
 /// `O_EXCL` without `O_CREAT` on a block device fails with `EBUSY` if it is in use by the system (open(2)).
 ///
 /// # Errors
 /// [`EngineError::Busy`] if something holds it.
-pub(crate) fn claim(path: &Path) -> Result<Arc<File>, EngineError> {
+pub fn claim_device(path: &Path, pin: &Pin) -> Result<Arc<File>, EngineError> {
+    claim_at(path, &pin.path())
+}
+
+/// As [`claim_device`], for a target of a job.
+pub(crate) fn claim(path: &Path, pins: &Pins) -> Result<Arc<File>, EngineError> {
+    claim_at(path, &pins.way_to(path))
+}
+
+fn claim_at(path: &Path, way: &Path) -> Result<Arc<File>, EngineError> {
     // A claim is the open file's, so that jobs of this process which share a device have to share the file too.
     static CLAIMS: Mutex<Vec<(u64, Weak<File>)>> = Mutex::new(Vec::new());
     let mut claims = CLAIMS.lock().unwrap_or_else(PoisonError::into_inner);
     claims.retain(|(_, claim)| claim.strong_count() > 0);
-    let number = std::fs::metadata(path).map_err(fail(path, "look at"))?.rdev();
+    let number = std::fs::metadata(way).map_err(fail(path, "look at"))?.rdev();
     if let Some(shared) = claims.iter().find(|(of, _)| *of == number).and_then(|(_, claim)| claim.upgrade()) {
         return Ok(shared);
     }
-    let opened = OpenOptions::new().write(true).custom_flags(libc::O_EXCL).open(path).map_err(|source| {
+    let opened = OpenOptions::new().write(true).custom_flags(libc::O_EXCL).open(way).map_err(|source| {
         if source.raw_os_error() == Some(libc::EBUSY) {
             EngineError::Busy { path: path.to_owned() }
         } else {
@@ -103,7 +114,8 @@ pub(crate) fn claim(path: &Path) -> Result<Arc<File>, EngineError> {
 ///
 /// # Errors
 /// [`EngineError::NoDirect`], [`EngineError::FlagNotTaken`], or what open(2) said.
-pub(crate) fn open(job: &Job, path: &Path) -> Result<File, EngineError> {
+pub(crate) fn open(job: &Job, path: &Path, pins: &Pins) -> Result<File, EngineError> {
+    let way = pins.way_to(path);
     let mut flags = 0;
     if job.direct {
         flags |= libc::O_DIRECT;
@@ -116,7 +128,7 @@ pub(crate) fn open(job: &Job, path: &Path) -> Result<File, EngineError> {
     let changes = job.changes_targets();
     // A mapping that is written must be readable as well, and what is verified is read back.
     let reads = job.rw.reads() || !changes || job.verify.is_some() || job.engine == EngineChoice::Mmap;
-    let open = |flags| OpenOptions::new().read(reads).write(changes).custom_flags(flags).open(path);
+    let open = |flags| OpenOptions::new().read(reads).write(changes).custom_flags(flags).open(&way);
     // Noting when a file was last read costs a cached read a tenth of its rate, and is no part of what is measured;
     // fio leaves it out as well. Only the file's owner may ask for that (open(2)), so a refusal is no failure.
     let opened = match open(flags | libc::O_NOATIME) {
@@ -221,11 +233,12 @@ pub(crate) fn check_direct_alignment(
     path: &Path,
     file: &File,
     kind: TargetKind,
+    pins: &Pins,
 ) -> Result<(), EngineError> {
     let required = match read_direct_alignment(file, kind).map_err(fail(path, "read the alignment of"))? {
         DirectAlignment::Unsupported => return Err(EngineError::NoDirect { path: path.to_owned() }),
         DirectAlignment::Multiple(bytes) => Some(bytes),
-        DirectAlignment::Unknown => try_alignments(path),
+        DirectAlignment::Unknown => try_alignments(&pins.way_to(path)),
     };
     let Some(required) = required else { return Ok(()) };
     if let Some(volume) = job.volume
@@ -246,8 +259,8 @@ pub(crate) fn check_direct_alignment(
 }
 
 /// Finds the smallest length that a direct read takes, by trying; None when no answer can be had that way.
-fn try_alignments(path: &Path) -> Option<u64> {
-    let file = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(path).ok()?;
+fn try_alignments(way: &Path) -> Option<u64> {
+    let file = OpenOptions::new().read(true).custom_flags(libc::O_DIRECT).open(way).ok()?;
     (0..=16).map(|bits| 1u32 << bits).find_map(|bytes| {
         let mut arena = Arena::map(1, bytes, false).ok()?;
         let place = arena.place(0, 0);
@@ -274,9 +287,9 @@ mod tests {
 
     #[test]
     fn what_is_neither_file_nor_device_is_named() {
-        let message = |path: &str| inspect(Path::new(path)).unwrap_err().to_string();
+        let message = |path: &str| inspect(Path::new(path), &Pins::default()).unwrap_err().to_string();
         assert!(message("/proc/self").contains("`/proc/self` is a directory"));
         assert!(message("/dev/tty").contains("`/dev/tty` is a character device"));
-        assert_eq!(inspect(Path::new("/dev/zero")).unwrap().0, TargetKind::MemoryDevice);
+        assert_eq!(inspect(Path::new("/dev/zero"), &Pins::default()).unwrap().0, TargetKind::MemoryDevice);
     }
 }

@@ -9,7 +9,8 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use iostone_engine::{
-    Content, EngineChoice, EngineError, Job, Operation, Outcome, Preparation, Rw, Volume, prepare, run,
+    Content, EngineChoice, EngineError, Job, Operation, Outcome, Pin, Pins, Preparation, Rw, Volume,
+    claim_device, prepare, prepare_pinned, run,
 };
 use iostone_model::units::Bytes;
 use tempfile::TempDir;
@@ -157,6 +158,36 @@ fn a_device_that_something_holds_is_not_written_to() {
     let claimed = OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(&device.device);
     assert_eq!(claimed.unwrap_err().raw_os_error(), Some(libc::EBUSY));
     drop(prepared);
+}
+
+#[test]
+fn a_device_that_the_caller_has_claimed_is_written_by_its_pin() {
+    if !is_root() {
+        return;
+    }
+    let _alone = alone();
+    let Some(device) = Loop::attach(1 << 20) else { return };
+    let named = device.device.with_file_name("no-such-name");
+    let held = OpenOptions::new().read(true).custom_flags(libc::O_PATH).open(&device.device).unwrap();
+    let pin = Pin::new(held);
+    let claim = (0..100).find_map(|_| {
+        let claimed = claim_device(&named, &pin);
+        // Whoever looks at new devices, as udev does, may hold it for a moment.
+        claimed.inspect_err(|_| std::thread::sleep(std::time::Duration::from_millis(20))).ok()
+    });
+    let claim = claim.unwrap();
+    let mut pins = Pins::default();
+    pins.insert(named.clone(), pin);
+    let stop = AtomicBool::new(false);
+    // Two jobs share the one claim that there can be.
+    for _ in 0..2 {
+        let prepared = prepare_pinned(&Job::new(&named, Rw::Write), &pins, &stop, &mut |_| ()).unwrap();
+        assert!(prepared.run(&stop, &mut |_| ()).unwrap().succeeded());
+    }
+    assert!(fs::read(&device.device).unwrap().iter().any(|byte| *byte != 0));
+    let other = || OpenOptions::new().read(true).custom_flags(libc::O_EXCL).open(&device.device);
+    assert_eq!(other().unwrap_err().raw_os_error(), Some(libc::EBUSY), "between two loads as well");
+    drop(claim);
 }
 
 #[test]

@@ -5,12 +5,14 @@ mod identity;
 mod joined;
 mod text;
 
+use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fs::{self, File};
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom};
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use iostone_engine::{Pin, Pins, make_room_for_files};
 use iostone_model::orion::{LunKind, LunRecord, OrionTest};
 use iostone_model::units::Bytes;
 
@@ -31,9 +33,16 @@ pub struct Lun {
     pub kind: LunKind,
     /// Its size.
     pub bytes: u64,
+    /// Holds it open: what was looked at is what is used. A LUN without is opened by its path.
+    pub pin: Option<Pin>,
 }
 
 impl Lun {
+    /// The path by which it is opened, whatever has become of its name.
+    pub fn way(&self) -> Cow<'_, Path> {
+        self.pin.as_ref().map_or(Cow::Borrowed(&self.path), |pin| Cow::Owned(pin.path()))
+    }
+
     /// As it is kept in the record of a test.
     pub fn to_record(&self) -> LunRecord {
         LunRecord { name: self.name.clone(), kind: self.kind, bytes: self.bytes, identity: self.identity() }
@@ -45,17 +54,45 @@ pub fn lun_file_of(test_name: &str) -> PathBuf {
     PathBuf::from(format!("{test_name}.lun"))
 }
 
+/// The pins of those LUNs that have one, for the engine's jobs.
+pub(crate) fn pins_of(luns: &[Lun]) -> Pins {
+    let mut pins = Pins::default();
+    for lun in luns {
+        if let Some(pin) = &lun.pin {
+            pins.insert(lun.path.clone(), pin.clone());
+        }
+    }
+    pins
+}
+
+/// Opens what a name stands for, if only with `O_PATH` (open(2)).
+pub type OpenLun<'a> = &'a mut dyn FnMut(&Path) -> io::Result<Pin>;
+
 /// Reads `NAME.lun` and looks at everything that it names. Relative names are taken from the current directory, as ORION
-/// does, wherever the `.lun` file lies.
+/// does, wherever the `.lun` file lies. Links are followed, whosever they are.
 ///
 /// # Errors
 /// See [`LunError`]: each classic mistake is named, with what to do next.
 pub fn read_lun_file(test_name: &str) -> Result<Vec<Lun>, LunError> {
+    open_luns(test_name, &mut |path| {
+        let flags = libc::O_PATH;
+        OpenOptions::new().read(true).custom_flags(flags).open(path).map(Pin::new)
+    })
+}
+
+/// As [`read_lun_file`], with what is named opened by `open`.
+///
+/// # Errors
+/// See [`LunError`]; what `open` says of a name that is not found (`ENOENT`, `ENOTDIR`) is told by what is wrong with it.
+pub fn open_luns(test_name: &str, open: OpenLun<'_>) -> Result<Vec<Lun>, LunError> {
     let (file, lines) = read_lines(test_name)?;
+    make_room_for_files(4 * lines.len() as u64);
     let mut seen = HashMap::new();
     lines
         .iter()
-        .map(|line| look_at(line, &mut seen).map_err(|fault| LunError::entry(&file, line.number, fault)))
+        .map(|line| {
+            look_at(line, open, &mut seen).map_err(|fault| LunError::entry(&file, line.number, fault))
+        })
         .collect()
 }
 
@@ -148,11 +185,15 @@ enum Identity {
     File(u64, u64),
 }
 
-fn look_at(line: &LunLine, seen: &mut HashMap<Identity, LunLine>) -> Result<Lun, EntryFault> {
+fn look_at(
+    line: &LunLine,
+    open: OpenLun<'_>,
+    seen: &mut HashMap<Identity, LunLine>,
+) -> Result<Lun, EntryFault> {
     let name = line.name.clone();
     let path = PathBuf::from(&name);
-    let metadata = match fs::metadata(&path) {
-        Ok(metadata) => metadata,
+    let (pin, metadata) = match open(&path).and_then(|pin| Ok((pin.file().metadata()?, pin))) {
+        Ok((metadata, pin)) => (pin, metadata),
         Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => {
             return Err(joined::fault_of_missing(&name));
         }
@@ -170,7 +211,7 @@ fn look_at(line: &LunLine, seen: &mut HashMap<Identity, LunLine>) -> Result<Lun,
     } else {
         return Err(EntryFault::Other { name, what: if kind.is_fifo() { "named pipe" } else { "socket" } });
     };
-    let bytes = size_of(&path, kind, metadata.len())
+    let bytes = size_of(&pin.path(), kind, metadata.len())
         .map_err(|reason| EntryFault::Unreadable { name: name.clone(), reason })?;
     if bytes == 0 {
         return Err(EntryFault::Empty { name, kind });
@@ -178,7 +219,7 @@ fn look_at(line: &LunLine, seen: &mut HashMap<Identity, LunLine>) -> Result<Lun,
     if let Some(first) = seen.insert(identity, line.clone()) {
         return Err(EntryFault::Twice { name, first: first.name, line: first.number });
     }
-    Ok(Lun { name, path, kind, bytes })
+    Ok(Lun { name, path, kind, bytes, pin: Some(pin) })
 }
 
 /// Opens it, so that what cannot be read is found before the first point.

@@ -17,7 +17,7 @@ use iostone_model::units::Span;
 use iostone_probe::WatchedDevice;
 
 use crate::error::OrionError;
-use crate::lun::Lun;
+use crate::lun::{Lun, pins_of};
 use crate::precision::{self, PrecisionWatch};
 pub use divergence::{Divergence, divergences};
 pub(crate) use jobs::base_job;
@@ -67,7 +67,7 @@ pub fn measure(
             one.job.invalidate = !header.direct;
         }
         let loads: Vec<Load> = jobs.iter().map(|one| one.load).collect();
-        let prepared = prepare_all(jobs, stop)?;
+        let prepared = prepare_all(jobs, &pins_of(luns), stop)?;
         let mut run = Run::new(header, point, devices);
         let outcomes = run.go(prepared, stop, tell)?;
         if let Some(fault) = outcomes.iter().find_map(|outcome| outcome.error.as_ref()) {

@@ -3,12 +3,13 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use iostone_engine::{Job, Progress, Rw, prepare_watched};
+use iostone_engine::{Job, Progress, Rw, prepare_pinned};
 use iostone_model::orion::{LargeIo, LoadPoint, OrionTest};
 use iostone_model::units::{Bytes, Span};
 use iostone_stats::schedule::SplitMix64;
 
 use crate::error::OrionError;
+use crate::lun::pins_of;
 use crate::point::{Subject, Teller, base_job, refused};
 
 /// How long the cache is warmed where `-cache_size` was not given, as ORION's manual has it.
@@ -54,7 +55,7 @@ pub fn warm(
 ) -> Result<u64, OrionError> {
     let Some(extent) = extent_before(&subject.header.test, point) else { return Ok(0) };
     let job = warming_job(subject, point, extent);
-    let prepared = prepare_watched(&job, stop, &mut |_| ()).map_err(refused)?;
+    let prepared = prepare_pinned(&job, &pins_of(subject.luns), stop, &mut |_| ()).map_err(refused)?;
     let outcome = prepared
         .run(stop, &mut |progress: Progress| tell("warming", progress.elapsed, most(extent, progress)))
         .map_err(refused)?;

@@ -135,7 +135,7 @@ fn part_of(name: &str, unwritten: Bytes, bytes: Bytes, percent: f64) -> String {
 /// # Errors
 /// That it cannot be opened or read.
 pub fn examine(lun: &Lun, seed: u64) -> Result<Written, OrionError> {
-    let file = File::open(&lun.path).map_err(|error| OrionError::file("open", &lun.path, error))?;
+    let file = File::open(lun.way()).map_err(|error| OrionError::file("open", &lun.path, error))?;
     let (unwritten, method) = find_unwritten(lun, &file)?;
     let blocks = sample::choose(&extents::complement(&unwritten, lun.bytes), seed);
     let zeros = sample::count_zeros(lun, &file, &blocks)?;

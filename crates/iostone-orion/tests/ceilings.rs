@@ -34,7 +34,7 @@ impl Observer for Silent {
 }
 
 fn lun(path: &Path, kind: LunKind) -> Lun {
-    Lun { name: path.display().to_string(), path: path.to_owned(), kind, bytes: DEVICE_BYTES }
+    Lun { name: path.display().to_string(), path: path.to_owned(), kind, bytes: DEVICE_BYTES, pin: None }
 }
 
 /// Looks for the knee of a device, with a percentage of writes, under the limits that are known.

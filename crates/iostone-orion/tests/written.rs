@@ -19,7 +19,7 @@ const MIB: u64 = 1 << 20;
 
 fn lun(path: &Path, kind: LunKind) -> Lun {
     let bytes = File::open(path).unwrap().seek(SeekFrom::End(0)).unwrap();
-    Lun { name: path.display().to_string(), path: path.to_owned(), kind, bytes }
+    Lun { name: path.display().to_string(), path: path.to_owned(), kind, bytes, pin: None }
 }
 
 /// A file that such a piece of work was done to.

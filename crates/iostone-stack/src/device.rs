@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use crate::below::whole_disk_of;
 use crate::error::StackError;
 
-pub(crate) use overlay::FileNumber;
+pub(crate) use overlay::{FileNumber, numbers_of as file_numbers};
 
 /// Major and minor number.
 pub(crate) type DeviceNumber = (u32, u32);

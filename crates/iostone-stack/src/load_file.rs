@@ -7,25 +7,25 @@
 //! the mark says so ([`mark_writing`]), for the case that it is killed.
 
 mod backing;
+mod mark;
 mod writing;
 
-use std::fs::{self, File, Metadata, OpenOptions};
-use std::os::unix::fs::MetadataExt;
+use std::fs::File;
 use std::path::Path;
 
-use rustix::fs::{XattrFlags, fsetxattr, getxattr};
-
 use crate::device::size_in_words;
+use crate::entry::Entry;
 use crate::error::{Refusal, RefusalReason, StackError};
 pub(crate) use backing::refuse_backing_file;
+use backing::refuse_written_file;
+use mark::mark_on;
+pub(crate) use mark::{MARK, mark, mark_of};
 pub use writing::{Writing, file_writing, keeps_marks, mark_writing, unmark_file};
-
-pub(crate) const MARK: &str = "user.iostone";
 
 /// Whose a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileOwner {
-    /// There is none yet.
+    /// Nobody's: a device or another special file, which has a guard of its own.
     Nobody,
     /// Made by iostone, and not written by anybody else since: it may be laid out and written over.
     Ours,
@@ -36,74 +36,50 @@ pub enum FileOwner {
     },
 }
 
-/// Finds out whose a file is. Devices and other special files are nobody's here; they have guards of their own.
+/// Finds out whose an open file is, which messages call `name`.
 ///
 /// # Errors
 /// [`StackError::Io`] when it cannot be looked at.
-pub fn file_owner(path: &Path) -> Result<FileOwner, StackError> {
-    let metadata = match fs::metadata(path) {
-        Ok(metadata) => metadata,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(FileOwner::Nobody),
-        Err(error) => return Err(StackError::io("looking at", path, error)),
-    };
+pub fn file_owner(file: &File, name: &Path) -> Result<FileOwner, StackError> {
+    let metadata = file.metadata().map_err(|error| StackError::io("looking at", name, error))?;
     if !metadata.is_file() {
         return Ok(FileOwner::Nobody);
     }
-    let ours = mark_on(path).is_some_and(|mark| mark == mark_of(&metadata).as_bytes());
+    let ours = mark_on(file).is_some_and(|mark| mark == mark_of(&metadata).as_bytes());
     Ok(if ours { FileOwner::Ours } else { FileOwner::Foreign { bytes: metadata.len() } })
 }
 
-/// The mark that a file carries, of whichever kind.
-fn mark_on(path: &Path) -> Option<Vec<u8>> {
-    let mut value = [0u8; 256];
-    let length = getxattr(path, MARK, &mut value).ok()?;
-    value.get(..length).map(<[u8]>::to_vec)
-}
-
-/// Length in bytes and modification time in seconds and nanoseconds.
-pub(crate) fn mark_of(metadata: &Metadata) -> String {
-    format!("{} {}.{:09}", metadata.len(), metadata.mtime(), metadata.mtime_nsec())
-}
-
-/// Marks a file as ours with the content that it has now. To be called after each load that wrote to a file which was
-/// ours before ([`create_own_file`], [`FileOwner::Ours`]) or whose content the user let go; without it, the file counts
+/// Marks an open file as ours with the content that it has now. To be called after each load that wrote to a file which
+/// was ours before ([`create_own_file`], [`FileOwner::Ours`]) or whose content the user let go; without it, the file counts
 /// as somebody else's.
 ///
 /// # Errors
-/// [`StackError::Io`] when it cannot be opened or synced. A filesystem without extended attributes is no error.
-pub fn mark_own_file(path: &Path) -> Result<(), StackError> {
-    let file = File::open(path).map_err(|error| StackError::io("open", path, error))?;
+/// [`StackError::Io`] when it cannot be synced. A filesystem without extended attributes is no error.
+pub fn mark_own_file(file: &File, name: &Path) -> Result<(), StackError> {
     // On a network filesystem the time may still change when what is cached is written.
-    file.sync_all().map_err(|error| StackError::io("fsync", path, error))?;
-    mark(&file, path)
+    file.sync_all().map_err(|error| StackError::io("fsync", name, error))?;
+    mark(file, name)
 }
 
-pub(crate) fn mark(file: &File, path: &Path) -> Result<(), StackError> {
-    let metadata = file.metadata().map_err(|error| StackError::io("looking at", path, error))?;
-    // Without attributes the file counts as somebody else's next time, which harms nobody.
-    let _ = fsetxattr(file, MARK, mark_of(&metadata).as_bytes(), XattrFlags::empty());
-    Ok(())
-}
-
-/// Makes an empty file and marks it as ours. Nothing happens to one that exists.
+/// Makes an empty file and marks it as ours; gives it open for reading and writing, and none if there is something already.
 ///
 /// # Errors
 /// [`StackError::Io`] when it cannot be made. A filesystem without extended attributes is no error.
-pub fn create_own_file(path: &Path) -> Result<(), StackError> {
-    match OpenOptions::new().write(true).create_new(true).open(path) {
-        Ok(file) => mark(&file, path),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => Ok(()),
-        Err(error) => Err(StackError::io("making", path, error)),
-    }
+pub fn create_own_file(entry: &Entry) -> Result<Option<File>, StackError> {
+    let Some(file) = entry.create()? else { return Ok(None) };
+    mark(&file, entry.path())?;
+    Ok(Some(file))
 }
 
-/// Refuses to write over a file that iostone did not make, unless its name was typed once more in `destroy`.
+/// Refuses to write over an open file that iostone did not make, unless its name, as it was typed, was typed once more in
+/// `destroy`.
 ///
 /// # Errors
 /// [`StackError::Refused`], and [`StackError::Io`] when it cannot be looked at.
-pub fn guard_file(path: &Path, destroy: Option<&Path>) -> Result<(), StackError> {
-    refuse_backing_file(path)?;
-    let FileOwner::Foreign { bytes } = file_owner(path)? else { return Ok(()) };
+pub fn guard_file(file: &File, path: &Path, destroy: Option<&Path>) -> Result<(), StackError> {
+    refuse_backing_file(file, path)?;
+    refuse_written_file(file, path)?;
+    let FileOwner::Foreign { bytes } = file_owner(file, path)? else { return Ok(()) };
     if destroy == Some(path) {
         return Ok(());
     }
@@ -128,61 +104,82 @@ pub fn guard_file(path: &Path, destroy: Option<&Path>) -> Result<(), StackError>
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+
+    fn owner(path: &Path) -> FileOwner {
+        file_owner(&File::open(path).unwrap(), path).unwrap()
+    }
+
+    fn guard(path: &Path, destroy: Option<&Path>) -> Result<(), StackError> {
+        guard_file(&File::open(path).unwrap(), path, destroy)
+    }
+
+    /// Makes a file of ours with that content; none where files cannot be marked.
+    fn own(path: &Path, content: &str) -> Option<File> {
+        let file = create_own_file(&Entry::find(path).unwrap()).unwrap().unwrap();
+        fs::write(path, content).unwrap();
+        mark_own_file(&file, path).unwrap();
+        if owner(path) != FileOwner::Ours {
+            eprintln!("skipped: needs a filesystem with extended attributes");
+            return None;
+        }
+        Some(file)
+    }
 
     #[test]
     fn a_file_of_somebody_elses_is_refused_until_its_name_is_typed_again() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("thesis");
         fs::write(&path, "years of work").unwrap();
-        let refused = guard_file(&path, None).unwrap_err();
+        let refused = guard(&path, None).unwrap_err();
         assert!(
             matches!(&refused, StackError::Refused(refusal) if refusal.reason == RefusalReason::ForeignFile)
         );
         assert!(refused.to_string().contains("--destroy"), "{refused}");
-        assert!(guard_file(&path, Some(Path::new("other"))).is_err());
-        assert!(guard_file(&path, Some(&path)).is_ok());
+        assert!(guard(&path, Some(Path::new("other"))).is_err());
+        assert!(guard(&path, Some(&path)).is_ok());
     }
 
     #[test]
     fn an_own_file_may_be_written_over_and_an_existing_one_is_not_claimed() {
         let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-        let own = folder.path().join("own");
-        create_own_file(&own).unwrap();
-        if file_owner(&own).unwrap() != FileOwner::Ours {
-            eprintln!("skipped: needs a filesystem with extended attributes");
-            return;
-        }
-        fs::write(&own, "load").unwrap();
-        mark_own_file(&own).unwrap();
-        assert_eq!(file_owner(&own).unwrap(), FileOwner::Ours);
+        let path = folder.path().join("own");
+        let Some(_file) = own(&path, "load") else { return };
         let other = folder.path().join("other");
         fs::write(&other, "data").unwrap();
-        create_own_file(&other).unwrap();
-        assert_eq!(file_owner(&other).unwrap(), FileOwner::Foreign { bytes: 4 });
+        assert!(create_own_file(&Entry::find(&other).unwrap()).unwrap().is_none());
+        assert_eq!(owner(&other), FileOwner::Foreign { bytes: 4 });
     }
 
     #[test]
     fn a_file_of_ours_that_somebody_wrote_to_is_theirs() {
         let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
-        let own = folder.path().join("own");
+        let path = folder.path().join("own");
         for precious in ["precious", "load"] {
-            let _ = fs::remove_file(&own);
-            create_own_file(&own).unwrap();
-            fs::write(&own, "load").unwrap();
-            mark_own_file(&own).unwrap();
+            let _ = fs::remove_file(&path);
+            let Some(_file) = own(&path, "load") else { return };
             // The kernel's clock for files may stand still for a few milliseconds.
-            let marked = fs::metadata(&own).unwrap().modified().unwrap();
-            while fs::metadata(&own).unwrap().modified().unwrap() == marked {
-                fs::write(&own, precious).unwrap();
+            let marked = fs::metadata(&path).unwrap().modified().unwrap();
+            while fs::metadata(&path).unwrap().modified().unwrap() == marked {
+                fs::write(&path, precious).unwrap();
             }
-            assert_eq!(
-                file_owner(&own).unwrap(),
-                FileOwner::Foreign { bytes: precious.len() as u64 },
-                "{precious}"
-            );
-            assert!(guard_file(&own, None).is_err());
+            assert_eq!(owner(&path), FileOwner::Foreign { bytes: precious.len() as u64 }, "{precious}");
+            assert!(guard(&path, None).is_err());
         }
+    }
+
+    #[test]
+    fn it_is_the_open_file_that_is_judged_and_marked_and_not_its_name() {
+        let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
+        let path = folder.path().join("own");
+        let Some(file) = own(&path, "load") else { return };
+        fs::rename(&path, folder.path().join("moved")).unwrap();
+        fs::write(&path, "thesis").unwrap();
+        assert!(guard_file(&file, &path, None).is_ok());
+        mark_own_file(&file, &path).unwrap();
+        assert_eq!(owner(&path), FileOwner::Foreign { bytes: 6 });
     }
 
     #[test]
@@ -190,8 +187,8 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("lock");
         fs::write(&path, "").unwrap();
-        assert_eq!(file_owner(&path).unwrap(), FileOwner::Foreign { bytes: 0 });
-        let refused = guard_file(&path, None).unwrap_err().to_string();
+        assert_eq!(owner(&path), FileOwner::Foreign { bytes: 0 });
+        let refused = guard(&path, None).unwrap_err().to_string();
         assert!(refused.contains("an empty file") && !refused.contains("0 bytes"), "{refused}");
     }
 }

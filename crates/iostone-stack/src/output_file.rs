@@ -237,7 +237,7 @@ fn examine(path: &Path, found: &File, placing: Placing, permit: &Permit) -> Resu
     if !kind.is_file() {
         return Ok(Examined::Stream);
     }
-    refuse_backing_file(path)?;
+    refuse_backing_file(found, path)?;
     let why = why_foreign(found, &metadata);
     let is_foreign = why.is_some();
     match why {

@@ -17,6 +17,6 @@ pub(crate) use directory::DirectoryLayer;
 pub(crate) use emulated::{EmulatedLayer, ServerAttachment, serve_volumes};
 pub(crate) use image::Images;
 pub(crate) use loop_devices::{
-    AttachedLoop, attached_loops, decode_device, is_of_file, loops_over, open_attached,
+    attached_loops, decode_device, is_of_file, loops_over, open_attached,
 };
 pub(crate) use loopback::LoopLayer;

@@ -25,7 +25,7 @@ fn file_of(bytes: u64) -> tempfile::NamedTempFile {
 }
 
 fn in_file(path: &Path, direct: bool) -> Result<OpenStore, DiskError> {
-    OpenStore::open(&volume(Store::File { path: path.to_owned(), direct }))
+    OpenStore::open(&volume(Store::File { path: path.to_owned(), direct }), &Pins::default())
 }
 
 fn pattern(length: usize, seed: u8) -> Vec<u8> {
@@ -36,8 +36,10 @@ fn pattern(length: usize, seed: u8) -> Vec<u8> {
 fn bytes_come_back_whatever_the_way_and_the_alignment() {
     let buffered = file_of(SIZE);
     let direct = file_of(SIZE + 777);
-    let mut stores =
-        vec![OpenStore::open(&volume(Store::Memory)).unwrap(), in_file(buffered.path(), false).unwrap()];
+    let mut stores = vec![
+        OpenStore::open(&volume(Store::Memory), &Pins::default()).unwrap(),
+        in_file(buffered.path(), false).unwrap(),
+    ];
     match in_file(direct.path(), true) {
         Ok(store) => stores.push(store),
         Err(error) => eprintln!("skipped: needs a filesystem with O_DIRECT: {error}"),
@@ -63,7 +65,10 @@ fn bytes_come_back_whatever_the_way_and_the_alignment() {
 #[test]
 fn what_is_discarded_reads_as_zeros() {
     let file = file_of(SIZE);
-    for store in [OpenStore::open(&volume(Store::Memory)).unwrap(), in_file(file.path(), false).unwrap()] {
+    for store in [
+        OpenStore::open(&volume(Store::Memory), &Pins::default()).unwrap(),
+        in_file(file.path(), false).unwrap(),
+    ] {
         store.write(0, &pattern(16384, 9)).unwrap();
         store.discard(4096, 8192).unwrap();
         let mut back = vec![1; 16384];
@@ -93,7 +98,7 @@ fn a_file_that_is_too_small_is_refused_with_the_command_that_mends_it() {
 
 #[test]
 fn a_read_that_would_wait_is_told_from_one_that_is_done() {
-    let memory = OpenStore::open(&volume(Store::Memory)).unwrap();
+    let memory = OpenStore::open(&volume(Store::Memory), &Pins::default()).unwrap();
     assert_eq!(memory.try_read(0, &mut [1; 10]).unwrap(), Attempt::Done);
     let file = file_of(SIZE);
     let buffered = in_file(file.path(), false).unwrap();
@@ -109,14 +114,14 @@ fn a_read_that_would_wait_is_told_from_one_that_is_done() {
 fn what_stands_for_a_clouds_volume_hands_no_flush_to_the_disk_below() {
     let file = file_of(SIZE);
     let mut plan = volume(Store::File { path: file.path().to_owned(), direct: false });
-    assert!(OpenStore::open(&plan).unwrap().hands_flushes_on());
+    assert!(OpenStore::open(&plan, &Pins::default()).unwrap().hands_flushes_on());
     plan.model.stands_for = Some("gp2:100GiB".parse().unwrap());
-    let store = OpenStore::open(&plan).unwrap();
+    let store = OpenStore::open(&plan, &Pins::default()).unwrap();
     assert!(!store.hands_flushes_on());
     store.write(0, &pattern(4096, 1)).unwrap();
     store.flush().unwrap();
     plan.store = Store::Memory;
-    assert!(!OpenStore::open(&plan).unwrap().hands_flushes_on());
+    assert!(!OpenStore::open(&plan, &Pins::default()).unwrap().hands_flushes_on());
 }
 
 #[test]
@@ -132,4 +137,19 @@ fn what_the_store_fails_is_counted_with_the_first_reason() {
     let failures = store.failures();
     assert_eq!(failures.requests, 2);
     assert!(matches!(failures.first_errno, Some(libc::EINVAL | libc::EFBIG)), "{failures:?}");
+}
+
+#[test]
+fn a_pinned_file_is_served_whatever_its_name_stands_for() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path().join("image");
+    std::fs::write(&path, vec![0; LENGTH]).unwrap();
+    let mut pins = Pins::default();
+    pins.insert(path.clone(), iostone_engine::Pin::new(File::open(&path).unwrap()));
+    std::fs::rename(&path, place.path().join("moved")).unwrap();
+    std::fs::write(&path, vec![0; LENGTH]).unwrap();
+    let store = OpenStore::open(&volume(Store::File { path: path.clone(), direct: false }), &pins).unwrap();
+    store.write(0, &[7; 4096]).unwrap();
+    assert_eq!(std::fs::read(&path).unwrap()[..4096], [0; 4096]);
+    assert_eq!(std::fs::read(place.path().join("moved")).unwrap()[..4096], [7; 4096]);
 }

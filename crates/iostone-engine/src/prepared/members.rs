@@ -6,6 +6,7 @@ use iostone_model::units::Bytes;
 
 use crate::error::EngineError;
 use crate::job::{DEEPEST_QUEUE, Job, Volume};
+use crate::pins::Pins;
 use crate::source::Part;
 use crate::target::{self, TargetKind};
 use crate::volume::VolumeMap;
@@ -24,9 +25,10 @@ pub(super) struct Members {
 ///
 /// # Errors
 /// A member that is missing or too small, or a span that does not fit.
-pub(super) fn survey(job: &Job) -> Result<Option<Members>, EngineError> {
+pub(super) fn survey(job: &Job, pins: &Pins) -> Result<Option<Members>, EngineError> {
     let Some(volume) = job.volume else { return Ok(None) };
-    let lengths: Vec<u64> = job.targets.iter().map(|path| measure(volume, path)).collect::<Result<_, _>>()?;
+    let lengths: Vec<u64> =
+        job.targets.iter().map(|path| measure(volume, path, pins)).collect::<Result<_, _>>()?;
     let map = VolumeMap::new(volume, &lengths);
     check_depth(job, volume, &map)?;
     let part = resolve_span(job, volume, map.length_bytes())?;
@@ -36,7 +38,7 @@ pub(super) fn survey(job: &Job) -> Result<Option<Members>, EngineError> {
 }
 
 /// The length of a member in bytes.
-fn measure(volume: Volume, path: &Path) -> Result<u64, EngineError> {
+fn measure(volume: Volume, path: &Path, pins: &Pins) -> Result<u64, EngineError> {
     let refuse = |state: &str| EngineError::Invalid {
         field: "volume",
         value: volume.word().into(),
@@ -45,9 +47,9 @@ fn measure(volume: Volume, path: &Path) -> Result<u64, EngineError> {
             path.display()
         ),
     };
-    let (kind, metadata) = target::inspect(path)?;
+    let (kind, metadata) = target::inspect(path, pins)?;
     let length = match (kind, &metadata) {
-        (TargetKind::BlockDevice, _) => target::read_device_size(path)?,
+        (TargetKind::BlockDevice, _) => target::read_device_size(path, pins)?,
         (TargetKind::RegularFile, Some(metadata)) => metadata.len(),
         (TargetKind::RegularFile, None) => return Err(refuse("does not exist")),
         (TargetKind::MemoryDevice, _) => return Err(refuse("has no size of its own")),

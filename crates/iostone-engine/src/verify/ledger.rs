@@ -26,6 +26,7 @@ use rustix::io::Errno;
 
 use crate::error::EngineError;
 use crate::job::Job;
+use crate::pins::Pins;
 use crate::source::{Part, Request};
 use head::{Head, LARGEST_HEAD_BYTES};
 use map::Mapping;
@@ -118,7 +119,7 @@ impl Ledger {
     /// [`EngineError::Ledger`] when there is no memory or space for it, when another process uses it, or when it was
     /// made for other targets, spans, units or another seed; [`EngineError::Invalid`] when there are too many units
     /// or I/O can fall between them.
-    pub(crate) fn open(job: &Job, parts: &[Part]) -> Result<Arc<Self>, EngineError> {
+    pub(crate) fn open(job: &Job, parts: &[Part], pins: &Pins) -> Result<Arc<Self>, EngineError> {
         let unit_bytes = job.verify_unit().0.max(1);
         let stretches = lay_out(job, unit_bytes, parts)?;
         let units = stretches.last().map_or(0, |last| last.first + last.units);
@@ -134,7 +135,7 @@ impl Ledger {
         };
         let must_exist = job.verify.as_ref().is_some_and(|verify| verify.only) || !job.rw.writes();
         let head = Head::of(job, parts);
-        let (file, head_bytes) = open_file(path, &head, units, must_exist)?;
+        let (file, head_bytes) = open_file(path, pins, &head, units, must_exist)?;
         let fail = |error: io::Error| refuse_file(path, format!("it cannot be mapped: {error}"));
         let mapping = Mapping::of_file(&file, head_bytes, units).map_err(fail)?;
         Ok(Arc::new(Self { mapping, unit_bytes, stretches, _file: Some(file) }))
@@ -216,9 +217,17 @@ pub fn check_ledger_head(bytes: &[u8]) -> Result<u64, String> {
 }
 
 /// Opens, locks and if need be makes a ledger's file; also how long its head is.
-fn open_file(path: &Path, head: &Head, units: u64, must_exist: bool) -> Result<(File, u64), EngineError> {
+fn open_file(
+    path: &Path,
+    pins: &Pins,
+    head: &Head,
+    units: u64,
+    must_exist: bool,
+) -> Result<(File, u64), EngineError> {
     let fail = |action: &str, error: io::Error| refuse_file(path, format!("it cannot be {action}: {error}"));
-    let opened = OpenOptions::new().read(true).write(true).create(!must_exist).truncate(false).open(path);
+    let creates = !must_exist && pins.get(path).is_none();
+    let opened =
+        OpenOptions::new().read(true).write(true).create(creates).truncate(false).open(pins.way_to(path));
     let mut file = opened.map_err(|error| match error.kind() {
         io::ErrorKind::NotFound if must_exist => refuse_file(
             path,

@@ -11,6 +11,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::job::{Direction, Rw, Verify};
 use crate::payload::streams_of_thread;
+use crate::pins::Pins;
 
 const UNIT: u64 = 4096;
 const UNITS: u64 = 64;
@@ -55,7 +56,7 @@ impl Site {
     }
 
     fn start(&self) -> Process<'_> {
-        let ledger = Ledger::open(&self.job, &[Self::whole()]).unwrap();
+        let ledger = Ledger::open(&self.job, &[Self::whole()], &Pins::default()).unwrap();
         let verifier = Verifier::new(&self.job, ledger, vec![Self::whole()]);
         let payload = Payload::new(&self.job.data, UNIT as usize, streams_of_thread(1, 0).1);
         Process { site: self, verifier, payload, files: vec![self.file()] }
@@ -424,7 +425,7 @@ fn direct_io_reads_back_as_well() {
 #[test]
 fn threads_share_a_ledger_and_each_checks_its_part() {
     let site = Site::new();
-    let ledger = Ledger::open(&site.job, &[Site::whole()]).unwrap();
+    let ledger = Ledger::open(&site.job, &[Site::whole()], &Pins::default()).unwrap();
     let half = UNIT * UNITS / 2;
     let reports: Vec<VerifyReport> = std::thread::scope(|scope| {
         let threads: Vec<_> = (0..2u64)

@@ -39,7 +39,7 @@ pub fn holdings(root: &Root, luns: &[Lun]) -> Vec<Holding> {
     let under: Vec<(String, f64)> = luns
         .iter()
         .filter(|_| total > 0)
-        .filter_map(|lun| Some((device_of(root, &lun.path, 0)?, lun.bytes as f64 / total as f64)))
+        .filter_map(|lun| Some((device_of(root, &lun.way(), 0)?, lun.bytes as f64 / total as f64)))
         .collect();
     holdings_under(root, &under)
 }

@@ -17,8 +17,8 @@ impl Lun {
     /// serial number or backing file, else its number.
     pub fn identity(&self) -> Option<String> {
         match self.kind {
-            LunKind::File => identity_of_file(&self.path),
-            LunKind::Device => identity_of_device(&self.path),
+            LunKind::File => identity_of_file(&self.way()),
+            LunKind::Device => identity_of_device(&self.way()),
         }
     }
 
@@ -27,7 +27,7 @@ impl Lun {
         let number = |path: &Path| fs::metadata(path).ok().map(|metadata| metadata.rdev());
         if self.kind == LunKind::Device && identity.starts_with(BY_ID) {
             // A device has several such names, and which one comes first may change.
-            return number(Path::new(identity)).is_some_and(|named| Some(named) == number(&self.path));
+            return number(Path::new(identity)).is_some_and(|named| Some(named) == number(&self.way()));
         }
         // What cannot be told is not held against it.
         self.identity().is_none_or(|now| now == identity)
@@ -90,7 +90,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let [path, elsewhere] = ["a", "b"].map(|name| folder.path().join(name));
         fs::write(&path, "data").unwrap();
-        let lun = Lun { name: "a".to_owned(), path: path.clone(), kind: LunKind::File, bytes: 4 };
+        let lun = Lun { name: "a".to_owned(), path: path.clone(), kind: LunKind::File, bytes: 4, pin: None };
         let identity = lun.identity().unwrap();
         fs::write(&path, "atad").unwrap();
         assert!(lun.is_still(&identity));

@@ -2,16 +2,13 @@
 
 use std::sync::atomic::AtomicBool;
 
-use iostone_engine::{EngineError, Prepared, prepare_watched};
+use iostone_engine::{EngineError, Pins, Prepared, make_room_for_files, prepare_pinned};
 use iostone_model::orion::LoadPoint;
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 use super::jobs::{PointJob, jobs_of};
 use super::{Subject, refused};
 use crate::error::OrionError;
-
-/// Files that are open beside the LUNs.
-const OTHER_FILES: u64 = 256;
+use crate::lun::pins_of;
 
 /// Does everything for a point but run it: jobs, memory, rights, alignment, room for open files. Drops what the page cache
 /// holds of the LUNs.
@@ -26,25 +23,17 @@ pub(crate) fn rehearse(subject: &Subject<'_>, point: LoadPoint) -> Result<(), Or
         one.job.invalidate = true;
     }
     // Nothing is laid out that would have to be interrupted.
-    prepare_all(jobs, &AtomicBool::new(false)).map(drop)
+    prepare_all(jobs, &pins_of(subject.luns), &AtomicBool::new(false)).map(drop)
 }
 
 /// Prepares the jobs of a point.
-pub(super) fn prepare_all(jobs: Vec<PointJob>, stop: &AtomicBool) -> Result<Vec<Prepared>, OrionError> {
-    make_room_for_files(jobs.iter().map(|one| one.job.targets.len() as u64).sum());
+pub(super) fn prepare_all(
+    jobs: Vec<PointJob>,
+    pins: &Pins,
+    stop: &AtomicBool,
+) -> Result<Vec<Prepared>, OrionError> {
+    make_room_for_files(jobs.iter().map(|one| 4 * one.job.targets.len() as u64).sum());
     let prepared: Result<Vec<Prepared>, EngineError> =
-        jobs.into_iter().map(|one| prepare_watched(&one.job, stop, &mut |_| ())).collect();
+        jobs.into_iter().map(|one| prepare_pinned(&one.job, pins, stop, &mut |_| ())).collect();
     prepared.map_err(refused)
-}
-
-/// Many streams over many LUNs are more open files than a process gets without asking (1,024 as a rule), and far fewer than
-/// it may ask for. If it may not, opening them says so.
-fn make_room_for_files(files: u64) {
-    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    let wanted = files.saturating_add(OTHER_FILES);
-    if current.is_none_or(|current| current >= wanted) {
-        return;
-    }
-    let current = maximum.map_or(wanted, |maximum| maximum.min(wanted));
-    let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(current), maximum });
 }

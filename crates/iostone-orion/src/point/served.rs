@@ -30,10 +30,10 @@ const DEEPEST_OVERLAY: u32 = 4;
 pub fn devices_of(luns: &[Lun]) -> Vec<WatchedDevice> {
     let mut names = BTreeSet::new();
     for lun in luns {
-        let Ok(metadata) = fs::metadata(&lun.path) else { continue };
+        let Ok(metadata) = fs::metadata(lun.way()) else { continue };
         let name = match lun.kind {
             LunKind::Device => kernel_name(metadata.rdev()),
-            LunKind::File => device_under(&lun.path, 0),
+            LunKind::File => device_under(&lun.way(), 0),
         };
         names.extend(name);
     }
@@ -196,7 +196,7 @@ mod tests {
             .map(|name| {
                 let path = folder.path().join(name);
                 fs::write(&path, "x").unwrap();
-                Lun { name: name.to_owned(), path, kind: LunKind::File, bytes: 1 }
+                Lun { name: name.to_owned(), path, kind: LunKind::File, bytes: 1, pin: None }
             })
             .to_vec();
         assert!(devices_of(&luns).len() <= 1);

@@ -31,7 +31,7 @@ pub(crate) fn header(test: OrionTest) -> OrionHeader {
 pub(crate) fn luns(sizes: &[u64]) -> Vec<Lun> {
     let lun = |(number, bytes): (usize, &u64)| {
         let name = format!("lun-{number}");
-        Lun { path: format!("/nowhere/{name}").into(), name, kind: LunKind::File, bytes: *bytes }
+        Lun { path: format!("/nowhere/{name}").into(), name, kind: LunKind::File, bytes: *bytes, pin: None }
     };
     sizes.iter().enumerate().map(lun).collect()
 }

@@ -36,7 +36,7 @@ fn point(number: u32) -> PointRecord {
 }
 
 fn lun(name: &str, bytes: u64) -> Lun {
-    Lun { name: name.to_owned(), path: name.into(), kind: LunKind::File, bytes }
+    Lun { name: name.to_owned(), path: name.into(), kind: LunKind::File, bytes, pin: None }
 }
 
 /// A record of two points, and where it is.

@@ -4,12 +4,13 @@ use std::fs::{File, OpenOptions};
 use std::hash::Hasher;
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use iostone_engine::NoiseStream;
+use iostone_engine::{NoiseStream, Pin, claim_device};
 use iostone_model::orion::LunKind;
-use rustix::fs::{Advice, OFlags, fadvise};
+use rustix::fs::{Advice, fadvise};
 
 use super::buffer::{AlignedBuffer, is_zero};
 use super::find_unwritten;
@@ -47,13 +48,16 @@ pub fn prefill(
     stop: &AtomicBool,
     progress: &mut dyn FnMut(u64, u64),
 ) -> Result<u64, OrionError> {
-    let exclusive = if lun.kind == LunKind::Device { OFlags::EXCL } else { OFlags::empty() };
     let file = OpenOptions::new()
         .read(true)
         .write(true)
-        .custom_flags(exclusive.bits().cast_signed())
-        .open(&lun.path)
+        .open(lun.way())
         .map_err(|error| OrionError::file("open to fill", &lun.path, error))?;
+    // Shared with who has claimed it already for this test.
+    let _claim = match lun.kind {
+        LunKind::Device => Some(claim(lun)?),
+        LunKind::File => None,
+    };
     let (unwritten, _) = find_unwritten(lun, &file)?;
     let holes: u64 = unwritten.iter().map(|range| range.end - range.start).sum();
     let total = holes + if what == Prefill::ZerosToo { lun.bytes } else { 0 };
@@ -75,6 +79,15 @@ pub fn prefill(
     // Also after an interruption, so that a second attempt finds what the first one did.
     filler.make_durable()?;
     outcome.map(|()| filler.written)
+}
+
+fn claim(lun: &Lun) -> Result<Arc<File>, OrionError> {
+    let opened = match &lun.pin {
+        Some(pin) => Ok(pin.clone()),
+        None => File::open(&lun.path).map(Pin::new),
+    };
+    let pin = opened.map_err(|error| OrionError::file("open to fill", &lun.path, error))?;
+    Ok(claim_device(&lun.path, &pin)?)
 }
 
 /// Two LUNs of one seed must not hold the same data: storage may keep it once.

@@ -60,7 +60,7 @@ fn splitmix(state: &mut u64) -> u64 {
 /// nothing in it.
 pub(super) fn count_zeros(lun: &Lun, buffered: &File, blocks: &[u64]) -> Result<u32, OrionError> {
     let direct =
-        OpenOptions::new().read(true).custom_flags(OFlags::DIRECT.bits().cast_signed()).open(&lun.path).ok();
+        OpenOptions::new().read(true).custom_flags(OFlags::DIRECT.bits().cast_signed()).open(lun.way()).ok();
     let mut buffer = AlignedBuffer::new(ALIGNMENT);
     let mut zeros = 0;
     for block in blocks {

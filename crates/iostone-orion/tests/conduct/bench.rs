@@ -90,7 +90,7 @@ fn make_lun(folder: &Path, number: u32) -> Lun {
         missing -= length;
     }
     file.sync_all().unwrap();
-    Lun { name, path, kind: LunKind::File, bytes: LUN_BYTES as u64 }
+    Lun { name, path, kind: LunKind::File, bytes: LUN_BYTES as u64, pin: None }
 }
 
 /// Notes what it hears, and does what it was told to at a point.

@@ -1,50 +1,88 @@
-//! Files below loop devices: found by what they are, not by what they are called.
+//! Files in use: below loop devices, and open for writing elsewhere; found by what they are, not by what they are called.
 
-use std::fs;
+use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
+use crate::device::extent::files_under;
+use crate::device::{BlockDevice, FileNumber, file_numbers, number_of};
 use crate::error::{Refusal, RefusalReason, StackError};
-use crate::step::FileIdentity;
-use crate::volume::{AttachedLoop, attached_loops, is_of_file, open_attached};
+use crate::occupants::{self, Sought};
+use crate::volume::attached_loops;
 
 /// A file below a loop device is a device in use, whoever made it: no word overrides that.
-pub(crate) fn refuse_backing_file(path: &Path) -> Result<(), StackError> {
-    let Ok(metadata) = fs::metadata(path) else { return Ok(()) };
-    let identity = FileIdentity { dev: metadata.dev(), ino: metadata.ino() };
+///
+/// # Errors
+/// [`StackError::Refused`] with the loop device.
+pub(crate) fn refuse_backing_file(file: &File, path: &Path) -> Result<(), StackError> {
+    let numbers = numbers_of(file, path)?;
+    // A file has as many names as it has links and mounts, and none once it was removed: the kernel knows which one it is.
+    let stands_on_it = |device: &BlockDevice| {
+        files_under(device).is_ok_and(|under| under.iter().any(|number| numbers.contains(number)))
+    };
     // Where sysfs cannot be listed there are no loop devices to be seen.
     let attached = attached_loops().unwrap_or_default();
-    let Some(above) = attached.into_iter().find(|attached| stands_on(attached, identity)) else {
-        return Ok(());
-    };
-    let (name, device) = (path.display(), above.path.display());
-    Err(StackError::Refused(Box::new(Refusal {
-        device: path.to_owned(),
-        identity: "a file".to_owned(),
-        reason: RefusalReason::Held,
-        because: format!("the loop device `{device}` stands on it"),
-        loses: vec![format!("whatever is on `{device}`")],
-        next: vec![
-            format!("`losetup -d {device}` if nothing needs it"),
-            format!("another file than `{name}`"),
-        ],
-        destroy: None,
-    })))
+    let devices = attached.iter().filter_map(|attached| BlockDevice::at(&attached.path).ok().flatten());
+    let Some(above) = devices.into_iter().find(stands_on_it) else { return Ok(()) };
+    let device = above.path.display();
+    Err(refused(
+        path,
+        RefusalReason::Held,
+        format!("the loop device `{device}` stands on it"),
+        vec![format!("whatever is on `{device}`")],
+        format!("`losetup -d {device}` if nothing needs it"),
+    ))
 }
 
-/// A file has as many names as it has links and mounts, and none once it was removed: the kernel knows which one it is
-/// (`LOOP_GET_STATUS64`, loop(4)). Who may not ask it goes by the name that sysfs tells.
-fn stands_on(attached: &AttachedLoop, identity: FileIdentity) -> bool {
-    let named = fs::metadata(&attached.backing_file);
-    if named.is_ok_and(|named| (named.dev(), named.ino()) == (identity.dev, identity.ino)) {
-        return true;
+/// A file that another process may write to, as a virtual machine does to its disk, is in use likewise.
+///
+/// # Errors
+/// [`StackError::Refused`] with the processes.
+pub(super) fn refuse_written_file(file: &File, path: &Path) -> Result<(), StackError> {
+    let sought = Sought { devices: Vec::new(), files: numbers_of(file, path)? };
+    let mut writers = occupants::users_of(&sought);
+    writers.retain(|user| user.writes);
+    let Some(first) = writers.first() else { return Ok(()) };
+    Err(refused(
+        path,
+        RefusalReason::Open,
+        format!("it is in use by {}", occupants::in_words(&writers)),
+        Vec::new(),
+        format!("wait for process {} to end", first.pid),
+    ))
+}
+
+fn numbers_of(file: &File, path: &Path) -> Result<Vec<FileNumber>, StackError> {
+    let metadata = file.metadata().map_err(|error| StackError::io("looking at", path, error))?;
+    if !metadata.is_file() {
+        return Ok(Vec::new());
     }
-    let status = open_attached(&attached.path).ok().flatten();
-    status.is_some_and(|(_, status)| is_of_file(&status, identity))
+    // The kernel's name of what is open, whatever was typed.
+    let name = std::fs::read_link(crate::entry::path_of_open(file)).unwrap_or_else(|_| path.to_owned());
+    Ok(file_numbers(&name, (number_of(metadata.dev()), metadata.ino())))
+}
+
+fn refused(
+    path: &Path,
+    reason: RefusalReason,
+    because: String,
+    loses: Vec<String>,
+    next: String,
+) -> StackError {
+    StackError::Refused(Box::new(Refusal {
+        device: path.to_owned(),
+        identity: "a file".to_owned(),
+        reason,
+        because,
+        loses,
+        next: vec![next, format!("another file than `{}`", path.display())],
+        destroy: None,
+    }))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::process::Command;
 
     use super::*;
@@ -66,6 +104,10 @@ mod tests {
         }
     }
 
+    fn refuse(path: &Path) -> Result<(), StackError> {
+        refuse_backing_file(&File::open(path).unwrap(), path)
+    }
+
     #[test]
     fn a_file_below_a_loop_device_is_refused_under_each_of_its_names() {
         if !rustix::process::geteuid().is_root() || !Path::new("/dev/loop-control").exists() {
@@ -76,19 +118,19 @@ mod tests {
         let [image, link, renamed, other] =
             ["image", "link", "renamed", "other"].map(|name| folder.path().join(name));
         for file in [&image, &other] {
-            fs::File::create(file).unwrap().set_len(1 << 20).unwrap();
+            File::create(file).unwrap().set_len(1 << 20).unwrap();
         }
         fs::hard_link(&image, &link).unwrap();
         let _loop = Loop::over(&image);
         for name in [&image, &link] {
-            assert!(refuse_backing_file(name).unwrap_err().to_string().contains("stands on it"), "{name:?}");
+            assert!(refuse(name).unwrap_err().to_string().contains("stands on it"), "{name:?}");
         }
-        assert!(refuse_backing_file(&other).is_ok());
+        assert!(refuse(&other).is_ok());
         // The name that sysfs tells leads to another file now, or to none.
         fs::rename(&image, &renamed).unwrap();
         fs::copy(&other, &image).unwrap();
-        assert!(refuse_backing_file(&renamed).is_err());
+        assert!(refuse(&renamed).is_err());
         fs::remove_file(&renamed).unwrap();
-        assert!(refuse_backing_file(&link).is_err());
+        assert!(refuse(&link).is_err());
     }
 }

@@ -3,15 +3,15 @@
 //! `writing WRITER INODE LENGTH SECONDS`: who writes, in which file and how large it is, since when (Unix time). A file that
 //! another one's attributes were copied to has another inode, and one that was written anew mostly another length.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use rustix::fs::{XattrFlags, fsetxattr, getxattr, removexattr};
+use rustix::fs::{XattrFlags, fgetxattr, fremovexattr, fsetxattr};
 use rustix::io::Errno;
 
-use super::{MARK, mark_on};
+use super::mark::{MARK, mark_on};
 use crate::error::StackError;
 
 const WORD: &str = "writing";
@@ -35,47 +35,46 @@ impl Writing {
     }
 }
 
-/// Marks a file as one that `writer`, a word without spaces, is writing to from now on, durably. It counts as somebody
+/// Marks an open file as one that `writer`, a word without spaces, is writing to from now on, durably. It counts as somebody
 /// else's for everybody but that writer until [`mark_own_file`](super::mark_own_file) marks it as done.
 ///
 /// # Errors
-/// [`StackError::Io`] when it cannot be opened or synced. A filesystem without extended attributes is no error.
-pub fn mark_writing(path: &Path, writer: &str) -> Result<(), StackError> {
-    let file = File::open(path).map_err(|error| StackError::io("open", path, error))?;
-    let metadata = file.metadata().map_err(|error| StackError::io("looking at", path, error))?;
+/// [`StackError::Io`] when it cannot be synced. A filesystem without extended attributes is no error.
+pub fn mark_writing(file: &File, name: &Path, writer: &str) -> Result<(), StackError> {
+    let metadata = file.metadata().map_err(|error| StackError::io("looking at", name, error))?;
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
     let value = format!("{WORD} {writer} {} {} {since}", metadata.ino(), metadata.len());
-    if fsetxattr(&file, MARK, value.as_bytes(), XattrFlags::empty()).is_ok() {
-        file.sync_all().map_err(|error| StackError::io("fsync", path, error))?;
+    if fsetxattr(file, MARK, value.as_bytes(), XattrFlags::empty()).is_ok() {
+        file.sync_all().map_err(|error| StackError::io("fsync", name, error))?;
     }
     Ok(())
 }
 
-/// The mark of a file that iostone was writing to and did not come to an end with; none for any other file.
+/// The mark of an open file that iostone was writing to and did not come to an end with; none for any other file.
 ///
 /// # Errors
 /// [`StackError::Io`] when it cannot be looked at.
-pub fn file_writing(path: &Path) -> Result<Option<Writing>, StackError> {
-    let metadata = fs::metadata(path).map_err(|error| StackError::io("looking at", path, error))?;
-    let Some((writer, inode, bytes, since)) = mark_on(path).as_deref().and_then(parse) else {
+pub fn file_writing(file: &File, name: &Path) -> Result<Option<Writing>, StackError> {
+    let metadata = file.metadata().map_err(|error| StackError::io("looking at", name, error))?;
+    let Some((writer, inode, bytes, since)) = mark_on(file).as_deref().and_then(parse) else {
         return Ok(None);
     };
-    let modified = metadata.modified().map_err(|error| StackError::io("looking at", path, error))?;
+    let modified = metadata.modified().map_err(|error| StackError::io("looking at", name, error))?;
     let same = metadata.is_file() && inode == metadata.ino() && bytes == metadata.len();
     let since = UNIX_EPOCH.checked_add(Duration::from_secs(since));
     Ok(since.filter(|_| same).map(|since| Writing { writer, since, modified }))
 }
 
 /// Takes the mark off a file that is not iostone's after all. One without a mark stays as it is.
-pub fn unmark_file(path: &Path) {
-    let _ = removexattr(path, MARK);
+pub fn unmark_file(file: &File) {
+    let _ = fremovexattr(file, MARK);
 }
 
-/// Whether files can be marked there; without that, none is ever iostone's.
-pub fn keeps_marks(path: &Path) -> bool {
+/// Whether files can be marked where this one lies; without that, none is ever iostone's.
+pub fn keeps_marks(file: &File) -> bool {
     let mut value = [0u8; 1];
     // That there is none, or that it is longer, is the answer of a filesystem that has them, getxattr(2).
-    !matches!(getxattr(path, MARK, &mut value), Err(Errno::OPNOTSUPP | Errno::NOSYS))
+    !matches!(fgetxattr(file, MARK, &mut value), Err(Errno::OPNOTSUPP | Errno::NOSYS))
 }
 
 fn parse(value: &[u8]) -> Option<(String, u64, u64, u64)> {
@@ -91,33 +90,39 @@ fn parse(value: &[u8]) -> Option<(String, u64, u64, u64)> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::super::{FileOwner, create_own_file, file_owner, mark_own_file};
     use super::*;
+    use crate::entry::Entry;
 
     #[test]
     fn a_file_that_was_being_written_to_is_known_by_its_writer() {
         let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
         let path = folder.path().join("own");
-        create_own_file(&path).unwrap();
-        if file_owner(&path).unwrap() != FileOwner::Ours {
+        let file = create_own_file(&Entry::find(&path).unwrap()).unwrap().unwrap();
+        if file_owner(&file, &path).unwrap() != FileOwner::Ours {
             eprintln!("skipped: needs a filesystem with extended attributes");
             return;
         }
-        assert_eq!(file_writing(&path).unwrap(), None);
-        mark_writing(&path, "test/1").unwrap();
-        assert_eq!(file_owner(&path).unwrap(), FileOwner::Foreign { bytes: 0 });
-        let writing = file_writing(&path).unwrap().unwrap();
+        assert_eq!(file_writing(&file, &path).unwrap(), None);
+        mark_writing(&file, &path, "test/1").unwrap();
+        assert_eq!(file_owner(&file, &path).unwrap(), FileOwner::Foreign { bytes: 0 });
+        let writing = file_writing(&file, &path).unwrap().unwrap();
         assert_eq!(writing.writer, "test/1");
         assert!(writing.is_its_own(UNIX_EPOCH, Duration::from_secs(10)));
         // Another length is another content.
         fs::write(&path, "thesis").unwrap();
-        assert_eq!(file_writing(&path).unwrap(), None);
-        mark_writing(&path, "test/1").unwrap();
-        mark_own_file(&path).unwrap();
-        assert_eq!((file_writing(&path).unwrap(), file_owner(&path).unwrap()), (None, FileOwner::Ours));
-        unmark_file(&path);
-        assert_eq!(file_owner(&path).unwrap(), FileOwner::Foreign { bytes: 6 });
-        assert!(keeps_marks(&path));
+        assert_eq!(file_writing(&file, &path).unwrap(), None);
+        mark_writing(&file, &path, "test/1").unwrap();
+        mark_own_file(&file, &path).unwrap();
+        assert_eq!(
+            (file_writing(&file, &path).unwrap(), file_owner(&file, &path).unwrap()),
+            (None, FileOwner::Ours)
+        );
+        unmark_file(&file);
+        assert_eq!(file_owner(&file, &path).unwrap(), FileOwner::Foreign { bytes: 6 });
+        assert!(keeps_marks(&file));
     }
 
     #[test]

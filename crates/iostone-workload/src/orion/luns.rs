@@ -48,7 +48,7 @@ fn lay_out(
         let name = format!("orion-{number}.data");
         let path = directory.join(&name);
         fill(&path, spec.data, bytes, seed.wrapping_add(u64::from(number)), stop)?;
-        luns.push(Lun { name, path, kind: LunKind::File, bytes: bytes.0 });
+        luns.push(Lun { name, path, kind: LunKind::File, bytes: bytes.0, pin: None });
     }
     let files = if spec.files == 1 { "a file".to_owned() } else { format!("{} files", spec.files) };
     let data = match spec.data {
@@ -83,7 +83,13 @@ fn bare(device: &PathBuf, seed: u64, stop: &AtomicBool) -> Result<(Vec<Lun>, Str
         WorkloadError::Preparation(format!("cannot tell the size of `{}`: {error}", device.display()))
     };
     let bytes = File::open(device).and_then(|mut file| file.seek(SeekFrom::End(0))).map_err(failed)?;
-    let lun = Lun { name: device.display().to_string(), path: device.clone(), kind: LunKind::Device, bytes };
+    let lun = Lun {
+        name: device.display().to_string(),
+        path: device.clone(),
+        kind: LunKind::Device,
+        bytes,
+        pin: None,
+    };
     let written = examine(&lun, seed).map_err(super::failure)?;
     let words = if written.verdict().is_ok() {
         "nothing: the device's blocks hold data, by a sample of them".to_owned()

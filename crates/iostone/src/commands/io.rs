@@ -14,7 +14,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
-use iostone_engine::{Job, Outcome, prepare_watched, run_together};
+use iostone_engine::{Job, Outcome, prepare_pinned, run_together};
 use iostone_fio::output::merge_outcomes;
 use iostone_fio::{Phase, PlannedJob};
 
@@ -88,9 +88,10 @@ fn run_phase(
         // another must not look to that one as if somebody else had written it.
         let mut jobs: Vec<Job> = phase.jobs.iter().map(|planned| planned.job.clone()).collect();
         jobs.iter_mut().try_for_each(|job| taken.take(job, &options.destroy))?;
+        taken.claim()?;
         let mut prepared = Vec::new();
         for job in &jobs {
-            prepared.push(prepare_watched(job, stop, &mut |now| progress.tell(now))?);
+            prepared.push(prepare_pinned(job, taken.pins(), stop, &mut |now| progress.tell(now))?);
         }
         Ok(run_together(prepared, stop, &mut |now| progress.tell(now))?)
     };
@@ -110,7 +111,7 @@ fn run_phase(
         }
     }
     for planned in phase.jobs.iter().filter(|planned| planned.unlink) {
-        planned.job.targets.iter().filter(|target| target.is_file()).try_for_each(std::fs::remove_file)?;
+        taken.unlink(&planned.job.targets)?;
     }
     let ran = phase.jobs.iter().cloned().zip(outcomes);
     Ok(ran.map(|(planned, outcome)| Ran { planned, outcome }).collect())

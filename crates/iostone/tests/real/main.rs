@@ -33,6 +33,7 @@ mod picked;
 mod prepared;
 mod reboot;
 mod remote;
+mod swaps;
 mod sysbench;
 mod throttle;
 mod tools;

@@ -7,6 +7,7 @@ use iostone_model::units::Bytes;
 
 use super::*;
 use crate::job::{Rw, Verify};
+use crate::pins::Pins;
 
 const CHILD: &str = "IOSTONE_TEST_LEDGER";
 
@@ -20,14 +21,14 @@ fn part(units: u64) -> Part {
 }
 
 fn message(job: &Job, units: u64) -> String {
-    Ledger::open(job, &[part(units)]).unwrap_err().to_string()
+    Ledger::open(job, &[part(units)], &Pins::default()).unwrap_err().to_string()
 }
 
 #[test]
 fn every_number_is_there_after_the_process_was_killed() {
     // This test runs itself again as the process that is killed.
     if let Some(folder) = std::env::var_os(CHILD) {
-        let ledger = Ledger::open(&job(Path::new(&folder)), &[part(1000)]).unwrap();
+        let ledger = Ledger::open(&job(Path::new(&folder)), &[part(1000)], &Pins::default()).unwrap();
         for unit in 0..1000 {
             let entry = ledger.entry(unit).unwrap();
             for _ in 0..=unit {
@@ -51,7 +52,7 @@ fn every_number_is_there_after_the_process_was_killed() {
         .status()
         .unwrap();
     assert_eq!(status.signal(), Some(libc::SIGKILL));
-    let ledger = Ledger::open(&job(folder.path()), &[part(1000)]).unwrap();
+    let ledger = Ledger::open(&job(folder.path()), &[part(1000)], &Pins::default()).unwrap();
     for (unit, issued) in (0..1000).zip(1..) {
         let entry = ledger.entry(unit).unwrap();
         assert_eq!(entry.issued(), issued);
@@ -63,7 +64,7 @@ fn every_number_is_there_after_the_process_was_killed() {
 #[test]
 fn the_file_is_as_documented() {
     let folder = tempfile::tempdir().unwrap();
-    let ledger = Ledger::open(&job(folder.path()), &[part(3)]).unwrap();
+    let ledger = Ledger::open(&job(folder.path()), &[part(3)], &Pins::default()).unwrap();
     let entry = ledger.entry(1).unwrap();
     entry.issue();
     entry.issue();
@@ -90,7 +91,7 @@ fn a_ledger_of_something_else_is_refused_and_both_are_named() {
     let original = job(folder.path());
     let ledger = folder.path().join("ledger").display().to_string();
     let refusal = |rest: String| format!("the ledger `{ledger}` cannot be used: {rest}");
-    drop(Ledger::open(&original, &[part(8)]).unwrap());
+    drop(Ledger::open(&original, &[part(8)], &Pins::default()).unwrap());
 
     let mut other = original.clone();
     other.verify.as_mut().unwrap().unit = Some(Bytes(512));
@@ -110,7 +111,7 @@ fn a_ledger_of_something_else_is_refused_and_both_are_named() {
     let wanted =
         format!("it was made for the target `{data}`, and this job has `{}`", other.targets[0].display());
     assert_eq!(message(&other, 8), refusal(wanted));
-    assert!(Ledger::open(&original, &[part(8)]).is_ok());
+    assert!(Ledger::open(&original, &[part(8)], &Pins::default()).is_ok());
 }
 
 #[test]
@@ -125,7 +126,7 @@ fn what_is_no_ledger_is_left_alone() {
     assert_eq!(std::fs::read(&path).unwrap(), b"a letter");
 
     std::fs::remove_file(&path).unwrap();
-    drop(Ledger::open(&job, &[part(100_000)]).unwrap());
+    drop(Ledger::open(&job, &[part(100_000)], &Pins::default()).unwrap());
     OpenOptions::new().write(true).open(&path).unwrap().set_len(70_000).unwrap();
     assert!(message(&job, 100_000).ends_with("it has 70000 bytes where 1265536 are needed"));
 }
@@ -134,7 +135,7 @@ fn what_is_no_ledger_is_left_alone() {
 fn a_ledger_in_use_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let job = job(folder.path());
-    let _first = Ledger::open(&job, &[part(8)]).unwrap();
+    let _first = Ledger::open(&job, &[part(8)], &Pins::default()).unwrap();
     assert!(message(&job, 8).ends_with("another process is using it"));
 }
 
@@ -171,7 +172,7 @@ fn units_of_several_targets_are_numbered_through() {
         ..Job::new("/a", Rw::RandWrite)
     };
     let second = Part { offset_bytes: 8192, length_bytes: 5 * 4096 + 100 };
-    let ledger = Ledger::open(&job, &[part(3), second]).unwrap();
+    let ledger = Ledger::open(&job, &[part(3), second], &Pins::default()).unwrap();
     assert_eq!(ledger.units_of(0, 0, 1 << 20), 0..3);
     assert_eq!(ledger.units_of(1, 8192, 4096), 3..4);
     assert_eq!(ledger.units_of(1, 16_384, 1 << 20), 5..8);

@@ -3,10 +3,13 @@
 use std::io::{BufRead, Read};
 use std::sync::atomic::Ordering;
 
-use anyhow::{Context, Result};
-use iostone_disk::{DiskPlan, Server};
+use anyhow::{Context, Result, bail};
+use iostone_disk::{DiskPlan, Server, Store};
+use iostone_engine::Pins;
+use iostone_machine::Failure;
 use rustix::process::Signal;
 
+use crate::commands::target::{Found, Held};
 use crate::exit_code::ExitCode;
 use crate::interrupt;
 use crate::printer::Printer;
@@ -21,7 +24,7 @@ pub(super) fn plan(printer: &mut Printer) -> Result<ExitCode> {
     let plan: DiskPlan = serde_json::from_str(&line).context(
         "standard input does not begin with a line that is a plan; `iostone disk serve` is for people",
     )?;
-    let server = Server::bind(&plan)?;
+    let server = Server::bind_pinned(&plan, &hold(&plan)?)?;
     printer.data("ready\n");
     let ended = stop.clone();
     std::thread::Builder::new().name("stdin".to_owned()).spawn(move || {
@@ -32,4 +35,17 @@ pub(super) fn plan(printer: &mut Printer) -> Result<ExitCode> {
     })?;
     server.run(&stop)?;
     Ok(ExitCode::Success)
+}
+
+/// Finds the images of the plan, each once, and holds them.
+fn hold(plan: &DiskPlan) -> Result<Pins> {
+    let mut pins = Pins::default();
+    for volume in &plan.volumes {
+        let Store::File { path, .. } = &volume.store else { continue };
+        match Held::find(path).map_err(Failure::from)? {
+            Found::Held(held) => pins.insert(path.clone(), held.pin().clone()),
+            Found::Nothing(_) => bail!("cannot open `{}`: it does not exist", path.display()),
+        }
+    }
+    Ok(pins)
 }

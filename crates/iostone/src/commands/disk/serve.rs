@@ -5,22 +5,27 @@ mod link;
 mod model;
 
 use std::fmt::Write;
+use std::fs::OpenOptions;
+use std::io::{self, Seek, SeekFrom};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use iostone_disk::{DiskPlan, Server, Store, VolumePlan};
+use iostone_engine::{Pin, Pins};
 use iostone_model::units::Bytes;
 
 pub(super) use self::arguments::ServeArguments;
 use super::uri::nbd_uri;
+use crate::commands::target::{Found, Held, not_found, refuse_device_in_use};
 use crate::exit_code::ExitCode;
 use crate::interrupt;
 use crate::printer::Printer;
 
 pub(super) fn serve(arguments: &ServeArguments, printer: &mut Printer) -> Result<ExitCode> {
-    let plan = plan_of(arguments)?;
+    let (plan, pins) = plan_of(arguments)?;
     let stop = interrupt::stop_flag();
-    let server = Server::bind(&plan)?;
+    let server = Server::bind_pinned(&plan, &pins)?;
     printer.note(introduce(&plan));
     server.run(&stop)?;
     Ok(ExitCode::Success)
@@ -29,8 +34,9 @@ pub(super) fn serve(arguments: &ServeArguments, printer: &mut Printer) -> Result
 /// Offsets within files are signed (`off_t`, `sys_types.h(0p)`).
 const LARGEST_FILE_BYTES: u64 = i64::MAX.unsigned_abs();
 
-/// The plan that the options mean. Files that are not there yet are made, as empty as they are large.
-fn plan_of(arguments: &ServeArguments) -> Result<DiskPlan> {
+/// The plan that the options mean, and what its volumes lie on. Files that are not there yet are made, as empty as they are
+/// large.
+fn plan_of(arguments: &ServeArguments) -> Result<(DiskPlan, Pins)> {
     if arguments.file.is_none() && !arguments.memory {
         anyhow::bail!(
             "where do the bytes of the volume lie? add `--file image`, or `--memory` for one that is gone with the server"
@@ -51,11 +57,13 @@ fn plan_of(arguments: &ServeArguments) -> Result<DiskPlan> {
     // The path of the working directory: a client may be in another.
     let socket = absolute(&arguments.socket)?;
     let mut volumes = Vec::new();
+    let mut pins = Pins::default();
     for number in 0..arguments.count {
         let store = match &arguments.file {
             Some(file) => {
                 let path = absolute(&numbered(file, number, arguments.count))?;
-                make_file(&path, size_bytes)?;
+                let pin = hold(&path, size_bytes)?;
+                pins.insert(path.clone(), pin);
                 Store::File { path, direct: arguments.direct }
             }
             None => Store::Memory,
@@ -67,7 +75,7 @@ fn plan_of(arguments: &ServeArguments) -> Result<DiskPlan> {
         Some(control) => absolute(control)?,
         None => with_end(&socket, ".control"),
     };
-    Ok(DiskPlan { volumes, link: link::of(&arguments.link)?, control, seed: arguments.seed })
+    Ok((DiskPlan { volumes, link: link::of(&arguments.link)?, control, seed: arguments.seed }, pins))
 }
 
 fn introduce(plan: &DiskPlan) -> String {
@@ -86,26 +94,38 @@ fn introduce(plan: &DiskPlan) -> String {
 }
 
 fn length_of(file: &Path) -> Result<u64> {
-    use std::io::{Seek, SeekFrom};
-    let mut opened = crate::named_file::refuse_fifo(file)
-        .and_then(|()| std::fs::File::open(file))
-        .with_context(|| format!("cannot open `{}`; `--size` makes a new file", file.display()))?;
+    let explained = || format!("cannot open `{}`; `--size` makes a new file", file.display());
+    let mut opened = match Held::find(file).map_err(not_found).with_context(explained)? {
+        Found::Nothing(_) => return Err(io::Error::from(io::ErrorKind::NotFound)).with_context(explained),
+        Found::Held(held) if held.metadata().file_type().is_fifo() => {
+            return Err(io::Error::other("it is a FIFO, not a file")).with_context(explained);
+        }
+        Found::Held(held) => held.open(OpenOptions::new().read(true)).with_context(explained)?,
+    };
     // The end of a block device is its size too.
     opened.seek(SeekFrom::End(0)).with_context(|| format!("cannot size `{}`", file.display()))
 }
 
-/// Makes a file if there is none; what is there stays as it is.
-fn make_file(path: &Path, size_bytes: u64) -> Result<()> {
-    let made = std::fs::OpenOptions::new().write(true).create_new(true).open(path);
-    match made {
-        Ok(file) => file.set_len(size_bytes).inspect_err(|_| {
-            // It is ours and empty; that it could not be made so large is what is said.
-            let _ = std::fs::remove_file(path);
-        }),
-        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => return Ok(()),
-        Err(error) => Err(error),
+/// Finds what a volume lies on and holds it, or makes a file; what is there stays as it is. A device must not be in use;
+/// what is on it is what is served.
+fn hold(path: &Path, size_bytes: u64) -> Result<Pin> {
+    let failed = || format!("cannot make `{}` with {}", path.display(), Bytes(size_bytes));
+    let held = match Held::find(path).map_err(not_found)? {
+        Found::Held(held) => held,
+        Found::Nothing(entry) => {
+            let made = Held::create(entry).map_err(anyhow::Error::new).with_context(failed)?;
+            let made = made.with_context(failed)?;
+            made.file().set_len(size_bytes).with_context(failed).inspect_err(|_| {
+                // It is ours and empty; that it could not be made so large is what is said.
+                let _ = made.remove();
+            })?;
+            made
+        }
+    };
+    if held.is_block_device() {
+        refuse_device_in_use(held.pin(), path)?;
     }
-    .with_context(|| format!("cannot make `{}` with {}", path.display(), Bytes(size_bytes)))
+    Ok(held.pin().clone())
 }
 
 fn absolute(path: &Path) -> Result<PathBuf> {

@@ -7,15 +7,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result};
-use iostone_engine::{EngineError, NoiseStream};
+use iostone_engine::{EngineError, NoiseStream, Pin};
 use iostone_machine::{Failure, FailureKind};
 use iostone_model::units::Bytes;
 use iostone_orion::lun::{lun_file_of, parse_lun_text};
-use iostone_stack::{check_room, create_own_file, file_writing, guard_file, mark_own_file, mark_writing};
+use iostone_stack::{StackError, check_room, file_writing, guard_file, mark_own_file, mark_writing};
 use rustix::fs::{FlockOperation, flock};
 
 use super::progress::Filling;
-use crate::commands::target::refuse_mistyped_device;
+use crate::commands::target::{Found, Held, not_found, refuse_mistyped_device};
 
 /// As whom files are marked while they are being filled.
 const WRITER: &str = "create";
@@ -33,25 +33,28 @@ pub(super) fn clear_half_made(test_name: &str) -> Result<Vec<PathBuf>> {
     let Ok(lines) = parse_lun_text(&file.display().to_string(), &text) else { return Ok(Vec::new()) };
     let mut cleared = Vec::new();
     for path in lines.into_iter().map(|line| PathBuf::from(line.name)) {
-        if is_half_made(&path)? {
-            guard_file(&path, Some(&path)).map_err(Failure::from)?;
-            std::fs::remove_file(&path).with_context(|| format!("cannot remove `{}`", path.display()))?;
-            cleared.push(path);
+        // What cannot be found is told by who takes the list for good.
+        let Ok(Found::Held(held)) = Held::find(&path) else { continue };
+        if is_half_made(&held)? {
+            guard_file(held.file(), &path, Some(&path)).map_err(Failure::from)?;
+            if held.remove().map_err(Failure::from)? {
+                cleared.push(path);
+            }
         }
     }
     Ok(cleared)
 }
 
-fn is_half_made(path: &Path) -> Result<bool> {
-    if !path.symlink_metadata().is_ok_and(|metadata| metadata.is_file()) {
+fn is_half_made(held: &Held) -> Result<bool> {
+    if !held.metadata().is_file() {
         return Ok(false);
     }
-    let writing = file_writing(path).map_err(Failure::from)?;
+    let path = held.path();
+    let writing = file_writing(held.file(), path).map_err(Failure::from)?;
     if !writing.is_some_and(|it| it.writer == WRITER && it.is_its_own(SystemTime::UNIX_EPOCH, LEEWAY)) {
         return Ok(false);
     }
-    let opened = File::open(path).with_context(|| format!("cannot open `{}`", path.display()))?;
-    if flock(&opened, FlockOperation::NonBlockingLockExclusive) == Err(rustix::io::Errno::WOULDBLOCK) {
+    if flock(held.file(), FlockOperation::NonBlockingLockExclusive) == Err(rustix::io::Errno::WOULDBLOCK) {
         let message = format!("`{}` is being made by another test; wait until that is done", path.display());
         return Err(Failure::new(FailureKind::Usage, message).into());
     }
@@ -61,7 +64,7 @@ fn is_half_made(path: &Path) -> Result<bool> {
 /// Files that are being made; they go again unless they were filled.
 #[derive(Debug, Default)]
 pub(super) struct Creation {
-    files: Vec<PathBuf>,
+    files: Vec<Held>,
     filled: bool,
 }
 
@@ -80,15 +83,22 @@ impl Creation {
             check_room(parent, *bytes).map_err(Failure::from)?;
         }
         for path in paths {
-            create_own_file(&path).map_err(anyhow::Error::new)?;
-            creation.files.push(path);
-            let Some(path) = creation.files.last() else { continue };
-            let file = OpenOptions::new().write(true).open(path);
-            file.and_then(|file| file.set_len(size.0))
+            let Found::Nothing(entry) = Held::find(&path).map_err(not_found)? else { continue };
+            // What came into being meanwhile is not ours: it is asked about as any other LUN.
+            let Some(made) = Held::create(entry).map_err(anyhow::Error::new)? else { continue };
+            creation.files.push(made);
+            let Some(made) = creation.files.last() else { continue };
+            made.file()
+                .set_len(size.0)
                 .with_context(|| format!("cannot make `{}` {size} large", path.display()))?;
-            mark_own_file(path)?;
+            mark_own_file(made.file(), &path)?;
         }
         Ok(creation)
+    }
+
+    /// The file that was made under a name.
+    pub(super) fn made(&self, path: &Path) -> Option<&Pin> {
+        self.files.iter().find(|made| made.path() == path).map(Held::pin)
     }
 
     /// Whether there are none to be made.
@@ -108,16 +118,17 @@ impl Creation {
         filling: &mut Filling<'_>,
     ) -> Result<()> {
         let mut noise = NoiseStream::new(seed);
-        for path in &self.files {
-            mark_writing(path, WRITER)?;
-        }
-        for path in &self.files {
-            let name = path.display().to_string();
+        let mark = |made: &Held| -> std::result::Result<(), StackError> {
+            mark_writing(made.file(), made.path(), WRITER)
+        };
+        self.files.iter().try_for_each(mark)?;
+        for made in &self.files {
+            let name = made.path().display().to_string();
             let mut file =
-                OpenOptions::new().write(true).open(path).with_context(|| format!("cannot open `{name}`"))?;
+                made.open(OpenOptions::new().write(true)).with_context(|| format!("cannot open `{name}`"))?;
             let mut done = 0;
             let mut marked = Instant::now();
-            mark_writing(path, WRITER)?;
+            mark(made)?;
             while done < size.0 {
                 if stop.load(Ordering::Relaxed) {
                     return Err(EngineError::Interrupted.into());
@@ -130,13 +141,13 @@ impl Creation {
                 if marked.elapsed() >= RENEWAL {
                     // What is still to be written down would hold up the mark, and with it the writes that it is to vouch for.
                     file.sync_data().with_context(|| format!("cannot flush `{name}`"))?;
-                    mark_writing(path, WRITER)?;
+                    mark(made)?;
                     marked = Instant::now();
                 }
                 filling.tell(&name, Bytes(done), size);
             }
             flush(&file).with_context(|| format!("cannot flush `{name}`"))?;
-            mark_own_file(path)?;
+            mark_own_file(&file, made.path())?;
             filling.made(&name, size);
         }
         self.filled = true;
@@ -153,8 +164,8 @@ impl Drop for Creation {
         if self.filled {
             return;
         }
-        for file in &self.files {
-            let _ = std::fs::remove_file(file);
+        for made in &self.files {
+            let _ = made.remove();
         }
     }
 }

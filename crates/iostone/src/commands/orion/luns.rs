@@ -1,18 +1,22 @@
 //! The LUNs of a test: read, made where they are missing, let pass by the guard, filled where they were never written.
 
+use std::io;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::Result;
+use iostone_machine::Failure;
 use iostone_model::orion::{LunKind, OrionRecord, OrionTest};
 use iostone_model::units::Bytes;
-use iostone_orion::lun::{Lun, check_sizes, missing_luns, read_lun_file};
+use iostone_orion::lun::{Lun, check_sizes, missing_luns, open_luns};
 use iostone_orion::record::check_same;
 use iostone_orion::written::{Prefill, Written, examine, prefill};
+use iostone_stack::StackError;
 
 use super::arguments::OrionOptions;
 use super::creation::{Creation, clear_half_made};
 use super::progress::Filling;
 use super::taken::{Before, Taken, Touch, Use};
+use crate::commands::target::{Found, Held};
 use crate::printer::Printer;
 
 /// More than so much of zeros is too much even where a sample found less.
@@ -48,14 +52,14 @@ pub(super) fn take(
         }
         None => None,
     };
-    let luns = read_lun_file(&wanted.test.test_name)?;
+    let luns = open(&wanted.test.test_name, creation.as_ref().map(|(creation, _)| creation))?;
     if let Some(record) = wanted.so_far {
         check_same(&record.header, &luns)?;
     }
     check_sizes(&luns, wanted.test)?;
     let touches = luns.iter().map(|lun| touch(lun, wanted)).collect::<Result<Vec<Touch>>>()?;
     let before = wanted.so_far.map(Before::of);
-    let taken = Taken::take(
+    let mut taken = Taken::take(
         &luns,
         &Use {
             touches: &touches,
@@ -72,7 +76,7 @@ pub(super) fn take(
     for (lun, touch) in luns.iter().zip(&touches) {
         if options.prefill && *touch != Touch::Read {
             let filled = fill(lun, *touch, wanted.seed, stop, printer);
-            taken.filled(&lun.path)?;
+            taken.filled(lun)?;
             filled?;
         }
         if !options.allow_unwritten {
@@ -83,6 +87,27 @@ pub(super) fn take(
         taken.begin_reading();
     }
     Ok((luns, taken))
+}
+
+/// Opens the LUNs, each once: what is looked at from here on is what the test is on. One that was just made is that very
+/// file.
+fn open(test_name: &str, creation: Option<&Creation>) -> Result<Vec<Lun>> {
+    let mut refused = None;
+    let luns = open_luns(test_name, &mut |path| {
+        if let Some(made) = creation.and_then(|creation| creation.made(path)) {
+            return Ok(made.clone());
+        }
+        match Held::find(path) {
+            Ok(Found::Held(held)) => Ok(held.pin().clone()),
+            Ok(Found::Nothing(_)) => Err(io::ErrorKind::NotFound.into()),
+            Err(StackError::Io { source, .. }) => Err(source),
+            Err(refusal) => Err(io::Error::other(refused.insert(refusal).to_string())),
+        }
+    });
+    match refused {
+        Some(refusal) => Err(Failure::from(refusal).into()),
+        None => Ok(luns?),
+    }
 }
 
 /// What is going to be done to a LUN: to one that lacks nothing, `--prefill` does nothing.

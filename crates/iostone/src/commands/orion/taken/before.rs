@@ -1,5 +1,6 @@
 //! What an earlier session of a test that was killed left on its files: the mark that it was writing.
 
+use std::fs::File;
 use std::time::{Duration, SystemTime};
 
 use anyhow::Result;
@@ -48,22 +49,22 @@ impl Before {
     }
 
     /// Whether a file is one that the test was writing to when it was killed, and that nobody wrote to long after.
-    pub(super) fn left(&self, lun: &Lun) -> Result<bool> {
-        let writing = file_writing(&lun.path).map_err(Failure::from)?;
+    pub(super) fn left(&self, lun: &Lun, file: &File) -> Result<bool> {
+        let writing = file_writing(file, &lun.path).map_err(Failure::from)?;
         Ok(writing.is_some_and(|writing| {
             writing.writer == self.writer && writing.is_its_own(self.last_sign, self.within)
         }))
     }
 
     /// Why a file is not taken for that, where the test was killed.
-    pub(super) fn objection(&self, lun: &Lun) -> Option<String> {
+    pub(super) fn objection(&self, lun: &Lun, file: &File) -> Option<String> {
         if !self.killed {
             return None;
         }
-        let marked = file_writing(&lun.path).ok().flatten().is_some_and(|it| it.writer == self.writer);
+        let marked = file_writing(file, &lun.path).ok().flatten().is_some_and(|it| it.writer == self.writer);
         let why = if marked {
             "it was written to again long after that"
-        } else if keeps_marks(&lun.path) {
+        } else if keeps_marks(file) {
             "its mark of that is gone, so that somebody may have written to it since"
         } else {
             "its filesystem keeps no extended attributes, by which it could be told whether anybody else wrote to it since"

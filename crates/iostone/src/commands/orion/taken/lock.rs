@@ -15,7 +15,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// Several tests may read a LUN; one that writes has it for itself.
 pub(super) fn lock(lun: &Lun, alone: bool) -> Result<File> {
-    let file = File::open(&lun.path).with_context(|| format!("cannot open `{}`", lun.name))?;
+    let file = File::open(lun.way()).with_context(|| format!("cannot open `{}`", lun.name))?;
     let operation =
         if alone { FlockOperation::NonBlockingLockExclusive } else { FlockOperation::NonBlockingLockShared };
     for attempt in 1..=ATTEMPTS {

@@ -1,9 +1,11 @@
 //! Who may be written to: own files, devices on which nothing is, and what the user named behind `--destroy`.
 
-use std::os::unix::fs::MetadataExt;
+use std::fs::File;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use iostone_engine::Pin;
 use iostone_machine::Failure;
 use iostone_model::orion::LunKind;
 use iostone_orion::Lun;
@@ -12,7 +14,7 @@ use iostone_stack::{Refusal, RefusalReason, StackError, guard_file, is_device_na
 use super::{Touch, Use, is_ours};
 use crate::commands::dry_run::quoted;
 use crate::commands::orion::arguments::typed_again;
-use crate::commands::target::inspect_device;
+use crate::commands::target::{Found, GuardedDevice, Held, inspect_device};
 
 /// LUNs that the user has to name before they may be had. All of them are told at once: nobody wants to be told of ten
 /// files in ten attempts.
@@ -51,13 +53,22 @@ impl Refused {
     }
 }
 
-/// Asks the guard for a device.
-pub(super) fn ask_for_device(lun: &Lun, touch: Touch, to: &Use<'_>, refused: &mut Refused) -> Result<()> {
+/// Asks the guard for a device that is going to be written to.
+pub(super) fn ask_for_device(
+    lun: &Lun,
+    touch: Touch,
+    to: &Use<'_>,
+    refused: &mut Refused,
+) -> Result<Option<GuardedDevice>> {
     if touch == Touch::Read {
-        return Ok(());
+        return Ok(None);
     }
-    match inspect_device(&lun.path, to.destroy) {
-        Ok(()) => Ok(()),
+    let pin = match &lun.pin {
+        Some(pin) => pin.clone(),
+        None => Pin::new(File::open(&lun.path).with_context(|| format!("cannot open `{}`", lun.name))?),
+    };
+    match inspect_device(&pin, &lun.path, to.destroy) {
+        Ok(guarded) => Ok(Some(guarded)),
         Err(StackError::Refused(mut refusal)) => {
             let Some(word) = refusal.destroy.clone() else {
                 return Err(Failure::from(StackError::Refused(refusal)).into());
@@ -66,25 +77,31 @@ pub(super) fn ask_for_device(lun: &Lun, touch: Touch, to: &Use<'_>, refused: &mu
                 refusal.because.push_str(", and `--prefill` would replace each MiB of zeros on it");
             }
             refused.add(word, refusal);
-            Ok(())
+            Ok(None)
         }
         Err(error) => Err(Failure::from(error).into()),
     }
 }
 
 /// Asks for a file; gives whether it is iostone's, or of an earlier session of the test.
-pub(super) fn ask_for_file(lun: &Lun, touch: Touch, to: &Use<'_>, refused: &mut Refused) -> Result<bool> {
+pub(super) fn ask_for_file(
+    (lun, file): (&Lun, &File),
+    named: bool,
+    touch: Touch,
+    to: &Use<'_>,
+    refused: &mut Refused,
+) -> Result<bool> {
     let left = match to.before {
-        Some(before) if touch == Touch::Write => before.left(lun)?,
+        Some(before) if touch == Touch::Write => before.left(lun, file)?,
         _ => false,
     };
-    let ours = left || is_ours(&lun.path)?;
+    let ours = left || is_ours(file, &lun.path)?;
     if touch == Touch::Read {
         return Ok(ours);
     }
     // Filling what was never written loses nothing. What stands on the file is in the way of that too.
-    let let_go = left || touch == Touch::FillHoles || to.destroy.iter().any(|typed| is_named_by(typed, lun));
-    match guard_file(&lun.path, let_go.then_some(lun.path.as_path())) {
+    let let_go = left || touch == Touch::FillHoles || named;
+    match guard_file(file, &lun.path, let_go.then_some(lun.path.as_path())) {
         Ok(()) => {}
         Err(StackError::Refused(mut refusal)) if refusal.reason == RefusalReason::ForeignFile => {
             if touch == Touch::FillZeros {
@@ -92,7 +109,7 @@ pub(super) fn ask_for_file(lun: &Lun, touch: Touch, to: &Use<'_>, refused: &mut 
                     .clone_into(&mut refusal.because);
                 refusal.loses = vec!["each MiB in it that holds nothing but zeros".to_owned()];
             }
-            if let Some(objection) = to.before.and_then(|before| before.objection(lun)) {
+            if let Some(objection) = to.before.and_then(|before| before.objection(lun, file)) {
                 refusal.because = objection;
             }
             refused.add(lun.name.clone(), refusal);
@@ -102,30 +119,48 @@ pub(super) fn ask_for_file(lun: &Lun, touch: Touch, to: &Use<'_>, refused: &mut 
     Ok(ours)
 }
 
-/// A name behind `--destroy` that is none of the LUNs was meant for one of them, and where nothing is written it was not
-/// meant so.
-pub(super) fn refuse_names(luns: &[Lun], to: &Use<'_>) -> Result<()> {
+/// Which LUNs are named behind `--destroy`. A name there that is none of the LUNs was meant for one of them, and where
+/// nothing is written it was not meant so.
+pub(super) fn named(luns: &[Lun], to: &Use<'_>) -> Result<Vec<bool>> {
     if let Some(typed) = to.destroy.first().filter(|_| !to.writes) {
         bail!("`--destroy {typed}` is for `-write` and `--prefill`, and this test only reads; leave it out");
     }
-    let Some(unknown) = to.destroy.iter().find(|typed| !luns.iter().any(|lun| is_named_by(typed, lun)))
-    else {
-        return Ok(());
-    };
+    let mut named = vec![false; luns.len()];
+    let mut unknown = None;
+    for typed in to.destroy {
+        let these = named_by(typed, luns);
+        if !these.contains(&true) {
+            unknown = unknown.or(Some(typed));
+        }
+        named.iter_mut().zip(these).for_each(|(named, this)| *named |= this);
+    }
+    let Some(unknown) = unknown else { return Ok(named) };
     let all: Vec<String> = luns.iter().map(|lun| format!("`{}`", lun.name)).collect();
     bail!("`--destroy {unknown}` is none of the LUNs, which are {}", all.join(", "))
 }
 
-/// Whether what was typed behind `--destroy` is this LUN: by any of its names, or by the identity of a device that a
-/// refusal prints. Whether that is enough for a device is the guard's to say.
-pub(super) fn is_named_by(typed: &str, lun: &Lun) -> bool {
-    let [typed_is, lun_is] = [Path::new(typed), &lun.path].map(|path| std::fs::metadata(path).ok());
-    let (Some(lun_is), typed_is) = (lun_is, typed_is) else { return false };
-    match lun.kind {
-        LunKind::File => typed_is.is_some_and(|it| (it.dev(), it.ino()) == (lun_is.dev(), lun_is.ino())),
-        LunKind::Device => {
-            typed_is.is_some_and(|it| it.rdev() == lun_is.rdev())
-                || is_device_named(&lun.path, typed).unwrap_or_default()
-        }
+/// Which LUNs were typed behind `--destroy`: one as the list has it, which is then no other; or by any of its names, or by
+/// the identity of a device that a refusal prints. Whether that is enough for a device is the guard's to say.
+fn named_by(typed: &str, luns: &[Lun]) -> Vec<bool> {
+    let is_listed = |lun: &Lun| lun.path == Path::new(typed);
+    if luns.iter().any(is_listed) {
+        return luns.iter().map(is_listed).collect();
     }
+    let typed_is = match Held::find(Path::new(typed)) {
+        Ok(Found::Held(held)) => Some(held),
+        _ => None,
+    };
+    let is_this = |lun: &Lun| {
+        let way = lun.way();
+        let Ok(lun_is) = std::fs::metadata(&way) else { return false };
+        let typed_is = typed_is.as_ref().map(Held::metadata);
+        match lun.kind {
+            LunKind::File => typed_is.is_some_and(|it| (it.dev(), it.ino()) == (lun_is.dev(), lun_is.ino())),
+            LunKind::Device => {
+                typed_is.is_some_and(|it| it.file_type().is_block_device() && it.rdev() == lun_is.rdev())
+                    || is_device_named(&way, typed).unwrap_or_default()
+            }
+        }
+    };
+    luns.iter().map(is_this).collect()
 }

@@ -6,7 +6,7 @@ use super::*;
 
 fn lun(path: &Path) -> Lun {
     let bytes = std::fs::metadata(path).unwrap().len();
-    Lun { name: path.display().to_string(), path: path.to_owned(), kind: LunKind::File, bytes }
+    Lun { name: path.display().to_string(), path: path.to_owned(), kind: LunKind::File, bytes, pin: None }
 }
 
 fn take_to(luns: &[Lun], touch: Touch, destroy: &[String]) -> Result<Taken> {
@@ -25,8 +25,9 @@ fn markable(content: &str) -> Option<(tempfile::TempDir, PathBuf)> {
     let folder = tempfile::tempdir_in(env!("CARGO_MANIFEST_DIR")).unwrap();
     let path = folder.path().join("a");
     std::fs::write(&path, content).unwrap();
-    mark_own_file(&path).unwrap();
-    if !is_ours(&path).unwrap() {
+    let file = File::open(&path).unwrap();
+    mark_own_file(&file, &path).unwrap();
+    if !is_ours(&file, &path).unwrap() {
         eprintln!("skipped: needs a filesystem with extended attributes");
         return None;
     }
@@ -35,8 +36,9 @@ fn markable(content: &str) -> Option<(tempfile::TempDir, PathBuf)> {
 
 /// Writes until the time of the file is another one.
 fn change(path: &Path) {
-    let before = modified(path);
-    while modified(path) == before {
+    let file = File::open(path).unwrap();
+    let before = modified(&file);
+    while modified(&file) == before {
         std::fs::write(path, "DATA").unwrap();
     }
 }
@@ -82,7 +84,7 @@ fn one_that_writes_has_its_luns_for_itself() {
     let reading = (take(&luns, false, &[]).unwrap(), take(&luns, false, &[]).unwrap());
     assert!(take(&luns, true, &[luns[0].name.clone()]).is_err());
     drop(reading);
-    let writing = take(&luns, true, &[luns[0].name.clone()]).unwrap();
+    let mut writing = take(&luns, true, &[luns[0].name.clone()]).unwrap();
     assert!(take(&luns, false, &[]).is_err());
     // Filled, and only read from now on.
     writing.begin_reading();
@@ -92,7 +94,7 @@ fn one_that_writes_has_its_luns_for_itself() {
 #[test]
 fn a_file_that_was_let_go_but_not_written_to_stays_somebody_elses() {
     let Some((_folder, path)) = markable("data") else { return };
-    unmark_file(&path);
+    unmark_file(&File::open(&path).unwrap());
     let luns = [lun(&path)];
     let let_go = [luns[0].name.clone()];
     drop(take(&luns, true, &let_go).unwrap());
@@ -103,7 +105,7 @@ fn a_file_that_was_let_go_but_not_written_to_stays_somebody_elses() {
     assert!(take(&luns, true, &[]).is_err());
     let mut taken = take(&luns, true, &let_go).unwrap();
     taken.begin_writing("test").unwrap();
-    assert_eq!(file_writing(&path).unwrap().unwrap().writer, "test");
+    assert_eq!(file_writing(&File::open(&path).unwrap(), &path).unwrap().unwrap().writer, "test");
     change(&path);
     drop(taken);
     assert!(take(&luns, true, &[]).is_ok());
@@ -118,7 +120,7 @@ fn a_test_that_reads_does_not_claim_what_others_write_meanwhile() {
     drop(taken);
     assert!(take(&luns, true, &[]).unwrap_err().to_string().contains("somebody wrote to it since"));
     let taken = take_to(&luns, Touch::FillHoles, &[]).unwrap();
-    taken.filled(&path).unwrap();
+    taken.filled(&luns[0]).unwrap();
     drop(taken);
     assert!(take(&luns, true, &[]).is_err());
 }
