@@ -35,6 +35,7 @@ use signatures::Window;
 
 pub(crate) use claims::{Claim, claim};
 pub use consent::{is_device_named, strange_words};
+pub use leftover::DeviceLoad;
 pub(crate) use leftover::Leftovers;
 pub(crate) use places::{EDGE_BYTES, PLACES};
 
@@ -185,26 +186,6 @@ pub(crate) fn inspect(path: &Path, allowance: &Allowance<'_>) -> Result<Guarded,
 /// Whether it is a drive that iostone made for this guest.
 fn is_provided(device: &BlockDevice) -> bool {
     device.identity().strip_prefix("serial ").is_some_and(|serial| serial.starts_with(DRIVE_SERIAL))
-}
-
-/// Writes down what a session leaves on the devices that it claimed, so that they may be used again. One on which somebody
-/// else has made something meanwhile is left out.
-pub(crate) fn remember(claims: &BTreeMap<DeviceNumber, Claim>, leftovers: &Leftovers) {
-    for &number in claims.keys() {
-        let node = BlockDevice::numbered(number).map(|device| device.path);
-        if let Ok(Some(opened)) =
-            node.and_then(|node| FoundDevice::find(&node)?.map(FoundDevice::open).transpose())
-        {
-            remember_opened(&opened, leftovers);
-        }
-    }
-}
-
-fn remember_opened(opened: &OpenedDevice, leftovers: &Leftovers) {
-    let found = contents::objection(opened, Look::Signatures, leftovers, &mut Vec::new());
-    if found.is_none() {
-        leftovers.remember(opened);
-    }
 }
 
 fn refusal(path: &Path, device: &BlockDevice, objection: Objection) -> StackError {

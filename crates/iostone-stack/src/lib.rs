@@ -53,7 +53,7 @@ pub use entry::{Entry, path_of_open};
 pub use error::{Refusal, RefusalReason, StackError, UndoFailure};
 pub use fill::check_room;
 pub use governor::{GovernorPlan, ServeError, serve as serve_governor};
-pub use guard::{is_device_named, name_content, strange_words};
+pub use guard::{DeviceLoad, is_device_named, name_content, strange_words};
 pub use limit::{AppliedLimits, LimitControllers, TrialGroups};
 pub use load_file::{
     FileOwner, Writing, create_own_file, file_owner, file_writing, guard_file, keeps_marks, mark_own_file,

@@ -14,7 +14,6 @@ use crate::device::BlockDevice;
 use crate::disk_server;
 use crate::error::{StackError, UndoFailure};
 use crate::governor::GovernorProcess;
-use crate::guard;
 use crate::journal::random_hex;
 use crate::layer::{Layer, layers_of};
 use crate::limit::{AppliedLimits, TrialGroups, layers_of_limits};
@@ -434,7 +433,7 @@ impl Session {
         }
         let undone = self.undo_scope(None);
         if let (Ok(()), Some(site)) = (&undone, &self.site) {
-            guard::remember(&site.claims, &site.leftovers);
+            site.claims.values().for_each(|claim| claim.remember(&site.leftovers));
         }
         let Some(mut site) = self.site.take() else { return undone };
         match undone {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::fs::FlockOperation;
 
 use super::family::Member;
-use super::{Guarded, Objection, refusal, siblings};
+use super::{DeviceLoad, Guarded, Leftovers, Objection, refusal, siblings};
 use crate::device::extent::files_under;
 use crate::device::{BlockDevice, number_of};
 use crate::error::{RefusalReason, StackError};
@@ -23,7 +23,17 @@ const PAUSE: Duration = Duration::from_millis(50);
 pub(crate) struct Claim {
     /// Whether the device was looked at under the lock, and found empty or let go: what it holds since is the session's own.
     pub(crate) is_cleared: bool,
+    load: Option<DeviceLoad>,
     _lock: OwnedFd,
+}
+
+impl Claim {
+    /// Writes down what the session leaves on the device.
+    pub(crate) fn remember(&self, leftovers: &Leftovers) {
+        if let Some(load) = self.load.as_ref().filter(|_| self.is_cleared) {
+            load.remember(leftovers);
+        }
+    }
 }
 
 /// An objection if the device cannot be opened exclusively (open(2): `O_EXCL` on a block device fails with EBUSY while
@@ -82,7 +92,7 @@ pub(super) fn locked_by_others(device: &BlockDevice) -> Result<Option<Objection>
 pub(crate) fn claim(guarded: &Guarded) -> Result<Claim, StackError> {
     let device = guarded.device();
     let lock = lock(device, |flags| guarded.opened.reopen(flags))?;
-    lock.map(|lock| Claim { is_cleared: false, _lock: lock })
+    lock.map(|lock| Claim { is_cleared: false, load: DeviceLoad::begin(&device.path), _lock: lock })
         .ok_or_else(|| refusal(&device.path, device, claimed(device)))
 }
 

@@ -13,13 +13,15 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::contents::{self, Look};
 use super::{places, survey};
 use crate::device::extent::backing_file_of;
-use crate::device::opened::OpenedDevice;
+use crate::device::opened::{FoundDevice, OpenedDevice};
 use crate::device::{BlockDevice, read_attribute};
 use crate::error::StackError;
 use crate::journal::random_bytes;
 use crate::owner::boot_id;
+use crate::registry::Registry;
 
 /// Where the records lie; without a place nothing is ever known for iostone's own.
 #[derive(Debug, Clone, Default)]
@@ -76,7 +78,7 @@ impl Leftovers {
 
     /// Writes down what a device holds, all of which is iostone's; to be called with nothing on it alive. Best effort:
     /// without a record the device is refused next time, and the user says that its content may go.
-    pub(crate) fn remember(&self, opened: &OpenedDevice) {
+    fn remember(&self, opened: &OpenedDevice) {
         if let Some(directory) = &self.directory {
             let _ = write(directory, opened);
         }
@@ -89,6 +91,37 @@ impl Leftovers {
             && record.size_bytes == device.size_bytes
             && record.version == env!("CARGO_PKG_VERSION");
         is_it.then_some(record)
+    }
+}
+
+/// A device that the guard let pass, from before it is written to until what was left on it is written down.
+#[derive(Debug)]
+pub struct DeviceLoad {
+    opened: OpenedDevice,
+    before: Option<Writes>,
+}
+
+impl DeviceLoad {
+    /// To be called before the first write; none for what cannot be opened.
+    pub fn begin(device: &Path) -> Option<Self> {
+        let opened = FoundDevice::find(device).ok()??.open().ok()?;
+        let before = Writes::of(&opened.device);
+        Some(Self { opened, before })
+    }
+
+    /// Writes down what the device holds now, so that it may be used again. Nothing is written down if nothing was written to
+    /// it, as what it holds is then the user's still; nor where somebody else has made something on it meanwhile.
+    pub fn end(&self, registry: &Registry) {
+        self.remember(&registry.leftovers());
+    }
+
+    pub(super) fn remember(&self, leftovers: &Leftovers) {
+        let _ = self.opened.write_back();
+        let is_written = self.before.is_some() && Writes::of(&self.opened.device) != self.before;
+        let look = |opened| contents::objection(opened, Look::Signatures, leftovers, &mut Vec::new());
+        if is_written && look(&self.opened).is_none() {
+            leftovers.remember(&self.opened);
+        }
     }
 }
 

@@ -11,7 +11,8 @@ use iostone_engine::{Pin, claim_device};
 use iostone_machine::Failure;
 use iostone_model::experiment::{BlockVolume, Stack, Volume};
 use iostone_stack::{
-    Entry, Permission, Refusal, RefusalReason, Registry, Session, StackError, create_own_file, path_of_open,
+    DeviceLoad, Entry, Permission, Refusal, RefusalReason, Registry, Session, StackError, create_own_file,
+    path_of_open,
 };
 use rustix::fs::{OFlags, major, minor};
 use rustix::io::Errno;
@@ -164,7 +165,7 @@ impl GuardedDevice {
     ///
     /// # Errors
     /// That something holds it by now, or that it is another one under the same number.
-    pub(super) fn claim(&self) -> Result<Arc<File>> {
+    pub(super) fn claim(&self) -> Result<ClaimedDevice> {
         let claim = claim_device(&self.name, &self.pin)?;
         let number = claim.metadata()?.rdev();
         if sequence_of(number) != self.sequence {
@@ -179,7 +180,24 @@ impl GuardedDevice {
             })))
             .into());
         }
-        Ok(claim)
+        Ok(ClaimedDevice { _claim: claim, load: node_of(number).and_then(|node| DeviceLoad::begin(&node)) })
+    }
+}
+
+/// A device that this process alone has, and that a load may have written to. What the load leaves on it is written down in
+/// the end, so that the device may be used again.
+#[derive(Debug)]
+pub(super) struct ClaimedDevice {
+    _claim: Arc<File>,
+    load: Option<DeviceLoad>,
+}
+
+impl Drop for ClaimedDevice {
+    fn drop(&mut self) {
+        // Without that the device is refused next time, which harms nobody.
+        if let (Some(load), Ok(registry)) = (&self.load, Registry::open()) {
+            load.end(&registry);
+        }
     }
 }
 

@@ -1,9 +1,7 @@
 //! What a load may be put on: a device that the guard lets pass, a new file, or one that iostone made. Each is found once
 //! and held open; what is checked here is what the engine opens and what is marked afterwards.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use iostone_engine::{EngineChoice, Job, Pins, Preparation, make_room_for_files};
@@ -11,7 +9,7 @@ use iostone_machine::Failure;
 use iostone_stack::{Entry, FileOwner, check_room, file_owner, guard_file, mark_own_file};
 
 use crate::commands::target::{
-    Found, GuardedDevice, Held, inspect_device, not_found, refuse_mistyped_device,
+    ClaimedDevice, Found, GuardedDevice, Held, inspect_device, not_found, refuse_mistyped_device,
 };
 
 /// The files and devices that loads were let at.
@@ -21,7 +19,7 @@ pub(super) struct Taken {
     pins: Pins,
     guarded: Vec<GuardedDevice>,
     /// Keep devices that are written from being mounted or claimed by anybody else.
-    claims: Vec<Arc<File>>,
+    claims: Vec<ClaimedDevice>,
 }
 
 /// A file or device that is held.

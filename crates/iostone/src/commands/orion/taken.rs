@@ -20,7 +20,7 @@ use iostone_stack::{FileOwner, file_owner, mark_own_file, mark_writing, unmark_f
 pub(super) use before::{Before, writer_of};
 use permit::Refused;
 
-use crate::commands::target::GuardedDevice;
+use crate::commands::target::{ClaimedDevice, GuardedDevice};
 
 /// What is going to be done to a LUN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub(super) struct Taken {
     /// Held as long as the test lasts.
     locks: Vec<Arc<File>>,
     /// Devices that are written, which nobody else can mount or claim meanwhile.
-    claims: Vec<Arc<File>>,
+    claims: Vec<ClaimedDevice>,
 }
 
 #[derive(Debug)]
