@@ -31,6 +31,41 @@ impl Drop for Disk {
     }
 }
 
+/// Every command that writes to a device that the user names, with its arguments.
+fn commands(lab: &Lab, device: &str) -> Vec<(&'static str, Vec<String>)> {
+    let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
+    lab.write("orion.lun", &format!("{device}\n"));
+    let job = format!("[j]\nfilename={device}\nrw=write\nbs=64k\nsize=1m\nnumber_ios=1\n");
+    let raw = |workload: &str| {
+        format!(
+            "name = \"raw\"\n[stack]\nvolume = {{ kind = \"block\", devices = [\"{device}\"] }}\n[workload]\n{workload}\n\
+             [decide]\nmetric = \"throughput\"\nbaseline = \"a\"\nblocks = {{ min = 6, max = 6 }}\n\
+             [[factor]]\nname = \"same\"\nlevels = {{ a = {{}}, b = {{}} }}\n"
+        )
+    };
+    vec![
+        ("run", words(&format!("run {}", lab.write("ext4.toml", &experiment(device))))),
+        ("run --dry-run", words(&format!("run --dry-run {}", lab.write("ext4.toml", &experiment(device))))),
+        ("io", words(&format!("io --filename {device} --rw write --bs 64k --size 1m --number_ios 1"))),
+        ("a fio job", words(&format!("io {}", lab.write("job.fio", &job)))),
+        ("trim", words(&format!("io --filename {device} --rw trim --bs 64k --size 1m --number_ios 1"))),
+        (
+            "orion",
+            words(
+                "orion -run advanced -matrix point -num_small 1 -num_large 0 -duration 1 -write 50 --allow-unwritten",
+            ),
+        ),
+        (
+            "orion --prefill",
+            words("orion -run advanced -matrix point -num_small 1 -num_large 0 -duration 1 --prefill"),
+        ),
+        (
+            "dd",
+            words(&format!("run {}", lab.write("dd.toml", &raw("kind = \"dd\"\nbs = \"64KiB\"\nsize = \"1MiB\"")))),
+        ),
+    ]
+}
+
 fn experiment(device: &str) -> String {
     format!(
         r#"
@@ -125,6 +160,66 @@ fn a_blank_device_is_used_and_left_blank() {
     std::fs::remove_dir_all(lab.runs()).unwrap();
     let output = lab.iostone(&["run", &file]).output().unwrap();
     assert!(output.status.success(), "{}", words(&output));
+    drop(disk);
+    lab.assert_nothing_left();
+}
+
+#[test]
+fn data_of_no_known_format_are_refused_by_every_command_and_keep_every_byte() {
+    needs_root!();
+    let lab = Lab::new();
+    let disk = Disk::attach(&lab);
+    let page: Vec<u8> =
+        (0..8192u32).map(|index| (index.wrapping_mul(2_654_435_761) >> 24) as u8 | 1).collect();
+    for place in [0u64, 5 << 20, (64 << 20) - 8192] {
+        let image = std::fs::File::options().write(true).open(lab.path().join("users-disk")).unwrap();
+        image.set_len(0).unwrap();
+        image.set_len(64 << 20).unwrap();
+        std::os::unix::fs::FileExt::write_all_at(&image, &page, place).unwrap();
+        image.sync_all().unwrap();
+        drop(image);
+        let before = disk.content();
+        for (what, arguments) in commands(&lab, &disk.path) {
+            let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+            let output = lab.iostone(&arguments).output().unwrap();
+            let said = words(&output);
+            let expected = if what == "run --dry-run" { Some(0) } else { Some(3) };
+            assert_eq!(output.status.code(), expected, "{what}: {said}");
+            assert!(said.contains("no known format") && said.contains("data at"), "{what}: {said}");
+            assert!(said.contains("--destroy"), "{what}: {said}");
+            assert!(disk.content() == before, "{what} at {place}: a byte was changed");
+        }
+    }
+    drop(disk);
+    lab.assert_nothing_left();
+}
+
+#[test]
+fn what_a_load_left_on_a_device_may_be_written_over_until_somebody_else_writes() {
+    needs_root!();
+    let lab = Lab::new();
+    let disk = Disk::attach(&lab);
+    let io = |rw: &str| {
+        let arguments = ["io", "--filename", &disk.path, "--rw", rw, "--bs", "64k", "--size", "8m"];
+        lab.iostone(&arguments).output().unwrap()
+    };
+    for rw in ["write", "randwrite", "randrw"] {
+        let output = io(rw);
+        assert!(output.status.success(), "{rw}: {}", words(&output));
+    }
+    let orion = commands(&lab, &disk.path).into_iter().find(|(what, _)| *what == "orion").unwrap().1;
+    let orion: Vec<&str> = orion.iter().map(String::as_str).collect();
+    let output = lab.iostone(&orion).output().unwrap();
+    assert!(output.status.success(), "{}", words(&output));
+    let output = io("write");
+    assert!(output.status.success(), "after orion: {}", words(&output));
+    // A byte of somebody else's, where iostone's own data are.
+    let write = format!("printf x | dd of={} bs=1 seek=99 conv=fsync", disk.path);
+    assert!(Command::new("sh").args(["-c", &write]).output().unwrap().status.success());
+    let before = disk.content();
+    let output = io("write");
+    assert_eq!(output.status.code(), Some(3), "{}", words(&output));
+    assert!(disk.content() == before);
     drop(disk);
     lab.assert_nothing_left();
 }
