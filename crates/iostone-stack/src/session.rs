@@ -1,6 +1,6 @@
 //! A session: the one owner of everything that iostone has on the machine, from the first trial to the last.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -19,7 +19,7 @@ use crate::layer::{Layer, layers_of};
 use crate::limit::{AppliedLimits, TrialGroups, layers_of_limits};
 use crate::preflight::{self, Preflight};
 use crate::registry::Registry;
-use crate::site::Site;
+use crate::site::{Site, has_random_bits};
 use crate::step::{Scope, Step};
 use crate::throttle::{Bounds, Confinement};
 use crate::undo;
@@ -116,10 +116,16 @@ impl Session {
         }
         undo::adopt_orphans()?;
         let token = token_of(&options.run_token)?;
-        let mut journal = registry.begin(&options.run_directory, &token)?;
+        let work_directory = without_parents(options.work_directory)?;
+        let run_directory = if options.run_directory.is_absolute() {
+            without_parents(options.run_directory)?
+        } else {
+            work_directory.clone()
+        };
+        let mut journal = registry.begin(&run_directory, &work_directory, &token)?;
         journal
             .begin(Scope::Session, Step::Processes { variable: PROCESS_VARIABLE.to_owned(), value: token })?;
-        let mut site = Site::new(journal, options.work_directory, options.destroy, options.interrupt);
+        let mut site = Site::new(journal, work_directory, options.destroy, options.interrupt);
         site.server_program = options.server_program;
         Ok(Self { site: Some(site), layers: Vec::new() })
     }
@@ -457,6 +463,26 @@ fn ended() -> StackError {
     StackError::unexpected("session", "it has ended")
 }
 
+/// Whether a word is the token of a session.
+pub(crate) fn is_token(word: &str) -> bool {
+    let is_plain = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    is_plain && word.len() <= RUN_TOKEN_MAX + 1 + 16 && has_random_bits(word)
+}
+
+/// A path without `..`, which a journal does not take: what is behind one may change.
+fn without_parents(path: PathBuf) -> Result<PathBuf, StackError> {
+    if !path.components().any(|part| part == Component::ParentDir) {
+        return Ok(path);
+    }
+    let existing = path.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
+    let found = existing.canonicalize().map_err(|source| StackError::io("find", existing, source))?;
+    let rest = path.strip_prefix(existing).unwrap_or(Path::new(""));
+    if rest.components().all(|part| matches!(part, Component::Normal(_))) {
+        return Ok(rest.components().fold(found, |path, part| path.join(part)));
+    }
+    Err(StackError::setting(&path, "it leads through `..` behind a directory that does not exist"))
+}
+
 /// The token of a session: what is readable of the run's, and 64 random bits.
 fn token_of(run_token: &str) -> Result<String, StackError> {
     let word: String = run_token
@@ -506,6 +532,20 @@ mod tests {
         let one = token_of("20261121-ext4/barrier ../x").unwrap();
         assert!(one.starts_with("20261121-ext4barrierx-"), "{one}");
         assert_ne!(one, token_of("20261121-ext4/barrier ../x").unwrap());
+        assert!(
+            is_token(&one)
+                && is_token(&token_of("").unwrap())
+                && is_token(&token_of(&"x".repeat(100)).unwrap())
+        );
+        for other in [
+            "",
+            "token-1",
+            "../x-0123456789abcdef",
+            "a b-0123456789abcdef",
+            &format!("x{}", token_of(&"x".repeat(32)).unwrap()),
+        ] {
+            assert!(!is_token(other), "{other}");
+        }
         assert!(crate::site::own_directory_name(&token_of(&"x".repeat(100)).unwrap()).len() <= 63);
     }
 }

@@ -10,6 +10,7 @@ use iostone_model::trial::Check;
 use crate::device::{BlockDevice, named, size_in_words};
 use crate::error::StackError;
 use crate::guard::{self, Allowance, Guarded};
+use crate::journal::Claim;
 use crate::layer::Layer;
 use crate::provide::DRIVE_SERIAL;
 use crate::site::Site;
@@ -85,6 +86,7 @@ impl Layer for BlockLayer {
                 let allowance = Allowance { destroy: &site.destroy, claims: &site.claims };
                 guard::inspect(&guarded.device.path, &allowance)?;
             }
+            site.journal.claim(Claim::of(&guarded.device))?;
         }
         // In a guest the host has made the drives: what they hold is known, and was said there.
         if !self.devices.iter().all(|device| is_provided(device)) {
