@@ -1,5 +1,7 @@
 //! The machine's registry of undo journals: where they lie, whose they are, and the replay of those of dead owners.
 
+#[cfg(test)]
+mod forged;
 mod place;
 
 use std::fs;
