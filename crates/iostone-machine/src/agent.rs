@@ -18,7 +18,7 @@ use iostone_probe::platform::Metadata;
 use iostone_probe::{Probe, ProbePlan, Root, WatchedDevice};
 use iostone_stack::{
     Applied, Bounds, CgroupVersion, InsideView, Preflight, Registry, Session, SessionOptions, SpaceWatch,
-    StackError, TrialGroups, check_room,
+    StackError, TrialGroups, check_room, refuse_exposed_runs,
 };
 use iostone_workload::{Measurement, Place, TrialContext};
 
@@ -190,6 +190,7 @@ impl Agent {
         if self.session.is_some() {
             return Err(Failure::new(FailureKind::Usage, "a session is already open"));
         }
+        refuse_exposed_runs(&begin.work_directory)?;
         let options = SessionOptions {
             run_token: begin.run_token,
             run_directory: begin.run_directory,

@@ -69,4 +69,5 @@ pub use session::{Applied, Session, SessionOptions, Target};
 pub use space::SpaceWatch;
 pub use throttle::{Bounds, Confinement, ThrottleController};
 pub use tool::quote;
+pub use trust::{refuse_exposed, refuse_exposed_runs};
 pub use undo::is_frozen;

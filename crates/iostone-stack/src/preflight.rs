@@ -20,6 +20,7 @@ use crate::limit::{self, Asked};
 use crate::provide::check_providable;
 use crate::queue;
 use crate::throttle::{ThrottleController, ThrottleLayer};
+use crate::trust::{refuse_exposed, refuse_exposed_runs};
 use crate::volume::BlockLayer;
 
 /// What was found, where nothing stands in the way.
@@ -40,6 +41,7 @@ pub(crate) fn examine(
 ) -> Result<Preflight, StackError> {
     // Everything that is wrong on any machine comes first.
     layers_of(stack)?;
+    refuse_exposed_runs(work_directory)?;
     let mut found = Preflight::default();
     let mut is_throttled = false;
     let root = rustix::process::geteuid().is_root();
@@ -139,6 +141,7 @@ pub(crate) fn examine_provided(
 ) -> Result<Preflight, StackError> {
     check_providable(stack)?;
     filesystem::examine_provided(stack)?;
+    refuse_exposed_runs(work_directory)?;
     let mut found = Preflight::default();
     match &stack.volume {
         Volume::Loop(volume) => {
@@ -187,7 +190,11 @@ impl<'a> Place<'a> {
         key: &'static str,
     ) -> Result<Self, StackError> {
         match asked {
-            Some(path) if path.is_dir() => Ok(Self { path, key, asked: true }),
+            Some(path) if path.is_dir() => {
+                let next = format!("set `{key}` to a directory that only root can change");
+                refuse_exposed(path, key, &[&next])?;
+                Ok(Self { path, key, asked: true })
+            }
             Some(path) => Err(StackError::usage(key, format!("`{}` is no directory", path.display()))),
             None => {
                 let path = work_directory.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("/"));

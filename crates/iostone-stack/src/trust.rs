@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use crate::entry::{LINKS_MAX, names_in};
-use crate::error::StackError;
+use crate::error::{Refusal, RefusalReason, StackError};
 
 /// Who may change what this process relies on: its own user and root; with sudo(8), the user who called it as well, who
 /// could have any command run as root.
@@ -116,6 +116,41 @@ pub(crate) fn exposed(path: &Path) -> Result<Option<Exposed>, StackError> {
             left.push_front(name);
         }
     }
+}
+
+/// Makes sure that what root makes in a directory stays there: that no other user can rename the directory, or one on the
+/// way to it, and so have root write elsewhere. Who called sudo(8) counts as root; nobody but root is held to it. `what` is
+/// the directory in words, `next` what to do.
+///
+/// # Errors
+/// [`StackError::Refused`] with the directory that somebody else can change, and by whom.
+pub fn refuse_exposed(directory: &Path, what: &str, next: &[&str]) -> Result<(), StackError> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    let Some(found) = exposed(directory)? else { return Ok(()) };
+    Err(StackError::Refused(Box::new(Refusal {
+        device: directory.to_owned(),
+        identity: what.to_owned(),
+        reason: RefusalReason::Exposed,
+        because: format!(
+            "{} can rename what is in `{}`, and so have root write elsewhere",
+            found.by,
+            found.directory.display()
+        ),
+        loses: Vec::new(),
+        next: next.iter().map(|&next| next.to_owned()).collect(),
+        destroy: None,
+    })))
+}
+
+/// As [`refuse_exposed`], for the directory that runs are kept in.
+///
+/// # Errors
+/// Those of [`refuse_exposed`].
+pub fn refuse_exposed_runs(directory: &Path) -> Result<(), StackError> {
+    let next = ["`--runs /var/lib/iostone/runs`", "another directory that only root can change"];
+    refuse_exposed(directory, "directory of runs", &next)
 }
 
 /// "user alice", or "user 1000" where nobody has a name for it.

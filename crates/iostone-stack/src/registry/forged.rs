@@ -276,12 +276,10 @@ fn mutants_of_a_good_journal_change_nothing() {
                 lines.insert(one, sealed_lines[two]);
                 bytes = lines.concat();
             }
-            // The last line may be missing: that is what a crash leaves.
             2 => {
-                bytes =
-                    [&sealed_lines[..one.min(good.len() - 2)], &sealed_lines[one.min(good.len() - 2) + 1..]]
-                        .concat()
-                        .concat()
+                // The last line may be missing: that is what a crash leaves.
+                let left_out = one.min(good.len() - 2);
+                bytes = [&sealed_lines[..left_out], &sealed_lines[left_out + 1..]].concat().concat();
             }
             3 => {
                 let bit = chance.below((bytes.len() - 1) * 8);

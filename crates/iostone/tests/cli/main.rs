@@ -24,6 +24,7 @@ mod judge;
 mod orion;
 mod predict;
 mod recommend;
+mod registry;
 mod runs;
 mod support;
 mod wrong_files;

@@ -23,7 +23,6 @@ impl Playground {
         let name = format!("iostone-{TOKEN}");
         let (number, device, uuid) = (self.number(), self.device_path(), self.uuid());
         let node = device.trim_start_matches("/dev/").to_owned();
-        let group = self.group.as_ref().map_or_else(|| at("group"), |group| group.display().to_string());
         let mut forged = Vec::new();
         let up = "../".repeat(12);
         for (setting, old) in [
@@ -83,6 +82,16 @@ impl Playground {
         for group in ["rootvg", "", "../dev", "iostone-other-0123456789abcdef"] {
             forged.push(json!({"kind": "volume_group", "name": group, "members": [device]}));
         }
+        forged.extend(self.steps_against_processes());
+        forged.extend(self.steps_against_mounts_and_groups());
+        (forged, self.admissible_steps())
+    }
+
+    fn steps_against_processes(&self) -> Vec<Value> {
+        let at = |name: &str| self.path(name).display().to_string();
+        let name = format!("iostone-{TOKEN}");
+        let group = at("group");
+        let mut forged = Vec::new();
         for kind in ["processes", "server"] {
             for (variable, value) in [
                 ("PLAY", "1"),
@@ -105,6 +114,15 @@ impl Playground {
         ] {
             forged.push(json!({"kind": "engine", "variable": variable, "value": value, "roots": [root], "group": group}));
         }
+        forged
+    }
+
+    fn steps_against_mounts_and_groups(&self) -> Vec<Value> {
+        let at = |name: &str| self.path(name).display().to_string();
+        let name = format!("iostone-{TOKEN}");
+        let number = self.number();
+        let group = self.group.as_ref().map_or_else(|| at("group"), |group| group.display().to_string());
+        let mut forged = Vec::new();
         forged.push(json!({"kind": "nbd", "number": number, "socket": format!("/gone/{name}/s")}));
         forged.push(json!({"kind": "nbd", "number": [43, 0], "socket": at("f1")}));
         forged.push(json!({"kind": "fuse", "target": at("mnt")}));
@@ -125,7 +143,7 @@ impl Playground {
             forged.push(json!({"kind": "control_group", "path": path, "home": at("group")}));
         }
         forged.push(json!({"kind": "btrfs_devices", "numbers": vec![number; 5000]}));
-        (forged, self.admissible_steps())
+        forged
     }
 
     fn admissible_steps(&self) -> Vec<Value> {
