@@ -115,6 +115,7 @@ impl Registry {
     pub fn look() -> Result<PathBuf, StackError> {
         let state_directory = state_directory(|name| std::env::var_os(name).map(PathBuf::from))?;
         place::check(&state_directory)?;
+        Key::check(&state_directory)?;
         Ok(state_directory)
     }
 

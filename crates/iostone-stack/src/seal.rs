@@ -9,8 +9,9 @@ use std::path::Path;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 use sha2::{Digest, Sha256};
 
-use crate::error::StackError;
+use crate::error::{Refusal, RefusalReason, StackError};
 use crate::journal::{random_bytes, random_hex, sync_directory};
+use crate::tool::quote;
 
 /// The key's file in the state directory.
 pub(crate) const KEY_NAME: &str = "key";
@@ -38,8 +39,8 @@ impl Key {
     /// the key of whoever was first.
     ///
     /// # Errors
-    /// [`StackError::Io`] when it can be neither read nor made, [`StackError::Unexpected`] for a file that cannot be a
-    /// key of this user's.
+    /// [`StackError::Io`] when it can be neither read nor made, [`StackError::Refused`] for a file that is not this user's
+    /// alone.
     pub(crate) fn of(state_directory: &Path) -> Result<Self, StackError> {
         let path = state_directory.join(KEY_NAME);
         if let Some(key) = Self::read(&path)? {
@@ -47,6 +48,14 @@ impl Key {
         }
         make(state_directory, &path)?;
         Self::read(&path)?.ok_or_else(|| StackError::unexpected(&path, "it vanishes again and again"))
+    }
+
+    /// Checks the key that is there, if any.
+    ///
+    /// # Errors
+    /// As [`Key::of`].
+    pub(crate) fn check(state_directory: &Path) -> Result<(), StackError> {
+        Self::read(&state_directory.join(KEY_NAME)).map(drop)
     }
 
     fn read(path: &Path) -> Result<Option<Self>, StackError> {
@@ -58,12 +67,18 @@ impl Key {
         };
         let metadata = file.metadata().map_err(|source| StackError::io("stat", path, source))?;
         let wrong = |what: &str| {
-            let reason = format!(
-                "{what}, so it cannot be the key of this user's undo journals; next: `rm {}`, which leaves the journals \
-                 under it to you",
-                crate::quote(path.as_os_str())
-            );
-            Err(StackError::unexpected(path, reason))
+            Err(StackError::Refused(Box::new(Refusal {
+                device: path.to_owned(),
+                identity: "key of the undo journals".to_owned(),
+                reason: RefusalReason::Exposed,
+                because: format!("{what}, so others can have sealed the journals"),
+                loses: Vec::new(),
+                next: vec![format!(
+                    "`rm {}`, after which the journals sealed with it are only named",
+                    quote(path.as_os_str())
+                )],
+                destroy: None,
+            })))
         };
         if !metadata.is_file() || metadata.nlink() != 1 {
             return wrong("it is not a regular file with one name");

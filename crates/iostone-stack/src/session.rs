@@ -1,6 +1,8 @@
 //! A session: the one owner of everything that iostone has on the machine, from the first trial to the last.
 
-use std::path::{Component, Path, PathBuf};
+mod naming;
+
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -14,20 +16,20 @@ use crate::device::BlockDevice;
 use crate::disk_server;
 use crate::error::{StackError, UndoFailure};
 use crate::governor::GovernorProcess;
-use crate::journal::random_hex;
 use crate::layer::{Layer, layers_of};
 use crate::limit::{AppliedLimits, TrialGroups, layers_of_limits};
 use crate::preflight::{self, Preflight};
 use crate::registry::Registry;
-use crate::site::{Site, has_random_bits};
+use crate::site::Site;
 use crate::step::{Scope, Step};
 use crate::throttle::{Bounds, Confinement};
 use crate::undo;
+use naming::{token_of, without_parents};
+
+pub(crate) use naming::is_token;
 
 /// The environment variable by which processes of a session are known; its value is the session's token.
 pub(crate) const PROCESS_VARIABLE: &str = "IOSTONE_RUN";
-/// As much of the run's token goes into names; the kernel keeps 63 bytes of a loop device's.
-const RUN_TOKEN_MAX: usize = 32;
 
 /// What a session needs to know.
 #[derive(Debug, Clone, Default)]
@@ -463,37 +465,6 @@ fn ended() -> StackError {
     StackError::unexpected("session", "it has ended")
 }
 
-/// Whether a word is the token of a session.
-pub(crate) fn is_token(word: &str) -> bool {
-    let is_plain = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
-    is_plain && word.len() <= RUN_TOKEN_MAX + 1 + 16 && has_random_bits(word)
-}
-
-/// A path without `..`, which a journal does not take: what is behind one may change.
-fn without_parents(path: PathBuf) -> Result<PathBuf, StackError> {
-    if !path.components().any(|part| part == Component::ParentDir) {
-        return Ok(path);
-    }
-    let existing = path.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
-    let found = existing.canonicalize().map_err(|source| StackError::io("find", existing, source))?;
-    let rest = path.strip_prefix(existing).unwrap_or(Path::new(""));
-    if rest.components().all(|part| matches!(part, Component::Normal(_))) {
-        return Ok(rest.components().fold(found, |path, part| path.join(part)));
-    }
-    Err(StackError::setting(&path, "it leads through `..` behind a directory that does not exist"))
-}
-
-/// The token of a session: what is readable of the run's, and 64 random bits.
-fn token_of(run_token: &str) -> Result<String, StackError> {
-    let word: String = run_token
-        .chars()
-        .filter(|character| character.is_ascii_alphanumeric() || *character == '-')
-        .take(RUN_TOKEN_MAX)
-        .collect();
-    let random = random_hex()?;
-    Ok(if word.is_empty() { random } else { format!("{word}-{random}") })
-}
-
 fn devices_of(site: &Site) -> Result<Vec<StackDevice>, StackError> {
     let as_role =
         |device: &BlockDevice, role| StackDevice { name: device.name.clone(), number: device.number, role };
@@ -521,31 +492,4 @@ fn devices_of(site: &Site) -> Result<Vec<StackDevice>, StackError> {
         }
     }
     Ok(devices)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_token_is_readable_random_and_short_enough_for_the_kernel() {
-        let one = token_of("20261121-ext4/barrier ../x").unwrap();
-        assert!(one.starts_with("20261121-ext4barrierx-"), "{one}");
-        assert_ne!(one, token_of("20261121-ext4/barrier ../x").unwrap());
-        assert!(
-            is_token(&one)
-                && is_token(&token_of("").unwrap())
-                && is_token(&token_of(&"x".repeat(100)).unwrap())
-        );
-        for other in [
-            "",
-            "token-1",
-            "../x-0123456789abcdef",
-            "a b-0123456789abcdef",
-            &format!("x{}", token_of(&"x".repeat(32)).unwrap()),
-        ] {
-            assert!(!is_token(other), "{other}");
-        }
-        assert!(crate::site::own_directory_name(&token_of(&"x".repeat(100)).unwrap()).len() <= 63);
-    }
 }

@@ -147,6 +147,12 @@ fn a_step_that_no_cleanup_would_take_is_not_begun() {
 }
 
 #[test]
+fn what_the_fuzzer_starts_from_is_a_journal() {
+    let whole = include_bytes!("../../../../fuzz/corpus-seeds/undo_journal/whole");
+    assert_eq!(read_unsealed(whole).unwrap().entries.len(), 14);
+}
+
+#[test]
 fn a_journal_in_use_is_locked() {
     let directory = tempfile::tempdir().unwrap();
     let journal = Journal::create(directory.path(), &owner(), &Key::for_tests()).unwrap();

@@ -58,7 +58,10 @@ fn a_key_is_made_once_and_open_to_nobody_else() {
 fn what_cannot_be_a_key_of_this_users_is_not_taken_for_one() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path().join(KEY_NAME);
-    let taken = || Key::of(place.path()).map_err(|error| error.to_string());
+    let taken = || {
+        assert_eq!(Key::check(place.path()).is_err(), Key::of(place.path()).is_err());
+        Key::of(place.path()).map_err(|error| error.to_string())
+    };
     let write = |mode: u32, bytes: usize| {
         let _ = fs::remove_file(&path);
         fs::write(&path, vec![1; bytes]).unwrap();
