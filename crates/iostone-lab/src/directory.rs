@@ -18,7 +18,7 @@ use iostone_workload::RawOutput;
 use rustix::fs::{FlockOperation, flock};
 use serde::Serialize;
 
-use crate::error::LabError;
+use crate::error::{LabError, refuse_exposed};
 use crate::imported::{is_import, read_import};
 use crate::journal::{BlockEnd, Entry, JournalEvent};
 pub(crate) use files::{read_json, sync_directory, write_json};
@@ -60,6 +60,7 @@ impl RunDirectory {
     /// # Errors
     /// The file system's.
     pub fn create(parent: &Path, plan: &Plan, experiment_text: &str) -> Result<Self, LabError> {
+        refuse_exposed(parent)?;
         let date = plan.created_at.get(..10).unwrap_or("undated");
         let path = parent.join(format!("{date}-{}-{}", plan.experiment.name, plan.run_id));
         fs::create_dir_all(path.join("trials")).map_err(|error| LabError::file("making", &path, error))?;
@@ -76,6 +77,7 @@ impl RunDirectory {
     /// Not a run, damaged, finished, or in use by another process.
     pub fn resume(path: &Path) -> Result<(Self, Plan, String), LabError> {
         let path = fs::canonicalize(path).map_err(|_| LabError::NotARun { path: path.to_owned() })?;
+        refuse_exposed(&path)?;
         let plan = read_plan(&path)?;
         let text_path = path.join("experiment.toml");
         let text =

@@ -72,6 +72,14 @@ pub enum LabError {
     },
 }
 
+/// Makes sure, as root, that no other user can put another directory in the place of one that runs are kept in.
+///
+/// # Errors
+/// The refusal, with who can.
+pub(crate) fn refuse_exposed(directory: &Path) -> Result<(), LabError> {
+    Ok(iostone_stack::refuse_exposed_runs(directory).map_err(Failure::from)?)
+}
+
 impl LabError {
     pub(crate) fn file(action: &'static str, path: &Path, source: impl Into<std::io::Error>) -> Self {
         Self::File { action, path: path.to_owned(), source: source.into() }

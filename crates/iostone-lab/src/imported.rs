@@ -9,7 +9,7 @@ use iostone_model::run::{IMPORT_SCHEMA, ImportRecord};
 use sha2::{Digest, Sha256};
 
 use crate::directory::{hexadecimal, read_json, sync_directory, write_json};
-use crate::error::LabError;
+use crate::error::{LabError, refuse_exposed};
 use crate::plan::run_id;
 
 /// The file that makes a directory an import.
@@ -39,6 +39,7 @@ pub fn write_import<'a>(
         by,
         dataset,
     };
+    refuse_exposed(parent)?;
     fs::create_dir_all(parent).map_err(|error| LabError::file("making", parent, error))?;
     let unfinished = Unfinished(parent.join(format!(".{directory}.new")));
     let raw = unfinished.0.join("raw");

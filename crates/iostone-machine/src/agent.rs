@@ -18,7 +18,7 @@ use iostone_probe::platform::Metadata;
 use iostone_probe::{Probe, ProbePlan, Root, WatchedDevice};
 use iostone_stack::{
     Applied, Bounds, CgroupVersion, InsideView, Permission, Preflight, Registry, Session, SessionOptions,
-    SpaceWatch, StackError, TrialGroups, check_room,
+    SpaceWatch, StackError, TrialGroups, check_room, refuse_exposed_runs,
 };
 use iostone_workload::{Measurement, Place, TrialContext};
 
@@ -113,8 +113,9 @@ impl Agent {
                 for (index, stack) in stacks.iter().enumerate() {
                     check_carriage(stack, workloads.get(index))?;
                 }
-                let registry = Registry::open()?;
-                let permission = Permission { destroy: &destroy, registry: Some(&registry) };
+                // One that is not to be believed tells nothing here, and is refused when it is opened.
+                let state = Registry::look().ok();
+                let permission = Permission { destroy: &destroy, state: state.as_deref() };
                 let files = needed_room(&stacks, &workloads)?.unwrap_or_default().0.max(file_bytes);
                 let checked: Result<Vec<Preflight>, StackError> = stacks
                     .iter()
@@ -196,6 +197,7 @@ impl Agent {
         if self.session.is_some() {
             return Err(Failure::new(FailureKind::Usage, "a session is already open"));
         }
+        refuse_exposed_runs(&begin.work_directory)?;
         let options = SessionOptions {
             run_token: begin.run_token,
             run_directory: begin.run_directory,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use iostone_model::experiment::Stack;
 use iostone_model::trial::GovernorRecord;
-use iostone_stack::{Applied, Preflight, Registry, Session, SessionOptions, StackError};
+use iostone_stack::{Applied, Preflight, Registry, Session, SessionOptions, StackError, refuse_exposed};
 use iostone_workload::WorkloadError;
 use iostone_workload::foreground::{Dispositions, Foreground, Ran};
 
@@ -57,6 +57,8 @@ pub enum Moment<'a> {
 /// The first thing that stands in the way.
 pub fn examine_emulated(stack: &Stack, work_directory: &Path) -> Result<Preflight, Failure> {
     // Flushes are timed by the server, whatever the files lie on; and nothing is compared here.
+    let next = ["`--directory`, and a directory that only root can change"];
+    refuse_exposed(work_directory, "directory for the volumes", &next)?;
     Ok(Session::preflight(stack, false, work_directory)?)
 }
 

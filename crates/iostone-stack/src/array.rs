@@ -11,8 +11,6 @@ use iostone_model::experiment::{Array, Stack};
 
 use crate::device::BlockDevice;
 use crate::error::StackError;
-use crate::filesystem::format_uuid;
-use crate::journal::random_bytes;
 use crate::layer::Layer;
 use crate::site::Site;
 
@@ -73,9 +71,4 @@ fn members_of(site: &Site, key: &'static str) -> Result<Vec<BlockDevice>, StackE
 /// The name by which a member is found again, after a reboot too.
 fn lasting_path(member: &BlockDevice) -> std::path::PathBuf {
     member.stable_path().unwrap_or_else(|| member.path.clone())
-}
-
-/// 128 random bits in the form of a UUID.
-fn fresh_uuid() -> Result<String, StackError> {
-    Ok(format_uuid(random_bytes::<16>()?))
 }

@@ -20,7 +20,7 @@ use crate::step::FileIdentity;
 use crate::trust::Trust;
 
 /// As many links are followed as the kernel follows (`MAXSYMLINKS`, `path_resolution(7)`).
-const LINKS_MAX: usize = 40;
+pub(crate) const LINKS_MAX: usize = 40;
 
 /// A name within a directory that is held open.
 #[derive(Debug)]
@@ -148,7 +148,8 @@ pub(crate) fn identity_of(metadata: &Metadata) -> FileIdentity {
     FileIdentity { dev: metadata.dev(), ino: metadata.ino() }
 }
 
-fn names_in(path: &Path) -> VecDeque<OsString> {
+/// The names that a path leads through, `..` among them.
+pub(crate) fn names_in(path: &Path) -> VecDeque<OsString> {
     path.components()
         .filter_map(|component| match component {
             Component::Normal(name) => Some(name.to_owned()),

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use crate::{array, filesystem, guard, journal, mountinfo, owner};
 
-/// Reads an undo journal: its steps in words, and how many of its bytes are whole lines.
+/// Reads an undo journal whose lines carry no seal: its steps in words, and how many of its bytes are whole lines.
 ///
 /// # Errors
 /// The reason why it is no journal that this version understands.
 pub fn read_journal(bytes: &[u8]) -> Result<(Vec<String>, usize), String> {
-    let (_, entries, _, whole_bytes) = journal::parse(bytes)?;
-    Ok((entries.iter().map(|entry| entry.step.describe()).collect(), whole_bytes))
+    let content = journal::read_unsealed(bytes)?;
+    Ok((content.entries.iter().map(|entry| entry.step.describe()).collect(), content.whole_bytes))
 }
 
 /// Target and source of every mount in a table of `proc_pid_mountinfo(5)`.

@@ -3,19 +3,28 @@
 //! Write-ahead as in any database: a step that is not in the journal was not begun, so whatever the moment of a
 //! crash, undoing the listed steps backwards leaves nothing. The owner holds an exclusive flock(2) on the file for as
 //! long as it lives.
+//!
+//! A journal is believed only if it is this user's own: each line carries a [seal](crate::seal), and each step is one that
+//! iostone can have made ([`admissible`]).
+
+mod admissible;
+mod reading;
 
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
+use crate::device::{BlockDevice, DeviceNumber};
 use crate::error::StackError;
 use crate::owner::Owner;
-use crate::step::{FileIdentity, Scope, Step};
+use crate::seal::{Chain, Key};
+use crate::step::{FileIdentity, Scope, Step, relocate};
+
+pub(crate) use reading::{Opened, peek, read_unsealed};
 
 /// One line of a journal.
 #[derive(Debug, Serialize, Deserialize)]
@@ -25,6 +34,8 @@ enum Line {
     Owner(Owner),
     /// About to be done.
     Do { number: usize, scope: Scope, step: Step },
+    /// A device of the user's that the session may write.
+    Claimed(Claim),
     /// Done, and this is the object that came of it.
     Made { number: usize, identity: FileIdentity },
     /// Done, but others have used what came of it, so it is left alone.
@@ -39,6 +50,19 @@ enum Line {
     Undone { number: usize },
     /// The owner gave up: whoever obtains the lock may replay, even while the owner's process goes on.
     Released,
+}
+
+/// A device of the user's that a session has claimed: its number, and what tells it from others that had that number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Claim {
+    pub(crate) number: DeviceNumber,
+    pub(crate) diskseq: Option<u64>,
+}
+
+impl Claim {
+    pub(crate) fn of(device: &BlockDevice) -> Self {
+        Self { number: device.number, diskseq: device.diskseq() }
+    }
 }
 
 /// A step in the journal with what became of it.
@@ -65,22 +89,16 @@ impl Entry {
 #[derive(Debug)]
 pub(crate) struct Journal {
     file: File,
+    /// Bytes of its whole lines.
+    length: u64,
+    chain: Chain,
     pub(crate) path: PathBuf,
     pub(crate) owner: Owner,
+    /// The run's directory and the one to work in, where they are now.
+    places: Vec<PathBuf>,
+    pub(crate) claims: Vec<Claim>,
     pub(crate) entries: Vec<Entry>,
     pub(crate) released: bool,
-}
-
-/// What was found at the path of a journal.
-pub(crate) enum Opened {
-    /// A journal, now locked by us.
-    Journal(Box<Journal>),
-    /// Somebody holds its lock.
-    Locked,
-    /// It went away meanwhile.
-    Gone,
-    /// It is no journal that this version understands: the reason.
-    Unreadable(String),
 }
 
 impl Journal {
@@ -89,13 +107,26 @@ impl Journal {
         self.file.metadata().ok()?.modified().ok()
     }
 
+    /// When it was begun: what the session made is younger. None where the filesystem does not tell.
+    pub(crate) fn begun_at(&self) -> Option<SystemTime> {
+        self.file.metadata().ok()?.created().ok()
+    }
+
+    /// The key that it is sealed with.
+    pub(crate) fn key(&self) -> &Key {
+        self.chain.key()
+    }
+
     /// Makes a new journal in `directory` and locks it. It appears under its name only once its first line is on
     /// the disk, so nobody ever sees one without an owner.
     ///
     /// # Errors
-    /// [`StackError::Io`] when the directory cannot be written.
-    pub(crate) fn create(directory: &Path, owner: &Owner) -> Result<Self, StackError> {
-        let path = directory.join(format!("{}.jsonl", owner.token));
+    /// [`StackError::Io`] when the directory cannot be written, [`StackError::Unexpected`] for an owner whose journal no
+    /// cleanup would take.
+    pub(crate) fn create(directory: &Path, owner: &Owner, key: &Key) -> Result<Self, StackError> {
+        let name = file_name(&owner.token);
+        let path = directory.join(&name);
+        admissible::check_owner(owner).map_err(|reason| StackError::unexpected(&path, reason))?;
         loop {
             let temporary = directory.join(format!(".new-{}", random_hex()?));
             let file = OpenOptions::new()
@@ -111,8 +142,17 @@ impl Journal {
             if !ours {
                 continue;
             }
-            let mut journal =
-                Self { file, path: path.clone(), owner: owner.clone(), entries: Vec::new(), released: false };
+            let mut journal = Self {
+                file,
+                length: 0,
+                chain: Chain::new(key, &name),
+                path: path.clone(),
+                owner: owner.clone(),
+                places: owner.places(),
+                claims: Vec::new(),
+                entries: Vec::new(),
+                released: false,
+            };
             let written = journal.write(&Line::Owner(owner.clone())).and_then(|()| {
                 rustix::fs::renameat_with(
                     rustix::fs::CWD,
@@ -133,47 +173,31 @@ impl Journal {
         }
     }
 
-    /// Opens and locks a journal that may be another's. A torn last line, as a crash leaves it, is cut off: its step
-    /// was not begun.
+    /// Writes down a step that is about to be done; it is on the disk when this returns. Gives its number.
     ///
     /// # Errors
-    /// [`StackError::Io`] when the file cannot be read.
-    pub(crate) fn open(path: &Path) -> Result<Opened, StackError> {
-        let opened = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOFOLLOW).open(path);
-        let mut file = match opened {
-            Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Opened::Gone),
-            Err(source) => return Err(StackError::io("open", path, source)),
-        };
-        if !file.metadata().map_err(|source| StackError::io("stat", path, source))?.is_file() {
-            return Ok(Opened::Unreadable("it is not a regular file".to_owned()));
-        }
-        if !try_lock(&file, path)? {
-            return Ok(Opened::Locked);
-        }
-        // Another cleanup may have finished and removed it between our open and our lock.
-        if !is_linked(&file, path)? {
-            return Ok(Opened::Gone);
-        }
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(|source| StackError::io("read", path, source))?;
-        let (owner, entries, released, whole_bytes) = match parse(&bytes) {
-            Ok(parsed) => parsed,
-            Err(reason) => return Ok(Opened::Unreadable(reason)),
-        };
-        if whole_bytes < bytes.len() {
-            file.set_len(whole_bytes as u64).map_err(|source| StackError::io("truncate", path, source))?;
-        }
-        file.seek(SeekFrom::End(0)).map_err(|source| StackError::io("seek", path, source))?;
-        Ok(Opened::Journal(Box::new(Self { file, path: path.to_owned(), owner, entries, released })))
-    }
-
-    /// Writes down a step that is about to be done; it is on the disk when this returns. Gives its number.
+    /// [`StackError::Io`] when it cannot be written, [`StackError::Unexpected`] for a step that no cleanup would take.
     pub(crate) fn begin(&mut self, scope: Scope, step: Step) -> Result<usize, StackError> {
         let number = self.entries.len();
+        let known = admissible::Known {
+            owner: &self.owner,
+            places: &self.places,
+            claims: &self.claims,
+            entries: &self.entries,
+        };
+        known.check(&step).map_err(|reason| StackError::unexpected(&self.path, reason))?;
         self.write(&Line::Do { number, scope, step: step.clone() })?;
         self.entries.push(Entry::new(scope, step));
         Ok(number)
+    }
+
+    /// Writes down that the session may write a device of the user's.
+    pub(crate) fn claim(&mut self, claim: Claim) -> Result<(), StackError> {
+        if !self.claims.contains(&claim) {
+            self.write(&Line::Claimed(claim))?;
+            self.claims.push(claim);
+        }
+        Ok(())
     }
 
     /// Writes down which object a step made, so that undoing touches no other at the same place.
@@ -201,6 +225,7 @@ impl Journal {
         for entry in &mut self.entries {
             entry.step.relocate(from, to);
         }
+        relocate_places(&mut self.places, from, to);
         let _ = self.write(&Line::Moved { from: from.to_owned(), to: to.to_owned() });
     }
 
@@ -248,54 +273,30 @@ impl Journal {
     }
 
     fn write(&mut self, line: &Line) -> Result<(), StackError> {
-        let mut text = serde_json::to_vec(line)
+        let json = serde_json::to_vec(line)
             .map_err(|error| StackError::unexpected(&self.path, error.to_string()))?;
-        text.push(b'\n');
-        self.file
-            .write_all(&text)
-            .and_then(|()| self.file.sync_data())
-            .map_err(|source| StackError::io("write", &self.path, source))
+        let (text, chain) = self.chain.seal(&json);
+        let written = self.file.write_all_at(&text, self.length).and_then(|()| self.file.sync_data());
+        if let Err(source) = written {
+            // What follows is sealed as the successor of the last whole line, so a part of this one may not stay.
+            let _ = self.file.set_len(self.length);
+            return Err(StackError::io("write", &self.path, source));
+        }
+        self.length += text.len() as u64;
+        self.chain = chain;
+        Ok(())
     }
 }
 
-pub(crate) type Parsed = (Owner, Vec<Entry>, bool, usize);
+/// The name of the journal of the session with that token.
+fn file_name(token: &str) -> String {
+    format!("{token}.jsonl")
+}
 
-/// Reads a journal's bytes; gives the length of its whole lines too, or the reason why it is none.
-pub(crate) fn parse(bytes: &[u8]) -> Result<Parsed, String> {
-    let whole_bytes = bytes.iter().rposition(|&byte| byte == b'\n').map_or(0, |last| last + 1);
-    let mut lines = bytes[..whole_bytes].split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
-    let first = lines.next().ok_or("it has no first line")?;
-    let Ok(Line::Owner(owner)) = serde_json::from_slice(first) else {
-        return Err("its first line names no owner".to_owned());
-    };
-    let mut entries: Vec<Entry> = Vec::new();
-    let mut released = false;
-    for (index, line) in lines.enumerate() {
-        let unreadable =
-            |reason: String| format!("line {} of iostone {}: {reason}", index + 2, owner.version);
-        match serde_json::from_slice(line).map_err(|error| unreadable(error.to_string()))? {
-            Line::Do { number, scope, step } if number == entries.len() => {
-                entries.push(Entry::new(scope, step));
-            }
-            Line::Made { number, identity } if number < entries.len() => {
-                entries[number].made = Some(identity);
-            }
-            Line::Shared { number, because } if number < entries.len() => {
-                entries[number].shared = Some(because);
-            }
-            Line::Moved { from, to } => {
-                for entry in &mut entries {
-                    entry.step.relocate(&from, &to);
-                }
-            }
-            Line::Undoing { number } if number < entries.len() => entries[number].undoing = true,
-            Line::Kept { number } if number < entries.len() => entries[number].undoing = false,
-            Line::Undone { number } if number < entries.len() => entries[number].undone = true,
-            Line::Released => released = true,
-            _ => return Err(unreadable("it is out of order".to_owned())),
-        }
+fn relocate_places(places: &mut [PathBuf], from: &Path, to: &Path) {
+    for place in places {
+        relocate(place, from, to);
     }
-    Ok((owner, entries, released, whole_bytes))
 }
 
 fn try_lock(file: &File, path: &Path) -> Result<bool, StackError> {
@@ -318,27 +319,15 @@ pub(crate) fn sync_directory(directory: &Path) -> Result<(), StackError> {
         .map_err(|source| StackError::io("fsync", directory, source))
 }
 
-/// Removes a journal that was never finished being made; false if its maker is still at it.
+/// Removes a journal that was never finished being made; false if its maker is still at it, or it is no such file.
 pub(crate) fn remove_unborn(path: &Path) -> bool {
-    let Ok(file) = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path) else {
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let Ok(file) = OpenOptions::new().read(true).custom_flags(flags).open(path) else {
         return false;
     };
-    matches!(try_lock(&file, path), Ok(true)) && std::fs::remove_file(path).is_ok()
-}
-
-/// The owner and the steps of a journal, without taking its lock; none if they cannot be read.
-pub(crate) fn peek(path: &Path) -> Option<(Owner, Vec<Entry>)> {
-    let (owner, entries, ..) = parse(&std::fs::read(path).ok()?).ok()?;
-    Some((owner, entries))
-}
-
-/// Whose a journal is, without taking its lock; none if that cannot be read.
-pub(crate) fn peek_owner(path: &Path) -> Option<Owner> {
-    let bytes = std::fs::read(path).ok()?;
-    match serde_json::from_slice(bytes.split(|&byte| byte == b'\n').next()?) {
-        Ok(Line::Owner(owner)) => Some(owner),
-        _ => None,
-    }
+    file.metadata().is_ok_and(|metadata| metadata.is_file())
+        && matches!(try_lock(&file, path), Ok(true))
+        && std::fs::remove_file(path).is_ok()
 }
 
 /// 64 random bits in hexadecimal.

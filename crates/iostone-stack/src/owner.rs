@@ -19,6 +19,9 @@ pub struct Owner {
     pub host: String,
     /// The run that it worked for.
     pub run_directory: PathBuf,
+    /// Where it worked, unless its stack named another place.
+    #[serde(default)]
+    pub work_directory: PathBuf,
     /// What every name and marker of the session contains; random, so that nobody else's object carries it.
     pub token: String,
     /// The version of iostone that wrote the journal.
@@ -26,7 +29,7 @@ pub struct Owner {
 }
 
 impl Owner {
-    /// This process.
+    /// This process, which works in the run's directory.
     pub(crate) fn current(run_directory: &Path, token: &str) -> Result<Self, StackError> {
         let pid = std::process::id();
         Ok(Self {
@@ -36,9 +39,15 @@ impl Owner {
             boot_id: boot_id()?,
             host: host()?,
             run_directory: run_directory.to_owned(),
+            work_directory: run_directory.to_owned(),
             token: token.to_owned(),
             version: env!("CARGO_PKG_VERSION").to_owned(),
         })
+    }
+
+    /// The directories that plain ones are made for.
+    pub(crate) fn places(&self) -> Vec<PathBuf> {
+        vec![self.run_directory.clone(), self.work_directory.clone()]
     }
 
     /// Whether it is the process that asks.

@@ -14,13 +14,13 @@ use crate::error::StackError;
 use crate::filesystem;
 use crate::fill;
 use crate::governor;
-use crate::guard::{self, Allowance};
+use crate::guard::{self, Allowance, Leftovers};
 use crate::layer::layers_of;
 use crate::limit::{self, Asked};
 use crate::provide::check_providable;
 use crate::queue;
-use crate::registry::Registry;
 use crate::throttle::{ThrottleController, ThrottleLayer};
+use crate::trust::{refuse_exposed, refuse_exposed_runs};
 use crate::volume::BlockLayer;
 
 /// What was found, where nothing stands in the way.
@@ -37,8 +37,9 @@ pub struct Preflight {
 pub struct Permission<'a> {
     /// Stable identities, typed in full by the user, of devices whose content may be destroyed.
     pub destroy: &'a [String],
-    /// Whose records tell what earlier runs left on devices; without it nothing is known for iostone's own.
-    pub registry: Option<&'a Registry>,
+    /// The state directory ([`Registry::look`](crate::Registry::look)), whose records tell what earlier runs left on devices; without it nothing is
+    /// known for iostone's own.
+    pub state: Option<&'a Path>,
 }
 
 /// Examines a stack. Reading only.
@@ -50,6 +51,7 @@ pub(crate) fn examine(
 ) -> Result<Preflight, StackError> {
     // Everything that is wrong on any machine comes first.
     layers_of(stack)?;
+    refuse_exposed_runs(work_directory)?;
     let mut found = Preflight::default();
     let mut is_throttled = false;
     let root = rustix::process::geteuid().is_root();
@@ -81,7 +83,7 @@ pub(crate) fn examine(
         }
         Volume::Block(volume) => {
             require_root("a `block` volume")?;
-            let leftovers = permission.registry.map(Registry::leftovers).unwrap_or_default();
+            let leftovers = permission.state.map(Leftovers::of_state).unwrap_or_default();
             let inspected =
                 BlockLayer::new(volume)?.inspect(&Allowance::early(permission.destroy, &leftovers))?;
             for guarded in inspected.members {
@@ -151,6 +153,7 @@ pub(crate) fn examine_provided(
 ) -> Result<Preflight, StackError> {
     check_providable(stack)?;
     filesystem::examine_provided(stack)?;
+    refuse_exposed_runs(work_directory)?;
     let mut found = Preflight::default();
     match &stack.volume {
         Volume::Loop(volume) => {
@@ -201,7 +204,11 @@ impl<'a> Place<'a> {
         key: &'static str,
     ) -> Result<Self, StackError> {
         match asked {
-            Some(path) if path.is_dir() => Ok(Self { path, key, asked: true }),
+            Some(path) if path.is_dir() => {
+                let next = format!("set `{key}` to a directory that only root can change");
+                refuse_exposed(path, key, &[&next])?;
+                Ok(Self { path, key, asked: true })
+            }
             Some(path) => Err(StackError::usage(key, format!("`{}` is no directory", path.display()))),
             None => {
                 let path = work_directory.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("/"));

@@ -141,6 +141,19 @@ pub(crate) fn check_own_queue(device: &BlockDevice) -> Result<(), StackError> {
     Ok(())
 }
 
+/// Whether a setting is one that iostone changes, and a value one that it can have had.
+pub(crate) fn is_possible(setting: &str, value: &str) -> bool {
+    match setting {
+        WRITE_CACHE => {
+            [WriteCache::WriteBack, WriteCache::WriteThrough].iter().any(|one| one.as_sysfs() == value)
+        }
+        READ_AHEAD => {
+            value.len() <= 10 && value.bytes().all(|byte| byte.is_ascii_digit()) && !value.is_empty()
+        }
+        _ => false,
+    }
+}
+
 /// Puts a setting back, if the device is still the one that it was changed on. True if it was another.
 pub(crate) fn restore(
     name: &str,

@@ -1,7 +1,10 @@
 //! The machine's registry of undo journals: where they lie, whose they are, and the replay of those of dead owners.
 
+#[cfg(test)]
+mod forged;
+mod place;
+
 use std::fs;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -9,8 +12,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{StackError, UndoFailure};
 use crate::guard::Leftovers;
-use crate::journal::{self, Journal, Opened, sync_directory};
+use crate::journal::{self, Journal, Opened};
 use crate::owner::Owner;
+use crate::seal::Key;
+use crate::tool::quote;
 use crate::undo;
 
 /// Names another place of the registry; for tests and for machines whose `/var/lib` cannot be written.
@@ -26,6 +31,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Registry {
     journals: PathBuf,
+    key: Key,
 }
 
 /// What became of one journal.
@@ -57,9 +63,9 @@ pub enum JournalOutcome {
         /// Whose it is.
         owner: Owner,
     },
-    /// It is no journal that this version understands: nothing was touched.
+    /// It is no journal of this user's that this version understands: nothing was touched.
     Unreadable {
-        /// Why.
+        /// Why, and what to do.
         reason: String,
     },
 }
@@ -86,24 +92,32 @@ impl Registry {
     ///
     /// # Errors
     /// [`StackError::Usage`] when `IOSTONE_STATE_DIR` is relative, when there is no home directory and when the place
-    /// cannot be made; the message names the variable.
+    /// cannot be made; the message names the variable. Those of [`Registry::at`].
     pub fn open() -> Result<Self, StackError> {
         Self::at(&state_directory(|name| std::env::var_os(name).map(PathBuf::from))?)
     }
 
     /// A registry at a place of the caller's; made if it is missing.
     ///
+    /// What lies there is done by this process's user when it is replayed, so that nobody else may have written it.
+    ///
     /// # Errors
+    /// [`StackError::Refused`] where another user could have, or could put another directory in its place;
     /// [`StackError::Usage`] when it cannot be made.
     pub fn at(state_directory: &Path) -> Result<Self, StackError> {
-        let journals = state_directory.join("journals");
-        fs::DirBuilder::new()
-            .recursive(true)
-            .mode(0o700)
-            .create(&journals)
-            .map_err(|source| unusable(&journals, &source.to_string()))?;
-        sync_directory(state_directory)?;
-        Ok(Self { journals })
+        let journals = place::make(state_directory)?;
+        Ok(Self { journals, key: Key::of(state_directory)? })
+    }
+
+    /// Looks where the registry of this user is, or would be made, without making anything.
+    ///
+    /// # Errors
+    /// As [`Registry::open`], for a place that would be refused.
+    pub fn look() -> Result<PathBuf, StackError> {
+        let state_directory = state_directory(|name| std::env::var_os(name).map(PathBuf::from))?;
+        place::check(&state_directory)?;
+        Key::check(&state_directory)?;
+        Ok(state_directory)
     }
 
     /// The directory of the journals.
@@ -117,8 +131,15 @@ impl Registry {
     }
 
     /// Starts the journal of a session of this process.
-    pub(crate) fn begin(&self, run_directory: &Path, token: &str) -> Result<Journal, StackError> {
-        Journal::create(&self.journals, &Owner::current(run_directory, token)?).map_err(|error| match error {
+    pub(crate) fn begin(
+        &self,
+        run_directory: &Path,
+        work_directory: &Path,
+        token: &str,
+    ) -> Result<Journal, StackError> {
+        let owner =
+            Owner { work_directory: work_directory.to_owned(), ..Owner::current(run_directory, token)? };
+        Journal::create(&self.journals, &owner, &self.key).map_err(|error| match error {
             StackError::Io { source, .. } if source.kind() != std::io::ErrorKind::AlreadyExists => {
                 unusable(&self.journals, &source.to_string())
             }
@@ -145,7 +166,7 @@ impl Registry {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             if name.starts_with(".new-") {
                 journal::remove_unborn(&path);
-            } else if let Some(outcome) = replay(&path)? {
+            } else if let Some(outcome) = replay(&path, &self.key)? {
                 report.journals.push((path, outcome));
             }
         }
@@ -156,15 +177,16 @@ impl Registry {
 /// Opens a journal; gives a lock that is about to go a moment. A process that was just forked holds a copy of its
 /// parent's until its exec, and one that was killed until the kernel has taken it apart: those of its threads that wait
 /// under a limit of its own control group end, and give the lock up, only once that is lifted.
-fn open_patiently(path: &Path) -> Result<Opened, StackError> {
+fn open_patiently(path: &Path, key: &Key) -> Result<Opened, StackError> {
     let mut attempts = 0;
     loop {
-        let opened = Journal::open(path)?;
+        let opened = Journal::open(path, key)?;
         if !matches!(opened, Opened::Locked) {
             return Ok(opened);
         }
-        let dead = journal::peek_owner(path).is_some_and(|owner| is_dead(&owner));
-        if dead && let Some((owner, entries)) = journal::peek(path) {
+        let of_dead = journal::peek(path, key).filter(|(owner, _)| is_dead(owner));
+        let dead = of_dead.is_some();
+        if let Some((owner, entries)) = of_dead {
             undo::let_signals_through(&owner, &entries);
         }
         if attempts >= if dead { ATTEMPTS_DEAD } else { ATTEMPTS_ALIVE } {
@@ -180,13 +202,22 @@ fn is_dead(owner: &Owner) -> bool {
     owner.is_of_this_host().unwrap_or(false) && !owner.is_alive().unwrap_or(true)
 }
 
-fn replay(path: &Path) -> Result<Option<JournalOutcome>, StackError> {
-    let mut journal = match open_patiently(path) {
+fn replay(path: &Path, key: &Key) -> Result<Option<JournalOutcome>, StackError> {
+    let unreadable = |reason: String| {
+        let next = format!("undo by hand what it lists and is yours, then `rm {}`", quote(path.as_os_str()));
+        Ok(Some(JournalOutcome::Unreadable {
+            reason: format!("{reason}; nothing of it was done; next: {next}"),
+        }))
+    };
+    let mut journal = match open_patiently(path, key) {
         Ok(Opened::Journal(journal)) => *journal,
-        Ok(Opened::Locked) => return Ok(Some(JournalOutcome::Alive { owner: journal::peek_owner(path) })),
+        Ok(Opened::Locked) => {
+            let owner = journal::peek(path, key).map(|(owner, _)| owner);
+            return Ok(Some(JournalOutcome::Alive { owner }));
+        }
         Ok(Opened::Gone) => return Ok(None),
-        Ok(Opened::Unreadable(reason)) => return Ok(Some(JournalOutcome::Unreadable { reason })),
-        Err(error) => return Ok(Some(JournalOutcome::Unreadable { reason: error.to_string() })),
+        Ok(Opened::Unreadable(reason)) => return unreadable(reason),
+        Err(error) => return unreadable(error.to_string()),
     };
     let owner = journal.owner.clone();
     if !owner.is_of_this_host()? {
@@ -280,22 +311,24 @@ mod tests {
     fn journals_of_the_living_and_what_is_no_journal_are_left_alone() {
         let directory = tempfile::tempdir().unwrap();
         let registry = Registry::at(directory.path()).unwrap();
-        let alive = registry.begin(Path::new("/run-directory"), "token-alive").unwrap();
+        let alive = registry
+            .begin(Path::new("/run-directory"), Path::new("/run-directory"), "alive-0123456789abcdef")
+            .unwrap();
         let foreign = registry.directory().join("notes.txt");
         fs::write(&foreign, "hello\n").unwrap();
         let report = registry.cleanup().unwrap();
         assert!(!report.is_clean());
         assert_eq!(report.journals.len(), 2);
-        assert!(matches!(&report.journals[0].1, JournalOutcome::Unreadable { .. }));
+        assert!(matches!(&report.journals[1].1, JournalOutcome::Unreadable { .. }));
         assert!(
-            matches!(&report.journals[1].1, JournalOutcome::Alive { owner: Some(owner) } if owner.token == "token-alive")
+            matches!(&report.journals[0].1, JournalOutcome::Alive { owner: Some(owner) } if owner.token == "alive-0123456789abcdef")
         );
         assert_eq!(fs::read_to_string(&foreign).unwrap(), "hello\n");
         let path = alive.path.clone();
         drop(alive);
         // The lock is free now, but the owner, this process, lives.
         let report = registry.cleanup().unwrap();
-        assert!(matches!(&report.journals[1].1, JournalOutcome::Alive { .. }));
+        assert!(matches!(&report.journals[0].1, JournalOutcome::Alive { .. }));
         assert!(path.exists());
     }
 
@@ -303,9 +336,9 @@ mod tests {
     fn a_journal_of_another_machine_is_left_alone() {
         let directory = tempfile::tempdir().unwrap();
         let registry = Registry::at(directory.path()).unwrap();
-        let mut owner = Owner::current(Path::new("/run-directory"), "token-foreign").unwrap();
+        let mut owner = Owner::current(Path::new("/run-directory"), "foreign-0123456789abcdef").unwrap();
         owner.host = "elsewhere".to_owned();
-        drop(Journal::create(registry.directory(), &owner).unwrap());
+        drop(Journal::create(registry.directory(), &owner, &registry.key).unwrap());
         let report = registry.cleanup().unwrap();
         assert!(matches!(&report.journals[0].1, JournalOutcome::Foreign { .. }));
         assert!(report.is_clean());

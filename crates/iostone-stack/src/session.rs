@@ -1,5 +1,7 @@
 //! A session: the one owner of everything that iostone has on the machine, from the first trial to the last.
 
+mod naming;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -14,7 +16,6 @@ use crate::device::BlockDevice;
 use crate::disk_server;
 use crate::error::{StackError, UndoFailure};
 use crate::governor::GovernorProcess;
-use crate::journal::random_hex;
 use crate::layer::{Layer, layers_of};
 use crate::limit::{AppliedLimits, TrialGroups, layers_of_limits};
 use crate::preflight::{self, Permission, Preflight};
@@ -23,11 +24,12 @@ use crate::site::Site;
 use crate::step::{Scope, Step};
 use crate::throttle::{Bounds, Confinement};
 use crate::undo;
+use naming::{token_of, without_parents};
+
+pub(crate) use naming::is_token;
 
 /// The environment variable by which processes of a session are known; its value is the session's token.
 pub(crate) const PROCESS_VARIABLE: &str = "IOSTONE_RUN";
-/// As much of the run's token goes into names; the kernel keeps 63 bytes of a loop device's.
-const RUN_TOKEN_MAX: usize = 32;
 
 /// What a session needs to know.
 #[derive(Debug, Clone, Default)]
@@ -116,10 +118,16 @@ impl Session {
         }
         undo::adopt_orphans()?;
         let token = token_of(&options.run_token)?;
-        let mut journal = registry.begin(&options.run_directory, &token)?;
+        let work_directory = without_parents(options.work_directory)?;
+        let run_directory = if options.run_directory.is_absolute() {
+            without_parents(options.run_directory)?
+        } else {
+            work_directory.clone()
+        };
+        let mut journal = registry.begin(&run_directory, &work_directory, &token)?;
         journal
             .begin(Scope::Session, Step::Processes { variable: PROCESS_VARIABLE.to_owned(), value: token })?;
-        let mut site = Site::new(journal, options.work_directory, options.destroy, options.interrupt);
+        let mut site = Site::new(journal, work_directory, options.destroy, options.interrupt);
         site.server_program = options.server_program;
         site.leftovers = registry.leftovers();
         Ok(Self { site: Some(site), layers: Vec::new() })
@@ -461,17 +469,6 @@ fn ended() -> StackError {
     StackError::unexpected("session", "it has ended")
 }
 
-/// The token of a session: what is readable of the run's, and 64 random bits.
-fn token_of(run_token: &str) -> Result<String, StackError> {
-    let word: String = run_token
-        .chars()
-        .filter(|character| character.is_ascii_alphanumeric() || *character == '-')
-        .take(RUN_TOKEN_MAX)
-        .collect();
-    let random = random_hex()?;
-    Ok(if word.is_empty() { random } else { format!("{word}-{random}") })
-}
-
 fn devices_of(site: &Site) -> Result<Vec<StackDevice>, StackError> {
     let as_role =
         |device: &BlockDevice, role| StackDevice { name: device.name.clone(), number: device.number, role };
@@ -499,17 +496,4 @@ fn devices_of(site: &Site) -> Result<Vec<StackDevice>, StackError> {
         }
     }
     Ok(devices)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_token_is_readable_random_and_short_enough_for_the_kernel() {
-        let one = token_of("20261121-ext4/barrier ../x").unwrap();
-        assert!(one.starts_with("20261121-ext4barrierx-"), "{one}");
-        assert_ne!(one, token_of("20261121-ext4/barrier ../x").unwrap());
-        assert!(crate::site::own_directory_name(&token_of(&"x".repeat(100)).unwrap()).len() <= 63);
-    }
 }

@@ -357,6 +357,11 @@ pub(crate) fn short_directory(token: &str) -> Option<PathBuf> {
     random_bits(token).map(|random| Path::new("/run").join(format!("{OWN_PREFIX}{random}")))
 }
 
+/// Whether a token ends in random bits.
+pub(crate) fn has_random_bits(token: &str) -> bool {
+    random_bits(token).is_some()
+}
+
 fn random_bits(token: &str) -> Option<&str> {
     let random = token.rsplit('-').next().unwrap_or_default();
     let is_random = random.len() == 16 && random.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -50,12 +50,7 @@ pub(crate) enum Step {
         number: Option<(u32, u32)>,
     },
     /// Version 2 of control groups: a group that was told to hand controllers down to its children.
-    HandDown {
-        group: PathBuf,
-        /// Journals of older versions know `io` only, and do not name it.
-        #[serde(default = "io_alone")]
-        controllers: Vec<String>,
-    },
+    HandDown { group: PathBuf, controllers: Vec<String> },
     /// A control group with limits on our devices; its name holds the token. Who is in it came from `home`.
     ControlGroup { path: PathBuf, home: PathBuf },
     /// What a container engine leaves: processes that carry the environment variable, which end in their place and at
@@ -63,10 +58,6 @@ pub(crate) enum Step {
     Engine { variable: String, value: String, roots: Vec<PathBuf>, group: String },
     /// Processes that carry the environment variable.
     Processes { variable: String, value: String },
-}
-
-fn io_alone() -> Vec<String> {
-    vec!["io".to_owned()]
 }
 
 /// How long a step's effect lasts.
@@ -133,24 +124,10 @@ impl Step {
     }
 }
 
-fn relocate(path: &mut PathBuf, from: &Path, to: &Path) {
+/// Turns a path below one directory into the same below another; others stay.
+pub(crate) fn relocate(path: &mut PathBuf, from: &Path, to: &Path) {
     if let Ok(rest) = path.strip_prefix(from) {
         // Joining an empty rest would leave a slash at the end.
         *path = if rest.as_os_str().is_empty() { to.to_owned() } else { to.join(rest) };
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_journal_of_an_older_version_hands_io_down() {
-        let old: Step = serde_json::from_str(r#"{"kind":"hand_down","group":"/g"}"#).unwrap();
-        assert_eq!(old, Step::HandDown { group: PathBuf::from("/g"), controllers: io_alone() });
-        let new = Step::HandDown { group: PathBuf::from("/g"), controllers: vec!["cpu".to_owned()] };
-        let text = serde_json::to_string(&new).unwrap();
-        assert_eq!(serde_json::from_str::<Step>(&text).unwrap(), new);
-        assert_eq!(new.describe(), "controller `cpu` handed down by `/g`");
     }
 }

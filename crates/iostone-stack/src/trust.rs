@@ -1,10 +1,14 @@
 //! Whose hands a directory is in: who besides this process's user could rename what is in it.
 
+use std::collections::VecDeque;
+use std::ffi::OsString;
 use std::fs::{self, Metadata};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::error::StackError;
+use crate::entry::{LINKS_MAX, names_in};
+use crate::error::{Refusal, RefusalReason, StackError};
 
 /// Who may change what this process relies on: its own user and root; with sudo(8), the user who called it as well, who
 /// could have any command run as root.
@@ -60,29 +64,93 @@ pub(crate) struct Exposed {
     pub(crate) by: String,
 }
 
-/// Whether somebody else can rename a directory, or one on the way to it, so that the path leads elsewhere; the part that
-/// does not exist yet is taken to be made by this process.
+/// Whether somebody else can rename a directory, or a directory or symbolic link on the way to it, so that the path leads
+/// elsewhere; the part that does not exist yet is taken to be made by this process. The outermost is told.
 ///
 /// # Errors
 /// [`StackError::Io`] when a directory on the way cannot be looked at.
 pub(crate) fn exposed(path: &Path) -> Result<Option<Exposed>, StackError> {
     let trust = Trust::of_this_process();
-    let existing = path.ancestors().find(|path| path.exists()).unwrap_or(Path::new("/"));
-    let real = fs::canonicalize(existing).map_err(|source| StackError::io("find", existing, source))?;
-    let look = |path: &Path| fs::metadata(path).map_err(|source| StackError::io("stat", path, source));
-    let mut inner = look(&real)?;
-    // The directory itself, in which things are going to be made.
-    if let Some(by) = trust.stranger_in(&inner, Some(trust.user)) {
-        return Ok(Some(Exposed { directory: real, by }));
-    }
-    for directory in real.ancestors().skip(1) {
-        let metadata = look(directory)?;
-        if let Some(by) = trust.stranger_in(&metadata, Some(inner.uid())) {
-            return Ok(Some(Exposed { directory: directory.to_owned(), by }));
+    let io = |action, path: &Path, source: io::Error| StackError::io(action, path, source);
+    let whole = std::path::absolute(path).map_err(|source| io("find", path, source))?;
+    let mut left: VecDeque<OsString> = names_in(&whole);
+    // Without symbolic links, which are followed one by one.
+    let mut here = PathBuf::from("/");
+    let mut links = 0;
+    loop {
+        let directory = fs::metadata(&here).map_err(|source| io("stat", &here, source))?;
+        if !directory.is_dir() {
+            return Ok(None);
         }
-        inner = metadata;
+        let by_entry = |owner| {
+            trust.stranger_in(&directory, Some(owner)).map(|by| Exposed { directory: here.clone(), by })
+        };
+        let Some(name) = left.pop_front() else { return Ok(by_entry(trust.user)) };
+        if name == ".." {
+            here.pop();
+            continue;
+        }
+        let entry = here.join(&name);
+        let found = match fs::symlink_metadata(&entry) {
+            Ok(found) => found,
+            // The rest is made here.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(by_entry(trust.user)),
+            Err(source) => return Err(io("stat", &entry, source)),
+        };
+        if let Some(exposed) = by_entry(found.uid()) {
+            return Ok(Some(exposed));
+        }
+        if !found.is_symlink() {
+            here = entry;
+            continue;
+        }
+        links += 1;
+        if links > LINKS_MAX {
+            return Err(StackError::io("follow", path, rustix::io::Errno::LOOP));
+        }
+        let target = fs::read_link(&entry).map_err(|source| io("read", &entry, source))?;
+        if target.is_absolute() {
+            here = PathBuf::from("/");
+        }
+        for name in names_in(&target).into_iter().rev() {
+            left.push_front(name);
+        }
     }
-    Ok(None)
+}
+
+/// Makes sure that what root makes in a directory stays there: that no other user can rename the directory, or one on the
+/// way to it, and so have root write elsewhere. Who called sudo(8) counts as root; nobody but root is held to it. `what` is
+/// the directory in words, `next` what to do.
+///
+/// # Errors
+/// [`StackError::Refused`] with the directory that somebody else can change, and by whom.
+pub fn refuse_exposed(directory: &Path, what: &str, next: &[&str]) -> Result<(), StackError> {
+    if !rustix::process::geteuid().is_root() {
+        return Ok(());
+    }
+    let Some(found) = exposed(directory)? else { return Ok(()) };
+    Err(StackError::Refused(Box::new(Refusal {
+        device: directory.to_owned(),
+        identity: what.to_owned(),
+        reason: RefusalReason::Exposed,
+        because: format!(
+            "{} can rename what is in `{}`, and so have root write elsewhere",
+            found.by,
+            found.directory.display()
+        ),
+        loses: Vec::new(),
+        next: next.iter().map(|&next| next.to_owned()).collect(),
+        destroy: None,
+    })))
+}
+
+/// As [`refuse_exposed`], for the directory that runs are kept in.
+///
+/// # Errors
+/// Those of [`refuse_exposed`].
+pub fn refuse_exposed_runs(directory: &Path) -> Result<(), StackError> {
+    let next = ["`--runs /var/lib/iostone/runs`", "another directory that only root can change"];
+    refuse_exposed(directory, "directory of runs", &next)
 }
 
 /// "user alice", or "user 1000" where nobody has a name for it.
@@ -123,6 +191,12 @@ mod tests {
         assert_eq!((found.directory, found.by.as_str()), (fs::canonicalize(&open).unwrap(), "every user"));
         mode(0o1777);
         assert_eq!(exposed(&run).unwrap(), None);
+        let (link, elsewhere) = (open.join("link"), tempfile::tempdir().unwrap());
+        std::os::unix::fs::symlink(elsewhere.path(), &link).unwrap();
+        assert_eq!(exposed(&link.join("run")).unwrap(), None);
+        mode(0o777);
+        assert!(exposed(&link.join("run")).unwrap().is_some(), "the link can be changed");
+        assert!(exposed(&link.join("../run")).unwrap().is_some());
     }
 
     #[test]

@@ -7,6 +7,7 @@ mod engine;
 mod frozen;
 mod loop_device;
 mod mounted;
+mod own_device;
 mod own_filesystem;
 mod place;
 mod processes;
@@ -185,7 +186,10 @@ fn undo_step(journal: &mut Journal, number: usize) -> Result<Did, UndoFailure> {
             })
         }
         Step::Directory { path, content_is_ours: false } => {
-            directory::remove_if_empty(path, entry.made, journal.last_line_at()).map(Did::from)
+            // Within one process no clock was set between the two: what it made need not be told by its age.
+            let begun = journal.begun_at().filter(|_| !journal.owner.is_this_process());
+            let times = directory::Times { begun, announced: journal.last_line_at() };
+            directory::remove_if_empty(path, entry.made, times).map(Did::from)
         }
         Step::Image { path } => loop_device::remove_image(path, entry.made, &token),
         // Loop devices, mounts, queue settings and control groups do not outlive the boot in which they were made.
@@ -193,6 +197,9 @@ fn undo_step(journal: &mut Journal, number: usize) -> Result<Did, UndoFailure> {
             loop_device::detach(backing, *identity, &token).map(Did::from)
         }
         Step::Queue { name, number, diskseq, setting, old } if same_boot => {
+            if !own_device::is_own(journal, *number, *diskseq) {
+                return Ok(Did::Nothing);
+            }
             queue::restore(name, *number, *diskseq, setting, old).map(Did::from)
         }
         Step::Mount { target, number: device } if same_boot => {
@@ -208,7 +215,7 @@ fn undo_step(journal: &mut Journal, number: usize) -> Result<Did, UndoFailure> {
         Step::LayerMount { target, number } if same_boot => {
             mounted::unmount_layer(target, *number, &token, journal.owner.is_this_process()).map(Did::from)
         }
-        Step::BtrfsDevices { numbers } if same_boot => filesystem::forget(numbers).map(Did::from),
+        Step::BtrfsDevices { numbers } if same_boot => filesystem::forget(numbers, &token).map(Did::from),
         Step::MdArray { node, uuid, members } => {
             array::undo_md(node, uuid, members, same_boot).map(Did::from)
         }

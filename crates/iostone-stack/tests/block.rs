@@ -69,7 +69,7 @@ fn a_device_with_content_is_refused_until_it_is_named() {
     session.finish().unwrap();
     assert!(std::fs::read(&disk.image).unwrap() == before, "a refused device keeps every byte");
     let destroy = vec![refusal.destroy.unwrap()];
-    let permission = Permission { destroy: &destroy, registry: None };
+    let permission = Permission { destroy: &destroy, state: None };
     Session::preflight_permitting(&stack, true, &machine.work(), &permission).unwrap();
     let mut session =
         Session::begin(&machine.registry, SessionOptions { destroy, ..machine.options() }).unwrap();
@@ -125,7 +125,7 @@ fn on(device: &Path) -> Stack {
 }
 
 fn preflight(machine: &Machine, device: &Path, destroy: &[String]) -> Result<(), StackError> {
-    let permission = Permission { destroy, registry: Some(&machine.registry) };
+    let permission = Permission { destroy, state: machine.registry.directory().parent() };
     Session::preflight_permitting(&on(device), true, &machine.work(), &permission).map(drop)
 }
 

@@ -8,7 +8,7 @@ use iostone_guest::{ModuleNeed, needs_of};
 use iostone_model::experiment::{DirectoryVolume, Guest, Stack, Volume};
 use iostone_model::trial::GuestFacts;
 use iostone_model::units::Bytes;
-use iostone_stack::{Drive, DriveSource, Registry, Session, SessionOptions};
+use iostone_stack::{Drive, DriveSource, Registry, Session, SessionOptions, refuse_exposed};
 
 use super::launch::{Launch, Launched};
 use super::supplies::{Freight, Supplies};
@@ -57,6 +57,8 @@ pub fn try_out(
     progress: &mut dyn FnMut(&str),
     stop: &StopFlag,
 ) -> Result<TriedOut, Failure> {
+    let next = ["set `TMPDIR` to a directory that only root can change"];
+    refuse_exposed(&wanted.work_directory, "directory for the drives", &next)?;
     let mut supplies = Supplies::new(StopFlag::clone(stop));
     // Everything that may be missing, and what takes long to fetch, before anything is made.
     supplies.qemu()?;

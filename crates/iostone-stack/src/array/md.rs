@@ -9,10 +9,11 @@ use std::time::Duration;
 use iostone_model::experiment::{MdArray, MdLevel};
 use iostone_model::trial::Check;
 
-use super::{OwnArray, fresh_uuid, kernel_support, lasting_path, members_of};
+use super::{OwnArray, kernel_support, lasting_path, members_of};
 use crate::device::{BlockDevice, read_attribute};
 use crate::error::StackError;
 use crate::layer::Layer;
+use crate::own_uuid::new_uuid;
 use crate::site::{Geometry, Site};
 use crate::step::{Scope, Step};
 use crate::tool;
@@ -151,7 +152,7 @@ impl Layer for MdLayer {
         site.notes
             .extend(loaded.iter().map(|module| format!("kernel module `{module}` loaded; it stays so")));
         let members = members_of(site, "array")?;
-        let uuid = fresh_uuid()?;
+        let uuid = new_uuid(&site.journal.owner.token)?;
         let node = free_node()?;
         let step = Step::MdArray {
             node: node.clone(),

@@ -3,13 +3,22 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::{Controller, write_line};
+use super::{Controller, hierarchy_of, write_line};
 use crate::error::{StackError, UndoFailure};
 use crate::site::{OWN_PREFIX, own_directory_name};
 use crate::tool::quote;
 
 pub(super) const CONTROLLERS: &str = "cgroup.controllers";
 pub(super) const SUBTREE_CONTROL: &str = "cgroup.subtree_control";
+/// The controllers of version 2 (Documentation/admin-guide/cgroup-v2.rst). What a later kernel has beside them is left
+/// handed down, which limits nobody.
+const KNOWN: [&str; 10] =
+    ["cpu", "cpuset", "dmem", "hugetlb", "io", "memory", "misc", "perf_event", "pids", "rdma"];
+
+/// Whether a name is that of a controller.
+pub(crate) fn is_known_controller(name: &str) -> bool {
+    KNOWN.contains(&name)
+}
 
 /// Whether a file of controllers, such as `cgroup.controllers`, lists one.
 fn lists(file: &Path, name: &str) -> bool {
@@ -26,7 +35,10 @@ pub(super) fn not_handed_down(group: &Path, controllers: &[Controller]) -> Vec<C
 pub(super) fn kept_back(group: &Path) -> Vec<String> {
     let handed_down = group.join(SUBTREE_CONTROL);
     let has = fs::read_to_string(group.join(CONTROLLERS)).unwrap_or_default();
-    has.split_whitespace().filter(|name| !lists(&handed_down, name)).map(str::to_owned).collect()
+    has.split_whitespace()
+        .filter(|name| is_known_controller(name) && !lists(&handed_down, name))
+        .map(str::to_owned)
+        .collect()
 }
 
 /// Those of the controllers that a group itself does not have.
@@ -104,6 +116,14 @@ pub(crate) fn in_words(controllers: &[Controller], sign: char) -> String {
 /// # Errors
 /// What the kernel says, with the command that does it by hand.
 pub(crate) fn stop_handing_down(group: &Path, names: &[String], token: &str) -> Result<bool, UndoFailure> {
+    // A hierarchy that was taken off since hands nothing down.
+    if hierarchy_of(group).is_none() {
+        return Ok(false);
+    }
+    take_back(group, names, token)
+}
+
+fn take_back(group: &Path, names: &[String], token: &str) -> Result<bool, UndoFailure> {
     let file = group.join(SUBTREE_CONTROL);
     let ours = own_directory_name(token);
     let is_ours =
@@ -180,7 +200,7 @@ mod tests {
 
     fn stop(group: &Path, names: &[&str]) -> bool {
         let names: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
-        stop_handing_down(group, &names, "own-0123456789abcdef").unwrap()
+        take_back(group, &names, "own-0123456789abcdef").unwrap()
     }
 
     #[test]

@@ -15,6 +15,7 @@ use super::version::version_of;
 use crate::device::{BlockDevice, size_in_words};
 use crate::error::StackError;
 use crate::layer::Layer;
+use crate::own_uuid::new_uuid;
 use crate::site::Site;
 use crate::step::{Scope, Step};
 use crate::tool;
@@ -177,7 +178,7 @@ impl Layer for BtrfsLayer {
     fn apply(&mut self, site: &mut Site) -> Result<(), StackError> {
         let mkfs = tool::find("mkfs.btrfs")?;
         let devices = self.devices(site)?;
-        let uuid = making::new_uuid()?;
+        let uuid = new_uuid(&site.journal.owner.token)?;
         // mkfs itself registers several devices with the kernel, and so does udev.
         let numbers = devices.iter().map(|device| device.number).collect();
         site.journal.begin(Scope::Trial, Step::BtrfsDevices { numbers })?;

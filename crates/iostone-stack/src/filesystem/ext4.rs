@@ -9,6 +9,7 @@ use super::superblock::ExtSuperblock;
 use crate::device::BlockDevice;
 use crate::error::StackError;
 use crate::layer::Layer;
+use crate::own_uuid::new_uuid;
 use crate::site::{Geometry, Site};
 use crate::tool;
 
@@ -218,7 +219,7 @@ impl Arguments {
     pub(super) fn make(&self, flavour: &Flavour, site: &mut Site) -> Result<(), StackError> {
         let mkfs = tool::find(flavour.mkfs)?;
         let device = site.require_device("filesystem")?.clone();
-        let uuid = making::new_uuid()?;
+        let uuid = new_uuid(&site.journal.owner.token)?;
         let mut arguments = self.words(site.geometry)?;
         arguments.extend(["-U".to_owned(), uuid.clone()]);
         making::make(site, &mkfs, &arguments, &uuid, &[device])?;

@@ -12,6 +12,7 @@ use super::version::words_version_of;
 use crate::device::size_in_words;
 use crate::error::StackError;
 use crate::layer::Layer;
+use crate::own_uuid::new_uuid;
 use crate::site::Site;
 use crate::tool;
 
@@ -96,7 +97,7 @@ impl Layer for F2fsLayer {
         let mkfs = tool::find("mkfs.f2fs")?;
         let device = site.require_device("filesystem")?.clone();
         check_size(&mkfs, &self.f2fs, device.size_bytes)?;
-        let uuid = making::new_uuid()?;
+        let uuid = new_uuid(&site.journal.owner.token)?;
         let mut arguments = argument_words(&self.f2fs)?;
         arguments.extend(["-U".to_owned(), uuid.clone()]);
         making::make(site, &mkfs, &arguments, &uuid, &[device])?;

@@ -6,12 +6,10 @@ use std::path::Path;
 
 use iostone_model::trial::Check;
 
-use super::format_uuid;
 use crate::device::{BlockDevice, linked_devices};
 use crate::error::StackError;
 use crate::fill::{close_holes, forget_cache, is_without_holes};
 use crate::guard;
-use crate::journal::random_bytes;
 use crate::mountinfo;
 use crate::site::{Image, Site};
 use crate::step::{Scope, Step};
@@ -139,27 +137,5 @@ pub(super) fn expect(asked: String, read_back: String, from: String) -> Result<C
         Ok(Check { layer: "filesystem".to_owned(), asked, read_back, from })
     } else {
         Err(StackError::NotApplied { layer: "filesystem", asked, read_back, from })
-    }
-}
-
-/// A random UUID, version 4 (RFC 9562).
-pub(super) fn new_uuid() -> Result<String, StackError> {
-    let mut bytes = random_bytes::<16>()?;
-    bytes[6] = bytes[6] & 0x0f | 0x40;
-    bytes[8] = bytes[8] & 0x3f | 0x80;
-    Ok(format_uuid(bytes))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_uuid_is_random_and_well_formed() {
-        let (one, two) = (new_uuid().unwrap(), new_uuid().unwrap());
-        assert_ne!(one, two);
-        assert_eq!(one.len(), 36);
-        assert_eq!(one.as_bytes()[14], b'4');
-        assert_eq!(format_uuid([0xab; 16]), "abababab-abab-abab-abab-abababababab");
     }
 }

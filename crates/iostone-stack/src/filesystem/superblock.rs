@@ -99,6 +99,12 @@ impl Superblock {
         Self::find_in(&file, uuid).map_err(|source| StackError::io("read", device, source))
     }
 
+    /// That of one kind, whatever its UUID; none where there is none or the device cannot be read.
+    pub(crate) fn of_kind(device: &Path, kind: Kind) -> Option<Self> {
+        let offset = kind.places().last().copied().unwrap_or_default();
+        Self::read_at(&File::open(device).ok()?, kind, offset).ok()?
+    }
+
     fn find_in(device: &File, uuid: &str) -> std::io::Result<Option<Self>> {
         for kind in Kind::ALL {
             let offset = kind.places().last().copied().unwrap_or_default();

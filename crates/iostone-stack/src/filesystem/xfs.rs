@@ -12,6 +12,7 @@ use super::version::version_of;
 use crate::device::size_in_words;
 use crate::error::StackError;
 use crate::layer::Layer;
+use crate::own_uuid::new_uuid;
 use crate::site::{Geometry, Site};
 use crate::tool;
 
@@ -236,7 +237,7 @@ impl Layer for XfsLayer {
         let mkfs = tool::find("mkfs.xfs")?;
         let device = site.require_device("filesystem")?.clone();
         check_size(&mkfs, device.size_bytes, self.arguments.stripes(site.geometry).is_some())?;
-        let uuid = making::new_uuid()?;
+        let uuid = new_uuid(&site.journal.owner.token)?;
         let arguments = self.arguments.words(site.geometry, &uuid);
         making::make(site, &mkfs, &arguments, &uuid, &[device])?;
         site.filesystem_uuid = Some(uuid);

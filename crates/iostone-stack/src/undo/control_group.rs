@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{ATTEMPTS, PAUSE, failure, is_absent};
-use crate::control_groups::{lift_limits, write_line};
+use crate::control_groups::{hierarchy_of, lift_limits, write_line};
 use crate::error::UndoFailure;
 use crate::site::own_directory_name;
 use crate::throttle::go_home;
@@ -15,13 +15,26 @@ const DEPTH_MAX: usize = 16;
 
 /// Takes the limits off the group of the session with that token: a process that waits under one ends only then.
 pub(crate) fn lift(path: &Path, token: &str) {
-    if path.ends_with(own_directory_name(token)) {
+    if path.ends_with(own_directory_name(token)) && hierarchy_of(path).is_some() {
         lift_limits(path);
     }
 }
 
-/// Removes the group of the session with that token, and the groups within it.
+/// Removes the group of the session with that token, and the groups within it. A home of another hierarchy is none: who is
+/// in the group goes to the one above it then.
 pub(super) fn remove(path: &Path, home: &Path, token: &str) -> Result<bool, UndoFailure> {
+    let Some(hierarchy) = hierarchy_of(path) else {
+        if fs::symlink_metadata(path).is_err_and(|error| is_absent(&error)) {
+            return Ok(false);
+        }
+        let next = format!("ls -la {}", quote(path.as_os_str()));
+        return Err(failure(path, "it lies in no hierarchy of control groups, so it was left alone", next));
+    };
+    let home = Some(home).filter(|home| hierarchy_of(home).as_ref() == Some(&hierarchy));
+    remove_group(path, home.or(path.parent()).unwrap_or(&hierarchy), token)
+}
+
+fn remove_group(path: &Path, home: &Path, token: &str) -> Result<bool, UndoFailure> {
     if !path.ends_with(own_directory_name(token)) {
         return Err(failure(
             path,
@@ -29,7 +42,7 @@ pub(super) fn remove(path: &Path, home: &Path, token: &str) -> Result<bool, Undo
             format!("rmdir {}", quote(path.as_os_str())),
         ));
     }
-    lift(path, token);
+    lift_limits(path);
     // A process that was just killed stays in the group until the kernel has taken it apart.
     let mut last = None;
     for attempt in 0..ATTEMPTS {
@@ -121,10 +134,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let group = directory.path().join("iostone-other");
         fs::create_dir(&group).unwrap();
-        assert!(remove(&group, directory.path(), "t").is_err());
+        assert!(remove_group(&group, directory.path(), "t").is_err());
+        assert!(remove(&group, directory.path(), "other").unwrap_err().reason.contains("no hierarchy"));
         assert!(group.exists());
-        assert!(!remove(&directory.path().join("iostone-t"), directory.path(), "t").unwrap());
-        assert!(remove(&group, directory.path(), "other").unwrap());
+        for remove in [remove, remove_group] {
+            assert!(!remove(&directory.path().join("iostone-t"), directory.path(), "t").unwrap());
+        }
+        assert!(remove_group(&group, directory.path(), "other").unwrap());
         assert!(!group.exists());
     }
 
@@ -151,7 +167,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let group = directory.path().join("iostone-t");
         fs::create_dir_all(group.join("a/b")).unwrap();
-        assert!(remove(&group, directory.path(), "t").unwrap());
+        assert!(remove_group(&group, directory.path(), "t").unwrap());
         assert!(!group.exists());
     }
 }

@@ -18,22 +18,35 @@ use crate::tool::quote;
 /// Deeper trees are left to the user: each level costs an open descriptor.
 const DEPTH_MAX: usize = 256;
 
+/// Files are stamped with the time of the last timer tick, up to 10 ms ago, so that two may seem to be in the wrong order.
+const TICK: Duration = Duration::from_millis(10);
+
+/// When a journal was begun, and when its last line was written. Each is none where the filesystem does not tell, or
+/// where it does not matter.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Times {
+    pub(super) begun: Option<SystemTime>,
+    pub(super) announced: Option<SystemTime>,
+}
+
 /// Removes a plain directory that we made, if nothing is in it; what others put there stays, and the directory too.
 ///
 /// A process that was killed between making it and saying so left no confirming line. The directory is ours then if it came
-/// into being right after the journal's last line, `announced`; otherwise an empty directory is the smaller evil.
+/// into being right after the journal's last line; otherwise an empty directory is the smaller evil. One that is older than
+/// the journal is none that it speaks of.
 pub(super) fn remove_if_empty(
     path: &Path,
     made: Option<FileIdentity>,
-    announced: Option<SystemTime>,
+    times: Times,
 ) -> Result<bool, UndoFailure> {
     let Ok(metadata) = fs::symlink_metadata(path) else { return Ok(false) };
-    let ours = match made {
+    let born = metadata.created().ok();
+    let is_it = match made {
         Some(made) => made == FileIdentity { dev: metadata.dev(), ino: metadata.ino() },
-        None => {
-            metadata.created().ok().zip(announced).is_some_and(|(born, announced)| follows(announced, born))
-        }
+        None => born.zip(times.announced).is_some_and(|(born, announced)| follows(announced, born)),
     };
+    let is_older = born.zip(times.begun).is_some_and(|(born, begun)| born + TICK < begun);
+    let ours = is_it && !is_older;
     if !ours || !metadata.is_dir() {
         return Ok(false);
     }
@@ -47,11 +60,30 @@ pub(super) fn remove_if_empty(
     }
 }
 
-/// Whether a directory born then can be the one announced at that time. Files are stamped with the time of the last
-/// timer tick, up to 10 ms ago, so that the two may seem to be in the wrong order.
+/// Whether a directory born then can be the one announced at that time.
 fn follows(announced: SystemTime, born: SystemTime) -> bool {
-    let (tick, longest) = (Duration::from_millis(10), Duration::from_secs(10));
-    announced <= born + tick && born <= announced + longest
+    announced <= born + TICK && born <= announced + Duration::from_secs(10)
+}
+
+/// Opens the directory that a path of the session's own lies in; none if it is gone. On the way to the session's directory
+/// symbolic links are the user's to set; from there on there are none of ours, so that none is followed.
+pub(super) fn open_parent(path: &Path, token: &str) -> Result<Option<OwnedFd>, Errno> {
+    let outermost = path.ancestors().filter(|above| is_ours(above, token)).last();
+    let Some(base) = outermost.and_then(Path::parent) else { return Err(Errno::PERM) };
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let within = path.parent().and_then(|parent| parent.strip_prefix(base).ok()).unwrap_or(Path::new(""));
+    let opened = rustix::fs::open(base, flags, Mode::empty()).and_then(|base| {
+        if within.as_os_str().is_empty() {
+            return Ok(base);
+        }
+        let way = ResolveFlags::NO_SYMLINKS | ResolveFlags::BENEATH;
+        rustix::fs::openat2(base, within, flags, Mode::empty(), way)
+    });
+    match opened {
+        Ok(parent) => Ok(Some(parent)),
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+        Err(errno) => Err(errno),
+    }
 }
 
 /// Removes a directory of the session's own with everything in it.
@@ -65,15 +97,9 @@ pub(super) fn remove_with_content(
     if !is_ours(path, token) {
         return Err(wrong("its path does not hold the session's token, so it was left alone".to_owned()));
     }
-    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
-        return Err(wrong("it has no parent".to_owned()));
-    };
-    let parent =
-        match rustix::fs::open(parent, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty()) {
-            Ok(parent) => parent,
-            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(false),
-            Err(errno) => return Err(wrong(errno.to_string())),
-        };
+    let Some(name) = path.file_name() else { return Err(wrong("it has no name".to_owned())) };
+    let parent = open_parent(path, token).map_err(|errno| wrong(errno.to_string()))?;
+    let Some(parent) = parent else { return Ok(false) };
     let directory = match open_within(parent.as_fd(), Path::new(name)) {
         Ok(directory) => directory,
         Err(Errno::NOENT) => return Ok(false),
@@ -189,17 +215,35 @@ mod tests {
     }
 
     #[test]
+    fn a_link_in_place_of_the_sessions_directory_leads_nowhere() {
+        let outside = tempfile::tempdir().unwrap();
+        fs::create_dir_all(outside.path().join("etc/precious")).unwrap();
+        let work = tempfile::tempdir().unwrap();
+        let own = work.path().join("iostone-t");
+        std::os::unix::fs::symlink(outside.path(), &own).unwrap();
+        assert!(remove_with_content(&own.join("etc"), None, "t").is_err());
+        assert!(remove_with_content(&own.join("etc/precious"), None, "t").is_err());
+        assert!(outside.path().join("etc/precious").exists());
+        // One on the way there is the user's.
+        let link = work.path().join("link");
+        std::os::unix::fs::symlink(outside.path(), &link).unwrap();
+        fs::create_dir_all(outside.path().join("iostone-t/a")).unwrap();
+        assert!(remove_with_content(&link.join("iostone-t/a"), None, "t").unwrap());
+        assert!(remove_with_content(&link.join("iostone-t"), None, "t").unwrap());
+    }
+
+    #[test]
     fn a_plain_directory_goes_only_when_it_is_empty_and_ours() {
         let work = tempfile::tempdir().unwrap();
         let path = work.path().join("plain");
         fs::create_dir(&path).unwrap();
         let metadata = fs::metadata(&path).unwrap();
         let made = FileIdentity { dev: metadata.dev(), ino: metadata.ino() };
-        assert!(!remove_if_empty(&path, None, None).unwrap());
+        assert!(!remove_if_empty(&path, None, Times::default()).unwrap());
         fs::write(path.join("file"), "x").unwrap();
-        assert!(!remove_if_empty(&path, Some(made), None).unwrap());
+        assert!(!remove_if_empty(&path, Some(made), Times::default()).unwrap());
         fs::remove_file(path.join("file")).unwrap();
-        assert!(remove_if_empty(&path, Some(made), None).unwrap());
+        assert!(remove_if_empty(&path, Some(made), Times::default()).unwrap());
     }
 
     #[test]
@@ -209,10 +253,13 @@ mod tests {
         let announced = SystemTime::now();
         fs::create_dir(&path).unwrap();
         let hour = Duration::from_secs(3600);
-        assert!(!remove_if_empty(&path, None, Some(announced - hour)).unwrap(), "somebody made it since");
-        assert!(!remove_if_empty(&path, None, Some(announced + hour)).unwrap(), "it was there before");
+        let at = |announced| Times { begun: None, announced: Some(announced) };
+        assert!(!remove_if_empty(&path, None, at(announced - hour)).unwrap(), "somebody made it since");
+        assert!(!remove_if_empty(&path, None, at(announced + hour)).unwrap(), "it was there before");
         if fs::metadata(&path).unwrap().created().is_ok() {
-            assert!(remove_if_empty(&path, None, Some(announced)).unwrap());
+            let older = Times { begun: Some(announced + hour), announced: Some(announced) };
+            assert!(!remove_if_empty(&path, None, older).unwrap(), "the journal is younger");
+            assert!(remove_if_empty(&path, None, at(announced)).unwrap());
         }
     }
 }

@@ -127,6 +127,7 @@ mod tests {
     use super::*;
     use crate::journal::Journal;
     use crate::owner::Owner;
+    use crate::seal::Key;
     use crate::step::{Scope, Step};
 
     #[test]
@@ -245,10 +246,11 @@ mod tests {
     fn undo_session(token: &str, group: &str) -> Result<(), UndoFailure> {
         let directory = tempfile::tempdir().unwrap();
         let owner = Owner::current(directory.path(), token).unwrap();
-        let mut journal = Journal::create(directory.path(), &owner).unwrap();
+        let mut journal = Journal::create(directory.path(), &owner, &Key::for_tests()).unwrap();
         let (variable, value) = ("IOSTONE_RUN".to_owned(), token.to_owned());
-        journal.begin(Scope::Session, Step::Processes { variable, value: value.clone() }).unwrap();
-        let (variable, group) = ("ENGINE".to_owned(), group.to_owned());
+        journal.begin(Scope::Session, Step::Processes { variable, value }).unwrap();
+        let value = format!("{token}-1");
+        let (variable, group) = ("IOSTONE_ENGINE".to_owned(), group.to_owned());
         journal.begin(Scope::Trial, Step::Engine { variable, value, roots: Vec::new(), group }).unwrap();
         crate::undo::undo_steps(&mut journal, None).map(|_| ())
     }

@@ -4,7 +4,10 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use super::{ATTEMPTS, Did, PAUSE, failure, is_absent, is_ours, mounted};
+use rustix::fs::{AtFlags, FileType};
+use rustix::io::Errno;
+
+use super::{ATTEMPTS, Did, PAUSE, directory, failure, is_ours, mounted};
 use crate::device::BlockDevice;
 use crate::error::{StackError, UndoFailure};
 use crate::ioctl;
@@ -72,26 +75,30 @@ pub(super) fn detach(backing: &Path, identity: FileIdentity, token: &str) -> Res
 
 /// Removes our image, unless somebody else has a loop device over it.
 pub(super) fn remove_image(path: &Path, made: Option<FileIdentity>, token: &str) -> Result<Did, UndoFailure> {
-    let next = || format!("rm {}", quote(path.as_os_str()));
-    let metadata = match fs::symlink_metadata(path) {
-        Ok(metadata) => metadata,
-        Err(error) if is_absent(&error) => return Ok(Did::Nothing),
-        Err(error) => return Err(failure(path, error.to_string(), next())),
+    let wrong = |errno: Errno| {
+        failure(path, std::io::Error::from(errno).to_string(), format!("rm {}", quote(path.as_os_str())))
+    };
+    let foreign = || {
+        let next = format!("ls -li {}", quote(path.as_os_str()));
+        failure(path, "it is not the file that iostone made, so it was left alone", next)
+    };
+    let Some(name) = path.file_name().filter(|_| is_ours(path, token)) else { return Err(foreign()) };
+    let Some(parent) = directory::open_parent(path, token).map_err(wrong)? else { return Ok(Did::Nothing) };
+    let stat = match rustix::fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => stat,
+        Err(Errno::NOENT) => return Ok(Did::Nothing),
+        Err(errno) => return Err(wrong(errno)),
     };
     // Before it is confirmed, the token in the path is what makes it ours: it was created with O_EXCL.
-    let identity = FileIdentity { dev: metadata.dev(), ino: metadata.ino() };
+    let identity = FileIdentity { dev: stat.st_dev, ino: stat.st_ino };
     let same = made.is_none_or(|made| made.ino == identity.ino);
-    if !metadata.is_file() || !is_ours(path, token) || !same {
-        return Err(failure(
-            path,
-            "it is not the file that iostone made, so it was left alone",
-            format!("ls -li {}", quote(path.as_os_str())),
-        ));
+    if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile || !same {
+        return Err(foreign());
     }
     if let Some(holder) = holder_of(identity) {
         return Err(holder);
     }
-    fs::remove_file(path).map_err(|error| failure(path, error.to_string(), next()))?;
+    rustix::fs::unlinkat(&parent, name, AtFlags::empty()).map_err(wrong)?;
     Ok(Did::Undone)
 }
 

@@ -50,7 +50,8 @@ fn without_common_end<'a>(from: &'a Path, to: &'a Path) -> (&'a Path, &'a Path) 
     let (mut from, mut to) = (from, to);
     while from.file_name().is_some() && from.file_name() == to.file_name() {
         let (Some(from_parent), Some(to_parent)) = (from.parent(), to.parent()) else { break };
-        if from_parent == to_parent {
+        // All paths begin with the root: only the directory itself is known to have moved from it.
+        if from_parent == to_parent || from_parent == Path::new("/") {
             break;
         }
         (from, to) = (from_parent, to_parent);
@@ -70,6 +71,7 @@ mod tests {
         };
         let pair = |from: &str, to: &str| (from.to_owned(), to.to_owned());
         assert_eq!(ends("/runs/a/images/own", "/runs/b/images/own"), pair("/runs/a", "/runs/b"));
+        assert_eq!(ends("/own", "/mnt/own"), pair("/own", "/mnt/own"));
         assert_eq!(ends("/runs/own", "/own"), pair("/runs", "/"));
         assert_eq!(ends("/runs/own", "/runs/other"), pair("/runs/own", "/runs/other"));
     }

@@ -157,7 +157,7 @@ fn wait_until_connected(number: DeviceNumber, size_bytes: u64) -> Result<(), Sta
 }
 
 /// Whether the thread that carries a device's requests, which sysfs names, is one of this process.
-pub(super) fn is_carried_by_us(number: DeviceNumber) -> bool {
+pub(crate) fn is_carried_by_us(number: DeviceNumber) -> bool {
     let pid = PathBuf::from(format!("/sys/dev/block/{}:{}/pid", number.0, number.1));
     read_attribute(&pid)
         .ok()

@@ -10,6 +10,7 @@ use iostone_model::trial::Check;
 use crate::device::{BlockDevice, named, size_in_words};
 use crate::error::StackError;
 use crate::guard::{self, Allowance, Guarded};
+use crate::journal::Claim;
 use crate::layer::Layer;
 use crate::provide::DRIVE_SERIAL;
 use crate::site::Site;
@@ -78,10 +79,14 @@ impl Layer for BlockLayer {
         let inspected = self.inspect(&site.allowance())?;
         for guarded in &inspected.members {
             let device = guarded.device();
-            if site.claims.contains_key(&device.number) {
+            let claim = site.claims.get(&device.number);
+            if claim.is_some_and(|claim| claim.is_cleared) {
                 continue;
             }
-            site.claims.insert(device.number, guard::claim(guarded)?);
+            if claim.is_none() {
+                site.claims.insert(device.number, guard::claim(guarded)?);
+            }
+            site.journal.claim(Claim::of(device))?;
             // Looked at once more under the lock: the first look and the lock are two moments.
             guard::inspect(&device.path, &Allowance { early: true, ..site.allowance() })?;
             if let Some(claim) = site.claims.get_mut(&device.number) {

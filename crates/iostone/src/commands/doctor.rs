@@ -14,7 +14,7 @@ use iostone_model::environment::Environment;
 use iostone_probe::Root;
 use iostone_probe::nvme::{is_watchable, read_statistics};
 use iostone_report::clean;
-use iostone_stack::{LimitControllers, StackError, ThrottleController};
+use iostone_stack::{LimitControllers, Registry, StackError, ThrottleController};
 use serde::Serialize;
 
 use crate::cli::DoctorArguments;
@@ -65,7 +65,7 @@ pub(crate) fn doctor(arguments: &DoctorArguments, printer: &mut Printer) -> Resu
     let mut machine = InProcess::new(StopFlag::default());
     let environment = Link(&mut machine).describe(arguments.metadata.no_metadata, None)?;
     let kernel = KernelFacts::read(&environment.kernel.release);
-    let mut findings = vec![root(&environment), kernel::loop_devices(&kernel)];
+    let mut findings = vec![root(&environment), undo_registry(), kernel::loop_devices(&kernel)];
     findings.extend(kernel::filesystems(&kernel));
     findings.extend(tools(&environment));
     findings.extend(kernel::arrays(&kernel));
@@ -103,6 +103,19 @@ fn root(environment: &Environment) -> Finding {
         help: Some("sudo iostone ...".to_owned()),
         blocks: vec![LOOP_EXPERIMENTS, BLOCK_EXPERIMENTS],
         ..finding("root", State::Missing, "not root; only `directory` volumes can be used")
+    }
+}
+
+/// Whether undo journals can be kept, and are believed.
+fn undo_registry() -> Finding {
+    let name = "undo registry";
+    match Registry::look() {
+        Ok(place) => finding(name, State::Ready, place.display().to_string()),
+        Err(error) => {
+            let (reason, help) = reason_and_help(&error.to_string());
+            let blocks = vec!["every run, and `iostone cleanup`"];
+            Finding { help, blocks, ..finding(name, State::Missing, reason) }
+        }
     }
 }
 

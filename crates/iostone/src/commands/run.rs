@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use iostone_lab::{Conductor, LabError, Link, PlanOptions, RunDirectory, make_plan, plan_warnings};
-use iostone_machine::{FailureKind, Guests, Machine, Remote, StopFlag};
+use iostone_machine::{Failure, FailureKind, Guests, Machine, Remote, StopFlag};
 use iostone_model::experiment::{Experiment, MachineSpec, Override, read_with};
 use iostone_model::run::Plan;
-use iostone_stack::{CleanupReport, JournalOutcome};
+use iostone_stack::{CleanupReport, JournalOutcome, refuse_exposed_runs};
 
 use crate::cli::RunArguments;
 use crate::commands::report::audited;
@@ -73,6 +73,7 @@ pub(crate) fn start(
     clean_first(machine.as_mut(), printer)?;
     // Refusals come before anything is written, the directory of runs included.
     Link(machine.as_mut()).preflight(&plan.experiment, parent.clone(), plan.destroy.clone())?;
+    refuse_exposed_runs(&parent).map_err(Failure::from)?;
     fs::create_dir_all(&parent).with_context(|| format!("making `{}`", parent.display()))?;
     let mut directory = RunDirectory::create(&parent, &plan, text)?;
     conduct(&plan, &mut directory, machine.as_mut(), stop, arguments, printer)

@@ -23,7 +23,7 @@ fn dbench(throughput: f64, latency: f64) -> String {
 }
 
 /// Five logs of either setting, named by it.
-fn logs(bench: &Bench) -> Vec<String> {
+pub(crate) fn logs(bench: &Bench) -> Vec<String> {
     let mut names = Vec::new();
     for (condition, figures) in [
         ("on", [198.832, 198.525, 197.24, 198.003, 193.24]),

@@ -25,6 +25,7 @@ mod orion;
 mod outputs;
 mod predict;
 mod recommend;
+mod registry;
 mod runs;
 mod support;
 mod wrong_files;

@@ -61,7 +61,10 @@ fn commands(lab: &Lab, device: &str) -> Vec<(&'static str, Vec<String>)> {
         ),
         (
             "dd",
-            words(&format!("run {}", lab.write("dd.toml", &raw("kind = \"dd\"\nbs = \"64KiB\"\nsize = \"1MiB\"")))),
+            words(&format!(
+                "run {}",
+                lab.write("dd.toml", &raw("kind = \"dd\"\nbs = \"64KiB\"\nsize = \"1MiB\""))
+            )),
         ),
     ]
 }

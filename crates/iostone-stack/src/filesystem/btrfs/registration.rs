@@ -7,7 +7,9 @@ use std::path::Path;
 
 use crate::device::{BlockDevice, DeviceNumber};
 use crate::error::{StackError, UndoFailure};
+use crate::filesystem::superblock::{Kind, Superblock};
 use crate::ioctl::BtrfsControl;
+use crate::own_uuid::is_of_session;
 use crate::tool::quote;
 
 /// The kernel's list is spoken to through this device (`btrfs-control(5)` of btrfs-progs).
@@ -30,15 +32,19 @@ pub(super) fn scan(device: &BlockDevice) -> Result<(), StackError> {
         .map_err(|source| StackError::io("ioctl BTRFS_IOC_SCAN_DEV", &device.path, source))
 }
 
-/// Has the kernel forget devices that are not mounted. True if it knew of some.
+/// Has the kernel forget devices that are not mounted, unless they carry a btrfs of somebody else's by now. True if it knew
+/// of some.
 ///
 /// # Errors
 /// The first device that is still mounted.
-pub(crate) fn forget(numbers: &[DeviceNumber]) -> Result<bool, UndoFailure> {
+pub(crate) fn forget(numbers: &[DeviceNumber], token: &str) -> Result<bool, UndoFailure> {
     let mut did = false;
     for &number in numbers {
         // A device that is gone took its place in the list with it, or will when its number is given anew.
-        if let Ok(device) = BlockDevice::numbered(number) {
+        if let Ok(device) = BlockDevice::numbered(number)
+            && Superblock::of_kind(&device.path, Kind::Btrfs)
+                .is_none_or(|found| is_of_session(&found.uuid, token))
+        {
             did |= forget_device(&device.path).map_err(|reason| UndoFailure {
                 object: device.path.display().to_string(),
                 reason,

@@ -95,6 +95,7 @@ fn is_place(parent: &Path, object: &Path) -> bool {
 fn unwritten(error: StackError) -> ImageError {
     match error {
         StackError::Usage { .. } => ImageError::Usage(error.to_string()),
+        StackError::Refused(_) => ImageError::Refused(error.to_string()),
         other => ImageError::Failed(other.to_string()),
     }
 }
