@@ -36,13 +36,12 @@ fn commands(lab: &Lab, device: &str) -> Vec<(&'static str, Vec<String>)> {
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
     lab.write("orion.lun", &format!("{device}\n"));
     let job = format!("[j]\nfilename={device}\nrw=write\nbs=64k\nsize=1m\nnumber_ios=1\n");
-    let raw = |workload: &str| {
-        format!(
-            "name = \"raw\"\n[stack]\nvolume = {{ kind = \"block\", devices = [\"{device}\"] }}\n[workload]\n{workload}\n\
-             [decide]\nmetric = \"throughput\"\nbaseline = \"a\"\nblocks = {{ min = 6, max = 6 }}\n\
-             [[factor]]\nname = \"same\"\nlevels = {{ a = {{}}, b = {{}} }}\n"
-        )
-    };
+    let raw = format!(
+        "name = \"raw\"\n[stack]\nvolume = {{ kind = \"block\", devices = [\"{device}\"] }}\n[workload]\nkind = \"io\"\n\
+         rw = \"write\"\nsize = \"1MiB\"\nruntime = \"100ms\"\n[decide]\nmetric = \"iops\"\nbaseline = \"a\"\n\
+         blocks = {{ min = 6, max = 6 }}\n[[factor]]\nname = \"size\"\n\
+         levels = {{ a = {{ workload.bs = \"4KiB\" }}, b = {{ workload.bs = \"8KiB\" }} }}\n"
+    );
     vec![
         ("run", words(&format!("run {}", lab.write("ext4.toml", &experiment(device))))),
         ("run --dry-run", words(&format!("run --dry-run {}", lab.write("ext4.toml", &experiment(device))))),
@@ -59,13 +58,7 @@ fn commands(lab: &Lab, device: &str) -> Vec<(&'static str, Vec<String>)> {
             "orion --prefill",
             words("orion -run advanced -matrix point -num_small 1 -num_large 0 -duration 1 --prefill"),
         ),
-        (
-            "dd",
-            words(&format!(
-                "run {}",
-                lab.write("dd.toml", &raw("kind = \"dd\"\nbs = \"64KiB\"\nsize = \"1MiB\""))
-            )),
-        ),
+        ("run on the device itself", words(&format!("run {}", lab.write("raw.toml", &raw)))),
     ]
 }
 
