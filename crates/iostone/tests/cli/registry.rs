@@ -8,6 +8,7 @@ use crate::support::{BARRIER, Bench, FLUSH_PRICE, Said};
 
 const NOBODY: u32 = 65534;
 
+#[expect(clippy::print_stderr, reason = "skipped tests say so")]
 fn needs_root(test: &str) -> bool {
     let skipped = !rustix::process::geteuid().is_root();
     if skipped {
