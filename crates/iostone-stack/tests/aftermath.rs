@@ -10,7 +10,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use iostone_model::experiment::{BlockVolume, Volume};
-use iostone_stack::{JournalOutcome, Registry, Session, SessionOptions, UndoFailure};
+use iostone_stack::{JournalOutcome, Permission, Registry, Session, SessionOptions, StackError, UndoFailure};
 use machine::{MIB, Machine, TestLoop, ext4_on, loop_stack, loops_under, needs_root, run};
 
 /// Tells the child, which is this very program, where to work.
@@ -100,6 +100,29 @@ fn uuid_of(device: &Path) -> Option<String> {
     let output =
         Command::new("blkid").args(["-p", "-o", "value", "-s", "UUID"]).arg(device).output().unwrap();
     Some(String::from_utf8(output.stdout).unwrap()).filter(|uuid| !uuid.is_empty())
+}
+
+#[test]
+fn a_device_on_which_cleanup_found_nothing_but_ours_may_be_used_again() {
+    if needs_root("a_device_on_which_cleanup_found_nothing_but_ours_may_be_used_again") {
+        return;
+    }
+    let machine = Machine::new();
+    let disk = TestLoop::new(&machine.path().join("disk.img"), 32 * MIB);
+    let stack = ext4_on(Volume::Block(BlockVolume { devices: vec![disk.path.clone()] }), &[]);
+    let state = machine.registry.directory().parent();
+    let look = || {
+        let permission = Permission { destroy: &[], state };
+        Session::preflight_permitting(&stack, true, &machine.work(), &permission)
+    };
+    let (child, _) = Standing::start(&machine, Some(&disk.path));
+    child.kill();
+    undone(&machine);
+    look().unwrap();
+    fs::write(&disk.path, "theirs").unwrap();
+    assert!(matches!(look(), Err(StackError::Refused(_))));
+    drop(disk);
+    machine.assert_clean();
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! A device that holds anything at all is refused and keeps every byte; an empty one passes, however it came to be empty.
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "this is test code, and skipped tests say so")]
+#![expect(clippy::unwrap_used, reason = "this is test code, and skipped tests say so")]
 
 #[path = "common/machine.rs"]
 mod machine;
@@ -96,7 +96,9 @@ fn noise(length: usize, seed: u64) -> Vec<u8> {
     let mut bytes = vec![0; length];
     Xoshiro256PlusPlus::seed_from_u64(seed).fill_bytes(&mut bytes);
     // Zeros and magic numbers by chance are not what is meant.
-    bytes.iter_mut().for_each(|byte| *byte |= 0x80);
+    for byte in &mut bytes {
+        *byte |= 0x80;
+    }
     bytes
 }
 
@@ -204,7 +206,7 @@ fn whatever_is_anywhere_on_a_sparse_device_of_any_size_is_found() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(20);
     for case in 0..105 {
         let size = [8 * MIB, 64 * MIB, 300 * MIB, 3 << 30, TIB][case % 5];
-        let length = [1, 512, 4096, 65536][random.next_u64() as usize % 4];
+        let length = [1, 512, 4096, 65536][usize::try_from(random.next_u64() % 4).unwrap()];
         let place = random.next_u64() % (size - length);
         let bytes = noise(usize::try_from(length).unwrap(), random.next_u64());
         let disk = disks.with(size, &[(place, &bytes)]);

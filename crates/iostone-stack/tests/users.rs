@@ -3,7 +3,7 @@
     unsafe_code,
     reason = "a process has to be made that std does not make: one whose first thread has ended"
 )]
-#![expect(clippy::unwrap_used, clippy::print_stderr, reason = "this is test code, and skipped tests say so")]
+#![expect(clippy::unwrap_used, reason = "this is test code")]
 
 #[path = "common/machine.rs"]
 mod machine;

@@ -19,7 +19,7 @@ use crate::device::extent::backing_file_of;
 use crate::device::opened::{FoundDevice, OpenedDevice};
 use crate::device::{BlockDevice, read_attribute};
 use crate::error::StackError;
-use crate::journal::random_bytes;
+use crate::journal::{Claim, Journal, random_bytes};
 use crate::owner::boot_id;
 use crate::registry::Registry;
 
@@ -76,6 +76,21 @@ impl Leftovers {
         Ok(survey::fingerprint(&opened.reader()?, &spans)? == record.fingerprint)
     }
 
+    /// Writes down what the devices hold that a dead session had claimed, of this boot and not attached anew since.
+    pub(crate) fn remember_claims(&self, journal: &Journal) {
+        if !journal.owner.is_of_this_boot().unwrap_or(false) {
+            return;
+        }
+        for claim in &journal.claims {
+            let found =
+                BlockDevice::numbered(claim.number).and_then(|device| FoundDevice::find(&device.path));
+            let Ok(Some(Ok(opened))) = found.map(|found| found.map(FoundDevice::open)) else { continue };
+            if Claim::of(&opened.device) == *claim && holds_no_signature(&opened, self) {
+                self.remember(&opened);
+            }
+        }
+    }
+
     /// Writes down what a device holds, all of which is iostone's; to be called with nothing on it alive. Best effort:
     /// without a record the device is refused next time, and the user says that its content may go.
     fn remember(&self, opened: &OpenedDevice) {
@@ -118,11 +133,15 @@ impl DeviceLoad {
     pub(super) fn remember(&self, leftovers: &Leftovers) {
         let _ = self.opened.write_back();
         let is_written = self.before.is_some() && Writes::of(&self.opened.device) != self.before;
-        let look = |opened| contents::objection(opened, Look::Signatures, leftovers, &mut Vec::new());
-        if is_written && look(&self.opened).is_none() {
+        if is_written && holds_no_signature(&self.opened, leftovers) {
             leftovers.remember(&self.opened);
         }
     }
+}
+
+/// Whether nobody has made anything on a device that would be known by its signature.
+fn holds_no_signature(opened: &OpenedDevice, leftovers: &Leftovers) -> bool {
+    contents::objection(opened, Look::Signatures, leftovers, &mut Vec::new()).is_none()
 }
 
 impl Writes {
