@@ -36,7 +36,7 @@ pub enum ServeError {
 
 /// Governs a group by a plan, one line of JSON on `input`. Further lines are commands: `begin` starts the law, `end` ends it
 /// and is answered with the record. At the end of `input`, or once `stop` is raised, the quota is lifted and it returns.
-/// What goes wrong with the group is an [`Answer::Failed`]; then it lets go of it, and waits for the end.
+/// What goes wrong with the group is an `Answer::Failed`; then it lets go of it, and waits for the end.
 ///
 /// # Errors
 /// [`ServeError`].

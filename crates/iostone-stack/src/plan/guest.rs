@@ -8,7 +8,7 @@ use super::{Plan, PlannedStep, emulated, plan_steps_at};
 use crate::provide::DRIVE_SERIAL;
 use crate::site::own_directory_name;
 
-/// As [`plan_steps`], for a trial in a guest: what this host does in `work_directory`, `boot`, what the agent inside does
+/// As [`plan_steps`](crate::plan_steps), for a trial in a guest: what this host does in `work_directory`, `boot`, what the agent inside does
 /// in `work_inside`, and the undoing of both. Touches nothing.
 pub fn plan_guest_steps(
     stack: &Stack,
