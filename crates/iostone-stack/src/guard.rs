@@ -168,14 +168,15 @@ pub(crate) fn inspect(path: &Path, allowance: &Allowance<'_>) -> Result<Guarded,
         Look::Whole { early: allowance.early }
     };
     if let Some(mut objection) = contents::objection(&opened, look, allowance.leftovers, &mut notes) {
-        if !is_linked(device, allowance.destroy) {
+        let is_linked = is_linked(device, allowance.destroy);
+        if objection.content_only && !is_linked {
             let twins = twins(device)?;
-            if !twins.is_empty() && objection.content_only {
+            if !twins.is_empty() {
                 objection.forbid_word(&word, &twins);
             }
-            if !objection.content_only || !is_typed {
-                return Err(refuse(objection));
-            }
+        }
+        if !objection.content_only || !(is_linked || is_typed) {
+            return Err(refuse(objection));
         }
         let lost = objection.loses.join(", ");
         notes.push(format!("`{}` is destroyed as asked: {lost}", path.display()));
