@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use iostone_model::experiment::{Array, Filesystem, LvmArray, MdArray, MdLevel, MdMetadata};
 use iostone_model::units::Bytes;
-use iostone_stack::{Applied, RefusalReason, Registry, Session, SessionOptions, StackError};
+use iostone_stack::{Applied, Permission, RefusalReason, Registry, Session, SessionOptions, StackError};
 use machine::Machine;
 use members::{Kernel, Members, array_nodes, needs};
 
@@ -39,8 +39,12 @@ fn read_back(applied: &Applied, from: &str) -> String {
 fn build(machine: &Machine, members: &Members, count: usize, array: &Array, times: u32) -> Applied {
     let case = format!("{count} {array:?}");
     let stack = members.stack(count, array.clone());
-    Session::preflight(&stack, true, &machine.work()).unwrap_or_else(|error| panic!("{case}: {error}"));
-    let mut session = machine.session();
+    let destroy = members::words_for_drives();
+    let permission = Permission { destroy: &destroy, state: None };
+    Session::preflight_permitting(&stack, true, &machine.work(), &permission)
+        .unwrap_or_else(|error| panic!("{case}: {error}"));
+    let options = SessionOptions { destroy, ..machine.options() };
+    let mut session = Session::begin(&machine.registry, options).unwrap();
     let mut last = None;
     for trial in 1..=times {
         let applied = session.apply(&stack, trial, 7).unwrap_or_else(|error| panic!("{case}: {error}"));
@@ -232,6 +236,7 @@ fn child_session() {
         run_token: "child".to_owned(),
         run_directory: place.join("run"),
         work_directory: place.join("run/area"),
+        destroy: members::words_for_drives(),
         ..SessionOptions::default()
     };
     let mut session = Session::begin(&registry, options).unwrap();

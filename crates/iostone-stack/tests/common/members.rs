@@ -109,6 +109,19 @@ impl Drop for Members {
     }
 }
 
+/// The words that let the content of a guest's drives go, as the host's agent hands them in: one test leaves its data to
+/// the next. None for loop devices, which are new for each.
+pub(crate) fn words_for_drives() -> Vec<String> {
+    let drives = (0..4).map(|index| format!("iostone-v{index}"));
+    let word = |serial: String| {
+        let node = drive(&serial)?;
+        let size = Path::new("/sys/block").join(node.file_name()?).join("size");
+        let sectors: u64 = std::fs::read_to_string(size).ok()?.trim().parse().ok()?;
+        Some(format!("serial {serial}, {} MiB", sectors * 512 / MIB))
+    };
+    drives.filter_map(word).collect()
+}
+
 /// What arrays and logical volumes show under /dev and in sysfs.
 pub(crate) fn array_nodes() -> Vec<String> {
     let list = |directory: &str, keep: fn(&str) -> bool| -> Vec<String> {
