@@ -41,6 +41,8 @@ pub fn write_import<'a>(
     };
     refuse_exposed(parent)?;
     fs::create_dir_all(parent).map_err(|error| LabError::file("making", parent, error))?;
+    // Once more: what was missing may have been made by another.
+    refuse_exposed(parent)?;
     let unfinished = Unfinished(parent.join(format!(".{directory}.new")));
     let raw = unfinished.0.join("raw");
     fs::create_dir_all(&raw).map_err(|error| LabError::file("making", &raw, error))?;

@@ -84,7 +84,10 @@ impl From<StackError> for Failure {
 fn with_override(refusal: &Refusal) -> String {
     match &refusal.destroy {
         Some(word) => {
-            format!("{refusal}, or, if all of it may go, say so with `--destroy {}`", quote(OsStr::new(word)))
+            // What begins with a dash would be taken for an option.
+            let between = if word.starts_with('-') { "=" } else { " " };
+            let word = quote(OsStr::new(word));
+            format!("{refusal}, or, if all of it may go, say so with `--destroy{between}{word}`")
         }
         None => refusal.to_string(),
     }

@@ -4,14 +4,14 @@
 //! that is killed loses the point it was at and nothing else. What a crash left half written at the end is dropped.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek, SeekFrom, Write};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use iostone_model::orion::{
     LunKind, ORION_SCHEMA, OrionEnd, OrionHeader, OrionRecord, PointRecord, RecordLine,
 };
 use iostone_model::units::Bytes;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, OFlags, fcntl_setfl, flock};
 use serde::Deserialize;
 
 use crate::error::OrionError;
@@ -30,18 +30,28 @@ impl RecordFile {
     /// # Errors
     /// [`OrionError::Record`] if there is one already, [`OrionError::File`] for what the system says.
     pub fn create(path: &Path, header: &OrionHeader) -> Result<Self, OrionError> {
-        let file = OpenOptions::new().append(true).create_new(true).open(path).map_err(|source| {
-            if source.kind() == io::ErrorKind::AlreadyExists {
-                refusal(path, "is there already; `--resume` goes on with it")
-            } else {
-                OrionError::file("create", path, source)
-            }
-        })?;
-        let mut record = Self { file, path: path.to_owned() };
-        record.begin(header).inspect_err(|_| {
+        let file =
+            OpenOptions::new().read(true).append(true).create_new(true).open(path).map_err(|source| {
+                if source.kind() == io::ErrorKind::AlreadyExists {
+                    refusal(path, "is there already; `--resume` goes on with it")
+                } else {
+                    OrionError::file("create", path, source)
+                }
+            })?;
+        Self::create_in(file, path, header).inspect_err(|_| {
             // A record without its first line is none.
             let _ = fs::remove_file(path);
-        })?;
+        })
+    }
+
+    /// As [`create`](Self::create), in an empty file that the caller made and removes again if this fails.
+    ///
+    /// # Errors
+    /// [`OrionError::File`] for what the system says.
+    pub fn create_in(file: File, path: &Path, header: &OrionHeader) -> Result<Self, OrionError> {
+        fcntl_setfl(&file, OFlags::APPEND).map_err(|errno| OrionError::file("open", path, errno.into()))?;
+        let mut record = Self { file, path: path.to_owned() };
+        record.begin(header)?;
         Ok(record)
     }
 
@@ -55,16 +65,14 @@ impl RecordFile {
             .map_err(|source| OrionError::file("make durable", folder, source))
     }
 
-    /// Opens the record of a test that was interrupted, to go on with it, and gives what it holds. A line that was left
-    /// half written is cut off.
+    /// Takes the record of a test that was interrupted, open for reading and appending, to go on with it, and gives what it
+    /// holds. A line that was left half written is cut off.
     ///
     /// # Errors
     /// As [`read`]; and [`OrionError::Record`] if another process is at it.
-    pub fn reopen(path: &Path) -> Result<(Self, OrionRecord), OrionError> {
-        let open = OpenOptions::new().read(true).append(true).open(path);
-        let mut file = open.map_err(|source| OrionError::file("open", path, source))?;
+    pub fn reopen(mut file: File, path: &Path) -> Result<(Self, OrionRecord), OrionError> {
         lock(&file, path)?;
-        let text = fs::read(path).map_err(|source| OrionError::file("read", path, source))?;
+        let text = read_whole(&mut file, path)?;
         let (record, whole_bytes) = parse(path, &text)?;
         if whole_bytes < text.len() {
             file.set_len(whole_bytes as u64)
@@ -78,6 +86,20 @@ impl RecordFile {
     /// Where it is.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The file itself.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// What it holds by now.
+    ///
+    /// # Errors
+    /// As [`read`].
+    pub fn read_back(&mut self) -> Result<OrionRecord, OrionError> {
+        let text = read_whole(&mut self.file, &self.path)?;
+        parse(&self.path, &text).map(|(record, _)| record)
     }
 
     /// Adds a point, and makes it durable.
@@ -108,6 +130,14 @@ impl RecordFile {
             failed(source)
         })
     }
+}
+
+fn read_whole(file: &mut File, path: &Path) -> Result<Vec<u8>, OrionError> {
+    let mut text = Vec::new();
+    file.seek(SeekFrom::Start(0))
+        .and_then(|_| file.read_to_end(&mut text))
+        .map_err(|source| OrionError::file("read", path, source))?;
+    Ok(text)
 }
 
 /// Reads a record. A last line that was left half written is dropped.

@@ -112,7 +112,8 @@ fn an_interrupted_test_keeps_its_points_and_goes_on_to_the_same_plan() {
     follower.record.as_mut().unwrap().append_end(&end).unwrap();
     drop(follower);
 
-    let (file, before) = RecordFile::reopen(&bench.record_path()).unwrap();
+    let open = std::fs::OpenOptions::new().read(true).append(true).open(bench.record_path()).unwrap();
+    let (file, before) = RecordFile::reopen(open, &bench.record_path()).unwrap();
     assert_eq!(before.points, points);
     record::check_same(&before.header, &bench.luns).unwrap();
     let mut follower = Follower { record: Some(file), ..Follower::default() };

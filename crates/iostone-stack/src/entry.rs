@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
-use std::os::unix::ffi::OsStringExt;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
 
@@ -17,7 +17,7 @@ use rustix::io::Errno;
 
 use crate::error::{Refusal, RefusalReason, StackError};
 use crate::step::FileIdentity;
-use crate::trust::Trust;
+use crate::trust::{Trust, user_in_words};
 
 /// As many links are followed as the kernel follows (`MAXSYMLINKS`, `path_resolution(7)`).
 pub(crate) const LINKS_MAX: usize = 40;
@@ -39,6 +39,10 @@ impl Entry {
     /// way is missing or cannot be searched, and for a path that ends in no name.
     pub fn find(path: &Path) -> Result<Self, StackError> {
         let fail = |errno: Errno| StackError::io("open", path, errno);
+        if path.as_os_str().as_bytes().ends_with(b"/") {
+            // Only a directory has such a name (path_resolution(7)).
+            return Err(fail(Errno::ISDIR));
+        }
         let open_directory = |at: &OwnedFd, name: &OsStr| {
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             openat(at, name, flags, Mode::empty()).map_err(fail)
@@ -100,6 +104,32 @@ impl Entry {
             Err(Errno::NOENT) => Ok(None),
             Err(errno) => Err(StackError::io("open", &self.path, errno)),
         }
+    }
+
+    /// As [`Self::open`], for a file of this process's user or root's: what somebody else's holds is theirs to say.
+    ///
+    /// # Errors
+    /// Those of [`Self::open`], and [`StackError::Refused`] with the owner.
+    pub fn open_own(&self, flags: OFlags) -> Result<Option<File>, StackError> {
+        let Some(file) = self.open(flags | OFlags::NONBLOCK)? else { return Ok(None) };
+        let metadata = file.metadata().map_err(|source| StackError::io("stat", &self.path, source))?;
+        if metadata.is_file() && Trust::of_this_process().includes(metadata.uid()) {
+            return Ok(Some(file));
+        }
+        let because = if metadata.is_file() {
+            format!("it belongs to {}, who may have written anything into it", user_in_words(metadata.uid()))
+        } else {
+            "it is not a regular file".to_owned()
+        };
+        Err(StackError::Refused(Box::new(Refusal {
+            device: self.path.clone(),
+            identity: "a file".to_owned(),
+            reason: RefusalReason::ForeignFile,
+            because,
+            loses: Vec::new(),
+            next: vec!["name a file of your own".to_owned()],
+            destroy: None,
+        })))
     }
 
     /// Makes a file of that name, open for reading and writing; none if there is something already.

@@ -83,7 +83,6 @@ pub fn guard_file(file: &File, path: &Path, destroy: Option<&Path>) -> Result<()
     if destroy == Some(path) {
         return Ok(());
     }
-    let name = path.display();
     let loses = if bytes == 0 { Vec::new() } else { vec![format!("all {} of it", size_in_words(bytes))] };
     let identity =
         if bytes == 0 { "an empty file".to_owned() } else { format!("a file of {}", size_in_words(bytes)) };
@@ -94,11 +93,8 @@ pub fn guard_file(file: &File, path: &Path, destroy: Option<&Path>) -> Result<()
         because: "it was not made by iostone, or somebody wrote to it since, and the load would replace its content"
             .to_owned(),
         loses,
-        next: vec![
-            "name a file that does not exist yet".to_owned(),
-            format!("`--destroy {name}` if its content may go"),
-        ],
-        destroy: Some(name.to_string()),
+        next: vec!["name a file that does not exist yet".to_owned()],
+        destroy: Some(path.display().to_string()),
     })))
 }
 
@@ -137,7 +133,8 @@ mod tests {
         assert!(
             matches!(&refused, StackError::Refused(refusal) if refusal.reason == RefusalReason::ForeignFile)
         );
-        assert!(refused.to_string().contains("--destroy"), "{refused}");
+        let StackError::Refused(refusal) = &refused else { panic!("{refused}") };
+        assert_eq!(refusal.destroy.as_deref(), path.to_str());
         assert!(guard(&path, Some(Path::new("other"))).is_err());
         assert!(guard(&path, Some(&path)).is_ok());
     }

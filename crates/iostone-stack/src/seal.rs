@@ -60,12 +60,6 @@ impl Key {
 
     fn read(path: &Path) -> Result<Option<Self>, StackError> {
         let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-        let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            Err(source) => return Err(StackError::io("open", path, source)),
-        };
-        let metadata = file.metadata().map_err(|source| StackError::io("stat", path, source))?;
         let wrong = |what: &str| {
             Err(StackError::Refused(Box::new(Refusal {
                 device: path.to_owned(),
@@ -80,6 +74,13 @@ impl Key {
                 destroy: None,
             })))
         };
+        let file = match OpenOptions::new().read(true).custom_flags(flags).open(path) {
+            Ok(file) => file,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.raw_os_error() == Some(libc::ELOOP) => return wrong("it is a symbolic link"),
+            Err(source) => return Err(StackError::io("open", path, source)),
+        };
+        let metadata = file.metadata().map_err(|source| StackError::io("stat", path, source))?;
         if !metadata.is_file() || metadata.nlink() != 1 {
             return wrong("it is not a regular file with one name");
         }

@@ -93,8 +93,16 @@ pub(crate) fn exposed(path: &Path) -> Result<Option<Exposed>, StackError> {
         let entry = here.join(&name);
         let found = match fs::symlink_metadata(&entry) {
             Ok(found) => found,
-            // The rest is made here.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(by_entry(trust.user)),
+            // It is made here, with what follows, unless that leads back.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                if let Some(exposed) = by_entry(trust.user) {
+                    return Ok(Some(exposed));
+                }
+                if !leads_back(&mut left) {
+                    return Ok(None);
+                }
+                continue;
+            }
             Err(source) => return Err(io("stat", &entry, source)),
         };
         if let Some(exposed) = by_entry(found.uid()) {
@@ -116,6 +124,18 @@ pub(crate) fn exposed(path: &Path) -> Result<Option<Exposed>, StackError> {
             left.push_front(name);
         }
     }
+}
+
+/// Whether the names behind a directory that is missing lead back out of it by `..`; those up to there are taken off.
+fn leads_back(left: &mut VecDeque<OsString>) -> bool {
+    let mut depth = 1u32;
+    while let Some(name) = left.pop_front() {
+        depth = if name == ".." { depth - 1 } else { depth + 1 };
+        if depth == 0 {
+            return true;
+        }
+    }
+    false
 }
 
 /// Makes sure that what root makes in a directory stays there: that no other user can rename the directory, or one on the
@@ -209,8 +229,11 @@ mod tests {
         let theirs = place.path().join("theirs");
         fs::create_dir_all(theirs.join("runs")).unwrap();
         std::os::unix::fs::chown(&theirs, Some(65534), None).unwrap();
-        let found = exposed(&theirs.join("runs")).unwrap().unwrap();
-        assert_eq!(found.by, "user nobody");
+        for path in ["theirs/runs", "none/../theirs/new", "none/x/../../theirs", "theirs/none/../.."] {
+            let found = exposed(&place.path().join(path)).unwrap().unwrap_or_else(|| panic!("{path}"));
+            assert_eq!(found.by, "user nobody", "{path}");
+        }
+        assert_eq!(exposed(&place.path().join("none/../new")).unwrap(), None);
         let trust = Trust { user: 0, caller: Some(65534) };
         assert_eq!(trust.stranger_in(&fs::metadata(&theirs).unwrap(), None), None, "who called sudo");
     }

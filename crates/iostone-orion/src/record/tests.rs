@@ -4,6 +4,10 @@ use iostone_model::orion::{LunRecord, OrionTest, RunLevel};
 
 use super::*;
 
+fn reopen(path: &Path) -> Result<(RecordFile, OrionRecord), OrionError> {
+    RecordFile::reopen(OpenOptions::new().read(true).append(true).open(path).unwrap(), path)
+}
+
 fn header() -> OrionHeader {
     OrionHeader {
         schema: ORION_SCHEMA.to_owned(),
@@ -67,7 +71,7 @@ fn a_torn_last_line_is_dropped_and_cut_off() {
         let whole = fs::metadata(&path).unwrap().len();
         append(&path, torn);
         assert_eq!(read(&path).unwrap().points.len(), 2);
-        let (mut file, record) = RecordFile::reopen(&path).unwrap();
+        let (mut file, record) = reopen(&path).unwrap();
         assert_eq!((record.points.len(), fs::metadata(&path).unwrap().len()), (2, whole));
         file.append_point(&point(3)).unwrap();
         assert_eq!(read(&path).unwrap().points.len(), 3);
@@ -90,7 +94,7 @@ fn a_record_cut_anywhere_behind_its_first_line_can_be_gone_on_with() {
 #[test]
 fn an_interrupted_test_goes_on_and_a_finished_one_does_not() {
     let (_folder, path) = two_points();
-    let (mut file, _) = RecordFile::reopen(&path).unwrap();
+    let (mut file, _) = reopen(&path).unwrap();
     let reason = Some("interrupted".to_owned());
     file.append_end(&OrionEnd { reason, ..OrionEnd::default() }).unwrap();
     assert!(read(&path).unwrap().end.is_some());
@@ -105,8 +109,8 @@ fn an_interrupted_test_goes_on_and_a_finished_one_does_not() {
 #[test]
 fn a_second_writer_is_refused_by_name() {
     let (_folder, path) = two_points();
-    let (_file, _) = RecordFile::reopen(&path).unwrap();
-    let refused = RecordFile::reopen(&path).unwrap_err().to_string();
+    let (_file, _) = reopen(&path).unwrap();
+    let refused = reopen(&path).unwrap_err().to_string();
     assert!(refused.contains("x_record.jsonl") && refused.contains("another iostone"), "{refused}");
     let refused = RecordFile::create(&path, &header()).unwrap_err().to_string();
     assert!(refused.contains("is there already"), "{refused}");

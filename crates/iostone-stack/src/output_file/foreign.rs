@@ -5,7 +5,7 @@ use std::fs::{File, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use rustix::fs::getxattr;
+use rustix::fs::{fstatfs, getxattr};
 use rustix::io::Errno;
 
 use super::{Permit, Placing};
@@ -25,6 +25,9 @@ pub(super) fn why_foreign(file: &File, metadata: &Metadata) -> Option<String> {
     if !Trust::of_this_process().includes(metadata.uid()) {
         return Some(format!("it belongs to {}", user_in_words(metadata.uid())));
     }
+    if is_of_the_kernel(file) {
+        return Some("it is a file of the kernel's, and writing to it changes a setting".to_owned());
+    }
     if metadata.len() == 0 {
         return None;
     }
@@ -39,6 +42,18 @@ pub(super) fn why_foreign(file: &File, metadata: &Metadata) -> Option<String> {
         ),
         Err(_) => Some("iostone did not make it".to_owned()),
     }
+}
+
+/// Whether it is of a filesystem whose files are settings of the kernel, and have no length (linux/magic.h).
+fn is_of_the_kernel(file: &File) -> bool {
+    const PROC: u64 = 0x9fa0;
+    const SYSFS: u64 = 0x6265_6572;
+    const CGROUP: u64 = 0x0027_e0eb;
+    const CGROUP2: u64 = 0x6367_7270;
+    const DEBUGFS: u64 = 0x6462_6720;
+    const TRACEFS: u64 = 0x7472_6163;
+    let known = [PROC, SYSFS, CGROUP, CGROUP2, DEBUGFS, TRACEFS];
+    fstatfs(file).is_ok_and(|found| known.contains(&found.f_type.cast_unsigned()))
 }
 
 pub(super) fn refusal(
@@ -56,7 +71,10 @@ pub(super) fn refusal(
     };
     let name = quote(path.as_os_str());
     let next = if let Some(option) = permit.option {
-        vec!["name a file that does not exist yet".to_owned(), format!("`{option} {name}` {consent}")]
+        // What begins with a dash would be taken for an option.
+        let between = if path.as_os_str().as_encoded_bytes().starts_with(b"-") { "=" } else { " " };
+        let again = format!("`{option}{between}{name}` {consent}");
+        vec!["name a file that does not exist yet".to_owned(), again]
     } else {
         let mut aside: OsString = path.as_os_str().to_owned();
         aside.push(".old");

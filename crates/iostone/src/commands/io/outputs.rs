@@ -1,8 +1,10 @@
 //! The files that the figures of a load go to: checked before it runs, written after it.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use iostone_engine::EngineChoice;
 use iostone_report::clean;
 use iostone_stack::{OutputFile, Permit, Placing, quote};
 
@@ -26,6 +28,7 @@ impl Outputs {
     pub(super) fn open(load: &Load) -> Result<Self> {
         let logs = fio_output::all_log_paths(load);
         refuse_unknown(load, &logs)?;
+        refuse_shared(load, &logs)?;
         let permit = Permit::new("--destroy", load.options.destroy.clone());
         for (path, placing) in &logs {
             OutputFile::check(path, *placing, &permit)?;
@@ -54,8 +57,39 @@ impl Outputs {
     }
 }
 
+/// One file cannot be two things: what the load writes, what it knows of that, the figures, and the logs.
+fn refuse_shared(load: &Load, logs: &[(PathBuf, Placing)]) -> Result<()> {
+    let jobs = || load.plan.phases.iter().flat_map(|phase| &phase.jobs).map(|planned| &planned.job);
+    let written = jobs().filter(|job| job.engine != EngineChoice::Null).flat_map(|job| {
+        let ledger = job.verify.as_ref().and_then(|verify| verify.ledger.as_ref());
+        job.targets.iter().chain(ledger)
+    });
+    let loaded: BTreeSet<PathBuf> = written.map(|path| place_of(path)).collect();
+    let output = load.options.output.as_deref();
+    let shared = output.into_iter().chain(logs.iter().map(|(path, _)| path.as_path())).find(|path| {
+        let is_log = output != Some(*path);
+        loaded.contains(&place_of(path))
+            || (is_log && output.is_some_and(|it| place_of(it) == place_of(path)))
+    });
+    // Such as /dev/null, to which anything may go at once.
+    match shared.filter(|path| !path.exists() || path.is_file()) {
+        Some(path) => bail!(
+            "`{}` is named twice in this load, as an output and as a target, a ledger or another output; name another \
+             file",
+            clean(&quote(path.as_os_str()))
+        ),
+        None => Ok(()),
+    }
+}
+
+/// Where a file is, or would be, by whatever spelling.
+fn place_of(path: &Path) -> PathBuf {
+    let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    whole.canonicalize().unwrap_or(whole)
+}
+
 /// A mistyped name would let nothing go. The words for devices are many, and the guard knows them.
-fn refuse_unknown(load: &Load, logs: &[(std::path::PathBuf, Placing)]) -> Result<()> {
+fn refuse_unknown(load: &Load, logs: &[(PathBuf, Placing)]) -> Result<()> {
     let targets: Vec<&Path> = load
         .plan
         .phases

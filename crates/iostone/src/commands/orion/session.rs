@@ -10,6 +10,8 @@ use iostone_orion::limits::known_limits;
 use iostone_orion::record::RecordFile;
 use iostone_orion::{Assignment, Lun, OrionError, conduct};
 use iostone_report::clean;
+use iostone_stack::Entry;
+use rustix::fs::OFlags;
 
 use super::arguments::{self, Asked, OrionOptions};
 use super::luns::{self, Wanted};
@@ -30,6 +32,8 @@ const INTERRUPTED: &str = "interrupted";
 /// What a session works with.
 struct Session<'a> {
     prefix: Prefix,
+    /// The record's name in its directory.
+    entry: Entry,
     file: RecordFile,
     record: OrionRecord,
     luns: Vec<Lun>,
@@ -46,13 +50,32 @@ pub(super) fn begin(
 ) -> Result<ExitCode> {
     let stop = interrupt::stop_flag();
     let seed = options.seed.map_or_else(random_seed, Ok)?;
+    // Before the LUNs are filled: an hour of that must not end with a directory that nothing can be written to.
+    Results::check(&Prefix::new(&test.test_name), options.format.unwrap_or(Format::V12))?;
     let wanted = Wanted { test: &test, options, words, seed, so_far: None };
     let (luns, taken) = luns::take(&wanted, &stop, printer)?;
     let header = head(test, &luns, options, words, seed)?;
     let prefix = Prefix::new(&header.test.test_name);
-    let file = RecordFile::create(&prefix.record(), &header)?;
+    let (entry, file) = create_record(&prefix, &header)?;
     let record = OrionRecord { header, points: Vec::new(), end: None };
-    Session { prefix, file, record, luns, taken, options }.run(&stop, printer)
+    Session { prefix, entry, file, record, luns, taken, options }.run(&stop, printer)
+}
+
+/// Makes the record in the directory that is found once; it goes again if it gets no first line.
+fn create_record(prefix: &Prefix, header: &OrionHeader) -> Result<(Entry, RecordFile)> {
+    let path = prefix.record();
+    let entry = Entry::find(&path)?;
+    let Some(file) = entry.create()? else {
+        bail!("`{}` is there already; `--resume` goes on with it", path.display());
+    };
+    let made = file.try_clone()?;
+    match RecordFile::create_in(file, &path, header) {
+        Ok(record) => Ok((entry, record)),
+        Err(error) => {
+            let _ = entry.remove(&made);
+            Err(error.into())
+        }
+    }
 }
 
 /// Goes on with a test.
@@ -64,7 +87,11 @@ pub(super) fn go_on(
 ) -> Result<ExitCode> {
     let stop = interrupt::stop_flag();
     let prefix = Prefix::resumed(typed)?;
-    let (file, record) = RecordFile::reopen(&prefix.record())?;
+    let entry = Entry::find(&prefix.record())?;
+    let Some(file) = entry.open_own(OFlags::RDWR | OFlags::APPEND)? else {
+        bail!("`{}` went away just now", prefix.record().display());
+    };
+    let (file, record) = RecordFile::reopen(file, &prefix.record())?;
     let header = &record.header;
     let another_layout = options.format.is_some();
     // As it was begun: what was said of the layout and of never-written blocks holds on.
@@ -80,7 +107,7 @@ pub(super) fn go_on(
     let wanted = Wanted { test, options: &options, words, seed, so_far: Some(&record) };
     let (luns, taken) =
         luns::take(&wanted, &stop, printer).map_err(|error| place::told_of(error, header, typed, words))?;
-    Session { prefix, file, record, luns, taken, options: &options }.run(&stop, printer)
+    Session { prefix, entry, file, record, luns, taken, options: &options }.run(&stop, printer)
 }
 
 /// A test of which every point was measured: what is missing of its files is written, all of them where a layout is asked
@@ -133,7 +160,7 @@ impl Session<'_> {
             && let Err(error) = self.taken.begin_writing(&writer_of(&header))
         {
             if self.record.points.is_empty() {
-                let _ = std::fs::remove_file(self.prefix.record());
+                let _ = self.entry.remove(self.file.file());
             }
             return Err(error);
         }
@@ -156,7 +183,7 @@ impl Session<'_> {
             }
             // The record holds what was measured, whatever it is that failed.
             Err(error) => {
-                self.record = iostone_orion::record::read(&self.prefix.record())?;
+                self.record = self.file.read_back()?;
                 Some(error)
             }
         };
