@@ -81,6 +81,8 @@ impl<'a> Allowance<'a> {
 #[derive(Debug)]
 pub(crate) struct Guarded {
     opened: OpenedDevice,
+    /// Whether it was empty, or iostone's own; else its content was let go, and what a load leaves of that is the user's still.
+    is_free: bool,
     pub(crate) notes: Vec<String>,
 }
 
@@ -167,6 +169,7 @@ pub(crate) fn inspect(path: &Path, allowance: &Allowance<'_>) -> Result<Guarded,
     } else {
         Look::Whole { early: allowance.early }
     };
+    let mut is_free = true;
     if let Some(mut objection) = contents::objection(&opened, look, allowance.leftovers, &mut notes) {
         let is_linked = is_linked(device, allowance.destroy);
         if objection.content_only && !is_linked {
@@ -178,10 +181,11 @@ pub(crate) fn inspect(path: &Path, allowance: &Allowance<'_>) -> Result<Guarded,
         if !objection.content_only || !(is_linked || is_typed) {
             return Err(refuse(objection));
         }
+        is_free = false;
         let lost = objection.loses.join(", ");
         notes.push(format!("`{}` is destroyed as asked: {lost}", path.display()));
     }
-    Ok(Guarded { opened, notes })
+    Ok(Guarded { opened, is_free, notes })
 }
 
 /// Whether it is a drive that iostone made for this guest.

@@ -59,7 +59,7 @@ pub use guard::{DeviceLoad, is_device_named, name_content, strange_words};
 pub use limit::{AppliedLimits, LimitControllers, TrialGroups};
 pub use load_file::{
     FileOwner, Writing, create_own_file, file_owner, file_writing, guard_file, keeps_marks, mark_own_file,
-    mark_writing, unmark_file,
+    mark_writing, refuse_file_in_use, unmark_file,
 };
 pub use output_file::{OutputFile, Permit, Placing};
 pub use owner::Owner;

@@ -71,14 +71,22 @@ pub fn create_own_file(entry: &Entry) -> Result<Option<File>, StackError> {
     Ok(Some(file))
 }
 
+/// Refuses a file that something else uses: a loop device stands on it, or another process may write to it.
+///
+/// # Errors
+/// [`StackError::Refused`] with what uses it, and [`StackError::Io`] when it cannot be looked at.
+pub fn refuse_file_in_use(file: &File, path: &Path) -> Result<(), StackError> {
+    refuse_backing_file(file, path)?;
+    refuse_written_file(file, path)
+}
+
 /// Refuses to write over an open file that iostone did not make, unless its name, as it was typed, was typed once more in
 /// `destroy`.
 ///
 /// # Errors
 /// [`StackError::Refused`], and [`StackError::Io`] when it cannot be looked at.
 pub fn guard_file(file: &File, path: &Path, destroy: Option<&Path>) -> Result<(), StackError> {
-    refuse_backing_file(file, path)?;
-    refuse_written_file(file, path)?;
+    refuse_file_in_use(file, path)?;
     let FileOwner::Foreign { bytes } = file_owner(file, path)? else { return Ok(()) };
     if destroy == Some(path) {
         return Ok(());

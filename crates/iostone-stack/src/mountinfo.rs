@@ -93,6 +93,18 @@ pub(crate) fn mounts_of_all_namespaces() -> Result<Vec<(u32, Mounted)>, StackErr
     Ok(mounts)
 }
 
+/// A path as it is seen in the other mount namespaces, by one process of each (`/proc/PID/root`, `proc_pid_root(5)`).
+pub(crate) fn as_others_see(path: &Path) -> Vec<PathBuf> {
+    let below = path.strip_prefix("/").unwrap_or(path);
+    let mut seen: BTreeSet<PathBuf> = fs::read_link("/proc/self/ns/mnt").into_iter().collect();
+    let other = |pid: &u32| {
+        let namespace = fs::read_link(format!("/proc/{pid}/ns/mnt"));
+        namespace.is_ok_and(|namespace| seen.insert(namespace))
+    };
+    let others = processes().into_iter().filter(other);
+    others.map(|pid| PathBuf::from(format!("/proc/{pid}/root")).join(below)).collect()
+}
+
 /// The ids of all processes that this one sees.
 pub(crate) fn processes() -> Vec<u32> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };

@@ -166,7 +166,7 @@ impl Registry {
             let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             if name.starts_with(".new-") {
                 journal::remove_unborn(&path);
-            } else if let Some(outcome) = replay(&path, &self.key, &self.leftovers())? {
+            } else if let Some(outcome) = replay(&path, &self.key)? {
                 report.journals.push((path, outcome));
             }
         }
@@ -202,7 +202,7 @@ fn is_dead(owner: &Owner) -> bool {
     owner.is_of_this_host().unwrap_or(false) && !owner.is_alive().unwrap_or(true)
 }
 
-fn replay(path: &Path, key: &Key, leftovers: &Leftovers) -> Result<Option<JournalOutcome>, StackError> {
+fn replay(path: &Path, key: &Key) -> Result<Option<JournalOutcome>, StackError> {
     let unreadable = |reason: String| {
         let next = format!("undo by hand what it lists and is yours, then `rm {}`", quote(path.as_os_str()));
         Ok(Some(JournalOutcome::Unreadable {
@@ -228,10 +228,6 @@ fn replay(path: &Path, key: &Key, leftovers: &Leftovers) -> Result<Option<Journa
     }
     Ok(Some(match undo::undo_steps(&mut journal, None) {
         Ok(undone) => {
-            // What it leaves on the devices is the session's too, if nobody has used the filesystem on them since.
-            if undone.took_off_filesystem && undone.left_alone.is_empty() {
-                leftovers.remember_claims(&journal);
-            }
             journal.remove()?;
             JournalOutcome::Undone { owner, undone: undone.into_words() }
         }

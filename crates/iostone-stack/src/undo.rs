@@ -60,8 +60,6 @@ pub(crate) struct Undone {
     pub(crate) words: Vec<String>,
     /// What was made by iostone and used by others since, so that it was left alone. The journal is done with it.
     pub(crate) left_alone: Vec<UndoFailure>,
-    /// Whether a filesystem of the session's was taken off a device of the user's: nobody else had used that until then.
-    pub(crate) took_off_filesystem: bool,
 }
 
 impl Undone {
@@ -94,7 +92,6 @@ pub(crate) fn undo_steps(journal: &mut Journal, only: Option<Scope>) -> Result<U
                 Ok(one) => {
                     undone.words.extend(one.words);
                     undone.left_alone.extend(one.left_alone);
-                    undone.took_off_filesystem |= one.took_off_filesystem;
                 }
                 Err(mut failure) => {
                     // The journal is done with what was left alone, so this is the only time to say it.
@@ -148,7 +145,6 @@ pub(crate) fn undo_entry(journal: &mut Journal, number: usize) -> Result<Undone,
         return Ok(undone);
     };
     let words = entry.step.describe();
-    let is_filesystem = matches!(entry.step, Step::Mkfs { .. });
     let did = undo_step(journal, number)?;
     if let Did::LeftAlone(left) = &did {
         // What it stands on has to be left alone too, in this replay or a later one.
@@ -157,10 +153,7 @@ pub(crate) fn undo_entry(journal: &mut Journal, number: usize) -> Result<Undone,
     journal.mark_undone(number);
     match did {
         Did::Nothing => {}
-        Did::Undone => {
-            undone.took_off_filesystem = is_filesystem;
-            undone.words.push(words);
-        }
+        Did::Undone => undone.words.push(words),
         Did::NotFound(words) => undone.words.push(words),
         Did::LeftAlone(left) => undone.left_alone.push(left),
     }

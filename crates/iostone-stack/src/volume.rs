@@ -16,7 +16,5 @@ pub(crate) use block::BlockLayer;
 pub(crate) use directory::DirectoryLayer;
 pub(crate) use emulated::{EmulatedLayer, ServerAttachment, serve_volumes};
 pub(crate) use image::Images;
-pub(crate) use loop_devices::{
-    attached_loops, decode_device, is_of_file, loop_name, loops_over, open_attached,
-};
+pub(crate) use loop_devices::{attached_loops, decode_device, loop_name, loops_over, open_attached};
 pub(crate) use loopback::LoopLayer;

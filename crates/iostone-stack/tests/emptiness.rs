@@ -221,6 +221,35 @@ fn whatever_is_anywhere_on_a_sparse_device_of_any_size_is_found() {
 }
 
 #[test]
+fn the_extents_of_a_sparse_file_are_read_through_whatever_stands_on_it() {
+    if needs_root("the_extents_of_a_sparse_file_are_read_through_whatever_stands_on_it") {
+        return;
+    }
+    let mut disks = Disks::new();
+    let place = 500 << 30;
+    let disk = disks.with(TIB, &[(place, &noise(65536, 1))]);
+    let upper = TestLoop::over(&disk.path);
+    let shifted = TestLoop::over_part(&disk.path, MIB, TIB - MIB);
+    for device in [&upper, &shifted] {
+        let refusal = preflight(&disks.machine, &device.path).expect("it passed");
+        assert!(
+            refusal.because.contains("data at 499.99 GiB") || refusal.because.contains("data at 500.00 GiB"),
+            "{refusal}"
+        );
+    }
+    drop((upper, shifted));
+    // The file is gone, and its holes with it: what is not read whole is not known to be empty.
+    std::fs::remove_file(&disk.image).unwrap();
+    let refusal = preflight(&disks.machine, &disk.path).expect("it passed");
+    assert!(refusal.because.contains("cannot be opened") && refusal.destroy.is_some(), "{refusal}");
+    let small = disks.with(32 * MIB, &[]);
+    std::fs::remove_file(&small.image).unwrap();
+    assert!(preflight(&disks.machine, &small.path).is_none());
+    drop((small, disk));
+    disks.machine.assert_clean();
+}
+
+#[test]
 fn a_device_is_empty_however_it_came_to_be() {
     if needs_root("a_device_is_empty_however_it_came_to_be") {
         return;

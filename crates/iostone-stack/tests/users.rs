@@ -74,6 +74,15 @@ fn wait_for_the_end() -> ! {
     std::process::abort()
 }
 
+/// Sends a descriptor, which nobody receives.
+fn send(through: &std::os::unix::net::UnixStream, what: impl AsFd) {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let descriptors = [what.as_fd()];
+    assert!(control.push(SendAncillaryMessage::ScmRights(&descriptors)));
+    sendmsg(through, &[IoSlice::new(b"x")], &mut control, SendFlags::empty()).unwrap();
+}
+
 fn say_held() {
     let mut output = std::io::stdout();
     output.write_all(b"\nheld\n").unwrap();
@@ -110,13 +119,16 @@ fn holder() {
         }
         "socket" => {
             let (sender, _receiver) = std::os::unix::net::UnixStream::pair().unwrap();
-            let file = open();
-            let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-            let mut control = SendAncillaryBuffer::new(&mut space);
-            let descriptors = [file.as_fd()];
-            assert!(control.push(SendAncillaryMessage::ScmRights(&descriptors)));
-            sendmsg(&sender, &[IoSlice::new(b"x")], &mut control, SendFlags::empty()).unwrap();
-            drop(file);
+            send(&sender, open());
+            say_held();
+            wait_for_the_end()
+        }
+        "socket in a socket" => {
+            let (sender, receiver) = std::os::unix::net::UnixStream::pair().unwrap();
+            let (outer, _kept) = std::os::unix::net::UnixStream::pair().unwrap();
+            send(&sender, open());
+            send(&outer, &receiver);
+            drop((sender, receiver));
             say_held();
             wait_for_the_end()
         }
@@ -167,6 +179,7 @@ fn whoever_may_write_to_a_device_by_whatever_way_is_named() {
         ("descriptor", "open for writing"),
         ("mapping", "mapping"),
         ("socket", "in transit on a socket"),
+        ("socket in a socket", "in transit on a socket"),
         ("thread", "open for writing"),
         ("own-table", "open for writing"),
     ] {
@@ -252,6 +265,14 @@ fn both_sides_of_an_overlay_are_the_same_bytes() {
     let lower_loop = TestLoop::over(&at("lower").join("lower.img"));
     Session::preflight(&on(&lower_loop.path), true, &machine.work()).unwrap();
     let target = at("mount");
+    // The merged file is open, and its other side is asked for.
+    let alone = at("upper").join("alone.img");
+    File::create(&alone).unwrap().set_len(32 * MIB).unwrap();
+    let alone_loop = TestLoop::over(&alone);
+    let holder = Holder::start("descriptor", &merged.join("alone.img"));
+    let refusal = refused(&machine, "the merged file is open", &alone_loop.path);
+    assert_eq!(refusal.reason, RefusalReason::Open, "{refusal}");
+    drop((holder, alone_loop));
     for (mounted, asked) in [(&merged_loop, &upper_loop), (&upper_loop, &merged_loop)] {
         run("mkfs.ext4", &["-F", "-q", mounted.path.to_str().unwrap()]);
         run("mount", &[mounted.path.to_str().unwrap(), target.to_str().unwrap()]);

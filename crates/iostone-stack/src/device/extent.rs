@@ -10,8 +10,8 @@ use super::overlay::{self, FileNumber};
 use super::{BlockDevice, DeviceNumber, number_of, parse_number, read_attribute};
 use crate::below::whole_disk_of;
 use crate::error::StackError;
-use crate::step::FileIdentity;
-use crate::volume::{decode_device, is_of_file, open_attached};
+use crate::mountinfo;
+use crate::volume::{decode_device, open_attached};
 
 /// A loop device may stand on a partition of a loop device, and so on; nobody piles them higher than this.
 const DEPTH_MAX: usize = 16;
@@ -147,15 +147,35 @@ impl Backing {
     }
 }
 
-/// The regular file under a loop device, opened for reading, and where in it the device begins; none for any other device,
-/// and for a file that cannot be opened by its name any more.
-pub(crate) fn backing_file_of(device: &BlockDevice) -> Option<(File, u64)> {
-    let name = device.backing_file()?;
-    let (_, status) = open_attached(&device.path).ok().flatten()?;
-    let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(&name).ok()?;
-    let metadata = file.metadata().ok()?;
-    let identity = FileIdentity { dev: metadata.dev(), ino: metadata.ino() };
-    (metadata.is_file() && is_of_file(&status, identity)).then_some((file, status.offset))
+/// What a device's bytes are at the bottom, where that is a file.
+#[derive(Debug)]
+pub(crate) enum FileBelow {
+    /// The file, opened for reading, and where in it the device begins.
+    Opened(File, u64),
+    /// A file that cannot be opened: it was removed, or lies where no process sees it. Its name, as the kernel has it.
+    Unreachable(String),
+}
+
+/// The file that a device stands on, through partitions and other loop devices; none for one that stands on a disk.
+///
+/// # Errors
+/// [`StackError::Io`] when a loop device does not tell what it stands on.
+pub(crate) fn file_below(device: &BlockDevice) -> Result<Option<FileBelow>, StackError> {
+    let Some(extent) = Extent::of(device)? else { return Ok(None) };
+    let Ground::File(numbers) = &extent.ground else { return Ok(None) };
+    let name = Path::new(&extent.name);
+    let open = |path: &Path| {
+        let file = File::options().read(true).custom_flags(libc::O_NONBLOCK).open(path).ok()?;
+        let metadata = file.metadata().ok()?;
+        let number = (number_of(metadata.dev()), metadata.ino());
+        (metadata.is_file() && numbers.contains(&number)).then_some(file)
+    };
+    // It may have been attached in another mount namespace.
+    let found = open(name).or_else(|| mountinfo::as_others_see(name).iter().find_map(|path| open(path)));
+    Ok(Some(match found {
+        Some(file) => FileBelow::Opened(file, extent.bytes.start),
+        None => FileBelow::Unreachable(extent.name),
+    }))
 }
 
 /// The files under a device, through partitions and other loop devices, by their numbers: whoever writes to one of them

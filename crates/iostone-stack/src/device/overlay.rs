@@ -16,47 +16,51 @@ const DEPTH_MAX: usize = 4;
 /// A file, told by its filesystem and inode.
 pub(crate) type FileNumber = (DeviceNumber, u64);
 
-/// A file's own number, and those of the files in the layers of the overlay that it is on, in whichever mount namespace
-/// that is mounted.
+/// A file's own number, and those that the same bytes have on the other side of an overlay, in whichever mount namespace that
+/// is mounted: of a merged file those in its layers, of a file in a layer that of the merged one.
 ///
-/// The layers' paths are those that were given to mount(2) (Documentation/filesystems/overlayfs.rst); a layer that cannot be
-/// found any more, because it was given by a relative path or was unmounted since, is left out.
+/// The layers' paths are those that were given to mount(2) (Documentation/filesystems/overlayfs.rst). They are looked up as
+/// the process sees them in whose namespace the overlay is mounted, and as this one does: a container often sees them no
+/// more.
 pub(crate) fn numbers_of(path: &Path, own: FileNumber) -> Vec<FileNumber> {
+    let mounts = mountinfo::mounts_of_all_namespaces().unwrap_or_default();
+    let overlays: Vec<(u32, Mounted)> =
+        mounts.into_iter().filter(|(_, mounted)| mounted.filesystem == "overlay").collect();
     let mut found = BTreeSet::from([own]);
-    // Only a filesystem without a device of its own can be an overlay, and then the tables are worth a look.
-    if own.0.0 == 0 {
-        let mounts = mountinfo::mounts_of_all_namespaces().unwrap_or_default();
-        add_layers(path, own.0, &mounts, 0, &mut found);
+    let mut left = vec![(path.to_owned(), 0)];
+    while let Some((path, depth)) = left.pop() {
+        for (pid, mounted) in &overlays {
+            for place in other_sides(&path, mounted) {
+                let known = found.len();
+                found.extend(numbers_at(&place, *pid));
+                if found.len() > known && depth < DEPTH_MAX {
+                    left.push((place, depth + 1));
+                }
+            }
+        }
     }
     found.into_iter().collect()
 }
 
-fn add_layers(
-    path: &Path,
-    number: DeviceNumber,
-    mounts: &[(u32, Mounted)],
-    depth: usize,
-    found: &mut BTreeSet<FileNumber>,
-) {
-    let overlays = mounts.iter().filter(|(_, mounted)| {
-        mounted.filesystem == "overlay" && mounted.number == number && path.starts_with(&mounted.target)
-    });
-    for (pid, mounted) in overlays {
-        let Ok(below) = path.strip_prefix(&mounted.target) else { continue };
-        let within = mounted.root.strip_prefix("/").unwrap_or(&mounted.root).join(below);
-        for layer in layers(mounted) {
-            let place = layer.join(&within);
-            // As the process sees it in whose namespace the overlay is mounted.
-            let seen = Path::new("/proc").join(pid.to_string()).join("root");
-            let seen = seen.join(place.strip_prefix("/").unwrap_or(&place));
-            let Ok(metadata) = fs::symlink_metadata(&seen) else { continue };
-            let number = number_of(metadata.dev());
-            let is_new = metadata.is_file() && found.insert((number, metadata.ino()));
-            if is_new && number.0 == 0 && depth < DEPTH_MAX {
-                add_layers(&place, number, mounts, depth + 1, found);
-            }
-        }
-    }
+/// The paths of a file on the other side of an overlay, if it is on either.
+fn other_sides(path: &Path, mounted: &Mounted) -> Vec<PathBuf> {
+    let root = mounted.root.strip_prefix("/").unwrap_or(&mounted.root);
+    let layers = layers(mounted);
+    let merged = path.strip_prefix(&mounted.target).ok().map(|below| root.join(below));
+    let below = merged.iter().flat_map(|within| layers.iter().map(move |layer| layer.join(within)));
+    let above = layers
+        .iter()
+        .filter_map(|layer| path.strip_prefix(layer).ok()?.strip_prefix(root).ok())
+        .map(|within| mounted.target.join(within));
+    below.chain(above).collect()
+}
+
+/// The numbers of the files at a path, as a process sees it and as this one does.
+fn numbers_at(place: &Path, pid: u32) -> Vec<FileNumber> {
+    let seen = Path::new("/proc").join(pid.to_string()).join("root");
+    let seen = seen.join(place.strip_prefix("/").unwrap_or(place));
+    let files = [seen.as_path(), place].into_iter().filter_map(|path| fs::symlink_metadata(path).ok());
+    files.filter(fs::Metadata::is_file).map(|metadata| (number_of(metadata.dev()), metadata.ino())).collect()
 }
 
 /// The upper directory and the lower ones. Since Linux 6.5 each lower one may have an option of its own (`lowerdir+`).

@@ -92,8 +92,12 @@ pub(super) fn locked_by_others(device: &BlockDevice) -> Result<Option<Objection>
 pub(crate) fn claim(guarded: &Guarded) -> Result<Claim, StackError> {
     let device = guarded.device();
     let lock = lock(device, |flags| guarded.opened.reopen(flags))?;
-    lock.map(|lock| Claim { is_cleared: false, load: DeviceLoad::begin(&device.path), _lock: lock })
-        .ok_or_else(|| refusal(&device.path, device, claimed(device)))
+    lock.map(|lock| Claim {
+        is_cleared: false,
+        load: DeviceLoad::begin(&device.path).filter(|_| guarded.is_free),
+        _lock: lock,
+    })
+    .ok_or_else(|| refusal(&device.path, device, claimed(device)))
 }
 
 fn claimed(device: &BlockDevice) -> Objection {

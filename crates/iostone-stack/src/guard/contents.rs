@@ -8,7 +8,7 @@ use std::sync::Mutex;
 use super::leftover::{Leftovers, Writes};
 use super::signatures::{self, Window};
 use super::{Objection, backups, family, foreign, formats, places, survey};
-use crate::device::extent::backing_file_of;
+use crate::device::extent::{FileBelow, file_below};
 use crate::device::opened::OpenedDevice;
 use crate::device::{BlockDevice, DeviceNumber, size_in_words};
 use crate::error::RefusalReason;
@@ -77,6 +77,12 @@ fn examine(
         return Ok(None);
     }
     let Some(offset) = first_data(opened, &reader)? else {
+        if let Some(name) = unproven(opened)? {
+            let because =
+                format!("the file under it, `{name}`, cannot be opened, so nothing proves it empty");
+            let loses = vec!["what no sample of it shows".to_owned()];
+            return Ok(Some(content(opened, RefusalReason::Data, because, loses)));
+        }
         note_free(&opened.device, writes);
         return Ok(None);
     };
@@ -137,7 +143,7 @@ fn carried(opened: &OpenedDevice, window: &Window, notes: &mut Vec<String>) -> O
 /// out, and at places all over the device.
 fn first_data(opened: &OpenedDevice, reader: &File) -> io::Result<Option<u64>> {
     let size_bytes = opened.device.size_bytes;
-    if let Some((file, start)) = backing_file_of(&opened.device) {
+    if let Some(FileBelow::Opened(file, start)) = file_below(&opened.device).map_err(io::Error::other)? {
         let window = start..start.saturating_add(size_bytes);
         if let Some(extents) = survey::data_extents(&file, &window)?
             && let Some(offset) = survey::first_data(&file, &extents)?
@@ -149,12 +155,21 @@ fn first_data(opened: &OpenedDevice, reader: &File) -> io::Result<Option<u64>> {
     survey::first_data(reader, &places::spans(size_bytes, u64::from_ne_bytes(seed)))
 }
 
+/// The file below a device, where its holes cannot be asked for and the device was not read whole.
+fn unproven(opened: &OpenedDevice) -> io::Result<Option<String>> {
+    let spans = places::spans(opened.device.size_bytes, 0);
+    Ok(match file_below(&opened.device).map_err(io::Error::other)? {
+        Some(FileBelow::Unreachable(name)) if spans.len() > 1 => Some(name),
+        _ => None,
+    })
+}
+
 fn content(opened: &OpenedDevice, reason: RefusalReason, because: String, loses: Vec<String>) -> Objection {
     let node = opened.device.path.display();
-    // What wipefs does not know it does not wipe.
+    // What wipefs wipes is a name; the rest of what was there stays.
     let command = match reason {
         RefusalReason::Data => format!("`blkdiscard --zeroout {node}`"),
-        _ => format!("`wipefs --all {node}`"),
+        _ => format!("`wipefs --all {node} && blkdiscard --zeroout {node}`"),
     };
     let next = vec![format!("save what is on it, then {command}")];
     Objection { reason, because, loses, next, content_only: true }

@@ -2,9 +2,8 @@
 //! used again only if they are still what they were.
 //!
 //! A record in the state directory tells them: a fingerprint of the places that are looked at on any device, and what
-//! counts writes. Within one boot the kernel's counters of the device tell of any write through it; the time at which the file
-//! under a loop device was last modified does so after a reboot too. For a disk that was taken to another machine or written
-//! by one, the fingerprint alone speaks.
+//! changes with every write: the kernel's counters of all devices that show the bytes, and the times of the file under a loop
+//! device. After a reboot the counters of a disk begin anew, so that only a loop device is known again then.
 
 use std::fs::{self, File};
 use std::io;
@@ -15,11 +14,11 @@ use serde::{Deserialize, Serialize};
 
 use super::contents::{self, Look};
 use super::{places, survey};
-use crate::device::extent::backing_file_of;
+use crate::device::extent::{Extent, FileBelow, all_devices, file_below};
 use crate::device::opened::{FoundDevice, OpenedDevice};
-use crate::device::{BlockDevice, read_attribute};
+use crate::device::{BlockDevice, partitions_of, read_attribute};
 use crate::error::StackError;
-use crate::journal::{Claim, Journal, random_bytes};
+use crate::journal::random_bytes;
 use crate::owner::boot_id;
 use crate::registry::Registry;
 
@@ -48,12 +47,31 @@ struct Record {
 #[serde(deny_unknown_fields)]
 pub(super) struct Writes {
     boot_id: String,
+    /// Of the device, and of all that show some of the same bytes.
+    counters: Vec<Counter>,
+    /// The file below, and when it was last changed; none for a disk.
+    file: Option<Change>,
+}
+
+/// What the kernel counts of a device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Counter {
+    name: String,
     /// The number of this use of the device within the boot.
     diskseq: Option<u64>,
-    /// Sectors written and discarded so far (Documentation/block/stat.rst).
+    /// Sectors written and discarded so far (Documentation/block/stat.rst), of a disk without those of its partitions.
     sectors: [u64; 2],
-    /// When the file under a loop device was last modified, in seconds and nanoseconds.
-    modified: Option<(i64, i64)>,
+}
+
+/// A file's state. Nobody can set the time of a change (`st_ctime` of stat(2)).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Change {
+    inode: u64,
+    /// In seconds and nanoseconds.
+    modified: (i64, i64),
+    changed: (i64, i64),
 }
 
 impl Leftovers {
@@ -74,21 +92,6 @@ impl Leftovers {
         }
         let spans = places::spans(record.size_bytes, record.seed);
         Ok(survey::fingerprint(&opened.reader()?, &spans)? == record.fingerprint)
-    }
-
-    /// Writes down what the devices hold that a dead session had claimed, of this boot and not attached anew since.
-    pub(crate) fn remember_claims(&self, journal: &Journal) {
-        if !journal.owner.is_of_this_boot().unwrap_or(false) {
-            return;
-        }
-        for claim in &journal.claims {
-            let found =
-                BlockDevice::numbered(claim.number).and_then(|device| FoundDevice::find(&device.path));
-            let Ok(Some(Ok(opened))) = found.map(|found| found.map(FoundDevice::open)) else { continue };
-            if Claim::of(&opened.device) == *claim && holds_no_signature(&opened, self) {
-                self.remember(&opened);
-            }
-        }
     }
 
     /// Writes down what a device holds, all of which is iostone's; to be called with nothing on it alive. Best effort:
@@ -145,31 +148,64 @@ fn holds_no_signature(opened: &OpenedDevice, leftovers: &Leftovers) -> bool {
 }
 
 impl Writes {
-    /// As the kernel tells now.
+    /// As the kernel tells now; none where it does not tell all.
     pub(super) fn of(device: &BlockDevice) -> Option<Self> {
-        let stat = read_attribute(&device.sysfs().join("stat")).ok()?;
-        let fields: Vec<u64> = stat.split_ascii_whitespace().filter_map(|field| field.parse().ok()).collect();
-        let modified = if device.backing_file().is_some() {
-            // One that cannot be looked at any more tells nothing, and nothing is taken for unchanged then.
-            let metadata = backing_file_of(device)?.0.metadata().ok()?;
-            Some((metadata.mtime(), metadata.mtime_nsec()))
-        } else {
-            None
+        let file = match file_below(device).ok()? {
+            None => None,
+            // One that cannot be looked at tells nothing, and nothing is taken for unchanged then.
+            Some(FileBelow::Unreachable(_)) => return None,
+            Some(FileBelow::Opened(file, _)) => Some(Change::of(&file.metadata().ok()?)),
         };
-        Some(Self {
-            boot_id: boot_id().ok()?,
-            diskseq: device.diskseq(),
-            // Kernels before 4.18 have no field for discards.
-            sectors: [*fields.get(6)?, fields.get(13).copied().unwrap_or(0)],
-            modified,
-        })
+        let own = Extent::of(device).ok()??;
+        let shares = |other: &BlockDevice| {
+            other.number == device.number
+                || Extent::of(other).ok().flatten().is_some_and(|extent| extent.overlaps(&own))
+        };
+        let sharing = all_devices().ok()?.into_iter().filter(shares);
+        let counters = sharing.map(|device| Counter::of(&device)).collect::<Option<_>>()?;
+        Some(Self { boot_id: boot_id().ok()?, counters, file })
     }
 
-    /// Whether nothing speaks for a write between `before` and this.
+    /// Whether nothing can have been written between `before` and this. The counters of a disk begin anew with a boot, so
+    /// that nothing is known of one then; a file keeps its times.
     fn may_follow(&self, before: &Self) -> bool {
-        let same_use = self.boot_id == before.boot_id && self.diskseq == before.diskseq;
-        self.modified == before.modified && (!same_use || self.sectors == before.sectors)
+        let same_counters = self.boot_id == before.boot_id && self.counters == before.counters;
+        match (&self.file, &before.file) {
+            (Some(now), Some(then)) => now == then,
+            (None, None) => same_counters,
+            _ => false,
+        }
     }
+}
+
+impl Counter {
+    fn of(device: &BlockDevice) -> Option<Self> {
+        let mut sectors = written_sectors(&device.sysfs())?;
+        for partition in partitions_of(&device.sysfs()) {
+            let of_partition = written_sectors(&BlockDevice::of_any(partition).ok()?.sysfs())?;
+            for (whole, part) in sectors.iter_mut().zip(of_partition) {
+                *whole = whole.wrapping_sub(part);
+            }
+        }
+        Some(Self { name: device.name.clone(), diskseq: device.diskseq(), sectors })
+    }
+}
+
+impl Change {
+    fn of(metadata: &fs::Metadata) -> Self {
+        Self {
+            inode: metadata.ino(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+}
+
+fn written_sectors(sysfs: &Path) -> Option<[u64; 2]> {
+    let stat = read_attribute(&sysfs.join("stat")).ok()?;
+    let fields: Vec<u64> = stat.split_ascii_whitespace().filter_map(|field| field.parse().ok()).collect();
+    // Kernels before 4.18 have no field for discards.
+    Some([*fields.get(6)?, fields.get(13).copied().unwrap_or(0)])
 }
 
 fn write(directory: &Path, opened: &OpenedDevice) -> Result<(), StackError> {
@@ -213,17 +249,23 @@ fn file_name(device: &BlockDevice) -> String {
 mod tests {
     use super::*;
 
-    fn writes(boot: &str, sectors: u64, modified: Option<(i64, i64)>) -> Writes {
-        Writes { boot_id: boot.to_owned(), diskseq: Some(7), sectors: [sectors, 0], modified }
+    fn writes(boot: &str, sectors: u64, file: Option<u64>) -> Writes {
+        let counters = vec![Counter { name: "x".to_owned(), diskseq: Some(7), sectors: [sectors, 0] }];
+        let file = file.map(|inode| Change { inode, modified: (1, 2), changed: (3, 4) });
+        Writes { boot_id: boot.to_owned(), counters, file }
     }
 
     #[test]
     fn a_write_since_speaks_against_it() {
-        let before = writes("a", 10, Some((1, 2)));
-        assert!(writes("a", 10, Some((1, 2))).may_follow(&before));
-        assert!(!writes("a", 11, Some((1, 2))).may_follow(&before), "within the boot");
-        assert!(writes("b", 0, Some((1, 2))).may_follow(&before), "counters begin anew with a boot");
-        assert!(!writes("b", 0, Some((1, 3))).may_follow(&before), "the file was modified");
-        assert!(!writes("a", 10, None).may_follow(&before));
+        let (disk, file) = (writes("a", 10, None), writes("a", 10, Some(5)));
+        assert!(writes("a", 10, None).may_follow(&disk));
+        assert!(!writes("a", 11, None).may_follow(&disk), "within the boot");
+        assert!(!writes("b", 10, None).may_follow(&disk), "counters begin anew with a boot");
+        assert!(writes("b", 0, Some(5)).may_follow(&file), "a file keeps its times");
+        assert!(!writes("a", 10, Some(6)).may_follow(&file), "another file");
+        let mut later = file.clone();
+        later.file = Some(Change { inode: 5, modified: (1, 2), changed: (3, 5) });
+        assert!(!later.may_follow(&file), "its time of modification was set back");
+        assert!(!disk.may_follow(&file));
     }
 }

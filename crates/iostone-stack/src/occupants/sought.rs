@@ -112,7 +112,9 @@ fn has_registered(descriptor: &Path, info: &Path, sought: &Sought) -> bool {
     let text = fs::read_to_string(info).unwrap_or_default();
     text.lines()
         .filter_map(|line| line.trim_start().split_once(": "))
-        .any(|(_, path)| path.starts_with('/') && sought.is_at(Path::new(path)))
+        .filter(|(_, path)| path.starts_with('/'))
+        // What leads nowhere from here, as what was removed, may be any of them.
+        .any(|(_, path)| !Path::new(path).exists() || sought.is_at(Path::new(path)))
 }
 
 /// Whether a thread's memory is listed, and one of them mapped in it. What a mapped file is, is asked once for all

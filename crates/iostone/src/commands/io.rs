@@ -88,6 +88,9 @@ fn run_phase(
         // another must not look to that one as if somebody else had written it.
         let mut jobs: Vec<Job> = phase.jobs.iter().map(|planned| planned.job.clone()).collect();
         jobs.iter_mut().try_for_each(|job| taken.take(job, &options.destroy))?;
+        for planned in phase.jobs.iter().filter(|planned| planned.unlink) {
+            taken.permit_unlink(&planned.job.targets, &options.destroy)?;
+        }
         taken.claim()?;
         let mut prepared = Vec::new();
         for job in &jobs {

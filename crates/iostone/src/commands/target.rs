@@ -112,6 +112,8 @@ pub(super) struct GuardedDevice {
     pin: Pin,
     name: PathBuf,
     sequence: Option<String>,
+    /// Whether it was empty, or iostone's own.
+    is_free: bool,
 }
 
 /// Asks the guard for a device that is held open: writing to it destroys what is on it, so one on which anything is is
@@ -131,9 +133,15 @@ pub(super) fn inspect_device(
     let node = node_of(number).unwrap_or_else(|| pin.path());
     let stack = Stack::of(Volume::Block(BlockVolume { devices: vec![node.clone()] }));
     let state = Registry::look().ok();
-    let permission = Permission { destroy, state: state.as_deref() };
-    match Session::preflight_permitting(&stack, false, Path::new("/"), &permission) {
-        Ok(_) => Ok(GuardedDevice { pin: pin.clone(), name: name.to_owned(), sequence }),
+    let ask = |destroy| {
+        let permission = Permission { destroy, state: state.as_deref() };
+        Session::preflight_permitting(&stack, false, Path::new("/"), &permission)
+    };
+    // What is left of content that was let go is the user's still, and needs the word each time.
+    let is_free = ask(&[]).is_ok();
+    let asked = if is_free { Ok(()) } else { ask(destroy).map(drop) };
+    match asked {
+        Ok(()) => Ok(GuardedDevice { pin: pin.clone(), name: name.to_owned(), sequence, is_free }),
         Err(StackError::Refused(mut refusal)) => {
             if refusal.device == node {
                 name.clone_into(&mut refusal.device);
@@ -180,7 +188,10 @@ impl GuardedDevice {
             })))
             .into());
         }
-        Ok(ClaimedDevice { _claim: claim, load: node_of(number).and_then(|node| DeviceLoad::begin(&node)) })
+        Ok(ClaimedDevice {
+            _claim: claim,
+            load: node_of(number).filter(|_| self.is_free).and_then(|node| DeviceLoad::begin(&node)),
+        })
     }
 }
 

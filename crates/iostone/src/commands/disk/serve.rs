@@ -14,6 +14,7 @@ use anyhow::{Context, Result};
 use iostone_disk::{DiskPlan, Server, Store, VolumePlan};
 use iostone_engine::{Pin, Pins};
 use iostone_model::units::Bytes;
+use iostone_stack::refuse_file_in_use;
 
 pub(super) use self::arguments::ServeArguments;
 use super::uri::nbd_uri;
@@ -124,6 +125,8 @@ fn hold(path: &Path, size_bytes: u64) -> Result<Pin> {
     };
     if held.is_block_device() {
         refuse_device_in_use(held.pin(), path)?;
+    } else {
+        refuse_file_in_use(held.file(), path).map_err(iostone_machine::Failure::from)?;
     }
     Ok(held.pin().clone())
 }

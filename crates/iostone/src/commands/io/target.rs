@@ -77,6 +77,17 @@ impl Taken {
         Ok(())
     }
 
+    /// Refuses to remove files that are not iostone's, as `unlink` of a load that only reads would, unless they are named.
+    pub(super) fn permit_unlink(&self, paths: &[PathBuf], destroy: &[PathBuf]) -> Result<()> {
+        let named = self.targets.iter().filter(|target| paths.iter().any(|path| path == target.held.path()));
+        for target in named.filter(|target| target.held.metadata().is_file() && !target.own) {
+            let let_go = destroy.iter().find(|named| *named == target.held.path());
+            guard_file(target.held.file(), target.held.path(), let_go.map(PathBuf::as_path))
+                .map_err(Failure::from)?;
+        }
+        Ok(())
+    }
+
     /// Takes the devices that the guard let pass for this process alone. All were asked for before, as a device that is
     /// claimed is one in use.
     pub(super) fn claim(&mut self) -> Result<()> {

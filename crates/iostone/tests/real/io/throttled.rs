@@ -109,7 +109,9 @@ fn a_limited_device_gives_as_much_as_to_fio() {
         assert!(theirs.status.success(), "{}", words(&theirs));
         let text = String::from_utf8(theirs.stdout).unwrap();
         let theirs: Value = serde_json::from_str(&text[text.find('{').unwrap()..]).unwrap();
-        let ours = group.run(&lab.iostone(&["io", &file, "--json"]));
+        // It holds what fio has written.
+        let word = format!("backing file {}, 64 MiB", disk.image.display());
+        let ours = group.run(&lab.iostone(&["io", &file, "--json", "--destroy", &word]));
         assert!(ours.status.success(), "{}", words(&ours));
         let ours: Value = serde_json::from_slice(&ours.stdout).unwrap();
         let pair =

@@ -99,8 +99,8 @@ pub(super) fn ask_for_file(
     if touch == Touch::Read {
         return Ok(ours);
     }
-    // Filling what was never written loses nothing. What stands on the file is in the way of that too.
-    let let_go = left || touch == Touch::FillHoles || named;
+    // Holes read as zeros, and in the image of a disk they are its data; a file of nothing but holes is empty.
+    let let_go = left || named || (touch == Touch::FillHoles && is_one_hole(file));
     match guard_file(file, &lun.path, let_go.then_some(lun.path.as_path())) {
         Ok(()) => {}
         Err(StackError::Refused(mut refusal)) if refusal.reason == RefusalReason::ForeignFile => {
@@ -108,6 +108,11 @@ pub(super) fn ask_for_file(
                 "it was not made by iostone, or somebody wrote to it since, and `--prefill` would replace its zeros"
                     .clone_into(&mut refusal.because);
                 refusal.loses = vec!["each MiB in it that holds nothing but zeros".to_owned()];
+            }
+            if touch == Touch::FillHoles {
+                "it was not made by iostone, or somebody wrote to it since, and `--prefill` would fill its holes"
+                    .clone_into(&mut refusal.because);
+                refusal.loses = vec!["the zeros that its holes are read as".to_owned()];
             }
             if let Some(objection) = to.before.and_then(|before| before.objection(lun, file)) {
                 refusal.because = objection;
@@ -117,6 +122,11 @@ pub(super) fn ask_for_file(
         Err(error) => return Err(Failure::from(error).into()),
     }
     Ok(ours)
+}
+
+/// Whether nothing was ever written to a file (`SEEK_DATA`, lseek(2)).
+fn is_one_hole(file: &File) -> bool {
+    rustix::fs::seek(file, rustix::fs::SeekFrom::Data(0)) == Err(rustix::io::Errno::NXIO)
 }
 
 /// Which LUNs are named behind `--destroy`. A name there that is none of the LUNs was meant for one of them, and where

@@ -119,19 +119,23 @@ fn a_test_that_reads_does_not_claim_what_others_write_meanwhile() {
     change(&path);
     drop(taken);
     assert!(take(&luns, true, &[]).unwrap_err().to_string().contains("somebody wrote to it since"));
-    let taken = take_to(&luns, Touch::FillHoles, &[]).unwrap();
+    assert!(take_to(&luns, Touch::FillHoles, &[]).is_err());
+    let taken = take_to(&luns, Touch::FillHoles, &[luns[0].name.clone()]).unwrap();
     taken.filled(&luns[0]).unwrap();
     drop(taken);
     assert!(take(&luns, true, &[]).is_err());
 }
 
 #[test]
-fn holes_may_be_filled_and_zeros_only_if_they_are_let_go() {
+fn a_file_of_one_hole_may_be_filled_and_zeros_only_if_they_are_let_go() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a");
-    std::fs::write(&path, [0; 4096]).unwrap();
+    File::create(&path).unwrap().set_len(1 << 20).unwrap();
     let luns = [lun(&path)];
-    assert!(take_to(&luns, Touch::FillHoles, &[]).is_ok());
+    assert!(take_to(&luns, Touch::FillHoles, &[]).is_ok(), "nothing but a hole");
+    std::fs::write(&path, [0; 4096]).unwrap();
+    let refused = take_to(&luns, Touch::FillHoles, &[]).unwrap_err().to_string();
+    assert!(refused.contains("the zeros that its holes are read as"), "{refused}");
     let refused = take_to(&luns, Touch::FillZeros, &[]).unwrap_err().to_string();
     assert!(refused.contains("each MiB in it that holds nothing but zeros"), "{refused}");
     assert!(take_to(&luns, Touch::FillZeros, &[luns[0].name.clone()]).is_ok());
