@@ -225,9 +225,19 @@ fn shared_logs_are_appended_to_our_own_and_to_no_foreign_file() {
 #[test]
 fn figures_are_printed_where_their_file_was_written_to_meanwhile() {
     let bench = Bench::new();
-    // The load's own file is the output as well: at the end it has another content than at the beginning.
-    bench.iostone(IO).ended_with(0);
-    let said = bench.iostone(&[IO, &["--output", "load"]].concat()).ended_with(3);
+    let arguments = [IO, &["--time_based", "--runtime", "2s", "--output", "figures"]].concat();
+    let mut command = bench.command(&arguments);
+    let child =
+        command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+    // The output is opened before the load begins.
+    while !bench.path("figures").exists() {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    bench.write("figures", "notes");
+    let said = Said::from(child.wait_with_output().unwrap()).ended_with(3);
     said.complains_of("another process wrote to it while iostone was running");
     assert!(said.stdout.contains("write"), "{}", said.stdout);
+    assert_eq!(fs::read_to_string(bench.path("figures")).unwrap(), "notes");
+    // One file cannot be both.
+    bench.iostone(&[IO, &["--output", "load"]].concat()).ended_with(2).complains_of("named twice");
 }
