@@ -231,7 +231,7 @@ fn figures_are_printed_where_their_file_was_written_to_meanwhile() {
         command.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap();
     // The output is opened before the load begins.
     while !bench.path("figures").exists() {
-        std::thread::sleep(std::time::Duration::from_millis(5));
+        thread::sleep(std::time::Duration::from_millis(5));
     }
     bench.write("figures", "notes");
     let said = Said::from(child.wait_with_output().unwrap()).ended_with(3);
