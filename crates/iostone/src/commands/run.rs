@@ -25,7 +25,9 @@ pub(crate) fn run(arguments: &RunArguments, printer: &mut Printer) -> Result<Exi
     let stop = interrupt::stop_flag();
     if let Some(named) = &arguments.resume {
         let path = runs::find(&arguments.runs.runs, named, printer)?;
-        let (mut directory, plan, _) = RunDirectory::resume(&path)?;
+        let (mut directory, mut plan, _) = RunDirectory::resume(&path)?;
+        // After a crash nobody knows whose data a device holds, so that the user says it for this session.
+        plan.destroy.extend(arguments.destroy.iter().cloned());
         let mut machine = connect(&plan.experiment.machine, &stop)?;
         clean_first(machine.as_mut(), printer)?;
         return conduct(&plan, &mut directory, machine.as_mut(), stop, arguments, printer);

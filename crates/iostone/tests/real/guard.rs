@@ -219,3 +219,38 @@ fn what_a_load_left_on_a_device_may_be_written_over_until_somebody_else_writes()
     drop(disk);
     lab.assert_nothing_left();
 }
+
+#[test]
+fn a_killed_run_goes_on_once_the_content_of_its_device_was_let_go() {
+    needs_root!();
+    let lab = Lab::new();
+    let disk = Disk::attach(&lab);
+    let file = lab.write("experiment.toml", &experiment(&disk.path));
+    let mut run = lab.iostone(&["run", &file]).spawn().unwrap();
+    let recorded = || {
+        let runs = std::fs::read_dir(lab.runs()).into_iter().flatten().flatten();
+        runs.map(|run| run.path()).find(|run| run.join("trials/000002/trial.json").exists())
+    };
+    let directory = loop {
+        if let Some(directory) = recorded() {
+            break directory.display().to_string();
+        }
+        assert!(run.try_wait().unwrap().is_none(), "it ended before its time");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    };
+    run.kill().unwrap();
+    run.wait().unwrap();
+    let resume = |further: &[&str]| {
+        let arguments = [&["run", "--resume", &directory], further].concat();
+        lab.iostone(&arguments).output().unwrap()
+    };
+    let refused = resume(&[]);
+    let said = words(&refused);
+    assert_eq!(refused.status.code(), Some(3), "{said}");
+    let (_, behind) = said.split_once("--destroy '").unwrap_or_else(|| panic!("{said}"));
+    let (word, _) = behind.split_once('\'').unwrap();
+    let gone_on = resume(&["--destroy", word]);
+    assert!(gone_on.status.success(), "{}", words(&gone_on));
+    drop(disk);
+    lab.assert_nothing_left();
+}
