@@ -32,7 +32,7 @@ fn use_experiment(experiment: &Experiment) {
         iostone_stack::plan_steps(&configuration.stack, Path::new("/var/tmp"));
     }
     for (quick, identical_levels) in [(false, false), (true, false), (false, true)] {
-        let options = PlanOptions { quick, identical_levels, overrides: Vec::new() };
+        let options = PlanOptions { quick, identical_levels, ..PlanOptions::default() };
         if let Ok(plan) = make_plan(experiment.clone(), options) {
             plan.comparisons();
             estimate(&plan);

@@ -71,9 +71,11 @@ fn report(run: &RunRecord) {
 fn journal(run: &RunRecord) -> Vec<Entry> {
     let events = run.blocks.iter().flat_map(|block| {
         let end = match &block.reason {
-            Some(reason) if !block.counted => {
-                BlockEnd::Discarded { reason: reason.clone(), configurations: block.order.clone() }
-            }
+            Some(reason) if !block.counted => BlockEnd::Discarded {
+                reason: reason.clone(),
+                configurations: block.order.clone(),
+                workload_failed: false,
+            },
             _ => BlockEnd::Counted,
         };
         [
