@@ -6,8 +6,9 @@ use std::io::{Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
+use hmac::{Hmac, KeyInit, Mac};
 use rustix::fs::{CWD, RenameFlags, renameat_with};
-use sha2::{Digest, Sha256};
+use sha2::Sha256;
 
 use crate::error::{Refusal, RefusalReason, StackError};
 use crate::journal::{random_bytes, random_hex, sync_directory};
@@ -16,8 +17,6 @@ use crate::tool::quote;
 /// The key's file in the state directory.
 pub(crate) const KEY_NAME: &str = "key";
 const KEY_BYTES: usize = 32;
-/// SHA-256 works on blocks of this many bytes (FIPS 180-4).
-const BLOCK_BYTES: usize = 64;
 const CODE_BYTES: usize = 32;
 /// What stands behind a line's JSON: a blank and the code in hexadecimal.
 const SEAL_BYTES: usize = 1 + 2 * CODE_BYTES;
@@ -93,6 +92,20 @@ impl Key {
             .map_err(|source| StackError::io("read", path, source))?;
         <[u8; KEY_BYTES]>::try_from(bytes)
             .map_or_else(|_| wrong("it does not have 32 bytes"), |key| Ok(Some(Self(key))))
+    }
+
+    /// HMAC of RFC 2104 with SHA-256, over the parts one after the other.
+    fn code_of(&self, parts: &[&[u8]]) -> [u8; CODE_BYTES] {
+        // A key is filled up with zeros to a block of the hash.
+        let mut block = hmac::digest::Key::<Hmac<Sha256>>::default();
+        for (place, byte) in block.iter_mut().zip(self.0) {
+            *place = byte;
+        }
+        let mut code = Hmac::<Sha256>::new(&block);
+        for part in parts {
+            code.update(part);
+        }
+        code.finalize().into_bytes().into()
     }
 
     #[cfg(test)]
@@ -179,7 +192,7 @@ impl Chain {
         let length = (self.name.len() as u64).to_be_bytes();
         let number = self.number.to_be_bytes();
         let parts = [PURPOSE, &length, self.name.as_bytes(), &number, &self.last, json];
-        Self { last: hmac_sha256(&self.key.0, &parts), number: self.number + 1, ..self.clone() }
+        Self { last: self.key.code_of(&parts), number: self.number + 1, ..self.clone() }
     }
 }
 
@@ -201,23 +214,6 @@ pub(crate) fn sealed(key: &Key, name: &str, lines: &[impl AsRef<[u8]>]) -> Vec<u
         chain = next;
     }
     bytes
-}
-
-/// HMAC of RFC 2104 with SHA-256, over the parts one after the other.
-fn hmac_sha256(key: &[u8], parts: &[&[u8]]) -> [u8; CODE_BYTES] {
-    let mut block = [0; BLOCK_BYTES];
-    if key.len() > BLOCK_BYTES {
-        block[..CODE_BYTES].copy_from_slice(&Sha256::digest(key));
-    } else {
-        block[..key.len()].copy_from_slice(key);
-    }
-    let mut inner = Sha256::new_with_prefix(block.map(|byte| byte ^ 0x36));
-    for part in parts {
-        inner.update(part);
-    }
-    let mut outer = Sha256::new_with_prefix(block.map(|byte| byte ^ 0x5c));
-    outer.update(inner.finalize());
-    outer.finalize().into()
 }
 
 #[cfg(test)]

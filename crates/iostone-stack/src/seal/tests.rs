@@ -8,11 +8,11 @@ fn hex(bytes: &[u8; CODE_BYTES]) -> String {
     String::from_utf8(hexadecimal(bytes)).unwrap()
 }
 
-/// RFC 4231, test cases 1, 2, 3, 4, 6 and 7.
+/// RFC 4231, test cases 1 to 4: those with keys that fit into ours.
 #[test]
 fn the_codes_are_those_of_rfc_4231() {
     let counted: Vec<u8> = (1..=25).collect();
-    let cases: [(&[u8], &[u8], &str); 6] = [
+    let cases: [(&[u8], &[u8], &str); 4] = [
         (&[0x0b; 20], b"Hi There", "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"),
         (
             b"Jefe",
@@ -21,22 +21,13 @@ fn the_codes_are_those_of_rfc_4231() {
         ),
         (&[0xaa; 20], &[0xdd; 50], "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe"),
         (&counted, &[0xcd; 50], "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b"),
-        (
-            &[0xaa; 131],
-            b"Test Using Larger Than Block-Size Key - Hash Key First",
-            "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54",
-        ),
-        (
-            &[0xaa; 131],
-            b"This is a test using a larger than block-size key and a larger than block-size data. The key needs to be \
-              hashed before being used by the HMAC algorithm.",
-            "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2",
-        ),
     ];
-    for (key, data, code) in cases {
-        assert_eq!(hex(&hmac_sha256(key, &[data])), code);
+    for (short, data, code) in cases {
+        let mut key = Key([0; KEY_BYTES]);
+        key.0[..short.len()].copy_from_slice(short);
+        assert_eq!(hex(&key.code_of(&[data])), code);
         let (front, back) = data.split_at(data.len() / 2);
-        assert_eq!(hex(&hmac_sha256(key, &[front, back])), code);
+        assert_eq!(hex(&key.code_of(&[front, back])), code);
     }
 }
 
