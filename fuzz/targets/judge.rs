@@ -55,7 +55,6 @@ impl Value {
 
 fuzz_target!(|case: Case| {
     let rules = Rules {
-        baseline: "level 0".to_owned(),
         direction: if case.lower { Direction::Lower } else { Direction::Higher },
         margin: f64::from(case.margin) / 200.0,
         confidence: match case.confidence {
@@ -67,6 +66,7 @@ fuzz_target!(|case: Case| {
         minimum: u32::from(case.minimum),
         resolution: case.resolution.map_or(0.0, f64::from),
         adjust_order: case.adjust_order,
+        ..Rules::new("level 0", Direction::Higher)
     };
     let mut figures = case.figures.list();
     let judged = judge(&figures, &rules);
@@ -99,6 +99,7 @@ impl Figures {
                         value: value.figure(),
                         block: Some((index / levels) as u64),
                         order: orders.get(index).map(|order| f64::from(*order)),
+                        ..Figure::default()
                     })
                     .collect()
             }
@@ -111,6 +112,7 @@ impl Figures {
                     value: value.figure(),
                     block: *block,
                     order: *order,
+                    ..Figure::default()
                 })
                 .collect(),
         }

@@ -10,7 +10,6 @@ use iostone_model::case::{
 use iostone_model::dataset::{Dataset, Observation};
 use iostone_model::explanation::Explanation;
 use iostone_model::verdict::Comparison;
-use iostone_stats::FEWEST_BLOCKS;
 use iostone_stats::breakeven::breakeven_cv;
 use iostone_stats::judge::{Figure, Rules, judge};
 
@@ -50,14 +49,12 @@ pub fn compare(dataset: &Dataset, stated: &StatedComparison) -> Reconsidered {
     let (figures, step) = collect(dataset, stated);
     let listed = list(dataset, stated);
     let rules = Rules {
-        baseline: stated.baseline.clone(),
-        direction: stated.better,
         margin: stated.margin,
         confidence: CONFIDENCE,
         budget: BUDGET,
-        minimum: FEWEST_BLOCKS,
         resolution: step,
         adjust_order: false,
+        ..Rules::new(&stated.baseline, stated.better)
     };
     let (levels, unjudged) = match judge(&figures, &rules) {
         Ok(judgement) => {
@@ -130,6 +127,7 @@ fn collect(dataset: &Dataset, stated: &StatedComparison) -> (Vec<Figure>, f64) {
             value: figure.value,
             block,
             order: observation.order,
+            others_share: 0.0,
         });
     }
     (figures, step)

@@ -51,15 +51,13 @@ pub use subject::{Subject, SubjectFigures, SubjectPoint};
 pub fn rules(plan: &Plan) -> Rules {
     let decide = &plan.experiment.decide;
     Rules {
-        baseline: plan.experiment.baseline_level.clone(),
-        direction: plan.better,
         margin: decide.margin.0,
         confidence: decide.confidence.0,
         budget: decide.blocks.max,
         minimum: decide.blocks.min,
         // Figures are measured by us at full precision.
         resolution: 0.0,
-        adjust_order: true,
+        ..Rules::new(&plan.experiment.baseline_level, plan.better)
     }
 }
 

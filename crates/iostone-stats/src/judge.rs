@@ -21,7 +21,7 @@ use table::Table;
 pub const CENSORED_LOG_RATIO: f64 = 1e9;
 
 /// One measured figure.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Figure {
     /// The level of the factor in question.
     pub level: String,
@@ -35,6 +35,9 @@ pub struct Figure {
     pub block: Option<u64>,
     /// Its position within the block (over all strata), or the time at which it ran: larger is later.
     pub order: Option<f64>,
+    /// The share of its trial, from 0 to below 1, that others took: stolen processor time, foreign work on its devices.
+    /// Zero where nothing is known of that.
+    pub others_share: f64,
 }
 
 /// What was declared before the first trial.
@@ -56,6 +59,22 @@ pub struct Rules {
     pub resolution: f64,
     /// Whether a constant effect of running second in a block is estimated and removed.
     pub adjust_order: bool,
+}
+
+impl Rules {
+    /// The usual rules: a margin of 3 %, 95 % confidence, 40 blocks looked at from the sixth on, full precision.
+    pub fn new(baseline: &str, direction: Direction) -> Self {
+        Self {
+            baseline: baseline.to_owned(),
+            direction,
+            margin: 0.03,
+            confidence: 0.95,
+            budget: 40,
+            minimum: crate::FEWEST_BLOCKS,
+            resolution: 0.0,
+            adjust_order: true,
+        }
+    }
 }
 
 /// Figures of one metric, to be judged by themselves or together with those of others.

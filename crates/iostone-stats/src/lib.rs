@@ -23,19 +23,11 @@
 //!             value: [100.0, 188.0][level] + noise,
 //!             block: Some(block as u64),
 //!             order: Some(position as f64),
+//!             ..Figure::default()
 //!         });
 //!     }
 //! }
-//! let rules = Rules {
-//!     baseline: "on".to_owned(),
-//!     direction: Direction::Higher,
-//!     margin: 0.03,
-//!     confidence: 0.95,
-//!     budget: 40,
-//!     minimum: 6,
-//!     resolution: 0.0,
-//!     adjust_order: true,
-//! };
+//! let rules = Rules::new("on", Direction::Higher);
 //! let judgement = judge(&figures, &rules)?;
 //! assert_eq!(judgement.comparisons[0].verdict, Some(Verdict::Faster));
 //! # Ok::<(), iostone_stats::judge::JudgeError>(())

@@ -12,16 +12,7 @@ use iostone_stats::sequential::{Design, RunOrder, Ssr};
 const BUDGET: u32 = 40;
 
 fn rules() -> Rules {
-    Rules {
-        baseline: "a".to_owned(),
-        direction: Direction::Higher,
-        margin: 0.03,
-        confidence: 0.95,
-        budget: BUDGET,
-        minimum: 6,
-        resolution: 0.0,
-        adjust_order: true,
-    }
+    Rules::new("a", Direction::Higher)
 }
 
 /// A sum of twelve uniform numbers: near enough to normal for noise.
@@ -74,6 +65,7 @@ fn simulate(noise: Noise, seed: u64) -> Vec<Figure> {
                 value: 100.0 * series.next().unwrap().exp(),
                 block: Some(block as u64),
                 order: Some(position as f64),
+                ..Figure::default()
             });
         }
     }
@@ -187,6 +179,7 @@ fn three_identical_levels_are_rarely_told_apart() {
                     value: 100.0 * (0.03 * normal(&mut generator)).exp(),
                     block: Some(block as u64),
                     order: Some(position as f64),
+                    ..Figure::default()
                 });
             }
         }

@@ -12,16 +12,7 @@ use iostone_stats::schedule::{BlockOrders, SplitMix64};
 use proptest::prelude::*;
 
 fn rules() -> Rules {
-    Rules {
-        baseline: "a".to_owned(),
-        direction: Direction::Higher,
-        margin: 0.03,
-        confidence: 0.95,
-        budget: 40,
-        minimum: 6,
-        resolution: 0.0,
-        adjust_order: true,
-    }
+    Rules::new("a", Direction::Higher)
 }
 
 /// A factor with that spread: the exponential of a sum of twelve uniform numbers, which is near enough to normal.
@@ -47,6 +38,7 @@ fn run(
                     value: value(point, level, block),
                     block: Some(block as u64),
                     order: Some(position as f64),
+                    ..Figure::default()
                 });
             }
         }
@@ -178,6 +170,7 @@ fn what_ran_before_is_read_from_all_points() {
                 value: slowed * noise(&mut generator, 0.01),
                 block: Some(block as u64),
                 order: Some(position as f64),
+                ..Figure::default()
             });
             before = Some(level);
         }
@@ -237,7 +230,14 @@ fn any_figure() -> impl Strategy<Value = Figure> {
     let name = |names: &'static [&'static str]| proptest::sample::select(names).prop_map(str::to_owned);
     let value = prop_oneof![8 => 1e-3f64..1e3, 1 => Just(f64::INFINITY)];
     (name(&["a", "b", "c"]), name(&["", "x"]), value, 0u64..30, proptest::option::of(0f64..9.0)).prop_map(
-        |(level, stratum, value, block, order)| Figure { level, stratum, value, block: Some(block), order },
+        |(level, stratum, value, block, order)| Figure {
+            level,
+            stratum,
+            value,
+            block: Some(block),
+            order,
+            ..Figure::default()
+        },
     )
 }
 

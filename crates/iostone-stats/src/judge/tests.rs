@@ -8,20 +8,11 @@ use crate::schedule::{BlockOrders, SplitMix64};
 use crate::vectors;
 
 fn rules() -> Rules {
-    Rules {
-        baseline: "on".to_owned(),
-        direction: Direction::Higher,
-        margin: 0.03,
-        confidence: 0.95,
-        budget: 40,
-        minimum: 6,
-        resolution: 0.0,
-        adjust_order: true,
-    }
+    Rules::new("on", Direction::Higher)
 }
 
 fn figure(level: &str, value: f64, block: u64, order: f64) -> Figure {
-    Figure { level: level.to_owned(), stratum: String::new(), value, block: Some(block), order: Some(order) }
+    Figure { level: level.to_owned(), value, block: Some(block), order: Some(order), ..Figure::default() }
 }
 
 /// Blocks in random order; `value` gives the figure from level, position and the level that ran before.
@@ -153,6 +144,7 @@ fn a_table_with_blocks_to_spare_is_judged_as_the_run_would_have_been() {
                     value,
                     block: Some(block as u64),
                     order: Some(f64::from(u8::from(second))),
+                    ..Figure::default()
                 });
             }
         }
@@ -403,6 +395,7 @@ fn any_figure() -> impl Strategy<Value = Figure> {
             value,
             block: Some(block),
             order,
+            ..Figure::default()
         })
 }
 

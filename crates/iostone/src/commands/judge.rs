@@ -29,14 +29,11 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
     }
     let (figures, dataset, unit) = read(arguments, printer)?;
     let rules = Rules {
-        baseline: arguments.baseline.clone(),
-        direction: direction(arguments, &dataset),
         margin: arguments.margin.0,
         confidence: arguments.confidence.0,
         budget: arguments.budget,
-        minimum: iostone_stats::FEWEST_BLOCKS,
         resolution: arguments.resolution,
-        adjust_order: true,
+        ..Rules::new(&arguments.baseline, direction(arguments, &dataset))
     };
     let judgement = judge_figures(&figures, &rules)
         .map_err(|error| anyhow!("`{}`: {}", clean(&name), clean(&error.to_string())))?;

@@ -116,6 +116,7 @@ impl Table {
                     })?),
                     _ => None,
                 },
+                others_share: 0.0,
             });
         }
         blocks.settle(&mut figures);
