@@ -100,8 +100,12 @@ pub struct Comparison {
     pub equivalence_interval: [Option<f64>; 2],
     /// Mean log ratio as a ratio: differs from `ratio` when a few trials are very bad.
     pub mean_ratio: Option<f64>,
-    /// Blocks that entered the comparison.
+    /// Blocks that entered the comparison: ratio and intervals are those of all of them.
     pub blocks: u32,
+    /// The number of blocks at whose look the verdict was found; null where nothing was decided. Records of version 0.1.0
+    /// have none: theirs was found at `blocks`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decided_at: Option<u32>,
     /// What else must be known.
     pub flags: Vec<Flag>,
     /// With `undecided`: what more blocks would bring.

@@ -292,6 +292,7 @@ fn unmeasured(plan: &Plan, point: &str, stratum: &str, level: &str) -> Compariso
         equivalence_interval: [None, None],
         mean_ratio: None,
         blocks: 0,
+        decided_at: None,
         // Who lacked the figure, and why, is told of all comparisons alike.
         flags: Vec::new(),
         forecast: None,

@@ -52,6 +52,7 @@ fn comparison(level: &str, point: &str, ratio: f64) -> Comparison {
         equivalence_interval: [Some(ratio / 1.012), Some(ratio * 1.012)],
         mean_ratio: Some(ratio),
         blocks: 7,
+        decided_at: None,
         flags: if point == "iops@3,0" {
             vec![Flag::new("tail", "some trials are far off")]
         } else {

@@ -88,6 +88,7 @@ fn comparison(run: &RunRecord, level: &str, baseline: &str, width: f64) -> Compa
         equivalence_interval: bounds,
         mean_ratio: ratio,
         blocks: run.blocks.iter().map(|block| u32::from(block.counted)).sum(),
+        decided_at: None,
         flags: Vec::new(),
         forecast: (verdict == Verdict::Undecided).then_some(forecast),
         unpaired: None,

@@ -16,6 +16,7 @@ fn point(name: &str, verdict: Verdict, flags: &[(&str, &str)]) -> Comparison {
         equivalence_interval: [None, None],
         mean_ratio: None,
         blocks: 12,
+        decided_at: None,
         flags: flags.iter().map(|(name, message)| Flag::new(name, *message)).collect(),
         forecast: None,
         unpaired: None,

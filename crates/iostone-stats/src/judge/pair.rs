@@ -158,6 +158,7 @@ impl<'a> Pair<'a> {
             equivalence_interval: [equivalence.lower, equivalence.upper].map(as_ratio),
             mean_ratio: Some(mean).filter(|_| whole).and_then(as_ratio),
             blocks: self.ssr.blocks(),
+            decided_at: None,
             flags: self.flags(rules, verdict, family, budget),
             forecast,
             unpaired: None,

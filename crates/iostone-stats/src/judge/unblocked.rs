@@ -29,6 +29,7 @@ pub(super) fn compare(table: &Table<'_>, rules: &Rules, all: usize) -> Judgement
                 equivalence_interval: [None, None],
                 mean_ratio: mean_ratio.filter(|_| !endless),
                 blocks: 0,
+                decided_at: None,
                 flags: if endless { vec![censored()] } else { Vec::new() },
                 forecast: None,
                 unpaired: test,
