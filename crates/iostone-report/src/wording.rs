@@ -115,25 +115,27 @@ pub(crate) fn deciding_interval(comparison: &Comparison) -> [Option<f64>; 2] {
     }
 }
 
-/// What marks a verdict that the interval beside it does not bear out, because Holm's rule needs less.
-pub(crate) const HOLM: &str = "(Holm)";
+/// What marks a verdict that the interval beside it does not bear out, because it was decided together with others.
+pub(crate) const TOGETHER: &str = "\u{2020}";
 
-/// Whether only Holm's rule bears the verdict out.
-pub(crate) fn is_step_down(flags: &[Flag]) -> bool {
-    flags.iter().any(|flag| flag.name == "step-down")
+/// The flags of such a verdict: the others are settled, or they are points of one curve.
+pub(crate) const DECIDED_TOGETHER: [&str; 2] = ["step-down", "joint"];
+
+/// Whether the verdict was decided together with others and needs less than the interval beside it.
+pub(crate) fn is_decided_together(flags: &[Flag]) -> bool {
+    flags.iter().any(|flag| DECIDED_TOGETHER.contains(&flag.name.as_str()))
 }
 
 /// How the intervals of those comparisons are to be read, as far as it is not plain.
-pub(crate) fn interval_notes(equivalent: bool, step_down: bool) -> String {
+pub(crate) fn interval_notes(equivalent: bool, together: bool) -> String {
     let equivalent = equivalent.then_some(
         " Beside `equivalent` stands the interval of the equivalence test, each bound of which holds at the declared \
          confidence.",
     );
-    let step_down = step_down.then_some(
-        " (Holm): decided step by step over all comparisons; the interval beside it holds for all of them at once and is \
-         wider than the verdict needs.",
+    let together = together.then_some(
+        " \u{2020}: decided together with other comparisons; the interval beside it is wider than the verdict needs.",
     );
-    format!("{}{}", equivalent.unwrap_or_default(), step_down.unwrap_or_default())
+    format!("{}{}", equivalent.unwrap_or_default(), together.unwrap_or_default())
 }
 
 /// A comparison in one sentence, for readers who do not see the figure.

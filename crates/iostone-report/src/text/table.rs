@@ -8,7 +8,7 @@ use super::sparkline;
 use crate::figures::{NO_FIGURE, figure, percent, range, ratio};
 use crate::ink::{Ink, clean, dye};
 use crate::view::{Row, View};
-use crate::wording::{HOLM, deciding_interval, is_step_down, verdict_words};
+use crate::wording::{TOGETHER, deciding_interval, is_decided_together, verdict_words};
 
 /// Columns of the sparkline.
 const SPARK_COLUMNS: usize = 8;
@@ -178,8 +178,8 @@ fn compared(
         Some(Verdict::Undecided | Verdict::Unstable) => Ink::Caution,
         None => Ink::Dim,
     };
-    let holm = !rehearsal && is_step_down(&comparison.flags);
-    let mark = if holm { format!("\u{a0}{HOLM}") } else { String::new() };
+    let together = !rehearsal && is_decided_together(&comparison.flags);
+    let mark = if together { format!("\u{a0}{TOGETHER}") } else { String::new() };
     // The margin goes on a second line of its own.
     let verdict = match words.split_once(" within ") {
         Some((word, rest)) => format!("{}{mark}\nwithin\u{a0}{rest}", dye(ink, word)),

@@ -6,6 +6,7 @@ use super::{RaceFigure, RaceRules};
 use crate::boundary::Boundary;
 use crate::judge::{CENSORED_LOG_RATIO, JudgeError};
 use crate::order_effect::{RunOrder, adjust};
+use crate::sequential::Looks;
 use crate::walsh::WalshAverages;
 
 /// Running bounds of all pairs.
@@ -40,7 +41,11 @@ impl Bounds {
         let blank =
             Duel { blocks: Vec::new(), adjusted: Vec::new(), lower: f64::NEG_INFINITY, upper: f64::INFINITY };
         Ok(Self {
-            table: Boundary::shared(rules.alpha() / f64::from(family.max(1)), rules.budget),
+            table: Boundary::shared(
+                rules.alpha() / f64::from(family.max(1)),
+                rules.budget,
+                Looks::Sequential,
+            ),
             rules,
             levels,
             duels: vec![blank; levels * levels.saturating_sub(1) / 2],
