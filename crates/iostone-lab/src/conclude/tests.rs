@@ -207,7 +207,7 @@ fn trials_that_are_not_steady_are_flagged_and_count() {
     assert!(message.contains("0 of 8 under `on`, 8 of 8 under `off` (it falls)"), "{message}");
     assert!(message.contains("the 10s behind the ramp") && message.contains("\"auto\""), "{message}");
     assert_eq!(verdicts.comparisons[0].verdict, Some(Verdict::Faster));
-    assert_eq!(verdicts.comparisons[0].blocks, 6);
+    assert_eq!((verdicts.comparisons[0].decided_at, verdicts.comparisons[0].blocks), (Some(6), 8));
 
     let pilots = concluded(&plan("ramp_time = \"1s\"", "ramp_time = \"auto\""), &falling);
     assert!(has(&pilots, "not-steady").unwrap().contains("a longer `workload.runtime`"));
