@@ -254,7 +254,8 @@ fn the_curve_of_an_experiment_is_planned_and_judged_point_by_point() {
 
 #[test]
 fn a_curve_needs_the_blocks_of_one_figure_and_a_budget_below_is_refused() {
-    let text = include_str!("../../../../../experiments/orion.toml").replace("min = 6, max = 20", "min = 5, max = 5");
+    let text = include_str!("../../../../../experiments/orion.toml")
+        .replace("min = 6, max = 20", "min = 5, max = 5");
     let refused = make_plan(read(&text, &[]).unwrap(), PlanOptions::default()).unwrap_err().to_string();
     assert!(refused.contains("1 curve") && refused.contains("decide.blocks.max=6"), "{refused}");
 }
