@@ -1,0 +1,225 @@
+//! Holds the verdicts to their promises: simulated tables whose truth is known, judged through the public door.
+//!
+//! `make truth` writes the tables of `docs/concepts/truth.md` and fails where a rate is above what is promised beyond its
+//! binomial bound. `--quick` is a tenth of it and writes nothing.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    reason = "a benchmark may end with a panic"
+)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "its output is its result")]
+
+mod design;
+mod models;
+mod page;
+mod peers;
+mod rates;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use design::{Family, Outcome};
+use models::{MODELS, Model, Noise};
+use rates::Rate;
+
+/// The true ratios of one comparison.
+const RATIOS: [f64; 5] = [1.0, 1.01, 1.0301, 1.05, 1.10];
+/// A ratio that differs: just beyond the margin, where equivalence is most easily claimed by mistake.
+const BEYOND: f64 = 1.0301;
+
+/// Whether two ratios are the same one of the list.
+pub(crate) fn same(one: f64, other: f64) -> bool {
+    (one - other).abs() < 1e-9
+}
+
+/// Many tables of one kind.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Cell {
+    /// Tables in which some comparison was called faster or slower.
+    pub(crate) different: Rate,
+    /// Tables in which some comparison was called equivalent.
+    pub(crate) equivalent: Rate,
+    /// Tables with an interval that misses the truth.
+    pub(crate) missed: Rate,
+    /// Comparisons without a verdict.
+    pub(crate) open: Rate,
+    /// Tables of which a verdict was withheld, and those with a verdict that is marked as unchecked for carry-over.
+    pub(crate) withheld: Rate,
+    pub(crate) unchecked: Rate,
+    /// Sums of the blocks of the first verdict and of the last.
+    blocks: [f64; 2],
+}
+
+impl Cell {
+    fn add(&mut self, outcome: &Outcome) {
+        self.different.add(outcome.different);
+        self.equivalent.add(outcome.equivalent);
+        self.missed.add(!outcome.covers);
+        let (decided, all) = outcome.decided;
+        self.open = self.open.and(Rate { count: all - decided, of: all });
+        let has = |name: &str| outcome.flags.iter().any(|flag| flag == name);
+        self.withheld.add(has("withheld"));
+        self.unchecked.add(has("carry-over-unchecked") && (outcome.different || outcome.equivalent));
+        self.blocks[0] += f64::from(outcome.blocks.0);
+        self.blocks[1] += f64::from(outcome.blocks.1);
+    }
+
+    pub(crate) fn first_verdict(&self) -> f64 {
+        self.blocks[0] / f64::from(self.different.of.max(1))
+    }
+
+    pub(crate) fn last_verdict(&self) -> f64 {
+        self.blocks[1] / f64::from(self.different.of.max(1))
+    }
+}
+
+/// What is simulated in a cell.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Task {
+    pub(crate) model: &'static Model,
+    pub(crate) ratio: f64,
+    pub(crate) family: Family,
+    tables: u32,
+}
+
+fn main() {
+    let quick = std::env::args().any(|argument| argument == "--quick");
+    let tables = |full: u32| if quick { full / 10 } else { full };
+    let mut tasks = Vec::new();
+    for model in MODELS {
+        for ratio in RATIOS {
+            tasks.push(Task { model, ratio, family: Family::Levels(1), tables: tables(1000) });
+        }
+        for ratio in [1.0, BEYOND].into_iter().filter(|_| model.keeps_premise) {
+            for (family, full) in [
+                (Family::Levels(2), 500),
+                (Family::Levels(3), 400),
+                (Family::Levels(7), 200),
+                (Family::Strata(28), 200),
+            ] {
+                tasks.push(Task { model, ratio, family, tables: tables(full) });
+            }
+        }
+    }
+    // Curves take a hundred times as long, so there are fewer of them.
+    for model in MODELS.iter().filter(|model| model.keeps_premise).step_by(3) {
+        for ratio in RATIOS {
+            for family in [Family::Points(28), Family::PointsApart(28)] {
+                tasks.push(Task { model, ratio, family, tables: tables(100) });
+            }
+        }
+    }
+    let cells = simulate(&tasks);
+    let peers = ask_peers(tables(1000));
+    let failures = check(&tasks, &cells, quick);
+    let page = page::write(&tasks, &cells, &peers);
+    println!("{page}");
+    if !quick {
+        page::replace(&page);
+    }
+    for failure in &failures {
+        eprintln!("{failure}");
+    }
+    if !failures.is_empty() {
+        std::process::exit(1);
+    }
+}
+
+/// Simulates all cells, on all processors. The tables of a cell are functions of its numbers alone.
+fn simulate(tasks: &[Task]) -> Vec<Cell> {
+    let cells = Mutex::new(vec![Cell::default(); tasks.len()]);
+    let next = AtomicUsize::new(0);
+    let work = || {
+        while let Some((index, task)) =
+            Some(next.fetch_add(1, Ordering::Relaxed)).and_then(|i| Some((i, tasks.get(i)?)))
+        {
+            let mut cell = Cell::default();
+            for table in 0..task.tables {
+                let seed = 1 + u64::from(table);
+                cell.add(&if task.model.keeps_premise {
+                    design::run(task.model, task.ratio, task.family, seed)
+                } else {
+                    design::run_live(task.model, task.ratio, seed)
+                });
+            }
+            cells.lock().unwrap_or_else(PoisonError::into_inner)[index] = cell;
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(work);
+        }
+    });
+    cells.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How another way fares over all models that keep the premise.
+pub(crate) struct Peer {
+    pub(crate) name: &'static str,
+    /// The worst rate of false differences, and under which noise.
+    pub(crate) worst: (Rate, &'static str),
+    /// Mean trials at each ratio.
+    pub(crate) trials: Vec<f64>,
+}
+
+fn ask_peers(tables: u32) -> Vec<Peer> {
+    let kept: Vec<&Model> = MODELS.iter().filter(|model| model.keeps_premise).collect();
+    let ask = |way: &peers::Way| {
+        let mut worst = (Rate::default(), "");
+        let mut trials = Vec::new();
+        for ratio in RATIOS {
+            let mut sum = 0.0;
+            for model in &kept {
+                let mut different = Rate::default();
+                for table in 0..tables {
+                    let seed = 1 + u64::from(table);
+                    let mut noise =
+                        Noise(iostone_stats::schedule::SplitMix64::new(seed ^ 0xA5A5_5A5A_0F0F_F0F0));
+                    let answer = (way.ask)(model, &mut noise, ratio, seed);
+                    different.add(answer.different);
+                    sum += f64::from(answer.trials);
+                }
+                if same(ratio, 1.0) && different.share() > worst.0.share() {
+                    worst = (different, model.name);
+                }
+            }
+            trials.push(sum / f64::from(tables.max(1)) / kept.len() as f64);
+        }
+        Peer { name: way.name, worst, trials }
+    };
+    peers::WAYS.iter().map(ask).collect()
+}
+
+/// What is promised and was not kept.
+fn check(tasks: &[Task], cells: &[Cell], quick: bool) -> Vec<String> {
+    // So many rates are looked at that one in some hundred may be this surprising by chance.
+    const SURPRISING: f64 = 1e-3;
+    let mut failures = Vec::new();
+    for (task, cell) in tasks.iter().zip(cells).filter(|(task, _)| task.model.keeps_premise) {
+        let mut promise = |what: &str, rate: Rate| {
+            if rate.share() > 0.05 && rate.upper_p(0.05) < SURPRISING {
+                failures.push(format!(
+                    "{}, {:?}, ratio {}: {what} in {} of {}",
+                    task.model.name, task.family, task.ratio, rate.count, rate.of
+                ));
+            }
+        };
+        promise("an interval that misses the truth", cell.missed);
+        if same(task.ratio, 1.0) {
+            promise("a false difference", cell.different);
+        }
+        if task.ratio >= BEYOND {
+            promise("a false equivalence", cell.equivalent);
+        }
+    }
+    let mean = |ratio: f64| page::mean_blocks(tasks, cells, Family::Levels(1), ratio);
+    for (ratio, at_most) in [(1.0, 24.6), (BEYOND, 22.3), (1.05, 15.3), (1.10, 9.3)] {
+        if !quick && mean(ratio) > at_most {
+            failures
+                .push(format!("ratio {ratio}: {:.1} blocks on average, more than {at_most}", mean(ratio)));
+        }
+    }
+    failures
+}

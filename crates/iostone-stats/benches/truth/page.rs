@@ -1,0 +1,171 @@
+//! The tables of `docs/concepts/truth.md`.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use crate::design::Family;
+use crate::rates::Rate;
+use crate::{BEYOND, Cell, Peer, RATIOS, Task, same};
+
+const BEGIN: &str = "<!-- truth: begin -->";
+const END: &str = "<!-- truth: end -->";
+
+/// Mean blocks to the last verdict, over all models that keep the premise.
+pub(crate) fn mean_blocks(tasks: &[Task], cells: &[Cell], family: Family, ratio: f64) -> f64 {
+    let of = find(tasks, cells, family, ratio);
+    of.iter().map(|(_, cell)| cell.last_verdict()).sum::<f64>() / of.len().max(1) as f64
+}
+
+fn find<'a>(tasks: &'a [Task], cells: &'a [Cell], family: Family, ratio: f64) -> Vec<(&'a Task, &'a Cell)> {
+    let wanted = |(task, _): &(&Task, &Cell)| {
+        task.model.keeps_premise && task.family == family && same(task.ratio, ratio)
+    };
+    tasks.iter().zip(cells).filter(wanted).collect()
+}
+
+/// All tables as Markdown.
+pub(crate) fn write(tasks: &[Task], cells: &[Cell], peers: &[Peer]) -> String {
+    let mut page = String::new();
+    families(&mut page, tasks, cells);
+    blocks(&mut page, tasks, cells);
+    others(&mut page, tasks, cells, peers);
+    models(&mut page, tasks, cells);
+    page
+}
+
+/// "4.3 % (at most 5.7)".
+fn percent(rate: Rate) -> String {
+    format!("{:.1} % (at most {:.1})", 100.0 * rate.share(), 100.0 * rate.bounds().1)
+}
+
+fn name(family: Family) -> String {
+    match family {
+        Family::Levels(1) => "1 level against a baseline".to_owned(),
+        Family::Levels(levels) => format!("{levels} levels"),
+        Family::Strata(strata) => format!("{strata} strata, spreads 0.4 to 5 %"),
+        Family::Points(points) => format!("a curve of {points} points"),
+        Family::PointsApart(points) => format!("the same {points} points, each with its share of 5 %"),
+    }
+}
+
+/// The rate that is worst over the models, and that of all together.
+fn worst(of: &[(&Task, &Cell)], rate: impl Fn(&Cell) -> Rate) -> (Rate, Rate) {
+    let all = of.iter().fold(Rate::default(), |sum, (_, cell)| sum.and(rate(cell)));
+    let worst = of.iter().map(|(_, cell)| rate(cell)).max_by(|a, b| a.share().total_cmp(&b.share()));
+    (worst.unwrap_or_default(), all)
+}
+
+const FAMILIES: [Family; 7] = [
+    Family::Levels(1),
+    Family::Levels(2),
+    Family::Levels(3),
+    Family::Levels(7),
+    Family::Strata(28),
+    Family::Points(28),
+    Family::PointsApart(28),
+];
+
+fn families(page: &mut String, tasks: &[Task], cells: &[Cell]) {
+    let _ = writeln!(
+        page,
+        "| compared | any false difference, ratio 1: worst noise, all | any false equivalence, ratio {BEYOND}: worst, all | \
+         an interval misses the truth: worst, all |\n|---|---|---|---|"
+    );
+    for family in FAMILIES {
+        let (equal, beyond) = (find(tasks, cells, family, 1.0), find(tasks, cells, family, BEYOND));
+        let both = [equal.clone(), beyond.clone()].concat();
+        let row = [
+            worst(&equal, |cell| cell.different),
+            worst(&beyond, |cell| cell.equivalent),
+            worst(&both, |cell| cell.missed),
+        ];
+        let row = row.map(|(worst, all)| format!("{}, {:.1} %", percent(worst), 100.0 * all.share()));
+        let _ = writeln!(page, "| {} | {} |", name(family), row.join(" | "));
+    }
+    page.push('\n');
+}
+
+fn blocks(page: &mut String, tasks: &[Task], cells: &[Cell]) {
+    let head = RATIOS.map(|ratio| ratio.to_string()).join(" | ");
+    let _ =
+        writeln!(page, "| mean blocks to the verdict, of at most 40 | {head} |\n|---|---|---|---|---|---|");
+    let single =
+        RATIOS.map(|ratio| format!("{:.1}", mean_blocks(tasks, cells, Family::Levels(1), ratio))).join(" | ");
+    let _ = writeln!(page, "| {} | {single} |", name(Family::Levels(1)));
+    for family in [Family::Points(28), Family::PointsApart(28)] {
+        let first = RATIOS.map(|ratio| {
+            let of = find(tasks, cells, family, ratio);
+            format!(
+                "{:.1}",
+                of.iter().map(|(_, cell)| cell.first_verdict()).sum::<f64>() / of.len().max(1) as f64
+            )
+        });
+        let last = RATIOS.map(|ratio| format!("{:.1}", mean_blocks(tasks, cells, family, ratio)));
+        let _ = writeln!(page, "| {}: first point | {} |", name(family), first.join(" | "));
+        let _ = writeln!(page, "| {}: last point | {} |", name(family), last.join(" | "));
+    }
+    page.push('\n');
+}
+
+fn others(page: &mut String, tasks: &[Task], cells: &[Cell], peers: &[Peer]) {
+    let head = RATIOS.map(|ratio| format!("trials at {ratio}")).join(" | ");
+    let _ = writeln!(page, "| way | worst false difference | {head} |\n|---|---|---|---|---|---|---|");
+    let equal = find(tasks, cells, Family::Levels(1), 1.0);
+    let (own, _) = worst(&equal, |cell| cell.different);
+    let trials = RATIOS
+        .map(|ratio| format!("{:.1}", 2.0 * mean_blocks(tasks, cells, Family::Levels(1), ratio)))
+        .join(" | ");
+    let _ = writeln!(page, "| iostone | {:.1} % | {trials} |", 100.0 * own.share());
+    for peer in peers {
+        let trials: Vec<String> = peer.trials.iter().map(|trials| format!("{trials:.1}")).collect();
+        let (rate, model) = peer.worst;
+        let _ = writeln!(
+            page,
+            "| {} | {:.1} % ({model}) | {} |",
+            peer.name,
+            100.0 * rate.share(),
+            trials.join(" | ")
+        );
+    }
+    page.push('\n');
+}
+
+fn models(page: &mut String, tasks: &[Task], cells: &[Cell]) {
+    let head = RATIOS.map(|ratio| format!("blocks at {ratio}")).join(" | ");
+    let _ = writeln!(
+        page,
+        "| noise | false difference | false equivalence | interval misses | withheld, unchecked at 1 | {head} |\n\
+         |---|---|---|---|---|---|---|---|---|---|"
+    );
+    let single: Vec<(&Task, &Cell)> =
+        tasks.iter().zip(cells).filter(|(task, _)| task.family == Family::Levels(1)).collect();
+    for of in single.chunks(RATIOS.len()) {
+        let Some((task, equal)) = of.first() else { continue };
+        let missed = of.iter().fold(Rate::default(), |sum, (_, cell)| sum.and(cell.missed));
+        let beyond = of.iter().find(|(task, _)| same(task.ratio, BEYOND)).map(|(_, cell)| cell.equivalent);
+        let blocks: Vec<String> = of.iter().map(|(_, cell)| format!("{:.1}", cell.last_verdict())).collect();
+        let share = |rate: Rate| format!("{:.1} %", 100.0 * rate.share());
+        let mark = if task.model.keeps_premise { "" } else { " (breaks the premise)" };
+        let _ = writeln!(
+            page,
+            "| {}{mark} | {} | {} | {} | {}, {} | {} |",
+            task.model.name,
+            share(equal.different),
+            share(beyond.unwrap_or_default()),
+            share(missed),
+            share(equal.withheld),
+            share(equal.unchecked),
+            blocks.join(" | ")
+        );
+    }
+}
+
+/// Puts the tables between their marks in the page.
+pub(crate) fn replace(tables: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/concepts/truth.md");
+    let page = std::fs::read_to_string(&path).expect("the page of the truth");
+    let (before, rest) = page.split_once(BEGIN).expect("a begin mark");
+    let (_, after) = rest.split_once(END).expect("an end mark");
+    std::fs::write(&path, format!("{before}{BEGIN}\n\n{tables}\n{END}{after}"))
+        .expect("the page can be written");
+}
