@@ -92,7 +92,7 @@ impl OrderRecord<'_> {
 
     fn overlapping(&self) -> Option<Flag> {
         let [one, other] = self.overlap?;
-        let between = format!("blocks {one} and {other} overlap in time, so they are none");
+        let between = format!("blocks {one} and {other} overlap in time, so they are no blocks");
         let message = match self.first_throughout {
             Some(first) => {
                 let second = if first == self.baseline { self.level } else { self.baseline };

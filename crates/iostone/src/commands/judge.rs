@@ -86,7 +86,8 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
 
 /// `fewer-blocks`: what stayed open was held against limits that leave room for looks still to come.
 fn fewer_blocks(comparisons: &[Comparison], rules: &Rules) -> Option<Flag> {
-    let open = comparisons.iter().filter(|comparison| comparison.verdict == Some(Verdict::Undecided));
+    let is_open = |one: &&Comparison| one.verdict == Some(Verdict::Undecided) && !one.is_withheld();
+    let open = comparisons.iter().filter(is_open);
     let blocks = open.map(|comparison| comparison.blocks).max()?;
     (rules.looks == Looks::Sequential && blocks < rules.budget).then(|| {
         let message = format!(
@@ -103,9 +104,15 @@ fn rounded(comparisons: &[Comparison], rules: &Rules) -> Option<Flag> {
     let matters =
         |comparison: &Comparison| comparison.flags.iter().any(|flag| flag.name == "coarse-resolution");
     comparisons.iter().any(matters).then(|| {
+        let digits = iostone_model::units::ratio_digits(rules.resolution);
+        let step = match digits.split_once('.') {
+            Some((_, fraction)) if !fraction.contains('e') => {
+                digits.trim_end_matches('0').trim_end_matches('.')
+            }
+            _ => digits.as_str(),
+        };
         let message = format!(
-            "the figures are rounded to {}, taken from the figures themselves; `--resolution` says it otherwise",
-            iostone_model::units::ratio_digits(rules.resolution)
+            "the figures are rounded to {step}, taken from the table; `--resolution` says it otherwise"
         );
         Flag::new("rounded-figures", message)
     })
