@@ -11,23 +11,28 @@ use iostone_stats::schedule::{BlockOrders, SplitMix64};
 
 const BLOCKS: usize = 40;
 
+/// A sum of twelve uniform numbers: near enough to normal for noise.
+fn normal(generator: &mut SplitMix64) -> f64 {
+    (0..12).map(|_| generator.next_unit()).sum::<f64>() - 6.0
+}
+
 /// The noise of a trial from the generator, its number and what the noise remembers.
 type Noise = fn(&mut SplitMix64, usize, &mut f64) -> f64;
 
 const NOISES: [(&str, Noise); 5] = [
-    ("independent, 3 %", |generator, _, _| 0.03 * generator.next_normal()),
+    ("independent, 3 %", |generator, _, _| 0.03 * normal(generator)),
     ("autoregressive, 0.7", |generator, _, level| {
-        *level = 0.7 * *level + 0.02 * generator.next_normal();
+        *level = 0.7 * *level + 0.02 * normal(generator);
         *level
     }),
-    ("trend of 1 % a trial", |generator, trial, _| 0.01 * trial as f64 + 0.03 * generator.next_normal()),
+    ("trend of 1 % a trial", |generator, trial, _| 0.01 * trial as f64 + 0.03 * normal(generator)),
     ("bimodal", |generator, _, _| {
         let low = if generator.next_unit() < 0.3 { -0.2 } else { 0.0 };
-        low + 0.01 * generator.next_normal()
+        low + 0.01 * normal(generator)
     }),
     ("outliers", |generator, _, _| {
         let outlier = if generator.next_unit() < 0.08 { -0.5 } else { 0.0 };
-        outlier + 0.02 * generator.next_normal()
+        outlier + 0.02 * normal(generator)
     }),
 ];
 
