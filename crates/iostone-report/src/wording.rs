@@ -7,7 +7,7 @@ use iostone_model::run::{BlockRecord, RunRecord};
 use iostone_model::trial::TrialRecord;
 use iostone_model::verdict::{BlockCount, Comparison, Flag, NoiseFloor, Verdict, Verdicts};
 
-use crate::figures::{counted, declared_percent, percent, ratio};
+use crate::figures::{counted, declared_percent, own_ratio, percent, ratio};
 use crate::view::View;
 
 /// Why blocks were not counted, beyond so many reasons only their number is given.
@@ -150,11 +150,11 @@ pub(crate) fn comparison_sentence(
     name: &str,
     comparison: &Comparison,
     margin: f64,
-    rehearsal: bool,
+    view: &View<'_>,
 ) -> String {
-    let ratio = ratio(comparison.ratio, shown_interval(comparison));
+    let ratio = own_ratio(view.better, comparison.ratio, shown_interval(comparison));
     let interval = ratio.interval_with_unit().map(|text| format!(", interval {text}")).unwrap_or_default();
-    let verdict = verdict_words(comparison, margin, rehearsal);
+    let verdict = verdict_words(comparison, margin, view.rehearsal);
     format!("{name} against {}: {verdict}, typical ratio {}{interval}", comparison.baseline, ratio.estimate)
 }
 

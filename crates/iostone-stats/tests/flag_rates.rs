@@ -25,7 +25,8 @@ const NOISES: [(&str, Noise); 5] = [
         *level = 0.7 * *level + 0.02 * normal(generator);
         *level
     }),
-    ("trend of 1 % a trial", |generator, trial, _| 0.01 * trial as f64 + 0.03 * normal(generator)),
+    // A steeper one would be a cause: the second trial of every block would be better.
+    ("trend of 0.1 % a trial", |generator, trial, _| 0.001 * trial as f64 + 0.03 * normal(generator)),
     ("bimodal", |generator, _, _| {
         let low = if generator.next_unit() < 0.3 { -0.2 } else { 0.0 };
         low + 0.01 * normal(generator)
