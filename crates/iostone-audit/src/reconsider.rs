@@ -7,11 +7,12 @@ use iostone_model::case::{
     CASE_SCHEMA, Case, CaseReport, KnownLimit, LevelFigures, Reconsidered, ReconsideredLevel,
     StatedComparison,
 };
-use iostone_model::dataset::{Dataset, Observation};
+use iostone_model::dataset::{Dataset, Observation, Order};
 use iostone_model::explanation::Explanation;
 use iostone_model::verdict::Comparison;
 use iostone_stats::breakeven::breakeven_cv;
 use iostone_stats::judge::{Figure, Rules, judge};
+use iostone_stats::resolution::infer;
 
 use crate::audit;
 
@@ -49,10 +50,11 @@ pub fn compare(dataset: &Dataset, stated: &StatedComparison) -> Reconsidered {
     let (figures, step) = collect(dataset, stated);
     let listed = list(dataset, stated);
     let rules = Rules {
+        randomised: dataset.order == Order::RandomisedBlocks,
         margin: stated.margin,
         confidence: CONFIDENCE,
         budget: BUDGET,
-        resolution: step,
+        resolution: infer(&figures, step),
         adjust_order: false,
         ..Rules::new(&stated.baseline, stated.better)
     };

@@ -55,6 +55,8 @@ pub fn rules(plan: &Plan) -> Rules {
         confidence: decide.confidence.0,
         budget: decide.blocks.max,
         minimum: decide.blocks.min,
+        // The order of every block follows from the plan's seed.
+        randomised: true,
         // Figures are measured by us at full precision.
         resolution: 0.0,
         seed: plan.seed,

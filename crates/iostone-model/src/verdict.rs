@@ -119,6 +119,13 @@ pub struct Comparison {
     pub log_ratios: Vec<f64>,
 }
 
+impl Comparison {
+    /// Whether a flag forbids the verdict: then its ratio and intervals are no finding, for what forbids it may have made them.
+    pub fn is_withheld(&self) -> bool {
+        self.verdict == Some(Verdict::Undecided) && self.flags.iter().any(|flag| flag.name == "withheld")
+    }
+}
+
 /// An exact Wilcoxon-Mann-Whitney test of two unblocked samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UnpairedTest {

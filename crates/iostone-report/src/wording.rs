@@ -107,12 +107,19 @@ pub(crate) fn verdict_words(comparison: &Comparison, margin: f64, rehearsal: boo
     }
 }
 
-/// The interval to be shown beside a verdict: with `equivalent` that of the equivalence test, which decided it.
+/// The interval to be shown beside a verdict: with `equivalent` that of the equivalence test, which decided it. None beside one
+/// that is withheld, since what forbids it may have made the interval.
 pub(crate) fn deciding_interval(comparison: &Comparison) -> [Option<f64>; 2] {
     match comparison.verdict {
+        _ if comparison.is_withheld() => [None, None],
         Some(Verdict::Equivalent) => comparison.equivalence_interval,
         _ => comparison.ratio_interval,
     }
+}
+
+/// The interval of the difference, none where the verdict is withheld.
+pub(crate) fn shown_interval(comparison: &Comparison) -> [Option<f64>; 2] {
+    if comparison.is_withheld() { [None, None] } else { comparison.ratio_interval }
 }
 
 /// What marks a verdict that the interval beside it does not bear out, because it was decided together with others.
@@ -145,7 +152,7 @@ pub(crate) fn comparison_sentence(
     margin: f64,
     view: &View<'_>,
 ) -> String {
-    let ratio = own_ratio(view.better, comparison.ratio, comparison.ratio_interval);
+    let ratio = own_ratio(view.better, comparison.ratio, shown_interval(comparison));
     let interval = ratio.interval_with_unit().map(|text| format!(", interval {text}")).unwrap_or_default();
     let verdict = verdict_words(comparison, margin, view.rehearsal);
     format!("{name} against {}: {verdict}, typical ratio {}{interval}", comparison.baseline, ratio.estimate)
@@ -153,7 +160,7 @@ pub(crate) fn comparison_sentence(
 
 /// With an undecided comparison: what is ruled out, and what more blocks would bring.
 pub(crate) fn outlook(comparison: &Comparison) -> Option<String> {
-    if comparison.verdict != Some(Verdict::Undecided) {
+    if comparison.verdict != Some(Verdict::Undecided) || comparison.is_withheld() {
         return None;
     }
     let excluded = ruled_out(comparison.ratio_interval);

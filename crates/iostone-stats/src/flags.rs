@@ -2,6 +2,7 @@
 
 pub(crate) mod carry_over;
 mod cpu_time;
+pub(crate) mod order;
 pub(crate) mod shape;
 
 use iostone_model::verdict::Flag;

@@ -64,6 +64,11 @@ pub struct Rules {
     pub adjust_order: bool,
     /// Whether the blocks are looked at on the way, or once when the budget is there.
     pub looks: Looks,
+    /// Whether the caller vouches that the order of trials was drawn by lot. Without that a table whose order is not known gets
+    /// no verdict; one whose order no lot would have drawn gets none either way.
+    pub randomised: bool,
+    /// Whether each trial followed an unrecorded one of its own level, so that there is no carry-over to be checked.
+    pub conditioned: bool,
     /// The seed of what is drawn where points share their coins.
     pub seed: u64,
 }
@@ -81,6 +86,8 @@ impl Rules {
             resolution: 0.0,
             adjust_order: true,
             looks: Looks::Sequential,
+            randomised: false,
+            conditioned: false,
             seed: 0,
         }
     }

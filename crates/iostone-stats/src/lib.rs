@@ -45,6 +45,7 @@ pub mod median;
 mod order_effect;
 pub mod race;
 mod rank;
+pub mod resolution;
 pub mod schedule;
 pub mod sequential;
 pub mod series;

@@ -60,6 +60,24 @@ pub(crate) fn compare(baseline: &[f64], level: &[f64], confidence: f64) -> Optio
     })
 }
 
+/// Where the normal approximation is larger, the exact p is far from any threshold of a flag.
+const EXACT_BELOW: f64 = 0.05;
+
+/// Two-sided p of the Mann-Whitney test, for flags: the normal approximation, and the exact p of all assignments (ties
+/// included, up to 60 numbers) where the approximation is below 0.05. None where a group is empty or all are equal.
+pub(crate) fn mann_whitney(first: &[f64], second: &[f64]) -> Option<f64> {
+    let approximate = mann_whitney_normal(first, second)?;
+    let exact = approximate < EXACT_BELOW && first.len() + second.len() <= LARGEST_EXACT;
+    Some(if exact { permutation_p(first, second) } else { approximate })
+}
+
+/// The least p that two groups of these sizes can give: one of the two ways to part them wholly.
+pub(crate) fn least_p(first: usize, second: usize) -> f64 {
+    let (few, all) = (first.min(second), first + second);
+    let ways: f64 = (1..=few).map(|i| (all - few + i) as f64 / i as f64).product();
+    (2.0 / ways).min(1.0)
+}
+
 /// For each sum, how many subsets of `size` of the ranks have it.
 pub(crate) fn count_rank_sums(ranks: &[u32], size: usize) -> Vec<f64> {
     let largest: usize = ranks.iter().rev().take(size).map(|rank| *rank as usize).sum();
@@ -198,6 +216,24 @@ mod tests {
         assert_eq!(test.ratio_interval, [None, None]);
         let same = compare(&[1.0; 4], &[1.0; 4], 0.95).unwrap();
         assert!((same.p_value - 1.0).abs() < 1e-12 && (same.ratio - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn small_p_values_are_exact() {
+        let all: serde_json::Value =
+            serde_json::from_str(include_str!("../tests/mann_whitney_vectors.json")).unwrap();
+        for case in all["mann_whitney_exact"].as_array().unwrap() {
+            let group = |name: &str| crate::vectors::numbers(&case[name]);
+            let (clean, exposed) = (group("clean"), group("exposed"));
+            crate::vectors::assert_relative(permutation_p(&clean, &exposed), &case["p"]);
+            crate::vectors::assert_relative(permutation_p(&exposed, &clean), &case["p"]);
+            if case["p"].as_f64().unwrap() < 0.01 {
+                crate::vectors::assert_relative(mann_whitney(&clean, &exposed).unwrap(), &case["p"]);
+            }
+        }
+        let near = |found: f64, expected: f64| (found - expected).abs() < 1e-12;
+        assert!(near(least_p(5, 5), 2.0 / 252.0) && near(least_p(5, 4), 2.0 / 126.0));
+        assert!(near(least_p(0, 7), 1.0) && near(least_p(1, 1), 1.0));
     }
 
     #[test]

@@ -40,6 +40,7 @@ pub use error::{Malformed, ReadError};
 pub use fio_json::fio_json;
 pub use input::{Head, Input, Line};
 pub use orion::join as join_orion_points;
+pub use units::step;
 
 /// How sure a format is that a file is its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

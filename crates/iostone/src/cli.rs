@@ -254,9 +254,13 @@ pub(crate) struct JudgeArguments {
     /// The number of blocks that was planned from the start: one look at all of them instead of looks on the way
     #[arg(long, value_name = "BLOCKS", conflicts_with = "budget")]
     pub(crate) planned: Option<u32>,
-    /// The step to which the figures were rounded, in their own unit
-    #[arg(long, value_name = "STEP", default_value_t = 0.0)]
-    pub(crate) resolution: f64,
+    /// The step to which the figures were rounded, in their own unit; when left out, that of their last written digit, and more
+    /// where they repeat
+    #[arg(long, value_name = "STEP")]
+    pub(crate) resolution: Option<f64>,
+    /// Vouch that the order of the trials in each block was drawn by lot, where no column tells it
+    #[arg(long)]
+    pub(crate) randomised: bool,
     /// Print the verdicts as JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -155,7 +155,7 @@ fn groups(judged: &[&Comparison]) -> Vec<PointGroup> {
 }
 
 fn point_line(comparison: &Comparison) -> PointLine {
-    let written = ratio(comparison.ratio, deciding_interval(comparison));
+    let written = ratio(comparison.ratio, wording::deciding_interval(comparison));
     let placed = point_of_metric(&comparison.point);
     // The dagger tells what was decided together.
     let told = |name: &&str| !wording::DECIDED_TOGETHER.contains(name);
@@ -172,14 +172,6 @@ fn point_line(comparison: &Comparison) -> PointLine {
         class: comparison.verdict.map_or("none", Verdict::word),
         together: wording::is_decided_together(&comparison.flags),
         flags: flags.join(", "),
-    }
-}
-
-/// Of an equivalent figure the interval of the equivalence test, else that of the difference.
-fn deciding_interval(comparison: &Comparison) -> [Option<f64>; 2] {
-    match comparison.verdict {
-        Some(Verdict::Equivalent) => comparison.equivalence_interval,
-        _ => comparison.ratio_interval,
     }
 }
 

@@ -7,7 +7,7 @@ use super::scale::Scale;
 use super::{Anchor, Drawing, NARROW, fit};
 use crate::figures::{declared_percent, factor_digits, own_ratio, tick_percent};
 use crate::view::View;
-use crate::wording::{comparison_sentence, verdict_words};
+use crate::wording::{comparison_sentence, shown_interval, verdict_words};
 
 const ROW_HEIGHT: f64 = 40.0;
 const NARROW_ROW_HEIGHT: f64 = 62.0;
@@ -71,8 +71,9 @@ fn placed<'a>(view: &View<'a>) -> Vec<(usize, String, &'a Comparison)> {
 
 /// Everything of a comparison that the axis must hold.
 fn ends(comparison: &Comparison) -> [Option<f64>; 5] {
-    let [low, high] = comparison.ratio_interval;
-    let [equivalence_low, equivalence_high] = comparison.equivalence_interval;
+    let [low, high] = shown_interval(comparison);
+    let [equivalence_low, equivalence_high] =
+        if comparison.is_withheld() { [None, None] } else { comparison.equivalence_interval };
     [comparison.ratio, low, high, equivalence_low, equivalence_high]
 }
 
@@ -119,7 +120,7 @@ fn draw_interval(
         let usable = value.filter(|v| v.is_finite() && *v > 0.0);
         usable.map_or(scale.at_most(open), |value| scale.at_most(value))
     };
-    let [low, high] = comparison.ratio_interval;
+    let [low, high] = shown_interval(comparison);
     if low.is_some() || high.is_some() {
         let (from, to) = (pixel(low, f64::MIN_POSITIVE), pixel(high, f64::MAX));
         let [narrow_low, narrow_high] = comparison.equivalence_interval;
@@ -150,7 +151,7 @@ fn draw_interval(
 pub(crate) fn written(comparison: &Comparison, better: Direction) -> (String, String) {
     let text = match (&comparison.ratio, &comparison.unpaired) {
         (None, Some(test)) => own_ratio(better, Some(test.ratio), test.ratio_interval),
-        _ => own_ratio(better, comparison.ratio, comparison.ratio_interval),
+        _ => own_ratio(better, comparison.ratio, shown_interval(comparison)),
     };
     (text.estimate.clone(), text.interval_with_unit().unwrap_or_default())
 }

@@ -21,7 +21,8 @@ use iostone_model::verdict::Flag;
 
 use crate::flags::write_p;
 use crate::median::median;
-use crate::rank::mann_whitney_normal;
+use crate::unpaired::{least_p, mann_whitney};
+use crate::walsh::Interval;
 
 /// The threshold below which a verdict is withheld.
 const THRESHOLD: f64 = 0.01;
@@ -33,7 +34,7 @@ pub(crate) struct CarryOver {
     pub(crate) clean_median: f64,
     /// Median log ratio of the exposed blocks.
     pub(crate) exposed_median: f64,
-    /// Two-sided p of their difference (Mann-Whitney, normal approximation with tie and continuity correction).
+    /// Two-sided p of their difference (Mann-Whitney, exact where it is small).
     pub(crate) p: f64,
 }
 
@@ -63,7 +64,7 @@ pub(crate) fn assess(log_ratios: &[f64], exposed: &[Option<bool>]) -> Option<Car
     Some(CarryOver {
         clean_median: median(&clean)?,
         exposed_median: median(&exposed)?,
-        p: mann_whitney_normal(&clean, &exposed)?,
+        p: mann_whitney(&clean, &exposed)?,
     })
 }
 
@@ -83,6 +84,32 @@ pub(crate) fn flag(
         write_p(found.p)
     );
     Some(Flag::new("carry-over", message))
+}
+
+/// A verdict whose interval comes nearer to 1 than this can be made by a carry-over that is not unusual.
+const NEAR: f64 = 0.05;
+
+/// `carry-over-unchecked`: the blocks are too few, or too alike, for carry-over to be seen, and a moderate one could make the
+/// verdict.
+///
+/// A carry-over acts on half of the blocks, so it moves the typical ratio by about half of itself, and the nearer end of the interval stands for one of twice its distance.
+/// Five clean blocks and five exposed ones are the fewest that can show any, 11 with the first, whose predecessor is unknown.
+pub(crate) fn unchecked(exposed: &[Option<bool>], interval: Interval) -> Option<Flag> {
+    let count = |wanted: bool| exposed.iter().filter(|exposed| **exposed == Some(wanted)).count();
+    let (clean, dirty) = (count(false), count(true));
+    let nearer = if interval.contains(0.0) { 0.0 } else { interval.lower.abs().min(interval.upper.abs()) };
+    (least_p(clean, dirty) >= THRESHOLD && nearer <= NEAR.ln_1p()).then(|| {
+        let harm = match (2.0 * nearer).exp_m1() {
+            none if none <= 0.0 => "one could hide a difference".to_owned(),
+            carried => format!("one of {:.1} % would make this verdict", 100.0 * carried),
+        };
+        let message = format!(
+            "whether a trial feels which level ran before it cannot be seen in {} blocks ({clean} free of it, {dirty} exposed), \
+             and {harm}: 11 blocks or more can show it, `decide.conditioning = true` prevents it",
+            exposed.len()
+        );
+        Flag::new("carry-over-unchecked", message)
+    })
 }
 
 #[cfg(test)]
@@ -114,9 +141,34 @@ mod tests {
             let found = assess(&ratios, &exposure(&second)).unwrap();
             vectors::assert_close(found.clean_median, &case["clean_median"]);
             vectors::assert_close(found.exposed_median, &case["other_median"]);
-            vectors::assert_relative(found.p, &case["p"]);
+            // The vectors have the normal approximation, which stands where it is far from the threshold; the exact p of the
+            // others is in vectors of its own.
+            let normal = case["p"].as_f64().unwrap();
+            assert!(if normal > 0.05 { (found.p - normal).abs() < 1e-9 } else { found.p < normal });
             assert_eq!(flag(&ratios, &exposure(&second), "on", "off").is_some(), found.p < 0.01);
         }
+    }
+
+    #[test]
+    fn few_blocks_that_could_not_show_it_leave_it_unchecked() {
+        let groups = |clean: usize, exposed: usize| -> Vec<Option<bool>> {
+            let known = [vec![Some(false); clean], vec![Some(true); exposed]].concat();
+            [vec![None], known].concat()
+        };
+        let interval = Interval { lower: 0.01, upper: 0.09 };
+        let flag = unchecked(&groups(4, 5), interval).unwrap();
+        assert!(
+            flag.message.contains("in 10 blocks (4 free of it, 5 exposed), and one of 2.0 %"),
+            "{}",
+            flag.message
+        );
+        assert!(flag.message.contains("`decide.conditioning = true`"), "{}", flag.message);
+        assert_eq!(unchecked(&groups(5, 5), interval), None);
+        assert!(unchecked(&groups(3, 8), interval).is_some() && unchecked(&groups(3, 9), interval).is_none());
+        assert_eq!(unchecked(&groups(2, 3), Interval { lower: -0.3, upper: -0.06 }), None);
+        let equal = unchecked(&groups(2, 3), Interval { lower: -0.01, upper: 0.02 }).unwrap();
+        assert!(equal.message.contains("one could hide a difference"), "{}", equal.message);
+        assert!(unchecked(&[None; 6], Interval::ALL).is_some());
     }
 
     #[test]

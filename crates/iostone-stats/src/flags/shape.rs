@@ -1,10 +1,9 @@
-//! Flags on the shape of a comparison's log ratios: tails, trends, orders, drifted levels, coarse figures.
+//! Flags on the shape of a comparison's log ratios: tails, trends, drifted levels, coarse figures.
 
 use iostone_model::verdict::Flag;
 
 use crate::flags::write_p;
 use crate::median::{NORMAL_SCALE, median_deviation};
-use crate::order_effect::RunOrder;
 use crate::rank::spearman_with_position;
 use crate::special::sign_test;
 use crate::walsh::Interval;
@@ -55,8 +54,8 @@ pub(crate) fn drifted_levels(log_ratio_of_medians: f64, interval: Interval) -> O
     let within = (interval.lower - ROUNDING..=interval.upper + ROUNDING).contains(&log_ratio_of_medians);
     (judged && !within).then(|| {
         let message = format!(
-            "the ratio of the medians is {:.3}, outside the interval: the levels drifted between blocks, so trust the \
-             ratio within blocks",
+            "the ratio of the medians is {:.3}, outside the interval, because the levels drifted, are bimodal, or order \
+             mattered: trust the ratio within blocks",
             log_ratio_of_medians.exp()
         );
         Flag::new("drifted-levels", message)
@@ -74,61 +73,6 @@ pub(crate) fn coarse_resolution(rounding: f64, margin: f64) -> Option<Flag> {
         );
         Flag::new("coarse-resolution", message)
     })
-}
-
-/// Fewer coin tosses that agree are no evidence of anything.
-const FEWEST_FOR_FIXED: usize = 5;
-const FEWEST_FOR_ALTERNATING: usize = 6;
-
-/// `fixed-order`: the same of the two ran first in every block.
-pub(crate) fn fixed_order(orders: &[RunOrder], baseline: &str, level: &str) -> Option<Flag> {
-    let first = *orders.first()?;
-    let fixed = first != RunOrder::Unknown
-        && orders.len() >= FEWEST_FOR_FIXED
-        && orders.iter().all(|order| *order == first);
-    fixed.then(|| {
-        let name = if first == RunOrder::BaselineFirst { baseline } else { level };
-        let message = format!(
-            "`{name}` ran first in each of the {} blocks: an effect of running second cannot be told from the \
-             level's; randomise the order",
-            orders.len()
-        );
-        Flag::new("fixed-order", message)
-    })
-}
-
-/// `alternating-order`: the two took strict turns at running first.
-pub(crate) fn alternating_order(orders: &[RunOrder]) -> Option<Flag> {
-    let alternates = orders.len() >= FEWEST_FOR_ALTERNATING
-        && orders.windows(2).all(|pair| pair[0] != pair[1] && !pair.contains(&RunOrder::Unknown));
-    alternates.then(|| {
-        let message = format!(
-            "the order alternates strictly over all {} blocks: a disturbance of the same rhythm cannot be told from \
-             the level's effect; randomise the order",
-            orders.len()
-        );
-        Flag::new("alternating-order", message)
-    })
-}
-
-/// `order-effect`: running second mattered, and was removed from some blocks.
-pub(crate) fn order_effect(raw: &[f64], adjusted: &[f64], orders: &[RunOrder]) -> Option<Flag> {
-    let removed: Vec<f64> = raw
-        .iter()
-        .zip(adjusted)
-        .zip(orders)
-        .map(|((raw, adjusted), order)| (raw - adjusted) * order.sign())
-        .filter(|effect| effect.abs() > 0.0)
-        .collect();
-    let last = removed.last()?;
-    let way = if *last > 0.0 { "better" } else { "worse" };
-    let message = format!(
-        "the second trial of a block is about {:.1} % {way} whichever level it runs; removed from {} of {} blocks",
-        100.0 * last.exp_m1().abs(),
-        removed.len(),
-        raw.len()
-    );
-    Some(Flag::new("order-effect", message))
 }
 
 #[cfg(test)]
@@ -170,18 +114,6 @@ mod tests {
     }
 
     #[test]
-    fn orders_that_no_coin_would_give_are_flagged() {
-        use RunOrder::{BaselineFirst, LevelFirst, Unknown};
-        assert!(fixed_order(&[LevelFirst; 6], "on", "off").unwrap().message.starts_with("`off` ran first"));
-        assert_eq!(fixed_order(&[LevelFirst; 4], "on", "off"), None);
-        assert_eq!(fixed_order(&[Unknown; 9], "on", "off"), None);
-        let turns = [BaselineFirst, LevelFirst].repeat(3);
-        assert!(alternating_order(&turns).is_some());
-        assert_eq!(alternating_order(&turns[1..]), None);
-        assert_eq!(alternating_order(&[LevelFirst; 8]), None);
-    }
-
-    #[test]
     fn coarse_figures_and_drifted_levels_are_flagged() {
         assert!(coarse_resolution(0.004, 0.03).is_some());
         assert_eq!(coarse_resolution(0.002, 0.03), None);
@@ -190,17 +122,5 @@ mod tests {
         assert_eq!(drifted_levels(0.0, interval), None);
         assert_eq!(drifted_levels(0.1 + 0.2, Interval { lower: 0.3, upper: 0.3 }), None);
         assert_eq!(drifted_levels(0.02, Interval::ALL), None);
-    }
-
-    #[test]
-    fn a_removed_order_effect_is_told() {
-        use RunOrder::{BaselineFirst, LevelFirst};
-        let flag = order_effect(&[0.05, -0.05], &[0.05, 0.0], &[BaselineFirst, LevelFirst]).unwrap();
-        assert!(
-            flag.message.starts_with("the second trial of a block is about 5.1 % better"),
-            "{}",
-            flag.message
-        );
-        assert_eq!(order_effect(&[0.05], &[0.05], &[BaselineFirst]), None);
     }
 }

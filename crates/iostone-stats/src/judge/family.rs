@@ -94,11 +94,12 @@ impl<'a> Family<'a> {
         let mut flags = Vec::new();
         let blocks: usize = pairs.iter().map(|pair| pair.blocks()).sum();
         let unknown: usize = pairs.iter().map(|pair| pair.unknown_orders()).sum();
-        if unknown > 0 {
+        // Without that word it forbids the verdicts, and is told of each.
+        if unknown > 0 && rules.randomised {
             let share = if unknown == blocks { "any block" } else { "some blocks" };
             let message = format!(
-                "which trial ran first is not known for {share}: an effect of running second is not removed there, \
-                 and carry-over cannot be seen"
+                "which trial ran first is not known for {share}, only that it was drawn by lot: an effect of running second \
+                 is not removed there, and carry-over cannot be seen"
             );
             flags.push(Flag::new("order-unknown", message));
         }

@@ -9,6 +9,7 @@ use super::family::FamilySize;
 use super::table::{Meeting, Table};
 use super::{Rules, alpha};
 use crate::boundary::{FewestBlocks, fewest_blocks};
+use crate::flags::order::{OrderRecord, order_effect};
 use crate::flags::{carry_over, shape};
 use crate::forecast::HalfWidths;
 use crate::median::median;
@@ -34,8 +35,12 @@ pub(super) struct Pair<'a> {
     censored: [usize; 3],
     /// The procedure, taken through all blocks.
     pub(super) ssr: Ssr,
-    /// What forbids a verdict: carry-over, or an order that never changed.
+    /// Whether each block shows what a level leaves behind.
+    exposed: Vec<Option<bool>>,
+    /// What forbids a verdict: carry-over, or an order that no lot drew.
     obstacles: Vec<Flag>,
+    /// What else the order says.
+    order_notes: Vec<Flag>,
 }
 
 impl<'a> Pair<'a> {
@@ -75,10 +80,18 @@ impl<'a> Pair<'a> {
             .collect();
         let name = |index: usize| table.levels.get(index).copied().unwrap_or_default();
         let (baseline, level) = (name(table.baseline), name(level));
-        let obstacles = carry_over::flag(ssr.adjusted(), &exposed, baseline, level)
-            .into_iter()
-            .chain(shape::fixed_order(&orders, baseline, level))
-            .collect();
+        let order = OrderRecord {
+            baseline,
+            level,
+            orders: &orders,
+            overlap: table.overlap,
+            first_throughout: first_throughout(&meetings, baseline, level),
+            randomised: rules.randomised,
+            complete: meetings.len() >= budget as usize,
+        };
+        let order = order.assess();
+        let carry_over = carry_over::flag(ssr.adjusted(), &exposed, baseline, level);
+        let obstacles = carry_over.into_iter().chain(order.forbidding).collect();
         let count = |wanted: [bool; 2]| {
             let ended =
                 |m: &&Meeting<'_>| [m.baseline.value.is_finite(), m.level.value.is_finite()] == wanted;
@@ -95,7 +108,9 @@ impl<'a> Pair<'a> {
             log_ratios,
             orders,
             ssr,
+            exposed,
             obstacles,
+            order_notes: order.notes,
         }
     }
 
@@ -191,11 +206,15 @@ impl<'a> Pair<'a> {
         }
         flags.extend(self.wider_interval(decision, size.comparisons));
         flags.extend(self.changed_since(verdict));
+        let claims = matches!(verdict, Verdict::Faster | Verdict::Slower | Verdict::Equivalent);
+        if claims && !rules.conditioned {
+            flags.extend(carry_over::unchecked(&self.exposed, self.ssr.intervals().0));
+        }
         flags.extend(self.censored_runs());
         let adjusted = self.ssr.adjusted();
         let estimate = WalshAverages::of(adjusted).estimate();
-        flags.extend(shape::alternating_order(&self.orders));
-        flags.extend(shape::order_effect(&self.log_ratios, adjusted, &self.orders));
+        flags.extend(self.order_notes.iter().cloned());
+        flags.extend(order_effect(&self.log_ratios, adjusted, &self.orders));
         flags
             .extend(estimate.and_then(|estimate| shape::tail(adjusted, estimate, self.baseline, self.level)));
         flags.extend(shape::trend(adjusted));
@@ -273,6 +292,18 @@ impl<'a> Pair<'a> {
             );
             Flag::new("censored", message)
         })
+    }
+}
+
+/// The level whose trials all ran before those of the other.
+fn first_throughout<'a>(meetings: &[Meeting<'_>], baseline: &'a str, level: &'a str) -> Option<&'a str> {
+    let orders = |of: fn(&Meeting<'_>) -> Option<f64>| meetings.iter().map(of).collect::<Option<Vec<f64>>>();
+    let (base, other) = (orders(|m| m.baseline.order)?, orders(|m| m.level.order)?);
+    let before = |a: &[f64], b: &[f64]| a.iter().all(|early| b.iter().all(|late| early < late));
+    match (before(&base, &other), before(&other, &base)) {
+        (true, false) => Some(baseline),
+        (false, true) => Some(level),
+        _ => None,
     }
 }
 

@@ -14,6 +14,7 @@ type Trials<'a> = Vec<(Place<'a>, Option<f64>)>;
 #[derive(Debug, Default)]
 pub(super) struct Sequence<'a> {
     blocks: BTreeMap<u64, Vec<(Place<'a>, Option<&'a str>)>>,
+    overlap: Option<[u64; 2]>,
 }
 
 impl<'a> Sequence<'a> {
@@ -27,7 +28,12 @@ impl<'a> Sequence<'a> {
                 known.push((place, figure.order));
             }
         }
-        Self { blocks: find_predecessors(trials) }
+        Self { overlap: find_overlap(&trials), blocks: find_predecessors(trials) }
+    }
+
+    /// Two blocks one of which began before the other had ended, where orders are places in the time of all blocks.
+    pub(super) fn overlap(&self) -> Option<[u64; 2]> {
+        self.overlap
     }
 
     /// The level that ran just before, in this block or at the end of the one before; none where unknown.
@@ -43,6 +49,25 @@ impl<'a> Sequence<'a> {
         };
         self.blocks.values().filter(|trials| ran(trials, baseline) && ran(trials, level)).count()
     }
+}
+
+/// The first two blocks, by their beginnings, that overlap. None where orders begin again in each block, which shows in equal
+/// ones, or are not known throughout.
+fn find_overlap(blocks: &BTreeMap<u64, Trials<'_>>) -> Option<[u64; 2]> {
+    let mut all = blocks.values().flatten().map(|(_, order)| *order).collect::<Option<Vec<f64>>>()?;
+    all.sort_by(f64::total_cmp);
+    if all.windows(2).any(|pair| pair[0] >= pair[1]) {
+        return None;
+    }
+    let ends = |trials: &Trials<'_>| {
+        let orders = || trials.iter().filter_map(|(_, order)| *order);
+        Some((orders().reduce(f64::min)?, orders().reduce(f64::max)?))
+    };
+    let mut spans: Vec<(u64, (f64, f64))> =
+        blocks.iter().filter_map(|(number, trials)| Some((*number, ends(trials)?))).collect();
+    spans.sort_by(|(_, (a, _)), (_, (b, _))| a.total_cmp(b));
+    let overlap = spans.windows(2).find(|pair| pair[0].1.1 > pair[1].1.0)?;
+    Some([overlap[0].0, overlap[1].0])
 }
 
 /// Notes for each trial which level ran just before it.

@@ -17,7 +17,7 @@ pub(super) struct Trial {
     pub(super) value: f64,
     /// Logarithm, signed so that larger is better; minus infinity for a run that never ended.
     pub(super) score: f64,
-    order: Option<f64>,
+    pub(super) order: Option<f64>,
     /// The level that ran just before, in this block or at the end of the one before; none where unknown.
     pub(super) before: Option<usize>,
 }
@@ -62,6 +62,8 @@ pub(super) struct Table<'a> {
     /// Blocks by their number; one without meaning where the figures are not blocked.
     blocks: BTreeMap<u64, Vec<Trial>>,
     blocked: bool,
+    /// Two blocks that overlap in time.
+    pub(super) overlap: Option<[u64; 2]>,
 }
 
 impl<'a> Table<'a> {
@@ -111,7 +113,8 @@ impl<'a> Table<'a> {
             baseline: rules.baseline.clone(),
             levels: list(&levels),
         })?;
-        let table = Self { levels, strata, baseline, direction, blocks, blocked };
+        let overlap = sequence.overlap();
+        let table = Self { levels, strata, baseline, direction, blocks, blocked, overlap };
         table.check_strata()?;
         Ok(table)
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 use iostone_lab::conclude::headline;
 use iostone_lab::{is_import, read_import};
-use iostone_model::dataset::Dataset;
+use iostone_model::dataset::{Dataset, Order};
 use iostone_model::metric::{Direction, Unit};
 use iostone_model::verdict::{
     BlockCount, Comparison, ConfigurationSummary, Flag, VERDICTS_SCHEMA, Verdict, Verdicts,
@@ -17,6 +17,7 @@ use iostone_model::verdict::{
 use iostone_report::clean;
 use iostone_stats::judge::{Figure, Looks, Rules, judge as judge_figures};
 use iostone_stats::median::summarize;
+use iostone_stats::resolution::infer;
 
 use crate::cli::{Better, JudgeArguments};
 use crate::exit_code::ExitCode;
@@ -29,13 +30,14 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
     if !(arguments.margin.0 > 0.0 && arguments.margin.0 < 1.0) {
         bail!("`--margin {}` cannot be used; the margin must be above 0% and below 100%", arguments.margin);
     }
-    let (figures, dataset, unit) = read(arguments, printer)?;
+    let Source { figures, dataset, unit, resolution, randomised } = read(arguments, printer)?;
     let rules = Rules {
         margin: arguments.margin.0,
         confidence: arguments.confidence.0,
         budget: arguments.planned.unwrap_or(arguments.budget),
         looks: if arguments.planned.is_some() { Looks::Once } else { Looks::Sequential },
-        resolution: arguments.resolution,
+        resolution,
+        randomised,
         ..Rules::new(&arguments.baseline, direction(arguments, &dataset))
     };
     let judgement = judge_figures(&figures, &rules)
@@ -55,7 +57,12 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
         baseline: rules.baseline.clone(),
         configurations: summaries(&figures, arguments),
         blocks: BlockCount { complete, discarded: 0, maximum: rules.budget },
-        flags: judgement.flags.into_iter().chain(fewer_blocks(&judgement.comparisons, &rules)).collect(),
+        flags: judgement
+            .flags
+            .into_iter()
+            .chain(fewer_blocks(&judgement.comparisons, &rules))
+            .chain(rounded(&judgement.comparisons, &rules).filter(|_| arguments.resolution.is_none()))
+            .collect(),
         comparisons: judgement.comparisons,
         evidence: Vec::new(),
         ceilings: Vec::new(),
@@ -79,7 +86,8 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
 
 /// `fewer-blocks`: what stayed open was held against limits that leave room for looks still to come.
 fn fewer_blocks(comparisons: &[Comparison], rules: &Rules) -> Option<Flag> {
-    let open = comparisons.iter().filter(|comparison| comparison.verdict == Some(Verdict::Undecided));
+    let is_open = |one: &&Comparison| one.verdict == Some(Verdict::Undecided) && !one.is_withheld();
+    let open = comparisons.iter().filter(is_open);
     let blocks = open.map(|comparison| comparison.blocks).max()?;
     (rules.looks == Looks::Sequential && blocks < rules.budget).then(|| {
         let message = format!(
@@ -88,6 +96,25 @@ fn fewer_blocks(comparisons: &[Comparison], rules: &Rules) -> Option<Flag> {
             rules.budget
         );
         Flag::new("fewer-blocks", message)
+    })
+}
+
+/// `rounded-figures`: where the step that the figures themselves show matters.
+fn rounded(comparisons: &[Comparison], rules: &Rules) -> Option<Flag> {
+    let matters =
+        |comparison: &Comparison| comparison.flags.iter().any(|flag| flag.name == "coarse-resolution");
+    comparisons.iter().any(matters).then(|| {
+        let digits = iostone_model::units::ratio_digits(rules.resolution);
+        let step = match digits.split_once('.') {
+            Some((_, fraction)) if !fraction.contains('e') => {
+                digits.trim_end_matches('0').trim_end_matches('.')
+            }
+            _ => digits.as_str(),
+        };
+        let message = format!(
+            "the figures are rounded to {step}, taken from the table; `--resolution` says it otherwise"
+        );
+        Flag::new("rounded-figures", message)
     })
 }
 
@@ -101,8 +128,19 @@ fn direction(arguments: &JudgeArguments, dataset: &Dataset) -> Direction {
     }
 }
 
-/// The figures, everything that is known of them, and their unit: of a table, or of an import.
-fn read(arguments: &JudgeArguments, printer: &mut Printer) -> Result<(Vec<Figure>, Dataset, Unit)> {
+/// What is judged: a table, or an import.
+struct Source {
+    figures: Vec<Figure>,
+    /// Everything that is known of them.
+    dataset: Dataset,
+    unit: Unit,
+    /// The step to which they were rounded, as the user says or they themselves.
+    resolution: f64,
+    /// Whether somebody vouches that the order of trials was drawn by lot.
+    randomised: bool,
+}
+
+fn read(arguments: &JudgeArguments, printer: &mut Printer) -> Result<Source> {
     let standard_input = arguments.file == Path::new("-");
     // A mistyped file is told as such rather than as a run that is not there.
     let named = arguments.file.to_str().filter(|_| !standard_input && !arguments.file.is_file());
@@ -110,9 +148,11 @@ fn read(arguments: &JudgeArguments, printer: &mut Printer) -> Result<(Vec<Figure
     match import {
         Some(Ok(path)) if is_import(&path) => {
             let dataset = read_import(&path)?.dataset;
-            let figures = audited::figures(&dataset, arguments)?;
+            let (figures, written) = audited::figures(&dataset, arguments)?;
             let unit = dataset.unit_of(&arguments.metric);
-            Ok((figures, dataset, unit))
+            let resolution = arguments.resolution.unwrap_or_else(|| infer(&figures, written));
+            let randomised = arguments.randomised || dataset.order == Order::RandomisedBlocks;
+            Ok(Source { figures, dataset, unit, resolution, randomised })
         }
         Some(Ok(path)) => bail!(
             "`{}` is a run of iostone's own, which has its verdicts: `iostone report {}`",
@@ -121,8 +161,11 @@ fn read(arguments: &JudgeArguments, printer: &mut Printer) -> Result<(Vec<Figure
         ),
         _ => {
             let table = Table::read(arguments)?;
-            let dataset = audited::dataset(&table, arguments);
-            Ok((table.figures, dataset, Unit::Plain))
+            let resolution =
+                arguments.resolution.unwrap_or_else(|| infer(&table.figures, table.written_step));
+            let dataset = audited::dataset(&table, arguments, resolution);
+            let randomised = arguments.randomised;
+            Ok(Source { figures: table.figures, dataset, unit: Unit::Plain, resolution, randomised })
         }
     }
 }

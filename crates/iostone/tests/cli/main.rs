@@ -21,6 +21,7 @@ mod image;
 mod import;
 mod io;
 mod judge;
+mod judge_order;
 mod orion;
 mod outputs;
 mod predict;

@@ -3,13 +3,12 @@
 use iostone_model::orion::LoadPoint;
 use iostone_model::verdict::{Comparison, Verdict};
 
-use super::deciding_interval;
 use crate::figures::ratio;
 use crate::html::{FULL, Figure, HALF, SLIM};
 use crate::load_points::{Aspect, point_of_metric};
 use crate::svg::heat_map::{self, Cell, HeatMap};
 use crate::view::name_in;
-use crate::wording::is_decided_together;
+use crate::wording::{deciding_interval, is_decided_together};
 
 /// A map of each figure and level, the ratio to the baseline at every load point.
 pub(super) fn draw(judged: &[&Comparison]) -> Vec<(String, Figure)> {

@@ -12,7 +12,7 @@ use super::Table;
 use crate::cli::{Better, JudgeArguments};
 
 /// Everything that a table holds, other columns included, for the audit.
-pub(super) fn dataset(table: &Table, arguments: &JudgeArguments) -> Dataset {
+pub(super) fn dataset(table: &Table, arguments: &JudgeArguments, resolution: f64) -> Dataset {
     let name = arguments
         .file
         .file_name()
@@ -43,7 +43,7 @@ pub(super) fn dataset(table: &Table, arguments: &JudgeArguments) -> Dataset {
             figure.order.map(|order| order + figure.block.map_or(0.0, |block| block as f64 * 1e6));
         let known = observation.figures.values().any(|known| known.value.total_cmp(&figure.value).is_eq());
         if !known {
-            let judged = DatasetFigure { value: figure.value, step: arguments.resolution };
+            let judged = DatasetFigure { value: figure.value, step: resolution };
             observation.figures.insert(arguments.metric.clone(), judged);
         }
     }
@@ -68,8 +68,8 @@ pub(super) fn dataset(table: &Table, arguments: &JudgeArguments) -> Dataset {
     dataset
 }
 
-/// The figures of an import that are to be judged.
-pub(super) fn figures(dataset: &Dataset, arguments: &JudgeArguments) -> Result<Vec<Figure>> {
+/// The figures of an import that are to be judged, and the coarsest step that one of them was printed with.
+pub(super) fn figures(dataset: &Dataset, arguments: &JudgeArguments) -> Result<(Vec<Figure>, f64)> {
     let mut labels: Vec<&str> =
         dataset.observations.iter().flat_map(|o| o.labels.keys().map(String::as_str)).collect();
     labels.sort_unstable();
@@ -88,12 +88,15 @@ pub(super) fn figures(dataset: &Dataset, arguments: &JudgeArguments) -> Result<V
     let metrics: Vec<&str> = dataset.metrics.keys().map(String::as_str).collect();
     let mut blocks: Vec<&str> = Vec::new();
     let mut figures = Vec::new();
+    let mut step: f64 = 0.0;
     for observation in &dataset.observations {
-        let Some((value, level)) =
-            observation.value(&arguments.metric).zip(observation.labels.get(&arguments.by))
+        let Some((figure, level)) =
+            observation.figures.get(&arguments.metric).zip(observation.labels.get(&arguments.by))
         else {
             continue;
         };
+        let value = figure.value;
+        step = step.max(figure.step);
         let stratum = arguments.within.as_ref().map_or_else(String::new, |label| {
             format!("{label}={}", observation.labels.get(label).map_or("", String::as_str))
         });
@@ -114,7 +117,7 @@ pub(super) fn figures(dataset: &Dataset, arguments: &JudgeArguments) -> Result<V
     if figures.is_empty() {
         return Err(missing("figure", &arguments.metric, &metrics));
     }
-    Ok(figures)
+    Ok((figures, step))
 }
 
 /// The place of a name among those seen.

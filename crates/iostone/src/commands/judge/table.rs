@@ -16,9 +16,14 @@ use crate::cli::JudgeArguments;
 /// A table of figures is read whole; what is larger is a log.
 const LARGEST_FILE_BYTES: u64 = 256 << 20;
 
+/// The last digit of whole numbers as large as this moves no ratio.
+const SMALL_NUMBER: f64 = 1000.0;
+
 /// The figures of a CSV file.
 pub(super) struct Table {
     pub(super) figures: Vec<Figure>,
+    /// The step of the last digit of the figures, 0 where it says nothing: of large whole numbers.
+    pub(super) written_step: f64,
     /// The table as it stands in the file.
     pub(super) bytes: Vec<u8>,
 }
@@ -50,7 +55,8 @@ impl Table {
         let order = optional(&arguments.order)?;
         let within = optional(&arguments.within)?;
 
-        let mut figures = Vec::new();
+        let mut figures: Vec<Figure> = Vec::new();
+        let mut step = f64::INFINITY;
         let mut blocks = Numbering::default();
         let mut clock = Clock::default();
         // The line of each block's figure of each level.
@@ -75,6 +81,9 @@ impl Table {
                     "`{file}`, line {line}: {value} in column `{}` is not above zero, but ratios need that",
                     arguments.metric
                 );
+            }
+            if value.is_finite() {
+                step = step.min(iostone_tools::step(cell(metric)));
             }
             let stratum = match (&arguments.within, within) {
                 (Some(name), Some(index)) => format!("{name}={}", cell(index)),
@@ -120,7 +129,9 @@ impl Table {
             });
         }
         blocks.settle(&mut figures);
-        Ok(Self { figures, bytes })
+        let small = figures.iter().any(|figure| figure.value < SMALL_NUMBER);
+        let says = step < 1.0 || (step.is_finite() && small);
+        Ok(Self { figures, written_step: if says { step } else { 0.0 }, bytes })
     }
 }
 
