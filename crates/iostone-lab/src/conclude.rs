@@ -57,6 +57,7 @@ pub fn rules(plan: &Plan) -> Rules {
         minimum: decide.blocks.min,
         // Figures are measured by us at full precision.
         resolution: 0.0,
+        seed: plan.seed,
         ..Rules::new(&plan.experiment.baseline_level, plan.better)
     }
 }

@@ -204,6 +204,8 @@ fn check_budget(plan: &Plan) -> Result<(), LabError> {
     if let Some((factor, _)) = plan.experiment.sweep() {
         return check_sweep(plan, factor);
     }
+    // The points of a curve share the coins of their blocks, and so the chance of error of one comparison.
+    let comparisons = if subject.curve { plan.comparisons().len() } else { comparisons };
     let fewest = fewest_blocks(comparisons, decide.confidence.0);
     if decide.blocks.max >= fewest.difference || plan.quick {
         return Ok(());
@@ -212,7 +214,12 @@ fn check_budget(plan: &Plan) -> Result<(), LabError> {
         "`decide.blocks.max` is {}, too few for {comparisons} {} at {} confidence: {fewest}; raise it with \
          `--set decide.blocks.max={}`, or rehearse with `--quick`",
         decide.blocks.max,
-        if comparisons == 1 { "comparison" } else { "comparisons" },
+        match (subject.curve, comparisons) {
+            (true, 1) => "curve",
+            (true, _) => "curves",
+            (false, 1) => "comparison",
+            (false, _) => "comparisons",
+        },
         decide.confidence,
         fewest.difference
     )))

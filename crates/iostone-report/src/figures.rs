@@ -1,6 +1,6 @@
 //! Figures in writing: numbers with their unit, ranges, ratios and spans, rounded for people.
 
-use iostone_model::metric::Unit;
+use iostone_model::metric::{Direction, Unit};
 use iostone_model::units::ratio_digits;
 
 /// Between groups of three digits, and nowhere a line may break (U+202F, ISO 80000-1).
@@ -191,6 +191,22 @@ impl RatioText {
     pub(crate) fn interval_with_unit(&self) -> Option<String> {
         let interval = self.interval.as_deref()?;
         Some(if self.in_percent { format!("{interval}\u{a0}%") } else { format!("\u{d7}{interval}") })
+    }
+}
+
+/// Writes how a figure differs from the baseline's: of one that is better where it is lower the figure's own ratio, because
+/// "11.6 % more" is what people read off a latency that is 10.4 % worse.
+pub(crate) fn own_ratio(
+    better: Direction,
+    estimate: Option<f64>,
+    [low, high]: [Option<f64>; 2],
+) -> RatioText {
+    match better {
+        Direction::Higher => ratio(estimate, [low, high]),
+        Direction::Lower => {
+            let invert = |value: Option<f64>| value.map(f64::recip);
+            ratio(invert(estimate), [invert(high), invert(low)])
+        }
     }
 }
 

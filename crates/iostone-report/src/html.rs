@@ -247,7 +247,7 @@ fn table_row(view: &View<'_>, index: usize, row: &Row<'_>, margin: f64) -> Table
         None => "no interval".to_owned(),
     };
     let (ratio, ratio_interval) = match row.comparison {
-        Some(comparison) => ratios::written(comparison),
+        Some(comparison) => ratios::written(comparison, view.better),
         None if row.baseline => ("baseline".to_owned(), String::new()),
         None => (String::new(), String::new()),
     };

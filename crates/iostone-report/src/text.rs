@@ -226,7 +226,7 @@ fn legend(view: &View<'_>) -> Option<String> {
     let comparisons = || view.comparisons().into_iter().map(|(_, comparison)| comparison);
     let notes = wording::interval_notes(
         comparisons().any(|c| c.verdict == Some(Verdict::Equivalent) && !view.rehearsal),
-        comparisons().any(|c| wording::is_step_down(&c.flags) && !view.rehearsal),
+        comparisons().any(|c| wording::is_decided_together(&c.flags) && !view.rehearsal),
     );
     let sentences: Vec<String> =
         compared.then(|| format!("{better}{notes}")).into_iter().chain(invalid.map(str::to_owned)).collect();

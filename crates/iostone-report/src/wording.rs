@@ -7,7 +7,7 @@ use iostone_model::run::{BlockRecord, RunRecord};
 use iostone_model::trial::TrialRecord;
 use iostone_model::verdict::{BlockCount, Comparison, Flag, NoiseFloor, Verdict, Verdicts};
 
-use crate::figures::{counted, declared_percent, percent, ratio};
+use crate::figures::{counted, declared_percent, own_ratio, percent, ratio};
 use crate::view::View;
 
 /// Why blocks were not counted, beyond so many reasons only their number is given.
@@ -115,25 +115,27 @@ pub(crate) fn deciding_interval(comparison: &Comparison) -> [Option<f64>; 2] {
     }
 }
 
-/// What marks a verdict that the interval beside it does not bear out, because Holm's rule needs less.
-pub(crate) const HOLM: &str = "(Holm)";
+/// What marks a verdict that the interval beside it does not bear out, because it was decided together with others.
+pub(crate) const TOGETHER: &str = "\u{2020}";
 
-/// Whether only Holm's rule bears the verdict out.
-pub(crate) fn is_step_down(flags: &[Flag]) -> bool {
-    flags.iter().any(|flag| flag.name == "step-down")
+/// The flags of such a verdict: the others are settled, or they are points of one curve.
+pub(crate) const DECIDED_TOGETHER: [&str; 2] = ["step-down", "joint"];
+
+/// Whether the verdict was decided together with others and needs less than the interval beside it.
+pub(crate) fn is_decided_together(flags: &[Flag]) -> bool {
+    flags.iter().any(|flag| DECIDED_TOGETHER.contains(&flag.name.as_str()))
 }
 
 /// How the intervals of those comparisons are to be read, as far as it is not plain.
-pub(crate) fn interval_notes(equivalent: bool, step_down: bool) -> String {
+pub(crate) fn interval_notes(equivalent: bool, together: bool) -> String {
     let equivalent = equivalent.then_some(
         " Beside `equivalent` stands the interval of the equivalence test, each bound of which holds at the declared \
          confidence.",
     );
-    let step_down = step_down.then_some(
-        " (Holm): decided step by step over all comparisons; the interval beside it holds for all of them at once and is \
-         wider than the verdict needs.",
+    let together = together.then_some(
+        " \u{2020}: decided together with other comparisons; the interval beside it is wider than the verdict needs.",
     );
-    format!("{}{}", equivalent.unwrap_or_default(), step_down.unwrap_or_default())
+    format!("{}{}", equivalent.unwrap_or_default(), together.unwrap_or_default())
 }
 
 /// A comparison in one sentence, for readers who do not see the figure.
@@ -141,11 +143,11 @@ pub(crate) fn comparison_sentence(
     name: &str,
     comparison: &Comparison,
     margin: f64,
-    rehearsal: bool,
+    view: &View<'_>,
 ) -> String {
-    let ratio = ratio(comparison.ratio, comparison.ratio_interval);
+    let ratio = own_ratio(view.better, comparison.ratio, comparison.ratio_interval);
     let interval = ratio.interval_with_unit().map(|text| format!(", interval {text}")).unwrap_or_default();
-    let verdict = verdict_words(comparison, margin, rehearsal);
+    let verdict = verdict_words(comparison, margin, view.rehearsal);
     format!("{name} against {}: {verdict}, typical ratio {}{interval}", comparison.baseline, ratio.estimate)
 }
 

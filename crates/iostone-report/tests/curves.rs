@@ -95,7 +95,7 @@ fn curves_that_cross_are_called_so() {
     let page = html(&curve_scenes::crossing()).unwrap();
     assert!(page.contains("<span class=\"verdict-word undecided\">crosses</span>"));
     assert!(page.contains("faster †</span>"), "the step-down is marked in the row");
-    assert!(page.contains("†: decided by Holm’s rule"));
+    assert!(page.contains("†: decided together"));
 }
 
 #[test]

@@ -115,9 +115,9 @@ fn an_equivalent_point_shows_the_interval_that_decided_and_a_step_down_is_marked
     verdicts.comparisons[0].flags = vec![Flag::new("step-down", "decided by Holm's rule")];
     let written = verdicts_text(&verdicts, TextStyle { width: 200, colour: false });
     assert!(written.contains("[\u{2212}1.0,\u{a0}+1.2]\u{a0}%") && !written.contains("119.9"), "{written}");
-    assert_eq!(written.matches("faster\u{a0}(Holm)").count(), 1, "{written}");
+    assert_eq!(written.matches("faster\u{a0}†").count(), 1, "{written}");
     assert!(
-        written.contains("interval of the equivalence test") && written.contains("(Holm): decided"),
+        written.contains("interval of the equivalence test") && written.contains("†: decided together"),
         "{written}"
     );
 }
@@ -173,17 +173,13 @@ fn many_points_are_folded_into_ranges_of_load() {
 }
 
 #[test]
-fn flags_of_points_are_told_once_a_name_and_those_of_the_rule_not_at_all() {
+fn flags_of_points_are_told_once_a_name() {
     let mut verdicts = basic();
-    for comparison in &mut verdicts.comparisons {
-        comparison.flags = vec![Flag::new("decided-early", "decided after 9 of 12 blocks")];
-    }
     for index in [0, 1] {
         verdicts.comparisons[index].flags.push(Flag::new("tail", format!("evidence {index}")));
     }
     verdicts.comparisons[4].flags.push(Flag::new("trend", "it rises"));
     let written = verdicts_text(&verdicts, TextStyle { width: 200, colour: false });
-    assert!(!written.contains("decided-early"), "{written}");
     assert!(
         written.contains("! tail: at 2 of 6 points (IOPS at Small=1 to 2 and Large=0), first: evidence 0"),
         "{written}"

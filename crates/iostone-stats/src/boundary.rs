@@ -11,6 +11,8 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
+use crate::sequential::Looks;
+
 /// No two-sided 5 % question about pairs can be decided by their signs before this many: 2 * 2^-5 is above 5 %.
 pub const FEWEST_BLOCKS: u32 = 6;
 
@@ -21,7 +23,7 @@ pub const LARGEST_BUDGET: u32 = 400;
 const SLACK: f64 = 1.0 + 1e-12;
 
 /// A first look may spend at most this share of the level, or later looks could never use the rest.
-const FIRST_LOOK_SHARE: f64 = 0.65;
+pub(crate) const FIRST_LOOK_SHARE: f64 = 0.65;
 
 /// The numbers of blocks at which a run with that budget is looked at: 6, then steps of a sixth, then the budget.
 pub fn looks(budget: u32) -> Vec<u32> {
@@ -122,17 +124,29 @@ impl Boundary {
         Self { limits: looks.into_iter().zip(accepted).collect(), nominal: low, crossing }
     }
 
+    /// The limit of a single look at `blocks` blocks: the exact test of Wilcoxon (1945), which has the whole level.
+    fn once(level: f64, blocks: u32) -> Self {
+        let looks = if blocks == 0 { Vec::new() } else { vec![blocks.min(LARGEST_BUDGET)] };
+        let cumulative = cumulative_at_looks(&looks, level);
+        let limit = cumulative.first().and_then(|sums| sums.len().checked_sub(1)).map(crate::count);
+        let crossing = crossing_chance(&looks, &[limit]);
+        Self { limits: looks.into_iter().map(|look| (look, limit)).collect(), nominal: level, crossing }
+    }
+
     /// As [`Boundary::compute`], kept for the life of the process: a judgement asks for the same few every time.
-    pub(crate) fn shared(level: f64, budget: u32) -> Arc<Self> {
-        type Tables = Mutex<HashMap<(u64, u32), Arc<Boundary>>>;
+    pub(crate) fn shared(level: f64, budget: u32, looks: Looks) -> Arc<Self> {
+        type Tables = Mutex<HashMap<(u64, u32, Looks), Arc<Boundary>>>;
         static TABLES: OnceLock<Tables> = OnceLock::new();
         let tables = TABLES.get_or_init(Tables::default);
-        let key = (level.to_bits(), budget);
+        let key = (level.to_bits(), budget, looks);
         // A table is complete when it is inserted, so a lock poisoned by a panic elsewhere does no harm.
         if let Some(found) = tables.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Arc::clone(found);
         }
-        let computed = Arc::new(Self::compute(level, budget));
+        let computed = Arc::new(match looks {
+            Looks::Sequential => Self::compute(level, budget),
+            Looks::Once => Self::once(level, budget),
+        });
         tables.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&computed));
         computed
     }
@@ -149,7 +163,7 @@ impl Boundary {
 }
 
 /// Moves the law of the signed-rank sum from `rank - 1` to `rank` blocks: the new rank joins with chance one half.
-fn add_rank(law: &mut [f64], rank: usize) {
+pub(crate) fn add_rank(law: &mut [f64], rank: usize) {
     for sum in (rank..law.len()).rev() {
         law[sum] = 0.5 * law[sum] + 0.5 * law[sum - rank];
     }
@@ -278,6 +292,18 @@ mod tests {
             let table = Boundary::compute(level, 40);
             assert_eq!(table.looks().find(|n| table.limit_at(*n).is_some()), Some(first));
         }
+    }
+
+    #[test]
+    fn a_single_look_has_the_whole_level() {
+        // Wilcoxon's table: at 2.5 % one-sided 8 is significant for ten pairs, and 13 for twelve.
+        for (blocks, limit) in [(5, None), (6, Some(0)), (10, Some(8)), (12, Some(13)), (20, Some(52))] {
+            let table = Boundary::once(0.025, blocks);
+            assert_eq!(table.looks().collect::<Vec<_>>(), [blocks]);
+            assert_eq!(table.limit_at(blocks), limit);
+            assert!(table.crossing <= 0.025);
+        }
+        assert_eq!(Boundary::once(0.025, 0).looks().count(), 0);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use iostone_model::verdict::{Forecast, NoiseFloor};
 
 use crate::boundary::{Boundary, FEWEST_BLOCKS, LARGEST_BUDGET, looks};
 use crate::schedule::SplitMix64;
+use crate::sequential::Looks;
 use crate::walsh::{Interval, WalshAverages, centre_and_spread};
 
 /// Half-widths at the looks of 40 blocks at 95 %, one comparison: difference and equivalence interval.
@@ -69,7 +70,7 @@ impl HalfWidths {
     /// Simulates runs of independent normal blocks through all looks.
     fn simulate(alpha: f64, family: u32, budget: u32) -> Self {
         let level = alpha / f64::from(family.max(1));
-        let tables = [Boundary::shared(level / 2.0, budget), Boundary::shared(level, budget)];
+        let tables = [level / 2.0, level].map(|level| Boundary::shared(level, budget, Looks::Sequential));
         let looks = looks(budget);
         let work: usize = looks.iter().map(|n| (n * (n + 1) / 2) as usize).sum();
         let repetitions = (SIMULATED_AVERAGES / work.max(1)).clamp(24, 400);

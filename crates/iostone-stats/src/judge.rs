@@ -1,5 +1,7 @@
 //! The single door to a judgement: figures and rules in, comparisons with verdicts and flags out.
 
+mod coins;
+mod decision;
 mod error;
 mod family;
 mod next;
@@ -11,6 +13,7 @@ mod unblocked;
 use iostone_model::metric::Direction;
 use iostone_model::verdict::{Comparison, Flag};
 
+pub use crate::sequential::Looks;
 pub use error::JudgeError;
 use family::Family;
 pub use next::{Next, next_step, next_step_together};
@@ -59,6 +62,10 @@ pub struct Rules {
     pub resolution: f64,
     /// Whether a constant effect of running second in a block is estimated and removed.
     pub adjust_order: bool,
+    /// Whether the blocks are looked at on the way, or once when the budget is there.
+    pub looks: Looks,
+    /// The seed of what is drawn where points share their coins.
+    pub seed: u64,
 }
 
 impl Rules {
@@ -73,6 +80,8 @@ impl Rules {
             minimum: crate::FEWEST_BLOCKS,
             resolution: 0.0,
             adjust_order: true,
+            looks: Looks::Sequential,
+            seed: 0,
         }
     }
 }
@@ -97,26 +106,27 @@ pub struct Judgement {
 
 /// Judges all levels against the baseline.
 ///
-/// Blocked figures are taken in ascending order of block, by the sequential signed-rank procedure, which ends with
-/// its verdict: where more blocks are given (flag `decided-early`) they speak through the other flags alone. A block
+/// Blocked figures are taken in ascending order of block, by the sequential signed-rank procedure. The verdict is that of the
+/// first look that bears one out; ratio and interval are those of all blocks, which hold at whatever block one stops. A block
 /// without either side of a comparison does not count for it. The budget is raised to the number of blocks where there are
-/// more (flag `budget-exceeded`). Verdicts are Holm's over all comparisons, printed intervals Bonferroni's; a verdict
-/// that only the step-down bears out carries the flag `step-down`. A verdict is withheld (undecided, flags
-/// `withheld` and `carry-over` or `fixed-order`) where the order of trials could have made it. Unblocked figures get
-/// no verdict but an exact unpaired test. See [`JudgeError`] for what cannot be judged.
+/// more (flag `budget-exceeded`). The chance of error is shared among all comparisons; one leaves its share to the others
+/// where its difference is shown to be real and within the margin (flag `step-down` on what only that bears out). A verdict
+/// is withheld (undecided, flags `withheld` and what forbids it) where the order of trials could have made it. Unblocked
+/// figures get no verdict but an exact unpaired test. See [`JudgeError`] for what cannot be judged.
 pub fn judge(figures: &[Figure], rules: &Rules) -> Result<Judgement, JudgeError> {
     let judgements = judge_together(&[FigureSet { figures, direction: rules.direction }], 0, rules)?;
     judgements.into_iter().next().ok_or(JudgeError::NoFigures)
 }
 
-/// Judges several sets of figures of the same trials as one family: Holm's steps and Bonferroni's intervals are over
-/// the comparisons of all of them.
+/// Judges several sets of figures of the same trials: the points of a curve for each level.
 ///
-/// `declared` is the number of comparisons that were planned: those that no figure was measured for stay open in the
-/// family, so that what happened to be measured does not make the others easier to decide. Fewer than there are
-/// figures for mean nothing. What runs before what is read from all sets, and a figure that is missing in one set
-/// takes its block from that set alone. One judgement for each set, in order; see [`judge`] for the rest. The first
-/// set that cannot be judged is the error, as is a mixture of sets with and without blocks.
+/// The levels share the chance of error evenly. The points of a level are shown to differ by the coins that they share, and to
+/// be equivalent all together; a point by itself is shown to be equivalent, and intervals are printed, as one comparison
+/// among all. `declared` is the number of comparisons that were planned: those that no figure was measured for stay open, so
+/// that what happened to be measured does not make the others easier to decide. Fewer than there are figures for mean
+/// nothing. What runs before what is read from all sets, and a figure that is missing in one set takes its block from that
+/// set alone. One judgement for each set, in order; see [`judge`] for the rest. The first set that cannot be judged is the
+/// error, as is a mixture of sets with and without blocks.
 pub fn judge_together(
     sets: &[FigureSet<'_>],
     declared: usize,

@@ -40,7 +40,6 @@ pub mod curve;
 pub mod flags;
 pub mod flatness;
 pub mod forecast;
-mod holm;
 pub mod judge;
 pub mod median;
 mod order_effect;
@@ -51,6 +50,7 @@ pub mod sequential;
 pub mod series;
 mod special;
 pub mod steady;
+mod step_down;
 mod unpaired;
 #[cfg(test)]
 mod vectors;

@@ -32,6 +32,17 @@ pub struct Design {
     pub adjust_order: bool,
     /// How many comparisons are made together.
     pub family: u32,
+    /// When it is looked at.
+    pub looks: Looks,
+}
+
+/// When a comparison is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Looks {
+    /// Again and again on the way to the budget, so that it can end at its verdict.
+    Sequential,
+    /// Once, when the budget is there: for a number of blocks that was fixed beforehand. One exact test shows smaller effects.
+    Once,
 }
 
 /// What one look showed.
@@ -45,8 +56,24 @@ pub struct Look {
     pub difference: Interval,
     /// The interval for equivalence: each bound at `alpha / family`.
     pub equivalence: Interval,
-    /// The verdict at `alpha / family`; none where the run goes on, undecided where the budget is spent.
+    /// The verdict found here or before, at `alpha / family`; none where the run goes on, undecided where the budget is spent.
     pub verdict: Option<Verdict>,
+}
+
+/// A verdict and the look that found it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Found {
+    pub(crate) verdict: Verdict,
+    pub(crate) blocks: u32,
+}
+
+/// How many family sizes, from 1 up, each kind of hypothesis of a comparison is rejected at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Strengths {
+    /// That the levels are equal.
+    pub(crate) equality: u32,
+    /// That they are a margin apart.
+    pub(crate) distance: u32,
 }
 
 /// The running intervals at one family size.
@@ -56,6 +83,10 @@ struct Standing {
     equivalence_table: Arc<Boundary>,
     difference: Interval,
     equivalence: Interval,
+    /// The first verdict that this size and all smaller ones bear out.
+    found: Option<Found>,
+    /// The first look at which this size and all smaller ones bear equivalence out.
+    equivalent_at: Option<u32>,
 }
 
 impl Standing {
@@ -91,16 +122,21 @@ pub struct Ssr {
     /// One for each family size from 1 to that of the design, for Holm's rule.
     standings: Vec<Standing>,
     last_look: Option<Look>,
+    /// The intervals at `alpha / family` as of the last look before one of them became empty.
+    shown: (Interval, Interval),
 }
 
 impl Ssr {
     /// A comparison without blocks yet.
     pub fn new(design: Design) -> Self {
+        let table = |level: f64| Boundary::shared(level, design.budget, design.looks);
         let standing = |size: u32| Standing {
-            difference_table: Boundary::shared(design.alpha / 2.0 / f64::from(size), design.budget),
-            equivalence_table: Boundary::shared(design.alpha / f64::from(size), design.budget),
+            difference_table: table(design.alpha / 2.0 / f64::from(size)),
+            equivalence_table: table(design.alpha / f64::from(size)),
             difference: Interval::ALL,
             equivalence: Interval::ALL,
+            found: None,
+            equivalent_at: None,
         };
         Self {
             design,
@@ -109,12 +145,13 @@ impl Ssr {
             adjusted: Vec::new(),
             standings: (1..=design.family.max(1)).map(standing).collect(),
             last_look: None,
+            shown: (Interval::ALL, Interval::ALL),
         }
     }
 
     /// Adds a block's log ratio (above zero: the level is better) and looks, if this is the time for it.
     ///
-    /// Blocks beyond the budget are kept but never looked at.
+    /// Looks go on after a verdict, for the intervals; the verdict stays. Blocks beyond the budget are kept but never looked at.
     pub fn push(&mut self, log_ratio: f64, order: RunOrder) -> Option<Look> {
         let ratio = if self.design.adjust_order { adjust(log_ratio, order, &self.blocks) } else { log_ratio };
         self.blocks.push((log_ratio, order));
@@ -137,19 +174,40 @@ impl Ssr {
                 }
             }
         }
+        self.note_verdicts(blocks);
         let strictest = self.standings.last()?;
-        let claim = std::iter::once(Verdict::Unstable)
-            .chain(CLAIMS)
-            .find(|verdict| strictest.supports(*verdict, self.log_margin));
+        if !strictest.is_unstable() {
+            self.shown = (strictest.difference, strictest.equivalence);
+        }
+        let undecided = || (blocks == self.design.budget).then_some(Verdict::Undecided);
         let look = Look {
             blocks,
             estimate: averages.estimate()?,
             difference: strictest.difference,
             equivalence: strictest.equivalence,
-            verdict: claim.or((blocks == self.design.budget).then_some(Verdict::Undecided)),
+            verdict: strictest.found.map(|found| found.verdict).or_else(undecided),
         };
         self.last_look = Some(look);
         Some(look)
+    }
+
+    /// Keeps for each family size the first verdict that it and all smaller sizes bear out.
+    fn note_verdicts(&mut self, blocks: u32) {
+        let equivalent = self.withstands(Verdict::Equivalent) as usize;
+        for standing in self.standings.iter_mut().take(equivalent) {
+            standing.equivalent_at.get_or_insert(blocks);
+        }
+        // A size is unstable as soon as a smaller one is.
+        let steady = self.standings.iter().take_while(|at| !at.is_unstable()).count();
+        for standing in self.standings.iter_mut().skip(steady) {
+            standing.found.get_or_insert(Found { verdict: Verdict::Unstable, blocks });
+        }
+        for verdict in CLAIMS {
+            let sizes = self.withstands(verdict) as usize;
+            for standing in self.standings.iter_mut().take(sizes) {
+                standing.found.get_or_insert(Found { verdict, blocks });
+            }
+        }
     }
 
     /// Blocks seen so far.
@@ -187,9 +245,23 @@ impl Ssr {
         centre_and_spread(&self.adjusted)
     }
 
-    /// How many family sizes, from 1 up, the best supported claim withstands: its strength in Holm's rule.
-    pub(crate) fn strength(&self) -> u32 {
-        CLAIMS.iter().map(|claim| self.withstands(*claim)).max().unwrap_or(0)
+    /// The interval for a difference and the one for equivalence over all blocks, simultaneous over all looks and the
+    /// family; those of before, where they have become empty since.
+    pub(crate) fn intervals(&self) -> (Interval, Interval) {
+        self.shown
+    }
+
+    /// Whether intervals of different looks exclude each other: the effect changed.
+    pub(crate) fn is_unstable(&self) -> bool {
+        self.standings.last().is_some_and(Standing::is_unstable)
+    }
+
+    /// What is rejected so far, and at how many family sizes.
+    pub(crate) fn strengths(&self) -> Strengths {
+        Strengths {
+            equality: self.withstands(Verdict::Faster).max(self.withstands(Verdict::Slower)),
+            distance: self.withstands(Verdict::Equivalent),
+        }
     }
 
     fn withstands(&self, claim: Verdict) -> u32 {
@@ -197,13 +269,20 @@ impl Ssr {
         crate::count(supported.count())
     }
 
-    /// The verdict with `open` comparisons still open: a claim supported at alpha / j for every j up to `open`.
-    pub(crate) fn verdict_within(&self, open: u32) -> Verdict {
-        let sizes = || self.standings.iter().take(open as usize);
-        if sizes().any(Standing::is_unstable) {
-            return Verdict::Unstable;
-        }
-        CLAIMS.into_iter().find(|claim| self.withstands(*claim) >= open).unwrap_or(Verdict::Undecided)
+    /// The verdict with `open` comparisons open, and the look that found it.
+    ///
+    /// It is borne out at alpha / j for every j up to `open`, because the limits of different levels are not perfectly nested.
+    pub(crate) fn found_within(&self, open: u32) -> Option<Found> {
+        self.standing(open)?.found
+    }
+
+    /// The first look at which equivalence was borne out with `open` comparisons open.
+    pub(crate) fn equivalent_within(&self, open: u32) -> Option<u32> {
+        self.standing(open)?.equivalent_at
+    }
+
+    fn standing(&self, open: u32) -> Option<&Standing> {
+        self.standings.get((open as usize).checked_sub(1)?)
     }
 
     /// Whether the rest of the budget would most likely be spent for nothing, as of the latest look.

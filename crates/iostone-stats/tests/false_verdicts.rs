@@ -7,7 +7,7 @@ use iostone_model::metric::Direction;
 use iostone_model::verdict::Verdict;
 use iostone_stats::judge::{Figure, Next, Rules, judge, next_step};
 use iostone_stats::schedule::{BlockOrders, SplitMix64};
-use iostone_stats::sequential::{Design, RunOrder, Ssr};
+use iostone_stats::sequential::{Design, Looks, RunOrder, Ssr};
 
 const BUDGET: u32 = 40;
 
@@ -150,6 +150,7 @@ fn identical_levels_in_2000_runs_stopped_at_the_first_verdict_are_rarely_told_ap
             rounding: 0.0,
             adjust_order: true,
             family: 1,
+            looks: Looks::Sequential,
         });
         let stop = figures.chunks(2).find_map(|block| {
             let (a, b, order) = if block[0].level == "a" {

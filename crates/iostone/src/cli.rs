@@ -251,6 +251,9 @@ pub(crate) struct JudgeArguments {
     /// The number of blocks that was planned as the most
     #[arg(long, value_name = "BLOCKS", default_value_t = 40)]
     pub(crate) budget: u32,
+    /// The number of blocks that was planned from the start: one look at all of them instead of looks on the way
+    #[arg(long, value_name = "BLOCKS", conflicts_with = "budget")]
+    pub(crate) planned: Option<u32>,
     /// The step to which the figures were rounded, in their own unit
     #[arg(long, value_name = "STEP", default_value_t = 0.0)]
     pub(crate) resolution: f64,

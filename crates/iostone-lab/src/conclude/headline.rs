@@ -1,5 +1,6 @@
 //! The answer in a sentence or two.
 
+mod comparison;
 mod curve;
 mod sweep;
 
@@ -60,7 +61,7 @@ fn answers(verdicts: &Verdicts) -> Vec<Answer> {
             verdict: comparison.verdict,
             crosses: false,
             ratio: comparison.ratio.unwrap_or(0.0),
-            sentence: sentence(comparison, verdicts),
+            sentence: comparison::sentence(comparison, verdicts),
         };
         return verdicts.comparisons.iter().map(of_comparison).collect();
     }
@@ -100,8 +101,13 @@ fn count(several: &[Answer], verdicts: &Verdicts) -> String {
 }
 
 fn percent(ratio: f64) -> String {
+    format!("{} %", percent_of(ratio))
+}
+
+/// "11.6", "0.04".
+fn percent_of(ratio: f64) -> String {
     let value = ratio * 100.0;
-    if value < 0.095 { format!("{value:.2} %") } else { format!("{value:.1} %") }
+    if value < 0.095 { format!("{value:.2}") } else { format!("{value:.1}") }
 }
 
 /// "4.3", "24.4", "580": as many digits as people take in.
@@ -114,12 +120,9 @@ fn at_stratum(level: &str, stratum: &str) -> String {
     if stratum.is_empty() { level.to_owned() } else { format!("{level} (at {stratum})") }
 }
 
-/// "3.2 to 4.8 times", or "-1.6 to +0.4 %".
-fn interval([low, high]: [Option<f64>; 2], as_factor: bool) -> Option<String> {
+/// "-1.6 to +0.4 %".
+fn interval([low, high]: [Option<f64>; 2]) -> Option<String> {
     match (low, high) {
-        (Some(low), Some(high)) if as_factor => {
-            Some(format!("{} to {}", ratio_digits(low), ratio_digits(high)))
-        }
         (Some(low), Some(high)) => {
             Some(format!("{:+.1} to {:+.1} %", (low - 1.0) * 100.0, (high - 1.0) * 100.0))
         }
@@ -130,80 +133,19 @@ fn interval([low, high]: [Option<f64>; 2], as_factor: bool) -> Option<String> {
 }
 
 fn confidence(verdicts: &Verdicts) -> String {
-    format!("{} %", iostone_model::units::Fraction(verdicts.confidence).to_string().trim_end_matches('%'))
+    whole_percent(verdicts.confidence)
 }
 
 fn margin(verdicts: &Verdicts) -> String {
-    format!("{} %", iostone_model::units::Fraction(verdicts.margin).to_string().trim_end_matches('%'))
+    whole_percent(verdicts.margin)
 }
 
-fn sentence(comparison: &Comparison, verdicts: &Verdicts) -> String {
-    let level = at_stratum(&comparison.level, &comparison.stratum);
-    let baseline = &comparison.baseline;
-    let blocks = match comparison.blocks {
-        1 => "1 block".to_owned(),
-        count => format!("{count} blocks"),
-    };
-    let Some(ratio) = comparison.ratio else { return without_ratio(comparison, &level, &blocks) };
-    let times = factor(ratio);
-    let as_factor = ratio >= FACTOR_FROM || ratio <= 1.0 / FACTOR_FROM;
-    let within = |interval: Option<String>| {
-        interval.map(|interval| format!(", {} interval {interval}", confidence(verdicts))).unwrap_or_default()
-    };
-    let interval_text = interval(comparison.ratio_interval, as_factor);
-    match comparison.verdict {
-        Some(Verdict::Faster) if as_factor => {
-            format!("{level} is {times} times as fast as {baseline} ({blocks}{}).", within(interval_text))
-        }
-        Some(Verdict::Faster) => {
-            let gain = (ratio - 1.0) * 100.0;
-            format!("{level} is {gain:.1} % faster than {baseline} ({blocks}{}).", within(interval_text))
-        }
-        Some(Verdict::Slower) if as_factor => {
-            let share = factor(1.0 / ratio);
-            let [low, high] = comparison.ratio_interval;
-            let turned = interval([high.map(f64::recip), low.map(f64::recip)], true);
-            format!("{level} is {share} times as slow as {baseline} ({blocks}{}).", within(turned))
-        }
-        Some(Verdict::Slower) => {
-            let loss = (1.0 - ratio) * 100.0;
-            format!("{level} is {loss:.1} % slower than {baseline} ({blocks}{}).", within(interval_text))
-        }
-        Some(Verdict::Equivalent) => {
-            let range = interval(comparison.equivalence_interval, false);
-            let range = range.map(|range| format!(", {range}")).unwrap_or_default();
-            format!("{level} and {baseline} are equivalent within {} ({blocks}{range}).", margin(verdicts))
-        }
-        Some(Verdict::Unstable) => format!(
-            "The effect of {level} against {baseline} changed during the run ({blocks}), so no one ratio describes it."
-        ),
-        Some(Verdict::Undecided) => undecided(comparison, &level, &blocks, interval_text.as_deref()),
-        None => format!("{level} against {baseline}: the figures were not blocked, so there is no verdict."),
-    }
+/// A share as it was declared: "95 %".
+fn whole_percent(share: f64) -> String {
+    format!("{} %", iostone_model::units::Fraction(share).to_string().trim_end_matches('%'))
 }
 
-/// Runs that never ended have no ratio, but may well have a verdict.
-fn without_ratio(comparison: &Comparison, level: &str, blocks: &str) -> String {
-    let baseline = &comparison.baseline;
-    match comparison.verdict {
-        Some(Verdict::Faster) => {
-            format!(
-                "{level} is faster than {baseline}, whose runs never ended or completed nothing ({blocks}); no ratio can be given."
-            )
-        }
-        Some(Verdict::Slower) => {
-            format!(
-                "{level} is slower than {baseline}: its runs never ended or completed nothing ({blocks}); no ratio can be given."
-            )
-        }
-        Some(verdict) => {
-            format!("{level} against {baseline} is {} ({blocks}); no ratio can be given.", verdict.word())
-        }
-        None => format!("{level} against {baseline}: the figures were not blocked, so there is no verdict."),
-    }
-}
-
-fn undecided(comparison: &Comparison, level: &str, blocks: &str, interval: Option<&str>) -> String {
+fn undecided(comparison: &Comparison, level: &str, blocks: &str, known: &str) -> String {
     let baseline = &comparison.baseline;
     if let Some(flag) = comparison.flags.iter().find(|flag| flag.name == "no-flush") {
         return format!(
@@ -214,7 +156,6 @@ fn undecided(comparison: &Comparison, level: &str, blocks: &str, interval: Optio
     if let Some(flag) = comparison.flags.iter().find(|flag| flag.name == "withheld") {
         return format!("{level} against {baseline} stays undecided ({blocks}): {}.", flag.message);
     }
-    let known = interval.map(|interval| format!("; the difference is {interval}")).unwrap_or_default();
     let more = comparison.forecast.and_then(|forecast| {
         let at = [forecast.difference_at, forecast.equivalence_at].into_iter().flatten().min()?;
         Some(format!(" About {at} blocks would decide it."))

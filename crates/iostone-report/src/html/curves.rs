@@ -37,7 +37,7 @@ pub(super) struct Curves {
     pub(super) margin: String,
     pub(super) confidence: String,
     /// Whether a verdict rests on more than the interval shown beside it.
-    pub(super) steps_down: bool,
+    pub(super) any_together: bool,
     pub(super) any_equivalent: bool,
 }
 
@@ -77,8 +77,8 @@ pub(super) struct PointLine {
     pub(super) interval: String,
     pub(super) verdict: String,
     pub(super) class: &'static str,
-    /// Whether Holm's step-down gave the verdict.
-    pub(super) stepped: bool,
+    /// Whether it was decided together with others.
+    pub(super) together: bool,
     pub(super) flags: String,
 }
 
@@ -115,7 +115,7 @@ impl Curves {
             },
             margin: declared_percent(margin),
             confidence: declared_percent(decide.confidence.0),
-            steps_down: judged.iter().any(|comparison| steps_down(comparison)),
+            any_together: judged.iter().any(|comparison| wording::is_decided_together(&comparison.flags)),
             any_equivalent: judged.iter().any(|c| c.verdict == Some(Verdict::Equivalent)),
         })
     }
@@ -157,8 +157,8 @@ fn groups(judged: &[&Comparison]) -> Vec<PointGroup> {
 fn point_line(comparison: &Comparison) -> PointLine {
     let written = ratio(comparison.ratio, deciding_interval(comparison));
     let placed = point_of_metric(&comparison.point);
-    // That a figure was decided before the last block is the rule where others go on, and the dagger tells the other.
-    let told = |name: &&str| !matches!(*name, "step-down" | "decided-early");
+    // The dagger tells what was decided together.
+    let told = |name: &&str| !wording::DECIDED_TOGETHER.contains(name);
     let flags: Vec<&str> = comparison.flags.iter().map(|flag| flag.name.as_str()).filter(told).collect();
     PointLine {
         point: placed.map_or_else(|| comparison.point.clone(), |(_, point)| point.to_string()),
@@ -170,7 +170,7 @@ fn point_line(comparison: &Comparison) -> PointLine {
             |verdict| verdict.word().to_owned(),
         ),
         class: comparison.verdict.map_or("none", Verdict::word),
-        stepped: steps_down(comparison),
+        together: wording::is_decided_together(&comparison.flags),
         flags: flags.join(", "),
     }
 }
@@ -181,10 +181,6 @@ fn deciding_interval(comparison: &Comparison) -> [Option<f64>; 2] {
         Some(Verdict::Equivalent) => comparison.equivalence_interval,
         _ => comparison.ratio_interval,
     }
-}
-
-fn steps_down(comparison: &Comparison) -> bool {
-    comparison.flags.iter().any(|flag| flag.name == "step-down")
 }
 
 /// The levels beside the compared one, a configuration each.
@@ -227,8 +223,7 @@ fn legend(view: &View<'_>) -> Vec<(String, String)> {
 /// What the verdict on a curve means: the sentence below the verdicts.
 pub(super) fn rule(confidence: &str, margin: &str) -> Prose {
     Prose::of(&format!(
-        "Every figure at a load point is a comparison of its own, and the {confidence} holds for all of them together \
-         (Holm). A curve is faster only if some of its figures are faster and none is slower, slower likewise, and \
+        "Every figure at a load point is a comparison of its own, and the {confidence} holds for all of them together. A curve is faster only if some of its figures are faster and none is slower, slower likewise, and \
          equivalent if every one is within {margin}. It crosses where some are faster and some slower."
     ))
 }

@@ -1,10 +1,11 @@
 //! Each ratio's interval held against the band of the equivalence margin: why a verdict is what it is.
 
+use iostone_model::metric::Direction;
 use iostone_model::verdict::Comparison;
 
 use super::scale::Scale;
 use super::{Anchor, Drawing, NARROW, fit};
-use crate::figures::{declared_percent, factor_digits, ratio, tick_percent};
+use crate::figures::{declared_percent, factor_digits, own_ratio, tick_percent};
 use crate::view::View;
 use crate::wording::{comparison_sentence, verdict_words};
 
@@ -53,12 +54,12 @@ pub(crate) fn draw(view: &View<'_>, margin: f64, width: f64, id: &str) -> Option
         let verdict_at = if narrow { (width - 12.0, label_at.1) } else { (width - 166.0, label_at.1) };
         let anchor = if narrow { Anchor::End } else { Anchor::Start };
         drawing.text("verdict", verdict_at, anchor, &verdict_words(comparison, margin, view.rehearsal));
-        let tip = comparison_sentence(name, comparison, margin, view.rehearsal);
+        let tip = comparison_sentence(name, comparison, margin, view);
         draw_interval(&mut drawing, *index, comparison, &scale, middle, &tip);
     }
     let sentences: Vec<String> =
-        comparisons.iter().map(|(_, n, c)| comparison_sentence(n, c, margin, view.rehearsal)).collect();
-    Some(drawing.finish(id, "Ratio to the baseline", &sentences.join("; ")))
+        comparisons.iter().map(|(_, n, c)| comparison_sentence(n, c, margin, view)).collect();
+    Some(drawing.finish(id, "Ratio to the baseline, better to the right", &sentences.join("; ")))
 }
 
 /// Comparisons with the index of the mark they are drawn with.
@@ -146,10 +147,10 @@ fn draw_interval(
 }
 
 /// The ratio in writing for the table beside.
-pub(crate) fn written(comparison: &Comparison) -> (String, String) {
+pub(crate) fn written(comparison: &Comparison, better: Direction) -> (String, String) {
     let text = match (&comparison.ratio, &comparison.unpaired) {
-        (None, Some(test)) => ratio(Some(test.ratio), test.ratio_interval),
-        _ => ratio(comparison.ratio, comparison.ratio_interval),
+        (None, Some(test)) => own_ratio(better, Some(test.ratio), test.ratio_interval),
+        _ => own_ratio(better, comparison.ratio, comparison.ratio_interval),
     };
     (text.estimate.clone(), text.interval_with_unit().unwrap_or_default())
 }

@@ -10,7 +10,7 @@ use super::wrap::wrap;
 use crate::ink::{Ink, clean, dye};
 use crate::view::name_in;
 use crate::wording::curve::{curve_words, flatness_lines, verdict_word};
-use crate::wording::{interval_notes, is_step_down};
+use crate::wording::{interval_notes, is_decided_together};
 
 /// Up to so many points each has a row of its own.
 const POINTS_SHOWN: usize = 15;
@@ -29,7 +29,7 @@ pub(super) fn add(page: &mut Page, verdicts: Option<&Verdicts>, margin: f64) {
         page.add(figures::draw(&verdicts.configurations, page.width));
         return;
     }
-    let (mut folded, mut equivalent, mut step_down) = (false, false, false);
+    let (mut folded, mut equivalent, mut together) = (false, false, false);
     for curve in &verdicts.curves {
         let points: Vec<&Comparison> = curve.points_of(verdicts).collect();
         let sides = rows::Sides::of(curve, verdicts);
@@ -40,9 +40,10 @@ pub(super) fn add(page: &mut Page, verdicts: Option<&Verdicts>, margin: f64) {
         ));
         folded |= points.len() > POINTS_SHOWN;
         equivalent |= points.iter().any(|point| point.verdict == Some(Verdict::Equivalent));
-        step_down |= is_step_down(&curve.flags) || points.iter().any(|point| is_step_down(&point.flags));
+        together |=
+            is_decided_together(&curve.flags) || points.iter().any(|point| is_decided_together(&point.flags));
     }
-    let notes = interval_notes(equivalent, step_down);
+    let notes = interval_notes(equivalent, together);
     let legend = format!("{LEGEND}{notes}{}", if folded { FOLDED } else { "" });
     page.add(dye(Ink::Dim, &wrap(&legend, page.width)));
 }

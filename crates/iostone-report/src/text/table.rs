@@ -5,10 +5,10 @@ use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Tab
 use iostone_model::verdict::{Comparison, Verdict};
 
 use super::sparkline;
-use crate::figures::{NO_FIGURE, figure, percent, range, ratio};
+use crate::figures::{NO_FIGURE, figure, own_ratio, percent, range};
 use crate::ink::{Ink, clean, dye};
 use crate::view::{Row, View};
-use crate::wording::{HOLM, deciding_interval, is_step_down, verdict_words};
+use crate::wording::{TOGETHER, deciding_interval, is_decided_together, verdict_words};
 
 /// Columns of the sparkline.
 const SPARK_COLUMNS: usize = 8;
@@ -77,7 +77,7 @@ fn fill(view: &View<'_>, margin: f64, width: usize, sparks: bool) -> Table {
         table.add_row(cells.filter(|(at, _)| keep(at)).map(|(_, cell)| cell));
     }
     for comparison in &view.unplaced {
-        let [against, verdict] = compared(Some(comparison), false, margin, view.rehearsal, between);
+        let [against, verdict] = compared(Some(comparison), false, margin, view, between);
         let name = clean(&format!("{} {}", comparison.level, comparison.stratum));
         table.add_row([name.trim().to_owned(), String::new(), against, verdict].map(Cell::new));
     }
@@ -112,7 +112,7 @@ fn arrange(table: &mut Table, compares: bool) {
 
 fn cells(view: &View<'_>, row: &Row<'_>, margin: f64, sparks: bool, between: &str) -> Vec<Cell> {
     let name = dye(Ink::Bold, &clean(row.name));
-    let [against, verdict] = compared(row.comparison, row.baseline, margin, view.rehearsal, between);
+    let [against, verdict] = compared(row.comparison, row.baseline, margin, view, between);
     let (counting, invalid) = row.trial_counts();
     let trials = if invalid > 0 { format!("{counting}\n+{invalid}\u{a0}inv.") } else { counting.to_string() };
     let cv = row.cv().map(percent);
@@ -151,15 +151,17 @@ fn compared(
     comparison: Option<&Comparison>,
     baseline: bool,
     margin: f64,
-    rehearsal: bool,
+    view: &View<'_>,
     between: &str,
 ) -> [String; 2] {
+    let rehearsal = view.rehearsal;
     let Some(comparison) = comparison else {
         let none = if baseline { dye(Ink::Dim, "baseline") } else { String::new() };
         return [none, String::new()];
     };
     let unpaired = comparison.unpaired.as_ref();
-    let ratio = ratio(
+    let ratio = own_ratio(
+        view.better,
         comparison.ratio.or(unpaired.map(|test| test.ratio)),
         if comparison.ratio.is_some() {
             deciding_interval(comparison)
@@ -178,8 +180,8 @@ fn compared(
         Some(Verdict::Undecided | Verdict::Unstable) => Ink::Caution,
         None => Ink::Dim,
     };
-    let holm = !rehearsal && is_step_down(&comparison.flags);
-    let mark = if holm { format!("\u{a0}{HOLM}") } else { String::new() };
+    let together = !rehearsal && is_decided_together(&comparison.flags);
+    let mark = if together { format!("\u{a0}{TOGETHER}") } else { String::new() };
     // The margin goes on a second line of its own.
     let verdict = match words.split_once(" within ") {
         Some((word, rest)) => format!("{}{mark}\nwithin\u{a0}{rest}", dye(ink, word)),

@@ -8,8 +8,7 @@ use crate::view::name_in;
 /// The flags of curves with the curve's name where there are several: those of each curve, then those of its points.
 ///
 /// Of its points there is one line for each name: at how many of them, where, and the evidence at the first.
-/// That a point was decided before the last block is the rule where other points go on, and not told. What the curve
-/// says of all its points is not told again.
+/// What the curve says of all its points is not told again.
 pub(crate) fn flags(verdicts: &Verdicts) -> Vec<(Option<String>, String, String)> {
     let several = verdicts.curves.len() > 1;
     let mut lines = Vec::new();
@@ -20,7 +19,6 @@ pub(crate) fn flags(verdicts: &Verdicts) -> Vec<(Option<String>, String, String)
         let points: Vec<&Comparison> = curve.points_of(verdicts).collect();
         let names: Vec<&str> = points.iter().map(|point| point.point.as_str()).collect();
         let mut told: Vec<&str> = curve.flags.iter().map(|flag| flag.name.as_str()).collect();
-        told.push("decided-early");
         for flag in points.iter().flat_map(|point| &point.flags) {
             if told.contains(&flag.name.as_str()) {
                 continue;

@@ -6,7 +6,7 @@ use iostone_stats::race::{Outcome, Race, RaceFigure, RaceRules, Sweep};
 use iostone_stats::schedule::{SplitMix64, block_order};
 
 /// The curves, as times over the levels; the best takes about 1.
-pub const CURVES: [Curve; 11] = [
+pub(crate) const CURVES: [Curve; 11] = [
     Curve { name: "wall", of: |x, levels| wall(x, levels) },
     Curve { name: "falling", of: |x, _| (0.94 * (1.0 - x)).exp() },
     Curve { name: "rising", of: |x, _| (0.94 * x).exp() },
@@ -25,18 +25,18 @@ pub const CURVES: [Curve; 11] = [
     },
 ];
 /// How many levels.
-pub const LEVELS: [usize; 3] = [5, 10, 20];
+pub(crate) const LEVELS: [usize; 3] = [5, 10, 20];
 /// The standard deviation of one trial's log figure beside what its block has in common.
-pub const NOISE: [f64; 3] = [0.01, 0.03, 0.06];
+pub(crate) const NOISE: [f64; 3] = [0.01, 0.03, 0.06];
 
 const MARGIN: f64 = 0.03;
 const BUDGET: u32 = 40;
 
 /// A curve over an axis from 0 to 1.
 #[derive(Debug, Clone, Copy)]
-pub struct Curve {
+pub(crate) struct Curve {
     /// Its name.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     of: fn(f64, f64) -> f64,
 }
 
@@ -53,32 +53,32 @@ fn bowl(x: f64, depth: f64) -> f64 {
 
 /// What came of one curve, number of levels and noise.
 #[derive(Debug, Clone, Copy)]
-pub struct Row {
+pub(crate) struct Row {
     /// The curve.
-    pub curve: &'static str,
+    pub(crate) curve: &'static str,
     /// Its levels.
-    pub levels: usize,
+    pub(crate) levels: usize,
     /// The noise, as a fraction.
-    pub noise: f64,
+    pub(crate) noise: f64,
     /// Of the sweep.
-    pub sweep: Tally,
+    pub(crate) sweep: Tally,
     /// Of the race of all levels.
-    pub race: Tally,
+    pub(crate) race: Tally,
 }
 
 /// Counts over repetitions.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Tally {
+pub(crate) struct Tally {
     /// Repetitions.
-    pub runs: u32,
+    pub(crate) runs: u32,
     /// Trials of all of them.
-    pub trials: u32,
+    pub(crate) trials: u32,
     /// Nothing was decided within the budget.
-    pub open: u32,
+    pub(crate) open: u32,
     /// A level was named that is worse than claimed, or levels were shown to be worse than each other.
-    pub wrong: u32,
+    pub(crate) wrong: u32,
     /// A level within the margin of the best was named.
-    pub picked: u32,
+    pub(crate) picked: u32,
 }
 
 impl Tally {
@@ -139,7 +139,7 @@ impl<'a> Machine<'a> {
 ///
 /// # Errors
 /// None of these rules and figures is refused.
-pub fn simulate(repetitions: u64) -> Result<Vec<Row>, JudgeError> {
+pub(crate) fn simulate(repetitions: u64) -> Result<Vec<Row>, JudgeError> {
     let mut rows = Vec::new();
     for curve in CURVES {
         for levels in LEVELS {
@@ -155,7 +155,7 @@ pub fn simulate(repetitions: u64) -> Result<Vec<Row>, JudgeError> {
 ///
 /// # Errors
 /// None of these rules and figures is refused.
-pub fn cell(curve: Curve, levels: usize, noise: f64, repetitions: u64) -> Result<Row, JudgeError> {
+pub(crate) fn cell(curve: Curve, levels: usize, noise: f64, repetitions: u64) -> Result<Row, JudgeError> {
     let last = levels.saturating_sub(1).max(1) as f64;
     let times: Vec<f64> = (0..levels).map(|level| (curve.of)(level as f64 / last, levels as f64)).collect();
     let rules = RaceRules {

@@ -1,7 +1,8 @@
-//! All comparisons that are made together, and what Holm's rule decides of them.
+//! All comparisons that are made together.
 
 use iostone_model::verdict::Flag;
 
+use super::decision::{Decision, count_places, decide_curves, decide_levels};
 use super::pair::Pair;
 use super::sequence::Sequence;
 use super::table::Table;
@@ -11,15 +12,24 @@ use crate::boundary::LARGEST_BUDGET;
 /// The comparisons of all tables of blocks.
 pub(super) struct Family<'a> {
     pub(super) pairs: Vec<Placed<'a>>,
-    /// For each comparison, the number open when it was decided; those without a figure come last.
-    decided: Vec<Option<u32>>,
+    pub(super) size: FamilySize,
     /// The budget in force.
     pub(super) budget: u32,
+}
+
+/// How many are decided together, those without a figure too.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FamilySize {
+    /// Comparisons, among which the printed intervals are one each.
+    pub(super) comparisons: u32,
+    /// Shares of the chance of error: a curve has one, however many points.
+    pub(super) shares: u32,
 }
 
 /// A comparison and where it belongs.
 pub(super) struct Placed<'a> {
     pub(super) pair: Pair<'a>,
+    pub(super) decision: Decision,
     /// The number of its table.
     set: usize,
     /// Blocks in which both its trials ran, whether or not they have this table's figure.
@@ -47,34 +57,36 @@ impl<'a> Family<'a> {
         }
         let budget = rules.budget.max(crate::count(longest));
         let size = places.len().max(declared);
-        let pairs: Vec<Placed<'a>> = places
+        let judged: Vec<(usize, Pair<'a>)> = places
             .into_iter()
             .map(|(set, table, stratum, level)| {
-                let pair = Pair::judge(table, stratum, level, rules, budget, crate::count(size));
-                let ran = sequence.count_meetings(pair.stratum, pair.baseline, pair.level);
-                Placed { pair, set, ran }
+                (set, Pair::judge(table, stratum, level, rules, budget, crate::count(size)))
             })
             .collect();
-        let without_figures = std::iter::repeat_n(0, size - pairs.len());
-        let strengths: Vec<u32> =
-            pairs.iter().map(|placed| placed.pair.strength()).chain(without_figures).collect();
-        Ok(Self { decided: crate::holm::decide(&strengths), pairs, budget })
-    }
-
-    /// The family size at which a comparison stands: that of its decision, or what is open at the end.
-    pub(super) fn open_for(&self, index: usize) -> u32 {
-        let still_open = crate::holm::count_open(&self.decided);
-        self.decided.get(index).copied().flatten().unwrap_or(still_open)
+        let pairs: Vec<&Pair<'a>> = judged.iter().map(|(_, pair)| pair).collect();
+        let absent = size - pairs.len();
+        let (decisions, shares) = match tables.len() {
+            1 => (decide_levels(&pairs, absent, rules), size),
+            points => {
+                let curves = declared.div_ceil(points).max(count_places(&pairs));
+                (decide_curves(&pairs, curves, absent, rules), curves)
+            }
+        };
+        let pairs = judged.into_iter().zip(decisions).map(|((set, pair), decision)| {
+            let ran = sequence.count_meetings(pair.stratum, pair.baseline, pair.level);
+            Placed { pair, decision, set, ran }
+        });
+        let size = FamilySize { comparisons: crate::count(size), shares: crate::count(shares) };
+        Ok(Self { pairs: pairs.collect(), size, budget })
     }
 
     /// What the comparisons of one table came to.
     pub(super) fn describe(&self, set: usize, rules: &Rules) -> Judgement {
-        let size = crate::count(self.decided.len());
-        let own = || self.pairs.iter().enumerate().filter(move |(_, placed)| placed.set == set);
+        let own = || self.pairs.iter().filter(move |placed| placed.set == set);
         let comparisons = own()
-            .map(|(index, placed)| placed.pair.describe(rules, self.open_for(index), size, self.budget))
+            .map(|placed| placed.pair.describe(rules, &placed.decision, self.size, self.budget))
             .collect();
-        let pairs: Vec<&Pair<'a>> = own().map(|(_, placed)| &placed.pair).collect();
+        let pairs: Vec<&Pair<'a>> = own().map(|placed| &placed.pair).collect();
         Judgement { comparisons, flags: self.flags(&pairs, rules) }
     }
 

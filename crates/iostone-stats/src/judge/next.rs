@@ -60,11 +60,11 @@ pub fn next_step_together(
         for (placed, _) in members.iter().filter(|(_, verdict)| *verdict == Verdict::Undecided) {
             if placed.ran >= family.budget as usize {
                 spent = true;
-            } else if futility && placed.pair.whole.is_futile() {
+            } else if futility && placed.pair.ssr.is_futile() {
                 futile = true;
             } else {
                 goes_on = true;
-                next_look_at = next_look_at.min(placed.pair.whole.next_look().unwrap_or(family.budget));
+                next_look_at = next_look_at.min(placed.pair.ssr.next_look().unwrap_or(family.budget));
             }
         }
         if goes_on {
@@ -88,9 +88,9 @@ type Members<'f, 'a> = Vec<(&'f Placed<'a>, Verdict)>;
 /// Every (stratum, level), in order of first appearance.
 fn by_place<'f, 'a>(family: &'f Family<'a>) -> Vec<((&'a str, &'a str), Members<'f, 'a>)> {
     let mut places: Vec<((&'a str, &'a str), Members<'f, 'a>)> = Vec::new();
-    for (index, placed) in family.pairs.iter().enumerate() {
+    for placed in &family.pairs {
         let place = (placed.pair.stratum, placed.pair.level);
-        let member = (placed, placed.pair.verdict(family.open_for(index)));
+        let member = (placed, placed.decision.verdict());
         match places.iter_mut().find(|(known, _)| *known == place) {
             Some((_, members)) => members.push(member),
             None => places.push((place, vec![member])),

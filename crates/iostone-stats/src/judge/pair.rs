@@ -1,7 +1,11 @@
 //! One level against its baseline over their common blocks: verdict, interval, flags.
 
+use std::collections::BTreeMap;
+
 use iostone_model::verdict::{Comparison, Flag, Verdict};
 
+use super::decision::Decision;
+use super::family::FamilySize;
 use super::table::{Meeting, Table};
 use super::{Rules, alpha};
 use crate::boundary::{FewestBlocks, fewest_blocks};
@@ -9,7 +13,7 @@ use crate::flags::{carry_over, shape};
 use crate::forecast::HalfWidths;
 use crate::median::median;
 use crate::order_effect::{CENSORED_FROM, RunOrder};
-use crate::sequential::{Design, Interval, Ssr};
+use crate::sequential::{Design, Looks, Ssr, Strengths};
 use crate::walsh::WalshAverages;
 
 /// Before the first look an estimate of the spread says too little for a forecast.
@@ -20,16 +24,16 @@ pub(super) struct Pair<'a> {
     pub(super) stratum: &'a str,
     pub(super) level: &'a str,
     pub(super) baseline: &'a str,
+    /// The number of each block.
+    numbers: Vec<u64>,
     log_ratios: Vec<f64>,
     orders: Vec<RunOrder>,
     log_ratio_of_medians: f64,
     rounding: f64,
     /// Blocks in which the baseline's run, the level's, or both never ended.
     censored: [usize; 3],
-    /// The procedure up to its verdict.
+    /// The procedure, taken through all blocks.
     pub(super) ssr: Ssr,
-    /// The same procedure taken through all blocks, for the flags and for a run that goes on.
-    pub(super) whole: Ssr,
     /// What forbids a verdict: carry-over, or an order that never changed.
     obstacles: Vec<Flag>,
 }
@@ -59,15 +63,11 @@ impl<'a> Pair<'a> {
             rounding: if rounding.is_finite() { rounding } else { 0.0 },
             adjust_order: rules.adjust_order,
             family,
+            looks: rules.looks,
         };
         let mut ssr = Ssr::new(design);
-        let mut whole = Ssr::new(design);
         for (ratio, order) in log_ratios.iter().zip(&orders) {
-            // The procedure ends with its verdict; what was measured beyond it still speaks through the flags.
-            if ssr.last_look().and_then(|look| look.verdict).is_none() {
-                ssr.push(*ratio, *order);
-            }
-            whole.push(*ratio, *order);
+            ssr.push(*ratio, *order);
         }
         let exposed: Vec<Option<bool>> = meetings
             .iter()
@@ -75,7 +75,7 @@ impl<'a> Pair<'a> {
             .collect();
         let name = |index: usize| table.levels.get(index).copied().unwrap_or_default();
         let (baseline, level) = (name(table.baseline), name(level));
-        let obstacles = carry_over::flag(whole.adjusted(), &exposed, baseline, level)
+        let obstacles = carry_over::flag(ssr.adjusted(), &exposed, baseline, level)
             .into_iter()
             .chain(shape::fixed_order(&orders, baseline, level))
             .collect();
@@ -91,10 +91,10 @@ impl<'a> Pair<'a> {
             log_ratio_of_medians: table.direction.sign() * (level_median / baseline_median).ln(),
             rounding,
             censored: [count([false, true]), count([true, false]), count([false, false])],
+            numbers: meetings.iter().map(|meeting| meeting.block).collect(),
             log_ratios,
             orders,
             ssr,
-            whole,
             obstacles,
         }
     }
@@ -107,18 +107,20 @@ impl<'a> Pair<'a> {
         self.orders.iter().filter(|order| **order == RunOrder::Unknown).count()
     }
 
-    /// The family size up to which its claim holds; a withheld verdict decides nothing for the others either.
-    pub(super) fn strength(&self) -> u32 {
-        if self.obstacles.is_empty() && !self.nothing_ended() { self.ssr.strength() } else { 0 }
+    /// Whether nothing forbids a verdict, and something was measured.
+    pub(super) fn is_fit(&self) -> bool {
+        self.obstacles.is_empty() && !self.nothing_ended()
     }
 
-    /// The verdict with `open` comparisons open at its decision.
-    pub(super) fn verdict(&self, open: u32) -> Verdict {
-        if self.obstacles.is_empty() && !self.nothing_ended() {
-            self.ssr.verdict_within(open)
-        } else {
-            Verdict::Undecided
-        }
+    /// What is rejected of it; nothing where a verdict is withheld, which decides nothing for the others either.
+    pub(super) fn strengths(&self) -> Strengths {
+        if self.is_fit() { self.ssr.strengths() } else { Strengths::default() }
+    }
+
+    /// The log ratio of each block, freed of the order effect and moved towards none by the rounding error that it may have.
+    pub(super) fn rounded_ratios(&self) -> BTreeMap<u64, f64> {
+        let towards_none = |ratio: &f64| ratio - ratio.clamp(-self.rounding, self.rounding);
+        self.numbers.iter().copied().zip(self.ssr.adjusted().iter().map(towards_none)).collect()
     }
 
     /// Whether neither side ever ended in any block: ties in rank, but of nothing that was measured.
@@ -127,25 +129,32 @@ impl<'a> Pair<'a> {
         both == self.blocks() && both > 0
     }
 
-    /// Everything said of it, with `open` comparisons open at its decision out of `family`.
-    pub(super) fn describe(&self, rules: &Rules, open: u32, family: u32, budget: u32) -> Comparison {
-        let verdict = self.verdict(open);
+    /// Everything said of it, with its verdict as one of a family.
+    pub(super) fn describe(
+        &self,
+        rules: &Rules,
+        decision: &Decision,
+        size: FamilySize,
+        budget: u32,
+    ) -> Comparison {
+        let verdict = decision.verdict();
         let adjusted = self.ssr.adjusted();
-        let estimate = WalshAverages::of(adjusted).estimate();
-        let (difference, equivalence) = self
-            .ssr
-            .last_look()
-            .map_or((Interval::ALL, Interval::ALL), |look| (look.difference, look.equivalence));
+        let (difference, equivalence) = self.ssr.intervals();
+        // The median of all blocks may lie outside what all looks together leave.
+        let estimate = WalshAverages::of(adjusted)
+            .estimate()
+            .map(|estimate| estimate.clamp(difference.lower, difference.upper));
         let mean = adjusted.iter().sum::<f64>() / adjusted.len() as f64;
         let whole = adjusted.iter().all(|ratio| ratio.abs() < CENSORED_FROM);
         let forecast = (verdict == Verdict::Undecided
             && self.obstacles.is_empty()
+            && rules.looks == Looks::Sequential
             && self.blocks() >= FEWEST_FOR_FORECAST
             && self.ssr.blocks() < budget)
             .then(|| self.ssr.centre_and_spread())
             .flatten()
             .map(|(centre, spread)| {
-                let widths = HalfWidths::shared(alpha(rules), family, budget);
+                let widths = HalfWidths::shared(alpha(rules), size.shares, budget);
                 widths.forecast(self.ssr.blocks(), centre, spread, rules.margin.ln_1p())
             });
         Comparison {
@@ -158,8 +167,8 @@ impl<'a> Pair<'a> {
             equivalence_interval: [equivalence.lower, equivalence.upper].map(as_ratio),
             mean_ratio: Some(mean).filter(|_| whole).and_then(as_ratio),
             blocks: self.ssr.blocks(),
-            decided_at: None,
-            flags: self.flags(rules, verdict, family, budget),
+            decided_at: decision.found.map(|found| found.blocks),
+            flags: self.flags(rules, decision, size, budget),
             forecast,
             unpaired: None,
             log_ratios: self.log_ratios.clone(),
@@ -167,7 +176,8 @@ impl<'a> Pair<'a> {
         }
     }
 
-    fn flags(&self, rules: &Rules, verdict: Verdict, family: u32, budget: u32) -> Vec<Flag> {
+    fn flags(&self, rules: &Rules, decision: &Decision, size: FamilySize, budget: u32) -> Vec<Flag> {
+        let verdict = decision.verdict();
         let mut flags = self.obstacles.clone();
         if !self.obstacles.is_empty() {
             let causes: Vec<&str> = self.obstacles.iter().map(|flag| flag.name.as_str()).collect();
@@ -177,36 +187,29 @@ impl<'a> Pair<'a> {
             ));
         }
         if verdict == Verdict::Undecided {
-            flags.extend(self.too_few_blocks(rules, family, budget));
+            flags.extend(self.too_few_blocks(rules, size.shares, budget));
         }
-        let strictest = self.ssr.last_look().and_then(|look| look.verdict);
-        if matches!(verdict, Verdict::Faster | Verdict::Slower | Verdict::Equivalent)
-            && strictest != Some(verdict)
-        {
-            let message = format!(
-                "decided by Holm's rule over {family} comparisons; the intervals shown hold for all of them at once \
-                 and are wider than the verdict needs"
-            );
-            flags.push(Flag::new("step-down", message));
-        }
-        flags.extend(self.decided_early());
+        flags.extend(self.wider_interval(decision, size.comparisons));
+        flags.extend(self.changed_since(verdict));
         flags.extend(self.censored_runs());
-        let adjusted = self.whole.adjusted();
+        let adjusted = self.ssr.adjusted();
         let estimate = WalshAverages::of(adjusted).estimate();
         flags.extend(shape::alternating_order(&self.orders));
         flags.extend(shape::order_effect(&self.log_ratios, adjusted, &self.orders));
         flags
             .extend(estimate.and_then(|estimate| shape::tail(adjusted, estimate, self.baseline, self.level)));
         flags.extend(shape::trend(adjusted));
-        if let Some(look) = self.ssr.last_look() {
-            flags.extend(shape::drifted_levels(self.log_ratio_of_medians, look.difference));
-        }
+        flags.extend(shape::drifted_levels(self.log_ratio_of_medians, self.ssr.intervals().0));
         flags.extend(shape::coarse_resolution(self.rounding, rules.margin));
         flags
     }
 
-    fn too_few_blocks(&self, rules: &Rules, family: u32, budget: u32) -> Option<Flag> {
-        let first = fewest_blocks(family as usize, rules.confidence);
+    fn too_few_blocks(&self, rules: &Rules, shares: u32, budget: u32) -> Option<Flag> {
+        if rules.looks == Looks::Once {
+            let message = || format!("{} blocks of the {budget} that were planned", self.blocks());
+            return (self.blocks() < budget as usize).then(|| Flag::new("too-few-blocks", message()));
+        }
+        let first = fewest_blocks(shares as usize, rules.confidence);
         // There is a verdict at a look only.
         let look =
             |first: u32| self.ssr.looks().find(|look| *look >= first).unwrap_or(first.max(rules.minimum));
@@ -227,14 +230,31 @@ impl<'a> Pair<'a> {
         })
     }
 
-    fn decided_early(&self) -> Option<Flag> {
-        let (used, given) = (self.ssr.blocks(), crate::count(self.blocks()));
-        (used < given).then(|| {
+    /// `step-down` and `joint`: the printed interval does not show what the verdict says.
+    fn wider_interval(&self, decision: &Decision, family: u32) -> Option<Flag> {
+        let claims = matches!(decision.verdict(), Verdict::Faster | Verdict::Slower | Verdict::Equivalent);
+        let strictest = self.ssr.found_within(family).map(|found| found.verdict);
+        if !claims || strictest == decision.found.map(|found| found.verdict) {
+            return None;
+        }
+        Some(if decision.joint {
             let message = format!(
-                "decided after {used} of {given} blocks; ratio and interval are those of that look, the other flags of \
-                 all blocks"
+                "decided jointly with the other points of the curve, whose trials share one coin a block; the interval                  shown is that of one comparison among {family} and wider than the verdict needs"
             );
-            Flag::new("decided-early", message)
+            Flag::new("joint", message)
+        } else {
+            let message = format!(
+                "decided by step-down over {family} comparisons; the intervals shown hold for all of them at once and                  are wider than the verdict needs"
+            );
+            Flag::new("step-down", message)
+        })
+    }
+
+    /// `unstable`: later looks contradict the one that found the verdict.
+    fn changed_since(&self, verdict: Verdict) -> Option<Flag> {
+        (self.ssr.is_unstable() && verdict != Verdict::Unstable).then(|| {
+            let message = "the intervals of successive looks do not overlap: the effect changed in the course of the                            blocks, and no one ratio describes it";
+            Flag::new("unstable", message)
         })
     }
 

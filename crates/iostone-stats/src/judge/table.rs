@@ -24,6 +24,8 @@ pub(super) struct Trial {
 
 /// The baseline's and a level's trials of one block.
 pub(super) struct Meeting<'t> {
+    /// The block's number.
+    pub(super) block: u64,
     pub(super) baseline: &'t Trial,
     pub(super) level: &'t Trial,
 }
@@ -57,8 +59,8 @@ pub(super) struct Table<'a> {
     pub(super) baseline: usize,
     /// Which way is better.
     pub(super) direction: Direction,
-    /// Blocks in ascending order; one without meaning where the figures are not blocked.
-    blocks: Vec<Vec<Trial>>,
+    /// Blocks by their number; one without meaning where the figures are not blocked.
+    blocks: BTreeMap<u64, Vec<Trial>>,
     blocked: bool,
 }
 
@@ -109,7 +111,6 @@ impl<'a> Table<'a> {
             baseline: rules.baseline.clone(),
             levels: list(&levels),
         })?;
-        let blocks = blocks.into_values().collect();
         let table = Self { levels, strata, baseline, direction, blocks, blocked };
         table.check_strata()?;
         Ok(table)
@@ -130,14 +131,14 @@ impl<'a> Table<'a> {
 
     /// All trials of one place.
     pub(super) fn trials(&self, stratum: usize, level: usize) -> impl Iterator<Item = &Trial> {
-        self.blocks.iter().flatten().filter(move |trial| trial.stratum == stratum && trial.level == level)
+        self.blocks.values().flatten().filter(move |trial| trial.stratum == stratum && trial.level == level)
     }
 
     /// The blocks that hold both the level and its baseline.
     pub(super) fn meetings(&self, stratum: usize, level: usize) -> impl Iterator<Item = Meeting<'_>> {
-        self.blocks.iter().filter_map(move |block| {
-            let find = |wanted: usize| block.iter().find(|t| t.stratum == stratum && t.level == wanted);
-            Some(Meeting { baseline: find(self.baseline)?, level: find(level)? })
+        self.blocks.iter().filter_map(move |(block, trials)| {
+            let find = |wanted: usize| trials.iter().find(|t| t.stratum == stratum && t.level == wanted);
+            Some(Meeting { block: *block, baseline: find(self.baseline)?, level: find(level)? })
         })
     }
 

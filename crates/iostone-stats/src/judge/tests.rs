@@ -119,8 +119,9 @@ fn several_levels_are_judged_together_and_decided_ones_may_leave() {
     figures.retain(|f| f.block < Some(9) || f.level != "off");
     let judgement = judge(&figures, &strict).unwrap();
     let of = |level: &str| judgement.comparisons.iter().find(|c| c.level == level).unwrap();
-    assert_eq!((of("off").verdict, of("off").blocks), (Some(Verdict::Faster), 7));
-    assert_eq!((of("same").verdict, of("same").blocks), (Some(Verdict::Undecided), 30));
+    let found = |level: &str| (of(level).verdict, of(level).decided_at, of(level).blocks);
+    assert_eq!(found("off"), (Some(Verdict::Faster), Some(7), 9));
+    assert_eq!(found("same"), (Some(Verdict::Undecided), None, 30));
 }
 
 #[test]
@@ -160,13 +161,50 @@ fn a_table_with_blocks_to_spare_is_judged_as_the_run_would_have_been() {
         if comparison.flags.iter().any(|flag| flag.name == "withheld") {
             continue;
         }
-        assert_eq!(u64::from(comparison.blocks), last["n"].as_u64().unwrap(), "{name}");
+        let look = last["n"].as_u64().unwrap();
         assert_eq!(comparison.verdict.unwrap().word(), last["verdict"].as_str().unwrap(), "{name}");
-        for (bound, expected) in comparison.ratio_interval.iter().zip(last["ci95"].as_array().unwrap()) {
-            let difference = bound.unwrap().ln() - expected.as_f64().unwrap();
+        let all = numbers("d").len();
+        assert_eq!(comparison.blocks as usize, all, "{name}");
+        if comparison.verdict != Some(Verdict::Undecided) {
+            assert_eq!(comparison.decided_at.map(u64::from), Some(look), "{name}");
+        }
+        if comparison.verdict == Some(Verdict::Unstable) {
+            continue;
+        }
+        // The interval of all blocks lies within that of the deciding look, which is the one of a run that stops there.
+        let stopped = judge(&figures[..2 * usize::try_from(look).unwrap()], &rules).unwrap();
+        let bounds = only(&stopped).ratio_interval.map(Option::unwrap);
+        for (bound, expected) in bounds.iter().zip(last["ci95"].as_array().unwrap()) {
+            let difference = bound.ln() - expected.as_f64().unwrap();
             assert!(difference.abs() < 1e-9, "{name}: off by {difference}");
         }
+        let [low, high] = comparison.ratio_interval.map(Option::unwrap);
+        assert!(bounds[0] <= low && high <= bounds[1], "{name}");
+        let ratio = comparison.ratio.unwrap();
+        assert!((low..=high).contains(&ratio), "{name}: {ratio} outside {low} to {high}");
     }
+}
+
+#[test]
+fn a_planned_number_of_blocks_is_judged_with_one_look() {
+    // One standard deviation in ten blocks, one of them contrary: too little for limits that look sixteen times.
+    let effects = [0.031, 0.012, -0.004, 0.022, 0.017, 0.028, 0.009, 0.024, 0.014, 0.019];
+    let figures = run(&["on", "off"], 10, 9, |level, _, _| 100.0 + level as f64);
+    let figures: Vec<Figure> = figures
+        .into_iter()
+        .map(|one| {
+            let effect = effects[usize::try_from(one.block.unwrap()).unwrap()];
+            Figure { value: if one.level == "off" { 100.0 * f64::exp(effect) } else { 100.0 }, ..one }
+        })
+        .collect();
+    let plain = Rules { adjust_order: false, margin: 0.001, ..rules() };
+    assert_eq!(only(&judge(&figures, &plain).unwrap()).verdict, Some(Verdict::Undecided));
+    let planned = Rules { looks: Looks::Once, budget: 10, ..plain };
+    let judged = judge(&figures, &planned).unwrap();
+    assert_eq!((only(&judged).verdict, only(&judged).decided_at), (Some(Verdict::Faster), Some(10)));
+    // Fewer than planned are no look at all.
+    let short = Rules { budget: 12, ..planned };
+    assert_eq!(only(&judge(&figures, &short).unwrap()).verdict, Some(Verdict::Undecided));
 }
 
 #[test]
@@ -182,12 +220,13 @@ fn a_run_whose_verdict_is_withheld_ends_with_its_budget() {
 
 #[test]
 fn the_step_down_is_told_where_it_made_the_verdict() {
-    // Two comparisons: six blocks carry 5 % alone, but not two at once, and the other is decided by then.
+    // Two comparisons: six blocks carry 5 % alone, but not two at once. The other is real and within the margin by then, so
+    // that nothing of it can be wrong any more.
     let mut figures = Vec::new();
     for (block, order) in BlockOrders::new(4, 3).take(8).enumerate() {
         for (position, level) in order.into_iter().enumerate() {
             if level < 2 || block < 6 {
-                let value = [100.0, 150.0, 120.0][level] + 0.1 * block as f64;
+                let value = [100.0, 101.0, 120.0][level] + 0.1 * block as f64;
                 figures.push(figure(["on", "off", "late"][level], value, block as u64, position as f64));
             }
         }

@@ -7,6 +7,7 @@ use super::{RaceFigure, RaceRules};
 use crate::boundary::Boundary;
 use crate::judge::{CENSORED_LOG_RATIO, JudgeError};
 use crate::order_effect::{RunOrder, adjust};
+use crate::sequential::Looks;
 use crate::walsh::{Interval, WalshAverages};
 
 /// Running bounds of all pairs.
@@ -61,7 +62,7 @@ impl Bounds {
         rules.check()?;
         let blank =
             Duel { blocks: Vec::new(), adjusted: Vec::new(), own: Interval::ALL, beyond: Interval::ALL };
-        let table = |level: f64| Boundary::shared(level, rules.budget);
+        let table = |level: f64| Boundary::shared(level, rules.budget, Looks::Sequential);
         Ok(Self {
             tables: Tables {
                 own: table(spending.own),

@@ -7,7 +7,16 @@ use super::*;
 use crate::vectors;
 
 fn design(margin: f64, adjust_order: bool) -> Design {
-    Design { alpha: 0.05, margin, budget: 40, minimum: 6, rounding: 0.0, adjust_order, family: 1 }
+    Design {
+        alpha: 0.05,
+        margin,
+        budget: 40,
+        minimum: 6,
+        rounding: 0.0,
+        adjust_order,
+        family: 1,
+        looks: Looks::Sequential,
+    }
 }
 
 /// The order of a block; some cases leave all orders open.
@@ -50,6 +59,7 @@ fn all_cases_match_the_vectors_look_by_look() {
             rounding: input["h"].as_f64().unwrap(),
             adjust_order: input["adjust"].as_bool().unwrap(),
             family: vectors::whole(&input["m"]),
+            looks: Looks::Sequential,
         });
         // The reference stops at the first verdict.
         let mut looks: Vec<Look> = Vec::new();

@@ -11,9 +11,11 @@ use iostone_lab::conclude::headline;
 use iostone_lab::{is_import, read_import};
 use iostone_model::dataset::Dataset;
 use iostone_model::metric::{Direction, Unit};
-use iostone_model::verdict::{BlockCount, ConfigurationSummary, VERDICTS_SCHEMA, Verdicts};
+use iostone_model::verdict::{
+    BlockCount, Comparison, ConfigurationSummary, Flag, VERDICTS_SCHEMA, Verdict, Verdicts,
+};
 use iostone_report::clean;
-use iostone_stats::judge::{Figure, Rules, judge as judge_figures};
+use iostone_stats::judge::{Figure, Looks, Rules, judge as judge_figures};
 use iostone_stats::median::summarize;
 
 use crate::cli::{Better, JudgeArguments};
@@ -31,7 +33,8 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
     let rules = Rules {
         margin: arguments.margin.0,
         confidence: arguments.confidence.0,
-        budget: arguments.budget,
+        budget: arguments.planned.unwrap_or(arguments.budget),
+        looks: if arguments.planned.is_some() { Looks::Once } else { Looks::Sequential },
         resolution: arguments.resolution,
         ..Rules::new(&arguments.baseline, direction(arguments, &dataset))
     };
@@ -51,9 +54,9 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
         confidence: rules.confidence,
         baseline: rules.baseline.clone(),
         configurations: summaries(&figures, arguments),
+        blocks: BlockCount { complete, discarded: 0, maximum: rules.budget },
+        flags: judgement.flags.into_iter().chain(fewer_blocks(&judgement.comparisons, &rules)).collect(),
         comparisons: judgement.comparisons,
-        blocks: BlockCount { complete, discarded: 0, maximum: arguments.budget },
-        flags: judgement.flags,
         evidence: Vec::new(),
         ceilings: Vec::new(),
         predictions: Vec::new(),
@@ -72,6 +75,20 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
         printer.data(&iostone_report::verdicts_text(&verdicts, style));
     }
     Ok(ExitCode::Success)
+}
+
+/// `fewer-blocks`: what stayed open was held against limits that leave room for looks still to come.
+fn fewer_blocks(comparisons: &[Comparison], rules: &Rules) -> Option<Flag> {
+    let open = comparisons.iter().filter(|comparison| comparison.verdict == Some(Verdict::Undecided));
+    let blocks = open.map(|comparison| comparison.blocks).max()?;
+    (rules.looks == Looks::Sequential && blocks < rules.budget).then(|| {
+        let message = format!(
+            "the limits leave room for looks up to {} blocks, and there are {blocks}; if {blocks} blocks were planned from \
+             the start, `--planned {blocks}` judges them with one look, which shows smaller differences",
+            rules.budget
+        );
+        Flag::new("fewer-blocks", message)
+    })
 }
 
 /// Which way the figures are better: as the user says, as the import knows, or higher.

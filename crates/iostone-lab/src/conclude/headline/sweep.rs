@@ -88,7 +88,7 @@ fn lead(sweep: &SweepVerdict, verdicts: &Verdicts) -> String {
         return String::new();
     };
     let turned = [near.ratio_interval[1].map(f64::recip), near.ratio_interval[0].map(f64::recip)];
-    let within = interval(turned, false)
+    let within = interval(turned)
         .map(|interval| format!(", {} interval {interval}", confidence(verdicts)))
         .unwrap_or_default();
     format!(": {:.1} % faster than {}, the next{within}", (1.0 / ratio - 1.0) * 100.0, near.level)

@@ -3,12 +3,13 @@
 use iostone_model::orion::LoadPoint;
 use iostone_model::verdict::{Comparison, Verdict};
 
-use super::{deciding_interval, steps_down};
+use super::deciding_interval;
 use crate::figures::ratio;
 use crate::html::{FULL, Figure, HALF, SLIM};
 use crate::load_points::{Aspect, point_of_metric};
 use crate::svg::heat_map::{self, Cell, HeatMap};
 use crate::view::name_in;
+use crate::wording::is_decided_together;
 
 /// A map of each figure and level, the ratio to the baseline at every load point.
 pub(super) fn draw(judged: &[&Comparison]) -> Vec<(String, Figure)> {
@@ -100,13 +101,13 @@ fn cell(point: LoadPoint, comparison: &Comparison) -> Cell {
     };
     let verdict = comparison.verdict.map_or("no verdict", Verdict::word);
     let interval = written.interval_with_unit().map(|interval| format!(" {interval}")).unwrap_or_default();
-    let stepped = if steps_down(comparison) { ", decided by Holm\u{2019}s rule" } else { "" };
+    let together = if is_decided_together(&comparison.flags) { ", decided together with others" } else { "" };
     Cell {
         class,
         // The unit stands in the note.
         text: written.estimate.trim_end_matches("\u{a0}%").to_owned(),
         sign: sign.to_owned(),
-        tip: format!("{point}: {verdict}, {}{interval}{stepped}", written.estimate),
+        tip: format!("{point}: {verdict}, {}{interval}{together}", written.estimate),
         estimated: false,
     }
 }

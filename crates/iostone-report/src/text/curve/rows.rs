@@ -11,7 +11,7 @@ use super::{POINTS_SHOWN, ROWS_SHOWN};
 use crate::figures::{factor_digits, figure, range, ratio};
 use crate::ink::{Ink, clean, dye};
 use crate::view::stands_at;
-use crate::wording::{HOLM, deciding_interval, is_step_down, verdict_words};
+use crate::wording::{TOGETHER, deciding_interval, is_decided_together, verdict_words};
 
 /// What the end of a span says for its beginning too.
 const PERCENT: &str = "\u{a0}%";
@@ -23,8 +23,8 @@ const LONGEST_TITLE: usize = 12;
 pub(super) struct Sides<'a> {
     baseline: (String, Option<&'a ConfigurationSummary>),
     level: (String, Option<&'a ConfigurationSummary>),
-    /// Whether only Holm's rule bears out the verdicts of all its points.
-    step_down: bool,
+    /// Whether the verdicts of all its points were decided together.
+    together: bool,
 }
 
 impl<'a> Sides<'a> {
@@ -40,7 +40,7 @@ impl<'a> Sides<'a> {
         Self {
             baseline: (title(&curve.baseline, "baseline"), find(&curve.baseline)),
             level: (title(&curve.level, "level"), find(&curve.level)),
-            step_down: is_step_down(&curve.flags),
+            together: is_decided_together(&curve.flags),
         }
     }
 
@@ -61,7 +61,8 @@ enum Layout {
 pub(super) fn draw(points: &[&Comparison], sides: &Sides<'_>, margin: f64, width: usize) -> String {
     let names: Vec<&str> = points.iter().map(|point| point.point.as_str()).collect();
     let fold = points.len() > POINTS_SHOWN;
-    let kind = |index: usize| points.get(index).map(|point| (point.verdict, is_step_down(&point.flags)));
+    let kind =
+        |index: usize| points.get(index).map(|point| (point.verdict, is_decided_together(&point.flags)));
     let ranges = fold_loads(&names, |left, right| fold && kind(left) == kind(right));
     let lay_out = |layout| fill(points, &ranges, sides, margin, width, layout);
     let table = if sides.have_medians() {
@@ -194,8 +195,8 @@ fn verdict(points: &[&Comparison], sides: &Sides<'_>, margin: f64) -> String {
         None => Ink::Dim,
     };
     let decided = matches!(first.verdict, Some(Verdict::Faster | Verdict::Slower | Verdict::Equivalent));
-    let marked = decided && (sides.step_down || is_step_down(&first.flags));
-    let mark = if marked { format!("\u{a0}{HOLM}") } else { String::new() };
+    let marked = decided && (sides.together || is_decided_together(&first.flags));
+    let mark = if marked { format!("\u{a0}{TOGETHER}") } else { String::new() };
     format!("{}{mark}", dye(ink, word))
 }
 
