@@ -6,7 +6,7 @@ use iostone_cloud::{catalogue, predict_configuration};
 use iostone_model::experiment::{Configuration, Container, Ramp, Stack, Volume, Workload};
 use iostone_model::run::Plan;
 use iostone_model::units::{Bytes, Span};
-use iostone_stats::race::{SCREENINGS, fewest_blocks_of_sweep};
+use iostone_stats::race::{RACED_WHOLE, SCREENINGS, fewest_blocks_of_sweep};
 
 use crate::conclude::blocks_of_pairs;
 use crate::pilot::first_pilot;
@@ -95,18 +95,22 @@ pub fn estimate(plan: &Plan) -> Estimate {
         blocks: (fewest, budget.max),
     };
     if let Some((factor, _)) = experiment.sweep().filter(|_| !plan.quick) {
-        let levels = u32::try_from(factor.levels.len()).unwrap_or(u32::MAX);
         let fewest =
             fewest_blocks_of_sweep(factor.levels.len(), experiment.decide.confidence.0).max(budget.min);
-        // After the two that screen, the best with its neighbours, and at an end of the range with one.
-        let few = levels.min(2).saturating_mul(fewest.saturating_sub(SCREENINGS));
-        estimate.least = trials(brief).map(|mut trials| {
-            let all = trials.iter().sum::<Duration>() * (SCREENINGS + experiment.trials.warmups);
-            trials.sort_unstable();
-            all + trials.iter().take(2).sum::<Duration>() * fewest.saturating_sub(SCREENINGS) + pilots
-        });
-        estimate.trials.0 = count(SCREENINGS).saturating_add(few);
         estimate.blocks.0 = fewest;
+        // No level leaves a race before it can be shown to be worse; after the two blocks that screen, a sweep of more levels
+        // goes on with the best and its neighbours, at an end of the range with one.
+        let (in_full, few) = if factor.levels.len() <= RACED_WHOLE {
+            (fewest, 0)
+        } else {
+            (SCREENINGS, fewest.saturating_sub(SCREENINGS))
+        };
+        estimate.least = trials(brief).map(|mut trials| {
+            let all = trials.iter().sum::<Duration>() * (in_full + experiment.trials.warmups);
+            trials.sort_unstable();
+            all + trials.iter().take(2).sum::<Duration>() * few + pilots
+        });
+        estimate.trials.0 = count(in_full).saturating_add(few.saturating_mul(2));
     }
     // A run ends with its time, if that is limited.
     estimate.least = estimate.least.map(|least| limit.map_or(least, |limit| least.min(limit)));

@@ -225,7 +225,7 @@ fn check_budget(plan: &Plan) -> Result<(), LabError> {
     )))
 }
 
-/// A sweep needs as many blocks as any pair of its levels before it shows something.
+/// A sweep needs as many blocks as a pair of its levels before it shows something.
 fn check_sweep(plan: &Plan, factor: &Factor) -> Result<(), LabError> {
     let decide = &plan.experiment.decide;
     let fewest = fewest_blocks_of_sweep(factor.levels.len(), decide.confidence.0);
@@ -234,7 +234,7 @@ fn check_sweep(plan: &Plan, factor: &Factor) -> Result<(), LabError> {
     }
     Err(LabError::Plan(format!(
         "`decide.blocks.max` is {}, too few for a sweep over {} levels at {} confidence, which needs at least {fewest} \
-         blocks (the first with all levels, the others with a few); raise it with `--set decide.blocks.max={fewest}`, or \
+         blocks; raise it with `--set decide.blocks.max={fewest}`, or \
          rehearse with `--quick`",
         decide.blocks.max,
         factor.levels.len(),

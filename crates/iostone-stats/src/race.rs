@@ -5,8 +5,8 @@
 //! for `K` levels, because only the `K - 1` events in which the best looks worse than another can make it lose (Even-Dar,
 //! Mannor and Mansour 2006 call this successive elimination). [`Sweep`] is for levels in an order, and takes one optimum
 //! for granted: a level that is shown to be worse takes all beyond it along, so that most of them never run again. There an
-//! error of any pair may lose the best, so its bounds are at `alpha` over all `K (K - 1) / 2` pairs: whatever the levels
-//! that the race turns to, the chance of a wrong answer is at most `alpha`, as it is when all of them race.
+//! error of any pair may lose the best, so a part of `alpha` goes to all pairs, most of it to neighbours. Up to
+//! [`RACED_WHOLE`] levels a sweep races all, and takes nothing for granted.
 //!
 //! Which levels the next block holds depends on the figures so far. The coin that decides their order does not, so each
 //! pair's signs stay fair; as everywhere here, noise that reacts to past coins is not covered.
@@ -17,15 +17,17 @@ mod bounds;
 mod effects;
 mod fit;
 mod forecast;
+mod spending;
 mod sweep;
 mod verdict;
 
 use iostone_model::metric::Direction;
 
-use crate::boundary::{LARGEST_BUDGET, first_deciding_look};
+use crate::boundary::LARGEST_BUDGET;
 use crate::judge::JudgeError;
 
 pub use all::Race;
+pub use spending::{RACED_WHOLE, fewest_blocks_of_sweep};
 pub use sweep::{SCREENINGS, Standing, Sweep};
 pub use verdict::Axis;
 
@@ -100,17 +102,6 @@ impl RaceRules {
         }
         Ok(())
     }
-}
-
-/// The pairs of `levels` levels.
-fn pairs_of(levels: usize) -> u32 {
-    crate::count(levels * levels.saturating_sub(1) / 2).max(1)
-}
-
-/// The fewest blocks after which a sweep over so many levels can show anything: 11 for ten levels at 95 %.
-pub fn fewest_blocks_of_sweep(levels: usize, confidence: f64) -> u32 {
-    let alpha = ((1.0 - confidence) * 1e12).round() / 1e12;
-    first_deciding_look(alpha / f64::from(pairs_of(levels)))
 }
 
 #[cfg(test)]

@@ -1,6 +1,9 @@
 //! The plain race: every level runs until it is shown to be worse than another.
 
 use super::bounds::Bounds;
+use super::effects::fit;
+use super::spending::Spending;
+use super::sweep::best_of;
 use super::{Outcome, RaceFigure, RaceRules};
 use crate::judge::JudgeError;
 
@@ -10,7 +13,8 @@ pub struct Race {
     bounds: Bounds,
     alive: Vec<usize>,
     outcome: Option<Outcome>,
-    blocks: u32,
+    /// (level, log score) of each block.
+    blocks: Vec<Vec<(usize, f64)>>,
 }
 
 impl Race {
@@ -19,12 +23,11 @@ impl Race {
     /// # Errors
     /// Rules that no race can be held by.
     pub fn new(levels: usize, rules: RaceRules) -> Result<Self, JudgeError> {
-        let family = crate::count(levels.saturating_sub(1)).max(1);
         Ok(Self {
-            bounds: Bounds::new(levels, family, rules)?,
+            bounds: Bounds::new(levels, Spending::of_race(levels, rules.alpha()), rules)?,
             alive: (0..levels).collect(),
             outcome: None,
-            blocks: 0,
+            blocks: Vec::new(),
         })
     }
 
@@ -33,18 +36,19 @@ impl Race {
     /// # Errors
     /// Figures that are not above zero.
     pub fn push(&mut self, block: &[RaceFigure]) -> Result<(), JudgeError> {
-        if self.outcome.is_some() || self.blocks >= self.bounds.rules().budget {
+        if self.outcome.is_some() || self.blocks() >= self.bounds.rules().budget {
             return Ok(());
         }
         self.bounds.push(block)?;
-        self.blocks += 1;
+        let rules = *self.bounds.rules();
+        self.blocks.push(block.iter().map(|figure| (figure.level, rules.score(figure.value))).collect());
         let before = self.alive.clone();
         self.alive.retain(|level| !before.iter().any(|other| self.bounds.beats(*other, *level)));
         self.outcome = match self.alive.as_slice() {
             _ if self.bounds.is_unstable() => Some(Outcome::Unstable),
             [] => Some(Outcome::Unstable),
             [level] => Some(Outcome::Unique(*level)),
-            _ => self.within_margin().first().map(|level| Outcome::WithinMargin(*level)),
+            _ => self.best_within_margin().map(Outcome::WithinMargin),
         };
         Ok(())
     }
@@ -61,7 +65,18 @@ impl Race {
 
     /// Blocks taken in.
     pub fn blocks(&self) -> u32 {
-        self.blocks
+        crate::count(self.blocks.len())
+    }
+
+    /// Of the levels that are within the margin of all others, the one that looks best.
+    fn best_within_margin(&self) -> Option<usize> {
+        let within = self.within_margin();
+        match within.as_slice() {
+            [] => None,
+            [only] => Some(*only),
+            // The spread is not asked for.
+            _ => best_of(&within, &fit(self.bounds.levels(), &self.blocks, 0.0)),
+        }
     }
 
     /// Of several levels that are left, those that are within the margin of all others.

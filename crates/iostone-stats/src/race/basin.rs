@@ -66,6 +66,8 @@ pub(super) struct Remains {
     pub(super) basins: Vec<Range<usize>>,
     /// For each basin, the levels that may still be the best.
     pub(super) alive: Vec<Vec<usize>>,
+    /// For each basin, the levels between the outermost of those.
+    pub(super) racing: Vec<Range<usize>>,
     /// Whether a level between two better ones was found where one optimum was taken for granted.
     pub(super) contradicted: bool,
 }
@@ -74,12 +76,13 @@ pub(super) struct Remains {
 /// the level alone.
 pub(super) fn eliminate(basins: Vec<Range<usize>>, bounds: &Bounds) -> Remains {
     let mut waiting: Vec<Range<usize>> = basins.into_iter().rev().collect();
-    let mut remains = Remains { basins: Vec::new(), alive: Vec::new(), contradicted: false };
+    let mut remains =
+        Remains { basins: Vec::new(), alive: Vec::new(), racing: Vec::new(), contradicted: false };
     while let Some(basin) = waiting.pop() {
         let from_left =
-            basin.clone().find(|level| (basin.start..*level).any(|other| bounds.beats(other, *level)));
+            basin.clone().find(|level| (basin.start..*level).any(|other| bounds.passes(other, *level)));
         let from_right =
-            basin.clone().rfind(|level| (*level + 1..basin.end).any(|other| bounds.beats(other, *level)));
+            basin.clone().rfind(|level| (*level + 1..basin.end).any(|other| bounds.passes(other, *level)));
         let left = from_left.unwrap_or(basin.end)..basin.end;
         let right = basin.start..from_right.map_or(basin.start, |level| level + 1);
         match from_left {
@@ -92,7 +95,11 @@ pub(super) fn eliminate(basins: Vec<Range<usize>>, bounds: &Bounds) -> Remains {
             _ => {
                 let others = || 0..bounds.levels();
                 let is_left = |level: &usize| !others().any(|other| bounds.beats(other, *level));
-                remains.alive.push((right.end..left.start).filter(is_left).collect());
+                let alive: Vec<usize> = (right.end..left.start).filter(is_left).collect();
+                // One that is worse races on while there are others beyond it to be passed over.
+                let ends = alive.first().zip(alive.last());
+                remains.racing.push(ends.map_or(0..0, |(first, last)| *first..last + 1));
+                remains.alive.push(alive);
                 remains.basins.push(basin);
             }
         }
@@ -111,7 +118,7 @@ pub(super) fn shown_worse(remains: &Remains, bounds: &Bounds) -> Vec<(f64, f64)>
     let mut shown: Vec<(f64, f64)> = direct.iter().map(|direct| (*direct, f64::NEG_INFINITY)).collect();
     for basin in &remains.basins {
         let worst = |levels: Range<usize>, level: usize| {
-            levels.map(|other| bounds.lower(other, level)).fold(f64::NEG_INFINITY, f64::max)
+            levels.map(|other| bounds.lower_beyond(other, level)).fold(f64::NEG_INFINITY, f64::max)
         };
         let mut carried = f64::NEG_INFINITY;
         for level in basin.clone() {

@@ -1,20 +1,21 @@
-//! What each pair of levels has shown: running one-sided bounds of the log ratio, one table of limits for all pairs.
+//! What each pair of levels has shown: running one-sided bounds of the log ratio, for the pair itself and for what lies beyond.
 
 use std::sync::Arc;
 
+use super::spending::Spending;
 use super::{RaceFigure, RaceRules};
 use crate::boundary::Boundary;
 use crate::judge::{CENSORED_LOG_RATIO, JudgeError};
 use crate::order_effect::{RunOrder, adjust};
 use crate::sequential::Looks;
-use crate::walsh::WalshAverages;
+use crate::walsh::{Interval, WalshAverages};
 
 /// Running bounds of all pairs.
 #[derive(Debug, Clone)]
 pub(super) struct Bounds {
     rules: RaceRules,
     levels: usize,
-    table: Arc<Boundary>,
+    tables: Tables,
     /// The pairs (0, 1), (0, 2), (1, 2), (0, 3), ...
     duels: Vec<Duel>,
 }
@@ -24,8 +25,29 @@ pub(super) struct Bounds {
 struct Duel {
     blocks: Vec<(f64, RunOrder)>,
     adjusted: Vec<f64>,
-    lower: f64,
-    upper: f64,
+    /// By which one of the two is dropped, or found within the margin.
+    own: Interval,
+    /// By which one of the two is passed over with all beyond it.
+    beyond: Interval,
+}
+
+/// The limits of each use of a pair.
+#[derive(Debug, Clone)]
+struct Tables {
+    own: Arc<Boundary>,
+    /// Of neighbours, of levels two apart, of levels farther apart; none where nothing is passed over.
+    beyond: Option<[Arc<Boundary>; 3]>,
+}
+
+impl Tables {
+    fn beyond(&self, apart: usize) -> Option<&Boundary> {
+        let [neighbours, two, farther] = self.beyond.as_ref()?;
+        Some(match apart {
+            0 | 1 => neighbours,
+            2 => two,
+            _ => farther,
+        })
+    }
 }
 
 /// Where the pair of two different levels stands.
@@ -35,17 +57,17 @@ fn place(one: usize, other: usize) -> usize {
 }
 
 impl Bounds {
-    /// Bounds of `levels` levels, each at the one-sided level `alpha / family`.
-    pub(super) fn new(levels: usize, family: u32, rules: RaceRules) -> Result<Self, JudgeError> {
+    /// Bounds of `levels` levels at the levels of `spending`.
+    pub(super) fn new(levels: usize, spending: Spending, rules: RaceRules) -> Result<Self, JudgeError> {
         rules.check()?;
         let blank =
-            Duel { blocks: Vec::new(), adjusted: Vec::new(), lower: f64::NEG_INFINITY, upper: f64::INFINITY };
+            Duel { blocks: Vec::new(), adjusted: Vec::new(), own: Interval::ALL, beyond: Interval::ALL };
+        let table = |level: f64| Boundary::shared(level, rules.budget, Looks::Sequential);
         Ok(Self {
-            table: Boundary::shared(
-                rules.alpha() / f64::from(family.max(1)),
-                rules.budget,
-                Looks::Sequential,
-            ),
+            tables: Tables {
+                own: table(spending.own),
+                beyond: spending.beyond.map(|levels| levels.map(table)),
+            },
             rules,
             levels,
             duels: vec![blank; levels * levels.saturating_sub(1) / 2],
@@ -80,7 +102,8 @@ impl Bounds {
                 }
                 if let Some(duel) = self.duels.get_mut(place(first.level, second.level)) {
                     duel.push(ratio, order, self.rules.adjust_order);
-                    duel.look(&self.table, minimum);
+                    let apart = second.level - first.level;
+                    duel.look(&self.tables, apart, minimum);
                 }
             }
         }
@@ -90,8 +113,8 @@ impl Bounds {
     /// The bound from below of how much better `one` is than `other`, as log ratio; minus infinity while nothing is shown.
     pub(super) fn lower(&self, one: usize, other: usize) -> f64 {
         match self.duel(one, other) {
-            Some(duel) if one < other => duel.lower,
-            Some(duel) => -duel.upper,
+            Some(duel) if one < other => duel.own.lower,
+            Some(duel) => -duel.own.upper,
             None => f64::NEG_INFINITY,
         }
     }
@@ -99,6 +122,20 @@ impl Bounds {
     /// Whether `one` was shown to be better than `other`.
     pub(super) fn beats(&self, one: usize, other: usize) -> bool {
         self.lower(one, other) > 0.0
+    }
+
+    /// As [`Bounds::lower`], where it is to hold for the levels beyond `other` as well.
+    pub(super) fn lower_beyond(&self, one: usize, other: usize) -> f64 {
+        match self.duel(one, other) {
+            Some(duel) if one < other => duel.beyond.lower,
+            Some(duel) => -duel.beyond.upper,
+            None => f64::NEG_INFINITY,
+        }
+    }
+
+    /// Whether `other` and all beyond it can be passed over, seen from `one`.
+    pub(super) fn passes(&self, one: usize, other: usize) -> bool {
+        self.lower_beyond(one, other) > 0.0
     }
 
     /// Blocks in which both ran.
@@ -115,7 +152,7 @@ impl Bounds {
 
     /// Whether two levels were shown to be worse than each other.
     pub(super) fn is_unstable(&self) -> bool {
-        self.duels.iter().any(|duel| duel.lower > duel.upper)
+        self.duels.iter().any(|duel| duel.own.lower > duel.own.upper)
     }
 
     fn duel(&self, one: usize, other: usize) -> Option<&Duel> {
@@ -129,13 +166,21 @@ impl Duel {
         self.blocks.push((ratio, order));
     }
 
-    fn look(&mut self, table: &Boundary, minimum: u32) {
+    fn look(&mut self, tables: &Tables, apart: usize, minimum: u32) {
         let blocks = crate::count(self.blocks.len());
-        let limit = Some(blocks).filter(|blocks| *blocks >= minimum).and_then(|n| table.limit_at(n));
-        let seen = limit.and_then(|limit| WalshAverages::of(&self.adjusted).interval(limit));
-        if let Some(seen) = seen {
-            self.lower = self.lower.max(seen.lower);
-            self.upper = self.upper.min(seen.upper);
+        if blocks < minimum {
+            return;
+        }
+        let own = tables.own.limit_at(blocks);
+        let beyond = tables.beyond(apart).and_then(|table| table.limit_at(blocks));
+        if own.is_none() && beyond.is_none() {
+            return;
+        }
+        let averages = WalshAverages::of(&self.adjusted);
+        for (running, limit) in [(&mut self.own, own), (&mut self.beyond, beyond)] {
+            if let Some(seen) = limit.and_then(|limit| averages.interval(limit)) {
+                *running = running.intersect(seen);
+            }
         }
     }
 }

@@ -1,5 +1,6 @@
 //! How many blocks a sweep will take still, and how many trials a race of all its levels would have taken.
 
+use super::spending::Spending;
 use super::sweep::{Standing, Sweep};
 use crate::boundary::looks;
 use crate::forecast::HalfWidths;
@@ -8,8 +9,11 @@ impl Sweep {
     /// Trials that racing all levels, none passed over, would take to a unique best or one within the margin of all that are
     /// left, at the differences and the spread seen; by the mean half-widths of the bounds, as every forecast.
     ///
-    /// None before the first block.
+    /// None before the first block, and where all levels race.
     pub fn trials_of_racing_all(&self) -> Option<u32> {
+        if self.races_all() {
+            return None;
+        }
         let standing = self.standing();
         let rules = self.bounds.rules();
         let levels = crate::count(self.bounds.levels());
@@ -42,7 +46,10 @@ impl Sweep {
         }
         let rules = self.bounds.rules();
         let levels = self.bounds.levels();
-        let widths = HalfWidths::shared(rules.alpha(), super::pairs_of(levels), rules.budget);
+        // The dearest of what it may take: its neighbours are to be passed over.
+        let spending = Spending::of_sweep(levels, rules.alpha());
+        let level = spending.beyond.map_or(spending.own, |[neighbours, ..]| neighbours);
+        let widths = HalfWidths::shared(level, 1, rules.budget);
         let spread = 2f64.sqrt() * standing.effects.spread;
         let leader = standing.leader?;
         let all = looks(rules.budget);

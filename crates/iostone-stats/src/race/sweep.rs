@@ -5,12 +5,17 @@ use std::ops::Range;
 use super::basin::{Remains, basins, eliminate, shown_worse};
 use super::bounds::Bounds;
 use super::effects::{Effects, fit, roughness};
-use super::{Outcome, RaceFigure, RaceRules, pairs_of};
+use super::spending::{RACED_WHOLE, Spending};
+use super::{Outcome, RaceFigure, RaceRules};
 use crate::judge::JudgeError;
+use crate::median::{NORMAL_SCALE, median};
 
 /// Every level runs so often before any is passed over: in the first blocks. One unlucky trial is to hide no optimum.
 pub const SCREENINGS: u32 = 2;
 const PASSES: usize = SCREENINGS as usize;
+
+/// A curve of less than so many standard deviations of a trial, from its best to its worst level, races as a whole.
+const GENTLE_DEVIATIONS: f64 = 6.0;
 
 /// A sweep in progress: a pure function of its rules and blocks.
 #[derive(Debug, Clone)]
@@ -51,7 +56,7 @@ impl Sweep {
     /// Rules that no race can be held by.
     pub fn new(levels: usize, rules: RaceRules) -> Result<Self, JudgeError> {
         Ok(Self {
-            bounds: Bounds::new(levels, pairs_of(levels), rules)?,
+            bounds: Bounds::new(levels, Spending::of_sweep(levels, rules.alpha()), rules)?,
             blocks: Vec::new(),
             values: vec![Vec::new(); levels],
             screenings: std::array::from_fn(|_| vec![None; levels]),
@@ -102,7 +107,9 @@ impl Sweep {
         let log_margin = self.bounds.rules().log_margin();
         let screened = roughness(self.screenings.first().map(Vec::as_slice).unwrap_or_default());
         let effects = fit(levels, &self.blocks, screened);
-        let remains = eliminate(basins(&self.screenings, screened, log_margin), &self.bounds);
+        let basins =
+            if self.races_all() { vec![0..levels] } else { basins(&self.screenings, screened, log_margin) };
+        let remains = eliminate(basins, &self.bounds);
         let alive: Vec<usize> = remains.alive.iter().flatten().copied().collect();
         let shown = shown_worse(&remains, &self.bounds);
         let outcome = self.outcome(&alive, &effects);
@@ -136,18 +143,41 @@ impl Sweep {
     fn active(&self, remains: &Remains, effects: &Effects, log_margin: f64) -> Vec<usize> {
         let unseen = |level: &usize| self.values.get(*level).is_none_or(|seen| seen.len() < PASSES);
         let mut active: Vec<usize> = (0..self.bounds.levels()).filter(unseen).collect();
-        for alive in &remains.alive {
-            let Some(leader) = best_of(alive, effects) else { continue };
-            let at = alive.iter().position(|level| *level == leader).unwrap_or(0);
-            active.push(leader);
-            let (before, after) =
-                (alive.get(..at).unwrap_or_default(), alive.get(at + 1..).unwrap_or_default());
-            active.extend(plateau(leader, before.iter().rev().copied(), effects, log_margin));
-            active.extend(plateau(leader, after.iter().copied(), effects, log_margin));
+        if self.races_all() || self.is_gentle() {
+            active.extend(remains.alive.iter().flatten());
+        } else {
+            for (alive, racing) in remains.alive.iter().zip(&remains.racing) {
+                let Some(leader) = best_of(alive, effects) else { continue };
+                active.push(leader);
+                active.extend(plateau(leader, (racing.start..leader).rev(), effects, log_margin));
+                active.extend(plateau(leader, leader + 1..racing.end, effects, log_margin));
+            }
         }
         active.sort_unstable();
         active.dedup();
         active
+    }
+
+    /// Whether there are too few levels for passing any over.
+    pub(super) fn races_all(&self) -> bool {
+        self.bounds.levels() <= RACED_WHOLE
+    }
+
+    /// Whether the screening shows so little between the levels that there is hardly one to pass over.
+    fn is_gentle(&self) -> bool {
+        let [first, second] = &self.screenings;
+        let seen: Vec<(f64, f64)> = first.iter().zip(second).filter_map(|(a, b)| (*a).zip(*b)).collect();
+        if seen.len() < self.bounds.levels() {
+            return false;
+        }
+        let apart: Vec<f64> = seen.iter().map(|(a, b)| a - b).collect();
+        let Some(host) = median(&apart) else { return false };
+        let sizes: Vec<f64> = apart.iter().map(|apart| (apart - host).abs()).collect();
+        let spread = NORMAL_SCALE * median(&sizes).unwrap_or(0.0) / 2f64.sqrt();
+        let means = || seen.iter().map(|(a, b)| (a + b) / 2.0);
+        let (best, worst) =
+            (means().fold(f64::NEG_INFINITY, f64::max), means().fold(f64::INFINITY, f64::min));
+        best - worst < GENTLE_DEVIATIONS * spread
     }
 
     /// The levels that a level would be compared with inside its basin, itself among them.
@@ -157,7 +187,7 @@ impl Sweep {
 }
 
 /// Of `levels`, the one that looks best; the first of equals.
-fn best_of(levels: &[usize], effects: &Effects) -> Option<usize> {
+pub(super) fn best_of(levels: &[usize], effects: &Effects) -> Option<usize> {
     let effect = |level: usize| effects.levels.get(level).copied().flatten();
     let seen = levels.iter().filter_map(|level| Some((*level, effect(*level)?)));
     seen.fold(None, |best: Option<(usize, f64)>, (level, score)| match best {

@@ -77,10 +77,10 @@ fn two_blocks_screen_and_the_next_hold_the_best_and_its_neighbours() {
         (0..10).collect::<Vec<_>>(),
         "once more, because one trial may mislead"
     );
-    assert_eq!(sweep.blocks_to_go(), Some(10));
+    assert_eq!(sweep.blocks_to_go(), Some(9));
     repeat(&mut sweep, &values, &(0..10).collect::<Vec<_>>(), 1);
     assert_eq!(sweep.standing().active, [1, 2, 3]);
-    repeat(&mut sweep, &values, &[1, 2, 3], 8);
+    repeat(&mut sweep, &values, &[1, 2, 3], 7);
     assert_eq!(sweep.standing().outcome, None);
     repeat(&mut sweep, &values, &[1, 2, 3], 1);
     assert_eq!(sweep.blocks(), fewest_blocks_of_sweep(10, 0.95));
@@ -142,17 +142,17 @@ fn a_fit_keeps_to_the_dip_of_the_best() {
 #[test]
 fn a_level_between_two_better_ones_contradicts_the_assumption_and_parts_them() {
     // The screening did not show that the level in the middle is worse.
-    let mut sweep = Sweep::new(5, rules(40)).unwrap();
-    repeat(&mut sweep, &[20.0, 10.0, 9.9, 9.0, 20.0], &[0, 1, 2, 3, 4], 2);
-    repeat(&mut sweep, &[20.0, 10.0, 14.0, 9.0, 20.0], &[1, 2, 3, 4], 20);
+    let mut sweep = Sweep::new(7, rules(40)).unwrap();
+    repeat(&mut sweep, &[24.0, 20.0, 10.0, 9.9, 9.0, 20.0, 24.0], &[0, 1, 2, 3, 4, 5, 6], 2);
+    repeat(&mut sweep, &[24.0, 20.0, 10.0, 14.0, 9.0, 20.0, 24.0], &[2, 3, 4, 5], 20);
     assert!(sweep.standing().contradicted);
     // What lies beyond the lesser of the two has not lost to it yet.
     while sweep.standing().outcome.is_none() {
         let held = sweep.standing().active;
-        repeat(&mut sweep, &[20.0, 10.0, 14.0, 9.0, 20.0], &held, 1);
+        repeat(&mut sweep, &[24.0, 20.0, 10.0, 14.0, 9.0, 20.0, 24.0], &held, 1);
         assert!(sweep.blocks() < 40);
     }
-    assert_eq!(sweep.standing().outcome, Some(Outcome::Unique(3)));
+    assert_eq!(sweep.standing().outcome, Some(Outcome::Unique(4)));
 }
 
 #[test]
@@ -176,20 +176,20 @@ fn runs_that_never_end_are_worse_than_any_other() {
 fn a_verdict_names_what_was_passed_over_and_what_is_not_shown_worse_by_more_than_the_margin() {
     use iostone_model::verdict::SweepState::{Best, BeyondWorse, NotShownWorse, Worse};
     use iostone_model::verdict::{SweepOutcome, SweepState};
-    let values = [12.0, 10.2, 10.0, 11.0, 12.0, 13.0];
-    let mut sweep = Sweep::new(6, rules(40)).unwrap();
-    repeat(&mut sweep, &values, &[0, 1, 2, 3, 4, 5], 1);
+    let values = [12.0, 10.2, 10.0, 11.0, 12.0, 13.0, 14.0];
+    let mut sweep = Sweep::new(7, rules(40)).unwrap();
+    repeat(&mut sweep, &values, &[0, 1, 2, 3, 4, 5, 6], 1);
     while sweep.standing().outcome.is_none() {
         let held = sweep.standing().active;
         repeat(&mut sweep, &values, &held, 1);
     }
-    let levels = ["a", "b", "c", "d", "e", "f"].map(str::to_owned);
-    let axis = Axis { factor: "quota", levels: &levels, positions: &[0.1, 0.2, 0.3, 0.4, 0.5, 0.6] };
+    let levels = ["a", "b", "c", "d", "e", "f", "g"].map(str::to_owned);
+    let axis = Axis { factor: "quota", levels: &levels, positions: &[0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7] };
     let verdict = sweep.verdict(axis, false);
     assert_eq!(verdict.outcome, SweepOutcome::UniqueBest);
     assert_eq!(verdict.not_shown_worse, ["b", "c"]);
     let states: Vec<SweepState> = verdict.levels.iter().map(|level| level.state).collect();
-    assert_eq!(states, [Worse, NotShownWorse, Best, Worse, BeyondWorse, BeyondWorse]);
+    assert_eq!(states, [Worse, NotShownWorse, Best, Worse, BeyondWorse, BeyondWorse, BeyondWorse]);
     let [low, high] = verdict.levels[1].ratio_interval;
     assert!(
         low.unwrap() < verdict.levels[1].ratio.unwrap() && verdict.levels[1].ratio.unwrap() < high.unwrap()
@@ -207,4 +207,27 @@ fn rules_and_figures_that_cannot_be_used_are_refused() {
     assert!(Race::new(3, RaceRules { confidence: 1.0, ..rules(40) }).is_err());
     assert!(Sweep::new(3, rules(0)).is_err());
     assert!(Sweep::new(3, rules(40)).unwrap().push(&[figure(0, 0.0)]).is_err());
+}
+
+#[test]
+fn up_to_six_levels_all_race_and_nothing_is_taken_for_granted() {
+    let mut sweep = Sweep::new(6, rules(40)).unwrap();
+    repeat(&mut sweep, &[12.0, 10.2, 10.0, 11.0, 12.0, 13.0], &[0, 1, 2, 3, 4, 5], 4);
+    assert_eq!(sweep.standing().active, [0, 1, 2, 3, 4, 5]);
+    let levels = ["a", "b", "c", "d", "e", "f"].map(str::to_owned);
+    let axis = Axis { factor: "quota", levels: &levels, positions: &[0.1, 0.2, 0.3, 0.4, 0.5, 0.6] };
+    let verdict = sweep.verdict(axis, false);
+    assert_eq!(verdict.trials_of_racing_all, None);
+    assert!(verdict.assumption.starts_with("nothing of the curve"));
+}
+
+#[test]
+fn of_levels_within_the_margin_a_race_names_the_one_that_looks_best() {
+    let mut race = Race::new(3, rules(40)).unwrap();
+    while race.outcome().is_none() {
+        // Neither is shown to be worse than another, and the last looks best.
+        let wave = [1.0, 1.01, 0.99][race.blocks() as usize % 3];
+        race.push(&[figure(0, 10.0), figure(1, 10.0 / wave), figure(2, 9.99 * wave)]).unwrap();
+    }
+    assert_eq!(race.outcome(), Some(Outcome::WithinMargin(2)));
 }

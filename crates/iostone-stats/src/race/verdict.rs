@@ -60,7 +60,7 @@ impl Sweep {
             trials: crate::count(trials),
             trials_of_racing_all: if rehearsal { None } else { self.trials_of_racing_all() },
             optima: crate::count(standing.basins.len()),
-            assumption: assumption(&standing).to_owned(),
+            assumption: self.assumption(&standing).to_owned(),
         }
     }
 
@@ -152,16 +152,20 @@ impl Sweep {
     }
 }
 
-/// What was taken for granted, to follow these words.
-fn assumption(standing: &Standing) -> &'static str {
-    if standing.contradicted {
-        "beside each of the optima that the figures show there is no other, so that levels beyond one that was shown to be \
+impl Sweep {
+    /// What was taken for granted, to follow these words.
+    fn assumption(&self, standing: &Standing) -> &'static str {
+        if self.races_all() {
+            "nothing of the curve: every level ran until it was shown to be worse than another."
+        } else if standing.contradicted {
+            "beside each of the optima that the figures show there is no other, so that levels beyond one that was shown to be \
          worse were passed over."
-    } else if standing.basins.len() > 1 {
-        "the curve has no optima but those beside the dips that two passes over all levels showed near the best; levels \
+        } else if standing.basins.len() > 1 {
+            "the curve has no optima but those beside the dips that two passes over all levels showed near the best; levels \
          beyond one that was shown to be worse were passed over after that."
-    } else {
-        "the curve has one optimum, as two passes over all levels showed it; levels beyond one that was shown to be worse \
+        } else {
+            "the curve has one optimum, as two passes over all levels showed it; levels beyond one that was shown to be worse \
          were passed over after that."
+        }
     }
 }

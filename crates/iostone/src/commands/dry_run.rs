@@ -323,10 +323,12 @@ fn in_text(
     };
     let (_, most_blocks) = estimate.blocks;
     let levels = configurations.len();
-    // A sweep tries all levels twice and goes on with those that may be best, mostly one with its neighbours.
+    // A sweep of many levels tries all twice and goes on with those that may be best, mostly one with its neighbours.
     let of = match experiment.sweep().filter(|_| !plan.quick) {
-        Some(_) if levels > 3 => format!(", the first two of {levels}, later ones mostly of about 3"),
-        Some(_) => format!(", the first two of {levels}"),
+        Some(_) if levels > iostone_stats::race::RACED_WHOLE => {
+            format!(", the first two of {levels}, later ones mostly of about 3")
+        }
+        Some(_) => format!(" of {levels} at first, later ones without levels shown to be worse"),
         None => format!(" of {levels}"),
     };
     let warmups = match experiment.trials.warmups {

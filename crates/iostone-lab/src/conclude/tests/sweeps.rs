@@ -52,19 +52,19 @@ fn carried_out_on(walls: &[f64; 10], plan: &Plan, most: u32) -> (Vec<TrialRecord
 fn a_sweep_names_its_best_level_and_what_it_passed_over() {
     let plan = plan_of(false);
     let (trials, entries) = carried_out(&plan, 40);
-    assert_eq!(trials.len(), 47, "ten levels twice, three levels nine times more");
+    assert_eq!(trials.len(), 44, "ten levels twice, three levels eight times more");
     let verdicts = conclude(&plan, &trials, &entries, false).unwrap();
     let sweep = verdicts.sweep.as_ref().unwrap();
     assert_eq!((sweep.outcome, sweep.best.as_deref()), (SweepOutcome::UniqueBest, Some("30%")));
     assert_eq!(sweep.not_shown_worse, ["30%"]);
-    assert_eq!((sweep.trials, sweep.trials_of_racing_all), (47, Some(90)));
+    assert_eq!((sweep.trials, sweep.trials_of_racing_all), (44, Some(90)));
     assert_eq!(sweep.levels[9].state, SweepState::BeyondWorse);
     assert!(verdicts.comparisons.is_empty() && verdicts.baseline.is_empty());
     assert_eq!(verdicts.configurations.len(), 10);
     let headline = &verdicts.headline;
     assert!(headline.starts_with("30% is best if the curve has one optimum, as it looks: 4"), "{headline}");
     assert!(headline.contains("20% and 40% are worse; 10% and 50% to 100% lie beyond"), "{headline}");
-    assert!(headline.ends_with("47 trials; racing all levels would have taken about 90."), "{headline}");
+    assert!(headline.ends_with("44 trials; racing all levels would have taken about 90."), "{headline}");
     assert!(verdicts.permanent.iter().any(|line| line == "iostone limit 30% -- <command>"));
 }
 
@@ -93,7 +93,7 @@ fn an_open_sweep_says_which_level_looks_best_and_how_long_it_will_take() {
         (SweepOutcome::Open, None, Some("30%"))
     );
     assert!(sweep.levels.iter().all(|level| level.state == SweepState::Open));
-    let start = "No level is shown to be best after 4 blocks; 30% looks best. About 7 more blocks";
+    let start = "No level is shown to be best after 4 blocks; 30% looks best. About 6 more blocks";
     assert!(verdicts.headline.starts_with(start), "{}", verdicts.headline);
     assert!(verdicts.permanent.is_empty());
     let nothing = conclude(&plan, &[], &[], false).unwrap();
@@ -125,13 +125,13 @@ fn a_rehearsal_of_a_sweep_holds_three_levels_and_decides_nothing() {
 
 #[test]
 fn a_budget_below_the_first_look_is_refused_and_the_estimate_counts_what_runs() {
-    let text = SWEEP.replace("metric =", "blocks = { min = 2, max = 10 }\nmetric =");
+    let text = SWEEP.replace("metric =", "blocks = { min = 2, max = 9 }\nmetric =");
     let error = make_plan(read(&text, &[]).unwrap(), PlanOptions::default()).unwrap_err().to_string();
     assert!(
-        error.contains("too few for a sweep over 10 levels") && error.contains("decide.blocks.max=11"),
+        error.contains("too few for a sweep over 10 levels") && error.contains("decide.blocks.max=10"),
         "{error}"
     );
     let estimate = estimate(&plan_of(false));
-    // A warm-up of each, each twice, and two of them nine times more; at most all of them in forty blocks.
-    assert_eq!((estimate.trials, estimate.blocks), ((30 + 18, 410), (11, 40)));
+    // A warm-up of each, each twice, and two of them eight times more; at most all of them in forty blocks.
+    assert_eq!((estimate.trials, estimate.blocks), ((30 + 16, 410), (10, 40)));
 }

@@ -142,7 +142,7 @@ fn of_two_dips_that_the_first_pass_shows_the_better_is_found() {
 
 #[test]
 fn the_forecast_of_racing_all_is_near_what_racing_all_takes() {
-    let curves: [&[f64]; 3] = [&LIMITS, &[13.0, 11.5, 10.6, 10.0, 10.4, 11.0, 11.8, 12.8], &[10.0; 6]];
+    let curves: [&[f64]; 3] = [&LIMITS, &[13.0, 11.5, 10.6, 10.0, 10.4, 11.0, 11.8, 12.8], &[10.0; 8]];
     for (curve, cv) in curves.into_iter().zip([0.06, 0.02, 0.015]) {
         let (_, raced) = race(curve, cv, 10);
         let mut forecasts = Vec::new();
