@@ -1,8 +1,5 @@
 //! How often a flag is raised on runs that lack its cause.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests, where a panic is the message")]
-#![expect(clippy::print_stdout, reason = "the measured rates are the evidence; shown with --nocapture")]
-
 use std::collections::BTreeMap;
 
 use iostone_model::metric::Direction;

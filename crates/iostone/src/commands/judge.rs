@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::{Result, anyhow, bail};
 use iostone_lab::conclude::headline;
 use iostone_lab::{is_import, read_import};
-use iostone_model::dataset::{Dataset, Order};
+use iostone_model::dataset::Dataset;
 use iostone_model::metric::{Direction, Unit};
 use iostone_model::verdict::{
     BlockCount, Comparison, ConfigurationSummary, Flag, VERDICTS_SCHEMA, Verdict, Verdicts,
@@ -151,7 +151,8 @@ fn read(arguments: &JudgeArguments, printer: &mut Printer) -> Result<Source> {
             let (figures, written) = audited::figures(&dataset, arguments)?;
             let unit = dataset.unit_of(&arguments.metric);
             let resolution = arguments.resolution.unwrap_or_else(|| infer(&figures, written));
-            let randomised = arguments.randomised || dataset.order == Order::RandomisedBlocks;
+            // Files that are named by block say which trials belong together, not who drew their order.
+            let randomised = arguments.randomised;
             Ok(Source { figures, dataset, unit, resolution, randomised })
         }
         Some(Ok(path)) => bail!(
