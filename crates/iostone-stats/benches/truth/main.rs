@@ -16,6 +16,7 @@ mod models;
 mod page;
 mod peers;
 mod rates;
+mod sweeps;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -113,8 +114,10 @@ fn main() {
     }
     let cells = simulate(&tasks);
     let peers = ask_peers(tables(1000));
-    let failures = check(&tasks, &cells, quick);
-    let page = page::write(&tasks, &cells, &peers);
+    let sweeps = sweep(u64::from(tables(100)));
+    let mut failures = check(&tasks, &cells, quick);
+    failures.extend(check_sweeps(&sweeps));
+    let page = page::write(&tasks, &cells, &peers, &sweeps);
     println!("{page}");
     if !quick {
         page::replace(&page);
@@ -153,6 +156,33 @@ fn simulate(tasks: &[Task]) -> Vec<Cell> {
         }
     });
     cells.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Sweeps over all curves, a row for each number of levels.
+fn sweep(repetitions: u64) -> Vec<sweeps::Row> {
+    let of = |levels: usize| {
+        let sum = |curve: &'static str| sweeps::Row {
+            curve,
+            levels,
+            sweep: sweeps::Tally::default(),
+            race: sweeps::Tally::default(),
+        };
+        let cells = sweeps::CURVES.into_iter().flat_map(|curve| sweeps::NOISE.map(|noise| (curve, noise)));
+        cells.fold(sum("all"), |sum, (curve, noise)| {
+            let cell =
+                sweeps::cell(curve, levels, noise, repetitions).expect("simulated figures can be raced");
+            sweeps::Row { sweep: sum.sweep.and(cell.sweep), race: sum.race.and(cell.race), ..sum }
+        })
+    };
+    sweeps::LEVELS.into_iter().map(of).collect()
+}
+
+/// A sweep is to take no more trials than racing all levels, and to err no more often than it says.
+fn check_sweeps(rows: &[sweeps::Row]) -> Vec<String> {
+    let broken = |row: &&sweeps::Row| {
+        row.sweep.trials > row.race.trials || 20 * row.sweep.wrong.max(row.race.wrong) > row.sweep.runs
+    };
+    rows.iter().filter(broken).map(|row| format!("a sweep of {} levels: {row:?}", row.levels)).collect()
 }
 
 /// How another way fares over all models that keep the premise.

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use crate::design::Family;
 use crate::rates::Rate;
+use crate::sweeps::{Row, Tally};
 use crate::{BEYOND, Cell, Peer, RATIOS, Task, same};
 
 const BEGIN: &str = "<!-- truth: begin -->";
@@ -24,11 +25,12 @@ fn find<'a>(tasks: &'a [Task], cells: &'a [Cell], family: Family, ratio: f64) ->
 }
 
 /// All tables as Markdown.
-pub(crate) fn write(tasks: &[Task], cells: &[Cell], peers: &[Peer]) -> String {
+pub(crate) fn write(tasks: &[Task], cells: &[Cell], peers: &[Peer], sweeps: &[Row]) -> String {
     let mut page = String::new();
     families(&mut page, tasks, cells);
     blocks(&mut page, tasks, cells);
     others(&mut page, tasks, cells, peers);
+    raced(&mut page, sweeps);
     models(&mut page, tasks, cells);
     page
 }
@@ -125,6 +127,31 @@ fn others(page: &mut String, tasks: &[Task], cells: &[Cell], peers: &[Peer]) {
             peer.name,
             100.0 * rate.share(),
             trials.join(" | ")
+        );
+    }
+    page.push('\n');
+}
+
+fn raced(page: &mut String, rows: &[Row]) {
+    let _ = writeln!(
+        page,
+        "| levels | mean trials: sweep, race of all | best within the margin named | wrong | left open |\n|---|---|---|---|---|"
+    );
+    for row in rows {
+        let both = |of: &dyn Fn(&Tally) -> f64, digits: usize| {
+            format!("{:.digits$}, {:.digits$}", of(&row.sweep), of(&row.race))
+        };
+        let share = |of: &dyn Fn(&Tally) -> u32| {
+            both(&|tally| 100.0 * f64::from(of(tally)) / f64::from(tally.runs.max(1)), 1)
+        };
+        let _ = writeln!(
+            page,
+            "| {} | {} | {} % | {} % | {} % |",
+            row.levels,
+            both(&|tally| f64::from(tally.trials) / f64::from(tally.runs.max(1)), 1),
+            share(&|tally| tally.picked),
+            share(&|tally| tally.wrong),
+            share(&|tally| tally.open)
         );
     }
     page.push('\n');

@@ -58,8 +58,6 @@ pub(crate) struct Row {
     pub(crate) curve: &'static str,
     /// Its levels.
     pub(crate) levels: usize,
-    /// The noise, as a fraction.
-    pub(crate) noise: f64,
     /// Of the sweep.
     pub(crate) sweep: Tally,
     /// Of the race of all levels.
@@ -82,6 +80,17 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
+    /// The counts of both together.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            runs: self.runs + other.runs,
+            trials: self.trials + other.trials,
+            open: self.open + other.open,
+            wrong: self.wrong + other.wrong,
+            picked: self.picked + other.picked,
+        }
+    }
+
     fn count(&mut self, curve: &[f64], outcome: Option<Outcome>) {
         let best = curve.iter().copied().fold(f64::INFINITY, f64::min);
         let at = |level: usize| curve.get(level).copied().unwrap_or(f64::INFINITY);
@@ -135,22 +144,6 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// Every curve, number of levels and noise, so often each.
-///
-/// # Errors
-/// None of these rules and figures is refused.
-pub(crate) fn simulate(repetitions: u64) -> Result<Vec<Row>, JudgeError> {
-    let mut rows = Vec::new();
-    for curve in CURVES {
-        for levels in LEVELS {
-            for noise in NOISE {
-                rows.push(cell(curve, levels, noise, repetitions)?);
-            }
-        }
-    }
-    Ok(rows)
-}
-
 /// One curve, number of levels and noise.
 ///
 /// # Errors
@@ -166,14 +159,14 @@ pub(crate) fn cell(curve: Curve, levels: usize, noise: f64, repetitions: u64) ->
         minimum: 6,
         adjust_order: true,
     };
-    let mut row = Row { curve: curve.name, levels, noise, sweep: Tally::default(), race: Tally::default() };
+    let mut row = Row { curve: curve.name, levels, sweep: Tally::default(), race: Tally::default() };
     for seed in 0..repetitions {
         let mut machine = Machine::new(&times, noise, seed);
         let mut sweep = Sweep::new(levels, rules)?;
         let mut standing = sweep.standing();
         while sweep.blocks() == 0 || standing.outcome.is_none() && sweep.blocks() < BUDGET {
             let block = machine.run(&standing.active);
-            row.sweep.trials += block.len() as u32;
+            row.sweep.trials += u32::try_from(block.len()).unwrap_or(u32::MAX);
             sweep.push(&block)?;
             standing = sweep.standing();
         }
@@ -182,7 +175,7 @@ pub(crate) fn cell(curve: Curve, levels: usize, noise: f64, repetitions: u64) ->
         let mut race = Race::new(levels, rules)?;
         while race.outcome().is_none() && race.blocks() < BUDGET {
             let block = machine.run(race.alive());
-            row.race.trials += block.len() as u32;
+            row.race.trials += u32::try_from(block.len()).unwrap_or(u32::MAX);
             race.push(&block)?;
         }
         row.race.count(&times, race.outcome());

@@ -107,8 +107,11 @@ impl Sweep {
         let log_margin = self.bounds.rules().log_margin();
         let screened = roughness(self.screenings.first().map(Vec::as_slice).unwrap_or_default());
         let effects = fit(levels, &self.blocks, screened);
-        let basins =
-            if self.races_all() { vec![0..levels] } else { basins(&self.screenings, screened, log_margin) };
+        let basins = if self.races_all() {
+            std::iter::once(0..levels).collect()
+        } else {
+            basins(&self.screenings, screened, log_margin)
+        };
         let remains = eliminate(basins, &self.bounds);
         let alive: Vec<usize> = remains.alive.iter().flatten().copied().collect();
         let shown = shown_worse(&remains, &self.bounds);
