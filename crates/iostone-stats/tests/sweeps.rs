@@ -21,6 +21,6 @@ fn ten_levels_are_swept_in_no_more_trials_than_raced() {
 fn up_to_six_levels_a_sweep_is_a_race() {
     for curve in CURVES {
         let row = cell(curve, 5, 0.03, 2).unwrap();
-        assert_eq!((row.sweep.trials, row.sweep.open), (row.race.trials, row.race.open), "{}", row.curve);
+        assert_eq!((row.sweep.trials, row.sweep.open), (row.race.trials, row.race.open), "{}", curve.name);
     }
 }

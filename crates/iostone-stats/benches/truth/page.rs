@@ -25,7 +25,7 @@ fn find<'a>(tasks: &'a [Task], cells: &'a [Cell], family: Family, ratio: f64) ->
 }
 
 /// All tables as Markdown.
-pub(crate) fn write(tasks: &[Task], cells: &[Cell], peers: &[Peer], sweeps: &[Row]) -> String {
+pub(crate) fn write(tasks: &[Task], cells: &[Cell], peers: &[Peer], sweeps: &[(usize, Row)]) -> String {
     let mut page = String::new();
     families(&mut page, tasks, cells);
     blocks(&mut page, tasks, cells);
@@ -132,12 +132,12 @@ fn others(page: &mut String, tasks: &[Task], cells: &[Cell], peers: &[Peer]) {
     page.push('\n');
 }
 
-fn raced(page: &mut String, rows: &[Row]) {
+fn raced(page: &mut String, rows: &[(usize, Row)]) {
     let _ = writeln!(
         page,
         "| levels | mean trials: sweep, race of all | best within the margin named | wrong | left open |\n|---|---|---|---|---|"
     );
-    for row in rows {
+    for (levels, row) in rows {
         let both = |of: &dyn Fn(&Tally) -> f64, digits: usize| {
             format!("{:.digits$}, {:.digits$}", of(&row.sweep), of(&row.race))
         };
@@ -147,7 +147,7 @@ fn raced(page: &mut String, rows: &[Row]) {
         let _ = writeln!(
             page,
             "| {} | {} | {} % | {} % | {} % |",
-            row.levels,
+            levels,
             both(&|tally| f64::from(tally.trials) / f64::from(tally.runs.max(1)), 1),
             share(&|tally| tally.picked),
             share(&|tally| tally.wrong),

@@ -24,11 +24,6 @@ pub(crate) const CURVES: [Curve; 11] = [
         of: |x, _| (1.1 + 6.0 * (x - 0.22).powi(2)).min(1.0 + 6.0 * (x - 0.78).powi(2)),
     },
 ];
-/// How many levels.
-pub(crate) const LEVELS: [usize; 3] = [5, 10, 20];
-/// The standard deviation of one trial's log figure beside what its block has in common.
-pub(crate) const NOISE: [f64; 3] = [0.01, 0.03, 0.06];
-
 const MARGIN: f64 = 0.03;
 const BUDGET: u32 = 40;
 
@@ -52,12 +47,8 @@ fn bowl(x: f64, depth: f64) -> f64 {
 }
 
 /// What came of one curve, number of levels and noise.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Row {
-    /// The curve.
-    pub(crate) curve: &'static str,
-    /// Its levels.
-    pub(crate) levels: usize,
     /// Of the sweep.
     pub(crate) sweep: Tally,
     /// Of the race of all levels.
@@ -159,7 +150,7 @@ pub(crate) fn cell(curve: Curve, levels: usize, noise: f64, repetitions: u64) ->
         minimum: 6,
         adjust_order: true,
     };
-    let mut row = Row { curve: curve.name, levels, sweep: Tally::default(), race: Tally::default() };
+    let mut row = Row::default();
     for seed in 0..repetitions {
         let mut machine = Machine::new(&times, noise, seed);
         let mut sweep = Sweep::new(levels, rules)?;
