@@ -165,8 +165,8 @@ fn sweep(repetitions: u64) -> Vec<(usize, sweeps::Row)> {
     let of = |levels: usize| {
         let cells = sweeps::CURVES.into_iter().flat_map(|curve| NOISE.map(|noise| (curve, noise)));
         let sum = cells.fold(sweeps::Row::default(), |sum, (curve, noise)| {
-            let cell =
-                sweeps::cell(curve, levels, noise, repetitions).expect("simulated figures can be raced");
+            let cell = sweeps::cell(curve, levels, noise, repetitions)
+                .unwrap_or_else(|error| panic!("{}: {error}", curve.name));
             sweeps::Row { sweep: sum.sweep.and(cell.sweep), race: sum.race.and(cell.race) }
         });
         (levels, sum)
