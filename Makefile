@@ -39,6 +39,13 @@ bench:
 	$(CARGO) bench --locked -p iostone --bench peers -- $(BENCH_ARGUMENTS)
 	$(CARGO) bench --locked -p iostone-engine -p iostone-probe
 
+# Simulates tables whose truth is known and counts wrong verdicts: writes docs/concepts/truth.md, fails above what is promised.
+# TRUTH_ARGUMENTS=--quick is a tenth of it and writes nothing.
+TRUTH_ARGUMENTS ?=
+.PHONY: truth
+truth:
+	$(CARGO) bench --locked -p iostone-stats --bench truth --profile release -- $(TRUTH_ARGUMENTS)
+
 # The field reports in full: hours, as root, with the packages of tests/install-tools.sh. `make test` runs their rehearsals.
 EXPERIMENTS ?= $(filter-out experiments/disk.toml experiments/orion.toml,$(wildcard experiments/*.toml))
 .PHONY: experiments

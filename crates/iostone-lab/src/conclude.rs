@@ -60,6 +60,7 @@ pub fn rules(plan: &Plan) -> Rules {
         // Figures are measured by us at full precision.
         resolution: 0.0,
         seed: plan.seed,
+        conditioned: decide.conditioning,
         ..Rules::new(&plan.experiment.baseline_level, plan.better)
     }
 }

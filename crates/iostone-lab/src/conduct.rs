@@ -338,8 +338,9 @@ impl<'a> Conductor<'a> {
         position: u32,
     ) -> Result<TrialRecord, LabError> {
         let number = self.next_trial;
-        let place = trial::Place { number, block, position, session: self.session };
         let configuration = &settled(configuration, self.ramp);
+        let conditioned = self.condition(configuration)?;
+        let place = trial::Place { number, block, position, session: self.session, conditioned };
         let outcome = trial::carry_out(&mut self.link, self.plan, configuration, number)?;
         let (mut record, samples, raw) = outcome.into_record(self.plan, configuration, &place);
         record.checks.extend(boot::checks(configuration, &self.kernel));

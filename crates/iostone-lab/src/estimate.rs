@@ -58,7 +58,9 @@ pub fn estimate(plan: &Plan) -> Estimate {
         boot + building(&configuration.stack, &configuration.workload) + experiment.trials.settle.0
     };
     let trials = |length: fn(&Configuration) -> Option<Duration>| -> Option<Vec<Duration>> {
-        let of = |c: &Configuration| Some(around(c) + length(c)?);
+        // What conditions a trial is at most as long, and builds its stack itself.
+        let times = if experiment.decide.conditioning { 2 } else { 1 };
+        let of = |c: &Configuration| Some((around(c) + length(c)?) * times);
         experiment.configurations.iter().map(of).collect()
     };
     let longest = |trials: Vec<Duration>| trials.into_iter().max();

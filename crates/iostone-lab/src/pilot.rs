@@ -49,6 +49,20 @@ pub(crate) fn as_pilot(configuration: &Configuration, runtime: Span) -> Configur
     pilot
 }
 
+/// A configuration as it runs to condition its trial: of `io` for the ramp of the trial, a tenth of its measured time or two
+/// seconds, whichever is longest, and at most that time. Workloads that know no such length run whole.
+pub(crate) fn as_conditioning(configuration: &Configuration) -> Configuration {
+    let mut conditioning = configuration.clone();
+    if let Workload::Io(io) = &mut conditioning.workload
+        && let Some(Span(runtime)) = io.runtime
+    {
+        let length = io.ramp_time.span().0.max(runtime / 10).max(Duration::from_secs(2));
+        io.ramp_time = Ramp::Fixed(Span::default());
+        io.runtime = Some(Span(length.min(runtime)));
+    }
+    conditioning
+}
+
 /// A configuration as a machine is told of it: a ramp that is left to pilots is the declared one, or none before that.
 pub(crate) fn settled(configuration: &Configuration, declared: Option<Span>) -> Configuration {
     let mut settled = configuration.clone();

@@ -25,6 +25,23 @@ pub const DROPS_SYNCS: &str = "mounted volatile, which drops every fsync";
 /// The version of [`TrialRecord`] as JSON.
 pub const TRIAL_SCHEMA: &str = "iostone/trial/1";
 
+/// Seconds of each phase of a trial, in their order.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct TrialPhases {
+    /// Building and verifying the stack: volume, filesystem, mount, limits.
+    pub build: f64,
+    /// Laying out what the workload works on.
+    pub prepare: f64,
+    /// Rest until the devices are idle.
+    pub settle: f64,
+    /// The workload, its ramp and its start and end included.
+    pub run: f64,
+    /// Verifying the stack again.
+    pub verify: f64,
+    /// Undoing the stack.
+    pub undo: f64,
+}
+
 /// Everything kept of a trial, `trials/NNNNNN/trial.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TrialRecord {
@@ -44,6 +61,12 @@ pub struct TrialRecord {
     pub started_at: String,
     /// Seconds from the first step of building the stack to the end of undoing it.
     pub total_seconds: f64,
+    /// Where those seconds went; absent from records of version 0.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub phases: Option<TrialPhases>,
+    /// Seconds that the unrecorded trial of the same level took before this one, with `decide.conditioning`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditioned_seconds: Option<f64>,
     /// The figures, by metric name (see [`crate::metric`]) in SI units: seconds, bytes a second.
     pub metrics: BTreeMap<String, f64>,
     /// Seconds of load before the measured time: the workload's ramp, the same for every trial of a run.

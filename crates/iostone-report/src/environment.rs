@@ -10,7 +10,7 @@ use iostone_model::platform::Platform;
 use iostone_model::run::RunRecord;
 use iostone_model::units::{Bytes, Span};
 
-use crate::warm_up;
+use crate::{trial_cost, warm_up};
 pub(crate) use guests::guests_of;
 
 /// How many different stacks or workloads are described in full before only what differs is told.
@@ -43,6 +43,7 @@ pub(crate) fn lines(run: &RunRecord) -> Vec<(&'static str, String)> {
         ("storage", storage(run)),
         ("workload", workloads(run)),
         ("warm-up", warm_up::sentence(run)),
+        ("trials", trial_cost::sentence(run)),
         ("device", devices(run)),
         ("notes", notes(run)),
         ("iostone", engine(run)),
@@ -64,6 +65,7 @@ pub(crate) fn brief(run: &RunRecord) -> Vec<(&'static str, String)> {
         ("storage", join([Some(storage(run)), Some(devices(run))])),
         ("workload", join([Some(workloads(run)), engine_used(run)])),
         ("warm-up", warm_up::sentence(run)),
+        ("trials", trial_cost::sentence(run)),
         ("notes", notes(run)),
     ];
     lines.into_iter().filter(|(_, value)| !value.is_empty()).collect()

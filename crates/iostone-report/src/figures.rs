@@ -196,17 +196,16 @@ impl RatioText {
 
 /// Writes how a figure differs from the baseline's: of one that is better where it is lower the figure's own ratio, because
 /// "11.6 % more" is what people read off a latency that is 10.4 % worse.
-pub(crate) fn own_ratio(
-    better: Direction,
-    estimate: Option<f64>,
-    [low, high]: [Option<f64>; 2],
-) -> RatioText {
+pub(crate) fn own_ratio(better: Direction, estimate: Option<f64>, interval: [Option<f64>; 2]) -> RatioText {
+    let [estimate, _] = own_interval(better, [estimate, estimate]);
+    ratio(estimate, own_interval(better, interval))
+}
+
+/// An interval of ratios above 1 where the level is better, as one of the metric's own ratios.
+pub(crate) fn own_interval(better: Direction, [low, high]: [Option<f64>; 2]) -> [Option<f64>; 2] {
     match better {
-        Direction::Higher => ratio(estimate, [low, high]),
-        Direction::Lower => {
-            let invert = |value: Option<f64>| value.map(f64::recip);
-            ratio(invert(estimate), [invert(high), invert(low)])
-        }
+        Direction::Higher => [low, high],
+        Direction::Lower => [high.map(f64::recip), low.map(f64::recip)],
     }
 }
 

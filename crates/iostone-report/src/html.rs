@@ -308,8 +308,12 @@ fn flags(run: &RunRecord, view: &View<'_>) -> Vec<FlagLine> {
 fn remarks(run: &RunRecord, view: &View<'_>) -> Vec<(String, Prose)> {
     let mut remarks = Vec::new();
     for (name, comparison) in view.comparisons() {
-        let outlook = if view.rehearsal { None } else { wording::outlook(comparison) };
-        let said = [outlook, wording::unpaired(comparison), wording::mean_note(comparison)];
+        let outlook = if view.rehearsal { None } else { wording::outlook(comparison, view.better) };
+        let said = [
+            outlook,
+            wording::unpaired(comparison, view.better),
+            wording::mean_note(comparison, view.better),
+        ];
         remarks.extend(said.into_iter().flatten().map(|remark| (format!("{name}:"), Prose::of(&remark))));
     }
     if let Some((noise, blocks)) =

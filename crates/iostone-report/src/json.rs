@@ -10,7 +10,7 @@ use iostone_model::environment::Environment;
 use iostone_model::explanation::Explanation;
 use iostone_model::metric::{Direction, Unit};
 use iostone_model::run::RunRecord;
-use iostone_model::trial::{ContainerFacts, CpuAccount, GuestFacts, SpaceRecord};
+use iostone_model::trial::{ContainerFacts, CpuAccount, GuestFacts, SpaceRecord, TrialPhases};
 use iostone_model::verdict::Verdicts;
 use iostone_model::warm_up::SteadyState;
 use serde::Serialize;
@@ -169,6 +169,10 @@ struct TrialPart<'a> {
     ramp_seconds: f64,
     steady_state: Option<&'a SteadyState>,
     total_seconds: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    phases: Option<TrialPhases>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conditioned_seconds: Option<f64>,
     #[serde(flatten)]
     figure: Map<String, Value>,
     claimed_read_bytes: u64,
@@ -379,6 +383,8 @@ fn trial<'a>(view: &View<'a>, point: &Point<'a>) -> TrialPart<'a> {
         ramp_seconds: record.ramp_seconds,
         steady_state: record.steady_state.as_ref(),
         total_seconds: record.total_seconds,
+        phases: record.phases,
+        conditioned_seconds: record.conditioned_seconds,
         figure: Map::from_iter([(named("value", view.unit), Value::from(point.value))]),
         claimed_read_bytes: record.workload.claimed_read_bytes,
         claimed_written_bytes: record.workload.claimed_written_bytes,

@@ -23,6 +23,7 @@ mod recommendation;
 mod svg;
 mod sweep;
 mod text;
+mod trial_cost;
 mod view;
 mod warm_up;
 mod wording;

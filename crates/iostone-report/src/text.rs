@@ -17,6 +17,7 @@ mod sweep;
 mod table;
 mod wrap;
 
+use iostone_model::metric::Direction;
 use iostone_model::run::RunRecord;
 use iostone_model::verdict::{Verdict, Verdicts};
 
@@ -190,8 +191,10 @@ fn add_conclusions(page: &mut Page, view: &View<'_>, verdicts: Option<&Verdicts>
     page.add(flags.join("\n"));
     let mut remarks: Vec<(String, String)> = Vec::new();
     for (name, comparison) in view.comparisons() {
-        let outlook = if view.rehearsal { None } else { wording::outlook(comparison) };
-        for remark in [outlook, wording::unpaired(comparison), wording::mean_note(comparison)] {
+        let outlook = if view.rehearsal { None } else { wording::outlook(comparison, view.better) };
+        for remark in
+            [outlook, wording::unpaired(comparison, view.better), wording::mean_note(comparison, view.better)]
+        {
             remarks.extend(remark.map(|remark| (clean(&name), clean(&remark))));
         }
     }
@@ -215,8 +218,11 @@ fn legend(view: &View<'_>) -> Option<String> {
         return None;
     }
     let compared = view.rows.iter().any(|row| row.comparison.is_some_and(|c| c.ratio.is_some()));
-    let better = "Ratios are of performance: above 0\u{a0}% (\u{d7}1) is better. Their intervals hold for all \
-                  comparisons and looks together; those of medians are context.";
+    let side = if view.better == Direction::Higher { "above" } else { "below" };
+    let better = format!(
+        "Against the baseline stands the metric's own change: {side} 0\u{a0}% (\u{d7}1) is better. Its intervals hold for \
+         all comparisons and looks together; those of medians are context."
+    );
     let invalid = view.rows.iter().any(|row| row.trial_counts().1 > 0);
     let invalid = invalid.then_some(if view.rehearsal {
         "inv.: trials that failed a gate or have no figure."

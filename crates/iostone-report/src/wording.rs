@@ -3,11 +3,12 @@
 pub(crate) mod curve;
 pub(crate) mod explanation;
 
+use iostone_model::metric::Direction;
 use iostone_model::run::{BlockRecord, RunRecord};
 use iostone_model::trial::TrialRecord;
 use iostone_model::verdict::{BlockCount, Comparison, Flag, NoiseFloor, Verdict, Verdicts};
 
-use crate::figures::{counted, declared_percent, own_ratio, percent, ratio};
+use crate::figures::{counted, declared_percent, own_interval, own_ratio, percent};
 use crate::view::View;
 
 /// Why blocks were not counted, beyond so many reasons only their number is given.
@@ -159,18 +160,18 @@ pub(crate) fn comparison_sentence(
 }
 
 /// With an undecided comparison: what is ruled out, and what more blocks would bring.
-pub(crate) fn outlook(comparison: &Comparison) -> Option<String> {
+pub(crate) fn outlook(comparison: &Comparison, better: Direction) -> Option<String> {
     if comparison.verdict != Some(Verdict::Undecided) || comparison.is_withheld() {
         return None;
     }
-    let excluded = ruled_out(comparison.ratio_interval);
+    let excluded = ruled_out(own_interval(better, comparison.ratio_interval));
     Some(match forecast(comparison) {
         Some(forecast) => format!("{excluded} {forecast}"),
         None => excluded,
     })
 }
 
-/// "More than 2.1 % slower and more than 5.0 % faster are ruled out."
+/// "Ruled out: more than 2.1 % lower, more than 5.0 % higher."
 fn ruled_out([low, high]: [Option<f64>; 2]) -> String {
     let usable = |value: Option<f64>| value.filter(|v| v.is_finite() && *v > 0.0);
     let as_change = |ratio: f64| {
@@ -183,12 +184,11 @@ fn ruled_out([low, high]: [Option<f64>; 2]) -> String {
             )
         }
     };
-    let slower =
-        usable(low).filter(|low| *low < 1.0).map(|low| format!("more than {} slower", as_change(low)));
-    let faster =
-        usable(high).filter(|high| *high > 1.0).map(|high| format!("more than {} faster", as_change(high)));
-    match (slower, faster) {
-        (Some(slower), Some(faster)) => format!("Ruled out: {slower}, {faster}."),
+    let lower = usable(low).filter(|low| *low < 1.0).map(|low| format!("more than {} lower", as_change(low)));
+    let higher =
+        usable(high).filter(|high| *high > 1.0).map(|high| format!("more than {} higher", as_change(high)));
+    match (lower, higher) {
+        (Some(lower), Some(higher)) => format!("Ruled out: {lower}, {higher}."),
         (Some(one), None) | (None, Some(one)) => format!("Ruled out: {one}."),
         (None, None) => "Nothing is ruled out yet.".to_owned(),
     }
@@ -214,10 +214,10 @@ fn forecast(comparison: &Comparison) -> Option<String> {
 }
 
 /// With an unblocked comparison: what the exact unpaired test says.
-pub(crate) fn unpaired(comparison: &Comparison) -> Option<String> {
+pub(crate) fn unpaired(comparison: &Comparison, better: Direction) -> Option<String> {
     let test = comparison.unpaired.as_ref()?;
     let kind = if test.exact { "exact" } else { "approximate" };
-    let ratio = ratio(Some(test.ratio), test.ratio_interval);
+    let ratio = own_ratio(better, Some(test.ratio), test.ratio_interval);
     let interval =
         ratio.interval_with_unit().map_or_else(|| ", no interval".to_owned(), |text| format!(" {text}"));
     Some(format!(
@@ -327,15 +327,15 @@ pub(crate) fn terms(view: &View<'_>, margin: f64, confidence: f64) -> String {
 }
 
 /// Where the mean of the blocks tells another story than the typical block: a few very bad trials.
-pub(crate) fn mean_note(comparison: &Comparison) -> Option<String> {
+pub(crate) fn mean_note(comparison: &Comparison, better: Direction) -> Option<String> {
     let (typical, mean) = (comparison.ratio?, comparison.mean_ratio?);
     let apart = (mean / typical).ln().abs();
     let told = apart.is_finite() && apart > 0.01;
     told.then(|| {
         format!(
             "the mean of the blocks is {}, the typical block {}",
-            ratio(Some(mean), [None, None]).estimate,
-            ratio(Some(typical), [None, None]).estimate
+            own_ratio(better, Some(mean), [None, None]).estimate,
+            own_ratio(better, Some(typical), [None, None]).estimate
         )
     })
 }

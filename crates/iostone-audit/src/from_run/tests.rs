@@ -88,6 +88,8 @@ fn trial(number: u32, block: u32, name: &str) -> TrialRecord {
         session: 0,
         started_at: format!("2026-11-21T19:{:02}:07.25Z", 40 + number),
         total_seconds: 14.2,
+        phases: None,
+        conditioned_seconds: None,
         metrics: [("iops", iops), ("throughput", iops * 4096.0), ("latency_mean", 1.0 / iops)]
             .map(|(name, value)| (name.to_owned(), value))
             .into(),

@@ -49,6 +49,8 @@ pub(crate) fn trial(
         session: 0,
         started_at: String::new(),
         total_seconds: 1.0,
+        phases: None,
+        conditioned_seconds: None,
         metrics: BTreeMap::from([("iops".to_owned(), iops)]),
         ramp_seconds: 1.0,
         steady_state: None,

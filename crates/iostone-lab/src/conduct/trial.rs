@@ -6,7 +6,7 @@ use iostone_machine::{Failure, FailureKind, Measured, Prepare, RunTrial, Settle,
 use iostone_model::experiment::{Configuration, Gate, Workload};
 use iostone_model::run::Plan;
 use iostone_model::sample::Sample;
-use iostone_model::trial::{Check, GuestFacts, TRIAL_SCHEMA, TrialRecord, WorkloadReport};
+use iostone_model::trial::{Check, GuestFacts, TRIAL_SCHEMA, TrialPhases, TrialRecord, WorkloadReport};
 use iostone_model::units::Span;
 use iostone_stats::schedule::SplitMix64;
 use iostone_workload::RawOutput;
@@ -38,6 +38,7 @@ pub(super) struct Outcome {
     /// What failed, where the workload is not to blame.
     pub(super) failure: Option<Failure>,
     pub(super) total: Duration,
+    pub(super) phases: TrialPhases,
 }
 
 /// Where a trial stands in its run.
@@ -46,6 +47,8 @@ pub(super) struct Place {
     pub(super) block: u32,
     pub(super) position: u32,
     pub(super) session: u32,
+    /// How long the unrecorded trial before it took.
+    pub(super) conditioned: Option<Duration>,
 }
 
 /// Carries a trial out and undoes its stack, also when it fails. A guest that did not boot, panicked or hung, a governor
@@ -57,14 +60,16 @@ pub(super) fn carry_out(
     number: u32,
 ) -> Result<Outcome, LabError> {
     let started = Instant::now();
+    let mut phases = TrialPhases::default();
     // Each trial has data and offsets of its own, but the same again when the run is repeated with its seed.
     let seed = SplitMix64::new(plan.seed ^ (u64::from(number) << 32)).next_u64();
     let is_guest = configuration.machine.guest().is_some();
     let (mut notes, mut guest) = (Vec::new(), None);
-    let measured = match link.apply(configuration, number, seed) {
+    let applied = timed(&mut phases.build, || link.apply(configuration, number, seed));
+    let measured = match applied {
         Ok(applied) => {
             (notes, guest) = (applied.notes, applied.guest);
-            measure(link, plan, configuration, number, seed)
+            measure(link, plan, configuration, number, seed, &mut phases)
         }
         Err(LabError::Machine(failure))
             if (is_guest && failure.kind == FailureKind::Guest)
@@ -75,7 +80,7 @@ pub(super) fn carry_out(
         Err(error) => return Err(error),
     };
     let evidence = if is_guest { link.evidence() } else { Ok(Vec::new()) };
-    let undone = link.undo();
+    let undone = timed(&mut phases.undo, || link.undo());
     let mut died = None;
     let (mut measured, samples, settled, checks) = match measured {
         Err(LabError::Machine(failure))
@@ -103,7 +108,15 @@ pub(super) fn carry_out(
     measured.raw.extend(evidence?);
     notes.extend(measured.losses.iter().cloned());
     let total = started.elapsed();
-    Ok(Outcome { measured, samples, settled, checks, notes, guest, failure: died, total })
+    Ok(Outcome { measured, samples, settled, checks, notes, guest, failure: died, total, phases })
+}
+
+/// Does a part of a trial and notes its seconds.
+fn timed<T>(seconds: &mut f64, part: impl FnOnce() -> T) -> T {
+    let started = Instant::now();
+    let done = part();
+    *seconds = started.elapsed().as_secs_f64();
+    done
 }
 
 /// What is recorded of a trial whose machine, or its governor, died under it.
@@ -130,23 +143,27 @@ fn measure(
     configuration: &Configuration,
     number: u32,
     seed: u64,
+    phases: &mut TrialPhases,
 ) -> Result<(Measured, Vec<Sample>, Settled, Vec<Check>), LabError> {
-    link.prepare(Prepare {
+    let prepare = Prepare {
         workload: configuration.workload.clone(),
         trial: number,
         configuration: configuration.name.clone(),
         seed,
-    })?;
+    };
+    timed(&mut phases.prepare, || link.prepare(prepare))?;
     let settle = plan.experiment.trials.settle;
-    let settled = link.settle(Settle {
+    let rest = Settle {
         window: settle,
         patience: Span((settle.0 * PATIENCE).max(LEAST_PATIENCE)),
         limit_bytes_per_second: match plan.experiment.gates.idle {
             Gate::Off => None,
             Gate::Limit(limit) => Some(limit.0),
         },
-    })?;
-    let (mut measured, samples) = link.run(RunTrial { sample_every: SAMPLE_EVERY })?;
+    };
+    let settled = timed(&mut phases.settle, || link.settle(rest))?;
+    let run = RunTrial { sample_every: SAMPLE_EVERY };
+    let (mut measured, samples) = timed(&mut phases.run, || link.run(run))?;
     if measured.interrupted {
         let interrupted = Failure::new(FailureKind::Interrupted, "interrupted");
         return Err(interrupted.into());
@@ -154,7 +171,7 @@ fn measure(
     common_figures::add(&mut measured, &configuration.workload, &samples);
     require_figure(plan, &mut measured);
     // Once more after the load: a setting that did not last would make the figure another's.
-    let checks = link.verify()?;
+    let checks = timed(&mut phases.verify, || link.verify())?;
     Ok((measured, samples, settled, checks))
 }
 
@@ -211,6 +228,8 @@ impl Outcome {
             session: place.session,
             started_at: self.measured.started_at,
             total_seconds: self.total.as_secs_f64(),
+            phases: Some(self.phases),
+            conditioned_seconds: place.conditioned.map(|length| length.as_secs_f64()),
             metrics: self.measured.metrics,
             ramp_seconds: ramp_seconds(&configuration.workload),
             steady_state: steadiness::check(&self.measured.report),

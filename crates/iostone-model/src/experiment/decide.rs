@@ -30,6 +30,10 @@ pub struct Decide {
     /// No new block is begun once the run, resumed sessions included, has taken this long.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time: Option<Span>,
+    /// Whether an unrecorded trial of the same level runs before each trial, so that what runs before both trials of a pair
+    /// is alike and no carry-over can favour one.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub conditioning: bool,
 }
 
 /// The number of blocks.

@@ -110,6 +110,7 @@ pub(crate) fn run(scene: &Scene) -> RunRecord {
             confidence: Fraction(0.95),
             blocks: iostone_model::experiment::BlockBudget::default(),
             time: None,
+            conditioning: false,
         },
         trials: Trials::default(),
         gates: Gates::default(),
@@ -232,6 +233,7 @@ fn trials(scene: &Scene) -> (Vec<TrialRecord>, Vec<BlockRecord>) {
     (trials, blocks)
 }
 
+#[expect(clippy::too_many_lines, reason = "a record field by field")]
 fn trial(
     scene: &Scene,
     random: &mut Random,
@@ -298,6 +300,8 @@ fn trial(
         session: 0,
         started_at: format!("2026-11-21T19:{:02}:{:02}Z", 40 + number / 3, number % 60),
         total_seconds: 14.2,
+        phases: None,
+        conditioned_seconds: None,
         metrics: BTreeMap::from([(scene.metric.to_owned(), figure)]),
         ramp_seconds: 0.0,
         steady_state: None,

@@ -155,10 +155,10 @@ impl<'a> Pair<'a> {
         let verdict = decision.verdict();
         let adjusted = self.ssr.adjusted();
         let (difference, equivalence) = self.ssr.intervals();
-        // The median of all blocks may lie outside what all looks together leave.
-        let estimate = WalshAverages::of(adjusted)
-            .estimate()
-            .map(|estimate| estimate.clamp(difference.lower, difference.upper));
+        // That of all blocks may lie outside what all looks together leave.
+        let estimate = WalshAverages::of(adjusted).estimate().map(|typical| {
+            if self.ssr.is_unstable() { typical } else { typical.clamp(difference.lower, difference.upper) }
+        });
         let mean = adjusted.iter().sum::<f64>() / adjusted.len() as f64;
         let whole = adjusted.iter().all(|ratio| ratio.abs() < CENSORED_FROM);
         let forecast = (verdict == Verdict::Undecided

@@ -97,7 +97,9 @@ fn the_reference_cases_get_their_verdicts_and_intervals() {
         let comparison = &judged["comparisons"][0];
         let expected = if last.is_null() { "undecided" } else { last["verdict"].as_str().unwrap() };
         assert_eq!(comparison["verdict"], expected, "{name}: {comparison:#}");
-        for (found, expected) in [("ratio_interval", "ci95"), ("equivalence_interval", "ci90")] {
+        // Where the effect changed the reference has no interval left; what is printed is the last that held a ratio.
+        let intervals = [("ratio_interval", "ci95"), ("equivalence_interval", "ci90")];
+        for (found, expected) in intervals.into_iter().filter(|_| expected != "unstable") {
             for bound in 0..2 {
                 let (found, expected) = (&comparison[found][bound], &last[expected][bound]);
                 assert!(near(found, expected), "{name}: {found} is not exp({expected})");

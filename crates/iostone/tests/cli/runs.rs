@@ -1,6 +1,7 @@
 //! `run` in a directory, which needs no root, and what `list`, `show` and `report` make of it.
 
 mod another_baseline;
+mod conditioning;
 mod damage;
 mod interrupt;
 mod pilots;

@@ -14,7 +14,8 @@ pub(super) fn sentence(comparison: &Comparison, verdicts: &Verdicts) -> String {
         count => format!("{count} blocks"),
     };
     let Some(ratio) = comparison.ratio else { return without_ratio(comparison, &level, &blocks) };
-    let told = Told { comparison, verdicts, level: &level, blocks: &blocks, title: title(verdicts) };
+    let (title, unit) = title(verdicts);
+    let told = Told { comparison, verdicts, level: &level, blocks: &blocks, title, unit };
     let baseline = &comparison.baseline;
     match comparison.verdict {
         Some(Verdict::Faster | Verdict::Slower) if is_factor(ratio) => told.factor(ratio),
@@ -33,10 +34,10 @@ pub(super) fn sentence(comparison: &Comparison, verdicts: &Verdicts) -> String {
 }
 
 /// What is compared, as people call it; of figures from elsewhere the name of the column.
-fn title(verdicts: &Verdicts) -> String {
-    match metric::find(&verdicts.metric).filter(|metric| metric.unit == verdicts.unit) {
-        Some(metric) => metric.title.to_owned(),
-        None => format!("`{}`", verdicts.metric),
+fn title(verdicts: &Verdicts) -> (String, Unit) {
+    match metric::find(&verdicts.metric) {
+        Some(metric) => (metric.title.to_owned(), metric.unit),
+        None => (format!("`{}`", verdicts.metric), verdicts.unit),
     }
 }
 
@@ -59,6 +60,7 @@ struct Told<'a> {
     level: &'a str,
     blocks: &'a str,
     title: String,
+    unit: Unit,
 }
 
 impl Told<'_> {
@@ -74,7 +76,7 @@ impl Told<'_> {
         };
         let faster = self.comparison.verdict == Some(Verdict::Faster);
         let more = faster == (self.verdicts.better == Direction::Higher);
-        let verb = match self.verdicts.unit {
+        let verb = match self.unit {
             Unit::BytesPerSecond | Unit::PerSecond => "delivers",
             Unit::Seconds if self.title.ends_with("time") => "takes",
             _ => "has",
