@@ -24,13 +24,14 @@ pub fn headline(verdicts: &Verdicts) -> String {
             "Identical trials were not told apart, as it should be."
         };
         let place = if verdicts.curves.is_empty() { "Here" } else { "At the noisiest point" };
-        return format!(
-            "{difference} {place} {} blocks would show a difference of {}, and {} blocks one of {}.",
-            verdicts.blocks.complete,
-            percent(noise.detectable_at_run),
-            noise.budget,
-            percent(noise.detectable)
-        );
+        let run = verdicts.blocks.complete;
+        let (shown, planned) = (percent(noise.detectable_at_run), percent(noise.detectable));
+        let more = if run == noise.budget {
+            String::new()
+        } else {
+            format!(", and {} blocks one of {planned}", noise.budget)
+        };
+        return format!("{difference} {place} {run} blocks would show a difference of {shown}{more}.");
     }
     if let Some(swept) = &verdicts.sweep {
         return sweep::sentence(swept, verdicts);

@@ -46,7 +46,7 @@ pub(crate) struct Cell {
     pub(crate) missed: Rate,
     /// Comparisons without a verdict.
     pub(crate) open: Rate,
-    /// Tables of which a verdict was withheld, and those with a verdict that is marked as unchecked for carry-over.
+    /// Tables of which a verdict was withheld, and those with a verdict that is marked for carry-over.
     pub(crate) withheld: Rate,
     pub(crate) unchecked: Rate,
     /// Sums of the blocks of the first verdict and of the last.
@@ -62,7 +62,10 @@ impl Cell {
         self.open = self.open.and(Rate { count: all - decided, of: all });
         let has = |name: &str| outcome.flags.iter().any(|flag| flag == name);
         self.withheld.add(has("withheld"));
-        self.unchecked.add(has("carry-over-unchecked") && (outcome.different || outcome.equivalent));
+        self.unchecked.add(
+            (has("carry-over-unchecked") || has("carry-over-suspected"))
+                && (outcome.different || outcome.equivalent),
+        );
         self.blocks[0] += f64::from(outcome.blocks.0);
         self.blocks[1] += f64::from(outcome.blocks.1);
     }

@@ -161,7 +161,7 @@ fn models(page: &mut String, tasks: &[Task], cells: &[Cell]) {
     let head = RATIOS.map(|ratio| format!("blocks at {ratio}")).join(" | ");
     let _ = writeln!(
         page,
-        "| noise | false difference | false equivalence | interval misses | withheld, unchecked at 1 | {head} |\n\
+        "| noise | false difference | false equivalence | interval misses | withheld, marked for carry-over at 1 | {head} |\n\
          |---|---|---|---|---|---|---|---|---|---|"
     );
     let single: Vec<(&Task, &Cell)> =

@@ -86,6 +86,30 @@ pub(crate) fn flag(
     Some(Flag::new("carry-over", message))
 }
 
+/// Evidence that does not withhold a verdict, but is worth a word where what it shows would make the verdict.
+const SUSPICION: f64 = 0.1;
+
+/// `carry-over-suspected`: the two kinds of blocks differ by enough to make the verdict, though not so clearly that it is withheld.
+///
+/// Carry-over acts on about half of the blocks, so half of the difference is held against the nearer end of the interval. Raised in
+/// at most one in twenty runs without carry-over: p below [`SUSPICION`], on the side of the verdict.
+pub(crate) fn suspected(log_ratios: &[f64], exposed: &[Option<bool>], interval: Interval) -> Option<Flag> {
+    let found = assess(log_ratios, exposed).filter(|found| (THRESHOLD..SUSPICION).contains(&found.p))?;
+    let carried = found.exposed_median - found.clean_median;
+    let nearer = if interval.lower > 0.0 { interval.lower } else { interval.upper };
+    let makes = !interval.contains(0.0) && carried * nearer > 0.0 && carried.abs() / 2.0 >= nearer.abs();
+    makes.then(|| {
+        let message = format!(
+            "the ratio is {:.3} in blocks where the two follow each other and {:.3} in the others, {}: a carry-over of that \
+             size would make this verdict; `decide.conditioning = true` prevents it",
+            found.exposed_median.exp(),
+            found.clean_median.exp(),
+            write_p(found.p)
+        );
+        Flag::new("carry-over-suspected", message)
+    })
+}
+
 /// A verdict whose interval comes nearer to 1 than this can be made by a carry-over that is not unusual.
 const NEAR: f64 = 0.05;
 
@@ -169,6 +193,21 @@ mod tests {
         let equal = unchecked(&groups(2, 3), Interval { lower: -0.01, upper: 0.02 }).unwrap();
         assert!(equal.message.contains("one could hide a difference"), "{}", equal.message);
         assert!(unchecked(&[None; 6], Interval::ALL).is_some());
+    }
+
+    #[test]
+    fn kinds_of_blocks_that_differ_by_what_makes_the_verdict_are_suspect() {
+        let clean = [0.001, 0.012, -0.006, 0.009, 0.02, 0.003];
+        let exposed = [0.011, 0.035, 0.028, 0.014, 0.041, 0.008];
+        let ratios = [clean, exposed].concat();
+        let kinds: Vec<Option<bool>> = (0..12).map(|block| Some(block >= 6)).collect();
+        let near = Interval { lower: 0.002, upper: 0.03 };
+        let flag = suspected(&ratios, &kinds, near).unwrap();
+        assert!(flag.message.contains("in blocks where the two follow each other"), "{}", flag.message);
+        // What it shows would not make a verdict so far from 1, nor one on the other side.
+        assert_eq!(suspected(&ratios, &kinds, Interval { lower: 0.02, upper: 0.03 }), None);
+        assert_eq!(suspected(&ratios, &kinds, Interval { lower: -0.03, upper: -0.002 }), None);
+        assert_eq!(suspected(&ratios, &kinds, Interval { lower: -0.01, upper: 0.03 }), None);
     }
 
     #[test]

@@ -220,7 +220,9 @@ impl<'a> Pair<'a> {
         flags.extend(self.changed_since(verdict));
         let claims = matches!(verdict, Verdict::Faster | Verdict::Slower | Verdict::Equivalent);
         if claims && !rules.conditioned {
-            flags.extend(carry_over::unchecked(&self.exposed, self.ssr.intervals().0));
+            let interval = self.ssr.intervals().0;
+            flags.extend(carry_over::unchecked(&self.exposed, interval));
+            flags.extend(carry_over::suspected(self.ssr.adjusted(), &self.exposed, interval));
         }
         flags.extend(self.censored_runs());
         let adjusted = self.ssr.adjusted();
