@@ -1,0 +1,78 @@
+//! `make truth` in small: verdicts on tables whose truth is known are seldom wrong.
+//!
+//! Few tables of a kind are simulated here, so that only all of them together say much; shown with `--nocapture`.
+
+#![expect(clippy::print_stdout, reason = "the measured rates are the evidence; shown with --nocapture")]
+
+#[allow(dead_code, reason = "the benchmark simulates more")]
+#[path = "../benches/truth/broken.rs"]
+mod broken;
+#[allow(dead_code, clippy::expect_used, clippy::indexing_slicing, reason = "part of a benchmark")]
+#[path = "../benches/truth/design.rs"]
+mod design;
+#[allow(dead_code, reason = "the benchmark simulates more")]
+#[path = "../benches/truth/models.rs"]
+mod models;
+#[allow(dead_code, reason = "the benchmark simulates more")]
+#[path = "../benches/truth/rates.rs"]
+mod rates;
+
+use broken::BROKEN;
+use design::{BEYOND, Family, Outcome, run};
+use models::{MODELS, Order};
+use rates::Rate;
+
+/// So many rates are looked at that one in some hundred may be this surprising by chance.
+const SURPRISING: f64 = 1e-3;
+
+/// What is wrong with tables of a ratio.
+fn is_wrong(outcome: &Outcome, ratio: f64) -> bool {
+    !outcome.covers || if ratio < BEYOND { outcome.different } else { outcome.equivalent }
+}
+
+/// Simulates so many tables of each of every `step`th kind of noise, with ratios of 1 and just beyond the margin.
+fn assert_seldom_wrong(family: Family, step: usize, tables: u64) {
+    for ratio in [1.0, BEYOND] {
+        let mut all = Rate::default();
+        for model in MODELS.iter().step_by(step) {
+            let mut rate = Rate::default();
+            (1..=tables).for_each(|seed| rate.add(is_wrong(&run(model, ratio, family, seed), ratio)));
+            assert!(rate.upper_p(0.05) >= SURPRISING, "{}, {family:?}, {ratio}: {rate:?}", model.name);
+            all = all.and(rate);
+        }
+        println!("{family:?}, {ratio}: {:.1} % of {} wrong", 100.0 * all.share(), all.of);
+        // The same draws run through all kinds of noise, so that their rates go up and down together.
+        assert!(all.share() <= 0.05 || all.upper_p(0.05) >= SURPRISING, "{family:?}, {ratio}: {all:?}");
+    }
+}
+
+#[test]
+fn verdicts_on_a_level_are_seldom_wrong() {
+    assert_seldom_wrong(Family::Levels(1), 1, 80);
+}
+
+#[test]
+fn verdicts_on_several_levels_are_seldom_wrong() {
+    assert_seldom_wrong(Family::Levels(3), 4, 30);
+}
+
+#[test]
+fn verdicts_on_strata_of_unlike_spread_are_seldom_wrong() {
+    assert_seldom_wrong(Family::Strata(28), 12, 30);
+}
+
+#[test]
+fn verdicts_on_points_of_a_curve_are_seldom_wrong() {
+    assert_seldom_wrong(Family::Points(12), 12, 12);
+}
+
+#[test]
+fn orders_that_no_lot_drew_get_no_verdict() {
+    for model in BROKEN.iter().filter(|model| model.order != Order::Drawn) {
+        for seed in 1..=10 {
+            let outcome = run(model, 1.0, Family::Levels(1), seed);
+            assert!(!outcome.different && !outcome.equivalent, "{}: {outcome:?}", model.name);
+            assert!(outcome.flags.iter().any(|flag| flag == "withheld"), "{}: {outcome:?}", model.name);
+        }
+    }
+}
