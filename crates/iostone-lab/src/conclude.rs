@@ -215,7 +215,8 @@ const USUAL_BUDGET: u32 = 40;
 fn noise(plan: &Plan, comparisons: &[Comparison]) -> Option<NoiseFloor> {
     // Of a curve the point that tells least: what is shown there is shown everywhere.
     let floors = comparisons.iter().filter(|_| plan.identical_levels);
-    let floors = floors.filter_map(|comparison| noise_floor(&comparison.log_ratios, USUAL_BUDGET));
+    let floors =
+        floors.filter_map(|comparison| noise_floor(comparison.spread?, &comparison.log_ratios, USUAL_BUDGET));
     floors.max_by(|left, right| left.sigma.total_cmp(&right.sigma))
 }
 

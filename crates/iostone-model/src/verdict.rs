@@ -75,6 +75,13 @@ pub struct Forecast {
     pub equivalence_at: Option<u32>,
     /// The budget the forecast was made for, in blocks.
     pub budget: u32,
+    /// The chance that it is settled within the budget, from runs simulated on from the blocks so far. Records of version
+    /// 0.1.0 have none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub chance: Option<f64>,
+    /// Where it is likely enough to say: the total blocks before which a tenth of those that are settled are, and nine tenths.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub between: Option<[u32; 2]>,
 }
 
 /// One level held against the baseline.
@@ -114,6 +121,9 @@ pub struct Comparison {
     /// For unblocked figures: the exact unpaired test.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unpaired: Option<UnpairedTest>,
+    /// The robust standard deviation of a block's log ratio, free of the effect of running second; null below two blocks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<f64>,
     /// The per-block log ratios (better is positive) in block order, before the order adjustment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub log_ratios: Vec<f64>,

@@ -220,7 +220,7 @@ fn legend(view: &View<'_>) -> Option<String> {
     let compared = view.rows.iter().any(|row| row.comparison.is_some_and(|c| c.ratio.is_some()));
     let side = if view.better == Direction::Higher { "above" } else { "below" };
     let better = format!(
-        "Against the baseline stands the metric's own change: {side} 0\u{a0}% (\u{d7}1) is better. Its intervals hold for \
+        "Changes are the metric's own: {side} 0\u{a0}% (\u{d7}1) is better. Their intervals hold for \
          all comparisons and looks together; those of medians are context."
     );
     let invalid = view.rows.iter().any(|row| row.trial_counts().1 > 0);

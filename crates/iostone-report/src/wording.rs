@@ -196,21 +196,20 @@ fn ruled_out([low, high]: [Option<f64>; 2]) -> String {
 
 fn forecast(comparison: &Comparison) -> Option<String> {
     let forecast = comparison.forecast?;
-    let sentence = match (forecast.difference_at, forecast.equivalence_at) {
-        (Some(d), Some(e)) if d == e => format!("About {d} blocks would settle it."),
-        (Some(d), Some(e)) => {
-            format!(
-                "About {d} blocks would show a difference of the size seen, about {e} that there is none that matters."
-            )
+    let budget = counted(forecast.budget.into(), "block");
+    match (forecast.chance, forecast.between) {
+        (Some(chance), Some([low, high])) => {
+            return Some(format!(
+                "Most likely settled after {low} to {high} blocks ({} within the budget of {budget}).",
+                declared_percent((chance * 100.0).round() / 100.0)
+            ));
         }
-        (Some(d), None) => format!("About {d} blocks would show a difference of the size seen."),
-        (None, Some(e)) => format!("About {e} blocks would show that there is no difference that matters."),
-        (None, None) => format!(
-            "At this spread not even the budget of {} would settle it.",
-            counted(forecast.budget.into(), "block")
-        ),
-    };
-    Some(sentence)
+        (Some(_), None) => return Some(format!("Most likely not settled within the budget of {budget}.")),
+        // Made by version 0.1.0, whose forecasts are of the size seen alone.
+        (None, _) => {}
+    }
+    let at = [forecast.difference_at, forecast.equivalence_at].into_iter().flatten().min()?;
+    Some(format!("About {at} blocks would settle it."))
 }
 
 /// With an unblocked comparison: what the exact unpaired test says.

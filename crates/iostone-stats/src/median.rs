@@ -126,6 +126,19 @@ pub(crate) fn sort(numbers: &[f64]) -> Vec<f64> {
     sorted
 }
 
+/// The robust standard deviation of Shamos (1976): the median distance of two numbers over 0.9539, that of normal ones.
+///
+/// Unlike the median deviation about a centre it needs no centre, and is less often far too small for few numbers. None below
+/// two.
+pub(crate) fn shamos_spread(numbers: &[f64]) -> Option<f64> {
+    const OF_NORMAL: f64 = 0.9539;
+    let pairs = numbers
+        .iter()
+        .enumerate()
+        .flat_map(|(index, one)| numbers.iter().take(index).map(move |other| (one - other).abs()));
+    median(&pairs.collect::<Vec<_>>()).map(|distance| distance / OF_NORMAL)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -210,6 +210,11 @@ impl Ssr {
         }
     }
 
+    /// What was declared.
+    pub(crate) fn design(&self) -> &Design {
+        &self.design
+    }
+
     /// Blocks seen so far.
     pub fn blocks(&self) -> u32 {
         crate::count(self.blocks.len())

@@ -17,7 +17,7 @@ pub fn headline(verdicts: &Verdicts) -> String {
             verdicts.comparisons.iter().filter_map(|c| c.verdict).any(|verdict| wanted.contains(&verdict))
         };
         let difference = if any(&[Verdict::Faster, Verdict::Slower]) {
-            "Identical trials came out different, so this machine is not fit for comparisons now."
+            "Identical trials came out different. By chance 1 in 20 such runs says so; repeat it, twice in a row is no chance."
         } else if any(&[Verdict::Unstable]) {
             "Identical trials drifted apart and back: this machine is not steady now."
         } else {
@@ -157,8 +157,11 @@ fn undecided(comparison: &Comparison, level: &str, blocks: &str, known: &str) ->
         return format!("{level} against {baseline} stays undecided ({blocks}): {}.", flag.message);
     }
     let more = comparison.forecast.and_then(|forecast| {
-        let at = [forecast.difference_at, forecast.equivalence_at].into_iter().flatten().min()?;
-        Some(format!(" About {at} blocks would decide it."))
+        let [low, high] = forecast.between?;
+        Some(format!(
+            " Most likely settled after {low} to {high} blocks ({:.0} %).",
+            100.0 * forecast.chance?
+        ))
     });
     format!("{level} against {baseline} is undecided after {blocks}{known}.{}", more.unwrap_or_default())
 }

@@ -293,6 +293,7 @@ fn unmeasured(plan: &Plan, point: &str, stratum: &str, level: &str) -> Compariso
         mean_ratio: None,
         blocks: 0,
         decided_at: None,
+        spread: None,
         // Who lacked the figure, and why, is told of all comparisons alike.
         flags: Vec::new(),
         forecast: None,

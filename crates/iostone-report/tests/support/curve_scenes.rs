@@ -53,6 +53,7 @@ fn comparison(level: &str, point: &str, ratio: f64) -> Comparison {
         mean_ratio: Some(ratio),
         blocks: 7,
         decided_at: None,
+        spread: None,
         flags: if point == "iops@3,0" {
             vec![Flag::new("tail", "some trials are far off")]
         } else {

@@ -77,7 +77,13 @@ fn comparison(run: &RunRecord, level: &str, baseline: &str, width: f64) -> Compa
         (_, Some(high)) if high < 1.0 => Verdict::Slower,
         _ => Verdict::Undecided,
     };
-    let forecast = Forecast { difference_at: Some(18), equivalence_at: None, budget: 40 };
+    let forecast = Forecast {
+        difference_at: Some(18),
+        equivalence_at: None,
+        budget: 40,
+        chance: Some(0.73),
+        between: Some([12, 26]),
+    };
     Comparison {
         level: level.to_owned(),
         baseline: baseline.to_owned(),
@@ -89,6 +95,7 @@ fn comparison(run: &RunRecord, level: &str, baseline: &str, width: f64) -> Compa
         mean_ratio: ratio,
         blocks: run.blocks.iter().map(|block| u32::from(block.counted)).sum(),
         decided_at: None,
+        spread: None,
         flags: Vec::new(),
         forecast: (verdict == Verdict::Undecided).then_some(forecast),
         unpaired: None,

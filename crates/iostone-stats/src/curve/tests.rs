@@ -17,6 +17,7 @@ fn point(name: &str, verdict: Verdict, flags: &[(&str, &str)]) -> Comparison {
         mean_ratio: None,
         blocks: 12,
         decided_at: None,
+        spread: None,
         flags: flags.iter().map(|(name, message)| Flag::new(name, *message)).collect(),
         forecast: None,
         unpaired: None,

@@ -11,8 +11,8 @@ use super::{Rules, alpha};
 use crate::boundary::{FewestBlocks, fewest_blocks};
 use crate::flags::order::{OrderRecord, order_effect};
 use crate::flags::{carry_over, shape};
-use crate::forecast::HalfWidths;
-use crate::median::median;
+use crate::forecast::forecast;
+use crate::median::{median, shamos_spread};
 use crate::order_effect::{CENSORED_FROM, RunOrder};
 use crate::sequential::{Design, Looks, Ssr, Strengths};
 use crate::walsh::WalshAverages;
@@ -166,12 +166,8 @@ impl<'a> Pair<'a> {
             && rules.looks == Looks::Sequential
             && self.blocks() >= FEWEST_FOR_FORECAST
             && self.ssr.blocks() < budget)
-            .then(|| self.ssr.centre_and_spread())
-            .flatten()
-            .map(|(centre, spread)| {
-                let widths = HalfWidths::shared(alpha(rules), size.shares, budget);
-                widths.forecast(self.ssr.blocks(), centre, spread, rules.margin.ln_1p())
-            });
+            .then(|| forecast(&self.alone(rules, size, budget)))
+            .flatten();
         Comparison {
             level: self.level.to_owned(),
             baseline: self.baseline.to_owned(),
@@ -182,6 +178,7 @@ impl<'a> Pair<'a> {
             equivalence_interval: [equivalence.lower, equivalence.upper].map(as_ratio),
             mean_ratio: Some(mean).filter(|_| whole).and_then(as_ratio),
             blocks: self.ssr.blocks(),
+            spread: shamos_spread(adjusted),
             decided_at: decision.found.map(|found| found.blocks),
             flags: self.flags(rules, decision, size, budget),
             forecast,
@@ -189,6 +186,21 @@ impl<'a> Pair<'a> {
             log_ratios: self.log_ratios.clone(),
             point: String::new(),
         }
+    }
+
+    /// The procedure with this comparison's share of the chance of error, as if it stood alone.
+    fn alone(&self, rules: &Rules, size: FamilySize, budget: u32) -> Ssr {
+        let design = *self.ssr.design();
+        let mut alone = Ssr::new(Design {
+            alpha: alpha(rules) / f64::from(size.shares.max(1)),
+            family: 1,
+            budget,
+            ..design
+        });
+        for (ratio, order) in self.log_ratios.iter().zip(&self.orders) {
+            alone.push(*ratio, *order);
+        }
+        alone
     }
 
     fn flags(&self, rules: &Rules, decision: &Decision, size: FamilySize, budget: u32) -> Vec<Flag> {

@@ -30,6 +30,7 @@ pub(super) fn compare(table: &Table<'_>, rules: &Rules, all: usize) -> Judgement
                 mean_ratio: mean_ratio.filter(|_| !endless),
                 blocks: 0,
                 decided_at: None,
+                spread: None,
                 flags: if endless { vec![censored()] } else { Vec::new() },
                 forecast: None,
                 unpaired: test,
