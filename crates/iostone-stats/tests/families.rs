@@ -195,32 +195,6 @@ fn sets_of_two_kinds_and_no_sets_are_refused() {
     assert_eq!(only(&judged[1]).verdict, None);
 }
 
-#[test]
-fn twenty_points_of_equal_configurations_are_rarely_told_apart() {
-    const RUNS: u64 = 200;
-    let told_apart = (0..RUNS)
-        .filter(|seed| {
-            let mut generator = SplitMix64::new(1000 + seed);
-            // The points of a trial share its weather, and each has noise of its own.
-            let mut weather = (usize::MAX, usize::MAX, 1.0);
-            let sets = run(&["a", "b"], 20, 20, *seed, |_, level, block| {
-                if (weather.0, weather.1) != (level, block) {
-                    weather = (level, block, noise(&mut generator, 0.05));
-                }
-                100.0 * weather.2 * noise(&mut generator, 0.05)
-            });
-            let rules = Rules { budget: 20, ..rules() };
-            let judged = judge_together(&higher(&sets), 0, &rules).unwrap();
-            judged
-                .iter()
-                .any(|judgement| matches!(only(judgement).verdict, Some(Verdict::Faster | Verdict::Slower)))
-        })
-        .count();
-    println!("{told_apart} of {RUNS} runs of 20 equal points show a difference somewhere");
-    // Ten are expected at most; twenty would come up once in a thousand such tests.
-    assert!(told_apart < 20, "{told_apart} of {RUNS}");
-}
-
 fn any_figure() -> impl Strategy<Value = Figure> {
     let name = |names: &'static [&'static str]| proptest::sample::select(names).prop_map(str::to_owned);
     let value = prop_oneof![8 => 1e-3f64..1e3, 1 => Just(f64::INFINITY)];

@@ -2,10 +2,45 @@
 //!
 //! Where nothing else is said a trial has independent noise of 3 %. Level 0 is the baseline.
 
-use iostone_stats::schedule::SplitMix64;
+use iostone_stats::schedule::{BlockOrders, SplitMix64};
 
 /// Noise of each block, in running order, from the levels in running order.
 pub(crate) type Series = fn(&mut Noise, &[Vec<usize>]) -> Vec<Vec<f64>>;
+
+/// How the order of trials comes about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Drawn by lot in each block, as a run does.
+    Drawn,
+    /// All trials of the baseline, then all of the level.
+    Sequential,
+    /// The baseline first in every block.
+    BaselineFirst,
+    /// The baseline first in one block, the level in the next.
+    Turns,
+    /// The baseline first but in every twelfth block.
+    MostlyBaselineFirst,
+}
+
+impl Order {
+    /// The levels in running order, a row for each block; for [`Order::Sequential`] a row for each trial.
+    pub(crate) fn rows(self, seed: u64, levels: usize, blocks: usize) -> Vec<Vec<usize>> {
+        let upwards: Vec<usize> = (0..levels).collect();
+        let downwards: Vec<usize> = (0..levels).rev().collect();
+        let from = |is_upwards: &dyn Fn(usize) -> bool| -> Vec<Vec<usize>> {
+            (0..blocks).map(|n| if is_upwards(n) { &upwards } else { &downwards }.clone()).collect()
+        };
+        match self {
+            Self::Drawn => BlockOrders::new(seed, levels).take(blocks).collect(),
+            Self::Sequential => {
+                upwards.iter().flat_map(|level| std::iter::repeat_n(vec![*level], blocks)).collect()
+            }
+            Self::BaselineFirst => from(&|_| true),
+            Self::Turns => from(&|block| block % 2 == 0),
+            Self::MostlyBaselineFirst => from(&|block| block % 12 != 5),
+        }
+    }
+}
 
 /// A kind of noise.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +52,7 @@ pub(crate) struct Model {
     pub(crate) step: f64,
     /// Whether the judge is told the step.
     pub(crate) step_is_told: bool,
+    pub(crate) order: Order,
     pub(crate) noise: Series,
 }
 
@@ -40,22 +76,22 @@ impl Noise {
         -(-self.unit()).ln_1p()
     }
 
-    fn happens(&mut self, chance: f64) -> bool {
+    pub(crate) fn happens(&mut self, chance: f64) -> bool {
         self.unit() < chance
     }
 }
 
 /// What is known of a trial: its number in the run, its block, its place there, its level and the one that ran before.
-struct Trial {
-    number: usize,
-    block: usize,
-    place: usize,
-    level: usize,
-    before: Option<usize>,
+pub(crate) struct Trial {
+    pub(crate) number: usize,
+    pub(crate) block: usize,
+    pub(crate) place: usize,
+    pub(crate) level: usize,
+    pub(crate) before: Option<usize>,
 }
 
 /// Noise trial by trial.
-fn each(orders: &[Vec<usize>], mut noise: impl FnMut(&Trial) -> f64) -> Vec<Vec<f64>> {
+pub(crate) fn each(orders: &[Vec<usize>], mut noise: impl FnMut(&Trial) -> f64) -> Vec<Vec<f64>> {
     let (mut number, mut before) = (0, None);
     let mut blocks = Vec::with_capacity(orders.len());
     for (block, order) in orders.iter().enumerate() {
@@ -70,7 +106,7 @@ fn each(orders: &[Vec<usize>], mut noise: impl FnMut(&Trial) -> f64) -> Vec<Vec<
     blocks
 }
 
-fn independent(noise: &mut Noise, orders: &[Vec<usize>], spread: f64) -> Vec<Vec<f64>> {
+pub(crate) fn independent(noise: &mut Noise, orders: &[Vec<usize>], spread: f64) -> Vec<Vec<f64>> {
     each(orders, |_| spread * noise.normal())
 }
 
@@ -84,7 +120,7 @@ fn autoregressive(noise: &mut Noise, orders: &[Vec<usize>], memory: f64) -> Vec<
 }
 
 /// A part that depends on the trial, beside independent noise.
-fn beside(
+pub(crate) fn beside(
     noise: &mut Noise,
     orders: &[Vec<usize>],
     spread: f64,
@@ -93,15 +129,11 @@ fn beside(
     each(orders, |trial| part(trial) + spread * noise.normal())
 }
 
-const fn keeps(name: &'static str, noise: Series) -> Model {
-    Model { name, keeps_premise: true, step: 0.0, step_is_told: false, noise }
+pub(crate) const fn keeps(name: &'static str, noise: Series) -> Model {
+    Model { name, keeps_premise: true, step: 0.0, step_is_told: false, order: Order::Drawn, noise }
 }
 
-const fn breaks(name: &'static str, noise: Series) -> Model {
-    Model { name, keeps_premise: false, step: 0.0, step_is_told: false, noise }
-}
-
-/// Every model, those that keep the premise first.
+/// The models that keep the premise.
 pub(crate) const MODELS: &[Model] = &[
     keeps("independent 1 %", |noise, orders| independent(noise, orders, 0.01)),
     keeps("independent 3 %", |noise, orders| independent(noise, orders, 0.03)),
@@ -218,6 +250,18 @@ pub(crate) const MODELS: &[Model] = &[
         step_is_told: true,
         ..keeps("rounded to 2 %, and said so", |noise, orders| independent(noise, orders, 0.02))
     },
+    keeps("throughputs that dbench printed, drawn with replacement", |noise, orders| {
+        const TRACE: [f64; 10] =
+            [198.832, 198.525, 197.24, 198.003, 193.24, 195.168, 196.525, 196.241, 197.79, 195.378];
+        each(orders, |_| {
+            let drawn = noise.0.next_below(TRACE.len() as u64);
+            TRACE
+                .iter()
+                .zip(0..)
+                .find(|(_, place)| *place == drawn)
+                .map_or(0.0, |(value, _)| (value / 197.0).ln())
+        })
+    }),
     keeps("all at once", |noise, orders| {
         let mut blocks = autoregressive(noise, orders, 0.7);
         let more = each(orders, |at| {
@@ -229,24 +273,4 @@ pub(crate) const MODELS: &[Model] = &[
         }
         blocks
     }),
-    breaks("carry-over 1 %", |noise, orders| {
-        beside(noise, orders, 0.02, |at| if at.before.is_some_and(|level| level > 0) { -0.01 } else { 0.0 })
-    }),
-    breaks("carry-over 4 %", |noise, orders| {
-        beside(noise, orders, 0.02, |at| if at.before.is_some_and(|level| level > 0) { -0.04 } else { 0.0 })
-    }),
-    breaks("outliers under one level", |noise, orders| {
-        each(
-            orders,
-            |at| if at.level > 0 && noise.happens(0.15) { -0.3 } else { 0.0 } + 0.02 * noise.normal(),
-        )
-    }),
-    Model {
-        step: 0.05,
-        ..breaks("rounded to 5 %, not said", |noise, orders| independent(noise, orders, 0.03))
-    },
-    Model {
-        step: 0.08,
-        ..breaks("rounded to 8 %, not said", |noise, orders| independent(noise, orders, 0.03))
-    },
 ];

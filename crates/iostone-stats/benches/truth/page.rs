@@ -3,10 +3,11 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::design::Family;
+use crate::curves::Saving;
+use crate::design::{BEYOND, Family, RATIOS, same};
 use crate::rates::Rate;
 use crate::sweeps::{Row, Tally};
-use crate::{BEYOND, Cell, Peer, RATIOS, Task, same};
+use crate::{Cell, Peer, Task};
 
 const BEGIN: &str = "<!-- truth: begin -->";
 const END: &str = "<!-- truth: end -->";
@@ -25,10 +26,17 @@ fn find<'a>(tasks: &'a [Task], cells: &'a [Cell], family: Family, ratio: f64) ->
 }
 
 /// All tables as Markdown.
-pub(crate) fn write(tasks: &[Task], cells: &[Cell], peers: &[Peer], sweeps: &[(usize, Row)]) -> String {
+pub(crate) fn write(
+    tasks: &[Task],
+    cells: &[Cell],
+    savings: &[Saving],
+    peers: &[Peer],
+    sweeps: &[(usize, Row)],
+) -> String {
     let mut page = String::new();
     families(&mut page, tasks, cells);
     blocks(&mut page, tasks, cells);
+    spared(&mut page, savings);
     others(&mut page, tasks, cells, peers);
     raced(&mut page, sweeps);
     models(&mut page, tasks, cells);
@@ -44,6 +52,7 @@ fn name(family: Family) -> String {
     match family {
         Family::Levels(1) => "1 level against a baseline".to_owned(),
         Family::Levels(levels) => format!("{levels} levels"),
+        Family::Grid(levels, points) => format!("{levels} levels in each of {points} strata"),
         Family::Strata(strata) => format!("{strata} strata, spreads 0.4 to 5 %"),
         Family::Points(points) => format!("a curve of {points} points"),
         Family::PointsApart(points) => format!("the same {points} points, each with its share of 5 %"),
@@ -57,11 +66,12 @@ fn worst(of: &[(&Task, &Cell)], rate: impl Fn(&Cell) -> Rate) -> (Rate, Rate) {
     (worst.unwrap_or_default(), all)
 }
 
-const FAMILIES: [Family; 7] = [
+const FAMILIES: [Family; 8] = [
     Family::Levels(1),
     Family::Levels(2),
     Family::Levels(3),
     Family::Levels(7),
+    Family::Grid(7, 4),
     Family::Strata(28),
     Family::Points(28),
     Family::PointsApart(28),
@@ -75,11 +85,11 @@ fn families(page: &mut String, tasks: &[Task], cells: &[Cell]) {
     );
     for family in FAMILIES {
         let (equal, beyond) = (find(tasks, cells, family, 1.0), find(tasks, cells, family, BEYOND));
-        let both = [equal.clone(), beyond.clone()].concat();
+        let every: Vec<_> = RATIOS.into_iter().flat_map(|ratio| find(tasks, cells, family, ratio)).collect();
         let row = [
             worst(&equal, |cell| cell.different),
             worst(&beyond, |cell| cell.equivalent),
-            worst(&both, |cell| cell.missed),
+            worst(&every, |cell| cell.missed),
         ];
         let row = row.map(|(worst, all)| format!("{}, {:.1} %", percent(worst), 100.0 * all.share()));
         let _ = writeln!(page, "| {} | {} |", name(family), row.join(" | "));
@@ -91,9 +101,10 @@ fn blocks(page: &mut String, tasks: &[Task], cells: &[Cell]) {
     let head = RATIOS.map(|ratio| ratio.to_string()).join(" | ");
     let _ =
         writeln!(page, "| mean blocks to the verdict, of at most 40 | {head} |\n|---|---|---|---|---|---|");
-    let single =
-        RATIOS.map(|ratio| format!("{:.1}", mean_blocks(tasks, cells, Family::Levels(1), ratio))).join(" | ");
-    let _ = writeln!(page, "| {} | {single} |", name(Family::Levels(1)));
+    for family in &FAMILIES[..6] {
+        let last = RATIOS.map(|ratio| format!("{:.1}", mean_blocks(tasks, cells, *family, ratio)));
+        let _ = writeln!(page, "| {} | {} |", name(*family), last.join(" | "));
+    }
     for family in [Family::Points(28), Family::PointsApart(28)] {
         let first = RATIOS.map(|ratio| {
             let of = find(tasks, cells, family, ratio);
@@ -109,27 +120,81 @@ fn blocks(page: &mut String, tasks: &[Task], cells: &[Cell]) {
     page.push('\n');
 }
 
+fn spared(page: &mut String, savings: &[Saving]) {
+    let _ = writeln!(
+        page,
+        "| 28 points, common, own spread of a ratio | true ratio | blocks to the first point: apart, together | to all: apart, together | \
+         spared |\n|---|---|---|---|---|"
+    );
+    for saving in savings {
+        let [first, all] = saving.shares().map(|share| 100.0 * share);
+        let _ = writeln!(
+            page,
+            "| {:.0} %, {:.0} % | {} | {:.1}, {:.1} | {:.1}, {:.1} | {first:.0} %, {all:.0} % |",
+            100.0 * saving.spread.common,
+            100.0 * saving.spread.own,
+            saving.ratio,
+            saving.apart[0],
+            saving.together[0],
+            saving.apart[1],
+            saving.together[1],
+        );
+    }
+    page.push('\n');
+}
+
 fn others(page: &mut String, tasks: &[Task], cells: &[Cell], peers: &[Peer]) {
     let head = RATIOS.map(|ratio| format!("trials at {ratio}")).join(" | ");
-    let _ = writeln!(page, "| way | worst false difference | {head} |\n|---|---|---|---|---|---|---|");
-    let equal = find(tasks, cells, Family::Levels(1), 1.0);
-    let (own, _) = worst(&equal, |cell| cell.different);
+    let _ = writeln!(
+        page,
+        "| way | worst false difference | worst false equivalence | worst coverage | {head} |\n\
+         |---|---|---|---|---|---|---|---|---|"
+    );
+    let (equal, beyond) =
+        (find(tasks, cells, Family::Levels(1), 1.0), find(tasks, cells, Family::Levels(1), BEYOND));
+    let missed = single(tasks, cells)
+        .into_iter()
+        .filter(|of| of.iter().all(|(task, _)| task.model.keeps_premise))
+        .map(|of| missed(&of).share())
+        .fold(0.0, f64::max);
     let trials = RATIOS
         .map(|ratio| format!("{:.1}", 2.0 * mean_blocks(tasks, cells, Family::Levels(1), ratio)))
         .join(" | ");
-    let _ = writeln!(page, "| iostone | {:.1} % | {trials} |", 100.0 * own.share());
+    let _ = writeln!(
+        page,
+        "| iostone | {:.1} % | {:.1} % | {:.1} % | {trials} |",
+        100.0 * worst(&equal, |cell| cell.different).0.share(),
+        100.0 * worst(&beyond, |cell| cell.equivalent).0.share(),
+        100.0 * (1.0 - missed)
+    );
     for peer in peers {
         let trials: Vec<String> = peer.trials.iter().map(|trials| format!("{trials:.1}")).collect();
-        let (rate, model) = peer.worst;
+        let tell = |(rate, model): (Rate, &str), is_coverage: bool| match (rate.of, is_coverage) {
+            (0, _) => "-".to_owned(),
+            (_, false) => format!("{:.1} % ({model})", 100.0 * rate.share()),
+            (_, true) => format!("{:.1} % ({model})", 100.0 * (1.0 - rate.share())),
+        };
         let _ = writeln!(
             page,
-            "| {} | {:.1} % ({model}) | {} |",
+            "| {} | {} | {} | {} | {} |",
             peer.name,
-            100.0 * rate.share(),
+            tell(peer.different, false),
+            tell(peer.equivalent, false),
+            tell(peer.missed, true),
             trials.join(" | ")
         );
     }
     page.push('\n');
+}
+
+/// Of each model, one level against a baseline at all ratios.
+fn single<'a>(tasks: &'a [Task], cells: &'a [Cell]) -> Vec<Vec<(&'a Task, &'a Cell)>> {
+    let of: Vec<_> = tasks.iter().zip(cells).filter(|(task, _)| task.family == Family::Levels(1)).collect();
+    of.chunks(RATIOS.len()).map(<[_]>::to_vec).collect()
+}
+
+fn missed(of: &[(&Task, &Cell)]) -> Rate {
+    of.iter().fold(Rate::default(), |sum, (_, cell)| sum.and(cell.missed))
 }
 
 fn raced(page: &mut String, rows: &[(usize, Row)]) {
@@ -164,11 +229,9 @@ fn models(page: &mut String, tasks: &[Task], cells: &[Cell]) {
         "| noise | false difference | false equivalence | interval misses | withheld, marked for carry-over at 1 | {head} |\n\
          |---|---|---|---|---|---|---|---|---|---|"
     );
-    let single: Vec<(&Task, &Cell)> =
-        tasks.iter().zip(cells).filter(|(task, _)| task.family == Family::Levels(1)).collect();
-    for of in single.chunks(RATIOS.len()) {
+    for of in single(tasks, cells) {
         let Some((task, equal)) = of.first() else { continue };
-        let missed = of.iter().fold(Rate::default(), |sum, (_, cell)| sum.and(cell.missed));
+        let missed = missed(&of);
         let beyond = of.iter().find(|(task, _)| same(task.ratio, BEYOND)).map(|(_, cell)| cell.equivalent);
         let blocks: Vec<String> = of.iter().map(|(_, cell)| format!("{:.1}", cell.last_verdict())).collect();
         let share = |rate: Rate| format!("{:.1} %", 100.0 * rate.share());

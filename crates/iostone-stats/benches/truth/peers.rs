@@ -1,13 +1,23 @@
 //! What others do with such figures, on the same noise.
 
-use iostone_stats::schedule::BlockOrders;
+use crate::design::MARGIN;
+use crate::models::{Model, Noise, Order};
 
-use crate::models::{Model, Noise};
-
-/// What a procedure did: whether it called the levels different, and the trials that it took.
+/// What a procedure did.
 pub(crate) struct Answer {
+    /// Whether it called the levels different.
     pub(crate) different: bool,
+    /// Whether it called them equivalent, and whether its interval holds the truth; none where it does not speak of that.
+    pub(crate) interval: Option<Interval>,
+    /// The trials that it took.
     pub(crate) trials: u32,
+}
+
+/// What an interval of the log ratio says.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Interval {
+    pub(crate) equivalent: bool,
+    pub(crate) covers: bool,
 }
 
 /// A way to compare two levels.
@@ -26,13 +36,82 @@ pub(crate) const WAYS: &[Way] = &[
         name: "benchstat: 10 + 10 in turns",
         ask: |model, noise, ratio, _| benchstat(model, noise, ratio, &[0, 1].repeat(10)),
     },
-    Way { name: "20 blocks, t", ask: |model, noise, ratio, seed| fixed_t(model, noise, ratio, seed) },
+    Way {
+        name: "20 blocks, t",
+        ask: |model, noise, ratio, seed| {
+            let ratios = block_ratios(model, noise, ratio, seed, 20);
+            // Student's law, 19 degrees of freedom.
+            stop(&ratios, ratio, &[Look { blocks: 20, difference: 2.093, equivalence: 1.729 }])
+        },
+    },
     Way {
         name: "group-sequential t, O'Brien-Fleming, 5 looks",
-        ask: |model, noise, ratio, seed| group_sequential(model, noise, ratio, seed),
+        ask: |model, noise, ratio, seed| {
+            stop(&block_ratios(model, noise, ratio, seed, 40), ratio, &OBRIEN_FLEMING)
+        },
     },
-    Way { name: "mSPRT (t-mixture)", ask: |model, noise, ratio, seed| mixture(model, noise, ratio, seed) },
+    Way {
+        name: "mSPRT (t-mixture)",
+        ask: |model, noise, ratio, seed| {
+            let ratios = block_ratios(model, noise, ratio, seed, 40);
+            stop(&ratios, ratio, &(2..=40).map(mixture).collect::<Vec<_>>())
+        },
+    },
 ];
+
+/// A look at so many blocks: how many standard errors from the mean a ratio must lie to be ruled out.
+struct Look {
+    blocks: usize,
+    /// At 5 % on both sides together, for a difference and for the interval.
+    difference: f64,
+    /// At 10 % on both sides together, for the two one-sided tests of equivalence (Schuirmann 1987).
+    equivalence: f64,
+}
+
+/// The limits of O'Brien and Fleming (1979) for five looks, 2.040 and 1.751 times the root of 5 over the number of the look
+/// (Jennison and Turnbull 2000, table 2.3), as probabilities turned into those of Student's law.
+const OBRIEN_FLEMING: [Look; 5] = [
+    Look { blocks: 8, difference: 12.409, equivalence: 8.012 },
+    Look { blocks: 16, difference: 3.960, equivalence: 3.228 },
+    Look { blocks: 24, difference: 2.880, equivalence: 2.421 },
+    Look { blocks: 32, difference: 2.401, equivalence: 2.037 },
+    Look { blocks: 40, difference: 2.110, equivalence: 1.798 },
+];
+
+/// The mixture sequential probability ratio test for an unknown spread: an effect of a standard deviation is mixed in with
+/// the weight of one block (Robbins 1970; Perez-Ortiz and others 2022). It may be looked at after every block.
+fn mixture(blocks: usize) -> Look {
+    const WEIGHT: f64 = 1.0;
+    let n = blocks as f64;
+    let shrinkage = WEIGHT / (n + WEIGHT);
+    // The t at which the mixed likelihood is so many times that of no effect.
+    let at = |evidence: f64| {
+        let root = (evidence / shrinkage.sqrt()).powf(2.0 / n);
+        let rest = 1.0 - root * shrinkage;
+        if rest > 0.0 { ((n - 1.0) * (root - 1.0) / rest).sqrt() } else { f64::INFINITY }
+    };
+    Look { blocks, difference: at(20.0), equivalence: at(10.0) }
+}
+
+/// Looks until the mean differs from none or is shown to lie within the margin.
+fn stop(ratios: &[f64], ratio: f64, looks: &[Look]) -> Answer {
+    let mut answer = Answer { different: false, interval: None, trials: 0 };
+    for look in looks {
+        let (mean, error) = mean_and_error(&ratios[..look.blocks]);
+        // What no t reaches is not known, however small its error.
+        let reach = |t: f64| if t.is_finite() { t * error } else { f64::INFINITY };
+        let equivalent = mean.abs() + reach(look.equivalence) < MARGIN.ln_1p();
+        let different = !equivalent && mean.abs() > reach(look.difference);
+        // Rounding of logarithms aside.
+        let covers = (mean - ratio.ln()).abs() <= reach(look.difference) + 1e-9;
+        let trials = 2 * u32::try_from(look.blocks).unwrap_or(u32::MAX);
+        answer = Answer { different, interval: Some(Interval { equivalent, covers }), trials };
+        if different || equivalent {
+            break;
+        }
+    }
+    answer
+}
 
 /// A Mann-Whitney test at 5 % over 10 + 10 trials in the order given, as benchstat makes it.
 fn benchstat(model: &Model, noise: &mut Noise, ratio: f64, order: &[usize]) -> Answer {
@@ -62,12 +141,12 @@ fn benchstat(model: &Model, noise: &mut Noise, ratio: f64, order: &[usize]) -> A
         })
         .sum();
     // The law of U for 10 + 10 without ties: 23 and below has 4.3 % on both sides.
-    Answer { different: wins <= 23.0 || wins >= 77.0, trials: 20 }
+    Answer { different: wins <= 23.0 || wins >= 77.0, interval: None, trials: 20 }
 }
 
 /// Log ratios of randomised blocks.
 fn block_ratios(model: &Model, noise: &mut Noise, ratio: f64, seed: u64, blocks: usize) -> Vec<f64> {
-    let orders: Vec<Vec<usize>> = BlockOrders::new(seed, 2).take(blocks).collect();
+    let orders: Vec<Vec<usize>> = Order::Drawn.rows(seed, 2, blocks);
     let figures = logarithms(model, noise, &orders, ratio);
     let of = |(order, values): (&Vec<usize>, &Vec<f64>)| match order.first() {
         Some(0) => values[1] - values[0],
@@ -89,53 +168,10 @@ fn logarithms(model: &Model, noise: &mut Noise, orders: &[Vec<usize>], ratio: f6
     values
 }
 
-/// The mean over its standard error.
-fn t_statistic(ratios: &[f64]) -> f64 {
+/// The mean and its standard error.
+fn mean_and_error(ratios: &[f64]) -> (f64, f64) {
     let n = ratios.len() as f64;
     let mean = ratios.iter().sum::<f64>() / n;
     let variance = ratios.iter().map(|ratio| (ratio - mean).powi(2)).sum::<f64>() / (n - 1.0);
-    if variance > 0.0 {
-        mean / (variance / n).sqrt()
-    } else if mean == 0.0 {
-        0.0
-    } else {
-        f64::INFINITY
-    }
-}
-
-fn fixed_t(model: &Model, noise: &mut Noise, ratio: f64, seed: u64) -> Answer {
-    let ratios = block_ratios(model, noise, ratio, seed, 20);
-    Answer { different: t_statistic(&ratios).abs() > 2.093, trials: 40 }
-}
-
-/// Looks after 8, 16, 24, 32 and 40 blocks. The limits of O'Brien and Fleming (1979) for 5 looks at 5 % as probabilities,
-/// turned into those of Student's law.
-fn group_sequential(model: &Model, noise: &mut Noise, ratio: f64, seed: u64) -> Answer {
-    // z of 4.562, 3.226, 2.634, 2.281 and 2.040 with 7, 15, 23, 31 and 39 degrees of freedom.
-    const LIMITS: [(usize, f64); 5] = [(8, 10.98), (16, 3.828), (24, 2.816), (32, 2.368), (40, 2.094)];
-    let ratios = block_ratios(model, noise, ratio, seed, 40);
-    let crossed = LIMITS.iter().find(|(blocks, limit)| t_statistic(&ratios[..*blocks]).abs() > *limit);
-    Answer {
-        different: crossed.is_some(),
-        trials: crossed.map_or(80, |(blocks, _)| 2 * u32::try_from(*blocks).unwrap_or(40)),
-    }
-}
-
-/// The mixture sequential probability ratio test for an unknown spread: an effect of a standard deviation is mixed in with
-/// the weight of one block (Robbins 1970; Perez-Ortiz and others 2022). It may be looked at after every block.
-fn mixture(model: &Model, noise: &mut Noise, ratio: f64, seed: u64) -> Answer {
-    const WEIGHT: f64 = 1.0;
-    let ratios = block_ratios(model, noise, ratio, seed, 40);
-    let evidence = |blocks: usize| {
-        let (n, t) = (blocks as f64, t_statistic(&ratios[..blocks]));
-        let freedom = n - 1.0;
-        let shrunk = t * t * WEIGHT / (n + WEIGHT);
-        0.5 * (WEIGHT / (n + WEIGHT)).ln()
-            + 0.5 * n * ((1.0 + t * t / freedom).ln() - (1.0 + shrunk / freedom).ln())
-    };
-    let stop = (2..=40).find(|blocks| evidence(*blocks) > 20f64.ln());
-    Answer {
-        different: stop.is_some(),
-        trials: stop.map_or(80, |blocks| 2 * u32::try_from(blocks).unwrap_or(40)),
-    }
+    (mean, (variance / n).sqrt())
 }
