@@ -129,7 +129,6 @@ fn collect(dataset: &Dataset, stated: &StatedComparison) -> (Vec<Figure>, f64) {
             value: figure.value,
             block,
             order: observation.order,
-            others_share: 0.0,
         });
     }
     (figures, step)

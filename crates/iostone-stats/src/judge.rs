@@ -38,9 +38,6 @@ pub struct Figure {
     pub block: Option<u64>,
     /// Its position within the block (over all strata), or the time at which it ran: larger is later.
     pub order: Option<f64>,
-    /// The share of its trial, from 0 to below 1, that others took: stolen processor time, foreign work on its devices.
-    /// Zero where nothing is known of that.
-    pub others_share: f64,
 }
 
 /// What was declared before the first trial.

@@ -130,7 +130,6 @@ impl Subject {
                 value: if self.curve || value == 0.0 { of_point(value, point.direction)? } else { value },
                 block: Some(u64::from(trial.block)),
                 order: Some(f64::from(trial.position)),
-                others_share: 0.0,
             })
         };
         let points = self

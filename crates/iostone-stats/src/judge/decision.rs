@@ -69,10 +69,17 @@ pub(super) fn decide_curves(
 }
 
 fn decide_curve(points: &[&Pair<'_>], curves: u32, size: u32, whole: bool, rules: &Rules) -> Vec<Decision> {
-    if let Some(blocks) = equivalent_throughout(points, curves).filter(|_| whole) {
-        let found = Some(Found { verdict: Verdict::Equivalent, blocks });
-        return points.iter().map(|_| Decision { found, joint: true }).collect();
+    let decisions = decide_points(points, curves, size, rules);
+    let Some(blocks) = equivalent_throughout(points, curves).filter(|_| whole) else { return decisions };
+    // A run whose points were all decided before had ended by then.
+    if decisions.iter().all(|decision| decision.found.is_some_and(|found| found.blocks < blocks)) {
+        return decisions;
     }
+    let found = Some(Found { verdict: Verdict::Equivalent, blocks });
+    points.iter().map(|_| Decision { found, joint: true }).collect()
+}
+
+fn decide_points(points: &[&Pair<'_>], curves: u32, size: u32, rules: &Rules) -> Vec<Decision> {
     let fit: Vec<&Pair<'_>> = points.iter().copied().filter(|point| point.is_fit()).collect();
     let ratios: Vec<BTreeMap<u64, f64>> = fit.iter().map(|point| point.rounded_ratios()).collect();
     let blocks: BTreeSet<u64> = ratios.iter().flat_map(|ratios| ratios.keys().copied()).collect();

@@ -105,14 +105,7 @@ pub(super) fn figures(dataset: &Dataset, arguments: &JudgeArguments) -> Result<(
             Some("run") => observation.run.as_deref().map(|run| place(&mut blocks, run)),
             Some(label) => observation.labels.get(label).map(|value| place(&mut blocks, value)),
         };
-        figures.push(Figure {
-            level: level.clone(),
-            stratum,
-            value,
-            block,
-            order: observation.order,
-            others_share: 0.0,
-        });
+        figures.push(Figure { level: level.clone(), stratum, value, block, order: observation.order });
     }
     if figures.is_empty() {
         return Err(missing("figure", &arguments.metric, &metrics));

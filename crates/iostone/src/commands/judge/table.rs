@@ -125,7 +125,6 @@ impl Table {
                     })?),
                     _ => None,
                 },
-                others_share: 0.0,
             });
         }
         blocks.settle(&mut figures);
