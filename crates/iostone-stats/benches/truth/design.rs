@@ -210,7 +210,6 @@ fn figures(
                 value: if step > 0.0 { (value / step).round().max(1.0) * step } else { value },
                 block: Some(block as u64),
                 order: Some(position as f64),
-                ..Figure::default()
             });
         }
     }
