@@ -66,12 +66,13 @@ impl Flag {
     }
 }
 
-/// How many blocks a decision would still take, from the spread seen so far; "about", never a promise.
+/// How many blocks a decision would still take: a range and its chance, from runs simulated on; never a promise.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Forecast {
-    /// Total blocks after which a difference of the size seen would be shown, if within the budget.
+    /// Total blocks at which half of the simulated runs that end with a difference have ended; none where less than a fifth of
+    /// all runs do.
     pub difference_at: Option<u32>,
-    /// Total blocks after which equivalence would be shown, if within the budget.
+    /// The same for equivalence.
     pub equivalence_at: Option<u32>,
     /// The budget the forecast was made for, in blocks.
     pub budget: u32,

@@ -200,7 +200,7 @@ fn forecast(comparison: &Comparison) -> Option<String> {
     match (forecast.chance, forecast.between) {
         (Some(chance), Some([low, high])) => {
             return Some(format!(
-                "Most likely settled after {low} to {high} blocks ({} within the budget of {budget}).",
+                "Forecast: settled after {low} to {high} blocks, with a chance of {} within the budget of {budget}.",
                 declared_percent((chance * 100.0).round() / 100.0)
             ));
         }

@@ -1,9 +1,9 @@
 //! How many blocks more, and how small a difference a budget can show.
 //!
-//! Both rest on the mean half-width of the running interval in units of the blocks' spread. For the usual case
-//! (95 %, one comparison, 40 blocks) those are constants from a large simulation of normal blocks; for any other
-//! design the same is simulated here, with a fixed seed and fewer repetitions (within about 3 %). Every forecast
-//! is to be printed as "about".
+//! The forecast simulates runs on from the blocks so far ([`forecast`]). The noise floor rests on the mean half-width of the
+//! interval in units of the blocks' spread: for the usual case (95 %, one comparison, 40 blocks) those are constants from a
+//! large simulation of normal blocks; for any other design the same is simulated here, with a fixed seed and fewer
+//! repetitions (within about 3 %).
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -13,7 +13,7 @@ use iostone_model::verdict::{Forecast, NoiseFloor, Verdict};
 use crate::boundary::{Boundary, FEWEST_BLOCKS, LARGEST_BUDGET, looks};
 use crate::median::shamos_spread;
 use crate::schedule::SplitMix64;
-use crate::sequential::{Looks, RunOrder, Ssr};
+use crate::sequential::{Looks, Ssr};
 use crate::walsh::{Interval, WalshAverages};
 
 /// Half-widths at the looks of 40 blocks at 95 %, one comparison: difference and equivalence interval.
@@ -125,6 +125,7 @@ pub(crate) fn forecast(procedure: &Ssr) -> Option<Forecast> {
     let budget = procedure.design().budget;
     let (n, centre) = (procedure.blocks(), procedure.centre_and_spread()?.0);
     let spread = shamos_spread(procedure.adjusted())?;
+    let so_far = Drawn::after(procedure);
     let mut generator = SplitMix64::new(0);
     let mut settled: Vec<(u32, Verdict)> = Vec::new();
     for _ in 0..RUNS {
@@ -132,12 +133,12 @@ pub(crate) fn forecast(procedure: &Ssr) -> Option<Forecast> {
         let chi_squared: f64 = (0..freedom).map(|_| generator.next_normal().powi(2)).sum();
         let spread = spread * (f64::from(freedom) / chi_squared).sqrt();
         let effect = centre + 1.05 * spread * generator.next_normal() / f64::from(n).sqrt();
-        let mut run = procedure.clone();
-        while run.blocks() < budget {
-            let look = run.push(effect + spread * generator.next_normal(), RunOrder::Unknown);
-            let verdict = look.and_then(|look| look.verdict).filter(|verdict| *verdict != Verdict::Undecided);
-            if let Some(verdict) = verdict {
-                settled.push((run.blocks(), verdict));
+        let mut run = so_far.clone();
+        let mut blocks = n;
+        while blocks < budget {
+            blocks += 1;
+            if let Some(verdict) = run.push(effect + spread * generator.next_normal()) {
+                settled.push((blocks, verdict));
                 break;
             }
         }
@@ -166,6 +167,73 @@ pub(crate) fn forecast(procedure: &Ssr) -> Option<Forecast> {
         chance: Some(chance),
         between: at(0.1).zip(at(0.9)).filter(|_| chance >= LIKELY).map(|(low, high)| [low, high]),
     })
+}
+
+/// A simulated run: what its looks have shown of the bounds that a verdict hangs on. Counting averages beyond a bound is a
+/// hundred times as fast as the intervals of the procedure itself, which nobody reads here.
+#[derive(Clone)]
+struct Drawn {
+    ratios: Vec<f64>,
+    difference: Arc<Boundary>,
+    equivalence: Arc<Boundary>,
+    minimum: u32,
+    rounding: f64,
+    log_margin: f64,
+    /// Whether the interval for equivalence was shown to end within the margin, below and above.
+    within: [bool; 2],
+}
+
+impl Drawn {
+    /// The blocks so far, without a verdict.
+    fn after(procedure: &Ssr) -> Self {
+        let design = procedure.design();
+        let level = design.alpha / f64::from(design.family.max(1));
+        let table = |level: f64| Boundary::shared(level, design.budget, design.looks);
+        let mut drawn = Self {
+            ratios: Vec::with_capacity(design.budget as usize),
+            difference: table(level / 2.0),
+            equivalence: table(level),
+            minimum: design.minimum.min(design.budget),
+            rounding: design.rounding,
+            log_margin: design.margin.ln_1p(),
+            within: [false; 2],
+        };
+        for ratio in procedure.adjusted() {
+            drawn.push(*ratio);
+        }
+        drawn
+    }
+
+    /// The verdict after another block, if its look bears one out.
+    fn push(&mut self, ratio: f64) -> Option<Verdict> {
+        self.ratios.push(ratio);
+        let blocks = crate::count(self.ratios.len());
+        if blocks < self.minimum {
+            return None;
+        }
+        if let Some(limit) = self.equivalence.limit_at(blocks) {
+            let edge = self.log_margin - self.rounding;
+            self.within[0] |= self.count(|average| average <= -edge) <= limit;
+            self.within[1] |= self.count(|average| average >= edge) <= limit;
+        }
+        if self.within == [true; 2] && self.log_margin > 0.0 {
+            return Some(Verdict::Equivalent);
+        }
+        let limit = self.difference.limit_at(blocks)?;
+        if self.count(|average| average <= self.rounding) <= limit {
+            return Some(Verdict::Faster);
+        }
+        (self.count(|average| average >= -self.rounding) <= limit).then_some(Verdict::Slower)
+    }
+
+    /// The Walsh averages for which that is so.
+    fn count(&self, of: impl Fn(f64) -> bool) -> u32 {
+        let pairs = self.ratios.iter().enumerate();
+        let averages = pairs.flat_map(|(index, one)| {
+            self.ratios.iter().take(index + 1).map(move |other| f64::midpoint(*one, *other))
+        });
+        crate::count(averages.filter(|average| of(*average)).count())
+    }
 }
 
 /// How many spreads a difference must have to be shown by 40 blocks in 80 % of runs, by the number of blocks that the spread
@@ -218,6 +286,7 @@ pub fn noise_floor(spread: f64, log_ratios: &[f64], budget: u32) -> Option<Noise
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sequential::RunOrder;
     use crate::vectors;
 
     #[test]
@@ -288,6 +357,24 @@ mod tests {
             println!("{blocks} blocks of noise: power {power}");
             // The standard error is 1.8 points, and the spread itself scatters.
             assert!((0.74..=0.86).contains(&power), "{blocks} blocks: {power}");
+        }
+    }
+
+    #[test]
+    fn a_drawn_run_ends_as_the_procedure_does() {
+        let mut generator = SplitMix64::new(3);
+        for run in 0..60 {
+            let truth = [0.0, 0.02, -0.05][run % 3];
+            let ratios: Vec<f64> = (0..40).map(|_| truth + 0.02 * generator.next_normal()).collect();
+            let whole = procedure(&ratios);
+            let mut drawn = Drawn::after(&procedure(&[]));
+            let found =
+                ratios.iter().enumerate().find_map(|(block, ratio)| Some((block + 1, drawn.push(*ratio)?)));
+            let expected = whole.found_within(1).map(|found| (found.blocks as usize, found.verdict));
+            // Only the procedure itself sees intervals that exclude each other.
+            if expected.is_none_or(|(_, verdict)| verdict != Verdict::Unstable) {
+                assert_eq!(found, expected, "run {run}");
+            }
         }
     }
 

@@ -160,7 +160,7 @@ fn undecided(comparison: &Comparison, level: &str, blocks: &str, known: &str) ->
     let more = comparison.forecast.and_then(|forecast| {
         let [low, high] = forecast.between?;
         Some(format!(
-            " Most likely settled after {low} to {high} blocks ({:.0} %).",
+            " Forecast: settled after {low} to {high} blocks, with a chance of {:.0} %.",
             100.0 * forecast.chance?
         ))
     });

@@ -133,11 +133,20 @@ fn undecided(
     } else {
         format!(" at {}", of.share(of.all))
     };
-    // Any difference would decide the curve, so the first that is in sight is what to wait for.
-    let difference = points.iter().filter_map(|c| c.forecast?.difference_at).min();
-    let open = || points.iter().filter(|c| c.verdict == Some(Verdict::Undecided));
-    let equivalence: Option<Vec<u32>> = open().map(|c| c.forecast?.equivalence_at).collect();
-    let at = [difference, equivalence.and_then(|all| all.into_iter().max())].into_iter().flatten().min();
-    let more = at.map(|at| format!(" About {at} blocks would decide it.")).unwrap_or_default();
-    format!("{level} against {baseline} is undecided after {blocks}{known}.{more}")
+    let more =
+        forecast(points).map(|[low, high]| format!(" Forecast: settled after {low} to {high} blocks."));
+    format!("{level} against {baseline} is undecided after {blocks}{known}.{}", more.unwrap_or_default())
+}
+
+/// The blocks after which the curve is likely to be settled: any difference decides it, so the first in sight is what to wait
+/// for; else equivalence at every point that is open.
+fn forecast(points: &[&Comparison]) -> Option<[u32; 2]> {
+    let forecasts = || points.iter().filter_map(|point| point.forecast);
+    let difference = forecasts().filter(|of| of.difference_at.is_some()).filter_map(|of| of.between);
+    let first = difference.min_by_key(|[low, high]| (*high, *low));
+    let open = points.iter().filter(|point| point.verdict == Some(Verdict::Undecided));
+    let equivalence = || -> Option<Vec<[u32; 2]>> {
+        open.map(|point| point.forecast.filter(|of| of.equivalence_at.is_some())?.between).collect()
+    };
+    first.or_else(|| equivalence()?.into_iter().max_by_key(|[low, high]| (*high, *low)))
 }
