@@ -7,6 +7,7 @@ mod observer;
 mod pilots;
 mod reboot;
 mod served_in_time;
+mod taken;
 mod trial;
 mod unrecorded;
 
@@ -15,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use iostone_machine::toolbox::tools_of_runs;
 use iostone_machine::{Begin, Failure, FailureKind, Machine, StopFlag};
+use iostone_model::covariate::DeclaredCovariate;
 use iostone_model::environment::{Environment, Kernel};
 use iostone_model::experiment::Configuration;
 use iostone_model::run::Plan;
@@ -90,6 +92,8 @@ pub struct Conductor<'a> {
     blocks_started: Option<Instant>,
     /// The ramp that pilots led to; none where the file declares one.
     ramp: Option<Span>,
+    /// What verdicts are adjusted for, settled with the ramp; nothing where the experiment asks for nothing.
+    covariates: Vec<DeclaredCovariate>,
     /// The kernel of this host.
     kernel: Kernel,
     /// Whether the metadata service of a cloud must not be asked.
@@ -136,6 +140,7 @@ impl<'a> Conductor<'a> {
             next_trials: plan.experiment.configurations.len(),
             blocks_started: None,
             ramp: None,
+            covariates: Vec::new(),
             kernel: Kernel::default(),
             no_metadata: false,
             directory,
@@ -342,7 +347,8 @@ impl<'a> Conductor<'a> {
         let conditioned = self.condition(configuration)?;
         let place = trial::Place { number, block, position, session: self.session, conditioned };
         let outcome = trial::carry_out(&mut self.link, self.plan, configuration, number)?;
-        let (mut record, samples, raw) = outcome.into_record(self.plan, configuration, &place);
+        let (mut record, samples, raw) =
+            outcome.into_record(self.plan, configuration, &place, &self.covariates);
         record.checks.extend(boot::checks(configuration, &self.kernel));
         self.directory.write_trial(&record, &samples, &raw)?;
         self.directory.log(recorded(&record))?;

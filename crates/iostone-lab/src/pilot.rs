@@ -19,6 +19,8 @@ pub(crate) const INTERVAL: Duration = Duration::from_millis(100);
 const RUNTIMES: u32 = 2;
 /// Ten batches of MSER-5: fewer are too coarse to cut. A rehearsal makes do with what it has.
 const SHORTEST: Duration = Duration::from_secs(5);
+/// What others take comes and goes in bursts; in less than that they may well stay away.
+const SHORTEST_OF_COVARIATES: Duration = Duration::from_secs(30);
 /// How often a pilot whose cut stands at its limit is repeated at twice the length.
 const DOUBLINGS: u32 = 2;
 
@@ -31,13 +33,15 @@ pub fn needs_pilots(plan: &Plan) -> bool {
     plan.experiment.configurations.iter().any(is_auto)
 }
 
-/// How long the first pilot of a configuration runs: twice the measured time of its trials, at least 5 s; none where it
-/// needs no pilot.
+/// How long the first pilot of a configuration runs: twice the measured time of its trials, at least 5 s, or 30 s where
+/// verdicts are to be adjusted for covariates; none where it needs no pilot.
 pub fn first_pilot(plan: &Plan, configuration: &Configuration) -> Option<Span> {
     let Workload::Io(io) = &configuration.workload else { return None };
     let Span(runtime) = io.runtime.filter(|_| io.ramp_time.is_auto())?;
     let length = runtime.saturating_mul(RUNTIMES);
-    Some(Span(if plan.quick { length } else { length.max(SHORTEST) }))
+    let shortest =
+        if plan.experiment.decide.covariates.is_empty() { SHORTEST } else { SHORTEST_OF_COVARIATES };
+    Some(Span(if plan.quick { length } else { length.max(shortest) }))
 }
 
 /// A configuration as its pilot runs it: so long, and from the very start.

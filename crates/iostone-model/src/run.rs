@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::audit::AuditReport;
+use crate::covariate::DeclaredCovariate;
 use crate::dataset::Dataset;
 use crate::environment::Environment;
 use crate::experiment::{Configuration, ConfoundedLevel, Experiment};
@@ -152,6 +153,9 @@ pub struct RunRecord {
     /// The ramp that followed from the pilots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declared_ramp: Option<DeclaredRamp>,
+    /// What its verdicts are adjusted for, with `decide.covariates`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub covariates: Vec<DeclaredCovariate>,
     /// Every block begun, in order.
     pub blocks: Vec<BlockRecord>,
     /// What was concluded; none before the first look.

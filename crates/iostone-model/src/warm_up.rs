@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::covariate::Taken;
 use crate::trial::{Check, GateOutcome, SignalSummary, WorkloadReport};
 use crate::units::Span;
 use crate::verdict::Flag;
@@ -43,6 +44,18 @@ pub struct PilotRecord {
     pub signals: SignalSummary,
     /// Every declared gate with its outcome; a pilot is used whatever it says.
     pub gates: Vec<GateOutcome>,
+    /// Second by second what it completed and what others took, with `decide.covariates`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seconds: Vec<PilotSecond>,
+}
+
+/// One second of a pilot, from the start of its workload.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PilotSecond {
+    /// Operations completed.
+    pub operations: u64,
+    /// What others took meanwhile.
+    pub taken: Taken,
 }
 
 /// Where MSER-5 cuts a pilot.

@@ -6,6 +6,7 @@ mod landing;
 use std::collections::BTreeMap;
 
 use iostone_model::audit::AuditReport;
+use iostone_model::covariate::DeclaredCovariate;
 use iostone_model::environment::Environment;
 use iostone_model::explanation::Explanation;
 use iostone_model::metric::{Direction, Unit};
@@ -73,6 +74,9 @@ struct WarmUpPart<'a> {
     asked_by: Option<&'a str>,
     at_limit: Option<bool>,
     pilots: Vec<PilotPart<'a>>,
+    /// What verdicts are adjusted for.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    covariates: &'a [DeclaredCovariate],
 }
 
 #[derive(Serialize)]
@@ -303,6 +307,7 @@ fn warm_up(run: &RunRecord) -> Option<WarmUpPart<'_>> {
         asked_by: declared.map(|declared| declared.asked_by.as_str()),
         at_limit: declared.map(|declared| declared.at_limit),
         pilots: pilots.collect(),
+        covariates: &run.covariates,
     })
 }
 

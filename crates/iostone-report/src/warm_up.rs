@@ -37,7 +37,8 @@ impl Tally {
 /// "4s not counted in every trial: the largest cut of 2 pilots (MSER-5), declared before block 1 · 12 of 12 trials
 /// steady"; empty where there is nothing to tell.
 pub(crate) fn sentence(run: &RunRecord) -> String {
-    let parts: Vec<String> = [ramp(run), steadiness(run)].into_iter().flatten().collect();
+    let covariates = run.covariates.iter().map(|declared| format!("{declared}, declared before block 1"));
+    let parts: Vec<String> = ramp(run).into_iter().chain(steadiness(run)).chain(covariates).collect();
     parts.join(" · ")
 }
 

@@ -36,6 +36,7 @@
 pub mod batch_means;
 mod boundary;
 pub mod breakeven;
+pub mod covariate;
 pub mod curve;
 pub mod flags;
 pub mod flatness;

@@ -117,6 +117,11 @@ impl Observer for RunProgress<'_> {
                     if ramp.ramp.0.is_zero() { "no warm-up".to_owned() } else { format!("{} of warm-up", ramp.ramp) };
                 self.line(&format!("          declared: {length} in every trial"));
             }
+            Progress::CovariatesDeclared { covariates } => {
+                for declared in covariates {
+                    self.line(&format!("          declared: {}", clean(&declared.to_string())));
+                }
+            }
             Progress::TrialBegun { block, configuration } => {
                 self.block = block;
                 self.doing(format!("block {block}: {}", clean(configuration)));

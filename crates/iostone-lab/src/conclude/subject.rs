@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use iostone_model::covariate::{DeclaredCovariate, exposure};
 use iostone_model::experiment::CurvePoint;
 use iostone_model::metric::{Direction, Unit};
 use iostone_model::run::{BlockRecord, Plan};
@@ -113,7 +114,13 @@ impl Subject {
     }
 
     /// The figures of all trials that count.
-    pub fn figures(&self, plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> SubjectFigures {
+    pub fn figures(
+        &self,
+        plan: &Plan,
+        trials: &[TrialRecord],
+        blocks: &[BlockRecord],
+        covariates: &[DeclaredCovariate],
+    ) -> SubjectFigures {
         let experiment = &plan.experiment;
         // When an environment turns out unfit, blocks that had been discarded count again; the budget stays what it was.
         let budget = usize::try_from(experiment.decide.blocks.max).unwrap_or(usize::MAX);
@@ -130,6 +137,7 @@ impl Subject {
                 value: if self.curve || value == 0.0 { of_point(value, point.direction)? } else { value },
                 block: Some(u64::from(trial.block)),
                 order: Some(f64::from(trial.position)),
+                exposure: exposure(covariates, &trial.taken.unwrap_or_default()),
             })
         };
         let points = self
@@ -298,5 +306,6 @@ fn unmeasured(plan: &Plan, point: &str, stratum: &str, level: &str) -> Compariso
         forecast: None,
         unpaired: None,
         log_ratios: Vec::new(),
+        adjustments: Vec::new(),
     }
 }

@@ -44,6 +44,7 @@ fn pilot(number: u32, configuration: &str, runtime: u32, slow: f64) -> PilotReco
         notes: Vec::new(),
         signals: iostone_model::trial::SignalSummary::default(),
         gates: Vec::new(),
+        seconds: Vec::new(),
     }
 }
 

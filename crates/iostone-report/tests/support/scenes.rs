@@ -100,6 +100,7 @@ fn comparison(run: &RunRecord, level: &str, baseline: &str, width: f64) -> Compa
         forecast: (verdict == Verdict::Undecided).then_some(forecast),
         unpaired: None,
         log_ratios: Vec::new(),
+        adjustments: Vec::new(),
         point: String::new(),
     }
 }
@@ -185,6 +186,7 @@ pub(crate) fn piloted() -> RunRecord {
             notes: Vec::new(),
             signals: trial.signals.clone(),
             gates: trial.gates.clone(),
+            seconds: Vec::new(),
         });
     }
     run.declared_ramp = Some(DeclaredRamp {

@@ -12,6 +12,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "its output is its result")]
 
 mod broken;
+mod covariates;
 mod curves;
 mod design;
 mod models;
@@ -118,11 +119,13 @@ fn main() {
     let cells = simulate(&tasks);
     let peers = ask_peers(tables(1000));
     let sweeps = sweep(u64::from(tables(100)));
+    let adjusted = covariates::compare(tables(1000));
     let savings = curves::compare(&[1.05, 1.10, 1.5], tables(100));
     let mut failures = check(&tasks, &cells, quick);
     failures.extend(check_curves(&savings));
     failures.extend(check_sweeps(&sweeps));
-    let page = page::write(&tasks, &cells, &savings, &peers, &sweeps);
+    failures.extend(covariates::check(&adjusted));
+    let page = page::write(&tasks, &cells, &savings, &adjusted, &peers, &sweeps);
     println!("{page}");
     if !quick {
         page::replace(&page);

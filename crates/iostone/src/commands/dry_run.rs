@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 use iostone_lab::{Estimate, estimate, first_pilot, plan_notes, reboots};
 use iostone_machine::WORK_INSIDE;
+use iostone_model::covariate::Covariate;
 use iostone_model::environment::Kernel;
 use iostone_model::experiment::{
     Allowance, CommandWorkload, Configuration, DdDirection, EmulatedBy, EmulatedInstance, IoEngine,
@@ -382,9 +383,16 @@ fn pilots(plan: &Plan) -> Option<String> {
     let (shortest, longest) = (lengths.first()?, lengths.last()?);
     let length = if shortest == longest { shortest.to_string() } else { format!("{shortest} to {longest}") };
     let pilots = if count == 1 { "pilot" } else { "pilots" };
+    let covariates: Vec<String> =
+        plan.experiment.decide.covariates.iter().map(Covariate::to_string).collect();
+    let worth = if covariates.is_empty() {
+        String::new()
+    } else {
+        format!(", and how the rate goes with {} as what verdicts are adjusted by", covariates.join(" and "))
+    };
     Some(format!(
         "{count} {pilots} of {length} first, one a configuration: where MSER-5 cuts them is declared as the warm-up of \
-         every trial"
+         every trial{worth}"
     ))
 }
 

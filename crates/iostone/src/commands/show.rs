@@ -111,6 +111,9 @@ fn all_trials(run: &RunRecord) -> Result<String, std::fmt::Error> {
             if declared.pilots == 1 { "1 pilot".to_owned() } else { format!("{} pilots", declared.pilots) }
         )?;
     }
+    for declared in &run.covariates {
+        writeln!(text, "declared before block 1: {}", clean(&declared.to_string()))?;
+    }
     for defect in &run.defects {
         writeln!(text, "! damaged: {}", clean(defect))?;
     }
