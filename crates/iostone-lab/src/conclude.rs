@@ -38,9 +38,10 @@ use iostone_stats::judge::Rules;
 use iostone_stats::median::summarize;
 
 use crate::boot;
-use crate::directory::{WAITS_FOR_REBOOT, block_records, declared_covariates};
+use crate::directory::{WAITS_FOR_REBOOT, block_records, declared_covariates, declared_ramp};
 use crate::error::LabError;
 use crate::journal::{BlockEnd, Entry, JournalEvent};
+use crate::pilot::with_found_runtime;
 use crate::sweep::PlannedSweep;
 
 pub use explained::explain_run;
@@ -110,6 +111,7 @@ fn conclude_subject(
     entries: &[Entry],
     futile: bool,
 ) -> Result<Verdicts, LabError> {
+    let plan = &with_found_runtime(plan, declared_ramp(entries).as_ref());
     let blocks = block_records(entries);
     let covariates = declared_covariates(entries);
     let figures = subject.figures(plan, trials, &blocks, &covariates);

@@ -23,6 +23,7 @@ use iostone_model::run::Plan;
 use iostone_model::trial::TrialRecord;
 use iostone_model::units::Span;
 use iostone_model::verdict::Verdicts;
+use iostone_model::warm_up::DeclaredRamp;
 use iostone_stats::schedule::block_order;
 
 use crate::boot;
@@ -90,8 +91,8 @@ pub struct Conductor<'a> {
     next_trials: usize,
     /// When the first block of this session began: what came before it is no measure of a block.
     blocks_started: Option<Instant>,
-    /// The ramp that pilots led to; none where the file declares one.
-    ramp: Option<Span>,
+    /// What pilots led to; none where the file leaves nothing to them.
+    declared: Option<DeclaredRamp>,
     /// What verdicts are adjusted for, settled with the ramp; nothing where the experiment asks for nothing.
     covariates: Vec<DeclaredCovariate>,
     /// The kernel of this host.
@@ -139,7 +140,7 @@ impl<'a> Conductor<'a> {
             trials_this_session: 0,
             next_trials: plan.experiment.configurations.len(),
             blocks_started: None,
-            ramp: None,
+            declared: None,
             covariates: Vec::new(),
             kernel: Kernel::default(),
             no_metadata: false,
@@ -255,7 +256,7 @@ impl<'a> Conductor<'a> {
                 self.check_stop()?;
                 self.observer.observe(Progress::WarmUp { configuration: &configuration.name });
                 // What a pilot will find is not known yet.
-                let as_run = settled(configuration, self.ramp);
+                let as_run = settled(configuration, self.declared.as_ref());
                 let outcome = self.carry_out_unrecorded(&as_run)?;
                 let report = outcome.measured.report;
                 if let Some(reason) = report.error {
@@ -343,7 +344,7 @@ impl<'a> Conductor<'a> {
         position: u32,
     ) -> Result<TrialRecord, LabError> {
         let number = self.next_trial;
-        let configuration = &settled(configuration, self.ramp);
+        let configuration = &settled(configuration, self.declared.as_ref());
         let conditioned = self.condition(configuration)?;
         let place = trial::Place { number, block, position, session: self.session, conditioned };
         let outcome = trial::carry_out(&mut self.link, self.plan, configuration, number)?;

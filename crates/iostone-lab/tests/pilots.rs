@@ -11,7 +11,7 @@ use iostone_lab::{
     Conductor, Ending, LabError, Observer, PlanOptions, Progress, RunDirectory, make_plan, read_run,
 };
 use iostone_machine::{Event, Failure, FailureKind, Machine, Measured, Reply, Request};
-use iostone_model::experiment::{IoWorkload, Ramp, Workload, read};
+use iostone_model::experiment::{IoWorkload, Timing, Workload, read};
 use iostone_model::run::{Plan, RunRecord};
 use iostone_model::sample::{CpuTimes, Sample};
 use iostone_model::trial::{SignalSummary, WorkloadReport};
@@ -33,7 +33,7 @@ struct Scripted {
     steal: Option<Steal>,
     prepared: Option<(String, IoWorkload)>,
     /// What was run: configuration, ramp and runtime.
-    run: Vec<(String, Ramp, Span)>,
+    run: Vec<(String, Timing, Span)>,
     /// Raised once so many runs are over.
     stop_after: Option<(usize, Arc<AtomicBool>)>,
     finished: bool,
@@ -47,7 +47,7 @@ impl Scripted {
     fn measure(&mut self) -> Measured {
         let (configuration, io) = self.prepared.take().unwrap();
         let tenths = |span: Span| u32::try_from(span.0.as_millis() / 100).unwrap();
-        let (ramp, runtime) = (tenths(io.ramp_time.span()), io.runtime.unwrap());
+        let (ramp, runtime) = (tenths(io.ramp_time.span()), io.asked_runtime().unwrap());
         let series: Vec<u64> =
             (ramp..ramp + tenths(runtime)).map(|at| self.completed(&configuration, at)).collect();
         let seconds = runtime.0.as_secs_f64();
@@ -93,7 +93,7 @@ impl Scripted {
     /// What the probe saw of the run that is about to be measured: two processors, half idle but for what is stolen.
     fn samples(&self) -> Vec<Sample> {
         let Some((_, io)) = &self.prepared else { return Vec::new() };
-        let whole = io.ramp_time.span().0 + io.runtime.unwrap().0;
+        let whole = io.ramp_time.span().0 + io.asked_runtime().unwrap().0;
         let tenths = u32::try_from(whole.as_millis() / 100).unwrap();
         let mut cpu = CpuTimes::default();
         let sample = |at: u32| {
@@ -218,9 +218,9 @@ fn the_longest_cut_is_declared_and_every_trial_has_it() {
     assert_eq!(told[..4], ["pilot on", "pilot off", "declared 6s", "trial"], "{told:?}");
     // A warm-up and a pilot of each, then the blocks.
     let pilots: Vec<_> = machine.run[2..4].iter().map(|(_, ramp, runtime)| (*ramp, *runtime)).collect();
-    assert_eq!(pilots, [(Ramp::default(), seconds(20)); 2]);
+    assert_eq!(pilots, [(Timing::default(), seconds(20)); 2]);
     for (configuration, ramp, runtime) in &machine.run[4..] {
-        assert_eq!((*ramp, *runtime), (Ramp::Fixed(seconds(6)), seconds(10)), "{configuration}");
+        assert_eq!((*ramp, *runtime), (Timing::Fixed(seconds(6)), seconds(10)), "{configuration}");
     }
     // With the warm-up in it `off` would be two and a half times as fast, and `on` would have been steady nowhere.
     assert_eq!(verdicts.comparisons[0].verdict, Some(Verdict::Faster));
@@ -260,7 +260,7 @@ fn an_interrupted_run_goes_on_with_the_pilots_it_has_and_the_ramp_it_declared() 
     let mut machine = Scripted::new(|_, _| 1000);
     let (_, told) = conduct(&plan, &mut directory, &mut machine);
     assert_eq!(told[0], "declared 6s");
-    assert!(machine.run[2..].iter().all(|(_, ramp, _)| *ramp == Ramp::Fixed(seconds(6))));
+    assert!(machine.run[2..].iter().all(|(_, ramp, _)| *ramp == Timing::Fixed(seconds(6))));
     let sessions: Vec<u32> = record(&directory).pilots.iter().map(|pilot| pilot.session).collect();
     assert_eq!(sessions, [0, 1]);
 }
@@ -330,7 +330,7 @@ fn a_fixed_ramp_runs_no_pilot_and_trials_that_fall_are_flagged() {
     );
     let (ended, told) = conduct(&plan, &mut directory, &mut machine);
     assert_eq!(told, ["trial", "trial"]);
-    assert!(machine.run.iter().all(|(_, ramp, _)| *ramp == Ramp::Fixed(seconds(1))));
+    assert!(machine.run.iter().all(|(_, ramp, _)| *ramp == Timing::Fixed(seconds(1))));
     let (_, verdicts) = ended.unwrap();
     let flag = verdicts.flags.iter().find(|flag| flag.name == "not-steady").unwrap();
     // How many blocks it takes is a matter of the drawn orders.

@@ -70,6 +70,8 @@ struct RunPart<'a> {
 struct WarmUpPart<'a> {
     /// Null as long as it is not declared.
     declared_ramp_seconds: Option<f64>,
+    /// Null unless it was left to the pilots too.
+    declared_runtime_seconds: Option<f64>,
     rule: Option<&'a str>,
     asked_by: Option<&'a str>,
     at_limit: Option<bool>,
@@ -303,6 +305,8 @@ fn warm_up(run: &RunRecord) -> Option<WarmUpPart<'_>> {
     });
     (declared.is_some() || !run.pilots.is_empty()).then(|| WarmUpPart {
         declared_ramp_seconds: declared.map(|declared| declared.ramp.0.as_secs_f64()),
+        declared_runtime_seconds: declared
+            .and_then(|declared| Some(declared.runtime.as_ref()?.runtime.0.as_secs_f64())),
         rule: declared.map(|declared| declared.rule.as_str()),
         asked_by: declared.map(|declared| declared.asked_by.as_str()),
         at_limit: declared.map(|declared| declared.at_limit),

@@ -53,6 +53,7 @@ pub mod series;
 mod special;
 pub mod steady;
 mod step_down;
+pub mod trial_length;
 mod unpaired;
 #[cfg(test)]
 mod vectors;

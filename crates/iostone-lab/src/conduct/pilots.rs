@@ -29,8 +29,8 @@ impl Conductor<'_> {
                 NextPilot::Declare(ramp) => self.directory.log(JournalEvent::RampDeclared(ramp))?,
             }
         };
-        self.ramp = Some(declared.ramp);
         self.observer.observe(Progress::RampDeclared { ramp: &declared });
+        self.declared = Some(declared);
         self.settle_covariates()
     }
 

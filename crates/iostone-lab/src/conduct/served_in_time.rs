@@ -114,7 +114,7 @@ pub(super) fn value_at(
 
 #[cfg(test)]
 mod tests {
-    use iostone_model::experiment::Ramp;
+    use iostone_model::experiment::Timing;
     use iostone_model::trial::{DeviceActivity, SignalSummary, WorkloadReport};
 
     use super::*;
@@ -125,7 +125,7 @@ mod tests {
         let mut workload =
             iostone_model::experiment::read(text, &[]).unwrap().configurations[0].workload.clone();
         if let Workload::Io(io) = &mut workload {
-            io.ramp_time = Ramp::Fixed("3s".parse().unwrap());
+            io.ramp_time = Timing::Fixed("3s".parse().unwrap());
         }
         let written = |written_bytes| DiskCounters { written_bytes, ..DiskCounters::default() };
         let device =

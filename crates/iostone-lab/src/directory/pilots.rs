@@ -33,7 +33,7 @@ pub(super) fn read(path: &Path) -> Result<Vec<PilotRecord>, LabError> {
 }
 
 /// The ramp that was declared for every trial.
-pub(super) fn declared_ramp(entries: &[Entry]) -> Option<DeclaredRamp> {
+pub(crate) fn declared_ramp(entries: &[Entry]) -> Option<DeclaredRamp> {
     entries.iter().find_map(|entry| match &entry.event {
         JournalEvent::RampDeclared(ramp) => Some(ramp.clone()),
         _ => None,

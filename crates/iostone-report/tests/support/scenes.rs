@@ -7,7 +7,7 @@ mod limit_scenes;
 
 use std::collections::BTreeMap;
 
-use iostone_model::experiment::{Ramp, Workload};
+use iostone_model::experiment::{Timing, Workload};
 use iostone_model::metric::Direction;
 use iostone_model::run::RunRecord;
 use iostone_model::units::Span;
@@ -155,7 +155,7 @@ pub(crate) fn piloted() -> RunRecord {
     let seconds = |seconds: u64| Span(std::time::Duration::from_secs(seconds));
     for configuration in &mut run.plan.experiment.configurations {
         if let Workload::Io(io) = &mut configuration.workload {
-            io.ramp_time = Ramp::Auto;
+            io.ramp_time = Timing::Auto;
         }
     }
     for (trial, range_fraction) in
@@ -195,6 +195,7 @@ pub(crate) fn piloted() -> RunRecord {
         pilots: 2,
         asked_by: run.trials[0].configuration.clone(),
         at_limit: false,
+        runtime: None,
     });
     run
 }

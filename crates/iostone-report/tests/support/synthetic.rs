@@ -168,7 +168,7 @@ fn configuration(scene: &Scene, level: &str) -> Configuration {
     let io = IoWorkload {
         iodepth: 8,
         size: Some(Bytes(512 << 20)),
-        runtime: Some(Span(Duration::from_secs(10))),
+        runtime: Some(iostone_model::experiment::Timing::Fixed(Span(Duration::from_secs(10)))),
         direct: true,
         fdatasync: 1,
         ..IoWorkload::new(ReadWrite::Randwrite)

@@ -167,7 +167,7 @@ fn slope_of_pilots(noise: &mut Noise, disturbance: Disturbance) -> f64 {
     let mut pilot = || {
         let mut stolen = 0.0;
         let mut second = |at: u32| {
-            if at % 4 == 0 {
+            if at.is_multiple_of(4) {
                 stolen = share(noise, disturbance, false);
             }
             let log_rate = log_left(stolen) + 5.0 * disturbance.noise * noise.normal();

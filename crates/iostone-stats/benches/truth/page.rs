@@ -219,7 +219,7 @@ fn disturbed(page: &mut String, rows: &[covariates::Row]) {
         let rate = |cell: Option<Adjusted>, of: fn(&Adjusted) -> Rate| {
             cell.map_or(0.0, |cell| 100.0 * of(&cell).share())
         };
-        let missed = cells.iter().fold(Rate::default(), |sum, cell| sum.and(cell.missed));
+        let misses = cells.iter().fold(Rate::default(), |sum, cell| sum.and(cell.missed));
         let blocks: Vec<String> = cells.iter().map(|cell| format!("{:.1}", cell.mean_blocks())).collect();
         let _ = writeln!(
             page,
@@ -229,7 +229,7 @@ fn disturbed(page: &mut String, rows: &[covariates::Row]) {
             100.0 * disturbance.moved,
             rate(at(1.0), |cell| cell.different),
             rate(at(BEYOND), |cell| cell.equivalent),
-            100.0 * missed.share(),
+            100.0 * misses.share(),
             rate(at(1.0), |cell| cell.withheld),
             blocks.join(" | ")
         );

@@ -10,7 +10,7 @@ use iostone_model::covariate::Covariate;
 use iostone_model::environment::Kernel;
 use iostone_model::experiment::{
     Allowance, CommandWorkload, Configuration, DdDirection, EmulatedBy, EmulatedInstance, IoEngine,
-    IoWorkload, MachineSpec, Ramp, Stack, Volume, Workload,
+    IoWorkload, MachineSpec, Stack, Timing, Volume, Workload,
 };
 use iostone_model::run::Plan;
 use iostone_model::units::{Bytes, Span};
@@ -270,14 +270,18 @@ fn io_text(io: &IoWorkload) -> String {
         text.push_str(" direct");
     }
     match io.ramp_time {
-        Ramp::Fixed(ramp) if ramp.0.is_zero() => {}
-        Ramp::Fixed(ramp) => {
+        Timing::Fixed(ramp) if ramp.0.is_zero() => {}
+        Timing::Fixed(ramp) => {
             let _ = write!(text, ", {ramp} not counted");
         }
-        Ramp::Auto => text.push_str(", the warm-up that pilots find not counted"),
+        Timing::Auto => text.push_str(", the warm-up that pilots find not counted"),
     }
-    if let Some(runtime) = io.runtime {
-        let _ = write!(text, ", {runtime} counted");
+    match io.runtime {
+        Some(Timing::Fixed(runtime)) => {
+            let _ = write!(text, ", {runtime} counted");
+        }
+        Some(Timing::Auto) => text.push_str(", as long counted as pilots find best"),
+        None => {}
     }
     if let Some(size) = io.io_size {
         let _ = write!(text, ", at most {size}");
