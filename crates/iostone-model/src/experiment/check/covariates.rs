@@ -66,7 +66,7 @@ mod tests {
             assert!(found.len() == 1 && found[0].contains(words), "{words}: {found:?}");
         };
         refused(complaints("[\"steal\"]", "1s", "iops"), "without pilots");
-        refused(complaints("[\"steal\"]", "auto", "write_latency_p99"), "is no rate");
+        refused(complaints("[\"steal\"]", "auto", "latency_p99"), "is no rate");
         refused(complaints("[\"steal\", \"steal\"]", "auto", "iops"), "stands here twice");
         refused(complaints("[\"weather\"]", "auto", "iops"), "weather");
     }
