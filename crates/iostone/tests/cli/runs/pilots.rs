@@ -186,7 +186,7 @@ fn trials_long_enough_are_checked_for_a_steady_state() {
 fn a_plan_says_what_is_left_to_the_pilots() {
     let bench = Bench::new();
     let text = with_pilots()
-        .replace("runtime = \"3s\"", "runtime = \"auto\"")
+        .replace("runtime = \"5s\"", "runtime = \"auto\"")
         .replace("[decide]", "[decide]\ncovariates = [\"foreign-io\"]");
     bench.write("experiment.toml", &text);
     let said = bench.iostone(&["run", "experiment.toml", "--dry-run"]).ended_with(0).stdout;
