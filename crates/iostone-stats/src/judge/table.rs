@@ -51,6 +51,14 @@ impl Meeting<'_> {
     }
 }
 
+/// The trials of a superblock.
+pub(super) struct Superblock<'t> {
+    /// Each level's trial with the baseline's of the same turn: what describes the figures, not what decides.
+    pub(super) meetings: Vec<Meeting<'t>>,
+    /// The log ratio of every trial of the level to every one of the baseline.
+    pub(super) differences: Vec<f64>,
+}
+
 /// All figures, checked.
 #[derive(Debug)]
 pub(super) struct Table<'a> {
@@ -62,6 +70,8 @@ pub(super) struct Table<'a> {
     /// Blocks by their number; one without meaning where the figures are not blocked.
     blocks: BTreeMap<u64, Vec<Trial>>,
     blocked: bool,
+    /// The number of the superblock, where there is one.
+    superblock: Option<u64>,
     /// Two blocks that overlap in time.
     pub(super) overlap: Option<[u64; 2]>,
 }
@@ -79,6 +89,8 @@ impl<'a> Table<'a> {
             return Err(JudgeError::NoFigures);
         }
         let blocked = figures.iter().any(|figure| figure.block.is_some());
+        let first = figures.iter().filter_map(|figure| figure.block).min();
+        let superblock = first.filter(|_| rules.looks.superblock() > 0);
         let (mut levels, mut strata) = (Vec::new(), Vec::new());
         let mut blocks = BTreeMap::<u64, Vec<Trial>>::new();
         for (number, figure) in (1..).zip(figures) {
@@ -97,6 +109,7 @@ impl<'a> Table<'a> {
             };
             let block = blocks.entry(figure.block.unwrap_or(0)).or_default();
             if blocked
+                && figure.block != superblock
                 && block.iter().any(|other| (other.stratum, other.level) == (trial.stratum, trial.level))
             {
                 return Err(JudgeError::Duplicate {
@@ -114,7 +127,7 @@ impl<'a> Table<'a> {
             levels: list(&levels),
         })?;
         let overlap = sequence.overlap();
-        let table = Self { levels, strata, baseline, direction, blocks, blocked, overlap };
+        let table = Self { levels, strata, baseline, direction, blocks, blocked, superblock, overlap };
         table.check_strata()?;
         Ok(table)
     }
@@ -137,9 +150,10 @@ impl<'a> Table<'a> {
         self.blocks.values().flatten().filter(move |trial| trial.stratum == stratum && trial.level == level)
     }
 
-    /// The blocks that hold both the level and its baseline.
+    /// The blocks that hold both the level and its baseline; a superblock is none of them.
     pub(super) fn meetings(&self, stratum: usize, level: usize) -> impl Iterator<Item = Meeting<'_>> {
-        self.blocks.iter().filter_map(move |(block, trials)| {
+        let blocks = self.blocks.iter().filter(|(number, _)| Some(**number) != self.superblock);
+        blocks.filter_map(move |(block, trials)| {
             let find = |wanted: usize| trials.iter().find(|t| t.stratum == stratum && t.level == wanted);
             Some(Meeting { block: *block, baseline: find(self.baseline)?, level: find(level)? })
         })
@@ -147,6 +161,27 @@ impl<'a> Table<'a> {
 
     pub(super) fn count_blocks(&self, stratum: usize, level: usize) -> usize {
         self.meetings(stratum, level).count()
+    }
+
+    /// What the superblock holds of the level and its baseline: none where either lacks one of its `trials`.
+    pub(super) fn superblock(&self, stratum: usize, level: usize, trials: u32) -> Option<Superblock<'_>> {
+        let block = self.superblock?;
+        let of = |wanted: usize| -> Vec<&Trial> {
+            let all = self.blocks.get(&block).into_iter().flatten();
+            all.filter(|trial| trial.stratum == stratum && trial.level == wanted).collect()
+        };
+        let (baselines, levels) = (of(self.baseline), of(level));
+        if [baselines.len(), levels.len()] != [trials as usize; 2] {
+            return None;
+        }
+        let meet = |baseline, level| Meeting { block, baseline, level };
+        Some(Superblock {
+            meetings: baselines.iter().zip(&levels).map(|(baseline, level)| meet(*baseline, *level)).collect(),
+            differences: levels
+                .iter()
+                .flat_map(|level| baselines.iter().map(move |baseline| meet(*baseline, *level).log_ratio()))
+                .collect(),
+        })
     }
 
     fn check_strata(&self) -> Result<(), JudgeError> {
