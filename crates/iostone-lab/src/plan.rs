@@ -14,8 +14,8 @@ use iostone_model::experiment::{
 use iostone_model::metric::{Direction, Unit};
 use iostone_model::run::{PLAN_SCHEMA, Plan};
 use iostone_model::units::Fraction;
-use iostone_stats::{FewestBlocks, fewest_blocks, superblock_trials};
 use iostone_stats::race::fewest_blocks_of_sweep;
+use iostone_stats::{FewestBlocks, fewest_blocks, superblock_trials};
 
 use crate::boot;
 use crate::conclude::Subject;

@@ -176,7 +176,11 @@ impl<'a> Table<'a> {
         }
         let meet = |baseline, level| Meeting { block, baseline, level };
         Some(Superblock {
-            meetings: baselines.iter().zip(&levels).map(|(baseline, level)| meet(*baseline, *level)).collect(),
+            meetings: baselines
+                .iter()
+                .zip(&levels)
+                .map(|(baseline, level)| meet(*baseline, *level))
+                .collect(),
             differences: levels
                 .iter()
                 .flat_map(|level| baselines.iter().map(move |baseline| meet(*baseline, *level).log_ratio()))
