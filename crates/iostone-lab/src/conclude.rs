@@ -249,6 +249,7 @@ fn count(plan: &Plan, blocks: &[BlockRecord]) -> BlockCount {
     let discarded = ended().filter(|block| !block.counted).count();
     BlockCount {
         complete: BlockRecord::count_complete(blocks),
+        superblock: plan.superblock,
         discarded: u32::try_from(discarded).unwrap_or(u32::MAX),
         maximum: plan.experiment.decide.blocks.max,
     }
