@@ -236,6 +236,7 @@ fn p_value(p: f64) -> String {
 pub(crate) fn blocks_sentence(run: &RunRecord) -> String {
     let complete = run.blocks.iter().filter(|block| block.counted && !block.is_superblock()).count() as u64;
     let blocks = match run.blocks.iter().find(|block| block.counted && block.is_superblock()) {
+        Some(superblock) if complete == 0 => format!("a superblock of {} trials each", superblock.count()),
         Some(superblock) => {
             format!("a superblock of {} trials each and {}", superblock.count(), counted(complete, "block"))
         }

@@ -92,7 +92,7 @@ pub(crate) fn run(model: &Model, ratio: f64, family: Family, seed: u64) -> Outco
         Family::Points(points) => together(&curve(model, &mut noise, &orders, ratio, points), &rules),
         Family::PointsApart(points) => apart(&curve(model, &mut noise, &orders, ratio, points), &rules),
     };
-    outcome(&comparisons, ratio)
+    outcome(&comparisons, ratio, rules.looks.superblock())
 }
 
 /// What a run of these figures comes to that stops as a run does: a level leaves with its verdict, and the machine goes on as
@@ -258,9 +258,14 @@ fn mix(common: &[Figure], own: &[Figure], ratio: f64) -> Vec<Figure> {
 }
 
 /// What is to be said of comparisons whose truth is known.
-pub(crate) fn outcome(comparisons: &[Comparison], ratio: f64) -> Outcome {
+pub(crate) fn outcome(comparisons: &[Comparison], ratio: f64, superblock: u32) -> Outcome {
     let any = |wanted: &[Verdict]| comparisons.iter().any(|c| c.verdict.is_some_and(|v| wanted.contains(&v)));
-    let at: Vec<u32> = comparisons.iter().map(|c| c.decided_at.unwrap_or(BUDGET)).collect();
+    // A superblock that does not count was run nevertheless.
+    let passed_over = |c: &Comparison| c.flags.iter().any(|flag| flag.name == "unlike-spreads");
+    let at: Vec<u32> = comparisons
+        .iter()
+        .map(|c| c.decided_at.map_or(BUDGET, |at| at + if passed_over(c) { superblock } else { 0 }))
+        .collect();
     let covers = |comparison: &Comparison| {
         let [low, high] = comparison.ratio_interval;
         if is_withheld(comparison) {

@@ -55,7 +55,12 @@ impl<'a> Pair<'a> {
     ) -> Self {
         let meetings: Vec<Meeting<'_>> = table.meetings(stratum, level).collect();
         let superblock = table.superblock(stratum, level, rules.looks.superblock());
-        let (turns, differences) = match superblock {
+        let passed_over = match &superblock {
+            _ if rules.looks.superblock() == 0 => None,
+            None => Some(superblock_incomplete()),
+            Some(superblock) => superblock.unlike_spreads().map(superblock_passed_over),
+        };
+        let (turns, differences) = match superblock.filter(|_| passed_over.is_none()) {
             Some(Superblock { meetings, differences }) => (meetings, Some(differences)),
             None => (Vec::new(), None),
         };
@@ -67,7 +72,6 @@ impl<'a> Pair<'a> {
         let rounding = rules.resolution / 2.0 * (baseline_median.recip() + level_median.recip());
         let log_ratios: Vec<f64> = meetings.iter().map(Meeting::log_ratio).collect();
         let orders: Vec<RunOrder> = meetings.iter().map(Meeting::order).collect();
-        let incomplete = (rules.looks.superblock() > 0 && differences.is_none()).then(superblock_incomplete);
         let design = Design {
             alpha: alpha(rules),
             margin: rules.margin,
@@ -77,7 +81,7 @@ impl<'a> Pair<'a> {
             adjust_order: rules.adjust_order,
             family,
             // Without its superblock a comparison rests on the blocks alone.
-            looks: if incomplete.is_some() { Looks::Sequential } else { rules.looks },
+            looks: if passed_over.is_some() { Looks::Sequential } else { rules.looks },
         };
         let mut ssr = match differences {
             Some(differences) => Ssr::after(design, differences),
@@ -123,7 +127,7 @@ impl<'a> Pair<'a> {
             ssr,
             exposed,
             obstacles,
-            order_notes: incomplete.into_iter().chain(order.notes).collect(),
+            order_notes: passed_over.into_iter().chain(order.notes).collect(),
         }
     }
 
@@ -335,6 +339,15 @@ impl<'a> Pair<'a> {
 fn superblock_incomplete() -> Flag {
     let message = "a trial of the superblock has no figure, so the superblock does not count: the blocks after it decide alone";
     Flag::new("superblock-incomplete", message)
+}
+
+fn superblock_passed_over(spreads: f64) -> Flag {
+    let message = format!(
+        "in the superblock the figures of one level scatter {} than those of the other, which alone can set its trials apart, so the \
+         superblock does not count: the blocks after it decide alone",
+        if spreads < 1000.0 { format!("{spreads:.0} times more") } else { "far more".to_owned() }
+    );
+    Flag::new("unlike-spreads", message)
 }
 
 /// The level whose trials all ran before those of the other.
