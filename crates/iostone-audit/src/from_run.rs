@@ -27,6 +27,7 @@ pub fn dataset_of_run(run: &RunRecord) -> Dataset {
     dataset.factors = plan.experiment.factors.iter().map(|factor| factor.name.clone()).collect();
     dataset.limits_cpu = plan.experiment.limits_cpu();
     dataset.raced = plan.experiment.sweep().is_some() && !plan.quick;
+    dataset.superblock = plan.superblock;
     // Blocks are always run in a random order of their own.
     dataset.order = Order::RandomisedBlocks;
     let judged = judged_blocks(run);

@@ -34,7 +34,7 @@ use iostone_model::verdict::{
 use iostone_stats::curve::conclude_curves;
 use iostone_stats::flags::discard_imbalance;
 use iostone_stats::forecast::noise_floor;
-use iostone_stats::judge::Rules;
+use iostone_stats::judge::{Looks, Rules};
 use iostone_stats::median::summarize;
 
 use crate::boot;
@@ -61,6 +61,7 @@ pub fn rules(plan: &Plan, covariates: &[DeclaredCovariate]) -> Rules {
         randomised: true,
         // Figures are measured by us at full precision.
         resolution: 0.0,
+        looks: if plan.superblock > 0 { Looks::AfterSuperblock(plan.superblock) } else { Looks::Sequential },
         seed: plan.seed,
         conditioned: decide.conditioning,
         slopes: covariate::slopes(covariates),
@@ -250,12 +251,11 @@ fn environment_flags(plan: &Plan, entries: &[Entry]) -> Vec<Flag> {
 fn count(plan: &Plan, blocks: &[BlockRecord]) -> BlockCount {
     // One that waits for a reboot is not lost.
     let ended = || blocks.iter().filter(|block| block.reason.as_deref() != Some(WAITS_FOR_REBOOT));
-    let counted = |counted: bool| {
-        u32::try_from(ended().filter(|block| block.counted == counted).count()).unwrap_or(u32::MAX)
-    };
+    let discarded = ended().filter(|block| !block.counted).count();
     BlockCount {
-        complete: counted(true),
-        discarded: counted(false),
+        complete: BlockRecord::count_complete(blocks),
+        superblock: plan.superblock,
+        discarded: u32::try_from(discarded).unwrap_or(u32::MAX),
         maximum: plan.experiment.decide.blocks.max,
     }
 }

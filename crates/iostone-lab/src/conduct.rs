@@ -19,12 +19,12 @@ use iostone_machine::{Begin, Failure, FailureKind, Machine, StopFlag};
 use iostone_model::covariate::DeclaredCovariate;
 use iostone_model::environment::{Environment, Kernel};
 use iostone_model::experiment::Configuration;
-use iostone_model::run::Plan;
+use iostone_model::run::{BlockRecord, Plan};
 use iostone_model::trial::TrialRecord;
 use iostone_model::units::Span;
 use iostone_model::verdict::Verdicts;
 use iostone_model::warm_up::DeclaredRamp;
-use iostone_stats::schedule::block_order;
+use iostone_stats::schedule::{block_order, superblock_order};
 
 use crate::boot;
 use crate::conclude;
@@ -68,8 +68,8 @@ impl Ending {
 struct Block<'a> {
     number: u32,
     order: Vec<&'a Configuration>,
-    /// Names of the configurations that have their trial already.
-    done: Vec<String>,
+    /// The places in the order that have their trial already.
+    done: Vec<u32>,
 }
 
 /// Everything that a run needs while it goes on.
@@ -294,18 +294,19 @@ impl<'a> Conductor<'a> {
             }
             None => self.begin_block(active)?,
         };
-        for (position, configuration) in order.into_iter().enumerate() {
-            if done.contains(&configuration.name) {
+        for (position, configuration) in (0..).zip(order) {
+            if done.contains(&position) {
                 continue;
             }
             self.check_stop()?;
             self.require_boot(configuration, Some(number))?;
             self.observer
                 .observe(Progress::TrialBegun { block: number + 1, configuration: &configuration.name });
-            let ran = self.run_trial(configuration, number, u32::try_from(position).unwrap_or(u32::MAX));
+            let ran = self.run_trial(configuration, number, position);
             self.note_reboot(ran, configuration, number)?;
         }
-        self.blocks_this_session += 1;
+        let own = block_records(self.directory.entries()).into_iter().find(|block| block.number == number);
+        self.blocks_this_session += own.map_or(1, |block| block.count());
         // Of earlier sessions too, where the block waited for a reboot.
         let trials = self.directory.trials()?;
         let own = trials.iter().filter(|trial| trial.block == number);
@@ -325,7 +326,12 @@ impl<'a> Conductor<'a> {
         let number = begun.last().map_or(0, |block| block.number + 1);
         // The order is drawn for all configurations, so that it is the same function of seed and number whatever
         // has been decided; those that are decided are passed over.
-        let drawn: Vec<&Configuration> = block_order(plan.seed, u64::from(number), configurations.len())
+        let drawn = if plan.superblock > 0 && !begun.iter().any(|block| block.counted) {
+            superblock_order(plan.seed, u64::from(number), configurations.len(), plan.superblock)
+        } else {
+            block_order(plan.seed, u64::from(number), configurations.len())
+        };
+        let drawn: Vec<&Configuration> = drawn
             .into_iter()
             .filter(|index| active.contains(index))
             .filter_map(|index| configurations.get(index))
@@ -355,9 +361,8 @@ impl<'a> Conductor<'a> {
         self.directory.log(recorded(&record))?;
         self.next_trial += 1;
         self.trials_this_session += 1;
-        let counted = block_records(self.directory.entries()).iter().filter(|block| block.counted).count();
+        let counted = BlockRecord::count_complete(&block_records(self.directory.entries()));
         let budget = self.plan.experiment.decide.blocks.max;
-        let counted = u32::try_from(counted).unwrap_or(u32::MAX);
         let left = budget.saturating_sub(counted).saturating_sub(1);
         let at_most =
             (self.blocks_this_session > 0).then(|| self.pace_of_blocks() * left).map(|by_blocks| match self

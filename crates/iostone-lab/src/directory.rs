@@ -352,7 +352,17 @@ pub(crate) fn block_records(entries: &[Entry]) -> Vec<BlockRecord> {
             _ => {}
         }
     }
+    keep_last_superblock(&mut blocks);
     blocks
+}
+
+/// A run has one superblock. Where an unfit environment makes discarded blocks count, it is the last one: the run went on to
+/// blocks after it.
+fn keep_last_superblock(blocks: &mut [BlockRecord]) {
+    let superblocks = blocks.iter_mut().rev().filter(|block| block.counted && block.is_superblock());
+    for earlier in superblocks.skip(1) {
+        earlier.counted = false;
+    }
 }
 
 /// Why a block does not count that stands between two boots. It is continued, whatever ends a session meanwhile.

@@ -8,14 +8,14 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use iostone_model::experiment::{
-    Configuration, ConfoundedLevel, Experiment, Factor, Governor, MachineSpec, Price, Workload,
+    BlockStart, Configuration, ConfoundedLevel, Experiment, Factor, Governor, MachineSpec, Price, Workload,
     confounded_sentences,
 };
 use iostone_model::metric::{Direction, Unit};
 use iostone_model::run::{PLAN_SCHEMA, Plan};
 use iostone_model::units::Fraction;
-use iostone_stats::fewest_blocks;
 use iostone_stats::race::fewest_blocks_of_sweep;
+use iostone_stats::{FewestBlocks, fewest_blocks, superblock_trials};
 
 use crate::boot;
 use crate::conclude::Subject;
@@ -67,7 +67,7 @@ pub fn make_plan(experiment: Experiment, options: PlanOptions) -> Result<Plan, L
     price_machines(&mut experiment);
     settle_governors(&mut experiment)?;
     let (unit, better) = measure_of(&experiment)?;
-    let plan = Plan {
+    let mut plan = Plan {
         schema: PLAN_SCHEMA.to_owned(),
         run_id: run_id(random()),
         created_at: jiff::Timestamp::now().to_string(),
@@ -75,6 +75,7 @@ pub fn make_plan(experiment: Experiment, options: PlanOptions) -> Result<Plan, L
         unit,
         better,
         seed: experiment.trials.seed.unwrap_or_else(random),
+        superblock: 0,
         quick: options.quick,
         shrunk,
         identical_levels: options.identical_levels,
@@ -85,6 +86,7 @@ pub fn make_plan(experiment: Experiment, options: PlanOptions) -> Result<Plan, L
     };
     boot::check(&plan)?;
     carried::check_room(&plan.experiment)?;
+    settle_superblock(&mut plan)?;
     check_budget(&plan)?;
     Ok(plan)
 }
@@ -190,6 +192,41 @@ fn measure_of(experiment: &Experiment) -> Result<(Unit, Direction), LabError> {
         .ok_or_else(|| LabError::Plan(format!("nobody knows the metric `{name}`")))
 }
 
+/// Writes down how many trials of each configuration the superblock has, where the experiment asks for one. A rehearsal has one
+/// block, and a noise run is there for the spread of blocks.
+fn settle_superblock(plan: &mut Plan) -> Result<(), LabError> {
+    let blocks = &mut plan.experiment.decide.blocks;
+    if plan.quick || plan.identical_levels {
+        blocks.start = BlockStart::Pairs;
+    }
+    if blocks.start == BlockStart::Pairs {
+        return Ok(());
+    }
+    let subject = Subject::of(plan);
+    let refused = if subject.curve {
+        Some("the points of a curve are judged by the coin of each block")
+    } else if plan.experiment.sweep().is_some() {
+        Some("a sweep chooses its levels block by block")
+    } else if !plan.experiment.decide.covariates.is_empty() {
+        Some("only blocks are adjusted for `decide.covariates`")
+    } else if boot::boots(plan).len() > 1 {
+        Some("levels that need a reboot between them run together within a block")
+    } else {
+        None
+    };
+    if let Some(reason) = refused {
+        return Err(LabError::Plan(format!(
+            "`decide.blocks.start = \"superblock\"` runs several trials of every level in one random order, but {reason}; \
+             leave it out"
+        )));
+    }
+    let trials = superblock_trials(subject.declared(plan), plan.experiment.decide.confidence.0);
+    let blocks = &mut plan.experiment.decide.blocks;
+    blocks.min = blocks.min.max(trials.min(blocks.max));
+    plan.superblock = trials;
+    Ok(())
+}
+
 /// Curves must have points in common; and a budget below the first look would spend all its blocks for nothing.
 fn check_budget(plan: &Plan) -> Result<(), LabError> {
     let decide = &plan.experiment.decide;
@@ -206,7 +243,10 @@ fn check_budget(plan: &Plan) -> Result<(), LabError> {
     }
     // The points of a curve share the coins of their blocks, and so the chance of error of one comparison.
     let comparisons = if subject.curve { plan.comparisons().len() } else { comparisons };
-    let fewest = fewest_blocks(comparisons, decide.confidence.0);
+    let fewest = match plan.superblock {
+        0 => fewest_blocks(comparisons, decide.confidence.0),
+        trials => FewestBlocks { difference: trials, equivalence: trials },
+    };
     if decide.blocks.max >= fewest.difference || plan.quick {
         return Ok(());
     }

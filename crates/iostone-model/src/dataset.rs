@@ -56,6 +56,10 @@ pub struct Dataset {
     /// some are meant.
     #[serde(default, skip_serializing_if = "is_false")]
     pub raced: bool,
+    /// Runs of each condition that were made first in one random order; 0 where all are in blocks. So many can decide a
+    /// comparison that takes six pairs otherwise.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub superblock: u32,
     /// The figures there are, by name.
     pub metrics: BTreeMap<String, MetricNote>,
     /// Everything observed, in the order of the source.
@@ -71,6 +75,11 @@ pub struct Dataset {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
 fn is_false(set: &bool) -> bool {
     !*set
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// What is known of the order in which observations were made.

@@ -59,6 +59,9 @@ pub struct Plan {
     pub better: Direction,
     /// The seed of the order of trials and of all data written.
     pub seed: u64,
+    /// Trials of each configuration in the superblock that the run begins with; 0 without one.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub superblock: u32,
     /// A shrunken rehearsal that claims no verdict.
     pub quick: bool,
     /// Of a rehearsal: what it leaves out of the experiment, and whether it makes things smaller.
@@ -174,6 +177,30 @@ pub struct RunRecord {
     /// What bound its figures, for those who show the run; it is not kept with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_zero(number: &u32) -> bool {
+    *number == 0
+}
+
+impl BlockRecord {
+    /// The blocks that it counts as: the most trials that a configuration has in it, one but for a superblock.
+    pub fn count(&self) -> u32 {
+        let times = |name: &String| self.order.iter().filter(|other| *other == name).count();
+        let most = self.order.iter().map(times).max().unwrap_or(0);
+        u32::try_from(most).unwrap_or(u32::MAX)
+    }
+
+    /// Whether it is a superblock.
+    pub fn is_superblock(&self) -> bool {
+        self.count() > 1
+    }
+
+    /// The blocks that those of `blocks` which count come to.
+    pub fn count_complete(blocks: &[Self]) -> u32 {
+        blocks.iter().filter(|block| block.counted).map(Self::count).sum()
+    }
 }
 
 /// One block and what became of it.

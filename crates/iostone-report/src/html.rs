@@ -368,10 +368,21 @@ fn method(run: &RunRecord, view: &View<'_>) -> String {
             direction = view.direction_words(),
         );
     }
+    let (start, statistic) = match run.plan.superblock {
+        0 => (String::new(), "Wilcoxon's signed-rank statistic"),
+        trials => (
+            format!(
+                "The run begins with a superblock: {trials} trials of every configuration in one random order, which count as \
+                 {trials} blocks. If two configurations were equal, every such order of their trials would be as likely, so it \
+                 is counted how often a trial of one is ahead of one of the other. "
+            ),
+            "Wilcoxon's signed-rank statistic, added to twice Mann and Whitney's U of the superblock",
+        ),
+    };
     format!(
-        "Each block runs every configuration once, in an order drawn from the seed. If two configurations were equal, \
+        "{start}Each block runs every configuration once, in an order drawn from the seed. If two configurations were equal, \
          which of them wins a block would be a coin toss whatever else the machine was doing, so the logarithms of the \
-         ratios within blocks are ranked by size and their signs counted (Wilcoxon's signed-rank statistic, with limits \
+         ratios within blocks are ranked by size and their signs counted ({statistic}, with limits \
          computed for a look after every block from {minimum} up to {maximum}). The typical ratio is the Hodges-Lehmann \
          estimate; its interval is the set of ratios that those limits do not reject, and it holds at {confidence} for \
          all comparisons and looks together. Equivalent means that the interval of the equivalence test lies within the \

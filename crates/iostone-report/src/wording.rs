@@ -38,7 +38,7 @@ pub(crate) fn headline(run: &RunRecord) -> String {
         Some(verdicts) if !verdicts.headline.is_empty() => verdicts.headline.clone(),
         _ if run.trials.is_empty() => "No verdict: no trial has run yet.".to_owned(),
         _ => {
-            let complete = run.blocks.iter().filter(|block| block.counted).count() as u64;
+            let complete = u64::from(BlockRecord::count_complete(&run.blocks));
             let minimum = run.plan.experiment.decide.blocks.min;
             let done = counted(complete, "block");
             format!("No verdict yet: {done} complete, and none is given before {minimum}.")
@@ -234,11 +234,18 @@ fn p_value(p: f64) -> String {
 
 /// "11 blocks (22 trials), stopped by `decide.time`, 1 discarded: steal 7.1 % of CPU time, limit 5 %".
 pub(crate) fn blocks_sentence(run: &RunRecord) -> String {
-    let complete = run.blocks.iter().filter(|block| block.counted).count() as u64;
+    let complete = run.blocks.iter().filter(|block| block.counted && !block.is_superblock()).count() as u64;
+    let blocks = match run.blocks.iter().find(|block| block.counted && block.is_superblock()) {
+        Some(superblock) if complete == 0 => format!("a superblock of {} trials each", superblock.count()),
+        Some(superblock) => {
+            format!("a superblock of {} trials each and {}", superblock.count(), counted(complete, "block"))
+        }
+        None => counted(complete, "block"),
+    };
     let discarded: Vec<String> = discards(run).into_iter().map(|discard| discard.reason).collect();
     let is_counted = |number: u32| run.blocks.iter().any(|block| block.number == number && block.counted);
     let trials = run.trials.iter().filter(|trial| is_counted(trial.block)).count() as u64;
-    let mut sentence = format!("{} ({})", counted(complete, "block"), counted(trials, "trial"));
+    let mut sentence = format!("{blocks} ({})", counted(trials, "trial"));
     if let Some(clause) = stopped_by(run) {
         sentence = format!("{sentence}, {clause}");
     }
@@ -256,7 +263,7 @@ pub(crate) fn blocks_sentence(run: &RunRecord) -> String {
 
 /// The same from verdicts alone.
 pub(crate) fn block_count_sentence(verdicts: &Verdicts) -> String {
-    let BlockCount { complete, discarded, maximum } = verdicts.blocks;
+    let BlockCount { complete, discarded, maximum, .. } = verdicts.blocks;
     let trials: u64 = verdicts.configurations.iter().map(|c| u64::from(c.trials)).sum();
     if complete == 0 && discarded == 0 {
         return format!("{}, not in blocks", counted(trials, "figure"));

@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use crate::sequential::Looks;
+use crate::unpaired::count_rank_sums;
 
 /// No two-sided 5 % question about pairs can be decided by their signs before this many: 2 * 2^-5 is above 5 %.
 pub const FEWEST_BLOCKS: u32 = 6;
@@ -27,13 +28,17 @@ pub(crate) const FIRST_LOOK_SHARE: f64 = 0.65;
 
 /// The numbers of blocks at which a run with that budget is looked at: 6, then steps of a sixth, then the budget.
 pub fn looks(budget: u32) -> Vec<u32> {
+    looks_from(FEWEST_BLOCKS, budget)
+}
+
+fn looks_from(first: u32, budget: u32) -> Vec<u32> {
     let mut looks = Vec::new();
-    let mut next = FEWEST_BLOCKS;
+    let mut next = first.max(1);
     while next < budget {
         looks.push(next);
         next += (next / 6).max(1);
     }
-    if budget >= FEWEST_BLOCKS {
+    if budget >= first {
         looks.push(budget);
     }
     looks
@@ -63,6 +68,23 @@ pub fn fewest_blocks(comparisons: usize, confidence: f64) -> FewestBlocks {
     let alpha = ((1.0 - confidence) * 1e12).round() / 1e12;
     let level = alpha / comparisons.max(1) as f64;
     FewestBlocks { difference: first_deciding_look(level / 2.0), equivalence: first_deciding_look(level) }
+}
+
+/// The trials of each level in a superblock: the fewest that can show one of so many comparisons to be faster or slower.
+///
+/// Of the C(2h, h) ways to draw h trials of each of two levels, two part the figures wholly. The smallest h is taken with
+/// `1 / C(2h, h) <= 0.65 alpha / (2 comparisons)`: 4 for one comparison at 95 %, 5 for up to four, 6 for seven.
+pub fn superblock_trials(comparisons: usize, confidence: f64) -> u32 {
+    let alpha = ((1.0 - confidence) * 1e12).round() / 1e12;
+    let level = alpha / 2.0 / comparisons.max(1) as f64;
+    (1..LARGEST_BUDGET)
+        .find(|trials| wholly_apart(*trials) <= FIRST_LOOK_SHARE * level * SLACK)
+        .unwrap_or(LARGEST_BUDGET)
+}
+
+/// The chance that of two equal levels, with so many trials each in random order, all of one are above all of the other.
+fn wholly_apart(trials: u32) -> f64 {
+    (1..=trials).map(|i| f64::from(i) / f64::from(trials + i)).product()
 }
 
 impl std::fmt::Display for FewestBlocks {
@@ -95,9 +117,20 @@ pub(crate) struct Boundary {
 impl Boundary {
     /// The limits for the one-sided level `level` and `budget` blocks (at most [`LARGEST_BUDGET`]).
     pub(crate) fn compute(level: f64, budget: u32) -> Self {
-        let looks = looks(budget.min(LARGEST_BUDGET));
-        let cumulative = cumulative_at_looks(&looks, level);
-        let limits_at = |nominal: f64| limits(&looks, &cumulative, level, nominal);
+        Self::spend(&Start::of_pairs(), level, budget)
+    }
+
+    /// The same for a run that begins with a superblock of `trials` trials of each level: limits of `2 U + W`, with U of Mann
+    /// and Whitney over the superblock and W the rank sum of the blocks after it. Blocks count from the superblock on, which
+    /// counts as `trials` of them.
+    fn after_superblock(level: f64, budget: u32, trials: u32) -> Self {
+        Self::spend(&Start::of_superblock(trials), level, budget)
+    }
+
+    fn spend(start: &Start, level: f64, budget: u32) -> Self {
+        let looks = start.looks(budget.min(LARGEST_BUDGET));
+        let cumulative = cumulative_at_looks(start, &looks, level);
+        let limits_at = |nominal: f64| limits(start, &cumulative, level, nominal);
         let (mut low, mut high) = (0.0, level);
         let mut accepted = limits_at(low);
         let mut refused: Option<Vec<Option<u32>>> = None;
@@ -110,7 +143,7 @@ impl Boundary {
             } else if refused.as_ref() == Some(&candidate) {
                 false
             } else {
-                crossing_chance(&looks, &candidate) <= level
+                crossing_chance(start, &looks, &candidate) <= level
             };
             if fits {
                 low = middle;
@@ -120,16 +153,17 @@ impl Boundary {
                 refused = Some(candidate);
             }
         }
-        let crossing = crossing_chance(&looks, &accepted);
+        let crossing = crossing_chance(start, &looks, &accepted);
         Self { limits: looks.into_iter().zip(accepted).collect(), nominal: low, crossing }
     }
 
     /// The limit of a single look at `blocks` blocks: the exact test of Wilcoxon (1945), which has the whole level.
     fn once(level: f64, blocks: u32) -> Self {
         let looks = if blocks == 0 { Vec::new() } else { vec![blocks.min(LARGEST_BUDGET)] };
-        let cumulative = cumulative_at_looks(&looks, level);
+        let start = Start::of_pairs();
+        let cumulative = cumulative_at_looks(&start, &looks, level);
         let limit = cumulative.first().and_then(|sums| sums.len().checked_sub(1)).map(crate::count);
-        let crossing = crossing_chance(&looks, &[limit]);
+        let crossing = crossing_chance(&start, &looks, &[limit]);
         Self { limits: looks.into_iter().map(|look| (look, limit)).collect(), nominal: level, crossing }
     }
 
@@ -146,6 +180,7 @@ impl Boundary {
         let computed = Arc::new(match looks {
             Looks::Sequential => Self::compute(level, budget),
             Looks::Once => Self::once(level, budget),
+            Looks::AfterSuperblock(trials) => Self::after_superblock(level, budget, trials),
         });
         tables.lock().unwrap_or_else(PoisonError::into_inner).insert(key, Arc::clone(&computed));
         computed
@@ -172,16 +207,53 @@ pub(crate) fn add_rank(law: &mut [f64], rank: usize) {
     }
 }
 
-/// P(W <= w) at each look for w = 0, 1, ..., as far as it stays within `level`.
-fn cumulative_at_looks(looks: &[u32], level: f64) -> Vec<Vec<f64>> {
+/// What a run begins with: nothing, or a superblock.
+struct Start {
+    /// The blocks that it counts as.
+    blocks: u32,
+    /// The law of the statistic then: 0, or twice the U of Mann and Whitney.
+    law: Vec<f64>,
+}
+
+impl Start {
+    fn of_pairs() -> Self {
+        Self { blocks: 0, law: vec![1.0] }
+    }
+
+    fn of_superblock(trials: u32) -> Self {
+        let ranks: Vec<u32> = (1..=2 * trials).collect();
+        let counts = count_rank_sums(&ranks, trials as usize);
+        let ways: f64 = counts.iter().sum();
+        // The smallest rank sum is that of the first ranks; U counts from there.
+        let smallest = (trials * (trials + 1) / 2) as usize;
+        let of_u = counts.iter().skip(smallest).flat_map(|count| [count / ways, 0.0]);
+        Self { blocks: trials, law: of_u.collect() }
+    }
+
+    fn looks(&self, budget: u32) -> Vec<u32> {
+        if self.blocks == 0 { looks(budget) } else { looks_from(self.blocks, budget) }
+    }
+
+    /// The law as far as `width` values.
+    fn law(&self, width: usize) -> Vec<f64> {
+        let mut law = self.law.clone();
+        law.resize(width, 0.0);
+        law
+    }
+}
+
+/// P(T <= t) at each look for t = 0, 1, ..., as far as it stays within `level`; T is W, or 2 U + W.
+fn cumulative_at_looks(start: &Start, looks: &[u32], level: f64) -> Vec<Vec<f64>> {
     let last = looks.last().copied().unwrap_or(0);
+    let pairs = last.saturating_sub(start.blocks);
     // Levels are below one half, so the lower half of the sums is all that is needed.
-    let width = (last * (last + 1) / 4 + 1) as usize;
-    let mut law = vec![0.0; width];
-    law[0] = 1.0;
+    let width = (start.blocks * start.blocks + pairs * (pairs + 1) / 4 + 1) as usize;
+    let mut law = start.law(width);
     let mut cumulative = Vec::with_capacity(looks.len());
-    for blocks in 1..=last {
-        add_rank(&mut law, blocks as usize);
+    for blocks in start.blocks..=last {
+        if blocks > start.blocks {
+            add_rank(&mut law, (blocks - start.blocks) as usize);
+        }
         if looks.contains(&blocks) {
             let sums = law.iter().scan(0.0, |total, chance| {
                 *total += chance;
@@ -194,37 +266,36 @@ fn cumulative_at_looks(looks: &[u32], level: f64) -> Vec<Vec<f64>> {
 }
 
 /// The deciding rank sums when each look is held at the one-sided level `nominal`; they never shrink.
-fn limits(looks: &[u32], cumulative: &[Vec<f64>], level: f64, nominal: f64) -> Vec<Option<u32>> {
+fn limits(start: &Start, cumulative: &[Vec<f64>], level: f64, nominal: f64) -> Vec<Option<u32>> {
     let mut limit = None;
     let mut started = false;
-    looks
+    cumulative
         .iter()
-        .zip(cumulative)
-        .map(|(blocks, sums)| {
+        .map(|sums| {
+            let within = |nominal: f64| sums.partition_point(|sum| *sum <= nominal * SLACK);
             if started {
-                let within = sums.partition_point(|sum| *sum <= nominal * SLACK);
-                limit = limit.max(within.checked_sub(1).map(crate::count));
-            } else if all_signs_equal(*blocks) <= FIRST_LOOK_SHARE * level {
+                limit = limit.max(within(nominal).checked_sub(1).map(crate::count));
+            } else if let Some(first) = within(FIRST_LOOK_SHARE * level).checked_sub(1) {
                 started = true;
-                limit = Some(0);
+                // Of pairs alone the first look takes only what has all signs equal.
+                limit = Some(if start.blocks == 0 { 0 } else { crate::count(first) });
             }
             limit
         })
         .collect()
 }
 
-/// P(W is within its limit at some look) when each new magnitude is the largest so far.
-fn crossing_chance(looks: &[u32], limits: &[Option<u32>]) -> f64 {
-    // W never falls, so sums beyond the largest limit can be forgotten.
+/// P(the statistic is within its limit at some look) when each new magnitude is the largest so far.
+fn crossing_chance(start: &Start, looks: &[u32], limits: &[Option<u32>]) -> f64 {
+    // It never falls, so sums beyond the largest limit can be forgotten.
     let Some(largest) = limits.iter().flatten().max() else { return 0.0 };
-    let mut law = vec![0.0; *largest as usize + 1];
-    law[0] = 1.0;
+    let mut law = start.law(*largest as usize + 1);
     let mut total = 0.0;
-    let mut blocks = 0;
+    let mut blocks = start.blocks;
     for (look, limit) in looks.iter().zip(limits) {
         while blocks < *look {
             blocks += 1;
-            add_rank(&mut law, blocks as usize);
+            add_rank(&mut law, (blocks - start.blocks) as usize);
         }
         if let Some(limit) = limit {
             for chance in law.iter_mut().take(*limit as usize + 1) {
@@ -282,6 +353,29 @@ mod tests {
                 let found = boundary.limit_at(look.parse().unwrap());
                 assert_eq!(found.map_or(-1, i64::from), limit.as_i64().unwrap(), "{case} at {look}");
             }
+        }
+    }
+
+    #[test]
+    fn a_superblock_has_the_fewest_trials_that_can_decide() {
+        let trials: Vec<u32> = (1..=7).map(|comparisons| superblock_trials(comparisons, 0.95)).collect();
+        assert_eq!(trials, [4, 5, 5, 5, 6, 6, 6]);
+        assert_eq!([55, 56, 209, 210].map(|comparisons| superblock_trials(comparisons, 0.95)), [7, 8, 8, 9]);
+        assert!((wholly_apart(4) - 1.0 / 70.0).abs() < 1e-15);
+    }
+
+    #[test]
+    fn limits_after_a_superblock_are_exact() {
+        let after = [0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 14, 17, 20, 24, 28, 33, 36];
+        for (level, limits, crossing) in [
+            (0.025, [1, 1, 1, 1, 1, 2, 3, 4, 6, 9, 14, 19, 30, 43, 65, 92, 136, 166], 0.02494),
+            (0.05, [3, 3, 3, 3, 3, 3, 5, 6, 8, 12, 17, 23, 35, 49, 73, 104, 150, 183], 0.04994),
+        ] {
+            let found = Boundary::after_superblock(level, 40, 4);
+            let expected: Vec<(u32, Option<u32>)> =
+                after.iter().zip(limits).map(|(blocks, limit)| (blocks + 4, Some(limit))).collect();
+            assert_eq!(found.limits, expected);
+            assert!((found.crossing - crossing).abs() < 5e-6, "{}", found.crossing);
         }
     }
 

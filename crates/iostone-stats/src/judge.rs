@@ -63,7 +63,8 @@ pub struct Rules {
     pub resolution: f64,
     /// Whether a constant effect of running second in a block is estimated and removed.
     pub adjust_order: bool,
-    /// Whether the blocks are looked at on the way, or once when the budget is there.
+    /// Whether the blocks are looked at on the way, or once when the budget is there; and whether the first of them is a
+    /// superblock.
     pub looks: Looks,
     /// Whether the caller vouches that the order of trials was drawn by lot. Without that a table whose order is not known gets
     /// no verdict; one whose order no lot would have drawn gets none either way.
@@ -120,7 +121,10 @@ pub struct Judgement {
 ///
 /// Blocked figures are taken in ascending order of block, by the sequential signed-rank procedure. The verdict is that of the
 /// first look that bears one out; ratio and interval are those of all blocks, which hold at whatever block one stops. A block
-/// without either side of a comparison does not count for it. The budget is raised to the number of blocks where there are
+/// without either side of a comparison does not count for it. After a superblock ([`Looks::AfterSuperblock`]) its differences
+/// decide together with the blocks; for a comparison that lacks one of its figures the blocks decide alone (flag
+/// `superblock-incomplete`).
+/// The budget is raised to the number of blocks where there are
 /// more (flag `budget-exceeded`). The chance of error is shared among all comparisons; one leaves its share to the others
 /// where its difference is shown to be real and within the margin (flag `step-down` on what only that bears out). A verdict
 /// is withheld (undecided, flags `withheld` and what forbids it) where the order of trials could have made it. Unblocked
@@ -154,6 +158,9 @@ pub fn judge_together(
 }
 
 fn read<'a>(sets: &[FigureSet<'a>], rules: &Rules) -> Result<(Vec<Table<'a>>, Sequence<'a>), JudgeError> {
+    if rules.looks.superblock() > 0 && sets.len() > 1 {
+        return Err(JudgeError::SuperblockOfCurve { sets: sets.len() });
+    }
     let sequence = Sequence::of(sets);
     let tables = sets.iter().map(|set| Table::read(*set, rules, &sequence)).collect::<Result<Vec<_>, _>>()?;
     let blocked = tables.iter().filter(|table| table.is_blocked()).count();

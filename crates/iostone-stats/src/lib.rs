@@ -60,7 +60,7 @@ mod vectors;
 mod walsh;
 pub mod warmup;
 
-pub use boundary::{FEWEST_BLOCKS, FewestBlocks, LARGEST_BUDGET, fewest_blocks, looks};
+pub use boundary::{FEWEST_BLOCKS, FewestBlocks, LARGEST_BUDGET, fewest_blocks, looks, superblock_trials};
 
 /// A length as the counts of the model's types.
 fn count(length: usize) -> u32 {

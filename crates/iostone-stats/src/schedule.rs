@@ -84,6 +84,16 @@ impl Iterator for BlockOrders {
     }
 }
 
+/// The order of a superblock that is block number `block` (from 0): so many `trials` of each level, all shuffled together.
+///
+/// Superblocks draw from a stream of their own, so that the blocks have the orders that they have without one.
+pub fn superblock_order(seed: u64, block: u64, levels: usize, trials: u32) -> Vec<usize> {
+    const STREAM: u64 = u64::from_be_bytes(*b"superblk");
+    let places = levels * trials as usize;
+    let shuffled = block_order(SplitMix64::new(seed ^ STREAM).next_u64(), block, places);
+    shuffled.into_iter().map(|place| place % levels.max(1)).collect()
+}
+
 /// The order of block number `block` (from 0): level numbers below `levels`, first to run first.
 pub fn block_order(seed: u64, block: u64, levels: usize) -> Vec<usize> {
     let mut orders = BlockOrders::new(seed, levels);
@@ -117,6 +127,18 @@ mod tests {
             assert_eq!(orders, expected);
             assert_eq!(&block_order(seed, 4, levels), &expected[4]);
         }
+    }
+
+    #[test]
+    fn a_superblock_holds_every_level_so_many_times_in_any_order() {
+        // Two levels of two trials have six orders; each comes in a sixth of the draws, within 4 standard errors.
+        let mut seen = std::collections::BTreeMap::<Vec<usize>, u32>::new();
+        for seed in 0..6000 {
+            *seen.entry(superblock_order(seed, 0, 2, 2)).or_default() += 1;
+        }
+        assert_eq!(seen.len(), 6);
+        assert!(seen.values().all(|count| count.abs_diff(1000) < 116), "{seen:?}");
+        assert_ne!(superblock_order(1, 0, 3, 5), superblock_order(1, 1, 3, 5));
     }
 
     proptest! {

@@ -43,6 +43,19 @@ pub enum Looks {
     Sequential,
     /// Once, when the budget is there: for a number of blocks that was fixed beforehand. One exact test shows smaller effects.
     Once,
+    /// Again and again, first after a superblock: so many trials of each level in one random order. It counts as that many
+    /// blocks.
+    AfterSuperblock(u32),
+}
+
+impl Looks {
+    /// The trials of each level in the superblock; 0 without one.
+    pub fn superblock(self) -> u32 {
+        match self {
+            Self::AfterSuperblock(trials) => trials,
+            Self::Sequential | Self::Once => 0,
+        }
+    }
 }
 
 /// What one look showed.
@@ -117,6 +130,9 @@ const CLAIMS: [Verdict; 3] = [Verdict::Equivalent, Verdict::Faster, Verdict::Slo
 pub struct Ssr {
     design: Design,
     log_margin: f64,
+    /// Every difference of a level's trial to a baseline's in the superblock.
+    superblock: Vec<f64>,
+    /// The blocks after it.
     blocks: Vec<(f64, RunOrder)>,
     adjusted: Vec<f64>,
     /// One for each family size from 1 to that of the design, for Holm's rule.
@@ -141,12 +157,21 @@ impl Ssr {
         Self {
             design,
             log_margin: design.margin.ln_1p(),
+            superblock: Vec::new(),
             blocks: Vec::new(),
             adjusted: Vec::new(),
             standings: (1..=design.family.max(1)).map(standing).collect(),
             last_look: None,
             shown: (Interval::ALL, Interval::ALL),
         }
+    }
+
+    /// A comparison that began with a superblock: `differences` are those of every trial of the level to every one of the
+    /// baseline, as log ratios. The design says how many trials of each there were.
+    pub fn after(design: Design, differences: Vec<f64>) -> Self {
+        let mut begun = Self { superblock: differences, ..Self::new(design) };
+        begun.look();
+        begun
     }
 
     /// Adds a block's log ratio (above zero: the level is better) and looks, if this is the time for it.
@@ -156,11 +181,15 @@ impl Ssr {
         let ratio = if self.design.adjust_order { adjust(log_ratio, order, &self.blocks) } else { log_ratio };
         self.blocks.push((log_ratio, order));
         self.adjusted.push(ratio);
+        self.look()
+    }
+
+    fn look(&mut self) -> Option<Look> {
         let blocks = self.blocks();
         if !self.looks().any(|look| look == blocks) {
             return None;
         }
-        let averages = WalshAverages::of(&self.adjusted);
+        let averages = self.averages();
         for standing in &mut self.standings {
             for (table, running) in [
                 (&standing.difference_table, &mut standing.difference),
@@ -215,9 +244,20 @@ impl Ssr {
         &self.design
     }
 
-    /// Blocks seen so far.
+    /// Blocks seen so far; a superblock counts as its trials of each level.
     pub fn blocks(&self) -> u32 {
-        crate::count(self.blocks.len())
+        let superblock = if self.superblock.is_empty() { 0 } else { self.design.looks.superblock() };
+        superblock + crate::count(self.blocks.len())
+    }
+
+    /// All averages that the intervals are cut from.
+    fn averages(&self) -> WalshAverages {
+        WalshAverages::after(&self.superblock, &self.adjusted)
+    }
+
+    /// The typical log ratio over everything so far (Hodges-Lehmann).
+    pub(crate) fn estimate(&self) -> Option<f64> {
+        self.averages().estimate()
     }
 
     /// The latest look; what it showed holds until the next.
@@ -240,12 +280,12 @@ impl Ssr {
         self.looks().find(|look| *look > self.blocks())
     }
 
-    /// The log ratios after removal of the order effect, in block order.
+    /// The log ratios after removal of the order effect, in block order; of the blocks after a superblock.
     pub fn adjusted(&self) -> &[f64] {
         &self.adjusted
     }
 
-    /// The typical log ratio over all blocks (Hodges-Lehmann) and the robust spread about it.
+    /// The typical log ratio over all blocks (Hodges-Lehmann) and the robust spread about it; of those after a superblock.
     pub fn centre_and_spread(&self) -> Option<(f64, f64)> {
         centre_and_spread(&self.adjusted)
     }
@@ -296,8 +336,10 @@ impl Ssr {
     /// estimate is too small for a difference (`|estimate| + sigma / sqrt n` below 0.8 `sigma * g95(N)`). It only
     /// ever ends a run undecided, so it cannot create an error; it costs under one point of power.
     pub fn is_futile(&self) -> bool {
-        let Some(look) = self.last_look.filter(|look| look.blocks >= 12) else { return false };
-        let seen = self.adjusted.get(..look.blocks as usize).unwrap_or(&self.adjusted);
+        // The spread is that of blocks, so those of a superblock are none.
+        let pairs = |look: &Look| look.blocks.saturating_sub(self.design.looks.superblock());
+        let Some(look) = self.last_look.filter(|look| pairs(look) >= 12) else { return false };
+        let seen = self.adjusted.get(..pairs(&look) as usize).unwrap_or(&self.adjusted);
         let Some((estimate, spread)) = centre_and_spread(seen) else { return false };
         let widths = HalfWidths::shared(self.design.alpha, self.design.family, self.design.budget);
         let Some((difference, equivalence)) = widths.at(self.design.budget) else { return false };

@@ -49,6 +49,15 @@ impl WalshAverages {
         Self { sorted }
     }
 
+    /// The same with each of the `differences` between the trials of a superblock counted twice, as the U of Mann and Whitney
+    /// is in `2 U + W`.
+    pub(crate) fn after(differences: &[f64], numbers: &[f64]) -> Self {
+        let Self { mut sorted } = Self::of(numbers);
+        sorted.extend(differences.iter().flat_map(|difference| [*difference; 2]));
+        sorted.sort_unstable_by(f64::total_cmp);
+        Self { sorted }
+    }
+
     /// Their median, the Hodges-Lehmann estimate: the centre of the numbers if their law is symmetrical.
     pub(crate) fn estimate(&self) -> Option<f64> {
         median_of_sorted(&self.sorted)

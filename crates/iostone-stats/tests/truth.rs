@@ -95,3 +95,22 @@ fn orders_that_no_lot_drew_get_no_verdict() {
         }
     }
 }
+
+#[test]
+fn verdicts_after_a_superblock_are_seldom_wrong() {
+    assert_seldom_wrong(Family::Superblock(1), 1, 50);
+    assert_seldom_wrong(Family::Superblock(3), 4, 20);
+}
+
+#[test]
+fn a_superblock_shows_clear_differences_in_fewer_trials() {
+    let sum = |family: Family| -> u32 {
+        let models = MODELS.iter().step_by(3);
+        models.flat_map(|model| (1..=10).map(move |seed| run(model, 1.5, family, seed).blocks.1)).sum()
+    };
+    for levels in [1, 3] {
+        let (superblock, pairs) = (sum(Family::Superblock(levels)), sum(Family::Levels(levels)));
+        println!("{levels} levels at 1.5: {superblock} trials each after a superblock, {pairs} in pairs");
+        assert!(5 * superblock < 4 * pairs, "{superblock} {pairs}");
+    }
+}

@@ -39,6 +39,7 @@ fn run() -> RunRecord {
             identical_levels: false,
             overrides: Vec::new(),
             destroy: Vec::new(),
+            superblock: 0,
             confounded: Some(Vec::new()),
         },
         experiment_text: text.to_owned(),

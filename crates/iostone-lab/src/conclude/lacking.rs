@@ -70,11 +70,14 @@ pub(super) fn note(
         let (mut of_baseline, mut of_level) = (Side::default(), Side::default());
         let (mut ran, mut alone) = (0, 0);
         for block in blocks.iter().filter(|block| block.counted) {
-            let find =
-                |name: &str| trials.iter().find(|t| t.block == block.number && t.configuration == name);
-            let Some((left, right)) = find(&baseline.name).zip(find(&level.name)) else { continue };
-            ran += 1;
-            alone += usize::from(of_baseline.look(left, point) != of_level.look(right, point));
+            let of = |name: &str| -> Vec<&TrialRecord> {
+                trials.iter().filter(|t| t.block == block.number && t.configuration == name).collect()
+            };
+            // Of a superblock turn by turn.
+            for (left, right) in of(&baseline.name).into_iter().zip(of(&level.name)) {
+                ran += 1;
+                alone += usize::from(of_baseline.look(left, point) != of_level.look(right, point));
+            }
         }
         let sentences =
             [of_baseline.sentence(&comparison.baseline, ran), of_level.sentence(&comparison.level, ran)];

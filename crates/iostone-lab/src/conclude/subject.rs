@@ -123,9 +123,16 @@ impl Subject {
     ) -> SubjectFigures {
         let experiment = &plan.experiment;
         // When an environment turns out unfit, blocks that had been discarded count again; the budget stays what it was.
-        let budget = usize::try_from(experiment.decide.blocks.max).unwrap_or(usize::MAX);
-        let counted: Vec<u32> =
-            blocks.iter().filter(|block| block.counted).take(budget).map(|block| block.number).collect();
+        let mut left = experiment.decide.blocks.max;
+        let within = |block: &&BlockRecord| {
+            left.checked_sub(block.count().max(1)).inspect(|rest| left = *rest).is_some()
+        };
+        let counted: Vec<u32> = blocks
+            .iter()
+            .filter(|block| block.counted)
+            .take_while(within)
+            .map(|block| block.number)
+            .collect();
         let counting: Vec<&TrialRecord> =
             trials.iter().filter(|trial| counted.contains(&trial.block)).collect();
         let figure = |point: &SubjectPoint, trial: &TrialRecord| {

@@ -32,8 +32,7 @@ impl Conductor<'_> {
         let trials = self.directory.trials()?;
         // In an unfit environment blocks count whatever became of them. What lies beyond the budget is not judged, so
         // figures that its blocks lack never come.
-        let counted = blocks.iter().filter(|block| block.counted).count();
-        let spent = counted >= usize::try_from(plan.experiment.decide.blocks.max).unwrap_or(usize::MAX);
+        let spent = BlockRecord::count_complete(&blocks) >= plan.experiment.decide.blocks.max;
         if plan.experiment.sweep().is_some() {
             return self.decide_sweep(&trials, &blocks, spent);
         }
@@ -94,7 +93,7 @@ impl Conductor<'_> {
         let Some(Span(limit)) = self.plan.experiment.decide.time else { return false };
         let spent = self.earlier + self.session_started.elapsed();
         let a_block = match self.blocks_this_session {
-            0 => self.earlier / u32::try_from(blocks.len().max(1)).unwrap_or(u32::MAX),
+            0 => self.earlier / blocks.iter().map(BlockRecord::count).sum::<u32>().max(1),
             _ => self.pace_of_blocks(),
         };
         spent + a_block > limit

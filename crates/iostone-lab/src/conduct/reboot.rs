@@ -54,8 +54,8 @@ impl<'a> Conductor<'a> {
     /// A session that was begun without the reboot ends before it warms up in vain.
     pub(super) fn check_waiting_block(&mut self) -> Result<(), LabError> {
         let Some(Block { number, order, done }) = self.waiting_block()? else { return Ok(()) };
-        match order.into_iter().find(|configuration| !done.contains(&configuration.name)) {
-            Some(next) => self.require_boot(next, Some(number)),
+        match (0..).zip(order).find(|(position, _)| !done.contains(position)) {
+            Some((_, next)) => self.require_boot(next, Some(number)),
             None => Ok(()),
         }
     }
@@ -74,7 +74,7 @@ impl<'a> Conductor<'a> {
         Ok(Some(Block {
             number: block.number,
             order: block.order.iter().filter_map(of_name).collect(),
-            done: own.map(|trial| trial.configuration).collect(),
+            done: own.map(|trial| trial.position).collect(),
         }))
     }
 }

@@ -42,19 +42,65 @@ pub struct Decide {
 
 /// The number of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(from = "DeclaredBlocks")]
 pub struct BlockBudget {
-    /// No verdict before so many.
-    #[serde(default = "default_minimum")]
+    /// What the run begins with.
+    #[serde(skip_serializing_if = "BlockStart::is_pairs")]
+    pub start: BlockStart,
+    /// No verdict before so many. A superblock counts as its trials of each level.
     pub min: u32,
     /// Undecided after so many.
-    #[serde(default = "default_maximum")]
     pub max: u32,
+}
+
+/// The number of blocks, as a file has it.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct DeclaredBlocks {
+    /// What the run begins with.
+    #[serde(default)]
+    start: BlockStart,
+    /// No verdict before so many; by default 6, and none before the end of a superblock, which counts as its trials of each level.
+    min: Option<u32>,
+    /// Undecided after so many.
+    #[serde(default = "default_maximum")]
+    max: u32,
+}
+
+impl From<DeclaredBlocks> for BlockBudget {
+    fn from(declared: DeclaredBlocks) -> Self {
+        let DeclaredBlocks { start, min, max } = declared;
+        let usual = match start {
+            BlockStart::Pairs => default_minimum(),
+            // How many trials a superblock has hangs on the comparisons; the plan has the number.
+            BlockStart::Superblock => 1,
+        };
+        Self { start, min: min.unwrap_or(usual), max }
+    }
+}
+
+/// What a run begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum BlockStart {
+    /// Blocks throughout: every configuration once, in random order.
+    #[default]
+    Pairs,
+    /// First several trials of every configuration in one random order, then blocks: clear differences take fewer trials.
+    Superblock,
+}
+
+impl BlockStart {
+    /// Whether there are blocks throughout.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+    fn is_pairs(&self) -> bool {
+        *self == Self::Pairs
+    }
 }
 
 impl Default for BlockBudget {
     fn default() -> Self {
-        Self { min: default_minimum(), max: default_maximum() }
+        Self { start: BlockStart::default(), min: default_minimum(), max: default_maximum() }
     }
 }
 

@@ -112,7 +112,7 @@ fn verdicts(run: &RunRecord, levels: &[(String, f64)], points: &[LoadPoint]) -> 
         curves,
         sweep: None,
         configurations: Vec::new(),
-        blocks: BlockCount { complete: 7, discarded: 0, maximum: 40 },
+        blocks: BlockCount { complete: 7, superblock: 0, discarded: 0, maximum: 40 },
         flags: Vec::new(),
         evidence: Vec::new(),
         ceilings: Vec::new(),

@@ -132,6 +132,7 @@ fn conclusions(run: &RunRecord, width: f64, headline: &str) -> Verdicts {
         baseline: baseline.clone(),
         configurations: names.iter().map(|name| summary(run, name)).collect(),
         blocks: BlockCount {
+            superblock: 0,
             complete: run.blocks.iter().map(|block| u32::from(block.counted)).sum(),
             discarded: run.blocks.iter().map(|block| u32::from(!block.counted)).sum(),
             maximum: 40,

@@ -131,6 +131,7 @@ pub(crate) fn run(scene: &Scene) -> RunRecord {
         identical_levels: false,
         overrides: Vec::new(),
         destroy: Vec::new(),
+        superblock: 0,
         confounded: Some(Vec::new()),
     };
     let (trials, blocks) = trials(scene);

@@ -148,13 +148,13 @@ fn figures(noise: &mut Noise, disturbance: Disturbance, ratio: f64, seed: u64) -
         for (place, level) in order.into_iter().enumerate() {
             let share = share(noise, disturbance, level > 0);
             let own = disturbance.noise * noise.normal();
-            let seen = share * (1.0 + 0.1 * noise.normal());
+            let reading = share * (1.0 + 0.1 * noise.normal());
             figures.push(Figure {
                 level: level.to_string(),
                 value: 100.0 * (1.0 - share) * own.exp() * if level > 0 { ratio } else { 1.0 },
                 block: Some(block as u64),
                 order: Some(place as f64),
-                exposure: [Some(log_left(seen)), None],
+                exposure: [Some(log_left(reading)), None],
                 ..Figure::default()
             });
         }

@@ -3,9 +3,10 @@
 use iostone_model::metric::Direction;
 use iostone_model::verdict::{Comparison, Verdict};
 use iostone_stats::judge::{
-    Figure, FigureSet, Next, Rules, judge, judge_together, next_step, next_step_together,
+    Figure, FigureSet, Looks, Next, Rules, judge, judge_together, next_step, next_step_together,
 };
-use iostone_stats::schedule::SplitMix64;
+use iostone_stats::schedule::{SplitMix64, superblock_order};
+use iostone_stats::superblock_trials;
 
 use crate::models::{Model, Noise, Order};
 
@@ -29,6 +30,8 @@ pub(crate) fn same(one: f64, other: f64) -> bool {
 pub(crate) enum Family {
     /// So many levels beside the baseline, in the same blocks.
     Levels(usize),
+    /// The same in a run that begins with a superblock.
+    Superblock(usize),
     /// So many levels beside the baseline, in each of so many strata.
     Grid(usize, usize),
     /// So many strata of two levels, whose spreads differ by up to twelve times.
@@ -59,10 +62,19 @@ pub(crate) struct Outcome {
 /// Simulates a run of a true `ratio` that stops as a run does: at its last verdict, or with its budget. An order that no lot
 /// drew is that of a table from elsewhere, which is judged when it is complete.
 pub(crate) fn run(model: &Model, ratio: f64, family: Family, seed: u64) -> Outcome {
-    let levels = if let Family::Levels(levels) | Family::Grid(levels, _) = family { levels + 1 } else { 2 };
-    let orders = model.order.rows(seed, levels, BUDGET as usize);
+    let levels = match family {
+        Family::Levels(levels) | Family::Superblock(levels) | Family::Grid(levels, _) => levels + 1,
+        Family::Strata(_) | Family::Points(_) | Family::PointsApart(_) => 2,
+    };
+    let mut orders = model.order.rows(seed, levels, BUDGET as usize);
     let mut noise = Noise(SplitMix64::new(seed ^ 0xA5A5_5A5A_0F0F_F0F0));
-    let rules = rules(model, seed);
+    let mut rules = rules(model, seed);
+    if let Family::Superblock(comparisons) = family {
+        let trials = superblock_trials(comparisons, rules.confidence);
+        orders.truncate((BUDGET - trials) as usize);
+        orders.insert(0, superblock_order(seed, 0, levels, trials));
+        rules = Rules { looks: Looks::AfterSuperblock(trials), minimum: trials, ..rules };
+    }
     let mut strata = |strata: usize, scale: &dyn Fn(usize) -> f64| -> Vec<Figure> {
         (0..strata)
             .flat_map(|stratum| figures(model, &mut noise, &orders, ratio, stratum, scale(stratum)))
@@ -70,7 +82,7 @@ pub(crate) fn run(model: &Model, ratio: f64, family: Family, seed: u64) -> Outco
     };
     let comparisons = match family {
         Family::Levels(_) if model.order != Order::Drawn => judged(&strata(1, &|_| 1.0), &rules),
-        Family::Levels(_) => live(&strata(1, &|_| 1.0), &rules),
+        Family::Levels(_) | Family::Superblock(_) => live(&strata(1, &|_| 1.0), &rules),
         Family::Grid(_, points) => live(&strata(points, &|_| 1.0), &rules),
         // From 0.133 to 1.6 times the spread of the model: 0.4 to 5 % where that is 3 %.
         Family::Strata(points) => live(
@@ -80,7 +92,7 @@ pub(crate) fn run(model: &Model, ratio: f64, family: Family, seed: u64) -> Outco
         Family::Points(points) => together(&curve(model, &mut noise, &orders, ratio, points), &rules),
         Family::PointsApart(points) => apart(&curve(model, &mut noise, &orders, ratio, points), &rules),
     };
-    outcome(&comparisons, ratio)
+    outcome(&comparisons, ratio, rules.looks.superblock())
 }
 
 /// What a run of these figures comes to that stops as a run does: a level leaves with its verdict, and the machine goes on as
@@ -95,7 +107,11 @@ pub(crate) fn live(all: &[Figure], rules: &Rules) -> Vec<Comparison> {
     let mut left: Vec<((&str, &str), Option<u32>)> =
         whole.iter().map(|c| ((c.stratum.as_str(), c.level.as_str()), None)).collect();
     let mut seen = all.to_vec();
-    for look in iostone_stats::looks(BUDGET).into_iter().filter(|look| *look >= first) {
+    let looks: Vec<u32> = match rules.looks {
+        Looks::AfterSuperblock(trials) => (trials..=BUDGET).collect(),
+        Looks::Sequential | Looks::Once => iostone_stats::looks(BUDGET),
+    };
+    for look in looks.into_iter().filter(|look| *look >= first) {
         seen.clear();
         seen.extend(all.iter().filter(|figure| has_run(figure, look, &left, rules)).cloned());
         let open = match next_step(&seen, rules, false).expect("simulated figures can be judged") {
@@ -118,6 +134,8 @@ fn has_run(figure: &Figure, look: u32, left: &[((&str, &str), Option<u32>)], rul
         *stratum == figure.stratum && (*level == figure.level || figure.level == rules.baseline)
     });
     let until = with.map(|(_, left)| left.unwrap_or(look)).max().unwrap_or(look);
+    // A superblock counts as its trials of each level, and is the first block.
+    let until = until - rules.looks.superblock().saturating_sub(1);
     figure.block.is_some_and(|block| block < u64::from(until))
 }
 
@@ -241,9 +259,14 @@ fn mix(common: &[Figure], own: &[Figure], ratio: f64) -> Vec<Figure> {
 }
 
 /// What is to be said of comparisons whose truth is known.
-pub(crate) fn outcome(comparisons: &[Comparison], ratio: f64) -> Outcome {
+pub(crate) fn outcome(comparisons: &[Comparison], ratio: f64, superblock: u32) -> Outcome {
     let any = |wanted: &[Verdict]| comparisons.iter().any(|c| c.verdict.is_some_and(|v| wanted.contains(&v)));
-    let at: Vec<u32> = comparisons.iter().map(|c| c.decided_at.unwrap_or(BUDGET)).collect();
+    // A superblock that does not count was run nevertheless.
+    let passed_over = |c: &Comparison| c.flags.iter().any(|flag| flag.name == "unlike-spreads");
+    let at: Vec<u32> = comparisons
+        .iter()
+        .map(|c| c.decided_at.map_or(BUDGET, |at| at + if passed_over(c) { superblock } else { 0 }))
+        .collect();
     let covers = |comparison: &Comparison| {
         let [low, high] = comparison.ratio_interval;
         if is_withheld(comparison) {

@@ -98,6 +98,8 @@ fn main() {
                 (Family::Levels(2), 300),
                 (Family::Levels(3), 200),
                 (Family::Levels(7), 150),
+                (Family::Superblock(1), 500),
+                (Family::Superblock(3), 200),
                 (Family::Grid(7, 4), 50),
                 (Family::Strata(28), 100),
             ] {

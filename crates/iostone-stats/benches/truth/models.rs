@@ -93,10 +93,13 @@ pub(crate) struct Trial {
 /// Noise trial by trial.
 pub(crate) fn each(orders: &[Vec<usize>], mut noise: impl FnMut(&Trial) -> f64) -> Vec<Vec<f64>> {
     let (mut number, mut before) = (0, None);
+    // The machine does the same whether or not the first of its blocks are one superblock.
+    let levels = orders.iter().map(Vec::len).min().unwrap_or(1).max(1);
     let mut blocks = Vec::with_capacity(orders.len());
-    for (block, order) in orders.iter().enumerate() {
+    for order in orders {
         let mut of_block = Vec::with_capacity(order.len());
-        for (place, level) in order.iter().enumerate() {
+        for level in order {
+            let (block, place) = (number / levels, number % levels);
             of_block.push(noise(&Trial { number, block, place, level: *level, before }));
             number += 1;
             before = Some(*level);

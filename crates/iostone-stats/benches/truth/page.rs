@@ -55,6 +55,8 @@ fn name(family: Family) -> String {
     match family {
         Family::Levels(1) => "1 level against a baseline".to_owned(),
         Family::Levels(levels) => format!("{levels} levels"),
+        Family::Superblock(1) => "1 level, after a superblock".to_owned(),
+        Family::Superblock(levels) => format!("{levels} levels, after a superblock"),
         Family::Grid(levels, points) => format!("{levels} levels in each of {points} strata"),
         Family::Strata(strata) => format!("{strata} strata, spreads 0.4 to 5 %"),
         Family::Points(points) => format!("a curve of {points} points"),
@@ -69,11 +71,13 @@ fn worst(of: &[(&Task, &Cell)], rate: impl Fn(&Cell) -> Rate) -> (Rate, Rate) {
     (worst.unwrap_or_default(), all)
 }
 
-const FAMILIES: [Family; 8] = [
+const FAMILIES: [Family; 10] = [
     Family::Levels(1),
     Family::Levels(2),
     Family::Levels(3),
     Family::Levels(7),
+    Family::Superblock(1),
+    Family::Superblock(3),
     Family::Grid(7, 4),
     Family::Strata(28),
     Family::Points(28),

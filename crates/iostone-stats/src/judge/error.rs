@@ -55,6 +55,12 @@ pub enum JudgeError {
         /// Its value.
         value: f64,
     },
+    /// Points share the coin of a block, and a superblock has none.
+    #[error("a run that begins with a superblock compares one figure, not {sets} points of a curve")]
+    SuperblockOfCurve {
+        /// The points.
+        sets: usize,
+    },
     /// Two figures claim the same place.
     #[error("block {block} has two figures of `{level}`{}", write_stratum(.stratum))]
     Duplicate {

@@ -50,8 +50,9 @@ impl<'a> Family<'a> {
                 table.pairs().into_iter().map(move |(stratum, level)| (set, table, stratum, level))
             })
             .collect();
+        let superblock = rules.looks.superblock() as usize;
         let longest = places.iter().map(|(_, table, stratum, level)| table.count_blocks(*stratum, *level));
-        let longest = longest.max().unwrap_or(0);
+        let longest = longest.max().unwrap_or(0) + superblock;
         if longest > LARGEST_BUDGET as usize {
             return Err(JudgeError::TooManyBlocks { blocks: longest });
         }
@@ -73,7 +74,8 @@ impl<'a> Family<'a> {
             }
         };
         let pairs = judged.into_iter().zip(decisions).map(|((set, pair), decision)| {
-            let ran = sequence.count_meetings(pair.stratum, pair.baseline, pair.level);
+            let ran = sequence.count_meetings(pair.stratum, pair.baseline, pair.level)
+                + superblock.saturating_sub(1);
             Placed { pair, decision, set, ran }
         });
         let size = FamilySize { comparisons: crate::count(size), shares: crate::count(shares) };

@@ -7,7 +7,7 @@ use iostone_model::verdict::{Comparison, Flag, Verdict};
 use super::adjustment::Adjustment;
 use super::decision::Decision;
 use super::family::FamilySize;
-use super::table::{Meeting, Table};
+use super::table::{Meeting, Superblock, Table};
 use super::{Rules, alpha};
 use crate::boundary::{FewestBlocks, fewest_blocks};
 use crate::flags::order::{OrderRecord, order_effect};
@@ -16,7 +16,6 @@ use crate::forecast::forecast;
 use crate::median::{median, shamos_spread};
 use crate::order_effect::{CENSORED_FROM, RunOrder};
 use crate::sequential::{Design, Looks, Ssr, Strengths};
-use crate::walsh::WalshAverages;
 
 /// Before the first look an estimate of the spread says too little for a forecast.
 const FEWEST_FOR_FORECAST: usize = 6;
@@ -26,11 +25,13 @@ pub(super) struct Pair<'a> {
     pub(super) stratum: &'a str,
     pub(super) level: &'a str,
     pub(super) baseline: &'a str,
-    /// The number of each block.
+    /// The number of each block; of those after a superblock, as are the log ratios and the orders.
     numbers: Vec<u64>,
     /// Freed of what others took, where the rules say so.
     log_ratios: Vec<f64>,
     orders: Vec<RunOrder>,
+    /// The log ratios of the superblock, turn by turn: what describes it, not what decides.
+    turns: Vec<f64>,
     log_ratio_of_medians: f64,
     rounding: f64,
     /// Blocks in which the baseline's run, the level's, or both never ended.
@@ -42,7 +43,7 @@ pub(super) struct Pair<'a> {
     adjustment: Option<Adjustment>,
     /// What forbids a verdict: carry-over, a level that acts on what it was adjusted for, or an order that no lot drew.
     obstacles: Vec<Flag>,
-    /// What else the order says.
+    /// What else the order says, and that the superblock does not count.
     order_notes: Vec<Flag>,
 }
 
@@ -56,9 +57,20 @@ impl<'a> Pair<'a> {
         family: u32,
     ) -> Self {
         let meetings: Vec<Meeting<'_>> = table.meetings(stratum, level).collect();
+        let superblock = table.superblock(stratum, level, rules.looks.superblock());
+        let passed_over = match &superblock {
+            _ if rules.looks.superblock() == 0 => None,
+            None => Some(superblock_incomplete()),
+            Some(superblock) => superblock.unlike_spreads().map(superblock_passed_over),
+        };
+        let (turns, differences) = match superblock.filter(|_| passed_over.is_none()) {
+            Some(Superblock { meetings, differences }) => (meetings, Some(differences)),
+            None => (Vec::new(), None),
+        };
+        let everything = || turns.iter().chain(&meetings);
         let median_of = |values: Vec<f64>| median(&values).unwrap_or(f64::NAN);
-        let baseline_median = median_of(meetings.iter().map(|m| m.baseline.value).collect());
-        let level_median = median_of(meetings.iter().map(|m| m.level.value).collect());
+        let baseline_median = median_of(everything().map(|m| m.baseline.value).collect());
+        let level_median = median_of(everything().map(|m| m.level.value).collect());
         // The worst rounding error of one log ratio; a run that never ended has none.
         let rounding = rules.resolution / 2.0 * (baseline_median.recip() + level_median.recip());
         let adjustment = Adjustment::of(&meetings, rules);
@@ -73,9 +85,13 @@ impl<'a> Pair<'a> {
             rounding: if rounding.is_finite() { rounding } else { 0.0 },
             adjust_order: rules.adjust_order,
             family,
-            looks: rules.looks,
+            // Without its superblock a comparison rests on the blocks alone.
+            looks: if passed_over.is_some() { Looks::Sequential } else { rules.looks },
         };
-        let mut ssr = Ssr::new(design);
+        let mut ssr = match differences {
+            Some(differences) => Ssr::after(design, differences),
+            None => Ssr::new(design),
+        };
         for (ratio, order) in log_ratios.iter().zip(&orders) {
             ssr.push(*ratio, *order);
         }
@@ -92,7 +108,7 @@ impl<'a> Pair<'a> {
             overlap: table.overlap,
             first_throughout: first_throughout(&meetings, baseline, level),
             randomised: rules.randomised,
-            complete: meetings.len() >= budget as usize,
+            complete: ssr.blocks() >= budget,
         };
         let order = order.assess();
         let carry_over = carry_over::flag(ssr.adjusted(), &exposed, baseline, level);
@@ -101,7 +117,7 @@ impl<'a> Pair<'a> {
         let count = |wanted: [bool; 2]| {
             let ended =
                 |m: &&Meeting<'_>| [m.baseline.value.is_finite(), m.level.value.is_finite()] == wanted;
-            meetings.iter().filter(ended).count()
+            everything().filter(ended).count()
         };
         Self {
             stratum: table.strata.get(stratum).copied().unwrap_or_default(),
@@ -110,6 +126,7 @@ impl<'a> Pair<'a> {
             log_ratio_of_medians: table.direction.sign() * (level_median / baseline_median).ln(),
             rounding,
             censored: [count([false, true]), count([true, false]), count([false, false])],
+            turns: turns.iter().map(Meeting::log_ratio).collect(),
             numbers: meetings.iter().map(|meeting| meeting.block).collect(),
             log_ratios,
             orders,
@@ -117,12 +134,18 @@ impl<'a> Pair<'a> {
             exposed,
             adjustment,
             obstacles,
-            order_notes: order.notes,
+            order_notes: passed_over.into_iter().chain(order.notes).collect(),
         }
     }
 
+    /// The blocks with an order.
     pub(super) fn blocks(&self) -> usize {
         self.log_ratios.len()
+    }
+
+    /// All blocks; a superblock counts as its trials of each level.
+    fn all_blocks(&self) -> usize {
+        self.turns.len() + self.log_ratios.len()
     }
 
     pub(super) fn unknown_orders(&self) -> usize {
@@ -148,7 +171,7 @@ impl<'a> Pair<'a> {
     /// Whether neither side ever ended in any block: ties in rank, but of nothing that was measured.
     fn nothing_ended(&self) -> bool {
         let [_, _, both] = self.censored;
-        both == self.blocks() && both > 0
+        both == self.all_blocks() && both > 0
     }
 
     /// Everything said of it, with its verdict as one of a family.
@@ -163,11 +186,12 @@ impl<'a> Pair<'a> {
         let adjusted = self.ssr.adjusted();
         let (difference, equivalence) = self.ssr.intervals();
         // That of all blocks may lie outside what all looks together leave.
-        let estimate = WalshAverages::of(adjusted).estimate().map(|typical| {
+        let estimate = self.ssr.estimate().map(|typical| {
             if self.ssr.is_unstable() { typical } else { typical.clamp(difference.lower, difference.upper) }
         });
-        let mean = adjusted.iter().sum::<f64>() / adjusted.len() as f64;
-        let whole = adjusted.iter().all(|ratio| ratio.abs() < CENSORED_FROM);
+        let all = || self.turns.iter().chain(adjusted);
+        let mean = all().sum::<f64>() / self.all_blocks() as f64;
+        let whole = all().all(|ratio| ratio.abs() < CENSORED_FROM);
         let forecast = (verdict == Verdict::Undecided
             && self.obstacles.is_empty()
             && rules.looks == Looks::Sequential
@@ -234,7 +258,7 @@ impl<'a> Pair<'a> {
         }
         flags.extend(self.censored_runs());
         let adjusted = self.ssr.adjusted();
-        let estimate = WalshAverages::of(adjusted).estimate();
+        let estimate = self.ssr.estimate();
         flags.extend(self.order_notes.iter().cloned());
         flags.extend(order_effect(&self.log_ratios, adjusted, &self.orders));
         flags
@@ -256,7 +280,10 @@ impl<'a> Pair<'a> {
             let message = || format!("{} blocks of the {budget} that were planned", self.blocks());
             return (self.blocks() < budget as usize).then(|| Flag::new("too-few-blocks", message()));
         }
-        let first = fewest_blocks(shares as usize, rules.confidence);
+        let first = match self.ssr.design().looks.superblock() {
+            0 => fewest_blocks(shares as usize, rules.confidence),
+            trials => FewestBlocks { difference: trials, equivalence: trials },
+        };
         // There is a verdict at a look only.
         let look =
             |first: u32| self.ssr.looks().find(|look| *look >= first).unwrap_or(first.max(rules.minimum));
@@ -312,7 +339,7 @@ impl<'a> Pair<'a> {
                 "runs never ended, or completed nothing, in {} of {} blocks (`{}` in {}, `{}` in {}): they count as worst, and blocks where \
                  neither ended as ties",
                 baseline + level + both,
-                self.blocks(),
+                self.all_blocks(),
                 self.baseline,
                 baseline + both,
                 self.level,
@@ -321,6 +348,20 @@ impl<'a> Pair<'a> {
             Flag::new("censored", message)
         })
     }
+}
+
+fn superblock_incomplete() -> Flag {
+    let message = "a trial of the superblock has no figure, so the superblock does not count: the blocks after it decide alone";
+    Flag::new("superblock-incomplete", message)
+}
+
+fn superblock_passed_over(spreads: f64) -> Flag {
+    let message = format!(
+        "in the superblock the figures of one level scatter {} than those of the other, which alone can set its trials apart, so the \
+         superblock does not count: the blocks after it decide alone",
+        if spreads < 1000.0 { format!("{spreads:.0} times more") } else { "far more".to_owned() }
+    );
+    Flag::new("unlike-spreads", message)
 }
 
 /// The level whose trials all ran before those of the other.

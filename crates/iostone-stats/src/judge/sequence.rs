@@ -24,7 +24,8 @@ impl<'a> Sequence<'a> {
             let Some(block) = figure.block else { continue };
             let place = (figure.stratum.as_str(), figure.level.as_str());
             let known = trials.entry(block).or_default();
-            if !known.iter().any(|(other, _)| *other == place) {
+            // A superblock holds several trials of a place, each at another time.
+            if !known.contains(&(place, figure.order)) {
                 known.push((place, figure.order));
             }
         }

@@ -1,5 +1,7 @@
 //! The door: what it refuses, what it flags, when it withholds.
 
+mod superblock;
+
 use iostone_model::verdict::Verdict;
 use proptest::prelude::*;
 

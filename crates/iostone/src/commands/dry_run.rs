@@ -336,13 +336,20 @@ fn in_text(
         Some(_) => format!(" of {levels} at first, later ones without levels shown to be worse"),
         None => format!(" of {levels}"),
     };
+    let start = match plan.superblock {
+        0 => String::new(),
+        trials => format!(
+            "; first a superblock that counts as {trials}: {trials} trials of each, {} in one random order",
+            trials as usize * levels
+        ),
+    };
     let warmups = match experiment.trials.warmups {
         0 => String::new(),
         count => format!(", with {count} unrecorded of each configuration first"),
     };
     writeln!(
         text,
-        "{} trials in {} {}{of}{warmups}",
+        "{} trials in {} {}{of}{start}{warmups}",
         range(estimate.trials),
         range(estimate.blocks),
         if most_blocks == 1 { "block" } else { "blocks" },

@@ -56,7 +56,7 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
         confidence: rules.confidence,
         baseline: rules.baseline.clone(),
         configurations: summaries(&figures, arguments),
-        blocks: BlockCount { complete, discarded: 0, maximum: rules.budget },
+        blocks: BlockCount { complete, superblock: 0, discarded: 0, maximum: rules.budget },
         flags: judgement
             .flags
             .into_iter()

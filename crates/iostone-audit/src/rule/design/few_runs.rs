@@ -40,7 +40,10 @@ fn describe(rule: &dyn Rule, dataset: &Dataset, table: &Table<'_>) -> Option<Fin
     let mut few = Vec::new();
     for condition in &table.conditions {
         // Single runs have a rule of their own.
-        if let Some(count) = runs(&condition.members).filter(|count| (2..FEWEST_RUNS).contains(count)) {
+        let is_few = |count: &u32| {
+            (2..FEWEST_RUNS).contains(count) && (dataset.superblock == 0 || *count < dataset.superblock)
+        };
+        if let Some(count) = runs(&condition.members).filter(is_few) {
             few.push((condition, count));
         }
     }

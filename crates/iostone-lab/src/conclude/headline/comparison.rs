@@ -10,6 +10,7 @@ use super::{FACTOR_FROM, at_stratum, confidence, factor, margin, percent_of, und
 pub(super) fn sentence(comparison: &Comparison, verdicts: &Verdicts) -> String {
     let level = at_stratum(&comparison.level, &comparison.stratum);
     let blocks = match comparison.blocks {
+        count if verdicts.blocks.superblock > 0 => format!("{count} trials each"),
         1 => "1 block".to_owned(),
         count => format!("{count} blocks"),
     };

@@ -190,7 +190,10 @@ fn a_plan_says_what_is_left_to_the_pilots() {
         .replace("[decide]", "[decide]\ncovariates = [\"foreign-io\"]");
     bench.write("experiment.toml", &text);
     let said = bench.iostone(&["run", "experiment.toml", "--dry-run"]).ended_with(0).stdout;
-    assert!(said.contains("the warm-up that pilots find not counted, as long counted as pilots find best"), "{said}");
+    assert!(
+        said.contains("the warm-up that pilots find not counted, as long counted as pilots find best"),
+        "{said}"
+    );
     let first = "2 pilots of 30s first, one a configuration: where MSER-5 cuts them is declared as the warm-up of every trial, and how \
                  the rate goes with foreign I/O as what verdicts are adjusted by";
     assert!(said.contains(first), "{said}");
