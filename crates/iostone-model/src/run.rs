@@ -188,7 +188,7 @@ impl BlockRecord {
     /// The blocks that it counts as: the most trials that a configuration has in it, one but for a superblock.
     pub fn count(&self) -> u32 {
         let times = |name: &String| self.order.iter().filter(|other| *other == name).count();
-        let most = self.order.iter().map(times).max().unwrap_or(0);
+        let most = self.order.iter().map(times).max().unwrap_or(1);
         u32::try_from(most).unwrap_or(u32::MAX)
     }
 

@@ -124,9 +124,8 @@ impl Subject {
         let experiment = &plan.experiment;
         // When an environment turns out unfit, blocks that had been discarded count again; the budget stays what it was.
         let mut left = experiment.decide.blocks.max;
-        let within = |block: &&BlockRecord| {
-            left.checked_sub(block.count().max(1)).inspect(|rest| left = *rest).is_some()
-        };
+        let within =
+            |block: &&BlockRecord| left.checked_sub(block.count()).inspect(|rest| left = *rest).is_some();
         let counted: Vec<u32> = blocks
             .iter()
             .filter(|block| block.counted)
