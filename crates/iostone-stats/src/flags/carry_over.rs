@@ -78,7 +78,8 @@ pub(crate) fn flag(
     let found = assess(log_ratios, exposed).filter(|found| found.p < THRESHOLD)?;
     let message = format!(
         "trials feel which level ran before: the ratio is {:.3} in blocks where `{baseline}` and `{level}` follow \
-         each other and {:.3} in the others, {}; run each level once unrecorded just before its trial",
+         each other and {:.3} in the others, {}; `decide.conditioning = true` runs each level once unrecorded just before its \
+         trial",
         found.exposed_median.exp(),
         found.clean_median.exp(),
         write_p(found.p)

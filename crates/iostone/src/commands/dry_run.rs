@@ -347,9 +347,14 @@ fn in_text(
         0 => String::new(),
         count => format!(", with {count} unrecorded of each configuration first"),
     };
+    let conditioning = if experiment.decide.conditioning {
+        "; each trial follows an unrecorded one of its own level"
+    } else {
+        ""
+    };
     writeln!(
         text,
-        "{} trials in {} {}{of}{start}{warmups}",
+        "{} trials in {} {}{of}{start}{warmups}{conditioning}",
         range(estimate.trials),
         range(estimate.blocks),
         if most_blocks == 1 { "block" } else { "blocks" },

@@ -34,3 +34,11 @@ fn every_trial_follows_one_of_its_own_level_and_says_so() {
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("each after an unrecorded one of its level"), "{text}");
 }
+
+#[test]
+fn a_plan_says_that_trials_are_conditioned() {
+    let bench = Bench::new();
+    bench.write("experiment.toml", noting("/dev/null"));
+    let plan = bench.iostone(&["run", "--dry-run", "experiment.toml"]).ended_with(0).stdout;
+    assert!(plan.contains("; each trial follows an unrecorded one of its own level\n"), "{plan}");
+}
