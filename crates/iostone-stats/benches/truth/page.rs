@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use crate::curves::Saving;
-use crate::design::{BEYOND, Family, RATIOS, same};
+use crate::design::{BEYOND, Family, RATIOS, keeps_premise, same};
 use crate::rates::Rate;
 use crate::sweeps::{Row, Tally};
 use crate::{Cell, Peer, Task};
@@ -20,7 +20,7 @@ pub(crate) fn mean_blocks(tasks: &[Task], cells: &[Cell], family: Family, ratio:
 
 fn find<'a>(tasks: &'a [Task], cells: &'a [Cell], family: Family, ratio: f64) -> Vec<(&'a Task, &'a Cell)> {
     let wanted = |(task, _): &(&Task, &Cell)| {
-        task.model.keeps_premise && task.family == family && same(task.ratio, ratio)
+        keeps_premise(task.model, family) && task.family == family && same(task.ratio, ratio)
     };
     tasks.iter().zip(cells).filter(wanted).collect()
 }
@@ -52,6 +52,8 @@ fn name(family: Family) -> String {
     match family {
         Family::Levels(1) => "1 level against a baseline".to_owned(),
         Family::Levels(levels) => format!("{levels} levels"),
+        Family::Superblock(1) => "1 level, after a superblock".to_owned(),
+        Family::Superblock(levels) => format!("{levels} levels, after a superblock"),
         Family::Grid(levels, points) => format!("{levels} levels in each of {points} strata"),
         Family::Strata(strata) => format!("{strata} strata, spreads 0.4 to 5 %"),
         Family::Points(points) => format!("a curve of {points} points"),
@@ -66,13 +68,15 @@ fn worst(of: &[(&Task, &Cell)], rate: impl Fn(&Cell) -> Rate) -> (Rate, Rate) {
     (worst.unwrap_or_default(), all)
 }
 
-const FAMILIES: [Family; 8] = [
+const FAMILIES: [Family; 10] = [
     Family::Levels(1),
     Family::Levels(2),
     Family::Levels(3),
     Family::Levels(7),
     Family::Grid(7, 4),
     Family::Strata(28),
+    Family::Superblock(1),
+    Family::Superblock(3),
     Family::Points(28),
     Family::PointsApart(28),
 ];
@@ -101,7 +105,7 @@ fn blocks(page: &mut String, tasks: &[Task], cells: &[Cell]) {
     let head = RATIOS.map(|ratio| ratio.to_string()).join(" | ");
     let _ =
         writeln!(page, "| mean blocks to the verdict, of at most 40 | {head} |\n|---|---|---|---|---|---|");
-    for family in &FAMILIES[..6] {
+    for family in &FAMILIES[..8] {
         let last = RATIOS.map(|ratio| format!("{:.1}", mean_blocks(tasks, cells, *family, ratio)));
         let _ = writeln!(page, "| {} | {} |", name(*family), last.join(" | "));
     }

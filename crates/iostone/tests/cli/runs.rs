@@ -6,6 +6,7 @@ mod damage;
 mod interrupt;
 mod pilots;
 mod shapes;
+mod superblock;
 mod sweeps;
 
 use std::fs;

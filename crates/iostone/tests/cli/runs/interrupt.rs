@@ -9,7 +9,7 @@ use super::PROGRAM;
 use crate::support::{Bench, Said, masked};
 
 /// Starts a run and interrupts it once its first trial is recorded.
-fn interrupted(bench: &Bench) -> Said {
+pub(super) fn interrupted(bench: &Bench) -> Said {
     let mut command = bench.command(&["run", "experiment.toml"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
