@@ -129,6 +129,7 @@ fn collect(dataset: &Dataset, stated: &StatedComparison) -> (Vec<Figure>, f64) {
             value: figure.value,
             block,
             order: observation.order,
+            ..Figure::default()
         });
     }
     (figures, step)

@@ -61,9 +61,9 @@ pub fn answer_configuration(
     let prediction = predict_configuration(catalogue, configuration)?;
     let route = Route::of_configuration(catalogue, configuration);
     let ends_by_time = match &configuration.workload {
-        Workload::Io(io) => {
-            io.runtime.is_some_and(|time| (prediction.seconds - time.0.as_secs_f64()).abs() < SAME_SECONDS)
-        }
+        Workload::Io(io) => io
+            .asked_runtime()
+            .is_some_and(|time| (prediction.seconds - time.0.as_secs_f64()).abs() < SAME_SECONDS),
         _ => false,
     };
     let given = if ends_by_time { Given::Time } else { given(&work) };

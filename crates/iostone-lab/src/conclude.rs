@@ -24,6 +24,7 @@ mod source;
 mod steady;
 mod subject;
 
+use iostone_model::covariate::{self, DeclaredCovariate};
 use iostone_model::experiment::Experiment;
 use iostone_model::run::{BlockRecord, Plan};
 use iostone_model::trial::TrialRecord;
@@ -37,9 +38,10 @@ use iostone_stats::judge::{Looks, Rules};
 use iostone_stats::median::summarize;
 
 use crate::boot;
-use crate::directory::{WAITS_FOR_REBOOT, block_records};
+use crate::directory::{WAITS_FOR_REBOOT, block_records, declared_covariates, declared_ramp};
 use crate::error::LabError;
 use crate::journal::{BlockEnd, Entry, JournalEvent};
+use crate::pilot::with_found_runtime;
 use crate::sweep::PlannedSweep;
 
 pub use explained::explain_run;
@@ -47,8 +49,8 @@ pub(crate) use flatness::{blocks_of_pairs, waiting};
 pub use headline::headline;
 pub use subject::{Subject, SubjectFigures, SubjectPoint};
 
-/// The rules that were declared with the plan.
-pub fn rules(plan: &Plan) -> Rules {
+/// The rules that were declared with the plan and, of covariates, before the first block.
+pub fn rules(plan: &Plan, covariates: &[DeclaredCovariate]) -> Rules {
     let decide = &plan.experiment.decide;
     Rules {
         margin: decide.margin.0,
@@ -62,6 +64,7 @@ pub fn rules(plan: &Plan) -> Rules {
         looks: if plan.superblock > 0 { Looks::AfterSuperblock(plan.superblock) } else { Looks::Sequential },
         seed: plan.seed,
         conditioned: decide.conditioning,
+        slopes: covariate::slopes(covariates),
         ..Rules::new(&plan.experiment.baseline_level, plan.better)
     }
 }
@@ -109,14 +112,16 @@ fn conclude_subject(
     entries: &[Entry],
     futile: bool,
 ) -> Result<Verdicts, LabError> {
+    let plan = &with_found_runtime(plan, declared_ramp(entries).as_ref());
     let blocks = block_records(entries);
-    let figures = subject.figures(plan, trials, &blocks);
+    let covariates = declared_covariates(entries);
+    let figures = subject.figures(plan, trials, &blocks, &covariates);
     let mut comparisons = Vec::new();
     let mut flags = Vec::new();
     let any_counted = blocks.iter().any(|block| block.counted);
     let sweep = PlannedSweep::of(plan, trials, &blocks)?.filter(|_| any_counted).map(|sweep| sweep.verdict());
     if any_counted && !plan.quick && sweep.is_none() {
-        let judgement = figures.judge(subject, plan, &rules(plan))?;
+        let judgement = figures.judge(subject, plan, &rules(plan, &covariates))?;
         comparisons = judgement.comparisons;
         flags = judgement.flags;
     }

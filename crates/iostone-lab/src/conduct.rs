@@ -7,6 +7,7 @@ mod observer;
 mod pilots;
 mod reboot;
 mod served_in_time;
+mod taken;
 mod trial;
 mod unrecorded;
 
@@ -15,12 +16,14 @@ use std::time::{Duration, Instant};
 
 use iostone_machine::toolbox::tools_of_runs;
 use iostone_machine::{Begin, Failure, FailureKind, Machine, StopFlag};
+use iostone_model::covariate::DeclaredCovariate;
 use iostone_model::environment::{Environment, Kernel};
 use iostone_model::experiment::Configuration;
 use iostone_model::run::{BlockRecord, Plan};
 use iostone_model::trial::TrialRecord;
 use iostone_model::units::Span;
 use iostone_model::verdict::Verdicts;
+use iostone_model::warm_up::DeclaredRamp;
 use iostone_stats::schedule::{block_order, superblock_order};
 
 use crate::boot;
@@ -88,8 +91,10 @@ pub struct Conductor<'a> {
     next_trials: usize,
     /// When the first block of this session began: what came before it is no measure of a block.
     blocks_started: Option<Instant>,
-    /// The ramp that pilots led to; none where the file declares one.
-    ramp: Option<Span>,
+    /// What pilots led to; none where the file leaves nothing to them.
+    declared: Option<DeclaredRamp>,
+    /// What verdicts are adjusted for, settled with the ramp; nothing where the experiment asks for nothing.
+    covariates: Vec<DeclaredCovariate>,
     /// The kernel of this host.
     kernel: Kernel,
     /// Whether the metadata service of a cloud must not be asked.
@@ -135,7 +140,8 @@ impl<'a> Conductor<'a> {
             trials_this_session: 0,
             next_trials: plan.experiment.configurations.len(),
             blocks_started: None,
-            ramp: None,
+            declared: None,
+            covariates: Vec::new(),
             kernel: Kernel::default(),
             no_metadata: false,
             directory,
@@ -250,7 +256,7 @@ impl<'a> Conductor<'a> {
                 self.check_stop()?;
                 self.observer.observe(Progress::WarmUp { configuration: &configuration.name });
                 // What a pilot will find is not known yet.
-                let as_run = settled(configuration, self.ramp);
+                let as_run = settled(configuration, self.declared.as_ref());
                 let outcome = self.carry_out_unrecorded(&as_run)?;
                 let report = outcome.measured.report;
                 if let Some(reason) = report.error {
@@ -344,11 +350,12 @@ impl<'a> Conductor<'a> {
         position: u32,
     ) -> Result<TrialRecord, LabError> {
         let number = self.next_trial;
-        let configuration = &settled(configuration, self.ramp);
+        let configuration = &settled(configuration, self.declared.as_ref());
         let conditioned = self.condition(configuration)?;
         let place = trial::Place { number, block, position, session: self.session, conditioned };
         let outcome = trial::carry_out(&mut self.link, self.plan, configuration, number)?;
-        let (mut record, samples, raw) = outcome.into_record(self.plan, configuration, &place);
+        let (mut record, samples, raw) =
+            outcome.into_record(self.plan, configuration, &place, &self.covariates);
         record.checks.extend(boot::checks(configuration, &self.kernel));
         self.directory.write_trial(&record, &samples, &raw)?;
         self.directory.log(recorded(&record))?;

@@ -24,6 +24,7 @@ use crate::journal::{BlockEnd, Entry, JournalEvent};
 pub(crate) use files::{read_json, sync_directory, write_json};
 use files::{write_durably, write_measured, write_raw};
 pub(crate) use integrity::hexadecimal;
+pub(crate) use pilots::{declared_covariates, declared_ramp};
 pub use recorded::{read_run, read_run_against};
 
 /// A run directory that this process writes.

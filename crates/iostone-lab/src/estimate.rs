@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use iostone_cloud::{catalogue, predict_configuration};
-use iostone_model::experiment::{Configuration, Container, Ramp, Stack, Volume, Workload};
+use iostone_model::experiment::{Configuration, Container, Stack, Timing, Volume, Workload};
 use iostone_model::run::Plan;
 use iostone_model::units::{Bytes, Span};
 use iostone_stats::race::{RACED_WHOLE, SCREENINGS, fewest_blocks_of_sweep};
 
 use crate::conclude::blocks_of_pairs;
-use crate::pilot::first_pilot;
+use crate::pilot::{FIRST_OF_RUNTIME, SHORTEST_FOUND, first_pilot};
 use crate::plan::room_of_image;
 
 /// What to expect of a plan.
@@ -151,10 +151,9 @@ fn building(stack: &Stack, workload: &Workload) -> Duration {
 /// for a program, and for a job that is bounded by bytes alone and by nothing that is known.
 fn brief(configuration: &Configuration) -> Option<Duration> {
     let asked = match &configuration.workload {
-        Workload::Io(io) => io.runtime.map(|Span(runtime)| match io.ramp_time {
-            Ramp::Fixed(Span(ramp)) => runtime + ramp,
-            Ramp::Auto => runtime,
-        }),
+        // Of what pilots are to find the least.
+        Workload::Io(io) if io.is_runtime_auto() => Some(SHORTEST_FOUND.0),
+        Workload::Io(io) => io.asked_runtime().map(|Span(runtime)| runtime + io.ramp_time.span().0),
         foreign => foreign.asked_time(),
     };
     asked.or_else(|| predicted(configuration))
@@ -170,7 +169,13 @@ fn predicted(configuration: &Configuration) -> Option<Duration> {
 /// measured times.
 fn patient(configuration: &Configuration) -> Option<Duration> {
     match &configuration.workload {
-        Workload::Io(io) if io.ramp_time == Ramp::Auto => io.runtime.map(|Span(runtime)| runtime * 2),
+        // The longest that may be found, behind the longest warm-up that pilots of that length show.
+        Workload::Io(io) if io.is_runtime_auto() => {
+            io.asked_runtime().map(|Span(longest)| longest + FIRST_OF_RUNTIME / 2)
+        }
+        Workload::Io(io) if io.ramp_time == Timing::Auto => {
+            io.asked_runtime().map(|Span(runtime)| runtime * 2)
+        }
         _ => brief(configuration),
     }
 }

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use iostone_machine::{Measured, Settled};
+use iostone_model::covariate::{Covariate, DeclaredCovariate, slopes};
 use iostone_model::experiment::{Configuration, Experiment, Gate, Workload};
 use iostone_model::metric::Unit;
 use iostone_model::trial::{GateOutcome, GovernorRecord, compressed_by};
@@ -23,6 +24,7 @@ pub(crate) fn evaluate(
     configuration: &Configuration,
     settled: &Settled,
     measured: &Measured,
+    covariates: &[DeclaredCovariate],
 ) -> Vec<GateOutcome> {
     let (gates, signals) = (&experiment.gates, &measured.signals);
     // A gate must not judge what a factor acts on; and where all configurations have the same quota, it would discard
@@ -35,6 +37,12 @@ pub(crate) fn evaluate(
     if let Gate::Limit(limit) = gates.steal {
         outcomes.push(match signals.steal {
             Some(share) if off => unjudged("steal", format!("{OFF} (steal {} of CPU time)", percent(share))),
+            // What verdicts are adjusted for need not be discarded.
+            Some(share) if slopes(covariates)[Covariate::Steal as usize] > 0.0 => {
+                let message =
+                    format!("steal {} of CPU time, which verdicts are adjusted for", percent(share));
+                unjudged("steal", message)
+            }
             Some(share) => {
                 let message = format!("steal {} of CPU time, limit {}", percent(share), percent(limit.0));
                 outcome("steal", share <= limit.0, message)
@@ -209,7 +217,7 @@ mod tests {
     }
 
     fn failed(workload: &Configuration, settled: &Settled, measured: &Measured) -> Vec<String> {
-        let outcomes = evaluate(&experiment("[workload]"), workload, settled, measured);
+        let outcomes = evaluate(&experiment("[workload]"), workload, settled, measured, &[]);
         outcomes.into_iter().filter(|outcome| !outcome.passed).map(|outcome| outcome.gate).collect()
     }
 
@@ -232,7 +240,7 @@ mod tests {
         assert_eq!(failed(&workload, &settled(), &trial), ["served"]);
         trial.container = place("tmpfs");
         assert_eq!(failed(&workload, &settled(), &trial), Vec::<String>::new());
-        let outcomes = evaluate(&experiment("[workload]"), &workload, &settled(), &trial);
+        let outcomes = evaluate(&experiment("[workload]"), &workload, &settled(), &trial, &[]);
         let gate = outcomes.iter().find(|outcome| outcome.gate == "served").unwrap();
         assert!(gate.unjudged && gate.message.contains("memory"), "{gate:?}");
     }
@@ -247,7 +255,7 @@ mod tests {
         };
         trial.container = Some(Box::new(facts));
         let workload = synced("fdatasync = 1");
-        let outcomes = evaluate(&experiment("[workload]"), &workload, &settled(), &trial);
+        let outcomes = evaluate(&experiment("[workload]"), &workload, &settled(), &trial, &[]);
         let gate = outcomes.iter().find(|outcome| outcome.gate == "served").unwrap();
         assert!(gate.unjudged && gate.message.contains("drops every fsync"), "{gate:?}");
         let direct = synced("direct = true\nfdatasync = 1");
@@ -257,7 +265,7 @@ mod tests {
     #[test]
     fn what_is_compressed_or_never_synced_is_not_judged() {
         let gate = |configuration: &Configuration, trial: &Measured| {
-            let outcomes = evaluate(&experiment("[workload]"), configuration, &settled(), trial);
+            let outcomes = evaluate(&experiment("[workload]"), configuration, &settled(), trial, &[]);
             outcomes.into_iter().find(|outcome| outcome.gate == "served").unwrap()
         };
         let mut compressing = synced("fdatasync = 1");
@@ -325,7 +333,7 @@ mod tests {
         let limited = experiment("[stack.limit]\ncpu = \"30%\"\n[workload]");
         let workload = synced("fdatasync = 1");
         let messages = |trial: &Measured| -> Vec<String> {
-            let outcomes = evaluate(&limited, &workload, &settled(), trial);
+            let outcomes = evaluate(&limited, &workload, &settled(), trial, &[]);
             assert!(outcomes.iter().all(|outcome| outcome.passed), "{outcomes:?}");
             let own = outcomes.into_iter().filter(|one| matches!(one.gate.as_str(), "steal" | "throttling"));
             own.map(|outcome| outcome.message).collect()
@@ -361,7 +369,7 @@ mod tests {
                 late_seconds,
                 other_laws: Vec::new(),
             }));
-            let all = evaluate(&plan.experiment, &synced("fdatasync = 1"), &settled(), &trial);
+            let all = evaluate(&plan.experiment, &synced("fdatasync = 1"), &settled(), &trial, &[]);
             all.into_iter().find(|outcome| outcome.gate == "governor").unwrap()
         };
         assert!(of(0.01, 0.01).passed);
@@ -374,7 +382,7 @@ mod tests {
     #[test]
     fn steal_that_cannot_be_seen_fails_no_trial() {
         let outcomes =
-            evaluate(&experiment("[workload]"), &synced("fdatasync = 1"), &settled(), &measured(1, 1));
+            evaluate(&experiment("[workload]"), &synced("fdatasync = 1"), &settled(), &measured(1, 1), &[]);
         let steal = outcomes.iter().find(|outcome| outcome.gate == "steal").unwrap();
         assert_eq!((steal.passed, steal.message.as_str()), (true, "steal: not observable on this machine"));
     }

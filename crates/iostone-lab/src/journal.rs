@@ -1,5 +1,6 @@
 //! The run's journal: what happened, in order, one line of JSON an event, each durable before the next begins.
 
+use iostone_model::covariate::DeclaredCovariate;
 use iostone_model::units::Span;
 use iostone_model::warm_up::{DeclaredRamp, PilotCut};
 use serde::{Deserialize, Serialize};
@@ -48,6 +49,11 @@ pub enum JournalEvent {
     },
     /// The ramp of every trial was settled, before the first block.
     RampDeclared(DeclaredRamp),
+    /// What verdicts are adjusted for was settled, before the first block.
+    CovariatesDeclared {
+        /// One for each of `decide.covariates`.
+        covariates: Vec<DeclaredCovariate>,
+    },
     /// A block was begun.
     BlockBegun {
         /// Its number in the seed's stream of orders.

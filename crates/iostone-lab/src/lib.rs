@@ -6,6 +6,7 @@
 mod boot;
 pub mod conclude;
 mod conduct;
+mod covariate;
 mod directory;
 mod error;
 mod estimate;

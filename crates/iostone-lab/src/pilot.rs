@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use iostone_model::experiment::{Configuration, Ramp, Workload};
+use iostone_model::experiment::{Configuration, Timing, Workload};
 use iostone_model::run::Plan;
 use iostone_model::trial::WorkloadReport;
 use iostone_model::units::Span;
-use iostone_model::warm_up::{DeclaredRamp, PilotCut, PilotRecord};
+use iostone_model::warm_up::{DeclaredRamp, DeclaredRuntime, PilotCut, PilotRecord};
 use iostone_stats::steady;
+use iostone_stats::trial_length::{self, Purpose};
 use iostone_stats::warmup::{common_cut, mser5};
 
 use crate::error::LabError;
@@ -19,6 +20,12 @@ pub(crate) const INTERVAL: Duration = Duration::from_millis(100);
 const RUNTIMES: u32 = 2;
 /// Ten batches of MSER-5: fewer are too coarse to cut. A rehearsal makes do with what it has.
 const SHORTEST: Duration = Duration::from_secs(5);
+/// Long enough to tell 2.5 s from 5 s where a trial costs a few seconds beside them; longer ones follow where that does not do.
+pub(crate) const FIRST_OF_RUNTIME: Duration = Duration::from_secs(30);
+/// The shortest measured time that pilots may find.
+pub(crate) const SHORTEST_FOUND: Span = Span(Duration::from_millis(2500));
+/// What others take comes and goes in bursts; in less than that they may well stay away.
+const SHORTEST_OF_COVARIATES: Duration = Duration::from_secs(30);
 /// How often a pilot whose cut stands at its limit is repeated at twice the length.
 const DOUBLINGS: u32 = 2;
 
@@ -31,20 +38,25 @@ pub fn needs_pilots(plan: &Plan) -> bool {
     plan.experiment.configurations.iter().any(is_auto)
 }
 
-/// How long the first pilot of a configuration runs: twice the measured time of its trials, at least 5 s; none where it
-/// needs no pilot.
+/// How long the first pilot of a configuration runs: twice the measured time of its trials, at least 5 s, or 30 s where
+/// verdicts are to be adjusted for covariates; none where it needs no pilot. Where pilots are to find the measured time as well, 30 s.
 pub fn first_pilot(plan: &Plan, configuration: &Configuration) -> Option<Span> {
     let Workload::Io(io) = &configuration.workload else { return None };
-    let Span(runtime) = io.runtime.filter(|_| io.ramp_time.is_auto())?;
+    let Span(runtime) = io.asked_runtime().filter(|_| io.ramp_time.is_auto())?;
+    if io.is_runtime_auto() {
+        return Some(Span(FIRST_OF_RUNTIME));
+    }
     let length = runtime.saturating_mul(RUNTIMES);
-    Some(Span(if plan.quick { length } else { length.max(SHORTEST) }))
+    let shortest =
+        if plan.experiment.decide.covariates.is_empty() { SHORTEST } else { SHORTEST_OF_COVARIATES };
+    Some(Span(if plan.quick { length } else { length.max(shortest) }))
 }
 
 /// A configuration as its pilot runs it: so long, and from the very start.
 pub(crate) fn as_pilot(configuration: &Configuration, runtime: Span) -> Configuration {
     let mut pilot = settled(configuration, None);
     if let Workload::Io(io) = &mut pilot.workload {
-        io.runtime = Some(runtime);
+        io.runtime = Some(Timing::Fixed(runtime));
     }
     pilot
 }
@@ -54,24 +66,43 @@ pub(crate) fn as_pilot(configuration: &Configuration, runtime: Span) -> Configur
 pub(crate) fn as_conditioning(configuration: &Configuration) -> Configuration {
     let mut conditioning = configuration.clone();
     if let Workload::Io(io) = &mut conditioning.workload
-        && let Some(Span(runtime)) = io.runtime
+        && let Some(Span(runtime)) = io.asked_runtime()
     {
         let length = io.ramp_time.span().0.max(runtime / 10).max(Duration::from_secs(2));
-        io.ramp_time = Ramp::Fixed(Span::default());
-        io.runtime = Some(Span(length.min(runtime)));
+        io.ramp_time = Timing::Fixed(Span::default());
+        io.runtime = Some(Timing::Fixed(Span(length.min(runtime))));
     }
     conditioning
 }
 
-/// A configuration as a machine is told of it: a ramp that is left to pilots is the declared one, or none before that.
-pub(crate) fn settled(configuration: &Configuration, declared: Option<Span>) -> Configuration {
+/// A configuration as a machine is told of it: what is left to pilots is what was declared. Before that there is no ramp, and
+/// the measured time is the shortest that may be found: an unrecorded trial needs no more.
+pub(crate) fn settled(configuration: &Configuration, declared: Option<&DeclaredRamp>) -> Configuration {
     let mut settled = configuration.clone();
-    if let Workload::Io(io) = &mut settled.workload
-        && io.ramp_time.is_auto()
-    {
-        io.ramp_time = Ramp::Fixed(declared.unwrap_or_default());
+    if let Workload::Io(io) = &mut settled.workload {
+        if io.ramp_time.is_auto() {
+            io.ramp_time = Timing::Fixed(declared.map(|declared| declared.ramp).unwrap_or_default());
+        }
+        if io.is_runtime_auto() {
+            let found = declared.and_then(|declared| declared.runtime.as_ref()).map(|found| found.runtime);
+            io.runtime = Some(Timing::Fixed(found.unwrap_or(SHORTEST_FOUND)));
+        }
     }
     settled
+}
+
+/// The plan with the measured time that pilots found.
+pub(crate) fn with_found_runtime(plan: &Plan, declared: Option<&DeclaredRamp>) -> Plan {
+    let mut plan = plan.clone();
+    let found = declared.and_then(|declared| declared.runtime.as_ref()).map(|found| found.runtime);
+    for configuration in &mut plan.experiment.configurations {
+        if let Workload::Io(io) = &mut configuration.workload
+            && io.is_runtime_auto()
+        {
+            io.runtime = found.map(Timing::Fixed).or(io.runtime);
+        }
+    }
+    plan
 }
 
 /// The operations of each whole interval of a workload's measured time.
@@ -119,6 +150,11 @@ pub(crate) fn next_pilot<'a>(plan: &'a Plan, pilots: &[PilotRecord]) -> Result<N
     let Some((ramp, rule)) = common_cut(&spans) else {
         return Err(LabError::Plan("no configuration leaves its ramp to a pilot".to_owned()));
     };
+    let runtime = match find_runtime(plan, pilots, ramp) {
+        RuntimeSearch::NotAsked => None,
+        RuntimeSearch::Found(found) => Some(found),
+        RuntimeSearch::Longer(configuration, length) => return Ok(NextPilot::Run(configuration, length)),
+    };
     let asked_by = cuts.iter().find(|(span, _)| *span == ramp).map(|(_, name)| (*name).to_owned());
     Ok(NextPilot::Declare(DeclaredRamp {
         ramp,
@@ -126,7 +162,66 @@ pub(crate) fn next_pilot<'a>(plan: &'a Plan, pilots: &[PilotRecord]) -> Result<N
         pilots: u32::try_from(cuts.len()).unwrap_or(u32::MAX),
         asked_by: asked_by.unwrap_or_default(),
         at_limit: any_at_limit,
+        runtime,
     }))
+}
+
+/// What the pilots say of how long trials are to be measured.
+enum RuntimeSearch<'a> {
+    /// The file says it.
+    NotAsked,
+    Found(DeclaredRuntime),
+    /// They are too short to say: this configuration is to run so long.
+    Longer(&'a Configuration, Span),
+}
+
+fn find_runtime<'a>(plan: &'a Plan, pilots: &[PilotRecord], ramp: Span) -> RuntimeSearch<'a> {
+    let is_auto = |configuration: &&Configuration| matches!(&configuration.workload, Workload::Io(io) if io.is_runtime_auto());
+    let wanted: Vec<&Configuration> = plan.experiment.configurations.iter().filter(is_auto).collect();
+    let last = |configuration: &Configuration| {
+        pilots.iter().rev().find(|pilot| pilot.configuration == configuration.name)
+    };
+    let pairs: Vec<(&Configuration, &PilotRecord)> =
+        wanted.into_iter().filter_map(|configuration| Some((configuration, last(configuration)?))).collect();
+    let Some((shortest, pilot)) = pairs.iter().min_by_key(|(_, pilot)| pilot.runtime) else {
+        return RuntimeSearch::NotAsked;
+    };
+    let decide = &plan.experiment.decide;
+    let overhead =
+        pairs.iter().map(|(_, pilot)| pilot.total_seconds - pilot.workload.measured_seconds).sum::<f64>()
+            / pairs.len() as f64;
+    let ramp = ramp.0.as_secs_f64();
+    // What conditions a trial builds its stack itself, and works for two seconds at the least.
+    let conditioning = if decide.conditioning { overhead + ramp.max(2.0) } else { 0.0 };
+    let purpose = Purpose {
+        gap: overhead.max(0.0) + ramp + conditioning,
+        margin: decide.margin.0,
+        alpha: 1.0 - decide.confidence.0,
+        budget: decide.blocks.max,
+        minimum: decide.blocks.min,
+    };
+    let behind_ramp = |pilot: &PilotRecord| -> Vec<f64> {
+        let whole = whole_intervals(&pilot.workload);
+        let is_ramp = |place: u32| f64::from(place) * INTERVAL.as_secs_f64() < ramp - 1e-9;
+        (0..)
+            .zip(whole)
+            .skip_while(|(place, _)| is_ramp(*place))
+            .map(|(_, operations)| operations)
+            .map(|operations| *operations as f64)
+            .collect()
+    };
+    let series: Vec<Vec<f64>> = pairs.iter().map(|(_, pilot)| behind_ramp(pilot)).collect();
+    let is_last = pilot.runtime.0 >= FIRST_OF_RUNTIME.saturating_mul(1 << DOUBLINGS);
+    match trial_length::choose(&series, purpose, is_last) {
+        Some(found) => RuntimeSearch::Found(DeclaredRuntime {
+            runtime: Span(Duration::from_secs_f64(found.seconds)),
+            gap_seconds: purpose.gap,
+            spread: found.spread.filter(|spread| spread.is_finite()),
+            blocks: found.blocks,
+            pilot: pilot.runtime,
+        }),
+        None => RuntimeSearch::Longer(shortest, Span(pilot.runtime.0.saturating_mul(2))),
+    }
 }
 
 fn no_steady_state(configuration: &str, last: &PilotRecord) -> LabError {

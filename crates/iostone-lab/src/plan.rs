@@ -207,6 +207,8 @@ fn settle_superblock(plan: &mut Plan) -> Result<(), LabError> {
         Some("the points of a curve are judged by the coin of each block")
     } else if plan.experiment.sweep().is_some() {
         Some("a sweep chooses its levels block by block")
+    } else if !plan.experiment.decide.covariates.is_empty() {
+        Some("only blocks are adjusted for `decide.covariates`")
     } else if boot::boots(plan).len() > 1 {
         Some("levels that need a reboot between them run together within a block")
     } else {

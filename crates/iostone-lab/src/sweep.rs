@@ -67,7 +67,7 @@ fn figures(
     trials: &[TrialRecord],
     blocks: &[BlockRecord],
 ) -> Vec<Vec<RaceFigure>> {
-    let subject = Subject::of(plan).figures(plan, trials, blocks);
+    let subject = Subject::of(plan).figures(plan, trials, blocks, &[]);
     let mut found: Vec<(u64, Vec<RaceFigure>)> = Vec::new();
     for figure in subject.of_first_point() {
         let Some(level) = factor.levels.iter().position(|level| *level == figure.level) else { continue };

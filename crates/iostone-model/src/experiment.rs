@@ -12,11 +12,11 @@ mod decode;
 mod factors;
 mod kinds;
 mod machine;
-mod ramp;
 mod read;
 pub mod source;
 mod stack;
 mod sweep;
+mod timing;
 mod workload;
 mod zip;
 
@@ -28,9 +28,9 @@ use serde::{Deserialize, Serialize};
 pub use confounded::{ConfoundedLevel, confounded_sentences};
 pub use decide::*;
 pub use machine::*;
-pub use ramp::Ramp;
 pub use read::{MachineProblem, Override, read, read_with};
 pub use stack::*;
+pub use timing::Timing;
 pub use workload::*;
 
 /// The file as it is written; its JSON Schema is what `iostone schema` prints.

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde::{Deserialize, Serialize};
 
 use crate::audit::AuditReport;
+use crate::covariate::DeclaredCovariate;
 use crate::dataset::Dataset;
 use crate::environment::Environment;
 use crate::experiment::{Configuration, ConfoundedLevel, Experiment};
@@ -155,6 +156,9 @@ pub struct RunRecord {
     /// The ramp that followed from the pilots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub declared_ramp: Option<DeclaredRamp>,
+    /// What its verdicts are adjusted for, with `decide.covariates`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub covariates: Vec<DeclaredCovariate>,
     /// Every block begun, in order.
     pub blocks: Vec<BlockRecord>,
     /// What was concluded; none before the first look.
@@ -184,7 +188,7 @@ impl BlockRecord {
     /// The blocks that it counts as: the most trials that a configuration has in it, one but for a superblock.
     pub fn count(&self) -> u32 {
         let times = |name: &String| self.order.iter().filter(|other| *other == name).count();
-        let most = self.order.iter().map(times).max().unwrap_or(0);
+        let most = self.order.iter().map(times).max().unwrap_or(1);
         u32::try_from(most).unwrap_or(u32::MAX)
     }
 

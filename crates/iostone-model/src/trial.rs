@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::covariate::Taken;
 use crate::dataset::Series;
 use crate::experiment::{Filesystem, Stack};
 use crate::sample::{DiskCounters, NvmeActivity};
@@ -95,6 +96,9 @@ pub struct TrialRecord {
     pub governor: Option<Box<GovernorRecord>>,
     /// What the machine did during the workload.
     pub signals: SignalSummary,
+    /// What others took of it over the measured time, with `decide.covariates`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken: Option<Taken>,
     /// Every declared gate with its outcome.
     pub gates: Vec<GateOutcome>,
     /// Whether the trial counts: every gate passed.

@@ -128,6 +128,10 @@ pub struct Comparison {
     /// The per-block log ratios (better is positive) in block order, before the order adjustment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub log_ratios: Vec<f64>,
+    /// What was taken from the log ratio of each block, as measured, for what others took of the machine; empty without
+    /// `decide.covariates`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub adjustments: Vec<f64>,
 }
 
 impl Comparison {

@@ -1,9 +1,11 @@
 //! The warm-up of a run: its pilots, the ramp they led to, and whether the trials were steady behind it.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::covariate::Taken;
 use crate::trial::{Check, GateOutcome, SignalSummary, WorkloadReport};
 use crate::units::Span;
 use crate::verdict::Flag;
@@ -43,6 +45,18 @@ pub struct PilotRecord {
     pub signals: SignalSummary,
     /// Every declared gate with its outcome; a pilot is used whatever it says.
     pub gates: Vec<GateOutcome>,
+    /// Second by second what it completed and what others took, with `decide.covariates`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub seconds: Vec<PilotSecond>,
+}
+
+/// One second of a pilot, from the start of its workload.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct PilotSecond {
+    /// Operations completed.
+    pub operations: u64,
+    /// What others took meanwhile.
+    pub taken: Taken,
 }
 
 /// Where MSER-5 cuts a pilot.
@@ -55,7 +69,7 @@ pub struct PilotCut {
 }
 
 /// The ramp of every trial of a run, declared before its first block.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeclaredRamp {
     /// How long.
     pub ramp: Span,
@@ -68,6 +82,42 @@ pub struct DeclaredRamp {
     /// Whether a cut stood at its limit, so that the ramp may be too short: only in a rehearsal.
     #[serde(default)]
     pub at_limit: bool,
+    /// How long trials are measured, where that was left to the pilots too.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runtime: Option<DeclaredRuntime>,
+}
+
+/// The measured time of every trial of a run: that of least time to a verdict.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DeclaredRuntime {
+    /// How long.
+    pub runtime: Span,
+    /// Seconds that a trial costs beside it, its ramp included.
+    pub gap_seconds: f64,
+    /// The spread of a block's log ratio at that length; none where the pilots were too short to tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub spread: Option<f64>,
+    /// The blocks that equivalence is then expected to take, at most the budget.
+    pub blocks: u32,
+    /// How long the shortest pilot ran that it rests on.
+    pub pilot: Span,
+}
+
+impl fmt::Display for DeclaredRuntime {
+    /// "trials of 5s: of least time to a verdict, some 14 blocks at 8.2 s a trial".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let trial = self.runtime.0.as_secs_f64() + self.gap_seconds;
+        write!(f, "trials of {}", self.runtime)?;
+        match self.spread {
+            Some(spread) => write!(
+                f,
+                ": of least time to a verdict, some {} blocks at {trial:.1} s a trial, as blocks spread by {:.1} %",
+                self.blocks,
+                100.0 * spread
+            ),
+            None => write!(f, ": the shortest with 500 operations, as pilots of {} tell no more", self.pilot),
+        }
+    }
 }
 
 /// Whether the rate of a trial was steady over its measured time: five equal windows within the limits of the SNIA

@@ -4,7 +4,8 @@ mod guests;
 mod volumes;
 
 use iostone_model::experiment::{
-    Configuration, IoEngine, IoWorkload, Limits, LoopVolume, RateProcess, Stack, SyncMode, Volume, Workload,
+    Configuration, IoEngine, IoWorkload, Limits, LoopVolume, RateProcess, Stack, SyncMode, Timing, Volume,
+    Workload,
 };
 use iostone_model::platform::Platform;
 use iostone_model::run::RunRecord;
@@ -246,7 +247,10 @@ fn describe_io(io: &IoWorkload) -> String {
         Some(format!("depth {}", io.iodepth)),
         (io.numjobs > 1).then(|| format!("{} threads", io.numjobs)),
         io.thinktime.filter(|time| !time.0.is_zero()).map(|time| pauses(time, io.thinktime_blocks)),
-        io.runtime.map(|span| span.to_string()),
+        io.runtime.map(|time| match time {
+            Timing::Fixed(span) => span.to_string(),
+            Timing::Auto => "as long as pilots find".to_owned(),
+        }),
         io.io_size.map(|size| format!("{size} in all")),
         io.size.map(|size| format!("file of {size}")),
         (io.offset.0 > 0).then(|| format!("from {} on", io.offset)),

@@ -6,6 +6,7 @@ mod landing;
 use std::collections::BTreeMap;
 
 use iostone_model::audit::AuditReport;
+use iostone_model::covariate::DeclaredCovariate;
 use iostone_model::environment::Environment;
 use iostone_model::explanation::Explanation;
 use iostone_model::metric::{Direction, Unit};
@@ -69,10 +70,15 @@ struct RunPart<'a> {
 struct WarmUpPart<'a> {
     /// Null as long as it is not declared.
     declared_ramp_seconds: Option<f64>,
+    /// Null unless it was left to the pilots too.
+    declared_runtime_seconds: Option<f64>,
     rule: Option<&'a str>,
     asked_by: Option<&'a str>,
     at_limit: Option<bool>,
     pilots: Vec<PilotPart<'a>>,
+    /// What verdicts are adjusted for.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    covariates: &'a [DeclaredCovariate],
 }
 
 #[derive(Serialize)]
@@ -299,10 +305,13 @@ fn warm_up(run: &RunRecord) -> Option<WarmUpPart<'_>> {
     });
     (declared.is_some() || !run.pilots.is_empty()).then(|| WarmUpPart {
         declared_ramp_seconds: declared.map(|declared| declared.ramp.0.as_secs_f64()),
+        declared_runtime_seconds: declared
+            .and_then(|declared| Some(declared.runtime.as_ref()?.runtime.0.as_secs_f64())),
         rule: declared.map(|declared| declared.rule.as_str()),
         asked_by: declared.map(|declared| declared.asked_by.as_str()),
         at_limit: declared.map(|declared| declared.at_limit),
         pilots: pilots.collect(),
+        covariates: &run.covariates,
     })
 }
 

@@ -1,6 +1,6 @@
 //! The warm-up of a run in writing: the ramp of every trial, where it came from, and how steady the trials were.
 
-use iostone_model::experiment::{Ramp, Workload};
+use iostone_model::experiment::{Timing, Workload};
 use iostone_model::run::RunRecord;
 use iostone_model::units::Span;
 use iostone_model::warm_up::SteadyState;
@@ -37,7 +37,11 @@ impl Tally {
 /// "4s not counted in every trial: the largest cut of 2 pilots (MSER-5), declared before block 1 · 12 of 12 trials
 /// steady"; empty where there is nothing to tell.
 pub(crate) fn sentence(run: &RunRecord) -> String {
-    let parts: Vec<String> = [ramp(run), steadiness(run)].into_iter().flatten().collect();
+    let runtime = run.declared_ramp.as_ref().and_then(|declared| declared.runtime.as_ref());
+    let runtime = runtime.map(|declared| format!("{declared}, declared before block 1"));
+    let covariates = run.covariates.iter().map(|declared| format!("{declared}, declared before block 1"));
+    let parts: Vec<String> =
+        ramp(run).into_iter().chain(runtime).chain(steadiness(run)).chain(covariates).collect();
     parts.join(" · ")
 }
 
@@ -67,7 +71,7 @@ fn ramp(run: &RunRecord) -> Option<String> {
         let span = declared.ramp;
         return Some(format!("{span} not counted in every trial: {cuts}, declared before block 1{doubt}"));
     }
-    let mut ramps: Vec<Ramp> = Vec::new();
+    let mut ramps: Vec<Timing> = Vec::new();
     for configuration in &run.plan.experiment.configurations {
         if let Workload::Io(io) = &configuration.workload
             && !ramps.contains(&io.ramp_time)
@@ -76,9 +80,9 @@ fn ramp(run: &RunRecord) -> Option<String> {
         }
     }
     match ramps.as_slice() {
-        [Ramp::Auto] => Some("left to pilots, and not declared yet".to_owned()),
-        [Ramp::Fixed(Span(ramp))] if ramp.is_zero() => None,
-        [Ramp::Fixed(ramp)] => Some(format!("{ramp} not counted in every trial, as the experiment says")),
+        [Timing::Auto] => Some("left to pilots, and not declared yet".to_owned()),
+        [Timing::Fixed(Span(ramp))] if ramp.is_zero() => None,
+        [Timing::Fixed(ramp)] => Some(format!("{ramp} not counted in every trial, as the experiment says")),
         _ => None,
     }
 }

@@ -1,5 +1,6 @@
 //! The single door to a judgement: figures and rules in, comparisons with verdicts and flags out.
 
+mod adjustment;
 mod coins;
 mod decision;
 mod error;
@@ -10,6 +11,7 @@ mod sequence;
 mod table;
 mod unblocked;
 
+use iostone_model::covariate::{Covariate, Exposure};
 use iostone_model::metric::Direction;
 use iostone_model::verdict::{Comparison, Flag};
 
@@ -38,6 +40,8 @@ pub struct Figure {
     pub block: Option<u64>,
     /// Its position within the block (over all strata), or the time at which it ran: larger is later.
     pub order: Option<f64>,
+    /// What its trial was exposed to, of that for which verdicts are adjusted.
+    pub exposure: Exposure,
 }
 
 /// What was declared before the first trial.
@@ -67,6 +71,9 @@ pub struct Rules {
     pub randomised: bool,
     /// Whether each trial followed an unrecorded one of its own level, so that there is no carry-over to be checked.
     pub conditioned: bool,
+    /// What ln (1 - share) of each covariate is worth in the logarithm of a figure (larger is better), fixed before the first
+    /// block; 0 for none.
+    pub slopes: [f64; Covariate::ALL.len()],
     /// The seed of what is drawn where points share their coins.
     pub seed: u64,
 }
@@ -86,6 +93,7 @@ impl Rules {
             looks: Looks::Sequential,
             randomised: false,
             conditioned: false,
+            slopes: [0.0; Covariate::ALL.len()],
             seed: 0,
         }
     }

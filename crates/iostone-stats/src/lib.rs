@@ -36,6 +36,7 @@
 pub mod batch_means;
 mod boundary;
 pub mod breakeven;
+pub mod covariate;
 pub mod curve;
 pub mod flags;
 pub mod flatness;
@@ -52,6 +53,7 @@ pub mod series;
 mod special;
 pub mod steady;
 mod step_down;
+pub mod trial_length;
 mod unpaired;
 #[cfg(test)]
 mod vectors;

@@ -38,6 +38,7 @@ fn run(
                     value: value(point, level, block),
                     block: Some(block as u64),
                     order: Some(position as f64),
+                    ..Figure::default()
                 });
             }
         }
@@ -164,6 +165,7 @@ fn what_ran_before_is_read_from_all_points() {
                 value: slowed * noise(&mut generator, 0.01),
                 block: Some(block as u64),
                 order: Some(position as f64),
+                ..Figure::default()
             });
             before = Some(level);
         }
@@ -197,7 +199,14 @@ fn any_figure() -> impl Strategy<Value = Figure> {
     let name = |names: &'static [&'static str]| proptest::sample::select(names).prop_map(str::to_owned);
     let value = prop_oneof![8 => 1e-3f64..1e3, 1 => Just(f64::INFINITY)];
     (name(&["a", "b", "c"]), name(&["", "x"]), value, 0u64..30, proptest::option::of(0f64..9.0)).prop_map(
-        |(level, stratum, value, block, order)| Figure { level, stratum, value, block: Some(block), order },
+        |(level, stratum, value, block, order)| Figure {
+            level,
+            stratum,
+            value,
+            block: Some(block),
+            order,
+            ..Figure::default()
+        },
     )
 }
 

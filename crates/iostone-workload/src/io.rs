@@ -36,7 +36,7 @@ pub fn job(spec: &IoWorkload, target: std::path::PathBuf, seed: u64) -> Job {
     job.numjobs = spec.numjobs;
     job.offset = spec.offset;
     job.size = spec.size;
-    job.runtime = spec.runtime;
+    job.runtime = spec.asked_runtime();
     job.io_size = spec.io_size;
     job.ramp_time = spec.ramp_time.span();
     job.pace = pace(spec);

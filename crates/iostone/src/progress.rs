@@ -116,6 +116,14 @@ impl Observer for RunProgress<'_> {
                 let length =
                     if ramp.ramp.0.is_zero() { "no warm-up".to_owned() } else { format!("{} of warm-up", ramp.ramp) };
                 self.line(&format!("          declared: {length} in every trial"));
+                if let Some(runtime) = &ramp.runtime {
+                    self.line(&format!("          declared: {runtime}"));
+                }
+            }
+            Progress::CovariatesDeclared { covariates } => {
+                for declared in covariates {
+                    self.line(&format!("          declared: {}", clean(&declared.to_string())));
+                }
             }
             Progress::TrialBegun { block, configuration } => {
                 self.block = block;

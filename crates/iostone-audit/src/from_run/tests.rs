@@ -47,6 +47,7 @@ fn run() -> RunRecord {
         trials: Vec::new(),
         pilots: Vec::new(),
         declared_ramp: None,
+        covariates: Vec::new(),
         blocks: Vec::new(),
         verdicts: None,
         finished: true,
@@ -100,6 +101,7 @@ fn trial(number: u32, block: u32, name: &str) -> TrialRecord {
         space: None,
         governor: None,
         steady_state: None,
+        taken: None,
         workload: WorkloadReport {
             kind: "io".to_owned(),
             measured_seconds: 10.0,

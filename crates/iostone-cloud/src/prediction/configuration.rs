@@ -44,7 +44,9 @@ pub fn predict_configuration(
     let prediction = route.predict(&work)?;
     // A load that has both an amount and a time ends with whichever is over first.
     match &configuration.workload {
-        Workload::Io(io) if io.runtime.is_some_and(|time| prediction.seconds > time.0.as_secs_f64()) => {
+        Workload::Io(io)
+            if io.asked_runtime().is_some_and(|time| prediction.seconds > time.0.as_secs_f64()) =>
+        {
             route.predict(&timed(io, &work))
         }
         _ => Ok(prediction),
@@ -148,7 +150,7 @@ fn of_io(io: &IoWorkload) -> Work {
 
 /// The same for as long as it is told to go on.
 fn timed(io: &IoWorkload, work: &Work) -> Work {
-    let Some(span) = io.runtime else { return work.clone() };
+    let Some(span) = io.asked_runtime() else { return work.clone() };
     let timed = Work::timed(span, Fraction(written(io)));
     Work { amount: timed.amount, ..work.clone() }
 }

@@ -77,7 +77,7 @@ fn direction(slopes: &[f64]) -> &'static str {
 
 fn measured(plan: &Plan) -> String {
     let runtime = |workload: &Workload| match workload {
-        Workload::Io(io) => io.runtime,
+        Workload::Io(io) => io.asked_runtime(),
         _ => None,
     };
     let mut times: Vec<Span> =

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use iostone_model::covariate::{DeclaredCovariate, exposure};
 use iostone_model::experiment::CurvePoint;
 use iostone_model::metric::{Direction, Unit};
 use iostone_model::run::{BlockRecord, Plan};
@@ -113,13 +114,18 @@ impl Subject {
     }
 
     /// The figures of all trials that count.
-    pub fn figures(&self, plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> SubjectFigures {
+    pub fn figures(
+        &self,
+        plan: &Plan,
+        trials: &[TrialRecord],
+        blocks: &[BlockRecord],
+        covariates: &[DeclaredCovariate],
+    ) -> SubjectFigures {
         let experiment = &plan.experiment;
         // When an environment turns out unfit, blocks that had been discarded count again; the budget stays what it was.
         let mut left = experiment.decide.blocks.max;
-        let within = |block: &&BlockRecord| {
-            left.checked_sub(block.count().max(1)).inspect(|rest| left = *rest).is_some()
-        };
+        let within =
+            |block: &&BlockRecord| left.checked_sub(block.count()).inspect(|rest| left = *rest).is_some();
         let counted: Vec<u32> = blocks
             .iter()
             .filter(|block| block.counted)
@@ -137,6 +143,7 @@ impl Subject {
                 value: if self.curve || value == 0.0 { of_point(value, point.direction)? } else { value },
                 block: Some(u64::from(trial.block)),
                 order: Some(f64::from(trial.position)),
+                exposure: exposure(covariates, &trial.taken.unwrap_or_default()),
             })
         };
         let points = self
@@ -305,5 +312,6 @@ fn unmeasured(plan: &Plan, point: &str, stratum: &str, level: &str) -> Compariso
         forecast: None,
         unpaired: None,
         log_ratios: Vec::new(),
+        adjustments: Vec::new(),
     }
 }

@@ -54,6 +54,7 @@ pub(crate) fn trial(
         metrics: BTreeMap::from([("iops".to_owned(), iops)]),
         ramp_seconds: 1.0,
         steady_state: None,
+        taken: None,
         workload: WorkloadReport { kind: "io".to_owned(), ..WorkloadReport::default() },
         checks: Vec::new(),
         guest: None,

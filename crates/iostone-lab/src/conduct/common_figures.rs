@@ -168,7 +168,7 @@ mod tests {
         let mut workload =
             iostone_model::experiment::read(text, &[]).unwrap().configurations[0].workload.clone();
         if let Workload::Io(io) = &mut workload {
-            io.ramp_time = iostone_model::experiment::Ramp::default();
+            io.ramp_time = iostone_model::experiment::Timing::default();
         }
         workload
     }

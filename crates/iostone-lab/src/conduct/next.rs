@@ -36,14 +36,14 @@ impl Conductor<'_> {
         if plan.experiment.sweep().is_some() {
             return self.decide_sweep(&trials, &blocks, spent);
         }
-        let figures = conclude::Subject::of(plan).figures(plan, &trials, &blocks);
+        let figures = conclude::Subject::of(plan).figures(plan, &trials, &blocks, &self.covariates);
         if figures.is_empty() && spent {
             return Ok((Some(Ending::BlocksSpent), everything));
         }
         if figures.is_empty() {
             return Ok((None, everything));
         }
-        let next = figures.next_step(&conclude::rules(plan))?;
+        let next = figures.next_step(&conclude::rules(plan, &self.covariates))?;
         // What makes a curve flat may take more blocks than the metric that is decided.
         let waiting = conclude::waiting(plan, &trials, &blocks);
         if spent || waiting.is_empty() {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use iostone_model::covariate::DeclaredCovariate;
 use iostone_model::trial::TrialRecord;
 use iostone_model::units::Span;
 use iostone_model::verdict::Verdicts;
@@ -38,6 +39,11 @@ pub enum Progress<'a> {
     PilotRecorded {
         /// The record.
         record: &'a PilotRecord,
+    },
+    /// What verdicts are adjusted for was declared, in this session or in an earlier one.
+    CovariatesDeclared {
+        /// One for each that the experiment names.
+        covariates: &'a [DeclaredCovariate],
     },
     /// The ramp of every trial was declared, in this session or in an earlier one.
     RampDeclared {

@@ -4,7 +4,8 @@ use iostone_model::experiment::Configuration;
 use iostone_model::units::Span;
 use iostone_model::warm_up::{PILOT_SCHEMA, PilotRecord};
 
-use super::{Conductor, Progress, fitness, trial};
+use super::{Conductor, Progress, fitness, taken, trial};
+use crate::covariate;
 use crate::error::LabError;
 use crate::gates;
 use crate::journal::JournalEvent;
@@ -28,8 +29,26 @@ impl Conductor<'_> {
                 NextPilot::Declare(ramp) => self.directory.log(JournalEvent::RampDeclared(ramp))?,
             }
         };
-        self.ramp = Some(declared.ramp);
         self.observer.observe(Progress::RampDeclared { ramp: &declared });
+        self.declared = Some(declared);
+        self.settle_covariates()
+    }
+
+    /// Settles what verdicts are adjusted for. A rehearsal has no verdicts.
+    fn settle_covariates(&mut self) -> Result<(), LabError> {
+        let wanted = &self.plan.experiment.decide.covariates;
+        if wanted.is_empty() || self.plan.quick {
+            return Ok(());
+        }
+        let known = self.directory.declared_covariates();
+        if known.is_empty() {
+            let covariates = covariate::declare(wanted, &self.directory.pilots()?);
+            self.directory.log(JournalEvent::CovariatesDeclared { covariates: covariates.clone() })?;
+            self.covariates = covariates;
+        } else {
+            self.covariates = known;
+        }
+        self.observer.observe(Progress::CovariatesDeclared { covariates: &self.covariates });
         Ok(())
     }
 
@@ -45,7 +64,9 @@ impl Conductor<'_> {
             let reason = fitness::with_last_words(reason, report.stderr_tail.as_deref());
             return Err(LabError::Workload { configuration: configuration.name.clone(), reason });
         }
-        let gates = gates::evaluate(&self.plan.experiment, &as_run, &outcome.settled, &outcome.measured);
+        let gates = gates::evaluate(&self.plan.experiment, &as_run, &outcome.settled, &outcome.measured, &[]);
+        let wanted = !self.plan.experiment.decide.covariates.is_empty();
+        let seconds = if wanted { taken::by_second(&outcome.measured, &outcome.samples) } else { Vec::new() };
         let trial::Outcome { measured, samples, checks, notes, total, .. } = outcome;
         let record = PilotRecord {
             schema: PILOT_SCHEMA.to_owned(),
@@ -62,6 +83,7 @@ impl Conductor<'_> {
             notes,
             signals: measured.signals,
             gates,
+            seconds,
         };
         self.directory.write_pilot(&record, &samples, &measured.raw)?;
         self.directory.log(recorded(&record))?;

@@ -78,7 +78,8 @@ fn between(measured: &Measured, samples: &[Sample], from: f64, until: f64) -> Op
     let mut cut = measured.signals.clone();
     for (place, device) in cut.devices.iter_mut().enumerate() {
         let served = |counter: fn(&DiskCounters) -> u64| {
-            let at = |moment| counter_at(samples, place, start + moment, counter);
+            let read = |sample: &Sample| Some(counter(sample.disks.get(place)?) as f64);
+            let at = |moment| value_at(samples, start + moment, read);
             Some(round_count(at(until)? - at(from)?))
         };
         let of_it = served(|counters| counters.read_bytes).zip(served(|counters| counters.written_bytes));
@@ -95,13 +96,13 @@ fn between(measured: &Measured, samples: &[Sample], from: f64, until: f64) -> Op
     Some(Served { read_bytes: served.read_bytes as f64, written_bytes: served.written_bytes as f64 })
 }
 
-fn counter_at(
+/// A cumulative counter at a moment of the probe's clock, interpolated between samples; none where a sample lacks it.
+pub(super) fn value_at(
     samples: &[Sample],
-    device: usize,
     seconds: f64,
-    counter: fn(&DiskCounters) -> u64,
+    counter: impl Fn(&Sample) -> Option<f64>,
 ) -> Option<f64> {
-    let read = |sample: &Sample| Some((sample.at_ns as f64 / 1e9, counter(sample.disks.get(device)?) as f64));
+    let read = |sample: &Sample| Some((sample.at_ns as f64 / 1e9, counter(sample)?));
     let behind = samples.partition_point(|sample| (sample.at_ns as f64 / 1e9) < seconds);
     let (late, after) = read(samples.get(behind).or(samples.last())?)?;
     let (early, before) = read(samples.get(behind.saturating_sub(1))?)?;
@@ -113,7 +114,7 @@ fn counter_at(
 
 #[cfg(test)]
 mod tests {
-    use iostone_model::experiment::Ramp;
+    use iostone_model::experiment::Timing;
     use iostone_model::trial::{DeviceActivity, SignalSummary, WorkloadReport};
 
     use super::*;
@@ -124,7 +125,7 @@ mod tests {
         let mut workload =
             iostone_model::experiment::read(text, &[]).unwrap().configurations[0].workload.clone();
         if let Workload::Io(io) = &mut workload {
-            io.ramp_time = Ramp::Fixed("3s".parse().unwrap());
+            io.ramp_time = Timing::Fixed("3s".parse().unwrap());
         }
         let written = |written_bytes| DiskCounters { written_bytes, ..DiskCounters::default() };
         let device =

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use iostone_machine::{Failure, FailureKind, Measured, Prepare, RunTrial, Settle, Settled};
+use iostone_model::covariate::DeclaredCovariate;
 use iostone_model::experiment::{Configuration, Gate, Workload};
 use iostone_model::run::Plan;
 use iostone_model::sample::Sample;
@@ -11,7 +12,7 @@ use iostone_model::units::Span;
 use iostone_stats::schedule::SplitMix64;
 use iostone_workload::RawOutput;
 
-use super::common_figures;
+use super::{common_figures, taken};
 use crate::conclude::Subject;
 use crate::error::LabError;
 use crate::gates;
@@ -217,8 +218,15 @@ impl Outcome {
         plan: &Plan,
         configuration: &Configuration,
         place: &Place,
+        covariates: &[DeclaredCovariate],
     ) -> (TrialRecord, Vec<Sample>, Vec<RawOutput>) {
-        let gates = gates::evaluate(&plan.experiment, configuration, &self.settled, &self.measured);
+        let gates =
+            gates::evaluate(&plan.experiment, configuration, &self.settled, &self.measured, covariates);
+        let ramp = ramp_seconds(&configuration.workload);
+        let taken = (!covariates.is_empty()).then(|| {
+            let until = ramp + self.measured.report.measured_seconds;
+            taken::between(&self.measured, &self.samples, ramp, until)
+        });
         let record = TrialRecord {
             schema: TRIAL_SCHEMA.to_owned(),
             number: place.number,
@@ -231,7 +239,8 @@ impl Outcome {
             phases: Some(self.phases),
             conditioned_seconds: place.conditioned.map(|length| length.as_secs_f64()),
             metrics: self.measured.metrics,
-            ramp_seconds: ramp_seconds(&configuration.workload),
+            ramp_seconds: ramp,
+            taken,
             steady_state: steadiness::check(&self.measured.report),
             workload: self.measured.report,
             checks: self.checks,

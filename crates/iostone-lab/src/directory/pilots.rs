@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use iostone_model::covariate::DeclaredCovariate;
 use iostone_model::sample::Sample;
 use iostone_model::warm_up::{DeclaredRamp, PilotRecord};
 use iostone_workload::RawOutput;
@@ -32,11 +33,20 @@ pub(super) fn read(path: &Path) -> Result<Vec<PilotRecord>, LabError> {
 }
 
 /// The ramp that was declared for every trial.
-pub(super) fn declared_ramp(entries: &[Entry]) -> Option<DeclaredRamp> {
+pub(crate) fn declared_ramp(entries: &[Entry]) -> Option<DeclaredRamp> {
     entries.iter().find_map(|entry| match &entry.event {
         JournalEvent::RampDeclared(ramp) => Some(ramp.clone()),
         _ => None,
     })
+}
+
+/// What was declared that verdicts are adjusted for; nothing where no covariates are asked for.
+pub(crate) fn declared_covariates(entries: &[Entry]) -> Vec<DeclaredCovariate> {
+    let declared = entries.iter().find_map(|entry| match &entry.event {
+        JournalEvent::CovariatesDeclared { covariates } => Some(covariates.clone()),
+        _ => None,
+    });
+    declared.unwrap_or_default()
 }
 
 impl RunDirectory {
@@ -56,6 +66,11 @@ impl RunDirectory {
     /// Every pilot recorded so far, in order.
     pub(crate) fn pilots(&self) -> Result<Vec<PilotRecord>, LabError> {
         read(self.path())
+    }
+
+    /// What verdicts are adjusted for, once it was declared.
+    pub(crate) fn declared_covariates(&self) -> Vec<DeclaredCovariate> {
+        declared_covariates(self.entries())
     }
 
     /// The ramp that was declared for every trial, once it was.

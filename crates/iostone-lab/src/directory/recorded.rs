@@ -132,6 +132,7 @@ impl Records {
             trials,
             pilots,
             declared_ramp: pilots::declared_ramp(&entries),
+            covariates: pilots::declared_covariates(&entries),
             verdicts,
             audit: None,
             explanation: None,

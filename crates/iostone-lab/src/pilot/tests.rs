@@ -44,6 +44,7 @@ fn pilot(number: u32, configuration: &str, runtime: u32, slow: f64) -> PilotReco
         notes: Vec::new(),
         signals: iostone_model::trial::SignalSummary::default(),
         gates: Vec::new(),
+        seconds: Vec::new(),
     }
 }
 
@@ -77,6 +78,7 @@ fn each_configuration_has_a_pilot_and_the_longest_cut_is_the_ramp_of_all() {
         pilots: 2,
         asked_by: "off".to_owned(),
         at_limit: false,
+        runtime: None,
     };
     assert_eq!(next_pilot(&plan, &pilots).unwrap(), NextPilot::Declare(expected));
 }
@@ -127,10 +129,60 @@ fn a_pilot_differs_from_a_trial_in_time_alone() {
     let configuration = &plan.experiment.configurations[1];
     let pilot = as_pilot(configuration, seconds(20.0));
     let Workload::Io(io) = &pilot.workload else { panic!("an io workload") };
-    assert_eq!((io.runtime, io.ramp_time), (Some(seconds(20.0)), Ramp::default()));
-    let trial = settled(configuration, Some(seconds(3.0)));
+    assert_eq!((io.asked_runtime(), io.ramp_time), (Some(seconds(20.0)), Timing::default()));
+    let trial = settled(configuration, Some(&declared(3.0, None)));
     let Workload::Io(io) = &trial.workload else { panic!("an io workload") };
-    assert_eq!((io.runtime, io.ramp_time), (Some(seconds(10.0)), Ramp::Fixed(seconds(3.0))));
+    assert_eq!((io.asked_runtime(), io.ramp_time), (Some(seconds(10.0)), Timing::Fixed(seconds(3.0))));
     // What the file declares stays.
-    assert_eq!(settled(&trial, Some(seconds(9.0))), trial);
+    assert_eq!(settled(&trial, Some(&declared(9.0, None))), trial);
+}
+
+fn declared(ramp: f64, runtime: Option<DeclaredRuntime>) -> DeclaredRamp {
+    DeclaredRamp {
+        ramp: seconds(ramp),
+        rule: "largest".to_owned(),
+        pilots: 2,
+        asked_by: "on".to_owned(),
+        at_limit: false,
+        runtime,
+    }
+}
+
+/// A pilot that cost 3 s beside its measured time, with noise of each 100 ms.
+fn noisy(number: u32, configuration: &str, runtime: u32) -> PilotRecord {
+    let mut pilot = pilot(number, configuration, runtime, 0.0);
+    let mut state = u64::from(number);
+    for operations in &mut pilot.workload.operations_per_100ms {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        *operations = 1000 + state % 100;
+    }
+    pilot.total_seconds += 3.0;
+    pilot
+}
+
+#[test]
+fn pilots_find_how_long_trials_are_measured() {
+    let text = BARRIER
+        .replace("ramp_time = \"1s\"", "ramp_time = \"auto\"")
+        .replace("runtime = \"10s\"", "runtime = \"auto\"");
+    let plan = make_plan(read(&text, &[]).unwrap(), PlanOptions::default()).unwrap();
+    let configuration = &plan.experiment.configurations[0];
+    assert_eq!(next_pilot(&plan, &[]).unwrap(), NextPilot::Run(configuration, seconds(30.0)));
+    let pilots = [noisy(1, "on", 30), noisy(2, "off", 30)];
+    let NextPilot::Declare(found) = next_pilot(&plan, &pilots).unwrap() else { panic!("no ramp") };
+    let runtime = found.runtime.clone().unwrap();
+    assert_eq!((runtime.runtime, runtime.blocks, runtime.gap_seconds.round()), (seconds(2.5), 6, 3.0));
+    let trial = settled(configuration, Some(&found));
+    let Workload::Io(io) = &trial.workload else { panic!("an io workload") };
+    assert_eq!((io.asked_runtime(), io.ramp_time), (Some(seconds(2.5)), Timing::Fixed(found.ramp)));
+    // One that costs a minute beside its measured time takes longer pilots to judge.
+    let dear = pilots.map(|pilot| PilotRecord { total_seconds: pilot.total_seconds + 20.0, ..pilot });
+    assert_eq!(next_pilot(&plan, &dear).unwrap(), NextPilot::Run(configuration, seconds(60.0)));
+}
+
+#[test]
+fn a_runtime_left_to_pilots_needs_a_ramp_left_to_them() {
+    let text = BARRIER.replace("runtime = \"10s\"", "runtime = \"auto\"");
+    let found = read(&text, &[]).unwrap_err();
+    assert_eq!(found[0].message, "how long trials are measured is found by the pilots that find the warm-up");
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use iostone_cloud::{Amount, work_of};
 use iostone_model::experiment::{
     BonnieWorkload, Burst, Configuration, CopyUpWorkload, DbenchWorkload, DdWorkload, Experiment, Filesystem,
-    IoWorkload, IopingWorkload, OrionWorkload, Ramp, Stack, SysbenchWorkload, Volume, Workload,
+    IoWorkload, IopingWorkload, OrionWorkload, Stack, SysbenchWorkload, Timing, Volume, Workload,
 };
 use iostone_model::run::Shrunk;
 use iostone_model::units::{Bytes, Span};
@@ -184,9 +184,9 @@ fn shrink_io(io: &mut IoWorkload, bare: bool) {
         io.offset = io.offset.min(FILE);
     }
     io.io_size = io.io_size.map(|size| size.min(least));
-    io.runtime = io.runtime.map(|runtime| runtime.min(Span(Duration::from_secs(1))));
-    if let Ramp::Fixed(ramp) = io.ramp_time {
-        io.ramp_time = Ramp::Fixed(ramp.min(Span(Duration::from_millis(200))));
+    io.runtime = io.asked_runtime().map(|runtime| Timing::Fixed(runtime.min(Span(Duration::from_secs(1)))));
+    if let Timing::Fixed(ramp) = io.ramp_time {
+        io.ramp_time = Timing::Fixed(ramp.min(Span(Duration::from_millis(200))));
     }
 }
 

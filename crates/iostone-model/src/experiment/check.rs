@@ -2,6 +2,7 @@
 
 mod baseline;
 mod command;
+mod covariates;
 mod foreign;
 mod io;
 mod limit;
@@ -117,6 +118,7 @@ pub(super) fn experiment(experiment: &Experiment, places: &Places<'_>) -> Vec<Di
     }
     check_decide(experiment, &mut findings);
     ramp::check_all(experiment, &mut findings);
+    covariates::check(experiment, &mut findings);
     machine::check_all(experiment, &mut findings);
     if experiment.trials.warmups > 10 {
         findings.value("trials.warmups", "more than ten warm-ups are no warm-up", "0 to 10");

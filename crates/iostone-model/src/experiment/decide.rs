@@ -6,6 +6,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::covariate::Covariate;
 use crate::units::{BytesPerSecond, Fraction, Span};
 
 /// What is decided, and when it is certain enough.
@@ -34,6 +35,9 @@ pub struct Decide {
     /// is alike and no carry-over can favour one.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub conditioning: bool,
+    /// What verdicts are adjusted for: what others took of the machine during a trial, by slopes that the pilots show.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub covariates: Vec<Covariate>,
 }
 
 /// The number of blocks.

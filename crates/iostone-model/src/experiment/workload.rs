@@ -22,7 +22,7 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Ramp;
+use super::Timing;
 use crate::metric::{
     BONNIE_DIRECT_METRICS, BONNIE_METRICS, COMMAND_METRICS, COMMON_METRICS, COPY_UP_METRICS, DBENCH_METRICS,
     DD_METRICS, Direction, FIO_METRICS, IO_METRICS, IOPING_METRICS, Metric, SYSBENCH_METRICS, Unit,
@@ -322,15 +322,15 @@ pub struct IoWorkload {
     /// beforehand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
-    /// How long figures are taken.
+    /// How long figures are taken; `auto` lets the pilots find the length of least time to a verdict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub runtime: Option<Span>,
+    pub runtime: Option<Timing>,
     /// How much is read or written at most.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_size: Option<Bytes>,
     /// Load before figures are taken; `auto` lets a pilot of each configuration find how much is needed.
     #[serde(default)]
-    pub ramp_time: Ramp,
+    pub ramp_time: Timing,
     /// An open loop: each thread starts so many requests a second, whether or not those before have completed, and
     /// latency counts from the start that was intended. In a mix, of reads and of writes each, or `"1400,600"` apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -388,7 +388,23 @@ pub struct IoWorkload {
     pub verify: Verification,
 }
 
+/// The longest that pilots may find trials to be best measured.
+const LONGEST_FOUND: Span = Span(Duration::from_secs(60));
+
 impl IoWorkload {
+    /// How long figures are taken; where pilots are to find that, the longest that they may.
+    pub fn asked_runtime(&self) -> Option<Span> {
+        self.runtime.map(|runtime| match runtime {
+            Timing::Fixed(span) => span,
+            Timing::Auto => LONGEST_FOUND,
+        })
+    }
+
+    /// Whether pilots are to find how long figures are taken.
+    pub fn is_runtime_auto(&self) -> bool {
+        self.runtime == Some(Timing::Auto)
+    }
+
     /// A load with everything else as it is when left out.
     pub fn new(rw: ReadWrite) -> Self {
         Self {
@@ -405,7 +421,7 @@ impl IoWorkload {
             size: None,
             runtime: None,
             io_size: None,
-            ramp_time: Ramp::default(),
+            ramp_time: Timing::default(),
             rate_iops: None,
             rate: None,
             rate_process: None,

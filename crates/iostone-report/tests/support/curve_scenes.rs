@@ -62,6 +62,7 @@ fn comparison(level: &str, point: &str, ratio: f64) -> Comparison {
         forecast: None,
         unpaired: None,
         log_ratios: Vec::new(),
+        adjustments: Vec::new(),
     }
 }
 

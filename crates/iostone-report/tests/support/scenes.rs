@@ -7,7 +7,7 @@ mod limit_scenes;
 
 use std::collections::BTreeMap;
 
-use iostone_model::experiment::{Ramp, Workload};
+use iostone_model::experiment::{Timing, Workload};
 use iostone_model::metric::Direction;
 use iostone_model::run::RunRecord;
 use iostone_model::units::Span;
@@ -100,6 +100,7 @@ fn comparison(run: &RunRecord, level: &str, baseline: &str, width: f64) -> Compa
         forecast: (verdict == Verdict::Undecided).then_some(forecast),
         unpaired: None,
         log_ratios: Vec::new(),
+        adjustments: Vec::new(),
         point: String::new(),
     }
 }
@@ -155,7 +156,7 @@ pub(crate) fn piloted() -> RunRecord {
     let seconds = |seconds: u64| Span(std::time::Duration::from_secs(seconds));
     for configuration in &mut run.plan.experiment.configurations {
         if let Workload::Io(io) = &mut configuration.workload {
-            io.ramp_time = Ramp::Auto;
+            io.ramp_time = Timing::Auto;
         }
     }
     for (trial, range_fraction) in
@@ -186,6 +187,7 @@ pub(crate) fn piloted() -> RunRecord {
             notes: Vec::new(),
             signals: trial.signals.clone(),
             gates: trial.gates.clone(),
+            seconds: Vec::new(),
         });
     }
     run.declared_ramp = Some(DeclaredRamp {
@@ -194,6 +196,7 @@ pub(crate) fn piloted() -> RunRecord {
         pilots: 2,
         asked_by: run.trials[0].configuration.clone(),
         at_limit: false,
+        runtime: None,
     });
     run
 }

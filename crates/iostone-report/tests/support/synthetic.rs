@@ -111,6 +111,7 @@ pub(crate) fn run(scene: &Scene) -> RunRecord {
             blocks: iostone_model::experiment::BlockBudget::default(),
             time: None,
             conditioning: false,
+            covariates: Vec::new(),
         },
         trials: Trials::default(),
         gates: Gates::default(),
@@ -142,6 +143,7 @@ pub(crate) fn run(scene: &Scene) -> RunRecord {
         trials,
         pilots: Vec::new(),
         declared_ramp: None,
+        covariates: Vec::new(),
         blocks,
         verdicts: None,
         finished: true,
@@ -167,7 +169,7 @@ fn configuration(scene: &Scene, level: &str) -> Configuration {
     let io = IoWorkload {
         iodepth: 8,
         size: Some(Bytes(512 << 20)),
-        runtime: Some(Span(Duration::from_secs(10))),
+        runtime: Some(iostone_model::experiment::Timing::Fixed(Span(Duration::from_secs(10)))),
         direct: true,
         fdatasync: 1,
         ..IoWorkload::new(ReadWrite::Randwrite)
@@ -306,6 +308,7 @@ fn trial(
         metrics: BTreeMap::from([(scene.metric.to_owned(), figure)]),
         ramp_seconds: 0.0,
         steady_state: None,
+        taken: None,
         workload: report,
         checks: vec![check],
         notes: vec!["backing file on ext4, buffered".to_owned()],

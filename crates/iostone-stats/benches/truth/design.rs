@@ -105,7 +105,7 @@ pub(crate) fn run(model: &Model, ratio: f64, family: Family, seed: u64) -> Outco
 /// if it had run.
 ///
 /// Before the first verdict on the whole table none is found in a part of it, unless one is withheld of the whole.
-fn live(all: &[Figure], rules: &Rules) -> Vec<Comparison> {
+pub(crate) fn live(all: &[Figure], rules: &Rules) -> Vec<Comparison> {
     let whole = judged(all, rules);
     let first = whole.iter().filter_map(|comparison| comparison.decided_at).min().unwrap_or(BUDGET);
     let first = if whole.iter().any(is_withheld) { 0 } else { first };
@@ -234,6 +234,7 @@ fn figures(
                 value: if step > 0.0 { (value / step).round().max(1.0) * step } else { value },
                 block: Some(block as u64),
                 order: Some(position as f64),
+                ..Figure::default()
             });
         }
     }

@@ -12,6 +12,7 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "its output is its result")]
 
 mod broken;
+mod covariates;
 mod curves;
 mod design;
 mod models;
@@ -97,18 +98,13 @@ fn main() {
                 (Family::Levels(2), 300),
                 (Family::Levels(3), 200),
                 (Family::Levels(7), 150),
+                (Family::Superblock(1), 500),
+                (Family::Superblock(3), 200),
                 (Family::Grid(7, 4), 50),
                 (Family::Strata(28), 100),
             ] {
                 // What may be claimed wrongly is of interest.
                 let full = if same(ratio, 1.0) || same(ratio, BEYOND) { full } else { full / 3 };
-                tasks.push(Task { model, ratio, family, tables: tables(full) });
-            }
-        }
-    }
-    for model in MODELS {
-        for ratio in RATIOS {
-            for (family, full) in [(Family::Superblock(1), 1000), (Family::Superblock(3), 200)] {
                 tasks.push(Task { model, ratio, family, tables: tables(full) });
             }
         }
@@ -125,11 +121,13 @@ fn main() {
     let cells = simulate(&tasks);
     let peers = ask_peers(tables(1000));
     let sweeps = sweep(u64::from(tables(100)));
+    let adjusted = covariates::compare(tables(1000));
     let savings = curves::compare(&[1.05, 1.10, 1.5], tables(100));
     let mut failures = check(&tasks, &cells, quick);
     failures.extend(check_curves(&savings));
     failures.extend(check_sweeps(&sweeps));
-    let page = page::write(&tasks, &cells, &savings, &peers, &sweeps);
+    failures.extend(covariates::check(&adjusted));
+    let page = page::write(&tasks, &cells, &savings, &adjusted, &peers, &sweeps);
     println!("{page}");
     if !quick {
         page::replace(&page);

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use crate::covariates::{self, Adjusted, COMPARED, Way};
 use crate::curves::Saving;
 use crate::design::{BEYOND, Family, RATIOS, keeps_premise, same};
 use crate::rates::Rate;
@@ -30,6 +31,7 @@ pub(crate) fn write(
     tasks: &[Task],
     cells: &[Cell],
     savings: &[Saving],
+    adjusted: &[covariates::Row],
     peers: &[Peer],
     sweeps: &[(usize, Row)],
 ) -> String {
@@ -37,6 +39,7 @@ pub(crate) fn write(
     families(&mut page, tasks, cells);
     blocks(&mut page, tasks, cells);
     spared(&mut page, savings);
+    disturbed(&mut page, adjusted);
     others(&mut page, tasks, cells, peers);
     raced(&mut page, sweeps);
     models(&mut page, tasks, cells);
@@ -73,10 +76,10 @@ const FAMILIES: [Family; 10] = [
     Family::Levels(2),
     Family::Levels(3),
     Family::Levels(7),
-    Family::Grid(7, 4),
-    Family::Strata(28),
     Family::Superblock(1),
     Family::Superblock(3),
+    Family::Grid(7, 4),
+    Family::Strata(28),
     Family::Points(28),
     Family::PointsApart(28),
 ];
@@ -105,7 +108,7 @@ fn blocks(page: &mut String, tasks: &[Task], cells: &[Cell]) {
     let head = RATIOS.map(|ratio| ratio.to_string()).join(" | ");
     let _ =
         writeln!(page, "| mean blocks to the verdict, of at most 40 | {head} |\n|---|---|---|---|---|---|");
-    for family in &FAMILIES[..8] {
+    for family in &FAMILIES[..6] {
         let last = RATIOS.map(|ratio| format!("{:.1}", mean_blocks(tasks, cells, *family, ratio)));
         let _ = writeln!(page, "| {} | {} |", name(*family), last.join(" | "));
     }
@@ -199,6 +202,43 @@ fn single<'a>(tasks: &'a [Task], cells: &'a [Cell]) -> Vec<Vec<(&'a Task, &'a Ce
 
 fn missed(of: &[(&Task, &Cell)]) -> Rate {
     of.iter().fold(Rate::default(), |sum, (_, cell)| sum.and(cell.missed))
+}
+
+fn disturbed(page: &mut String, rows: &[covariates::Row]) {
+    let head = COMPARED.map(|ratio| format!("blocks at {ratio}")).join(" | ");
+    let _ = writeln!(
+        page,
+        "| noise, burst, share that the level draws | judged | false difference | false equivalence | interval misses | withheld at 1 | {head} |\n\
+         |---|---|---|---|---|---|---|---|---|---|"
+    );
+    for (disturbance, way, cells) in rows {
+        let way = match way {
+            Way::Measured => "as measured",
+            Way::FixedSlope => "adjusted, slope off by a fifth",
+            Way::Pilots => "adjusted, slope of two pilots of 30 s",
+        };
+        let at = |wanted: f64| {
+            COMPARED.iter().zip(cells).find(|(ratio, _)| same(**ratio, wanted)).map(|(_, cell)| *cell)
+        };
+        let rate = |cell: Option<Adjusted>, of: fn(&Adjusted) -> Rate| {
+            cell.map_or(0.0, |cell| 100.0 * of(&cell).share())
+        };
+        let misses = cells.iter().fold(Rate::default(), |sum, cell| sum.and(cell.missed));
+        let blocks: Vec<String> = cells.iter().map(|cell| format!("{:.1}", cell.mean_blocks())).collect();
+        let _ = writeln!(
+            page,
+            "| {:.0} %, {:.0} %, {:.0} % | {way} | {:.1} % | {:.1} % | {:.1} % | {:.1} % | {} |",
+            100.0 * disturbance.noise,
+            100.0 * disturbance.burst,
+            100.0 * disturbance.moved,
+            rate(at(1.0), |cell| cell.different),
+            rate(at(BEYOND), |cell| cell.equivalent),
+            100.0 * misses.share(),
+            rate(at(1.0), |cell| cell.withheld),
+            blocks.join(" | ")
+        );
+    }
+    page.push('\n');
 }
 
 fn raced(page: &mut String, rows: &[(usize, Row)]) {

@@ -22,6 +22,7 @@ fn point(name: &str, verdict: Verdict, flags: &[(&str, &str)]) -> Comparison {
         forecast: None,
         unpaired: None,
         log_ratios: Vec::new(),
+        adjustments: Vec::new(),
     }
 }
 

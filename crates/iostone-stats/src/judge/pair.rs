@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use iostone_model::verdict::{Comparison, Flag, Verdict};
 
+use super::adjustment::Adjustment;
 use super::decision::Decision;
 use super::family::FamilySize;
 use super::table::{Meeting, Superblock, Table};
@@ -26,6 +27,7 @@ pub(super) struct Pair<'a> {
     pub(super) baseline: &'a str,
     /// The number of each block; of those after a superblock, as are the log ratios and the orders.
     numbers: Vec<u64>,
+    /// Freed of what others took, where the rules say so.
     log_ratios: Vec<f64>,
     orders: Vec<RunOrder>,
     /// The log ratios of the superblock, turn by turn: what describes it, not what decides.
@@ -38,7 +40,8 @@ pub(super) struct Pair<'a> {
     pub(super) ssr: Ssr,
     /// Whether each block shows what a level leaves behind.
     exposed: Vec<Option<bool>>,
-    /// What forbids a verdict: carry-over, or an order that no lot drew.
+    adjustment: Option<Adjustment>,
+    /// What forbids a verdict: carry-over, a level that acts on what it was adjusted for, or an order that no lot drew.
     obstacles: Vec<Flag>,
     /// What else the order says, and that the superblock does not count.
     order_notes: Vec<Flag>,
@@ -70,7 +73,9 @@ impl<'a> Pair<'a> {
         let level_median = median_of(everything().map(|m| m.level.value).collect());
         // The worst rounding error of one log ratio; a run that never ended has none.
         let rounding = rules.resolution / 2.0 * (baseline_median.recip() + level_median.recip());
-        let log_ratios: Vec<f64> = meetings.iter().map(Meeting::log_ratio).collect();
+        let adjustment = Adjustment::of(&meetings, rules);
+        let as_measured = || meetings.iter().map(Meeting::log_ratio).collect();
+        let log_ratios: Vec<f64> = adjustment.as_ref().map_or_else(as_measured, Adjustment::log_ratios);
         let orders: Vec<RunOrder> = meetings.iter().map(Meeting::order).collect();
         let design = Design {
             alpha: alpha(rules),
@@ -107,7 +112,8 @@ impl<'a> Pair<'a> {
         };
         let order = order.assess();
         let carry_over = carry_over::flag(ssr.adjusted(), &exposed, baseline, level);
-        let obstacles = carry_over.into_iter().chain(order.forbidding).collect();
+        let moved = adjustment.as_ref().and_then(|adjustment| adjustment.obstacle(&ssr, &orders, design));
+        let obstacles = carry_over.into_iter().chain(order.forbidding).chain(moved).collect();
         let count = |wanted: [bool; 2]| {
             let ended =
                 |m: &&Meeting<'_>| [m.baseline.value.is_finite(), m.level.value.is_finite()] == wanted;
@@ -126,6 +132,7 @@ impl<'a> Pair<'a> {
             orders,
             ssr,
             exposed,
+            adjustment,
             obstacles,
             order_notes: passed_over.into_iter().chain(order.notes).collect(),
         }
@@ -208,6 +215,7 @@ impl<'a> Pair<'a> {
             forecast,
             unpaired: None,
             log_ratios: self.log_ratios.clone(),
+            adjustments: self.adjustment.as_ref().map(|of| of.amounts.clone()).unwrap_or_default(),
             point: String::new(),
         }
     }
@@ -256,7 +264,13 @@ impl<'a> Pair<'a> {
         flags
             .extend(estimate.and_then(|estimate| shape::tail(adjusted, estimate, self.baseline, self.level)));
         flags.extend(shape::trend(adjusted));
-        flags.extend(shape::drifted_levels(self.log_ratio_of_medians, self.ssr.intervals().0));
+        match &self.adjustment {
+            Some(adjustment) => flags.extend(adjustment.note(adjusted)),
+            // The medians are those of figures as measured.
+            None => {
+                flags.extend(shape::drifted_levels(self.log_ratio_of_medians, self.ssr.intervals().0));
+            }
+        }
         flags.extend(shape::coarse_resolution(self.rounding, rules.margin));
         flags
     }

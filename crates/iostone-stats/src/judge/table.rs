@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use iostone_model::covariate::Exposure;
 use iostone_model::metric::Direction;
 
 use super::sequence::Sequence;
@@ -18,6 +19,7 @@ pub(super) struct Trial {
     /// Logarithm, signed so that larger is better; minus infinity for a run that never ended.
     pub(super) score: f64,
     pub(super) order: Option<f64>,
+    pub(super) exposure: Exposure,
     /// The level that ran just before, in this block or at the end of the one before; none where unknown.
     pub(super) before: Option<usize>,
 }
@@ -39,6 +41,12 @@ impl Meeting<'_> {
             (false, true) => -CENSORED_LOG_RATIO,
             (false, false) => 0.0,
         }
+    }
+
+    /// By how much the level's trial was exposed more or less to one covariate than the baseline's; 0 where that is not known.
+    pub(super) fn differs_in(&self, covariate: usize) -> f64 {
+        let of = |trial: &Trial| trial.exposure.get(covariate).copied().flatten();
+        of(self.level).zip(of(self.baseline)).map_or(0.0, |(level, baseline)| level - baseline)
     }
 
     pub(super) fn order(&self) -> RunOrder {
@@ -132,6 +140,7 @@ impl<'a> Table<'a> {
                     f64::NEG_INFINITY
                 },
                 order: figure.order,
+                exposure: figure.exposure,
                 before: None,
             };
             let block = blocks.entry(figure.block.unwrap_or(0)).or_default();

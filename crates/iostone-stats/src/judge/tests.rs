@@ -147,6 +147,7 @@ fn a_table_with_blocks_to_spare_is_judged_as_the_run_would_have_been() {
                     value,
                     block: Some(block as u64),
                     order: Some(f64::from(u8::from(second))),
+                    ..Figure::default()
                 });
             }
         }
@@ -500,6 +501,7 @@ fn any_figure() -> impl Strategy<Value = Figure> {
             value,
             block: Some(block),
             order,
+            ..Figure::default()
         })
 }
 

@@ -35,6 +35,7 @@ pub(super) fn compare(table: &Table<'_>, rules: &Rules, all: usize) -> Judgement
                 forecast: None,
                 unpaired: test,
                 log_ratios: Vec::new(),
+                adjustments: Vec::new(),
                 point: String::new(),
             }
         })

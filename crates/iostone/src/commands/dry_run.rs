@@ -6,10 +6,11 @@ use std::path::Path;
 use anyhow::Result;
 use iostone_lab::{Estimate, estimate, first_pilot, plan_notes, reboots};
 use iostone_machine::WORK_INSIDE;
+use iostone_model::covariate::Covariate;
 use iostone_model::environment::Kernel;
 use iostone_model::experiment::{
     Allowance, CommandWorkload, Configuration, DdDirection, EmulatedBy, EmulatedInstance, IoEngine,
-    IoWorkload, MachineSpec, Ramp, Stack, Volume, Workload,
+    IoWorkload, MachineSpec, Stack, Timing, Volume, Workload,
 };
 use iostone_model::run::Plan;
 use iostone_model::units::{Bytes, Span};
@@ -269,14 +270,18 @@ fn io_text(io: &IoWorkload) -> String {
         text.push_str(" direct");
     }
     match io.ramp_time {
-        Ramp::Fixed(ramp) if ramp.0.is_zero() => {}
-        Ramp::Fixed(ramp) => {
+        Timing::Fixed(ramp) if ramp.0.is_zero() => {}
+        Timing::Fixed(ramp) => {
             let _ = write!(text, ", {ramp} not counted");
         }
-        Ramp::Auto => text.push_str(", the warm-up that pilots find not counted"),
+        Timing::Auto => text.push_str(", the warm-up that pilots find not counted"),
     }
-    if let Some(runtime) = io.runtime {
-        let _ = write!(text, ", {runtime} counted");
+    match io.runtime {
+        Some(Timing::Fixed(runtime)) => {
+            let _ = write!(text, ", {runtime} counted");
+        }
+        Some(Timing::Auto) => text.push_str(", as long counted as pilots find best"),
+        None => {}
     }
     if let Some(size) = io.io_size {
         let _ = write!(text, ", at most {size}");
@@ -389,9 +394,16 @@ fn pilots(plan: &Plan) -> Option<String> {
     let (shortest, longest) = (lengths.first()?, lengths.last()?);
     let length = if shortest == longest { shortest.to_string() } else { format!("{shortest} to {longest}") };
     let pilots = if count == 1 { "pilot" } else { "pilots" };
+    let covariates: Vec<String> =
+        plan.experiment.decide.covariates.iter().map(Covariate::to_string).collect();
+    let worth = if covariates.is_empty() {
+        String::new()
+    } else {
+        format!(", and how the rate goes with {} as what verdicts are adjusted by", covariates.join(" and "))
+    };
     Some(format!(
         "{count} {pilots} of {length} first, one a configuration: where MSER-5 cuts them is declared as the warm-up of \
-         every trial"
+         every trial{worth}"
     ))
 }
 

@@ -111,6 +111,12 @@ fn all_trials(run: &RunRecord) -> Result<String, std::fmt::Error> {
             if declared.pilots == 1 { "1 pilot".to_owned() } else { format!("{} pilots", declared.pilots) }
         )?;
     }
+    if let Some(runtime) = run.declared_ramp.as_ref().and_then(|declared| declared.runtime.as_ref()) {
+        writeln!(text, "declared before block 1: {runtime}")?;
+    }
+    for declared in &run.covariates {
+        writeln!(text, "declared before block 1: {}", clean(&declared.to_string()))?;
+    }
     for defect in &run.defects {
         writeln!(text, "! damaged: {}", clean(defect))?;
     }

@@ -68,6 +68,7 @@ fn run(text: &str, trial: TrialRecord) -> RunRecord {
         trials: vec![trial],
         pilots: Vec::new(),
         declared_ramp: None,
+        covariates: Vec::new(),
         blocks: vec![BlockRecord { number: 0, order: Vec::new(), counted: true, reason: None }],
         verdicts: None,
         finished: true,

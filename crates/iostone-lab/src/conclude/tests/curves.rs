@@ -201,8 +201,8 @@ fn a_verdict_withheld_is_withheld_at_every_point() {
 fn a_run_goes_on_until_every_point_is_decided_or_the_curves_cross() {
     let next = |blocks, factors| {
         let (trials, entries) = records_of(blocks, factors);
-        let figures = subject().figures(&plan("", ""), &trials, &block_records(&entries));
-        figures.next_step(&rules(&plan("", ""))).unwrap()
+        let figures = subject().figures(&plan("", ""), &trials, &block_records(&entries), &[]);
+        figures.next_step(&rules(&plan("", ""), &[])).unwrap()
     };
     assert_eq!(next(12, [1.1, 1.2, 1.0, 1.0, 1.0, 1.0]), Next::Decided);
     assert!(matches!(next(5, [1.1; 6]), Next::Continue { .. }));

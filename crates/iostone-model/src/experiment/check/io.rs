@@ -80,7 +80,7 @@ fn check_window(io: &IoWorkload, findings: &mut Findings<'_>) {
             "give it `runtime = \"10s\"` or `io_size = \"1GiB\"`",
         );
     }
-    if io.runtime.is_some_and(|runtime| runtime.0.is_zero()) {
+    if io.asked_runtime().is_some_and(|runtime| runtime.0.is_zero()) {
         findings.value(
             "workload.runtime",
             "nothing can be measured in no time",

@@ -73,7 +73,7 @@ fn check_request_time(configuration: &Configuration, io: &IoWorkload, findings: 
     let Some(rate) = rates.flatten().map(|rate| rate.0).filter(|&rate| rate > 0).min() else { return };
     let block = io.block_sizes().largest();
     let seconds = block.0 / rate;
-    let allowed = io.runtime.map_or(LONGEST_REQUEST, |runtime| runtime.0.max(LONGEST_REQUEST));
+    let allowed = io.asked_runtime().map_or(LONGEST_REQUEST, |runtime| runtime.0.max(LONGEST_REQUEST));
     if seconds > allowed.as_secs() {
         let (rate, time) = (ByteRate(rate), Span(Duration::from_secs(seconds)));
         let message = format!("at {rate}, one request of {block} takes {time}");

@@ -1,10 +1,14 @@
-//! Whether a ramp can be left to pilots: they need a time that the trials take, and one ramp for all of them.
+//! Whether ramp and runtime can be left to pilots: they need trials that end by time, and find one time for all of them.
 
 use super::Findings;
 use crate::experiment::{Experiment, IoWorkload, Workload};
 
 /// Checks a workload that leaves its ramp to a pilot.
 pub(super) fn check_io(io: &IoWorkload, findings: &mut Findings<'_>) {
+    if io.is_runtime_auto() && !io.ramp_time.is_auto() {
+        let message = "how long trials are measured is found by the pilots that find the warm-up";
+        findings.value("workload.runtime", message, "add `ramp_time = \"auto\"`, or give a time");
+    }
     if !io.ramp_time.is_auto() {
         return;
     }
@@ -23,12 +27,24 @@ pub(super) fn check_io(io: &IoWorkload, findings: &mut Findings<'_>) {
 
 /// Checks that the ramp is left to pilots in every configuration or in none.
 pub(super) fn check_all(experiment: &Experiment, findings: &mut Findings<'_>) {
-    let is_auto = |workload: &Workload| matches!(workload, Workload::Io(io) if io.ramp_time.is_auto());
-    let count = experiment.configurations.iter().filter(|c| is_auto(&c.workload)).count();
-    if count != 0 && count != experiment.configurations.len() {
-        let message = "some configurations leave `ramp_time` to a pilot and some do not";
-        let label = "pilots find one ramp for every trial: `auto` for all, or a time for each";
-        findings.key("workload.ramp_time", message, label);
+    type IsAuto = fn(&IoWorkload) -> bool;
+    let keys: [(&str, IsAuto); 2] =
+        [("ramp_time", |io| io.ramp_time.is_auto()), ("runtime", IoWorkload::is_runtime_auto)];
+    for (key, is_auto) in keys {
+        let is_left = |workload: &Workload| matches!(workload, Workload::Io(io) if is_auto(io));
+        let count = experiment.configurations.iter().filter(|c| is_left(&c.workload)).count();
+        if count != 0 && count != experiment.configurations.len() {
+            let message = format!("some configurations leave `{key}` to a pilot and some do not");
+            let label = "pilots find one time for every trial: `auto` for all, or a time for each";
+            findings.key(&format!("workload.{key}"), message, label);
+        }
+    }
+    let has_auto = experiment
+        .configurations
+        .iter()
+        .any(|c| matches!(&c.workload, Workload::Io(io) if io.is_runtime_auto()));
+    if has_auto && experiment.sweep().is_some() {
+        findings.value("workload.runtime", "trials of a sweep are as long as the file says", "give a time");
     }
 }
 

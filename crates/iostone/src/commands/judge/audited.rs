@@ -105,7 +105,8 @@ pub(super) fn figures(dataset: &Dataset, arguments: &JudgeArguments) -> Result<(
             Some("run") => observation.run.as_deref().map(|run| place(&mut blocks, run)),
             Some(label) => observation.labels.get(label).map(|value| place(&mut blocks, value)),
         };
-        figures.push(Figure { level: level.clone(), stratum, value, block, order: observation.order });
+        let order = observation.order;
+        figures.push(Figure { level: level.clone(), stratum, value, block, order, ..Figure::default() });
     }
     if figures.is_empty() {
         return Err(missing("figure", &arguments.metric, &metrics));

@@ -125,6 +125,7 @@ impl Table {
                     })?),
                     _ => None,
                 },
+                ..Figure::default()
             });
         }
         blocks.settle(&mut figures);

@@ -181,3 +181,26 @@ fn trials_long_enough_are_checked_for_a_steady_state() {
     let one = bench.iostone(&["show", "--trial", "1"]).ended_with(0).stdout;
     assert!(one.contains("\n  warm-up          100 ms not counted\n  steady           "), "{one}");
 }
+
+#[test]
+fn a_plan_says_what_is_left_to_the_pilots() {
+    let bench = Bench::new();
+    let text = with_pilots()
+        .replace("runtime = \"5s\"", "runtime = \"auto\"")
+        .replace("[decide]", "[decide]\ncovariates = [\"foreign-io\"]");
+    bench.write("experiment.toml", &text);
+    let said = bench.iostone(&["run", "experiment.toml", "--dry-run"]).ended_with(0).stdout;
+    assert!(
+        said.contains("the warm-up that pilots find not counted, as long counted as pilots find best"),
+        "{said}"
+    );
+    let first = "2 pilots of 30s first, one a configuration: where MSER-5 cuts them is declared as the warm-up of every trial, and how \
+                 the rate goes with foreign I/O as what verdicts are adjusted by";
+    assert!(said.contains(first), "{said}");
+
+    bench.write("fixed.toml", text.replace("ramp_time = \"auto\"", "ramp_time = \"1s\""));
+    let refused = bench.iostone(&["run", "fixed.toml", "--dry-run"]).ended_with(2).stderr;
+    for reason in ["how long trials are measured is found by the pilots", "without pilots nobody knows"] {
+        assert!(refused.contains(reason), "`{reason}` is not in:\n{refused}");
+    }
+}

@@ -1,4 +1,4 @@
-//! How long a workload runs before its figures count: declared in the file, or found by a pilot.
+//! How long a workload runs, before its figures count and while they do: declared in the file, or found by pilots.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,17 +8,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::units::{Span, UnitError};
 
-/// Load before figures are taken.
+/// A time of every trial.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ramp {
+pub enum Timing {
     /// So long.
     Fixed(Span),
     /// As long as pilots, run before the first block, show to be needed; the same for every trial of the run.
     Auto,
 }
 
-impl Ramp {
-    /// How long; no time at all as long as no pilot has told.
+impl Timing {
+    /// How long; no time at all as long as no pilot has told. Of a runtime see [`IoWorkload::asked_runtime`].
+    ///
+    /// [`IoWorkload::asked_runtime`]: super::IoWorkload::asked_runtime
     pub fn span(self) -> Span {
         match self {
             Self::Fixed(span) => span,
@@ -32,13 +34,13 @@ impl Ramp {
     }
 }
 
-impl Default for Ramp {
+impl Default for Timing {
     fn default() -> Self {
         Self::Fixed(Span::default())
     }
 }
 
-impl fmt::Display for Ramp {
+impl fmt::Display for Timing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Fixed(span) => span.fmt(f),
@@ -47,7 +49,7 @@ impl fmt::Display for Ramp {
     }
 }
 
-impl FromStr for Ramp {
+impl FromStr for Timing {
     type Err = UnitError;
 
     fn from_str(text: &str) -> Result<Self, UnitError> {
@@ -55,21 +57,21 @@ impl FromStr for Ramp {
     }
 }
 
-impl Serialize for Ramp {
+impl Serialize for Timing {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Ramp {
+impl<'de> Deserialize<'de> for Timing {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Text;
         impl serde::de::Visitor<'_> for Text {
-            type Value = Ramp;
+            type Value = Timing;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a span of time in quotes, as in \"5s\", or \"auto\"")
             }
-            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Ramp, E> {
+            fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Timing, E> {
                 text.parse().map_err(|error: UnitError| E::custom(format!("{error}, or \"auto\"")))
             }
         }
@@ -77,9 +79,9 @@ impl<'de> Deserialize<'de> for Ramp {
     }
 }
 
-impl JsonSchema for Ramp {
+impl JsonSchema for Timing {
     fn schema_name() -> std::borrow::Cow<'static, str> {
-        "Ramp".into()
+        "Timing".into()
     }
 
     fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
@@ -94,15 +96,15 @@ mod tests {
     use std::time::Duration;
 
     #[test]
-    fn a_ramp_is_a_time_or_found_by_a_pilot() {
-        let five = Ramp::Fixed(Span(Duration::from_secs(5)));
-        for (text, ramp) in [("\"5s\"", five), ("\"auto\"", Ramp::Auto), ("\"0s\"", Ramp::default())] {
-            let read: Ramp = serde_json::from_str(text).unwrap();
+    fn a_time_is_written_or_found_by_a_pilot() {
+        let five = Timing::Fixed(Span(Duration::from_secs(5)));
+        for (text, ramp) in [("\"5s\"", five), ("\"auto\"", Timing::Auto), ("\"0s\"", Timing::default())] {
+            let read: Timing = serde_json::from_str(text).unwrap();
             assert_eq!(read, ramp);
             assert_eq!(serde_json::to_string(&read).unwrap(), text);
         }
-        let error = serde_json::from_str::<Ramp>("\"automatic\"").unwrap_err().to_string();
+        let error = serde_json::from_str::<Timing>("\"automatic\"").unwrap_err().to_string();
         assert!(error.contains("or \"auto\""), "{error}");
-        assert!(serde_json::from_str::<Ramp>("5").unwrap_err().to_string().contains("or \"auto\""));
+        assert!(serde_json::from_str::<Timing>("5").unwrap_err().to_string().contains("or \"auto\""));
     }
 }
