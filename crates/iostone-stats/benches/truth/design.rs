@@ -42,6 +42,12 @@ pub(crate) enum Family {
     PointsApart(usize),
 }
 
+/// Whether noise keeps the premise of a family. A superblock takes equal levels to have equal laws, not only the same typical figure.
+pub(crate) fn keeps_premise(model: &Model, family: Family) -> bool {
+    let unlike = matches!(family, Family::Superblock(_)) && model.name.starts_with("spread by level");
+    model.keeps_premise && !unlike
+}
+
 /// What a table came to.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Outcome {

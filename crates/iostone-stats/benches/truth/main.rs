@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use broken::BROKEN;
-use design::{BEYOND, Family, Outcome, RATIOS, same};
+use design::{BEYOND, Family, Outcome, RATIOS, keeps_premise, same};
 use iostone_stats::schedule::SplitMix64;
 use models::{MODELS, Model, Noise};
 use rates::Rate;
@@ -262,7 +262,7 @@ fn check(tasks: &[Task], cells: &[Cell], quick: bool) -> Vec<String> {
     // So many rates are looked at that one in some hundred may be this surprising by chance.
     const SURPRISING: f64 = 1e-3;
     let mut failures = Vec::new();
-    for (task, cell) in tasks.iter().zip(cells).filter(|(task, _)| task.model.keeps_premise) {
+    for (task, cell) in tasks.iter().zip(cells).filter(|(task, _)| keeps_premise(task.model, task.family)) {
         let mut promise = |what: &str, rate: Rate| {
             if rate.share() > 0.05 && rate.upper_p(0.05) < SURPRISING {
                 failures.push(format!(

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::covariates::{self, Adjusted, COMPARED, Way};
 use crate::curves::Saving;
-use crate::design::{BEYOND, Family, RATIOS, same};
+use crate::design::{BEYOND, Family, RATIOS, keeps_premise, same};
 use crate::rates::Rate;
 use crate::sweeps::{Row, Tally};
 use crate::{Cell, Peer, Task};
@@ -21,7 +21,7 @@ pub(crate) fn mean_blocks(tasks: &[Task], cells: &[Cell], family: Family, ratio:
 
 fn find<'a>(tasks: &'a [Task], cells: &'a [Cell], family: Family, ratio: f64) -> Vec<(&'a Task, &'a Cell)> {
     let wanted = |(task, _): &(&Task, &Cell)| {
-        task.model.keeps_premise && task.family == family && same(task.ratio, ratio)
+        keeps_premise(task.model, family) && task.family == family && same(task.ratio, ratio)
     };
     tasks.iter().zip(cells).filter(wanted).collect()
 }
