@@ -75,7 +75,8 @@ impl Machine {
     }
 
     fn run(&mut self, seconds: f64) -> Vec<f64> {
-        let tenths = (0_u32..10_000).take_while(|tenth| f64::from(*tenth) * INTERVAL < seconds - 1e-9).count();
+        let tenths =
+            (0_u32..10_000).take_while(|tenth| f64::from(*tenth) * INTERVAL < seconds - 1e-9).count();
         (0..tenths).map(|_| self.tenth()).collect()
     }
 }
