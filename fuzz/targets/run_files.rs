@@ -14,7 +14,7 @@ use libfuzzer_sys::fuzz_target;
 fuzz_target!(|bytes: &[u8]| {
     if let Some(plan) = read_json::<Plan>(bytes) {
         plan.comparisons();
-        rules(&plan);
+        rules(&plan, &[]);
         estimate(&plan);
     }
     read_json::<TrialRecord>(bytes);
