@@ -146,15 +146,12 @@ mod tests {
     fn what_the_pilots_do_not_show_is_not_adjusted_for() {
         let reason = |pilots: &[PilotRecord]| declare(&[Covariate::Steal], pilots)[0].to_string();
         let none = pilot(|_| Some(0.0), |_| None);
-        assert_eq!(
-            reason(std::slice::from_ref(&none)),
-            "steal: not adjusted for, as the pilots saw no steal"
-        );
+        assert_eq!(reason(std::slice::from_ref(&none)), "steal: not adjusted, the pilots saw no steal");
         let unseen = pilot(|_| None, |_| None);
-        assert_eq!(reason(&[unseen]), "steal: not adjusted for, as steal is not observable here");
+        assert_eq!(reason(&[unseen]), "steal: not adjusted, steal is not observable here");
         let rare = pilot(|at| Some(burst(at, 20, 0.3)), |_| None);
-        assert_eq!(reason(&[rare]), "steal: not adjusted for, as the pilots saw steal in 1 second only");
+        assert_eq!(reason(&[rare]), "steal: not adjusted, the pilots saw steal in 1 second only");
         let endless = PilotRecord { cut: Some(PilotCut { after: Span::default(), at_limit: true }), ..none };
-        assert_eq!(reason(&[endless]), "steal: not adjusted for, as steal is not observable here");
+        assert_eq!(reason(&[endless]), "steal: not adjusted, steal is not observable here");
     }
 }

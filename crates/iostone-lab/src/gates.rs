@@ -39,8 +39,10 @@ pub(crate) fn evaluate(
             Some(share) if off => unjudged("steal", format!("{OFF} (steal {} of CPU time)", percent(share))),
             // What verdicts are adjusted for need not be discarded.
             Some(share) if slopes(covariates)[Covariate::Steal as usize] > 0.0 => {
-                let message =
-                    format!("steal {} of CPU time, which verdicts are adjusted for", percent(share));
+                let message = format!(
+                    "steal {} of CPU time, not limited: verdicts are adjusted for it",
+                    percent(share)
+                );
                 unjudged("steal", message)
             }
             Some(share) => {

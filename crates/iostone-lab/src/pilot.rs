@@ -196,7 +196,8 @@ fn find_runtime<'a>(plan: &'a Plan, pilots: &[PilotRecord], ramp: Span) -> Runti
     let purpose = Purpose {
         gap: overhead.max(0.0) + ramp + conditioning,
         margin: decide.margin.0,
-        alpha: 1.0 - decide.confidence.0,
+        confidence: decide.confidence.0,
+        comparisons: u32::try_from(plan.comparisons().len().max(1)).unwrap_or(u32::MAX),
         budget: decide.blocks.max,
         minimum: decide.blocks.min,
     };

@@ -379,7 +379,7 @@ fn where_nothing_is_stolen_nothing_is_adjusted_and_a_resumed_run_keeps_what_was_
     let mut machine = Scripted { stop_after: Some((9, stop)), ..Scripted::new(settling) };
     conduct(&plan, &mut directory, &mut machine).0.unwrap_err();
     let declared = record(&directory).covariates;
-    assert_eq!(declared[0].to_string(), "steal: not adjusted for, as steal is not observable here");
+    assert_eq!(declared[0].to_string(), "steal: not adjusted, steal is not observable here");
     let mut later = Scripted { steal: Some(bursts), ..Scripted::new(settling) };
     conduct(&plan, &mut directory, &mut later).0.unwrap();
     assert_eq!(record(&directory).covariates, declared);

@@ -120,7 +120,7 @@ impl fmt::Display for DeclaredCovariate {
         write!(f, "{}: ", self.covariate)?;
         match &self.worth {
             Worth::Slope(slope) => write!(f, "slope {slope:.2}, from {} s of pilots", self.seconds),
-            Worth::NotAdjusted(reason) => write!(f, "not adjusted for, as {reason}"),
+            Worth::NotAdjusted(reason) => write!(f, "not adjusted, {reason}"),
         }
     }
 }

@@ -12,6 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::metric::{Direction, Unit};
+use crate::omitted::is_default;
 
 pub use facts::{Aggregate, Averaged, DataKind, Ending, Facts};
 pub use quantity::{ParseQuantityError, Quantity};
@@ -50,15 +51,15 @@ pub struct Dataset {
     pub order: Order,
     /// That the experiment itself limited CPU time, by a quota or an emulated allowance, so that throttling and steal were
     /// meant.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub limits_cpu: bool,
     /// That conditions left the race as soon as they were shown to be worse, as levels of a sweep do, so that few runs of
     /// some are meant.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub raced: bool,
     /// Runs of each condition that were made first in one random order; 0 where all are in blocks. So many can decide a
     /// comparison that takes six pairs otherwise.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub superblock: u32,
     /// The figures there are, by name.
     pub metrics: BTreeMap<String, MetricNote>,
@@ -70,16 +71,6 @@ pub struct Dataset {
     pub predictions: Vec<Prediction>,
     /// The files that it was read from.
     pub files: Vec<SourceFile>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
-fn is_false(set: &bool) -> bool {
-    !*set
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 /// What is known of the order in which observations were made.

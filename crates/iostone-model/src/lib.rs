@@ -14,6 +14,7 @@ pub mod environment;
 pub mod experiment;
 pub mod explanation;
 pub mod metric;
+mod omitted;
 pub mod orion;
 pub mod platform;
 pub mod prediction;

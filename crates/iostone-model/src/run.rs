@@ -11,6 +11,7 @@ use crate::environment::Environment;
 use crate::experiment::{Configuration, ConfoundedLevel, Experiment};
 use crate::explanation::Explanation;
 use crate::metric::{Direction, Unit};
+use crate::omitted::is_default;
 use crate::trial::TrialRecord;
 use crate::verdict::Verdicts;
 use crate::warm_up::{DeclaredRamp, PilotRecord};
@@ -60,7 +61,7 @@ pub struct Plan {
     /// The seed of the order of trials and of all data written.
     pub seed: u64,
     /// Trials of each configuration in the superblock that the run begins with; 0 without one.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub superblock: u32,
     /// A shrunken rehearsal that claims no verdict.
     pub quick: bool,
@@ -177,11 +178,6 @@ pub struct RunRecord {
     /// What bound its figures, for those who show the run; it is not kept with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explanation: Option<Explanation>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
 }
 
 impl BlockRecord {

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::covariate::Taken;
 use crate::dataset::Series;
 use crate::experiment::{Filesystem, Stack};
+use crate::omitted::is_default;
 use crate::sample::{DiskCounters, NvmeActivity};
 use crate::warm_up::SteadyState;
 
@@ -153,7 +154,7 @@ pub struct WorkloadReport {
     pub lead_in_seconds: Option<f64>,
     /// Whether a foreign program was asked for I/O that cannot stay in the page cache, so that the claim can be held
     /// against what the device served. Of iostone's own engine this is known from the experiment.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub must_reach_device: bool,
     /// What went wrong, if it failed: one sentence.
     pub error: Option<String>,
@@ -223,11 +224,6 @@ fn is_stored_plain(stack: &Stack, space: Option<&SpaceRecord>) -> bool {
         is_known && files.encoded_extents + prepared.encoded_extents == 0
     };
     matches!(stack.filesystem, Filesystem::Btrfs(_)) && space.is_some_and(is_plain)
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-fn is_false(set: &bool) -> bool {
-    !set
 }
 
 /// One setting, asked and read back.
@@ -304,7 +300,7 @@ pub struct GateOutcome {
     /// The figure and the limit in words: "steal 7.1 % of CPU time, limit 5 %".
     pub message: String,
     /// It passed without having judged: it was off, or there was nothing to see. The message says which.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub unjudged: bool,
 }
 

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::audit::AuditReport;
 use crate::explanation::PredictedFigure;
 use crate::metric::{Direction, Unit};
+use crate::omitted::is_default;
 
 pub use flatness::{CurveShape, FlatCause, FlatnessVerdict, LoadCurve};
 pub use load_range::{LoadRange, PointName, fold_loads, name_loads};
@@ -226,18 +227,13 @@ impl CurveVerdict {
     }
 }
 
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "the form that serde calls")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
-}
-
 /// How the blocks went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct BlockCount {
     /// Blocks whose every trial counted. A superblock counts as its trials of each level.
     pub complete: u32,
     /// Trials of each level in the superblock that the run begins with; 0 without one.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub superblock: u32,
     /// Blocks repeated because a trial failed a gate or was interrupted.
     pub discarded: u32,

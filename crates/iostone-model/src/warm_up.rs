@@ -104,18 +104,23 @@ pub struct DeclaredRuntime {
 }
 
 impl fmt::Display for DeclaredRuntime {
-    /// "trials of 5s: of least time to a verdict, some 14 blocks at 8.2 s a trial".
+    /// "runtime 5s: shortest expected time to a verdict, about 14 blocks at 8.2 s a trial (...)".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let trial = self.runtime.0.as_secs_f64() + self.gap_seconds;
-        write!(f, "trials of {}", self.runtime)?;
+        write!(f, "runtime {}", self.runtime)?;
         match self.spread {
             Some(spread) => write!(
                 f,
-                ": of least time to a verdict, some {} blocks at {trial:.1} s a trial, as blocks spread by {:.1} %",
+                ": shortest expected time to a verdict, about {} blocks at {trial:.1} s a trial (standard deviation of a block's \
+                 ratio {:.1} %)",
                 self.blocks,
                 100.0 * spread
             ),
-            None => write!(f, ": the shortest with 500 operations, as pilots of {} tell no more", self.pilot),
+            None => write!(
+                f,
+                ": the shortest with 500 operations; pilots of {} are too short to choose by",
+                self.pilot
+            ),
         }
     }
 }

@@ -249,7 +249,7 @@ fn describe_io(io: &IoWorkload) -> String {
         io.thinktime.filter(|time| !time.0.is_zero()).map(|time| pauses(time, io.thinktime_blocks)),
         io.runtime.map(|time| match time {
             Timing::Fixed(span) => span.to_string(),
-            Timing::Auto => "as long as pilots find".to_owned(),
+            Timing::Auto => "runtime chosen from the pilots".to_owned(),
         }),
         io.io_size.map(|size| format!("{size} in all")),
         io.size.map(|size| format!("file of {size}")),

@@ -26,6 +26,11 @@ const SLACK: f64 = 1.0 + 1e-12;
 /// A first look may spend at most this share of the level, or later looks could never use the rest.
 pub(crate) const FIRST_LOOK_SHARE: f64 = 0.65;
 
+/// The chance of error that a confidence leaves; rounded, so that 0.95 gives the very number 0.05.
+pub(crate) fn alpha(confidence: f64) -> f64 {
+    ((1.0 - confidence) * 1e12).round() / 1e12
+}
+
 /// The numbers of blocks at which a run with that budget is looked at: 6, then steps of a sixth, then the budget.
 pub fn looks(budget: u32) -> Vec<u32> {
     looks_from(FEWEST_BLOCKS, budget)
@@ -64,9 +69,7 @@ pub struct FewestBlocks {
 /// The fewest blocks for so many comparisons at a confidence: 6 for one comparison at 95 %; for two, 7 to be shown faster or
 /// slower and 6 to be shown equivalent.
 pub fn fewest_blocks(comparisons: usize, confidence: f64) -> FewestBlocks {
-    // Rounded, so that 0.95 gives the very number 0.05.
-    let alpha = ((1.0 - confidence) * 1e12).round() / 1e12;
-    let level = alpha / comparisons.max(1) as f64;
+    let level = alpha(confidence) / comparisons.max(1) as f64;
     FewestBlocks { difference: first_deciding_look(level / 2.0), equivalence: first_deciding_look(level) }
 }
 
@@ -75,8 +78,7 @@ pub fn fewest_blocks(comparisons: usize, confidence: f64) -> FewestBlocks {
 /// Of the C(2h, h) ways to draw h trials of each of two levels, two part the figures wholly. The smallest h is taken with
 /// `1 / C(2h, h) <= 0.65 alpha / (2 comparisons)`: 4 for one comparison at 95 %, 5 for up to four, 6 for seven.
 pub fn superblock_trials(comparisons: usize, confidence: f64) -> u32 {
-    let alpha = ((1.0 - confidence) * 1e12).round() / 1e12;
-    let level = alpha / 2.0 / comparisons.max(1) as f64;
+    let level = alpha(confidence) / 2.0 / comparisons.max(1) as f64;
     (1..LARGEST_BUDGET)
         .find(|trials| wholly_apart(*trials) <= FIRST_LOOK_SHARE * level * SLACK)
         .unwrap_or(LARGEST_BUDGET)
@@ -362,6 +364,24 @@ mod tests {
         assert_eq!(trials, [4, 5, 5, 5, 6, 6, 6]);
         assert_eq!([55, 56, 209, 210].map(|comparisons| superblock_trials(comparisons, 0.95)), [7, 8, 8, 9]);
         assert!((wholly_apart(4) - 1.0 / 70.0).abs() < 1e-15);
+    }
+
+    /// Computed by another program, in rational numbers.
+    #[test]
+    fn limits_after_a_superblock_are_those_of_the_reference() {
+        let cases: Vec<serde_json::Value> =
+            serde_json::from_str(include_str!("../tests/superblock_vectors.json")).unwrap();
+        assert_eq!(cases.len(), 5);
+        for case in cases {
+            let [budget, trials] = ["budget", "trials"].map(|name| vectors::whole(&case[name]));
+            let found = Boundary::after_superblock(case["level"].as_f64().unwrap(), budget, trials);
+            let all =
+                |name: &str| case[name].as_array().unwrap().iter().map(vectors::whole).collect::<Vec<u32>>();
+            let expected: Vec<(u32, Option<u32>)> =
+                all("looks").into_iter().zip(all("limits").into_iter().map(Some)).collect();
+            assert_eq!(found.limits, expected, "{case}");
+            vectors::assert_close(found.crossing, &case["crossing"]);
+        }
     }
 
     #[test]

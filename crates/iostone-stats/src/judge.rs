@@ -181,10 +181,5 @@ pub fn largest_possible_difference(comparison: &Comparison) -> Option<f64> {
     Some(low.ln().abs().max(high.ln().abs()).exp_m1())
 }
 
-/// Confidence as the chance of error; rounded, so that 0.95 gives the very number 0.05.
-fn alpha(rules: &Rules) -> f64 {
-    ((1.0 - rules.confidence) * 1e12).round() / 1e12
-}
-
 #[cfg(test)]
 mod tests;

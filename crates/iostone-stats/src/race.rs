@@ -71,11 +71,6 @@ pub enum Outcome {
 }
 
 impl RaceRules {
-    /// The chance of error; rounded, so that 0.95 gives the very number 0.05.
-    fn alpha(&self) -> f64 {
-        ((1.0 - self.confidence) * 1e12).round() / 1e12
-    }
-
     fn log_margin(&self) -> f64 {
         self.margin.ln_1p()
     }

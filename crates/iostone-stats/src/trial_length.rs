@@ -4,6 +4,7 @@
 //! is judged by pairs of windows of a pilot, T long and as far apart as two trials are. Their log ratios have a spread, the
 //! spread gives the blocks until equivalence within the margin is shown, and blocks times the cost of a trial is the time.
 
+use crate::boundary::alpha;
 use crate::forecast::HalfWidths;
 use crate::median::NORMAL_SCALE;
 use crate::median::median;
@@ -23,8 +24,10 @@ pub struct Purpose {
     pub gap: f64,
     /// The equivalence margin as a fraction; where there is none, 3 %.
     pub margin: f64,
-    /// The chance of a wrong verdict of each comparison.
-    pub alpha: f64,
+    /// The confidence of all verdicts together.
+    pub confidence: f64,
+    /// The comparisons that share the chance of error.
+    pub comparisons: u32,
     /// The most blocks.
     pub budget: u32,
     /// The fewest blocks.
@@ -107,7 +110,7 @@ fn spread(pilots: &[Vec<f64>], length: usize, gap: usize) -> Option<f64> {
 /// The first look at which a mean interval of that spread lies within the margin; the budget where none does.
 fn blocks(spread: f64, purpose: Purpose) -> u32 {
     let margin = if purpose.margin > 0.0 { purpose.margin } else { 0.03 }.ln_1p();
-    let widths = HalfWidths::shared(purpose.alpha, 1, purpose.budget);
+    let widths = HalfWidths::shared(alpha(purpose.confidence), purpose.comparisons, purpose.budget);
     let looks = crate::looks(purpose.budget).into_iter().filter(|look| *look >= purpose.minimum);
     let settled = |look: &u32| widths.at(*look).is_some_and(|(_, equivalence)| equivalence * spread < margin);
     looks.into_iter().find(settled).unwrap_or(purpose.budget)
@@ -118,7 +121,8 @@ mod tests {
     use super::*;
     use crate::schedule::SplitMix64;
 
-    const PURPOSE: Purpose = Purpose { gap: 3.0, margin: 0.03, alpha: 0.05, budget: 40, minimum: 6 };
+    const PURPOSE: Purpose =
+        Purpose { gap: 3.0, margin: 0.03, confidence: 0.95, comparisons: 1, budget: 40, minimum: 6 };
 
     /// A pilot with noise of each 100 ms, and a drift of 5 % that is forgotten in a minute.
     fn pilot(generator: &mut SplitMix64, seconds: usize, white: f64, drift: f64) -> Vec<f64> {

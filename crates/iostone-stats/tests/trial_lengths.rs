@@ -94,7 +94,14 @@ fn time_to_verdict(noise: Noise, length: Option<f64>, ratio: f64, seed: u64) -> 
         loop {
             let pilots = [machine.run(seconds), machine.run(seconds)];
             spent += 2.0 * (seconds + GAP);
-            let purpose = Purpose { gap: GAP, margin: 0.03, alpha: 0.05, budget: BUDGET, minimum: 6 };
+            let purpose = Purpose {
+                gap: GAP,
+                margin: 0.03,
+                confidence: 0.95,
+                comparisons: 1,
+                budget: BUDGET,
+                minimum: 6,
+            };
             if let Some(found) = choose(&pilots, purpose, seconds >= 120.0) {
                 return found.seconds;
             }

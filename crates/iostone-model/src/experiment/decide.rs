@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::covariate::Covariate;
+use crate::omitted::is_default;
 use crate::units::{BytesPerSecond, Fraction, Span};
 
 /// What is decided, and when it is certain enough.
@@ -33,7 +34,7 @@ pub struct Decide {
     pub time: Option<Span>,
     /// Whether an unrecorded trial of the same level runs before each trial, so that what runs before both trials of a pair
     /// is alike and no carry-over can favour one.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub conditioning: bool,
     /// What verdicts are adjusted for: what others took of the machine during a trial, by slopes that the pilots show.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -45,7 +46,7 @@ pub struct Decide {
 #[serde(from = "DeclaredBlocks")]
 pub struct BlockBudget {
     /// What the run begins with.
-    #[serde(skip_serializing_if = "BlockStart::is_pairs")]
+    #[serde(skip_serializing_if = "is_default")]
     pub start: BlockStart,
     /// No verdict before so many. A superblock counts as its trials of each level.
     pub min: u32,
@@ -88,14 +89,6 @@ pub enum BlockStart {
     Pairs,
     /// First several trials of every configuration in one random order, then blocks: clear differences take fewer trials.
     Superblock,
-}
-
-impl BlockStart {
-    /// Whether there are blocks throughout.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
-    fn is_pairs(&self) -> bool {
-        *self == Self::Pairs
-    }
 }
 
 impl Default for BlockBudget {

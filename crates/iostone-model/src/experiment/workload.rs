@@ -27,6 +27,7 @@ use crate::metric::{
     BONNIE_DIRECT_METRICS, BONNIE_METRICS, COMMAND_METRICS, COMMON_METRICS, COPY_UP_METRICS, DBENCH_METRICS,
     DD_METRICS, Direction, FIO_METRICS, IO_METRICS, IOPING_METRICS, Metric, SYSBENCH_METRICS, Unit,
 };
+use crate::omitted::is_default;
 use crate::orion::LoadPoint;
 use crate::units::{ByteRate, Bytes, Span};
 
@@ -307,7 +308,7 @@ pub struct IoWorkload {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub random_distribution: Option<RandomDistribution>,
     /// Random blocks are drawn without regard to which were visited; else each is visited once a pass.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub norandommap: bool,
     /// Requests in flight.
     #[serde(default = "one")]
@@ -316,7 +317,7 @@ pub struct IoWorkload {
     #[serde(default = "one")]
     pub numjobs: u32,
     /// Where the used part of the file or device begins.
-    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub offset: Bytes,
     /// Size of the part of the file that is read or written, from `offset` on; it is laid out with incompressible data
     /// beforehand.
@@ -379,7 +380,7 @@ pub struct IoWorkload {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer_compress_chunk: Option<Bytes>,
     /// Share of written blocks that repeat an earlier one, in percent.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     #[schemars(range(max = 100))]
     pub dedupe_percentage: u32,
     /// Seals each block that is written with its place, its generation and this checksum, and checks blocks that are
@@ -497,21 +498,6 @@ fn one() -> u32 {
 /// A list of pieces of a summary, those that there are.
 fn sentence(pieces: impl IntoIterator<Item = Option<String>>) -> String {
     pieces.into_iter().flatten().collect::<Vec<_>>().join(", ")
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-fn is_zero(number: &u32) -> bool {
-    *number == 0
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-fn is_false(set: &bool) -> bool {
-    !set
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-fn is_nothing(bytes: &Bytes) -> bool {
-    bytes.0 == 0
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]

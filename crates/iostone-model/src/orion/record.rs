@@ -3,6 +3,7 @@
 //! The file is `PREFIX_record.jsonl`, appended to and made durable point by point, so that a test that was killed goes on
 //! where it was. Everything else that a test leaves is written from it.
 
+use crate::omitted::is_default;
 use serde::{Deserialize, Serialize};
 
 use super::{CellEstimate, FileData, Knee, KnownLimit, LoadPoint, OrionTest};
@@ -53,7 +54,7 @@ pub struct OrionHeader {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<f64>,
     /// Only as many points as the knee needs are measured, `--knee`.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub knee: bool,
     /// Points whose rates the measured ones predict within this share are not measured, `--adaptive`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -66,11 +67,6 @@ pub struct OrionHeader {
     /// Facts about the machine in plain words, by name: `kernel`, `cpu`, `filesystem`.
     #[serde(default, skip_serializing_if = "std::collections::BTreeMap::is_empty")]
     pub machine: std::collections::BTreeMap<String, String>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-fn is_false(set: &bool) -> bool {
-    !set
 }
 
 /// What a line of the `.lun` file named.
@@ -125,16 +121,11 @@ pub struct PointRecord {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<f64>,
     /// Bytes moved unmeasured before it, to warm the array's cache.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub warming_bytes: u64,
     /// What is to be said of it, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 impl PointRecord {

@@ -67,8 +67,8 @@ impl Adjustment {
         let without = verdict(&measured);
         (without.is_none() || without != verdict(adjusted)).then(|| {
             let message = format!(
-                "the level itself seems to change {} (signed-rank test, p below 0.05), and figures as measured do not bear out the \
-                 verdict of adjusted ones; without `{}` in `decide.covariates` they are judged as measured",
+                "the level itself changes {} (signed-rank test, p below 0.05), and adjusted and unadjusted figures do not give the \
+                 same verdict; remove `{}` from `decide.covariates` to judge unadjusted figures",
                 in_words(&self.moved),
                 key(&self.moved)
             );
@@ -83,11 +83,11 @@ impl Adjustment {
         let (before, after) = (shamos_spread(&self.measured)?, shamos_spread(adjusted)?);
         let percent = |log_spread: f64| format!("{:.1} %", 100.0 * log_spread);
         let message = format!(
-            "adjusted for {} by slopes fixed before the first block: blocks spread by {} as measured and by {} adjusted; as \
-             measured the typical ratio is {:.3}",
+            "adjusted for {} by the slopes of the pilots: the standard deviation of a block's ratio is {}, unadjusted {}; the \
+             unadjusted ratio is {:.3}",
             in_words(&self.covariates),
-            percent(before),
             percent(after),
+            percent(before),
             typical.exp()
         );
         Some(Flag::new("adjusted", message))

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iostone_model::verdict::Verdict;
 
+use super::Rules;
 use super::coins::Coins;
 use super::pair::Pair;
-use super::{Rules, alpha};
+use crate::boundary::alpha;
 use crate::sequential::{Found, Strengths};
 use crate::step_down;
 
@@ -86,8 +87,11 @@ fn decide_points(points: &[&Pair<'_>], curves: u32, size: u32, rules: &Rules) ->
     let in_blocks =
         |ratios: &BTreeMap<u64, f64>| blocks.iter().map(|block| ratios.get(block).copied()).collect();
     let looks: Vec<u32> = fit.first().map(|point| point.ssr.looks().collect()).unwrap_or_default();
-    let coins =
-        Coins::new(ratios.iter().map(in_blocks).collect(), alpha(rules) / f64::from(curves), rules.seed);
+    let coins = Coins::new(
+        ratios.iter().map(in_blocks).collect(),
+        alpha(rules.confidence) / f64::from(curves),
+        rules.seed,
+    );
     let mut different = coins.find_different(&looks).into_iter();
     points
         .iter()

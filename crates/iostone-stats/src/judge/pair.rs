@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use iostone_model::verdict::{Comparison, Flag, Verdict};
 
+use super::Rules;
 use super::adjustment::Adjustment;
 use super::decision::Decision;
 use super::family::FamilySize;
 use super::table::{Meeting, Superblock, Table};
-use super::{Rules, alpha};
-use crate::boundary::{FewestBlocks, fewest_blocks};
+use crate::boundary::{FewestBlocks, alpha, fewest_blocks};
 use crate::flags::order::{OrderRecord, order_effect};
 use crate::flags::{carry_over, shape};
 use crate::forecast::forecast;
@@ -78,7 +78,7 @@ impl<'a> Pair<'a> {
         let log_ratios: Vec<f64> = adjustment.as_ref().map_or_else(as_measured, Adjustment::log_ratios);
         let orders: Vec<RunOrder> = meetings.iter().map(Meeting::order).collect();
         let design = Design {
-            alpha: alpha(rules),
+            alpha: alpha(rules.confidence),
             margin: rules.margin,
             budget,
             minimum: rules.minimum,
@@ -224,7 +224,7 @@ impl<'a> Pair<'a> {
     fn alone(&self, rules: &Rules, size: FamilySize, budget: u32) -> Ssr {
         let design = *self.ssr.design();
         let mut alone = Ssr::new(Design {
-            alpha: alpha(rules) / f64::from(size.shares.max(1)),
+            alpha: alpha(rules.confidence) / f64::from(size.shares.max(1)),
             family: 1,
             budget,
             ..design
@@ -351,15 +351,15 @@ impl<'a> Pair<'a> {
 }
 
 fn superblock_incomplete() -> Flag {
-    let message = "a trial of the superblock has no figure, so the superblock does not count: the blocks after it decide alone";
+    let message = "superblock ignored, as one of its trials has no figure: only the blocks after it count";
     Flag::new("superblock-incomplete", message)
 }
 
 fn superblock_passed_over(spreads: f64) -> Flag {
     let message = format!(
-        "in the superblock the figures of one level scatter {} than those of the other, which alone can set its trials apart, so the \
-         superblock does not count: the blocks after it decide alone",
-        if spreads < 1000.0 { format!("{spreads:.0} times more") } else { "far more".to_owned() }
+        "superblock ignored, as one level scatters {} the other and unequal spread alone can set their trials apart: only the \
+         blocks after it count",
+        if spreads < 1000.0 { format!("{spreads:.0} times as much as") } else { "far more than".to_owned() }
     );
     Flag::new("unlike-spreads", message)
 }

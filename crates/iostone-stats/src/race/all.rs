@@ -5,6 +5,7 @@ use super::effects::fit;
 use super::spending::Spending;
 use super::sweep::best_of;
 use super::{Outcome, RaceFigure, RaceRules};
+use crate::boundary::alpha;
 use crate::judge::JudgeError;
 
 /// A race of all levels, whatever their order.
@@ -24,7 +25,7 @@ impl Race {
     /// Rules that no race can be held by.
     pub fn new(levels: usize, rules: RaceRules) -> Result<Self, JudgeError> {
         Ok(Self {
-            bounds: Bounds::new(levels, Spending::of_race(levels, rules.alpha()), rules)?,
+            bounds: Bounds::new(levels, Spending::of_race(levels, alpha(rules.confidence)), rules)?,
             alive: (0..levels).collect(),
             outcome: None,
             blocks: Vec::new(),

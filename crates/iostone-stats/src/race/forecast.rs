@@ -2,7 +2,7 @@
 
 use super::spending::Spending;
 use super::sweep::{Standing, Sweep};
-use crate::boundary::looks;
+use crate::boundary::{alpha, looks};
 use crate::forecast::HalfWidths;
 
 impl Sweep {
@@ -17,7 +17,8 @@ impl Sweep {
         let standing = self.standing();
         let rules = self.bounds.rules();
         let levels = crate::count(self.bounds.levels());
-        let widths = HalfWidths::shared(rules.alpha(), levels.saturating_sub(1).max(1), rules.budget);
+        let widths =
+            HalfWidths::shared(alpha(rules.confidence), levels.saturating_sub(1).max(1), rules.budget);
         let spread = 2f64.sqrt() * standing.effects.spread;
         let leader = standing.leader?;
         let deficits: Vec<f64> =
@@ -47,7 +48,7 @@ impl Sweep {
         let rules = self.bounds.rules();
         let levels = self.bounds.levels();
         // The dearest of what it may take: its neighbours are to be passed over.
-        let spending = Spending::of_sweep(levels, rules.alpha());
+        let spending = Spending::of_sweep(levels, alpha(rules.confidence));
         let level = spending.beyond.map_or(spending.own, |[neighbours, ..]| neighbours);
         let widths = HalfWidths::shared(level, 1, rules.budget);
         let spread = 2f64.sqrt() * standing.effects.spread;

@@ -1,6 +1,6 @@
 //! How a race spends its chance of error on the pairs of its levels.
 
-use crate::boundary::first_deciding_look;
+use crate::boundary::{alpha, first_deciding_look};
 
 /// Up to so many levels a sweep races all: passing over saves less than its bounds cost.
 pub const RACED_WHOLE: usize = 6;
@@ -55,8 +55,7 @@ fn parts(pairs: usize) -> f64 {
 
 /// The fewest blocks after which a sweep over so many levels can show anything: 10 for ten levels at 95 %.
 pub fn fewest_blocks_of_sweep(levels: usize, confidence: f64) -> u32 {
-    let alpha = ((1.0 - confidence) * 1e12).round() / 1e12;
-    first_deciding_look(Spending::of_sweep(levels, alpha).own)
+    first_deciding_look(Spending::of_sweep(levels, alpha(confidence)).own)
 }
 
 #[cfg(test)]

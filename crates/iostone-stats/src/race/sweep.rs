@@ -1,5 +1,6 @@
 //! The race for the best level of an ordered factor, which takes one optimum for granted.
 
+use crate::boundary::alpha;
 use std::ops::Range;
 
 use super::basin::{Remains, basins, eliminate, shown_worse};
@@ -56,7 +57,7 @@ impl Sweep {
     /// Rules that no race can be held by.
     pub fn new(levels: usize, rules: RaceRules) -> Result<Self, JudgeError> {
         Ok(Self {
-            bounds: Bounds::new(levels, Spending::of_sweep(levels, rules.alpha()), rules)?,
+            bounds: Bounds::new(levels, Spending::of_sweep(levels, alpha(rules.confidence)), rules)?,
             blocks: Vec::new(),
             values: vec![Vec::new(); levels],
             screenings: std::array::from_fn(|_| vec![None; levels]),

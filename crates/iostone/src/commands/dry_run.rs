@@ -280,7 +280,7 @@ fn io_text(io: &IoWorkload) -> String {
         Some(Timing::Fixed(runtime)) => {
             let _ = write!(text, ", {runtime} counted");
         }
-        Some(Timing::Auto) => text.push_str(", as long counted as pilots find best"),
+        Some(Timing::Auto) => text.push_str(", runtime chosen from the pilots"),
         None => {}
     }
     if let Some(size) = io.io_size {
@@ -404,7 +404,7 @@ fn pilots(plan: &Plan) -> Option<String> {
     let worth = if covariates.is_empty() {
         String::new()
     } else {
-        format!(", and how the rate goes with {} as what verdicts are adjusted by", covariates.join(" and "))
+        format!("; they also give the slopes for {}", covariates.join(" and "))
     };
     Some(format!(
         "{count} {pilots} of {length} first, one a configuration: where MSER-5 cuts them is declared as the warm-up of \

@@ -24,17 +24,16 @@ pub(super) fn check(experiment: &Experiment, findings: &mut Findings<'_>) {
     }
     let has_pilot = |workload: &Workload| matches!(workload, Workload::Io(io) if io.ramp_time.is_auto());
     if !experiment.configurations.iter().all(|one| has_pilot(&one.workload)) {
-        let message = "without pilots nobody knows what others' share is worth";
-        findings.value(KEY, message, "an `io` workload with `workload.ramp_time = \"auto\"` has pilots");
+        let message = "the slopes of covariates are fitted to pilots, and this workload runs none";
+        findings.value(KEY, message, "an `io` workload with `workload.ramp_time = \"auto\"` runs pilots");
     }
     let metric = &experiment.decide.metric;
     if find(metric).is_some_and(|metric| !matches!(metric.unit, Unit::PerSecond | Unit::BytesPerSecond)) {
-        let message =
-            format!("the pilots show how a rate goes with what others take, and `{metric}` is no rate");
+        let message = format!("covariates adjust rates, and `{metric}` is no rate");
         findings.value(KEY, message, "decide by a throughput, or leave this out");
     }
     if experiment.sweep().is_some() {
-        findings.value(KEY, "a sweep is not adjusted", "leave this out");
+        findings.value(KEY, "sweeps cannot be adjusted for covariates", "leave this out");
     }
     if wanted.contains(&Covariate::Steal) && experiment.limits_cpu() {
         let message = "the experiment limits CPU time itself, which a kernel may count as steal";
@@ -65,7 +64,7 @@ mod tests {
         let refused = |found: Vec<String>, words: &str| {
             assert!(found.len() == 1 && found[0].contains(words), "{words}: {found:?}");
         };
-        refused(complaints("[\"steal\"]", "1s", "iops"), "without pilots");
+        refused(complaints("[\"steal\"]", "1s", "iops"), "fitted to pilots");
         refused(complaints("[\"steal\"]", "auto", "latency_p99"), "is no rate");
         refused(complaints("[\"steal\", \"steal\"]", "auto", "iops"), "stands here twice");
         refused(complaints("[\"weather\"]", "auto", "iops"), "weather");

@@ -6,7 +6,7 @@ use crate::experiment::{Experiment, IoWorkload, Workload};
 /// Checks a workload that leaves its ramp to a pilot.
 pub(super) fn check_io(io: &IoWorkload, findings: &mut Findings<'_>) {
     if io.is_runtime_auto() && !io.ramp_time.is_auto() {
-        let message = "how long trials are measured is found by the pilots that find the warm-up";
+        let message = "the runtime is chosen from pilots, which only `ramp_time = \"auto\"` runs";
         findings.value("workload.runtime", message, "add `ramp_time = \"auto\"`, or give a time");
     }
     if !io.ramp_time.is_auto() {
@@ -44,7 +44,7 @@ pub(super) fn check_all(experiment: &Experiment, findings: &mut Findings<'_>) {
         .iter()
         .any(|c| matches!(&c.workload, Workload::Io(io) if io.is_runtime_auto()));
     if has_auto && experiment.sweep().is_some() {
-        findings.value("workload.runtime", "trials of a sweep are as long as the file says", "give a time");
+        findings.value("workload.runtime", "the trials of a sweep need a fixed runtime", "give a time");
     }
 }
 

@@ -3,7 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{is_false, one, sentence};
+use super::{one, sentence};
+use crate::omitted::is_default;
 use crate::units::Bytes;
 
 /// bonnie++ 1.98 or 2.00: writing, rewriting, reading and seeking in one file, then many small files.
@@ -47,13 +48,13 @@ pub struct BonnieWorkload {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub user: Option<String>,
     /// Leaves out reading and writing by the byte, `-f`.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub fast: bool,
     /// fsync(2) after creating and deleting each small file, and after the writes among the seeks, `-b`.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub no_write_buffering: bool,
     /// `O_DIRECT` for the block writes, `-D`; needs `fast`. bonnie++ reads through the page cache all the same.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub direct: bool,
     /// The seed of its seeks and names, `-z`; the trial's own when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]

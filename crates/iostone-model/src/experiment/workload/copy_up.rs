@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::is_false;
+use crate::omitted::is_default;
 use crate::units::Bytes;
 
 /// The large file's name below the directory that the workload works in.
@@ -32,7 +32,7 @@ pub struct CopyUpWorkload {
     #[serde(default = "default_write")]
     pub write: Bytes,
     /// Whether each write is made durable (fdatasync) within its time.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub sync: bool,
 }
 

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{is_false, one, sentence};
+use super::{one, sentence};
+use crate::omitted::is_default;
 use crate::units::{ByteRate, Bytes};
 
 /// dbench 4 or 5: clients that replay a file of recorded operations.
@@ -29,19 +30,19 @@ pub struct DbenchWorkload {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub loadfile: Option<PathBuf>,
     /// Opens with `O_SYNC`, `-s`.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub sync: bool,
     /// Syncs the directory after unlink, rmdir and rename, `-S`.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub sync_directories: bool,
     /// fsync(2) after every write, `-F`.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub fsync: bool,
     /// Sets extended attributes as Samba would, `-x`.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub xattr: bool,
     /// Looks names up as they are, without searching the directory for another spelling, `--no-resolve`.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub no_resolve: bool,
     /// Holds each client to this rate, `-R`; whole MB/s.
     #[serde(default, skip_serializing_if = "Option::is_none")]

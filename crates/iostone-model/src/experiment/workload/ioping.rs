@@ -5,7 +5,8 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{is_false, sentence};
+use super::sentence;
+use crate::omitted::is_default;
 use crate::units::{Bytes, Span};
 
 /// ioping: single requests, one after another, and how long each took.
@@ -29,19 +30,19 @@ pub struct IopingWorkload {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub working_set: Option<Bytes>,
     /// One request behind the other, `-L`.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub linear: bool,
     /// Writes, `-W`; into a temporary file of ioping's own.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub write: bool,
     /// `O_DIRECT`, `-D`.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub direct: bool,
     /// Lets the page cache answer, `-C`.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub cached: bool,
     /// `O_SYNC`, `-Y`.
-    #[serde(default, skip_serializing_if = "is_false")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub sync: bool,
 }
 

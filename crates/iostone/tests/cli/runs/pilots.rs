@@ -191,16 +191,16 @@ fn a_plan_says_what_is_left_to_the_pilots() {
     bench.write("experiment.toml", &text);
     let said = bench.iostone(&["run", "experiment.toml", "--dry-run"]).ended_with(0).stdout;
     assert!(
-        said.contains("the warm-up that pilots find not counted, as long counted as pilots find best"),
+        said.contains("the warm-up that pilots find not counted, runtime chosen from the pilots"),
         "{said}"
     );
-    let first = "2 pilots of 30s first, one a configuration: where MSER-5 cuts them is declared as the warm-up of every trial, and how \
-                 the rate goes with foreign I/O as what verdicts are adjusted by";
+    let first = "2 pilots of 30s first, one a configuration: where MSER-5 cuts them is declared as the warm-up of every trial; \
+                 they also give the slopes for foreign I/O";
     assert!(said.contains(first), "{said}");
 
     bench.write("fixed.toml", text.replace("ramp_time = \"auto\"", "ramp_time = \"1s\""));
     let refused = bench.iostone(&["run", "fixed.toml", "--dry-run"]).ended_with(2).stderr;
-    for reason in ["how long trials are measured is found by the pilots", "without pilots nobody knows"] {
+    for reason in ["the runtime is chosen from pilots", "fitted to pilots"] {
         assert!(refused.contains(reason), "`{reason}` is not in:\n{refused}");
     }
 }
