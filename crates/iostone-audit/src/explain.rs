@@ -16,6 +16,7 @@ use iostone_model::experiment::Basis;
 use iostone_model::explanation::{
     EXPLANATION_SCHEMA, ExplainedFigure, ExplainedPart, Explanation, PredictedFigure,
 };
+use iostone_model::median::median;
 use iostone_model::metric::Unit;
 use iostone_model::units::{Bytes, Fraction};
 
@@ -144,7 +145,7 @@ fn part(
         metrics.entry(metric).or_default().push(value);
     }
     for (metric, values) in metrics.into_iter().filter(|(metric, _)| !io::is_repeated(first, metric)) {
-        let Some(value) = middle(values) else { continue };
+        let Some(value) = median(values) else { continue };
         let (figure, notes) = held(catalogue, dataset, first, &known, metric, value);
         for note in notes {
             if !part.notes.contains(&note) {
@@ -310,7 +311,7 @@ fn prediction(
 ) -> Option<PredictedFigure> {
     let first = observations.first()?;
     let known = known(first, overrides);
-    let measured = middle(observations.iter().filter_map(|one| traffic::seconds(one)).collect())?;
+    let measured = median(observations.iter().filter_map(|one| traffic::seconds(one)))?;
     let facts = &first.facts;
     let (read, write) = (facts.claimed_read_bytes.unwrap_or(0), facts.claimed_written_bytes.unwrap_or(0));
     if read + write == 0 || known.instance.is_none() && known.volumes.is_none() {
@@ -334,8 +335,4 @@ fn prediction(
     let prediction = predict(catalogue, &question).ok()?;
     let dirty = memory.filter(|_| buffered).map(|bytes| dirty_share(bytes, traffic::DIRTY_SHARE));
     beside(name, ("wall_time", Unit::Seconds), &prediction, measured, dirty.as_ref())
-}
-
-fn middle(values: Vec<f64>) -> Option<f64> {
-    crate::rule::median(values)
 }

@@ -7,7 +7,6 @@ use iostone_model::dataset::Dataset;
 
 use crate::Outcome;
 
-pub(crate) use physics::case::median;
 pub(crate) use physics::traffic;
 
 /// Looks for one fault.

@@ -4,9 +4,10 @@
 //! wall time. Where several things run at once, the parts add up to more: then the whole is the time of all processors,
 //! and so it is where only the whole machine's times are known.
 
+use iostone_model::median::median;
 use iostone_model::trial::CpuAccount;
 
-use crate::view::{Point, Row, View, middle};
+use crate::view::{Point, Row, View};
 
 /// Parts may exceed the wall time by so much, as clocks are read one after the other, before more than one thing ran.
 const CLOCKS_APART: f64 = 0.02;
@@ -137,13 +138,12 @@ impl Split {
 
     /// The medians of each part over several splits.
     fn median(splits: &[&Self]) -> Option<Self> {
-        let median = |figure: &dyn Fn(&Self) -> Option<f64>| {
-            middle(splits.iter().filter_map(|split| figure(split)).collect())
-        };
+        let typical =
+            |figure: &dyn Fn(&Self) -> Option<f64>| median(splits.iter().filter_map(|split| figure(split)));
         let parts = Part::ALL.into_iter().filter(|part| *part != Part::Other);
-        let parts = parts.filter_map(|part| Some((part, median(&|split| split.seconds(part))?))).collect();
+        let parts = parts.filter_map(|part| Some((part, typical(&|split| split.seconds(part))?))).collect();
         let filled =
-            Self::filled(median(&|split| Some(split.wall))?, median(&|split| Some(split.whole))?, parts);
+            Self::filled(typical(&|split| Some(split.wall))?, typical(&|split| Some(split.whole))?, parts);
         Some(Self { steal_from_host: splits.iter().any(|split| split.steal_from_host), ..filled })
     }
 

@@ -1,12 +1,13 @@
 //! Emulated CPU allowances as a reader needs them: the law in words, how well it was kept, and what others would give.
 
 use iostone_model::experiment::{Governor, Law};
+use iostone_model::median::median;
 use iostone_model::metric::Unit;
 use iostone_model::run::RunRecord;
 use iostone_model::trial::{GovernorRecord, TrialRecord};
 
 use crate::figures::{figure, percent};
-use crate::view::{Point, Row, View, middle};
+use crate::view::{Point, Row, View};
 
 /// Seconds of one processor in a CPU credit (EC2 User Guide).
 const CREDIT_SECONDS: f64 = 60.0;
@@ -86,18 +87,18 @@ impl<'a> GovernedRow<'a> {
             records.iter().map(|(_, record)| figure(record)).filter(|value| value.is_finite()).collect()
         };
         let worst = |figures: Vec<f64>| figures.into_iter().reduce(f64::max);
-        let walls = records.iter().filter_map(|(point, _)| wall_seconds(point.record)).collect();
+        let walls = records.iter().filter_map(|(point, _)| wall_seconds(point.record));
         Self {
             index,
             name: row.name,
             typical: typical(row, &records),
-            wall: middle(walls),
-            used: middle(of(&|record| record.used_cpu_seconds)),
-            allowed: middle(of(&|record| record.allowed_cpu_seconds)),
-            excess: middle(of(&|record| record.excess_share)),
-            slow: middle(of(&|record| record.slow_seconds)),
+            wall: median(walls),
+            used: median(of(&|record| record.used_cpu_seconds)),
+            allowed: median(of(&|record| record.allowed_cpu_seconds)),
+            excess: median(of(&|record| record.excess_share)),
+            slow: median(of(&|record| record.slow_seconds)),
             worst_excess: worst(of(&|record| record.excess_share)),
-            times: middle(of(&|record| f64::from(record.throttled_times))),
+            times: median(of(&|record| f64::from(record.throttled_times))),
             longest_step: worst(of(&|record| record.step_seconds.1)),
             laws: laws(&records),
         }
@@ -133,7 +134,7 @@ fn laws<'a>(records: &[(&Point<'a>, &'a GovernorRecord)]) -> Vec<(&'a str, f64)>
         let walls = records.iter().filter_map(|(_, record)| {
             record.other_laws.iter().find(|(name, _)| name == law).map(|(_, seconds)| *seconds)
         });
-        middle(walls.filter(|seconds| seconds.is_finite()).collect())
+        median(walls.filter(|seconds| seconds.is_finite()))
     };
     first.other_laws.iter().filter_map(|(law, _)| Some((law.as_str(), of_law(law)?))).collect()
 }
@@ -157,7 +158,7 @@ pub(crate) fn law_words(governor: &Governor) -> String {
 
 /// How exactly the law was kept: "0.4 % more CPU time than it allowed (median; at worst 1.1 %), looked at every ...".
 pub(crate) fn error_sentence(emulation: &Emulation<'_>) -> Option<String> {
-    let excess = middle(emulation.rows.iter().filter_map(|row| row.excess).collect())?;
+    let excess = median(emulation.rows.iter().filter_map(|row| row.excess))?;
     let worst = emulation.rows.iter().filter_map(|row| row.worst_excess).reduce(f64::max)?;
     let step = emulation.rows.iter().filter_map(|row| row.longest_step).reduce(f64::max);
     let step = step.map_or_else(String::new, |step| {

@@ -62,7 +62,7 @@ struct TableRow {
     verdict: String,
     verdict_class: &'static str,
     trials: String,
-    cv: String,
+    spread: String,
     sparkline: String,
 }
 
@@ -267,7 +267,7 @@ fn table_row(view: &View<'_>, index: usize, row: &Row<'_>, margin: f64) -> Table
             .unwrap_or_default(),
         verdict_class: verdict_class(view, row),
         trials,
-        cv: row.cv().map(percent).unwrap_or_default(),
+        spread: row.robust_spread().map(percent).unwrap_or_default(),
         sparkline: sparkline::draw(row, index).unwrap_or_default(),
     }
 }

@@ -2,13 +2,14 @@
 //! back, and what its work took of room, of the device and of processors.
 
 use iostone_model::experiment::{Configuration, Workload};
+use iostone_model::median::median;
 use iostone_model::metric::{COMMON_METRICS, Unit};
 use iostone_model::run::RunRecord;
 use iostone_model::trial::{ContainerFacts, SpaceRecord};
 use iostone_model::units::round_count;
 
 use crate::figures::{count, factor_digits, figure};
-use crate::view::{Row, View, middle};
+use crate::view::{Row, View};
 
 /// Options of a mount that name directories of the engine's own: long, and other ones in every trial.
 const DIRECTORIES: [&str; 3] = ["lowerdir=", "upperdir=", "workdir="];
@@ -154,7 +155,7 @@ impl<'a> Landing<'a> {
                 Some(metric) => trial.metrics.get(metric).copied(),
                 None => trial.space.as_deref()?.files.extents.map(|extents| extents as f64),
             });
-            Some((cost, middle(values.filter(|value| value.is_finite()).collect())?))
+            Some((cost, median(values.filter(|value| value.is_finite()))?))
         };
         let dropped_by = trials.iter().rev().find_map(|trial| trial.syncs_dropped_by());
         let sends_none = planned.is_some_and(|planned| planned.stack.barriers_off().is_some());

@@ -1,11 +1,11 @@
 //! What a trial costs beside its measured time, phase by phase.
 
+use iostone_model::median::median;
 use iostone_model::metric::Unit;
 use iostone_model::run::RunRecord;
 use iostone_model::trial::{TrialPhases, TrialRecord};
 
 use crate::figures::figure;
-use crate::view::middle;
 
 /// Phases below this many seconds are not told.
 const TOLD_FROM: f64 = 0.05;
@@ -23,9 +23,7 @@ const AROUND: [Phase; 5] = [
 
 /// "2.9 s each, 1.3 s of it the workload: build 0.6 s, settle 0.5 s", medians over all trials; empty for records without phases.
 pub(crate) fn sentence(run: &RunRecord) -> String {
-    let of = |seconds: &dyn Fn(&TrialRecord) -> Option<f64>| {
-        middle(run.trials.iter().filter_map(seconds).collect())
-    };
+    let of = |seconds: &dyn Fn(&TrialRecord) -> Option<f64>| median(run.trials.iter().filter_map(seconds));
     let phase = |seconds: fn(&TrialPhases) -> f64| of(&|trial| trial.phases.as_ref().map(seconds));
     let Some((total, workload)) =
         of(&|trial| trial.phases.map(|_| trial.total_seconds)).zip(phase(|p| p.run))

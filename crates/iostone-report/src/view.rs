@@ -1,5 +1,6 @@
 //! A run as every format shows it: one row a configuration, with its figures in run order beside its conclusions.
 
+use iostone_model::median::median;
 use iostone_model::metric::{self, Direction, Unit};
 use iostone_model::run::RunRecord;
 use iostone_model::trial::TrialRecord;
@@ -16,6 +17,8 @@ pub(crate) struct View<'a> {
     pub(crate) unit: Unit,
     /// Which way is better.
     pub(crate) better: Direction,
+    /// The confidence of medians' intervals, as a fraction.
+    pub(crate) confidence: f64,
     /// A rehearsal, which claims no verdict whatever was computed from it.
     pub(crate) rehearsal: bool,
     /// Whether the metric is a whole curve: its comparisons are those of its points and stand in no row.
@@ -86,6 +89,7 @@ impl<'a> View<'a> {
             metric,
             unit: run.plan.unit,
             better: run.plan.better,
+            confidence: experiment.decide.confidence.0,
             rehearsal: run.plan.quick,
             curve: is_curve(verdicts) || configurations.iter().any(|c| c.workload.curve(metric).is_some()),
             found: verdicts.and_then(|v| v.sweep.as_ref()).filter(|_| !run.plan.quick),
@@ -117,6 +121,7 @@ impl<'a> View<'a> {
             metric: &verdicts.metric,
             unit: verdicts.unit,
             better: verdicts.better,
+            confidence: verdicts.confidence,
             rehearsal: false,
             curve: is_curve(Some(verdicts)),
             found: verdicts.sweep.as_ref(),
@@ -174,7 +179,7 @@ impl Row<'_> {
             let counting: Vec<f64> =
                 self.values().filter(|(_, counts)| *counts).map(|(value, _)| value).collect();
             let all = || self.values().map(|(value, _)| value).collect();
-            middle(if counting.is_empty() { all() } else { counting })
+            median(if counting.is_empty() { all() } else { counting })
         })
     }
 
@@ -192,7 +197,7 @@ impl Row<'_> {
     }
 
     /// The spread of its figures as a share, where there is more than one.
-    pub(crate) fn cv(&self) -> Option<f64> {
+    pub(crate) fn robust_spread(&self) -> Option<f64> {
         let summary = self.summary.filter(|summary| summary.trials > 1)?;
         summary.cv.filter(|cv| cv.is_finite())
     }
@@ -259,17 +264,6 @@ pub(crate) fn stands_at(summary: &ConfigurationSummary, level: &str, stratum: &s
     })
 }
 
-/// The median of unordered values: the position of a mark where no summary gives one.
-pub(crate) fn middle(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let upper = *values.get(values.len() / 2)?;
-    if values.len() % 2 == 1 {
-        return Some(upper);
-    }
-    let lower = *values.get((values.len() / 2).checked_sub(1)?)?;
-    Some(f64::midpoint(lower, upper))
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
@@ -299,12 +293,5 @@ mod tests {
         assert!(!stands_at(&wanted, "off", "depth=16, bs=4KiB"));
         assert!(!stands_at(&wanted, "off", "bs=4KiB"));
         assert!(!stands_at(&wanted, "on", "depth=1, bs=4KiB"));
-    }
-
-    #[test]
-    fn the_middle_of_an_even_number_is_between_two() {
-        assert_eq!(middle(vec![4.0, 1.0, 3.0, 2.0]), Some(2.5));
-        assert_eq!(middle(vec![3.0]), Some(3.0));
-        assert_eq!(middle(Vec::new()), None);
     }
 }

@@ -148,3 +148,16 @@ fn the_page_names_the_warm_up_and_trials_that_were_not_steady() {
     steady.trials.remove(0);
     assert!(html(&steady).unwrap().contains("✓ rate steady in 23 trials"));
 }
+
+#[test]
+fn intervals_are_called_by_the_confidence_that_was_declared() {
+    use iostone_model::units::Fraction;
+    let mut run = scenes::barrier();
+    run.plan.experiment.decide.confidence = Fraction(0.99);
+    run.verdicts.as_mut().unwrap().confidence = 0.99;
+    let page = html(&run).unwrap().replace('\u{a0}', " ");
+    for called in ["99 % order-statistic interval", ">99 % interval<", "99 % interval of the median"] {
+        assert!(page.contains(called), "{called}");
+    }
+    assert!(!page.contains("95 %"));
+}

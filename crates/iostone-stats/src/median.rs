@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+pub use iostone_model::median::median;
+use iostone_model::median::median_of_sorted;
 use iostone_model::verdict::ConfigurationSummary;
 
 use crate::special::binomial_cdf;
@@ -97,21 +99,6 @@ pub(crate) fn interval_rank(count: usize, confidence: f64) -> Option<usize> {
         }
     }
     low.checked_sub(1)
-}
-
-/// The median; none of no numbers.
-pub fn median(numbers: &[f64]) -> Option<f64> {
-    median_of_sorted(&sort(numbers))
-}
-
-/// The median of numbers already in order.
-pub(crate) fn median_of_sorted(sorted: &[f64]) -> Option<f64> {
-    let upper = *sorted.get(sorted.len() / 2)?;
-    if sorted.len() % 2 == 1 {
-        return Some(upper);
-    }
-    let lower = *sorted.get(sorted.len() / 2 - 1)?;
-    Some(f64::midpoint(lower, upper))
 }
 
 /// The median distance from `centre`.

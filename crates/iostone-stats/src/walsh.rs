@@ -1,6 +1,6 @@
 //! Walsh averages: the typical block log ratio and its interval (Hodges and Lehmann 1963; Tukey 1949).
 
-use crate::median::median_of_sorted;
+use iostone_model::median::median_of_sorted;
 
 /// A closed interval of log ratios; infinite where unbounded.
 #[derive(Debug, Clone, Copy, PartialEq)]

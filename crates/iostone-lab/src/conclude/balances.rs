@@ -5,7 +5,7 @@ use iostone_model::explanation::BucketBalance;
 use iostone_model::metric::Unit;
 use iostone_model::trial::TrialRecord;
 
-use super::binding::{fixed_io, middle};
+use super::binding::{finite_median, fixed_io};
 use super::limits::{Flow, cost};
 
 /// Whose bucket it is.
@@ -84,7 +84,7 @@ impl Bucket {
 
     /// What is spent beyond the base drains the bucket, and what stays unused below it fills it.
     fn balance(self, trials: &[&TrialRecord]) -> Option<BucketBalance> {
-        let end = middle(trials.iter().filter_map(|trial| {
+        let end = finite_median(trials.iter().filter_map(|trial| {
             let seconds = trial.signals.seconds;
             let served = trial.signals.members_served().or_else(|| Some(trial.signals.footing()?.served))?;
             let spent = (served.read_bytes as f64 + served.written_bytes as f64) * self.per_byte;

@@ -2,6 +2,7 @@
 
 use iostone_model::experiment::{BlockSizes, Configuration, DdDirection, Stack, SyncMode, Volume, Workload};
 use iostone_model::explanation::SERVED;
+use iostone_model::median::median;
 use iostone_model::metric::Unit;
 use iostone_model::run::{BlockRecord, Plan};
 use iostone_model::sample::DiskCounters;
@@ -59,7 +60,7 @@ fn of_configuration(
     let own: Vec<&TrialRecord> = counted(&configuration.name, trials, blocks).collect();
     let mut found: Vec<(Flow, Held)> = Vec::new();
     for rate in rates(configuration, &own).into_iter().filter(|rate| rate.reaches_device) {
-        let seconds = middle(own.iter().map(|trial| trial.workload.measured_seconds)).unwrap_or(0.0);
+        let seconds = finite_median(own.iter().map(|trial| trial.workload.measured_seconds)).unwrap_or(0.0);
         let Some(held) = hold(configuration, &rate, EXCEEDED + slice(seconds)) else { continue };
         // Whole trials have phases in which nothing is read: only at its limit do counters say something.
         if rate.figure == SERVED && held.ceiling.state != CeilingState::Binds {
@@ -226,7 +227,8 @@ pub(super) fn measured(configuration: &Configuration, trials: &[&TrialRecord]) -
     let mut rates = Vec::new();
     for metric in configuration.workload.metrics() {
         let name = metric.name.as_ref();
-        let Some(value) = middle(trials.iter().filter_map(|trial| trial.metrics.get(name).copied())) else {
+        let Some(value) = finite_median(trials.iter().filter_map(|trial| trial.metrics.get(name).copied()))
+        else {
             continue;
         };
         let flow = flow_of(name, configuration, first);
@@ -267,7 +269,7 @@ pub(super) fn measured(configuration: &Configuration, trials: &[&TrialRecord]) -
         let io = fixed_io(configuration, flow, trials);
         let unit = Unit::BytesPerSecond;
         let limits = io.map_or_else(|| of_throughput(stack, flow), |io| both(stack, flow, io, unit));
-        if let Some(value) = middle(served).filter(|value| *value > 0.0) {
+        if let Some(value) = finite_median(served).filter(|value| *value > 0.0) {
             let figure = SERVED.to_owned();
             rates.push(Rate {
                 figure,
@@ -363,7 +365,7 @@ pub(super) fn fixed_io(
         Volume::Emulated(volume) if volume.merge => volume.io_size,
         _ => None,
     };
-    let request_bytes = || middle(trials.iter().filter_map(|trial| request_bytes(trial, flow)));
+    let request_bytes = || finite_median(trials.iter().filter_map(|trial| request_bytes(trial, flow)));
     match &configuration.workload {
         Workload::Io(io) => {
             let one_by_one = io.direct || io.fsync == 1 || io.fdatasync == 1 || io.sync != SyncMode::None;
@@ -394,10 +396,9 @@ fn request_bytes(trial: &TrialRecord, flow: Flow) -> Option<f64> {
     (bytes > 0 && requests > 0).then(|| bytes as f64 / requests as f64)
 }
 
-pub(super) fn middle(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut values: Vec<f64> = values.filter(|value| value.is_finite()).collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
+/// The median of the values that are finite: a trial that never ended has no rate.
+pub(super) fn finite_median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    median(values.filter(|value| value.is_finite()))
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod ceiling;
 use std::collections::BTreeMap;
 
 use iostone_model::experiment::{Configuration, Stack, Volume, WriteCache};
+use iostone_model::median::median;
 use iostone_model::metric::Unit;
 use iostone_model::run::{BlockRecord, Plan, PlannedComparison};
 use iostone_model::trial::{Check, TrialRecord};
@@ -27,10 +28,8 @@ pub(super) fn counted<'a>(
 /// Median number of flushes a trial that the device under the workload completed, or its array's members together;
 /// none where nobody counted them.
 fn flushes(configuration: &str, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Option<u64> {
-    let mut counts: Vec<u64> =
-        counted(configuration, trials, blocks).filter_map(|trial| trial.signals.footing()?.flushes).collect();
-    counts.sort_unstable();
-    counts.get(counts.len() / 2).copied()
+    let counts = counted(configuration, trials, blocks).filter_map(|trial| trial.signals.footing()?.flushes);
+    median(counts.map(|count| count as f64)).map(|count| count.round() as u64)
 }
 
 /// Whether there are members under the workload of a configuration.

@@ -19,7 +19,7 @@ use iostone_model::sample::DiskCounters;
 use iostone_model::trial::{DeviceActivity, TrialRecord};
 
 use super::balances::Owner;
-use super::binding::{EXCEEDED, Rate, measured, middle, slice};
+use super::binding::{EXCEEDED, Rate, finite_median, measured, slice};
 use super::evidence::counted;
 use super::limits::{Flow, Limit, copies};
 
@@ -257,7 +257,7 @@ fn of_workload(configuration: &Configuration, rate: &Rate, trials: &[&TrialRecor
         .iter()
         .filter_map(|trial| trial.workload.facts.get("source_bytes_per_second")?.parse::<f64>().ok());
     if rate.figure == "throughput"
-        && let (Workload::Dd(_), Some(source)) = (&configuration.workload, middle(by_itself))
+        && let (Workload::Dd(_), Some(source)) = (&configuration.workload, finite_median(by_itself))
     {
         bounds.push(Bound {
             kind: Some(CeilingKind::Source),
@@ -273,7 +273,7 @@ fn of_workload(configuration: &Configuration, rate: &Rate, trials: &[&TrialRecor
         (governor.allowed_cpu_seconds > 0.0).then(|| governor.used_cpu_seconds / governor.allowed_cpu_seconds)
     });
     if rate.figure != SERVED
-        && let Some(used) = middle(used_of_allowed).filter(|used| *used > 0.0)
+        && let Some(used) = finite_median(used_of_allowed).filter(|used| *used > 0.0)
     {
         bounds.push(Bound {
             kind: Some(CeilingKind::Cpu),
@@ -322,8 +322,8 @@ fn figure(
     rate: &Rate,
     trials: &[&TrialRecord],
 ) -> Measured {
-    let seconds =
-        middle(trials.iter().map(|trial| trial.workload.measured_seconds)).filter(|seconds| *seconds > 0.0);
+    let seconds = finite_median(trials.iter().map(|trial| trial.workload.measured_seconds))
+        .filter(|seconds| *seconds > 0.0);
     let working_set = match &configuration.workload {
         Workload::Io(io) => io.size.map(|size| size.0 as f64 * f64::from(io.numjobs)),
         _ => None,
@@ -363,8 +363,8 @@ fn below(configuration: &Configuration, flow: Flow, trials: &[&TrialRecord]) -> 
     if last.signals.devices.iter().all(|device| is_below(&device)) {
         return None;
     }
-    let moved = middle(trials.iter().filter_map(|trial| Some(of(&trial.signals.footing()?.served))))?;
-    let held = middle(trials.iter().filter_map(|trial| {
+    let moved = finite_median(trials.iter().filter_map(|trial| Some(of(&trial.signals.footing()?.served))))?;
+    let held = finite_median(trials.iter().filter_map(|trial| {
         let mut devices = trial.signals.devices.iter().filter(is_below).peekable();
         devices.peek()?;
         Some(devices.map(|device| of(&device.served)).sum())
@@ -381,7 +381,7 @@ fn claimed_and_served(
     flow: Flow,
     trials: &[&TrialRecord],
 ) -> Option<(f64, f64)> {
-    let claimed = middle(trials.iter().map(|trial| {
+    let claimed = finite_median(trials.iter().map(|trial| {
         let (read, written) = (trial.workload.claimed_read_bytes, trial.workload.claimed_written_bytes);
         match flow {
             Flow::Read => read as f64,
@@ -389,7 +389,7 @@ fn claimed_and_served(
             Flow::Both => (read + written) as f64,
         }
     }))?;
-    let served = middle(trials.iter().filter_map(|trial| {
+    let served = finite_median(trials.iter().filter_map(|trial| {
         let footing = trial.signals.footing()?;
         let copies = if footing.is_sum { copies(&configuration.stack, Flow::Write) } else { 1.0 };
         let (read, written) =

@@ -1,6 +1,7 @@
 //! Members of an array that are not like the others, and guests of one configuration that were not the same.
 
 use iostone_model::experiment::{Array, BtrfsProfile, MdLevel};
+use iostone_model::median::median;
 use iostone_model::metric::Unit;
 use iostone_model::run::{BlockRecord, Plan};
 use iostone_model::trial::{DeviceActivity, TrialRecord};
@@ -39,7 +40,7 @@ pub(super) fn unequal(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord
         let members = members(counted(&configuration.name, trials, blocks));
         for (index, member) in members.iter().enumerate() {
             let others = || members.iter().enumerate().filter(|(other, _)| *other != index).map(|(_, m)| m);
-            let usual = middle(others().map(Member::ms_an_io));
+            let usual = median(others().map(Member::ms_an_io));
             let measurable = member.ios >= ENOUGH_IOS && member.ms >= ENOUGH_MS;
             let name = &configuration.name;
             if let Some(usual) = usual.filter(|usual| measurable && *usual > 0.0) {
@@ -56,7 +57,7 @@ pub(super) fn unequal(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord
                     ));
                 }
             }
-            let usual = middle(others().map(|other| other.bytes as f64)).unwrap_or(0.0);
+            let usual = median(others().map(|other| other.bytes as f64)).unwrap_or(0.0);
             let is_used = others().any(|other| other.ios >= ENOUGH_IOS);
             if is_striped(&configuration.stack.array)
                 && is_used
@@ -105,12 +106,6 @@ fn members<'a>(trials: impl Iterator<Item = &'a TrialRecord>) -> Vec<Member> {
         }
     }
     members
-}
-
-fn middle(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
 }
 
 /// A flag for each configuration whose guests told of different kernels.

@@ -7,7 +7,7 @@ use iostone_model::metric::{self, Unit};
 use iostone_model::run::{BlockRecord, Plan};
 use iostone_model::trial::TrialRecord;
 
-use super::binding::middle;
+use super::binding::finite_median;
 use super::evidence::counted;
 
 /// A figure for each configuration whose demand is known: the deciding metric where it is a time of the whole work or a rate,
@@ -32,7 +32,7 @@ pub(super) fn predictions(
             if !matches!(name, "wall_time" | "throughput" | "iops") || metric::find(name).is_none() {
                 return None;
             }
-            let measured = middle(own.iter().filter_map(|trial| trial.metrics.get(name).copied()))?;
+            let measured = finite_median(own.iter().filter_map(|trial| trial.metrics.get(name).copied()))?;
             let timed = unit == Unit::Seconds && prediction.bytes <= 0.0;
             (!timed)
                 .then(|| beside(&configuration.name, (name, unit), &prediction, measured, kept.as_ref()))?

@@ -12,6 +12,8 @@ use iostone_stats::judge::{
     Figure, FigureSet, JudgeError, Judgement, Next, Rules, judge_together, next_step_together,
 };
 
+use super::binding::finite_median;
+
 /// What is compared, point by point.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subject {
@@ -170,10 +172,8 @@ fn of_point(value: f64, direction: Direction) -> Option<f64> {
 
 /// Where no level of a block completed anything they are equal, which is a measurement as good as any other.
 fn tie_nothing_with_nothing(figures: &mut [Figure]) {
-    let mut finite: Vec<f64> = figures.iter().map(|f| f.value).filter(|value| value.is_finite()).collect();
-    finite.sort_by(f64::total_cmp);
     // Any value has the ratio 1 to itself; a usual one leaves the medians of the levels where they are.
-    let usual = finite.get(finite.len() / 2).copied().unwrap_or(1.0);
+    let usual = finite_median(figures.iter().map(|figure| figure.value)).unwrap_or(1.0);
     let place = |figure: &Figure| (figure.block, figure.stratum.clone());
     let moved: Vec<_> = figures.iter().filter(|figure| figure.value.is_finite()).map(place).collect();
     for figure in figures.iter_mut().filter(|figure| figure.value.is_infinite()) {

@@ -1,5 +1,6 @@
 //! What should be known beside the figures of a test, a sentence each.
 
+use iostone_model::median::median;
 use iostone_model::metric::Unit;
 use iostone_model::orion::{LoadPoint, OrionRecord, SimulatedArray};
 use iostone_model::units::Bytes;
@@ -82,9 +83,7 @@ fn tell_precision(record: &OrionRecord) -> Option<String> {
     let (worst, at) = wide().reduce(|worst, other| if other.0 > worst.0 { other } else { worst })?;
     let (count, all) = (wide().count(), record.points.len());
     let told = Unit::Share.format(worst);
-    let mut precisions: Vec<f64> = known().map(|it| it.0).collect();
-    precisions.sort_by(f64::total_cmp);
-    let usual = precisions.get(precisions.len() / 2).copied().unwrap_or(worst);
+    let usual = median(known().map(|it| it.0)).unwrap_or(worst);
     let Some(target) = header.adaptive.filter(|target| usual > *target) else {
         let wanted = Unit::Share.format(wanted);
         let are = if count == 1 { "is" } else { "are" };

@@ -1,12 +1,13 @@
 //! What the page says about a run's validity: chips, verification, what devices served, what was discarded.
 
+use iostone_model::median::median;
 use iostone_model::run::RunRecord;
 use iostone_model::trial::TrialRecord;
 use iostone_model::units::round_count;
 
 use super::prose::Prose;
 use crate::figures::{bytes, count, counted, percent};
-use crate::view::{Row, View, middle};
+use crate::view::{Row, View};
 use crate::warm_up::Tally;
 use crate::wording::Discard;
 
@@ -113,12 +114,12 @@ fn gates(run: &RunRecord) -> Vec<Chip> {
     chips
 }
 
-/// "cv 1.0 % to 4.3 %".
+/// "robust spread 1.0 % to 4.3 %".
 fn spread(view: &View<'_>) -> Option<String> {
-    let cvs = view.rows.iter().filter_map(Row::cv);
-    let (low, high) = crate::svg::scale::extent(cvs)?;
+    let spreads = view.rows.iter().filter_map(Row::robust_spread);
+    let (low, high) = crate::svg::scale::extent(spreads)?;
     let (low, high) = (percent(low), percent(high));
-    Some(if low == high { format!("cv {low}") } else { format!("cv {low} to {high}") })
+    Some(if low == high { format!("robust spread {low}") } else { format!("robust spread {low} to {high}") })
 }
 
 /// One device under one configuration.
@@ -141,7 +142,7 @@ fn served_by_row(row: &Row<'_>) -> Vec<ServedLine> {
     let trials = || row.trials.iter().filter(|point| point.counts).map(|point| point.record);
     let claims =
         trials().map(|t| t.workload.claimed_read_bytes as f64 + t.workload.claimed_written_bytes as f64);
-    let claimed = middle(claims.collect()).unwrap_or(0.0);
+    let claimed = median(claims).unwrap_or(0.0);
     let depth = trials().map(|trial| trial.signals.devices.len()).max().unwrap_or(0);
     let line = |place: usize| {
         let devices = || trials().filter_map(move |trial| trial.signals.devices.get(place));
@@ -149,11 +150,10 @@ fn served_by_row(row: &Row<'_>) -> Vec<ServedLine> {
         names.sort_unstable();
         names.dedup();
         let role = devices().next().map(|device| device.role.as_str()).unwrap_or_default();
-        let served =
-            middle(devices().map(|d| d.served.read_bytes as f64 + d.served.written_bytes as f64).collect())?;
+        let served = median(devices().map(|d| d.served.read_bytes as f64 + d.served.written_bytes as f64))?;
         // A kernel that does not count flushes says zero; that must not read as "none".
         let counts = devices().all(|device| device.flushes_counted);
-        let flushes = middle(devices().map(|d| d.served.flushes as f64).collect())?;
+        let flushes = median(devices().map(|d| d.served.flushes as f64))?;
         let device = match names.as_slice() {
             [one] => (*one).to_owned(),
             [first, .., last] => format!("{first} to {last}"),

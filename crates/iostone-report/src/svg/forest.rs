@@ -2,7 +2,7 @@
 
 use super::scale::{Scale, Start};
 use super::{Anchor, Drawing, NARROW, fit};
-use crate::figures::{self, NO_FIGURE, figure, range};
+use crate::figures::{self, NO_FIGURE, declared_percent, figure, range};
 use crate::view::{Point, Row, View};
 
 const ROW_HEIGHT: f64 = 48.0;
@@ -64,7 +64,11 @@ fn draw_row(drawing: &mut Drawing, view: &View<'_>, index: usize, row: &Row<'_>,
     }
     if let Some((low, high)) = row.median_interval() {
         let (from, to) = (scale.at(low), scale.at(high));
-        let tip = format!("95 % interval of the median: {}", range(view.unit, low, high));
+        let tip = format!(
+            "{} interval of the median: {}",
+            declared_percent(view.confidence),
+            range(view.unit, low, high)
+        );
         let class = format!("interval {}", super::marker::colour_class(index));
         drawing.rect(&class, (from, middle - 4.0), ((to - from).max(2.0), 8.0), &tip);
     }

@@ -3,6 +3,7 @@
 use comfy_table::{Cell, CellAlignment, ContentArrangement, Table, presets};
 use iostone_model::audit::AuditReport;
 use iostone_model::dataset::{Dataset, Observation};
+use iostone_model::median::median;
 use iostone_model::metric::DBENCH_OPERATIONS;
 
 use super::wrap::wrap;
@@ -49,16 +50,7 @@ impl Row {
     }
 
     pub(crate) fn median(&self) -> f64 {
-        let mut sorted = self.values.clone();
-        sorted.sort_by(f64::total_cmp);
-        let middle = sorted.len() / 2;
-        match (sorted.get(middle), sorted.len().is_multiple_of(2)) {
-            (Some(upper), true) => {
-                sorted.get(middle.wrapping_sub(1)).map_or(*upper, |lower| f64::midpoint(*lower, *upper))
-            }
-            (Some(value), false) => *value,
-            (None, _) => f64::NAN,
-        }
+        median(&self.values).unwrap_or(f64::NAN)
     }
 }
 

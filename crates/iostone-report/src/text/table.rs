@@ -64,7 +64,7 @@ fn fill(view: &View<'_>, margin: f64, width: usize, sparks: bool) -> Table {
         format!("vs baseline{between}interval"),
         "verdict".to_owned(),
         "trials".to_owned(),
-        "cv".to_owned(),
+        "spread".to_owned(),
     ];
     if sparks {
         header.push("in order".to_owned());
@@ -115,8 +115,8 @@ fn cells(view: &View<'_>, row: &Row<'_>, margin: f64, sparks: bool, between: &st
     let [against, verdict] = compared(row.comparison, row.baseline, margin, view, between);
     let (counting, invalid) = row.trial_counts();
     let trials = if invalid > 0 { format!("{counting}\n+{invalid}\u{a0}inv.") } else { counting.to_string() };
-    let cv = row.cv().map(percent);
-    let mut texts = vec![name, median(view, row, between), against, verdict, trials, cv.unwrap_or_default()];
+    let spread = row.robust_spread().map(percent).unwrap_or_default();
+    let mut texts = vec![name, median(view, row, between), against, verdict, trials, spread];
     if sparks {
         texts.push(spark(row));
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use iostone_model::dataset::Observation;
 use iostone_model::experiment::BonnieWorkload;
+use iostone_model::median::median;
 use iostone_model::metric::BONNIE_METRICS;
 
 /// What the runs of a trial say together.
@@ -56,17 +57,6 @@ impl Figures {
 
 fn in_words(value: f64, metric: &iostone_model::metric::Metric) -> String {
     if value.is_finite() { metric.unit.format(value) } else { "too fast".to_owned() }
-}
-
-fn median(values: &[f64]) -> Option<f64> {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let upper = *sorted.get(sorted.len() / 2)?;
-    if sorted.len().is_multiple_of(2) {
-        sorted.get(sorted.len() / 2 - 1).map(|lower| f64::midpoint(*lower, upper))
-    } else {
-        Some(upper)
-    }
 }
 
 /// The phase that a figure is of: `block_read` of `block_read.cpu`.

@@ -2,6 +2,7 @@
 
 use iostone_model::audit::{Finding, Severity};
 use iostone_model::dataset::{Dataset, Observation};
+pub(super) use iostone_model::median::median;
 use iostone_model::metric::Unit;
 
 use crate::rule::Rule;
@@ -155,18 +156,6 @@ pub(super) fn significant(value: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// The middle of some values; none of none.
-pub(crate) fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.sort_by(f64::total_cmp);
-    let upper = values.get(values.len() / 2).copied()?;
-    if values.len().is_multiple_of(2) {
-        let lower = values.get(values.len() / 2 - 1).copied()?;
-        Some(f64::midpoint(lower, upper))
-    } else {
-        Some(upper)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::made_up::{dataset, observation};
@@ -207,6 +196,6 @@ mod tests {
         assert_eq!(times(0.125), "0.125 times");
         assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0));
         assert_eq!(median(vec![4.0, 1.0]), Some(2.5));
-        assert_eq!(median(Vec::new()), None);
+        assert_eq!(median(Vec::<f64>::new()), None);
     }
 }

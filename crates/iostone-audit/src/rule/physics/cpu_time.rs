@@ -163,9 +163,9 @@ fn works(dataset: &Dataset) -> BTreeMap<(String, bool), BTreeMap<String, Vec<Cos
     }
     let cost = |(condition, times): (String, Vec<(usize, f64)>)| {
         let index = times.first()?.0;
-        let seconds = median(times.iter().map(|(_, seconds)| *seconds).collect())?;
+        let seconds = median(times.iter().map(|(_, seconds)| *seconds))?;
         let steal = times.iter().filter_map(|(index, _)| dataset.observations.get(*index)?.facts.steal);
-        let steal = median(steal.collect());
+        let steal = median(steal);
         Some(Cost { seconds, index, condition, steal })
     };
     let machines = |machines: BTreeMap<String, Times>| {

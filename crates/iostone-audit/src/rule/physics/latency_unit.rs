@@ -184,8 +184,7 @@ fn by_condition(dataset: &Dataset) -> Vec<Shown> {
             .into_iter()
             .filter(|name| name.starts_with("latency_") || is_latency(dataset, name))
             .filter_map(|name| {
-                let typical =
-                    median(observations().filter_map(|observation| observation.value(name)).collect())?;
+                let typical = median(observations().filter_map(|observation| observation.value(name)))?;
                 (typical > 0.0).then(|| (name.clone(), typical))
             })
             .collect();
@@ -200,7 +199,7 @@ fn by_condition(dataset: &Dataset) -> Vec<Shown> {
             };
             known.or_else(of_rates)
         });
-        let rate = median(rate.collect()).filter(|rate| *rate > 0.0);
+        let rate = median(rate).filter(|rate| *rate > 0.0);
         Some(Shown { condition, first: *indices.first()?, latencies, rate })
     };
     groups.into_iter().filter_map(shown).collect()

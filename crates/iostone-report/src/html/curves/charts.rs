@@ -1,5 +1,6 @@
 //! Figures over load, a line for each configuration: ORION's first row and column, and a few rows further in.
 
+use iostone_model::median::median;
 use iostone_model::orion::LoadPoint;
 
 use super::CurveChart;
@@ -8,7 +9,7 @@ use crate::html::{Figure, HALF, SLIM};
 use crate::load_points::{Aspect, point_of_metric};
 use crate::svg::curves::{self, Chart, Curve, Place};
 use crate::svg::scale::extent;
-use crate::view::{Row, View, middle};
+use crate::view::{Row, View};
 
 /// One figure over one load, the other load held.
 struct Line {
@@ -194,9 +195,9 @@ fn place(row: &Row<'_>, aspect: Aspect, point: LoadPoint) -> Option<Place> {
     let figures = figures_of(row, &metric, counted_any);
     let band = extent(figures.iter().copied()).filter(|_| figures.len() > 1);
     let count = figures.len() as u64;
-    let value = middle(figures)?;
+    let value = median(figures)?;
     let p99 = format!("latency_p99@{},{}", point.small, point.large);
-    let slow = middle(figures_of(row, &p99, counted_any)).filter(|_| aspect == Aspect::Latency);
+    let slow = median(figures_of(row, &p99, counted_any)).filter(|_| aspect == Aspect::Latency);
     let slowest = slow.map(|p99| format!(", p99 {}", aspect.write(p99))).unwrap_or_default();
     let spread = band.map(|(low, high)| format!(", {} to {}", aspect.write(low), aspect.write(high)));
     let tip = format!(
