@@ -9,7 +9,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-pub use digits::{ratio_digits, round_count, three_digits};
+pub use digits::{p_value, ratio_digits, round_count, three_digits};
 
 /// Why a piece of text is not a quantity of the kind asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

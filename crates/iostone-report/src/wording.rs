@@ -6,6 +6,7 @@ pub(crate) mod explanation;
 use iostone_model::metric::Direction;
 use iostone_model::run::{BlockRecord, RunRecord};
 use iostone_model::trial::TrialRecord;
+use iostone_model::units::p_value;
 use iostone_model::verdict::{BlockCount, Comparison, Flag, NoiseFloor, Verdict, Verdicts};
 
 use crate::figures::{counted, declared_percent, own_interval, own_ratio, percent};
@@ -220,16 +221,12 @@ pub(crate) fn unpaired(comparison: &Comparison, better: Direction) -> Option<Str
     let interval =
         ratio.interval_with_unit().map_or_else(|| ", no interval".to_owned(), |text| format!(" {text}"));
     Some(format!(
-        "Not blocked, so no verdict: {} + {} figures, typical ratio {}{interval}, {kind} Wilcoxon-Mann-Whitney p = {}.",
+        "Not blocked, so no verdict: {} + {} figures, typical ratio {}{interval}, {kind} Wilcoxon-Mann-Whitney {}.",
         test.sizes[0],
         test.sizes[1],
         ratio.estimate,
         p_value(test.p_value)
     ))
-}
-
-fn p_value(p: f64) -> String {
-    if p < 0.001 { format!("{p:.1e}") } else { format!("{p:.3}") }
 }
 
 /// "11 blocks (22 trials), stopped by `decide.time`, 1 discarded: steal 7.1 % of CPU time, limit 5 %".

@@ -5,6 +5,7 @@ mod cpu_time;
 pub(crate) mod order;
 pub(crate) mod shape;
 
+use iostone_model::units::p_value;
 use iostone_model::verdict::Flag;
 
 pub use cpu_time::{LITTLE_STEAL, SAME_WORK_RATIO, SHORTEST_CPU_SECONDS, cpu_time_differs};
@@ -41,7 +42,7 @@ pub fn discard_imbalance(discarded_by_level: &[(String, u32)]) -> Option<Flag> {
         let message = format!(
             "{count} of {total} discarded trials ran `{level}`, {}: the rule acts on the level itself, so judge with \
              those blocks kept",
-            write_p(p)
+            p_value(p)
         );
         Flag::new("discard-imbalance", message)
     })
@@ -77,21 +78,10 @@ pub fn host_effect(log_ratios: &[f64], hosts: &[&str]) -> Option<Flag> {
         let message = format!(
             "the ratio differs between the {} hosts (Kruskal-Wallis {}): it depends on the host",
             names.len(),
-            write_p(p)
+            p_value(p)
         );
         Flag::new("host-effect", message)
     })
-}
-
-/// `p = 0.039`, `p = 0.0006`, `p < 0.0001`.
-pub fn write_p(p: f64) -> String {
-    if p < 1e-4 {
-        "p < 0.0001".to_owned()
-    } else if p < 1e-3 {
-        format!("p = {p:.4}")
-    } else {
-        format!("p = {p:.3}")
-    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ mod fact;
 mod fill;
 mod long;
 mod measure;
+mod named;
 mod repetition;
 mod sheet;
 
@@ -22,6 +23,7 @@ use column::{factors, without_gaps};
 pub(crate) use fact::{KEYS, set as set_fact};
 pub(crate) use fill::{Start, notes, observe};
 pub(crate) use measure::{Measure, written};
+pub use named::{NamedFigure, named_figure};
 pub(crate) use sheet::{LARGEST_BYTES, Sheet};
 
 /// A plain table.

@@ -36,6 +36,7 @@ use std::collections::BTreeMap;
 use iostone_model::dataset::{MetricNote, Observation, Order};
 
 pub use bonnie::bonnie_csv;
+pub use csv_table::{NamedFigure, named_figure};
 pub use error::{Malformed, ReadError};
 pub use fio_json::fio_json;
 pub use input::{Head, Input, Line};

@@ -224,7 +224,7 @@ pub(crate) struct JudgeArguments {
     /// The column of figures
     #[arg(long, value_name = "COLUMN")]
     pub(crate) metric: String,
-    /// Which way the figures are better; what an import knows of them, and else higher, when left out
+    /// Which way the figures are better; as is known of the metric or its unit when left out
     #[arg(long, value_enum)]
     pub(crate) better: Option<Better>,
     /// The column of levels

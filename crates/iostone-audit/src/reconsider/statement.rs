@@ -2,6 +2,7 @@
 
 use iostone_model::case::StatedComparison;
 use iostone_model::metric::Direction;
+use iostone_model::units::p_value;
 use iostone_model::verdict::{Comparison, UnpairedTest, Verdict};
 use iostone_stats::FEWEST_BLOCKS;
 
@@ -12,14 +13,13 @@ const MUCH_SCATTER: f64 = 0.2;
 
 /// Words it. Ratios are of the figures as they stand, level to baseline: a time that is ×2 took twice as long.
 pub(super) fn write(comparison: &Comparison, breakeven_cv: Option<f64>, stated: &StatedComparison) -> String {
-    let margin = stated.margin;
     let comparison = &of_figures(comparison, stated.better);
     if let (Some(cv), Some(ratio)) = (breakeven_cv, ratio_of(comparison)) {
-        return single_runs(ratio, cv);
+        return single_runs(ratio, cv, stated.better);
     }
     match (&comparison.unpaired, comparison.verdict) {
-        (Some(test), _) => unpaired(test, margin),
-        (None, Some(verdict)) => blocked(comparison, verdict, margin),
+        (Some(test), _) => unpaired(test, stated),
+        (None, Some(verdict)) => blocked(comparison, verdict, stated),
         (None, None) => "the figures say nothing of it".to_owned(),
     }
 }
@@ -47,9 +47,10 @@ fn ratio_of(comparison: &Comparison) -> Option<f64> {
     comparison.unpaired.as_ref().map(|test| test.ratio).or(comparison.ratio)
 }
 
-/// `×1.23 (+23 %)`.
-fn times(ratio: f64) -> String {
-    format!("×{} ({})", digits(ratio), change(ratio))
+/// `×1.23 (+23 %, worse)`: a latency that is higher is worse, and readers see only that it is higher.
+fn times(ratio: f64, better: Direction) -> String {
+    let word = if (ratio > 1.0) == (better == Direction::Higher) { "better" } else { "worse" };
+    format!("×{} ({}, {word})", digits(ratio), change(ratio))
 }
 
 fn digits(ratio: f64) -> String {
@@ -64,7 +65,7 @@ fn change(ratio: f64) -> String {
     format!("{}{number}\u{a0}%", if percent < 0.0 { "−" } else { "+" })
 }
 
-fn single_runs(ratio: f64, cv: f64) -> String {
+fn single_runs(ratio: f64, cv: f64, better: Direction) -> String {
     let percent = cv * 100.0;
     let verdict = if cv < HARDLY_ANY_SCATTER {
         "the two cannot be ranked by one run each"
@@ -75,16 +76,17 @@ fn single_runs(ratio: f64, cv: f64) -> String {
     };
     format!(
         "{}: it means nothing if single runs scatter by {percent:.1}\u{a0}% or more; {verdict}",
-        times(ratio)
+        times(ratio, better)
     )
 }
 
-fn unpaired(test: &UnpairedTest, margin: f64) -> String {
+fn unpaired(test: &UnpairedTest, stated: &StatedComparison) -> String {
+    let StatedComparison { margin, better, .. } = *stated;
     let [baseline, level] = test.sizes;
     let sample = format!(
-        "no verdict, for the runs were not made in blocks; as they stand, {} from {baseline} and {level} runs, p = {:.3}",
-        times(test.ratio),
-        test.p_value
+        "no verdict, for the runs were not made in blocks; as they stand, {} from {baseline} and {level} runs, {}",
+        times(test.ratio, better),
+        p_value(test.p_value)
     );
     let [Some(low), Some(high)] = test.ratio_interval else {
         return format!("{sample}; too few runs for an interval");
@@ -105,8 +107,10 @@ fn unpaired(test: &UnpairedTest, margin: f64) -> String {
     format!("{sample}, {interval}: {what}")
 }
 
-fn blocked(comparison: &Comparison, verdict: Verdict, margin: f64) -> String {
-    let typical = comparison.ratio.map_or_else(String::new, |ratio| format!("typically {}, ", times(ratio)));
+fn blocked(comparison: &Comparison, verdict: Verdict, stated: &StatedComparison) -> String {
+    let StatedComparison { margin, better, .. } = *stated;
+    let typical =
+        comparison.ratio.map_or_else(String::new, |ratio| format!("typically {}, ", times(ratio, better)));
     let ratios: Vec<f64> = comparison.log_ratios.iter().map(|log| log.exp()).collect();
     let range = match (ratios.iter().copied().reduce(f64::min), ratios.iter().copied().reduce(f64::max)) {
         (Some(low), Some(high)) => format!("from ×{low:.2} to ×{high:.2}"),

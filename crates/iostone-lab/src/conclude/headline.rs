@@ -5,7 +5,7 @@ mod curve;
 mod sweep;
 
 use iostone_model::units::ratio_digits;
-use iostone_model::verdict::{Comparison, CurveVerdict, Verdict, Verdicts};
+use iostone_model::verdict::{Comparison, CurveVerdict, UnpairedTest, Verdict, Verdicts};
 
 /// From this ratio on people say "4.3 times", below they say "12 %".
 const FACTOR_FROM: f64 = 1.5;
@@ -80,6 +80,9 @@ fn count(several: &[Answer], verdicts: &Verdicts) -> String {
     let count = |verdict: Verdict| {
         several.iter().filter(|answer| answer.verdict == Some(verdict) && !answer.crosses).count()
     };
+    if verdicts.comparisons.iter().all(|comparison| comparison.verdict.is_none()) {
+        return count_unblocked(verdicts);
+    }
     let crossing = several.iter().filter(|answer| answer.crosses).count();
     let words =
         [Verdict::Faster, Verdict::Slower, Verdict::Equivalent, Verdict::Undecided, Verdict::Unstable];
@@ -98,6 +101,32 @@ fn count(several: &[Answer], verdicts: &Verdicts) -> String {
     match best {
         Some(best) => format!("{against} The largest: {}", best.sentence),
         None => against,
+    }
+}
+
+/// How many of several comparisons without blocks chance hardly explains, and the largest of them.
+fn count_unblocked(verdicts: &Verdicts) -> String {
+    let all = verdicts.comparisons.len();
+    // Bonferroni's share of the chance of error; rounded, so that 95 % gives the very number 0.05.
+    let chance = ((1.0 - verdicts.confidence) * 1e12).round() / 1e12;
+    let limit = chance / all as f64;
+    let shown = || {
+        let tested = verdicts.comparisons.iter().filter_map(|one| Some((one, one.unpaired.as_ref()?)));
+        tested.filter(|(_, test)| test.p_value <= limit)
+    };
+    let distance = |test: &UnpairedTest| test.ratio.ln().abs();
+    let largest = shown().max_by(|(_, left), (_, right)| distance(left).total_cmp(&distance(right)));
+    let (differ, baseline) = (shown().count(), &verdicts.baseline);
+    let counted = format!("{differ} of {all} levels differ from {baseline} (p below {limit:.4})");
+    match largest {
+        Some((largest, _)) => {
+            format!(
+                "{counted}; {}. The largest: {}",
+                comparison::NOT_BLOCKED,
+                comparison::sentence(largest, verdicts)
+            )
+        }
+        None => format!("{counted}; {}.", comparison::NOT_BLOCKED),
     }
 }
 

@@ -38,6 +38,17 @@ pub fn round_count(value: f64) -> u64 {
     value.max(0.0).round() as u64
 }
 
+/// `p = 0.039`, `p = 0.0006`, `p < 0.0001`.
+pub fn p_value(p: f64) -> String {
+    if p < 1e-4 {
+        "p < 0.0001".to_owned()
+    } else if p < 1e-3 {
+        format!("p = {p:.4}")
+    } else {
+        format!("p = {p:.3}")
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

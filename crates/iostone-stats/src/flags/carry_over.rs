@@ -19,10 +19,10 @@
 
 use iostone_model::verdict::Flag;
 
-use crate::flags::write_p;
 use crate::median::median;
 use crate::unpaired::{least_p, mann_whitney};
 use crate::walsh::Interval;
+use iostone_model::units::p_value;
 
 /// The threshold below which a verdict is withheld.
 const THRESHOLD: f64 = 0.01;
@@ -82,7 +82,7 @@ pub(crate) fn flag(
          trial",
         found.exposed_median.exp(),
         found.clean_median.exp(),
-        write_p(found.p)
+        p_value(found.p)
     );
     Some(Flag::new("carry-over", message))
 }
@@ -105,7 +105,7 @@ pub(crate) fn suspected(log_ratios: &[f64], exposed: &[Option<bool>], interval: 
              size would make this verdict; `decide.conditioning = true` prevents it",
             found.exposed_median.exp(),
             found.clean_median.exp(),
-            write_p(found.p)
+            p_value(found.p)
         );
         Flag::new("carry-over-suspected", message)
     })

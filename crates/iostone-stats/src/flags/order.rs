@@ -3,11 +3,11 @@
 
 use iostone_model::verdict::Flag;
 
-use crate::flags::write_p;
 use crate::median::median;
 use crate::order_effect::{CENSORED_FROM, RunOrder};
 use crate::special::sign_test;
 use crate::unpaired::mann_whitney;
+use iostone_model::units::p_value;
 
 /// Fewer coin tosses that agree are no evidence of anything.
 const FEWEST_FOR_FIXED: usize = 5;
@@ -134,7 +134,7 @@ impl OrderRecord<'_> {
                 "`{}` ran first in {} of {known} blocks, {}: {}; randomise the order",
                 self.name(first),
                 baseline.max(level),
-                write_p(p),
+                p_value(p),
                 doubt("lopsided-order")
             );
             Flag::new("lopsided-order", message)
@@ -186,7 +186,7 @@ pub(crate) fn order_effect(raw: &[f64], adjusted: &[f64], orders: &[RunOrder]) -
     let message = format!(
         "the second trial of a block is about {:.1} % {way} whichever level it runs, {}; removed from {removed} of {} blocks",
         100.0 * effect.exp_m1().abs(),
-        write_p(p),
+        p_value(p),
         raw.len()
     );
     Some(Flag::new("order-effect", message))

@@ -2,11 +2,11 @@
 
 use iostone_model::verdict::Flag;
 
-use crate::flags::write_p;
 use crate::median::{NORMAL_SCALE, median_deviation};
 use crate::rank::spearman_with_position;
 use crate::special::sign_test;
 use crate::walsh::Interval;
+use iostone_model::units::p_value;
 
 /// `tail`: the blocks far from the typical ratio favour one side.
 ///
@@ -26,7 +26,7 @@ pub(crate) fn tail(ratios: &[f64], estimate: f64, baseline: &str, level: &str) -
         let message = format!(
             "{favoured} of {all} outlying blocks favour `{name}`, {}: `{other}` has more bad trials than the typical \
              ratio shows",
-            write_p(p)
+            p_value(p)
         );
         Flag::new("tail", message)
     })
@@ -40,7 +40,7 @@ pub(crate) fn trend(ratios: &[f64]) -> Option<Flag> {
         let message = format!(
             "the ratio {way} over the {} blocks (Spearman {correlation:.2}, {}): the effect itself changes in time",
             ratios.len(),
-            write_p(p)
+            p_value(p)
         );
         Flag::new("trend", message)
     })

@@ -94,7 +94,9 @@ pub enum JudgeError {
         block: Option<u64>,
     },
     /// More blocks than limits can be computed for.
-    #[error("there are {blocks} blocks; at most {LARGEST_BUDGET} can be judged together")]
+    #[error(
+        "there are {blocks} blocks; at most {LARGEST_BUDGET} can be judged together. Average neighbouring blocks, or judge a part"
+    )]
     TooManyBlocks {
         /// The blocks of the longest comparison.
         blocks: usize,

@@ -18,6 +18,7 @@ use iostone_report::clean;
 use iostone_stats::judge::{Figure, Looks, Rules, judge as judge_figures};
 use iostone_stats::median::summarize;
 use iostone_stats::resolution::infer;
+use iostone_tools::NamedFigure;
 
 use crate::cli::{Better, JudgeArguments};
 use crate::exit_code::ExitCode;
@@ -30,7 +31,7 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
     if !(arguments.margin.0 > 0.0 && arguments.margin.0 < 1.0) {
         bail!("`--margin {}` cannot be used; the margin must be above 0% and below 100%", arguments.margin);
     }
-    let Source { figures, dataset, unit, resolution, randomised } = read(arguments, printer)?;
+    let Source { figures, dataset, unit, better, resolution, randomised } = read(arguments, printer)?;
     let rules = Rules {
         margin: arguments.margin.0,
         confidence: arguments.confidence.0,
@@ -38,7 +39,7 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
         looks: if arguments.planned.is_some() { Looks::Once } else { Looks::Sequential },
         resolution,
         randomised,
-        ..Rules::new(&arguments.baseline, direction(arguments, &dataset))
+        ..Rules::new(&arguments.baseline, better)
     };
     let judgement = judge_figures(&figures, &rules)
         .map_err(|error| anyhow!("`{}`: {}", clean(&name), clean(&error.to_string())))?;
@@ -62,6 +63,7 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
             .into_iter()
             .chain(fewer_blocks(&judgement.comparisons, &rules))
             .chain(rounded(&judgement.comparisons, &rules).filter(|_| arguments.resolution.is_none()))
+            .chain(not_audited(figures.len()))
             .collect(),
         comparisons: judgement.comparisons,
         evidence: Vec::new(),
@@ -69,7 +71,7 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
         predictions: Vec::new(),
         permanent: Vec::new(),
         noise: None,
-        audit: Some(iostone_audit::audit(&dataset)),
+        audit: (figures.len() <= MOST_AUDITED_ROWS).then(|| iostone_audit::audit(&dataset)),
         curves: Vec::new(),
         flatness: Vec::new(),
         scope: "judged from a table; how it was measured is not known".to_owned(),
@@ -118,13 +120,28 @@ fn rounded(comparisons: &[Comparison], rules: &Rules) -> Option<Flag> {
     })
 }
 
-/// Which way the figures are better: as the user says, as the import knows, or higher.
-fn direction(arguments: &JudgeArguments, dataset: &Dataset) -> Direction {
-    let known = || dataset.metrics.get(&arguments.metric).and_then(|note| note.better);
-    match arguments.better {
-        Some(Better::Higher) => Direction::Higher,
-        Some(Better::Lower) => Direction::Lower,
-        None => known().unwrap_or(Direction::Higher),
+/// Tables longer than that are recorded by a sampler, not trial by trial: they are judged, not audited.
+const MOST_AUDITED_ROWS: usize = 50_000;
+
+fn not_audited(rows: usize) -> Option<Flag> {
+    (rows > MOST_AUDITED_ROWS).then(|| {
+        let message = format!(
+            "{rows} rows are more than the {MOST_AUDITED_ROWS} that are audited; audit a part of them"
+        );
+        Flag::new("not-audited", message)
+    })
+}
+
+/// Which way the figures are better: as the user says, or as is known of them.
+fn direction(arguments: &JudgeArguments, known: Option<Direction>) -> Result<Direction> {
+    match (arguments.better, known) {
+        (Some(Better::Higher), _) => Ok(Direction::Higher),
+        (Some(Better::Lower), _) => Ok(Direction::Lower),
+        (None, Some(known)) => Ok(known),
+        (None, None) => bail!(
+            "`{}` is no metric or unit that iostone knows; say which way it is better: `--better higher` or `--better lower`",
+            clean(&arguments.metric)
+        ),
     }
 }
 
@@ -134,6 +151,7 @@ struct Source {
     /// Everything that is known of them.
     dataset: Dataset,
     unit: Unit,
+    better: Direction,
     /// The step to which they were rounded, as the user says or they themselves.
     resolution: f64,
     /// Whether somebody vouches that the order of trials was drawn by lot.
@@ -150,10 +168,12 @@ fn read(arguments: &JudgeArguments, printer: &mut Printer) -> Result<Source> {
             let dataset = read_import(&path)?.dataset;
             let (figures, written) = audited::figures(&dataset, arguments)?;
             let unit = dataset.unit_of(&arguments.metric);
+            let better =
+                direction(arguments, dataset.metrics.get(&arguments.metric).and_then(|note| note.better))?;
             let resolution = arguments.resolution.unwrap_or_else(|| infer(&figures, written));
             // Files that are named by block say which trials belong together, not who drew their order.
             let randomised = arguments.randomised;
-            Ok(Source { figures, dataset, unit, resolution, randomised })
+            Ok(Source { figures, dataset, unit, better, resolution, randomised })
         }
         Some(Ok(path)) => bail!(
             "`{}` is a run of iostone's own, which has its verdicts: `iostone report {}`",
@@ -162,20 +182,25 @@ fn read(arguments: &JudgeArguments, printer: &mut Printer) -> Result<Source> {
         ),
         _ => {
             let table = Table::read(arguments)?;
-            let resolution =
-                arguments.resolution.unwrap_or_else(|| infer(&table.figures, table.written_step));
-            let dataset = audited::dataset(&table, arguments, resolution);
-            let randomised = arguments.randomised;
-            Ok(Source { figures: table.figures, dataset, unit: Unit::Plain, resolution, randomised })
+            let NamedFigure { note, factor } = &table.column;
+            let better = direction(arguments, note.better)?;
+            let resolution = arguments
+                .resolution
+                .map_or_else(|| infer(&table.figures, table.written_step), |step| step * factor);
+            let dataset = audited::dataset(&table, arguments, resolution, better);
+            let (unit, randomised) = (note.unit, arguments.randomised);
+            Ok(Source { figures: table.figures, dataset, unit, better, resolution, randomised })
         }
     }
 }
 
 fn summaries(figures: &[Figure], arguments: &JudgeArguments) -> Vec<ConfigurationSummary> {
+    let mut places: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let mut groups: Vec<((&str, &str), Vec<f64>)> = Vec::new();
     for figure in figures {
         let key = (figure.stratum.as_str(), figure.level.as_str());
-        match groups.iter_mut().find(|(known, _)| *known == key) {
+        let place = *places.entry(key).or_insert(groups.len());
+        match groups.get_mut(place) {
             Some((_, values)) => values.push(figure.value),
             None => groups.push((key, vec![figure.value])),
         }

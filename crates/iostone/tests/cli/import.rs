@@ -65,7 +65,10 @@ fn logs_become_a_run_with_conditions_from_their_names() {
     let judged =
         bench.iostone(&["judge", &id, "--metric", "throughput", "--by", "barrier", "--baseline", "on"]);
     let judged = judged.ended_with(0).stdout;
-    assert!(judged.contains("the figures were not blocked"), "{judged}");
+    assert!(
+        judged.contains("throughput of off is 0.9 % lower than that of on, p = 0.222; without blocks"),
+        "{judged}"
+    );
     let csv = bench.iostone(&["export", &id]).ended_with(0).stdout;
     assert!(csv.lines().any(|line| line.contains("throughput,198832000,B/s")), "{csv}");
 }

@@ -89,8 +89,18 @@ fn the_reference_cases_get_their_verdicts_and_intervals() {
         let resolution = format!("{resolution:.17e}");
         let margin = format!("{}%", 100.0 * (input["delta"].as_f64().unwrap().exp() - 1.0));
         let budget = input["N"].to_string();
-        let mut arguments =
-            vec!["--metric", "figure", "--by", "level", "--block", "block", "--baseline", "a"];
+        let mut arguments = vec![
+            "--metric",
+            "figure",
+            "--better",
+            "higher",
+            "--by",
+            "level",
+            "--block",
+            "block",
+            "--baseline",
+            "a",
+        ];
         arguments.extend(["--margin", &margin, "--budget", &budget, "--resolution", &resolution, "--json"]);
         arguments.extend(if ordered { &["--order", "order"][..] } else { &["--randomised"] });
         let judged = judge(table, &arguments).ended_with(0).json();
@@ -300,4 +310,97 @@ fn tables_that_cannot_be_judged_say_where() {
     let said = bench.iostone(&[&["judge", "missing.csv"], plain].concat()).ended_with(2);
     writeln!(all, "a missing file\n    {}", said.stderr.trim_end()).unwrap();
     assert_text("judge_wrong_tables", &all);
+}
+
+/// Eight blocks in which `b` takes twice as much of whatever `metric` is.
+fn doubled(metric: &str) -> String {
+    blocked_pairs(metric, |block| (1.0 + 0.001 * f64::from(block % 3), 2.0 + 0.002 * f64::from(block % 5)))
+}
+
+fn blocked_pairs(metric: &str, figures: fn(u32) -> (f64, f64)) -> String {
+    let mut table = format!("block,level,order,{metric}\n");
+    for block in 0..8u32 {
+        let (a, b) = if [0, 3, 4, 6].contains(&block) { (0, 1) } else { (1, 0) };
+        let (first, second) = figures(block);
+        writeln!(table, "{block},a,{a},{first}\n{block},b,{b},{second}").unwrap();
+    }
+    table
+}
+
+#[test]
+fn known_metrics_and_units_bring_their_direction() {
+    for (metric, expected, better) in [
+        ("wall_time", "slower", "lower"),
+        ("latency_ms", "slower", "lower"),
+        ("seconds", "slower", "lower"),
+        ("real_s", "slower", "lower"),
+        ("read_latency", "slower", "lower"),
+        ("iops", "faster", "higher"),
+        ("throughput", "faster", "higher"),
+        ("write_mb_s", "faster", "higher"),
+    ] {
+        let arguments =
+            ["--metric", metric, "--by", "level", "--block", "block", "--order", "order", "--baseline", "a"];
+        let judged = judge(doubled(metric), &[&arguments[..], &["--json"]].concat()).ended_with(0).json();
+        assert_eq!(judged["comparisons"][0]["verdict"], expected, "{metric}: {}", judged["headline"]);
+        assert_eq!(judged["better"], better, "{metric}");
+    }
+    let milliseconds =
+        judge(doubled("latency_ms"), &["--metric", "latency_ms", "--by", "level", "--baseline", "a"]);
+    let text = milliseconds.ended_with(0).stdout.replace('\u{a0}', " ");
+    assert!(text.contains("1.00 ms") && text.contains("2.00 ms"), "{text}");
+}
+
+#[test]
+fn an_unknown_metric_needs_its_direction() {
+    let arguments =
+        ["--metric", "score", "--by", "level", "--block", "block", "--order", "order", "--baseline", "a"];
+    judge(doubled("score"), &arguments).ended_with(2).complains_of("`--better higher` or `--better lower`");
+    for (better, verdict) in [("higher", "faster"), ("lower", "slower")] {
+        let judged = judge(doubled("score"), &[&arguments[..], &["--better", better, "--json"]].concat())
+            .ended_with(0)
+            .json();
+        assert_eq!(judged["comparisons"][0]["verdict"], verdict);
+    }
+}
+
+#[test]
+fn headlines_of_unblocked_figures_give_the_answer_first() {
+    let mut table = "mode,iops\n".to_owned();
+    for run in 0..6 {
+        writeln!(table, "none,{}\ndsync,{}", 116_000 + run * 100, 1000 + run).unwrap();
+    }
+    let arguments = ["--metric", "iops", "--by", "mode", "--baseline", "none"];
+    let judged = judge(&table, &[&arguments[..], &["--json"]].concat()).ended_with(0).json();
+    assert_eq!(
+        judged["headline"],
+        "dsync delivers 1/116 of the operations per second of none, p = 0.002; without blocks in random order there is no \
+         verdict."
+    );
+    // More levels than are told one by one.
+    for (level, base) in [("a", 116_050.0), ("b", 90_000.0), ("c", 116_020.0)] {
+        for run in 0..6 {
+            writeln!(table, "{level},{}", base + 90.0 * f64::from(run)).unwrap();
+        }
+    }
+    let judged = judge(&table, &[&arguments[..], &["--json"]].concat()).ended_with(0).json();
+    let headline = judged["headline"].as_str().unwrap();
+    assert!(
+        headline.starts_with("2 of 4 levels differ from none (p below 0.0125); without blocks"),
+        "{headline}"
+    );
+    assert!(headline.contains("The largest: dsync delivers 1/116"), "{headline}");
+}
+
+#[test]
+fn many_rows_are_judged_and_not_audited() {
+    let mut table = "level,latency_us\n".to_owned();
+    for row in 0..60_000u32 {
+        writeln!(table, "{},{}", ["a", "b"][row as usize % 2], 100 + row % 97).unwrap();
+    }
+    let judged = judge(table, &["--metric", "latency_us", "--by", "level", "--baseline", "a", "--json"]);
+    let judged = judged.ended_with(0).json();
+    assert_eq!(judged["configurations"][0]["trials"], 30_000);
+    assert!(judged["flags"].as_array().unwrap().iter().any(|flag| flag["name"] == "not-audited"));
+    assert!(judged["audit"].is_null());
 }

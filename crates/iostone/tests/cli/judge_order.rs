@@ -6,9 +6,22 @@ use serde_json::Value;
 
 use crate::support::{Bench, Said};
 
-const TIMED: &[&str] =
-    &["--metric", "figure", "--by", "config", "--block", "run", "--order", "time", "--baseline", "on"];
-const UNTIMED: &[&str] = &["--metric", "figure", "--by", "config", "--block", "run", "--baseline", "on"];
+const TIMED: &[&str] = &[
+    "--metric",
+    "figure",
+    "--better",
+    "higher",
+    "--by",
+    "config",
+    "--block",
+    "run",
+    "--order",
+    "time",
+    "--baseline",
+    "on",
+];
+const UNTIMED: &[&str] =
+    &["--metric", "figure", "--better", "higher", "--by", "config", "--block", "run", "--baseline", "on"];
 
 fn judge(table: &str, arguments: &[&str]) -> Said {
     let bench = Bench::new();

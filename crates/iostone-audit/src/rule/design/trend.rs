@@ -2,7 +2,7 @@
 
 use iostone_model::audit::{Finding, Severity};
 use iostone_model::dataset::Dataset;
-use iostone_stats::flags::write_p;
+use iostone_model::units::p_value;
 use iostone_stats::median::median;
 use iostone_stats::series::{level_shift, trend};
 
@@ -87,18 +87,18 @@ fn judge(rule: &dyn Rule, mut tests: Vec<Test>, all: usize, in_blocks: bool) -> 
         _ => return None,
     };
     let among = if tests.len() == 1 {
-        write_p(overall)
+        p_value(overall)
     } else {
         format!(
             "{} by itself, {} among the {} tests made",
-            write_p(strongest.p_value),
-            write_p(overall),
+            p_value(strongest.p_value),
+            p_value(overall),
             tests.len()
         )
     };
     let message = format!("{}, {among}: {verdict}", strongest.sentence);
     let shown = tests.iter().filter(|test| test.p_value < SHOWN).take(MOST_LINES);
-    let evidence = shown.map(|test| format!("{}, {}", test.sentence, write_p(test.p_value))).collect();
+    let evidence = shown.map(|test| format!("{}, {}", test.sentence, p_value(test.p_value))).collect();
     let advice = if in_blocks {
         "Judge by the ratios within blocks, not by the medians of the conditions."
     } else {

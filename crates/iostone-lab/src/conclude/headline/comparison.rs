@@ -1,10 +1,13 @@
 //! What one comparison came to, in a sentence: the metric's own change, led by its interval.
 
 use iostone_model::metric::{self, Direction, Unit};
-use iostone_model::units::ratio_digits;
-use iostone_model::verdict::{Comparison, Verdict, Verdicts};
+use iostone_model::units::{p_value, ratio_digits};
+use iostone_model::verdict::{Comparison, UnpairedTest, Verdict, Verdicts};
 
 use super::{FACTOR_FROM, at_stratum, confidence, factor, margin, percent_of, undecided, whole_percent};
+
+/// Why figures that were not measured in blocks get no verdict.
+pub(super) const NOT_BLOCKED: &str = "without blocks in random order there is no verdict";
 
 /// The answer for one level.
 pub(super) fn sentence(comparison: &Comparison, verdicts: &Verdicts) -> String {
@@ -14,9 +17,12 @@ pub(super) fn sentence(comparison: &Comparison, verdicts: &Verdicts) -> String {
         1 => "1 block".to_owned(),
         count => format!("{count} blocks"),
     };
-    let Some(ratio) = comparison.ratio else { return without_ratio(comparison, &level, &blocks) };
     let (title, unit) = title(verdicts);
     let told = Told { comparison, verdicts, level: &level, blocks: &blocks, title, unit };
+    if let Some(test) = &comparison.unpaired {
+        return format!("{}, {}; {NOT_BLOCKED}.", told.unblocked(test), p_value(test.p_value));
+    }
+    let Some(ratio) = comparison.ratio else { return without_ratio(comparison, &level, &blocks) };
     let baseline = &comparison.baseline;
     match comparison.verdict {
         Some(Verdict::Faster | Verdict::Slower) if is_factor(ratio) => told.factor(ratio),
@@ -30,7 +36,7 @@ pub(super) fn sentence(comparison: &Comparison, verdicts: &Verdicts) -> String {
             let interval = own(comparison.ratio_interval, verdicts.better);
             undecided(comparison, &level, &blocks, &told.open_difference(interval))
         }
-        None => format!("{level} against {baseline}: the figures were not blocked, so there is no verdict."),
+        None => format!("{level} against {baseline}: {NOT_BLOCKED}."),
     }
 }
 
@@ -65,6 +71,34 @@ struct Told<'a> {
 }
 
 impl Told<'_> {
+    /// "dsync delivers 1/116 of the throughput of on", "throughput of off is 0.9 % lower than that of on".
+    fn unblocked(&self, test: &UnpairedTest) -> String {
+        let (level, baseline, title) = (self.level, &self.comparison.baseline, &self.title);
+        let [ratio, _] = own([Some(test.ratio), Some(test.ratio)], self.verdicts.better);
+        // A run that never ended stands beyond every ratio.
+        let Some(ratio) = ratio.filter(|ratio| *ratio > 0.0 && *ratio < f64::MAX) else {
+            return format!("{level} against {baseline}: most runs of one of the two never ended");
+        };
+        if is_factor(ratio) {
+            let times = if ratio > 1.0 {
+                format!("{} times", factor(ratio))
+            } else {
+                format!("1/{} of", factor(ratio.recip()))
+            };
+            return format!("{level} {} {times} the {title} of {baseline}", self.verb());
+        }
+        let side = if ratio >= 1.0 { "higher" } else { "lower" };
+        format!("{title} of {level} is {} % {side} than that of {baseline}", percent_of((ratio - 1.0).abs()))
+    }
+
+    fn verb(&self) -> &'static str {
+        match self.unit {
+            Unit::BytesPerSecond | Unit::PerSecond => "delivers",
+            Unit::Seconds if self.title.ends_with("time") => "takes",
+            _ => "has",
+        }
+    }
+
     /// "off delivers 3.0 to 3.3 times the throughput of on (95 %, 6 blocks; typical 3.1)."
     fn factor(&self, ratio: f64) -> String {
         let (level, baseline) = (self.level, &self.comparison.baseline);
@@ -77,11 +111,7 @@ impl Told<'_> {
         };
         let faster = self.comparison.verdict == Some(Verdict::Faster);
         let more = faster == (self.verdicts.better == Direction::Higher);
-        let verb = match self.unit {
-            Unit::BytesPerSecond | Unit::PerSecond => "delivers",
-            Unit::Seconds if self.title.ends_with("time") => "takes",
-            _ => "has",
-        };
+        let verb = self.verb();
         let (times, title) = (times(range, ratio), &self.title);
         let basis = self.basis(&format!("typical {}", factor(ratio)), range);
         let word = if faster { "faster" } else { "slower" };
@@ -208,6 +238,6 @@ fn without_ratio(comparison: &Comparison, level: &str, blocks: &str) -> String {
         Some(verdict) => {
             format!("{level} against {baseline} is {} ({blocks}); no ratio can be given.", verdict.word())
         }
-        None => format!("{level} against {baseline}: the figures were not blocked, so there is no verdict."),
+        None => format!("{level} against {baseline}: {NOT_BLOCKED}."),
     }
 }

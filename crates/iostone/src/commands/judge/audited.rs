@@ -3,26 +3,35 @@
 use anyhow::{Result, anyhow};
 use iostone_model::dataset::{Dataset, Figure as DatasetFigure, MetricNote, Observation, Order, SourceFile};
 use iostone_model::diagnostic::nearest;
-use iostone_model::metric::{Direction, Unit};
+use iostone_model::metric::Direction;
 use iostone_report::clean;
 use iostone_stats::judge::Figure;
 use iostone_tools::Input;
 
+use super::MOST_AUDITED_ROWS;
 use super::Table;
-use crate::cli::{Better, JudgeArguments};
+use crate::cli::JudgeArguments;
 
 /// Everything that a table holds, other columns included, for the audit.
-pub(super) fn dataset(table: &Table, arguments: &JudgeArguments, resolution: f64) -> Dataset {
+pub(super) fn dataset(
+    table: &Table,
+    arguments: &JudgeArguments,
+    resolution: f64,
+    better: Direction,
+) -> Dataset {
     let name = arguments
         .file
         .file_name()
         .map_or_else(|| "standard input".to_owned(), |n| n.to_string_lossy().into_owned());
+    let mut dataset = Dataset::new(name.clone());
+    if table.figures.len() > MOST_AUDITED_ROWS {
+        return dataset;
+    }
     let reading = iostone_tools::find("csv")
         .and_then(|format| format.read(&mut Input::new(name.clone(), table.bytes.as_slice())).ok())
         // A reader that makes something else of the rows than one observation each cannot be matched with them.
         .filter(|reading| reading.observations.len() == table.figures.len())
         .unwrap_or_default();
-    let mut dataset = Dataset::new(name.clone());
     dataset.metrics = reading.metrics;
     let mut observations = reading.observations;
     observations.resize_with(table.figures.len(), Observation::default);
@@ -47,13 +56,10 @@ pub(super) fn dataset(table: &Table, arguments: &JudgeArguments, resolution: f64
             observation.figures.insert(arguments.metric.clone(), judged);
         }
     }
-    let better = match arguments.better {
-        None | Some(Better::Higher) => Direction::Higher,
-        Some(Better::Lower) => Direction::Lower,
-    };
-    // What the column is counted in is not asked here, so nothing is presumed of it.
-    let plain = MetricNote { unit: Unit::Plain, better: Some(better), title: arguments.metric.clone() };
-    dataset.metrics.insert(arguments.metric.clone(), plain);
+    let note = &table.column.note;
+    if observations.iter().any(|observation| observation.figures.contains_key(&arguments.metric)) {
+        dataset.metrics.insert(arguments.metric.clone(), MetricNote { better: Some(better), ..note.clone() });
+    }
     dataset.factors = std::iter::once(arguments.by.clone()).chain(arguments.within.clone()).collect();
     if observations.iter().all(|observation| observation.block.is_some()) {
         dataset.order = Order::RandomisedBlocks;

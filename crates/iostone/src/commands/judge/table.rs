@@ -1,12 +1,13 @@
 //! A table of figures as CSV: which column is what, and what is wrong with a row.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io::Read;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
 use iostone_report::clean;
 use iostone_stats::judge::Figure;
+use iostone_tools::{NamedFigure, named_figure};
 use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
@@ -21,7 +22,10 @@ const SMALL_NUMBER: f64 = 1000.0;
 
 /// The figures of a CSV file.
 pub(super) struct Table {
+    /// In the base unit of the column.
     pub(super) figures: Vec<Figure>,
+    /// What the column of figures is by its name.
+    pub(super) column: NamedFigure,
     /// The step of the last digit of the figures, 0 where it says nothing: of large whole numbers.
     pub(super) written_step: f64,
     /// The table as it stands in the file.
@@ -49,6 +53,7 @@ impl Table {
             })
         };
         let metric = column(&arguments.metric)?;
+        let named = named_figure(&arguments.metric);
         let by = column(&arguments.by)?;
         let optional = |name: &Option<String>| name.as_deref().map(column).transpose();
         let block = optional(&arguments.block)?;
@@ -56,7 +61,7 @@ impl Table {
         let within = optional(&arguments.within)?;
 
         let mut figures: Vec<Figure> = Vec::new();
-        let mut step = f64::INFINITY;
+        let (mut step, mut small) = (f64::INFINITY, false);
         let mut blocks = Numbering::default();
         let mut clock = Clock::default();
         // The line of each block's figure of each level.
@@ -84,6 +89,7 @@ impl Table {
             }
             if value.is_finite() {
                 step = step.min(iostone_tools::step(cell(metric)));
+                small |= value < SMALL_NUMBER;
             }
             let stratum = match (&arguments.within, within) {
                 (Some(name), Some(index)) => format!("{name}={}", cell(index)),
@@ -113,7 +119,7 @@ impl Table {
             figures.push(Figure {
                 level: level.to_owned(),
                 stratum,
-                value,
+                value: value * named.factor,
                 block,
                 order: match (order, &arguments.order) {
                     (Some(index), Some(name)) => Some(clock.read(cell(index)).map_err(|reason| {
@@ -129,9 +135,9 @@ impl Table {
             });
         }
         blocks.settle(&mut figures);
-        let small = figures.iter().any(|figure| figure.value < SMALL_NUMBER);
         let says = step < 1.0 || (step.is_finite() && small);
-        Ok(Self { figures, written_step: if says { step } else { 0.0 }, bytes })
+        let written_step = if says { step * named.factor } else { 0.0 };
+        Ok(Self { figures, column: named, written_step, bytes })
     }
 }
 
@@ -208,26 +214,27 @@ impl Clock {
 /// Blocks are numbers in most tables, but may be any words: then they are numbered as they come.
 #[derive(Default)]
 struct Numbering {
-    names: Vec<String>,
+    places: HashMap<String, u64>,
 }
 
 impl Numbering {
     /// The place of a block's name among those seen.
     fn number(&mut self, name: &str) -> u64 {
-        let place = self.names.iter().position(|known| known == name).unwrap_or_else(|| {
-            self.names.push(name.to_owned());
-            self.names.len() - 1
-        });
-        place as u64
+        if let Some(place) = self.places.get(name) {
+            return *place;
+        }
+        let place = self.places.len() as u64;
+        self.places.insert(name.to_owned(), place);
+        place
     }
 
     /// Where every name is a whole number, it is the block's number: gaps then mean that something ran in between.
     fn settle(&self, figures: &mut [Figure]) {
-        let numbers: Option<Vec<u64>> = self.names.iter().map(|name| name.parse().ok()).collect();
+        let numbers: Option<HashMap<u64, u64>> =
+            self.places.iter().map(|(name, place)| Some((*place, name.parse().ok()?))).collect();
         if let Some(numbers) = numbers {
             for figure in figures {
-                figure.block =
-                    figure.block.and_then(|place| numbers.get(usize::try_from(place).ok()?).copied());
+                figure.block = figure.block.and_then(|place| numbers.get(&place).copied());
             }
         }
     }
