@@ -29,7 +29,8 @@ use iostone_model::experiment::Experiment;
 use iostone_model::run::{BlockRecord, Plan};
 use iostone_model::trial::TrialRecord;
 use iostone_model::verdict::{
-    BlockCount, Comparison, ConfigurationSummary, Flag, NoiseFloor, VERDICTS_SCHEMA, Verdict, Verdicts,
+    BlockCount, Comparison, ConfigurationSummary, ENVIRONMENT_UNFIT, Flag, NoiseFloor, VERDICTS_SCHEMA,
+    Verdict, Verdicts,
 };
 use iostone_stats::curve::conclude_curves;
 use iostone_stats::flags::discard_imbalance;
@@ -233,8 +234,11 @@ fn environment_flags(plan: &Plan, entries: &[Entry]) -> Vec<Flag> {
     for entry in entries {
         match &entry.event {
             JournalEvent::Unfit { failed, begun } => flags.push(Flag::new(
-                "environment-unfit",
-                format!("{failed} of the first {begun} blocks failed a gate, more than a fifth: all blocks are kept"),
+                ENVIRONMENT_UNFIT,
+                format!(
+                    "machine too busy: {failed} of the first {begun} blocks were disturbed (more than a fifth). None was \
+                     discarded; treat the result as provisional"
+                ),
             )),
             JournalEvent::BlockEnded { end: BlockEnd::Discarded { configurations, .. }, .. } => {
                 for (name, count) in &mut discarded {

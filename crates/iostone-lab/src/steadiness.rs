@@ -59,7 +59,7 @@ mod tests {
         let flag = rising.flag().unwrap();
         assert_eq!(flag.name, "not-steady");
         assert!(
-            flag.message.starts_with("not steady: it rises by 53.7 % (limit 10 %) and"),
+            flag.message.starts_with("not steady: it rises by 53.7 % of its mean (limit 10 %) and"),
             "{}",
             flag.message
         );

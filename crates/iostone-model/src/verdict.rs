@@ -21,6 +21,9 @@ pub use sweep::{SweepFit, SweepLevel, SweepOutcome, SweepState, SweepVerdict};
 /// The version of [`Verdicts`] as JSON. Fields may be added within a version, never renamed or removed.
 pub const VERDICTS_SCHEMA: &str = "iostone/verdicts/1";
 
+/// The flag of a run whose machine was too busy to discard disturbed blocks: they count, and the result is provisional.
+pub const ENVIRONMENT_UNFIT: &str = "environment-unfit";
+
 /// What a comparison with the baseline came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
@@ -139,6 +142,13 @@ impl Comparison {
     /// Whether a flag forbids the verdict: then its ratio and intervals are no finding, for what forbids it may have made them.
     pub fn is_withheld(&self) -> bool {
         self.verdict == Some(Verdict::Undecided) && self.flags.iter().any(|flag| flag.name == "withheld")
+    }
+}
+
+impl Verdicts {
+    /// Whether the machine was too busy to discard disturbed blocks.
+    pub fn is_provisional(&self) -> bool {
+        self.flags.iter().any(|flag| flag.name == ENVIRONMENT_UNFIT)
     }
 }
 

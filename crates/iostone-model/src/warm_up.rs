@@ -143,7 +143,7 @@ pub enum SteadyState {
         range_fraction: f64,
         /// Change of the fitted line from the first window to the last.
         slope_fraction: f64,
-        /// The limits that were broken: "it falls by 12.0 % (limit 10 %)".
+        /// The limits that were broken: "it falls by 12.0 % of its mean (limit 10 %)".
         reason: String,
     },
     /// The trial bears no check.

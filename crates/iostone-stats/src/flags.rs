@@ -6,7 +6,7 @@ pub(crate) mod order;
 pub(crate) mod shape;
 
 use iostone_model::units::p_value;
-use iostone_model::verdict::Flag;
+use iostone_model::verdict::{ENVIRONMENT_UNFIT, Flag};
 
 pub use cpu_time::{LITTLE_STEAL, SAME_WORK_RATIO, SHORTEST_CPU_SECONDS, cpu_time_differs};
 
@@ -53,7 +53,7 @@ pub fn environment_unfit(complete: u32, discarded: u32) -> Option<Flag> {
     let all = u64::from(complete) + u64::from(discarded);
     (u64::from(discarded) * 5 > all).then(|| {
         let message = format!("{discarded} of {all} blocks were discarded, more than a fifth");
-        Flag::new("environment-unfit", message)
+        Flag::new(ENVIRONMENT_UNFIT, message)
     })
 }
 

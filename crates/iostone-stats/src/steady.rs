@@ -39,8 +39,9 @@ impl Windows {
         let way = if self.slope < 0.0 { "falls" } else { "rises" };
         // Rounded figures must not read "10 %, limit 10 %".
         let precise = |share: f64| format!("{:.1} %", share * 100.0);
-        let slope = (self.slope.abs() > SLOPE_LIMIT)
-            .then(|| format!("it {way} by {} (limit {})", precise(self.slope.abs()), percent(SLOPE_LIMIT)));
+        let slope = (self.slope.abs() > SLOPE_LIMIT).then(|| {
+            format!("it {way} by {} of its mean (limit {})", precise(self.slope.abs()), percent(SLOPE_LIMIT))
+        });
         let range = (self.range > RANGE_LIMIT).then(|| {
             format!("its windows lie {} apart (limit {})", precise(self.range), percent(RANGE_LIMIT))
         });

@@ -3,12 +3,14 @@
 mod ceiling;
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use iostone_model::experiment::{Configuration, Stack, Volume, WriteCache};
 use iostone_model::median::median;
 use iostone_model::metric::Unit;
 use iostone_model::run::{BlockRecord, Plan, PlannedComparison};
 use iostone_model::trial::{Check, TrialRecord};
+use iostone_model::units::round_count;
 use iostone_model::verdict::{Evidence, Flag, KnownCeiling};
 
 use super::binding;
@@ -25,11 +27,35 @@ pub(super) fn counted<'a>(
     })
 }
 
-/// Median number of flushes a trial that the device under the workload completed, or its array's members together;
-/// none where nobody counted them.
-fn flushes(configuration: &str, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Option<u64> {
-    let counts = counted(configuration, trials, blocks).filter_map(|trial| trial.signals.footing()?.flushes);
-    median(counts.map(|count| count as f64)).map(|count| count.round() as u64)
+/// Flushes that the device under the workload completed, or its array's members together: the medians over the trials.
+struct Flushes {
+    a_trial: u64,
+    /// Of each call of fsync(2) or fdatasync(2): a faster level syncs more often, and flushes more often for that alone.
+    a_sync: Option<f64>,
+}
+
+impl Flushes {
+    /// None where nobody counted them.
+    fn of(configuration: &str, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Option<Self> {
+        let counts = || {
+            let counted = counted(configuration, trials, blocks);
+            counted.filter_map(|trial| Some((trial, trial.signals.footing()?.flushes? as f64)))
+        };
+        let syncs = |trial: &TrialRecord| -> u64 {
+            trial.workload.sync_latency_histogram.iter().map(|(_, count)| count).sum()
+        };
+        let a_sync =
+            counts().filter(|(trial, _)| syncs(trial) > 0).map(|(trial, all)| all / syncs(trial) as f64);
+        Some(Self { a_trial: round_count(median(counts().map(|(_, all)| all))?), a_sync: median(a_sync) })
+    }
+}
+
+impl fmt::Display for Flushes {
+    /// "2 158 flushes a trial" without the noun: "2 158, 1.00 a sync".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&grouped(self.a_trial))?;
+        self.a_sync.map_or(Ok(()), |a_sync| write!(f, ", {a_sync:.2} a sync"))
+    }
 }
 
 /// Whether there are members under the workload of a configuration.
@@ -75,13 +101,13 @@ fn grouped(number: u64) -> String {
     text
 }
 
-/// What the others have: bare of one other, by name of several.
+/// What the others have, by name.
 fn against(others: &[(&str, String)]) -> String {
     match others {
         [] => String::new(),
-        [(_, count)] => format!(" against {count}"),
+        [(name, count)] => format!(" ({name}: {count})"),
         several => {
-            let named: Vec<String> = several.iter().map(|(name, count)| format!("{name} {count}")).collect();
+            let named: Vec<String> = several.iter().map(|(name, count)| format!("{name}: {count}")).collect();
             format!(" ({})", named.join("; "))
         }
     }
@@ -107,11 +133,10 @@ pub(super) fn sentences(
     };
     // Zero against zero is worth a line only where flushes are the question, and those of a device that others write to as
     // well too.
+    let flushes = |c: &Configuration| Flushes::of(&c.name, trials, blocks);
     let is_ours = |c: &Configuration| !matches!(c.stack.volume, Volume::Directory(_));
     let flushes_say_something = plan.experiment.flushes_matter()
-        || configurations
-            .iter()
-            .any(|c| is_ours(c) && flushes(&c.name, trials, blocks).is_some_and(|count| count > 0));
+        || configurations.iter().any(|c| is_ours(c) && flushes(c).is_some_and(|flushes| flushes.a_trial > 0));
     let mut sentences = Vec::new();
     for (configuration, own) in &checks {
         let varied: Vec<String> = own
@@ -119,22 +144,17 @@ pub(super) fn sentences(
             .filter(|check| !everywhere(check))
             .map(|check| format!("{}: read back as {}", check.asked, check.read_back))
             .collect();
-        let served = flushes(&configuration.name, trials, blocks).filter(|_| flushes_say_something).map(
-            |own_flushes| {
-                let others: Vec<(&str, String)> = configurations
-                    .iter()
-                    .filter(|other| other.name != configuration.name)
-                    .filter(|other| are_compared(other, configuration, &plan.experiment.baseline_factor))
-                    .filter_map(|other| {
-                        Some((other.name.as_str(), grouped(flushes(&other.name, trials, blocks)?)))
-                    })
-                    .collect();
-                let against = against(&others);
-                let over =
-                    if is_array(&configuration.name, trials, blocks) { " over its members" } else { "" };
-                format!("{} flushes a trial{over}{against}", grouped(own_flushes))
-            },
-        );
+        let served = flushes(configuration).filter(|_| flushes_say_something).map(|own_flushes| {
+            let others: Vec<(&str, String)> = configurations
+                .iter()
+                .filter(|other| other.name != configuration.name)
+                .filter(|other| are_compared(other, configuration, &plan.experiment.baseline_factor))
+                .filter_map(|other| Some((other.name.as_str(), flushes(other)?.to_string())))
+                .collect();
+            let against = against(&others);
+            let over = if is_array(&configuration.name, trials, blocks) { " over its members" } else { "" };
+            format!("flushes a trial{over}: {own_flushes}{against}")
+        });
         let price = sync_price(&configuration.name, trials, blocks);
         let of_test = ceiling::sentences(&configuration.name, trials, blocks);
         let known = binding::sentences(&configuration.name, ceilings, plan.quick);
@@ -260,8 +280,8 @@ mod tests {
     #[test]
     fn several_others_are_told_by_name() {
         let others = [("bind", "0".to_owned()), ("layer", "12".to_owned())];
-        assert_eq!(against(&others), " (bind 0; layer 12)");
-        assert_eq!(against(&others[..1]), " against 0");
+        assert_eq!(against(&others), " (bind: 0; layer: 12)");
+        assert_eq!(against(&others[..1]), " (bind: 0)");
         assert_eq!(against(&[]), "");
     }
 

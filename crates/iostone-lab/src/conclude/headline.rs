@@ -10,28 +10,43 @@ use iostone_model::verdict::{Comparison, CurveVerdict, UnpairedTest, Verdict, Ve
 /// From this ratio on people say "4.3 times", below they say "12 %".
 const FACTOR_FROM: f64 = 1.5;
 
-/// Says what the comparisons came to, in plain words, the firm ones first.
+/// Says what the comparisons came to, in plain words, the firm ones first, and whether the result is provisional.
 pub fn headline(verdicts: &Verdicts) -> String {
+    let answer = answer(verdicts);
+    if verdicts.is_provisional() {
+        format!("{answer} Provisional: the machine was too busy to discard disturbed blocks.")
+    } else {
+        answer
+    }
+}
+
+fn answer(verdicts: &Verdicts) -> String {
     if let Some(noise) = &verdicts.noise {
         let any = |wanted: &[Verdict]| {
             verdicts.comparisons.iter().filter_map(|c| c.verdict).any(|verdict| wanted.contains(&verdict))
         };
-        let difference = if any(&[Verdict::Faster, Verdict::Slower]) {
-            "Identical trials came out different. By chance 1 in 20 such runs says so; repeat it, twice in a row is no chance."
+        let check = if any(&[Verdict::Faster, Verdict::Slower]) {
+            let chance = whole_percent(1.0 - verdicts.confidence);
+            format!(
+                "A/A check failed: identical levels differ. Chance alone does that in {chance} of runs; repeat it."
+            )
         } else if any(&[Verdict::Unstable]) {
-            "Identical trials drifted apart and back: this machine is not steady now."
+            "A/A check failed: identical levels drifted apart and back, so this machine is not steady now."
+                .to_owned()
         } else {
-            "Identical trials were not told apart, as it should be."
+            "A/A check passed.".to_owned()
         };
-        let place = if verdicts.curves.is_empty() { "Here" } else { "At the noisiest point" };
+        let place = if verdicts.curves.is_empty() { "" } else { "at the noisiest point " };
         let run = verdicts.blocks.complete;
         let (shown, planned) = (percent(noise.detectable_at_run), percent(noise.detectable));
         let more = if run == noise.budget {
             String::new()
         } else {
-            format!(", and {} blocks one of {planned}", noise.budget)
+            format!(", with {} above {planned}", noise.budget)
         };
-        return format!("{difference} {place} {run} blocks would show a difference of {shown}{more}.");
+        return format!(
+            "{check} With {run} blocks this machine {place}can only detect differences above {shown}{more}."
+        );
     }
     if let Some(swept) = &verdicts.sweep {
         return sweep::sentence(swept, verdicts);
@@ -184,7 +199,7 @@ fn undecided(comparison: &Comparison, level: &str, blocks: &str, known: &str) ->
         );
     }
     if let Some(flag) = comparison.flags.iter().find(|flag| flag.name == "withheld") {
-        return format!("{level} against {baseline} stays undecided ({blocks}): {}.", flag.message);
+        return format!("No verdict between {level} and {baseline} after {blocks}: {}.", flag.message);
     }
     let more = comparison.forecast.and_then(|forecast| {
         let [low, high] = forecast.between?;
@@ -193,5 +208,5 @@ fn undecided(comparison: &Comparison, level: &str, blocks: &str, known: &str) ->
             100.0 * forecast.chance?
         ))
     });
-    format!("{level} against {baseline} is undecided after {blocks}{known}.{}", more.unwrap_or_default())
+    format!("No verdict between {level} and {baseline} after {blocks}{known}.{}", more.unwrap_or_default())
 }

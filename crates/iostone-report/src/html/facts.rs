@@ -4,6 +4,7 @@ use iostone_model::median::median;
 use iostone_model::run::RunRecord;
 use iostone_model::trial::TrialRecord;
 use iostone_model::units::round_count;
+use iostone_model::verdict::Verdicts;
 
 use super::prose::Prose;
 use crate::figures::{bytes, count, counted, percent};
@@ -59,6 +60,9 @@ pub(super) fn chips(run: &RunRecord, view: &View<'_>, discards: &[Discard]) -> V
     if !run.blocks.is_empty() {
         let all = counted(run.blocks.len() as u64, "block");
         chips.push(match discards.len() {
+            _ if run.verdicts.as_ref().is_some_and(Verdicts::is_provisional) => {
+                heed("machine too busy: disturbed blocks count")
+            }
             0 => good("no block discarded"),
             some => heed(format!("{some} of {all} discarded")),
         });
@@ -122,6 +126,9 @@ fn spread(view: &View<'_>) -> Option<String> {
     Some(if low == high { format!("robust spread {low}") } else { format!("robust spread {low} to {high}") })
 }
 
+/// A device below that served this much of what was claimed served others too: journals and metadata add far less.
+const SHARED_FROM: f64 = 1.5;
+
 /// One device under one configuration.
 pub(super) struct ServedLine {
     pub(super) configuration: String,
@@ -165,7 +172,12 @@ fn served_by_row(row: &Row<'_>) -> Vec<ServedLine> {
             claimed: if first && claimed > 0.0 { bytes(round_count(claimed)) } else { String::new() },
             device: if role == "below" { format!("{device} (below)") } else { device },
             served: bytes(round_count(served)),
-            share: if claimed > 0.0 { percent(served / claimed) } else { String::new() },
+            share: match claimed > 0.0 {
+                // The device below serves the whole machine.
+                true if role == "below" && served > claimed * SHARED_FROM => "other I/O too".to_owned(),
+                true => percent(served / claimed),
+                false => String::new(),
+            },
             flushes: if counts { count(round_count(flushes)) } else { "not counted here".to_owned() },
         })
     };

@@ -43,14 +43,17 @@ fn each_broken_limit_is_named_with_its_figure() {
         windows(&samples).unwrap().complaint()
     };
     assert_eq!(by_window([100.0; 5]), None);
-    assert_eq!(by_window([106.0, 103.0, 100.0, 97.0, 94.0]).unwrap(), "it falls by 12.0 % (limit 10 %)");
+    assert_eq!(
+        by_window([106.0, 103.0, 100.0, 97.0, 94.0]).unwrap(),
+        "it falls by 12.0 % of its mean (limit 10 %)"
+    );
     assert_eq!(
         by_window([100.0, 88.0, 112.0, 88.0, 112.0]).unwrap(),
         "its windows lie 24.0 % apart (limit 20 %)"
     );
     assert_eq!(
         by_window([80.0, 90.0, 100.0, 110.0, 120.0]).unwrap(),
-        "it rises by 40.0 % (limit 10 %) and its windows lie 40.0 % apart (limit 20 %)"
+        "it rises by 40.0 % of its mean (limit 10 %) and its windows lie 40.0 % apart (limit 20 %)"
     );
 }
 

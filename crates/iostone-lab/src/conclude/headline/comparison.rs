@@ -160,22 +160,20 @@ impl Told<'_> {
         }
     }
 
-    /// "the difference in throughput lies between -9.9 and +3.3 % (95 %)", as far as it is known.
+    /// ": throughput is anything from 63 % lower to 2.9 times as high (95 %)", as far as it is known.
     fn open_difference(&self, interval: [Option<f64>; 2]) -> String {
         let (title, confidence) = (&self.title, confidence(self.verdicts));
-        let signed = |ratio: f64| format!("{:+.1}", (ratio - 1.0) * 100.0);
+        let side = |ratio: f64| match ratio {
+            ratio if ratio >= FACTOR_FROM => format!("{} times as high", factor(ratio)),
+            ratio if ratio >= 1.0 => format!("{} % higher", percent_of(ratio - 1.0)),
+            ratio => format!("{} % lower", percent_of(1.0 - ratio)),
+        };
         match interval {
-            [Some(low), Some(high)] => format!(
-                "; the difference in {title} lies between {} and {} % ({confidence})",
-                signed(low),
-                signed(high)
-            ),
-            [Some(low), None] => {
-                format!("; the difference in {title} is {} % or more ({confidence})", signed(low))
+            [Some(low), Some(high)] => {
+                format!(": {title} is anything from {} to {} ({confidence})", side(low), side(high))
             }
-            [None, Some(high)] => {
-                format!("; the difference in {title} is {} % or less ({confidence})", signed(high))
-            }
+            [Some(low), None] => format!(": {title} is at least {} ({confidence})", side(low)),
+            [None, Some(high)] => format!(": {title} is at most {} ({confidence})", side(high)),
             [None, None] => String::new(),
         }
     }
