@@ -10,6 +10,10 @@ pub const WINDOWS: usize = 5;
 pub const RANGE_LIMIT: f64 = 0.20;
 /// The largest slope: the change of the fitted line from the first window to the last, as a share of their mean.
 pub const SLOPE_LIMIT: f64 = 0.10;
+/// The one-sided 90 % quantile of the normal distribution.
+const QUANTILE: f64 = 1.282;
+/// The largest autocorrelation that is assumed: beyond it a window is hardly longer than the memory of the series.
+const LARGEST_AUTOCORRELATION: f64 = 0.95;
 
 /// What the five windows of a series say.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -23,14 +27,27 @@ pub struct Windows {
     /// Four times the slope of the least-squares line through the windows' means (its change from the first window to
     /// the last) over their mean; below zero where the series falls.
     pub slope: f64,
+    /// Standard error of one window's mean over the mean of the windows, from the scatter of the samples within the windows
+    /// and their autocorrelation; 0 where a window holds a single sample.
+    pub error: f64,
 }
 
 impl Windows {
-    /// Whether both limits are kept.
+    /// Whether neither limit is broken by more than the scatter of the samples explains.
     ///
-    /// It is a coarse alarm: a drift of a tenth over the whole series mostly passes, one of a fifth hardly ever does.
+    /// SNIA's rounds last minutes; windows of a second scatter by themselves. A limit counts as broken where the figure lies
+    /// above it by [`QUANTILE`] of its standard errors: `error * sqrt(2)` of a difference of two windows, `4 error / sqrt(10)` of
+    /// the slope. How often steady series are called unsteady all the same stands in `docs/concepts/warm-up.md`.
     pub fn is_steady(&self) -> bool {
-        self.range <= RANGE_LIMIT && self.slope.abs() <= SLOPE_LIMIT
+        !self.is_too_wide() && !self.is_too_steep()
+    }
+
+    fn is_too_wide(&self) -> bool {
+        self.range > RANGE_LIMIT + QUANTILE * self.error * 2f64.sqrt()
+    }
+
+    fn is_too_steep(&self) -> bool {
+        self.slope.abs() > SLOPE_LIMIT + QUANTILE * self.error * 4.0 / 10f64.sqrt()
     }
 
     /// Which limits are broken, in words with the figures; none where the series is steady.
@@ -39,10 +56,10 @@ impl Windows {
         let way = if self.slope < 0.0 { "falls" } else { "rises" };
         // Rounded figures must not read "10 %, limit 10 %".
         let precise = |share: f64| format!("{:.1} %", share * 100.0);
-        let slope = (self.slope.abs() > SLOPE_LIMIT).then(|| {
+        let slope = self.is_too_steep().then(|| {
             format!("it {way} by {} of its mean (limit {})", precise(self.slope.abs()), percent(SLOPE_LIMIT))
         });
-        let range = (self.range > RANGE_LIMIT).then(|| {
+        let range = self.is_too_wide().then(|| {
             format!("its windows lie {} apart (limit {})", precise(self.range), percent(RANGE_LIMIT))
         });
         match (slope, range) {
@@ -79,7 +96,33 @@ pub fn windows(samples: &[f64]) -> Option<Windows> {
     // Least squares on the places -2 to 2, whose squares add up to 10.
     let slope =
         means.iter().zip([-2.0, -1.0, 0.0, 1.0, 2.0]).map(|(mean, place)| mean * place).sum::<f64>() / 10.0;
-    Some(Windows { means, mean, range: (highest - lowest) / mean, slope: 4.0 * slope / mean })
+    let error = standard_error(used, length) / mean;
+    Some(Windows { means, mean, range: (highest - lowest) / mean, slope: 4.0 * slope / mean, error })
+}
+
+/// Standard error of a window's mean, in the unit of the samples: the median over the windows of `s sqrt((1 + r) / (1 - r) / n)`,
+/// with the variance `s²` of a window's `n` samples and the autocorrelation `r` of neighbours, freed of its bias
+/// in short series (Marriott and Pope, "Bias in the estimation of autocorrelations", Biometrika 41, 1954). The median, since a warm-up
+/// that was left in makes one window scatter more than the others.
+fn standard_error(samples: &[f64], length: usize) -> f64 {
+    let n = length as f64;
+    let mut errors: Vec<f64> = samples
+        .chunks_exact(length)
+        .map(|window| {
+            let mean = window.iter().sum::<f64>() / n;
+            let squares: f64 = window.iter().map(|sample| (sample - mean).powi(2)).sum();
+            if length < 2 || squares <= 0.0 || !squares.is_finite() {
+                return 0.0;
+            }
+            let neighbours = window.iter().zip(window.iter().skip(1));
+            let products: f64 = neighbours.map(|(one, next)| (one - mean) * (next - mean)).sum();
+            let found = products / squares;
+            let freed = (found + (1.0 + 3.0 * found) / n).clamp(0.0, LARGEST_AUTOCORRELATION);
+            (squares / (n - 1.0) / n * (1.0 + freed) / (1.0 - freed)).sqrt()
+        })
+        .collect();
+    errors.sort_by(f64::total_cmp);
+    errors.get(WINDOWS / 2).copied().unwrap_or(0.0)
 }
 
 /// The fewest samples a window should hold for [`check_counts`].

@@ -14,7 +14,9 @@ fn windows_match_the_vectors() {
         vectors::assert_close(found.mean, &case["mean"]);
         vectors::assert_close(found.range, &case["range_frac"]);
         vectors::assert_close(found.slope.abs(), &case["slope_frac"]);
-        assert_eq!(found.is_steady(), case["steady"].as_bool().unwrap());
+        // The vectors are those of the limits alone.
+        let bare = Windows { error: 0.0, ..found };
+        assert_eq!(bare.is_steady(), case["steady"].as_bool().unwrap());
         assert_eq!(found.complaint().is_none(), found.is_steady());
     }
 }
@@ -136,5 +138,36 @@ proptest! {
     fn no_series_of_counts_panics(operations in prop::collection::vec(any::<u64>(), 0..120)) {
         let _ = check_counts(&operations);
         let _ = Onset::of(&operations, 0.1).to_string();
+    }
+}
+
+/// How often a series of that length at 10 Hz is called not steady though its law never changes: an autoregression of the
+/// first order with samples that scatter by `cv` and lean on the one before by `phi`.
+fn false_alarms(length: usize, cv: f64, phi: f64) -> f64 {
+    const SERIES: u32 = 2000;
+    let mut rng = crate::schedule::SplitMix64::new(11);
+    let innovation = cv * (1.0 - phi * phi).sqrt();
+    let is_alarm = |rng: &mut crate::schedule::SplitMix64| {
+        let mut state = cv * rng.next_normal();
+        let samples: Vec<f64> = (0..length)
+            .map(|_| {
+                state = phi * state + innovation * rng.next_normal();
+                1.0 + state
+            })
+            .collect();
+        windows(&samples).is_some_and(|windows| !windows.is_steady())
+    };
+    f64::from((0..SERIES).filter(|_| is_alarm(&mut rng)).count() as u32) / f64::from(SERIES)
+}
+
+/// The table of `docs/concepts/warm-up.md`: shares of false alarms in percent.
+#[test]
+fn false_alarms_are_those_that_the_page_states() {
+    let page = include_str!("../../../../docs/concepts/warm-up.md");
+    for (seconds, cv) in [(4, 0.05), (4, 0.10), (4, 0.20), (10, 0.10), (10, 0.20), (30, 0.20)] {
+        let shares = [0.0, 0.5, 0.8, 0.9].map(|phi| 100.0 * false_alarms(seconds * 10, cv, phi));
+        let shares = shares.map(|share| if share < 0.1 { "0".to_owned() } else { format!("{share:.1}") });
+        let line = format!("| {seconds} s | {:.0} % | {} |", cv * 100.0, shares.join(" | "));
+        assert!(page.contains(&line), "docs/concepts/warm-up.md lacks {line}");
     }
 }
