@@ -13,6 +13,7 @@ mod credits;
 mod disk;
 mod disk_statistics;
 mod dry_run;
+mod earlier_runs;
 mod emulate;
 mod everything;
 mod explain;
