@@ -1,14 +1,13 @@
-//! Compares the engines on a cached file, where their own cost shows; or runs one job given as JSON.
+//! Compares the engines on a cached file, where their own cost shows.
 //!
-//! `cargo bench -p iostone-engine` prints medians of interleaved rounds. With a job as argument, as in
-//! `cargo bench -p iostone-engine -- '{"targets": ["/dev/zero"], "rw": "randread", "size": "8MiB", "runtime": "4s"}'`,
-//! it prints that job's outcome, to be paired with another tool's.
+//! `cargo bench -p iostone-engine` prints medians of interleaved rounds.
 #![expect(clippy::print_stdout, reason = "a benchmark's output is for its reader")]
 
 use std::error::Error;
 use std::sync::atomic::AtomicBool;
 
-use iostone_engine::{EngineChoice, Job, Outcome, Rw, Stamp, run};
+use iostone_engine::{Job, Stamp, run};
+use iostone_model::load::{IoEngine, Rw};
 use iostone_model::units::Bytes;
 
 /// Enough for a median; each round runs every case once.
@@ -16,36 +15,26 @@ const ROUNDS: usize = 7;
 
 struct Case {
     name: &'static str,
-    engine: EngineChoice,
+    engine: IoEngine,
     iodepth: u32,
     stamp: Stamp,
 }
 
 const CASES: [Case; 6] = [
-    Case { name: "sync, depth 1", engine: EngineChoice::Sync, iodepth: 1, stamp: Stamp::PerBatch },
-    Case {
-        name: "sync, depth 1, stamp per I/O",
-        engine: EngineChoice::Sync,
-        iodepth: 1,
-        stamp: Stamp::PerIo,
-    },
-    Case { name: "io_uring, depth 1", engine: EngineChoice::IoUring, iodepth: 1, stamp: Stamp::PerBatch },
-    Case { name: "io_uring, depth 32", engine: EngineChoice::IoUring, iodepth: 32, stamp: Stamp::PerBatch },
-    Case { name: "io_uring, depth 128", engine: EngineChoice::IoUring, iodepth: 128, stamp: Stamp::PerBatch },
+    Case { name: "sync, depth 1", engine: IoEngine::Sync, iodepth: 1, stamp: Stamp::PerBatch },
+    Case { name: "sync, depth 1, stamp per I/O", engine: IoEngine::Sync, iodepth: 1, stamp: Stamp::PerIo },
+    Case { name: "io_uring, depth 1", engine: IoEngine::IoUring, iodepth: 1, stamp: Stamp::PerBatch },
+    Case { name: "io_uring, depth 32", engine: IoEngine::IoUring, iodepth: 32, stamp: Stamp::PerBatch },
+    Case { name: "io_uring, depth 128", engine: IoEngine::IoUring, iodepth: 128, stamp: Stamp::PerBatch },
     Case {
         name: "io_uring, 128, stamp per I/O",
-        engine: EngineChoice::IoUring,
+        engine: IoEngine::IoUring,
         iodepth: 128,
         stamp: Stamp::PerIo,
     },
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    if let Some(text) = std::env::args().find(|argument| argument.starts_with('{')) {
-        let outcome = measure(&serde_json::from_str(&text)?)?;
-        println!("{}", serde_json::to_string(&outcome)?);
-        return Ok(());
-    }
     let folder = tempfile::tempdir()?;
     let mut rates = vec![Vec::new(); CASES.len()];
     for round in 0..=ROUNDS {
@@ -57,7 +46,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             job.iodepth = case.iodepth;
             job.stamp = case.stamp;
             job.invalidate = false;
-            let rate = measure(&job)?.iops();
+            let rate = run(&job, &AtomicBool::new(false), &mut |_| ())?.iops();
             // The first round only warms the cache.
             if round > 0 {
                 rates.push(rate);
@@ -79,8 +68,4 @@ fn main() -> Result<(), Box<dyn Error>> {
         );
     }
     Ok(())
-}
-
-fn measure(job: &Job) -> Result<Outcome, Box<dyn Error>> {
-    Ok(run(job, &AtomicBool::new(false), &mut |_| ())?)
 }

@@ -7,9 +7,9 @@ use std::ffi::c_void;
 use std::io;
 use std::ptr::{self, NonNull};
 
+use iostone_model::load::Direction;
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-use crate::job::Direction;
 use plan::PAGE_BYTES;
 pub(crate) use plan::{ArenaPlan, Sharing};
 

@@ -21,10 +21,12 @@ use cadence::{Barrier, Pause};
 pub(crate) use pacer::Pacer;
 pub(crate) use tally::{RawFault, Tally};
 
+use iostone_model::load::Direction;
+
 use crate::clock::Clock;
 use crate::engine::{Completion, Engine, SYNC_TAG, Transfer};
 use crate::fault::Operation;
-use crate::job::{Direction, Stamp};
+use crate::job::Stamp;
 use crate::payload::Payload;
 use crate::slots::{Flight, Slots};
 use crate::source::{Request, Source};

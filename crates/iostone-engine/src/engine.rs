@@ -15,9 +15,11 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
+use iostone_model::load::IoEngine;
+
 use crate::arena::{Arena, Place};
 use crate::error::EngineError;
-use crate::job::{EngineChoice, Job, Volume};
+use crate::job::{Job, Volume};
 use crate::outcome::EngineKind;
 use crate::source::Request;
 
@@ -121,17 +123,17 @@ pub(crate) fn select(
 ) -> Result<Selection, EngineError> {
     let selected = |kind, reason: String| Ok(Selection { kind, reason });
     match job.engine {
-        EngineChoice::Sync => selected(EngineKind::Sync, "asked for".into()),
-        EngineChoice::Mmap => selected(EngineKind::Mmap, "asked for".into()),
-        EngineChoice::Null => selected(EngineKind::Null, "asked for".into()),
-        EngineChoice::IoUring | EngineChoice::IoUringNop => match probe() {
-            Ok(()) if job.engine == EngineChoice::IoUringNop => {
+        IoEngine::Sync => selected(EngineKind::Sync, "asked for".into()),
+        IoEngine::Mmap => selected(EngineKind::Mmap, "asked for".into()),
+        IoEngine::Null => selected(EngineKind::Null, "asked for".into()),
+        IoEngine::IoUring | IoEngine::IoUringNop => match probe() {
+            Ok(()) if job.engine == IoEngine::IoUringNop => {
                 selected(EngineKind::IoUringNop, "asked for".into())
             }
             Ok(()) => selected(EngineKind::IoUring, "asked for".into()),
             Err(reason) => Err(EngineError::NoRing { reason }),
         },
-        EngineChoice::Auto if job.iodepth == 1 && cuts_blocks(job) => match probe() {
+        IoEngine::Auto if job.iodepth == 1 && cuts_blocks(job) => match probe() {
             Ok(()) => {
                 selected(EngineKind::IoUring, "available, and a block goes to several members at once".into())
             }
@@ -140,11 +142,11 @@ pub(crate) fn select(
                 format!("a block goes to one member after the other, for want of `io_uring`: {reason}"),
             ),
         },
-        EngineChoice::Auto if job.iodepth == 1 => selected(
+        IoEngine::Auto if job.iodepth == 1 => selected(
             EngineKind::Sync,
             "at depth 1 each I/O is one system call either way, and a ring adds its own work to it".into(),
         ),
-        EngineChoice::Auto => match probe() {
+        IoEngine::Auto => match probe() {
             Ok(()) => selected(EngineKind::IoUring, "available, and the depth is above 1".into()),
             Err(reason) => Err(EngineError::DepthNeedsRing { iodepth: job.iodepth, reason }),
         },
@@ -159,10 +161,10 @@ fn cuts_blocks(job: &Job) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::Rw;
+    use iostone_model::load::Rw;
     use iostone_model::units::Bytes;
 
-    fn job(engine: EngineChoice, iodepth: u32) -> Job {
+    fn job(engine: IoEngine, iodepth: u32) -> Job {
         Job { iodepth, engine, ..Job::new("/dev/zero", Rw::Read) }
     }
 
@@ -172,22 +174,22 @@ mod tests {
 
     #[test]
     fn auto_uses_a_ring_only_where_depth_needs_one() {
-        let kind = |depth| select(&job(EngineChoice::Auto, depth), || Ok(())).unwrap().kind;
+        let kind = |depth| select(&job(IoEngine::Auto, depth), || Ok(())).unwrap().kind;
         assert_eq!((kind(1), kind(2)), (EngineKind::Sync, EngineKind::IoUring));
     }
 
     #[test]
     fn depth_without_a_ring_is_an_error_that_names_the_reason() {
-        let error = select(&job(EngineChoice::Auto, 32), missing).unwrap_err().to_string();
+        let error = select(&job(IoEngine::Auto, 32), missing).unwrap_err().to_string();
         assert_eq!(error, "`iodepth` of `32` needs `io_uring`: `kernel.io_uring_disabled` is 2");
-        let error = select(&job(EngineChoice::IoUring, 1), missing).unwrap_err().to_string();
+        let error = select(&job(IoEngine::IoUring, 1), missing).unwrap_err().to_string();
         assert_eq!(error, "`io_uring` is not available: `kernel.io_uring_disabled` is 2");
     }
 
     #[test]
     fn a_block_over_several_members_gets_a_ring_where_there_is_one() {
         let striped = |chunk| {
-            let mut job = job(EngineChoice::Auto, 1);
+            let mut job = job(IoEngine::Auto, 1);
             job.targets.push("/dev/null".into());
             job.volume = Some(Volume::Raid0 { chunk: Bytes(chunk) });
             job
@@ -200,6 +202,6 @@ mod tests {
 
     #[test]
     fn depth_one_needs_no_ring() {
-        assert_eq!(select(&job(EngineChoice::Auto, 1), missing).unwrap().kind, EngineKind::Sync);
+        assert_eq!(select(&job(IoEngine::Auto, 1), missing).unwrap().kind, EngineKind::Sync);
     }
 }

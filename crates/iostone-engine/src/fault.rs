@@ -4,10 +4,10 @@ use std::fmt;
 use std::path::PathBuf;
 
 use iostone_model::units::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// What was being done when it failed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Operation {
     /// Reading a block.
@@ -29,7 +29,7 @@ pub enum Operation {
 }
 
 /// The I/O that ended a job. The figures up to it are kept.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct IoFault {
     /// What was being done.
     pub operation: Operation,

@@ -2,6 +2,7 @@
 
 mod check;
 mod data;
+mod form;
 mod kinds;
 mod pace;
 mod shape;
@@ -9,179 +10,119 @@ mod shape;
 use std::path::PathBuf;
 
 use iostone_model::units::{Bytes, Span};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+
+use iostone_model::load::{
+    BlockSizes, Direction, IoEngine, PerDirection, RequestFlag, Rw, SyncFileRange, SyncMode,
+};
 
 pub(crate) use check::DEEPEST_QUEUE;
-pub use data::{Checksum, Content, Data, RequestFlag, Verify};
-pub use kinds::{Advice, Direction, EngineChoice, PerDirection, Preparation, Rw, Stamp, WriteSync};
-pub use pace::{Arrivals, LeastRate, Pace, RangeSync, Rate, SteadyLimit, SteadyOf, SteadyRule, Think};
-pub use shape::{
-    BlockSize, BlockSizes, Distribution, Extent, Service, ServiceOrder, SizeShare, Strides, Volume, Walk,
-    Zone,
-};
+pub use data::{Checksum, Content, Data, Verify};
+pub use kinds::{Advice, Preparation, Stamp};
+pub use pace::{LeastRate, Pace, Rate, SteadyLimit, SteadyOf, SteadyRule, Think};
+pub use shape::{Service, ServiceOrder, Strides, Volume, Walk};
 
 /// One load on one or more targets, by one or more threads that all do the same.
 ///
 /// With neither `runtime` nor `io_size` nor `ios`, each thread goes over its part of the span once. With `runtime`
 /// alone it goes over it again and again until the time is up (fio's `time_based`). With several, whichever comes
 /// first ends it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of fio's by itself")]
 pub struct Job {
     /// Regular files (made if missing, see `preparation`), block devices, or `/dev/null`, `/dev/zero`, `/dev/full`.
     /// At least one.
     pub targets: Vec<PathBuf>,
     /// How several targets take turns.
-    #[serde(default)]
     pub service: Service,
     /// The targets are one volume, instead of taking turns. They must exist, since their lengths say what lies where;
     /// `offset`, `size` and the places of I/O are in the volume then. An fsync of it is one of every target.
-    #[serde(default)]
     pub volume: Option<Volume>,
     /// Direction and order.
     pub rw: Rw,
     /// Share of reads in a mix of reads and writes, in percent.
-    #[serde(default = "default_mix")]
     pub rwmixread: u32,
     /// Bytes per I/O.
-    #[serde(default = "default_bs")]
-    pub bs: BlockSizes,
+    #[serde(serialize_with = "form::block_sizes")]
+    pub bs: PerDirection<BlockSizes>,
     /// The order of blocks beyond what `rw` says.
-    #[serde(default)]
     pub walk: Walk,
     /// I/Os in flight per thread, at least 1.
-    #[serde(default = "default_one")]
     pub iodepth: u32,
     /// I/Os handed to the kernel at once, at most; fio's `iodepth_batch`.
-    #[serde(default = "default_batch")]
     pub batch: u32,
     /// Once the queue is full, let it drain to this depth before filling it again; fio's `iodepth_low`.
-    #[serde(default)]
     pub iodepth_low: Option<u32>,
     /// Where the span begins in each target, or in the volume.
-    #[serde(default)]
     pub offset: Bytes,
     /// The span of each target, or of the volume, that is used. Default: all of a file or block device that exists, from `offset` on.
-    #[serde(default)]
     pub size: Option<Bytes>,
     /// Goes around the page cache (`O_DIRECT`).
-    #[serde(default)]
     pub direct: bool,
     /// fsync(2) after every this many writes, which waits for the writes before it; 0 is never.
-    #[serde(default)]
     pub fsync: u32,
     /// fdatasync(2) after every this many writes, likewise; where both fall due, fsync covers both.
-    #[serde(default)]
     pub fdatasync: u32,
     /// `sync_file_range(2)` over what was written since the last one; where several fall due, the stronger is done.
-    #[serde(default)]
-    pub sync_file_range: RangeSync,
+    #[serde(serialize_with = "form::sync_file_range")]
+    pub sync_file_range: Option<SyncFileRange>,
     /// One fsync(2) of each target at the end.
-    #[serde(default)]
     pub end_fsync: bool,
     /// Whether each write is durable before it completes.
-    #[serde(default)]
-    pub sync: WriteSync,
+    pub sync: SyncMode,
     /// Flags of each request.
-    #[serde(default)]
     pub flags: Vec<RequestFlag>,
     /// Length of the measured window.
-    #[serde(default)]
     pub runtime: Option<Span>,
     /// Bytes to transfer per thread in the measured window.
-    #[serde(default)]
     pub io_size: Option<Bytes>,
     /// I/Os per thread in the measured window; fio's `number_ios`.
-    #[serde(default)]
     pub ios: Option<u64>,
     /// I/O goes on for this long before the window opens, and no figure counts it.
-    #[serde(default)]
     pub ramp_time: Span,
     /// The job begins this long after those it runs beside; fio's `startdelay`.
-    #[serde(default)]
     pub start_delay: Span,
     /// Arrival rates: an open loop.
-    #[serde(default)]
     pub pace: Pace,
     /// Pauses.
-    #[serde(default)]
     pub think: Option<Think>,
     /// Ends the job once its rate is steady.
-    #[serde(default)]
     pub steady: Option<SteadyRule>,
     /// Ends the job, as failed, when its rate falls short.
-    #[serde(default)]
     pub least_rate: Option<LeastRate>,
     /// Ends the job, as failed, at the first I/O that takes longer.
-    #[serde(default)]
     pub max_latency: Option<Span>,
     /// I/Os that fail are counted and the job goes on; fio's `continue_on_error`.
-    #[serde(default)]
     pub continue_on_error: bool,
     /// When this job ends, so do those it runs beside; fio's `exitall`.
-    #[serde(default)]
     pub exit_all: bool,
     /// Which engine issues the I/O.
-    #[serde(default)]
-    pub engine: EngineChoice,
+    pub engine: IoEngine,
     /// How often the clock is read.
-    #[serde(default)]
     pub stamp: Stamp,
     /// Seed of offsets and data; the same seed gives the same I/O.
-    #[serde(default)]
     pub seed: u64,
     /// Threads. Random jobs each cover the whole span in an order of their own, sequential and verified ones a part
     /// each.
-    #[serde(default = "default_one")]
     pub numjobs: u32,
     /// What writes carry.
-    #[serde(default)]
     pub data: Data,
     /// Whether and how blocks are checked.
-    #[serde(default)]
     pub verify: Option<Verify>,
     /// How regular files are prepared.
-    #[serde(default)]
     pub preparation: Preparation,
     /// Writes back and drops the targets' pages from the page cache before the I/O begins.
-    #[serde(default = "default_true")]
     pub invalidate: bool,
     /// What the kernel is told about the order of the I/O.
-    #[serde(default)]
     pub advice: Advice,
     /// Reads the span into the page cache before the I/O begins; fio's `pre_read`.
-    #[serde(default)]
     pub pre_read: bool,
     /// Processors that the threads may run on, numbered from 0; all that the process may when empty.
-    #[serde(default)]
     pub cpus: Vec<u32>,
     /// Each thread gets one of `cpus` for itself, in turn; fio's `cpus_allowed_policy=split`.
-    #[serde(default)]
     pub one_cpu_each: bool,
     /// nice(2) of the threads.
-    #[serde(default)]
     pub nice: i32,
-}
-
-fn default_bs() -> BlockSizes {
-    Bytes(4096).into()
-}
-
-fn default_mix() -> u32 {
-    50
-}
-
-fn default_batch() -> u32 {
-    crate::engine::uring::BATCH
-}
-
-fn default_one() -> u32 {
-    1
-}
-
-fn default_true() -> bool {
-    true
 }
 
 impl Job {
@@ -192,20 +133,20 @@ impl Job {
             service: Service::default(),
             volume: None,
             rw,
-            rwmixread: default_mix(),
-            bs: default_bs(),
+            rwmixread: 50,
+            bs: Bytes(4096).into(),
             walk: Walk::default(),
             iodepth: 1,
-            batch: default_batch(),
+            batch: crate::engine::uring::BATCH,
             iodepth_low: None,
             offset: Bytes(0),
             size: None,
             direct: false,
             fsync: 0,
             fdatasync: 0,
-            sync_file_range: RangeSync::default(),
+            sync_file_range: None,
             end_fsync: false,
-            sync: WriteSync::None,
+            sync: SyncMode::None,
             flags: Vec::new(),
             runtime: None,
             io_size: None,
@@ -219,7 +160,7 @@ impl Job {
             max_latency: None,
             continue_on_error: false,
             exit_all: false,
-            engine: EngineChoice::Auto,
+            engine: IoEngine::Auto,
             stamp: Stamp::PerBatch,
             seed: 0,
             numjobs: 1,
@@ -242,12 +183,7 @@ impl Job {
 
     /// The directions that this job's I/O goes in.
     pub(crate) fn directions(&self) -> impl Iterator<Item = Direction> + use<> {
-        let rw = self.rw;
-        Direction::ALL.into_iter().filter(move |direction| match direction {
-            Direction::Read => rw.reads(),
-            Direction::Write => rw.writes(),
-            Direction::Trim => rw.trims(),
-        })
+        self.rw.directions()
     }
 
     /// Those of them that it really goes in: a mix of one direction only never goes in the other, rate or none.
@@ -266,24 +202,20 @@ impl Job {
     }
 
     /// The smallest block that can be drawn.
-    pub(crate) fn smallest_block(&self) -> Bytes {
+    pub fn smallest_block(&self) -> Bytes {
         self.directions().map(|direction| self.bs.of(direction).smallest()).min().unwrap_or(Bytes(0))
     }
 
     /// The sizes that say how every block can be divided: a range's blocks are multiples of its smallest.
     pub(crate) fn block_sizes(&self) -> impl Iterator<Item = Bytes> + '_ {
-        self.directions().flat_map(|direction| match self.bs.of(direction) {
-            BlockSize::Fixed(bytes) => vec![*bytes],
-            BlockSize::Range { min, max } => vec![*min, *max],
-            BlockSize::Split(shares) => shares.iter().map(|share| share.bs).collect(),
-        })
+        self.directions().flat_map(|direction| self.bs.of(direction).written())
     }
 
     /// Whether the hot path can do without drawing anything but a place: one target, one direction, one block size.
     pub(crate) fn is_plain(&self) -> bool {
-        let sizes: Vec<&BlockSize> = self.directions().map(|direction| self.bs.of(direction)).collect();
+        let sizes: Vec<&BlockSizes> = self.directions().map(|direction| self.bs.of(direction)).collect();
         (self.targets.len() == 1 || self.volume.is_some())
-            && matches!(sizes.as_slice(), [BlockSize::Fixed(_)])
+            && matches!(sizes.as_slice(), [BlockSizes::Fixed(_)])
             && self.walk == Walk { revisits: self.walk.revisits, start: self.walk.start, ..Walk::default() }
             && !self.rw.trims()
     }

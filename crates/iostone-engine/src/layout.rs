@@ -259,7 +259,7 @@ mod tests {
             let sectors = contents(&path);
             sectors.chunks(512).filter(|sector| sector[256..].iter().all(|byte| *byte == 0)).count()
         };
-        let mut job = Job::new("x", crate::job::Rw::RandRw);
+        let mut job = Job::new("x", iostone_model::load::Rw::RandRw);
         assert_eq!(zeros_in("noise", &job), 0);
         job.data.compress_percent = 50;
         assert_eq!(zeros_in("half", &job), 2048);

@@ -8,7 +8,8 @@
 //! ```
 //! use std::sync::atomic::AtomicBool;
 //!
-//! use iostone_engine::{Job, Rw, run};
+//! use iostone_engine::{Job, run};
+//! use iostone_model::load::Rw;
 //! use iostone_model::units::Bytes;
 //!
 //! # let folder = tempfile::tempdir()?;
@@ -62,10 +63,8 @@ pub use extents::{FileExtent, extents_of};
 pub use fault::{IoFault, Operation};
 pub use histogram::{HistogramError, LatencyHistogram, SparseHistogram};
 pub use job::{
-    Advice, Arrivals, BlockSize, BlockSizes, Checksum, Content, Data, Direction, Distribution, EngineChoice,
-    Extent, Job, LeastRate, Pace, PerDirection, Preparation, RangeSync, Rate, RequestFlag, Rw, Service,
-    ServiceOrder, SizeShare, Stamp, SteadyLimit, SteadyOf, SteadyRule, Strides, Think, Verify, Volume, Walk,
-    WriteSync, Zone,
+    Advice, Checksum, Content, Data, Job, LeastRate, Pace, Preparation, Rate, Service, ServiceOrder, Stamp,
+    SteadyLimit, SteadyOf, SteadyRule, Strides, Think, Verify, Volume, Walk,
 };
 pub use outcome::{
     ClockKind, CpuTime, CpuUse, EngineKind, EngineReport, IntervalLatency, Layout, Outcome, SERIES_INTERVAL,

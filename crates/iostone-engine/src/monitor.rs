@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use iostone_model::load::Direction;
 use iostone_model::units::Span;
 
-use crate::job::{Direction, Job, LeastRate, Rate, SteadyLimit, SteadyOf, SteadyRule};
+use crate::job::{Job, LeastRate, Rate, SteadyLimit, SteadyOf, SteadyRule};
 use crate::outcome::Steadiness;
 
 /// What was counted by a moment of the window.
@@ -184,7 +185,7 @@ impl LeastWatch {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{PerDirection, Rw};
+    use iostone_model::load::{PerDirection, Rw};
 
     fn job(change: impl FnOnce(&mut Job)) -> Job {
         let mut job = Job::new("/dev/zero", Rw::Read);

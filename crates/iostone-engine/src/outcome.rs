@@ -2,19 +2,20 @@
 
 use std::time::Duration;
 
+use iostone_model::load::PerDirection;
 use iostone_model::units::{Bytes, Span};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::fault::IoFault;
 use crate::histogram::LatencyHistogram;
-use crate::job::{PerDirection, Stamp};
+use crate::job::Stamp;
 use crate::verify::VerifyReport;
 
 /// Length of a bucket of the time series.
 pub const SERIES_INTERVAL: Duration = Duration::from_millis(100);
 
 /// An engine that was used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EngineKind {
     /// `io_uring`.
@@ -30,7 +31,7 @@ pub enum EngineKind {
 }
 
 /// The engine that was used, and how.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct EngineReport {
     /// The engine.
     pub kind: EngineKind,
@@ -44,7 +45,7 @@ pub struct EngineReport {
 }
 
 /// The clock that stamped submissions and completions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ClockKind {
     /// The processor's time-stamp counter, calibrated against `CLOCK_MONOTONIC`.
@@ -54,7 +55,7 @@ pub enum ClockKind {
 }
 
 /// Blocks read, written or discarded within the measured window.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Transfers {
     /// I/Os completed.
     pub ios: u64,
@@ -69,7 +70,7 @@ pub struct Transfers {
 }
 
 /// fsync and fdatasync calls within the measured window; never part of the I/O rate.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct Syncs {
     /// Calls completed.
     pub count: u64,
@@ -82,7 +83,7 @@ pub struct Syncs {
 
 /// The latencies of an interval, in nanoseconds: response times in an open loop, else service times. Percentiles and
 /// the maximum are at most 1.6 % off.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct IntervalLatency {
     /// Mean.
     pub mean_ns: f64,
@@ -97,7 +98,7 @@ pub struct IntervalLatency {
 }
 
 /// What was completed in each 100 ms of the window; the last entry may cover less (see `Outcome::elapsed`).
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct Series {
     /// I/Os completed.
     pub ios: Vec<u64>,
@@ -108,7 +109,7 @@ pub struct Series {
 }
 
 /// Processor time used within the measured window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct CpuTime {
     /// In user mode.
     pub user: Span,
@@ -124,7 +125,7 @@ impl CpuTime {
 }
 
 /// What the threads that submit had to do with the scheduler and with memory, within the measured window; getrusage(2).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Scheduling {
     /// Voluntary context switches: waits.
     pub voluntary_switches: u64,
@@ -137,7 +138,7 @@ pub struct Scheduling {
 }
 
 /// Whether a job's rate became steady.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Steadiness {
     /// Whether it did, which ended the job.
     pub attained: bool,
@@ -149,7 +150,7 @@ pub struct Steadiness {
 
 /// Who used processor time. What the process used beyond its submitters went into the kernel's I/O workers
 /// (and whatever else the process did meanwhile).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct CpuUse {
     /// The whole process, with the kernel's I/O workers: getrusage(2), `RUSAGE_SELF`.
     pub process: CpuTime,
@@ -158,7 +159,7 @@ pub struct CpuUse {
 }
 
 /// What was done to a file before the I/O began.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Layout {
     /// Whether the file was made.
     pub created: bool,
@@ -171,7 +172,7 @@ pub struct Layout {
 }
 
 /// What a job did within its measured window.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Outcome {
     /// The engine that was used, why, and with which features.
     pub engine: EngineReport,

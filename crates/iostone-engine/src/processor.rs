@@ -50,7 +50,7 @@ pub(crate) fn settle(job: &Job, number: u32) -> Result<(), EngineError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::Rw;
+    use iostone_model::load::Rw;
 
     fn settle_elsewhere(change: impl FnOnce(&mut Job) + Send + 'static) -> Result<(), String> {
         // On a thread of its own, since what is settled stays.

@@ -1,7 +1,8 @@
 //! The places of a queue: which are free, and what is known about each I/O in flight.
 
+use iostone_model::load::Direction;
+
 use crate::arena::Place;
-use crate::job::Direction;
 use crate::source::Request;
 
 /// What is known about the I/O in a slot.

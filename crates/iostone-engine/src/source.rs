@@ -16,7 +16,7 @@ mod turns;
 mod visits;
 mod walk;
 
-use crate::job::Direction;
+use iostone_model::load::Direction;
 
 /// One I/O to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,13 +6,14 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use iostone_model::load::{IoEngine, SyncMode};
 use iostone_model::units::Bytes;
 use rustix::fs::{self, AtFlags, StatxFlags, fadvise, fcntl_getfl, ioctl_blksszget, statx};
 
 use crate::arena::Arena;
 use crate::device;
 use crate::error::EngineError;
-use crate::job::{Advice, EngineChoice, Job, WriteSync};
+use crate::job::{Advice, Job};
 use crate::pins::{Pin, Pins};
 use crate::volume::unit_bytes;
 
@@ -121,13 +122,13 @@ pub(crate) fn open(job: &Job, path: &Path, pins: &Pins) -> Result<File, EngineEr
         flags |= libc::O_DIRECT;
     }
     flags |= match job.sync {
-        WriteSync::None => 0,
-        WriteSync::Dsync => libc::O_DSYNC,
-        WriteSync::Sync => libc::O_SYNC,
+        SyncMode::None => 0,
+        SyncMode::Dsync => libc::O_DSYNC,
+        SyncMode::Sync => libc::O_SYNC,
     };
     let changes = job.changes_targets();
     // A mapping that is written must be readable as well, and what is verified is read back.
-    let reads = job.rw.reads() || !changes || job.verify.is_some() || job.engine == EngineChoice::Mmap;
+    let reads = job.rw.reads() || !changes || job.verify.is_some() || job.engine == IoEngine::Mmap;
     let open = |flags| OpenOptions::new().read(reads).write(changes).custom_flags(flags).open(&way);
     // Noting when a file was last read costs a cached read a tenth of its rate, and is no part of what is measured;
     // fio leaves it out as well. Only the file's owner may ask for that (open(2)), so a refusal is no failure.
@@ -145,8 +146,8 @@ pub(crate) fn open(job: &Job, path: &Path, pins: &Pins) -> Result<File, EngineEr
     let taken = read_flags(&file).map_err(fail(path, "read the flags of"))?;
     let wanted: [(&'static str, bool); 3] = [
         ("O_DIRECT", job.direct),
-        ("O_DSYNC", job.sync == WriteSync::Dsync),
-        ("O_SYNC", job.sync == WriteSync::Sync),
+        ("O_DSYNC", job.sync == SyncMode::Dsync),
+        ("O_SYNC", job.sync == SyncMode::Sync),
     ];
     let lost = wanted.into_iter().find(|(flag, asked)| *asked && !taken.iter().any(|name| name == flag));
     if let Some((flag, _)) = lost {

@@ -17,10 +17,11 @@ use std::ops::{Range, RangeInclusive};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use iostone_model::load::{RequestFlag, SyncMode};
 use iostone_model::units::Bytes;
 
 use crate::arena::Arena;
-use crate::job::{Checksum, Content, Data, Job, RequestFlag, Verify, WriteSync};
+use crate::job::{Checksum, Content, Data, Job, Verify};
 use crate::payload::{self, Payload};
 use crate::source::{Part, Request};
 use report::MOST_KEPT;
@@ -138,7 +139,7 @@ enum Durability {
 impl Durability {
     fn of(job: &Job) -> Self {
         let flags = [RequestFlag::Dsync, RequestFlag::Sync];
-        if job.sync != WriteSync::None || job.flags.iter().any(|flag| flags.contains(flag)) {
+        if job.sync != SyncMode::None || job.flags.iter().any(|flag| flags.contains(flag)) {
             Self::AtOnce
         } else if job.fsync > 0 || job.fdatasync > 0 || job.end_fsync {
             Self::BySync(Vec::new())

@@ -9,6 +9,7 @@ use std::sync::{Arc, OnceLock, mpsc};
 use std::thread::sleep;
 use std::time::Duration;
 
+use iostone_model::load::RequestFlag;
 use iostone_model::units::Bytes;
 use meter::EdgeMeter;
 pub(crate) use meter::ProcessMeter;
@@ -23,7 +24,7 @@ use crate::engine::sync::SyncEngine;
 use crate::engine::uring::{Ring, RingPlan};
 use crate::engine::volume::VolumeEngine;
 use crate::error::EngineError;
-use crate::job::{Job, RequestFlag};
+use crate::job::Job;
 use crate::outcome::{CpuTime, EngineKind, Scheduling};
 use crate::payload::{self, Payload};
 use crate::processor;
@@ -231,7 +232,7 @@ fn plan_plain(crew: &Crew<'_>, number: u32) -> Plain {
         .first()
         .copied()
         .unwrap_or(Part { offset_bytes: 0, length_bytes: u64::from(block_bytes) });
-    let direction = job.directions().next().unwrap_or(crate::job::Direction::Read);
+    let direction = job.directions().next().unwrap_or(iostone_model::load::Direction::Read);
     if job.rw.is_random() {
         let (offsets, _) = payload::streams_of_thread(job.seed, number);
         if job.walk.revisits {

@@ -9,9 +9,10 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use iostone_engine::{
-    Content, EngineChoice, EngineError, Job, Operation, Outcome, Pin, Pins, Preparation, Rw, Volume,
-    claim_device, prepare, prepare_pinned, run,
+    Content, EngineError, Job, Operation, Outcome, Pin, Pins, Preparation, Volume, claim_device, prepare,
+    prepare_pinned, run,
 };
+use iostone_model::load::{IoEngine, Rw};
 use iostone_model::units::Bytes;
 use tempfile::TempDir;
 
@@ -110,7 +111,7 @@ fn a_block_device_is_used_whole_and_never_extended() {
     }
     let _alone = alone();
     let Some(device) = Loop::attach(1 << 20) else { return };
-    for (engine, iodepth) in [(EngineChoice::Sync, 1), (EngineChoice::Auto, 16)] {
+    for (engine, iodepth) in [(IoEngine::Sync, 1), (IoEngine::Auto, 16)] {
         for rw in [Rw::RandWrite, Rw::Read] {
             let mut job = Job::new(&device.device, rw);
             (job.engine, job.iodepth, job.direct) = (engine, iodepth, true);
@@ -196,7 +197,7 @@ fn a_filesystem_that_fills_up_ends_the_job_and_keeps_the_figures() {
         return;
     }
     let _alone = alone();
-    for (engine, iodepth) in [(EngineChoice::Sync, 1), (EngineChoice::Auto, 8)] {
+    for (engine, iodepth) in [(IoEngine::Sync, 1), (IoEngine::Auto, 8)] {
         let Some(mount) = Mount::attach(&["-t", "tmpfs", "-o", "size=64k", "tmpfs"]) else { return };
         let mut job = Job::new(mount.path().join("data"), Rw::Write);
         (job.engine, job.iodepth) = (engine, iodepth);
@@ -249,7 +250,7 @@ fn requests_that_the_kernel_hands_to_workers_are_noticed() {
     let mut job = Job::new(mount.path().join("data"), Rw::RandRead);
     job.size = Some(Bytes(64 * BLOCK));
     job.io_size = Some(Bytes(1000 * BLOCK));
-    (job.engine, job.iodepth) = (EngineChoice::IoUring, 8);
+    (job.engine, job.iodepth) = (IoEngine::IoUring, 8);
     match prepare(&job) {
         Err(error) => eprintln!("skipped: {error}"),
         Ok(prepared) => {
@@ -267,7 +268,7 @@ fn devices_are_striped_as_one_volume() {
     }
     let _alone = alone();
     let Some(devices) = (0..3).map(|_| Loop::attach(1 << 20)).collect::<Option<Vec<_>>>() else { return };
-    for (engine, iodepth) in [(EngineChoice::Sync, 1), (EngineChoice::Auto, 16)] {
+    for (engine, iodepth) in [(IoEngine::Sync, 1), (IoEngine::Auto, 16)] {
         let mut job = Job::new("/", Rw::RandWrite);
         job.targets = devices.iter().map(|device| device.device.clone()).collect();
         job.volume = Some(Volume::Raid0 { chunk: Bytes(BLOCK) });

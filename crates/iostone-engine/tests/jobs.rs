@@ -9,9 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use iostone_engine::{
-    EngineChoice, EngineError, EngineKind, Job, Operation, Outcome, Phase, Preparation, Rw, Stamp, WriteSync,
-    prepare, run,
+    EngineError, EngineKind, Job, Operation, Outcome, Phase, Preparation, Stamp, prepare, run,
 };
+use iostone_model::load::{IoEngine, Rw, SyncMode};
 use iostone_model::units::{Bytes, Span};
 use tempfile::TempDir;
 
@@ -38,13 +38,13 @@ fn refusal(job: &Job) -> String {
 }
 
 /// The engines that can be tried here: the ring only where the machine has one.
-fn engines() -> Vec<(EngineChoice, u32)> {
+fn engines() -> Vec<(IoEngine, u32)> {
     let mut job = Job::new("/dev/zero", Rw::Read);
     job.size = Some(Bytes(BLOCK));
-    job.engine = EngineChoice::IoUring;
-    let mut engines = vec![(EngineChoice::Sync, 1)];
+    job.engine = IoEngine::IoUring;
+    let mut engines = vec![(IoEngine::Sync, 1)];
     match prepare(&job) {
-        Ok(_) => engines.extend([(EngineChoice::IoUring, 1), (EngineChoice::IoUring, 32)]),
+        Ok(_) => engines.extend([(IoEngine::IoUring, 1), (IoEngine::IoUring, 32)]),
         Err(error) => eprintln!("skipped: {error}"),
     }
     engines
@@ -74,7 +74,7 @@ fn a_size_bound_is_counted_exactly_in_every_direction_by_every_engine() {
             assert_eq!(outcome.series.bytes.iter().sum::<u64>(), 150 * BLOCK);
             assert!(outcome.error.is_none() && !outcome.interrupted);
             assert_eq!(fs::metadata(&job.targets[0]).unwrap().len(), 64 * BLOCK);
-            let wanted = if engine == EngineChoice::Sync { EngineKind::Sync } else { EngineKind::IoUring };
+            let wanted = if engine == IoEngine::Sync { EngineKind::Sync } else { EngineKind::IoUring };
             assert_eq!(outcome.engine.kind, wanted);
         }
     }
@@ -147,10 +147,10 @@ fn flags_are_read_back_from_the_kernel() {
         (job.sync, job.direct) = (sync, direct);
         run(&job, &AtomicBool::new(false), &mut |_| ()).map(|outcome| outcome.open_flags)
     };
-    assert_eq!(flags(WriteSync::None, false).unwrap(), Vec::<String>::new());
-    assert_eq!(flags(WriteSync::Dsync, false).unwrap(), ["O_DSYNC"]);
-    assert_eq!(flags(WriteSync::Sync, false).unwrap(), ["O_SYNC"]);
-    match flags(WriteSync::Dsync, true) {
+    assert_eq!(flags(SyncMode::None, false).unwrap(), Vec::<String>::new());
+    assert_eq!(flags(SyncMode::Dsync, false).unwrap(), ["O_DSYNC"]);
+    assert_eq!(flags(SyncMode::Sync, false).unwrap(), ["O_SYNC"]);
+    match flags(SyncMode::Dsync, true) {
         Ok(flags) => assert_eq!(flags, ["O_DIRECT", "O_DSYNC"]),
         Err(error) => eprintln!("skipped: {error}"),
     }
@@ -350,14 +350,4 @@ fn the_same_seed_gives_the_same_file_and_another_seed_another() {
     };
     assert!(written(1) == written(1));
     assert!(written(1) != written(2));
-}
-
-#[test]
-fn an_outcome_reads_back_the_same() {
-    let folder = folder();
-    let mut job = job(&folder, Rw::RandWrite);
-    job.fdatasync = 16;
-    let outcome = measure(&job);
-    let text = serde_json::to_string(&outcome).unwrap();
-    assert_eq!(serde_json::from_str::<Outcome>(&text).unwrap(), outcome);
 }

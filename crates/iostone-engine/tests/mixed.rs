@@ -6,7 +6,8 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
-use iostone_engine::{Content, Data, EngineChoice, Job, Outcome, Rw, Verify, Volume, prepare};
+use iostone_engine::{Content, Data, Job, Outcome, Verify, Volume, prepare};
+use iostone_model::load::{IoEngine, Rw};
 use iostone_model::units::Bytes;
 use tempfile::TempDir;
 
@@ -22,7 +23,7 @@ fn folder() -> TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
 }
 
-fn job(folder: &TempDir, rw: Rw, engine: EngineChoice, iodepth: u32) -> Job {
+fn job(folder: &TempDir, rw: Rw, engine: IoEngine, iodepth: u32) -> Job {
     let mut job = Job::new(folder.path().join("data"), rw);
     job.size = Some(Bytes(BLOCKS * BLOCK));
     job.ios = Some(IOS);
@@ -31,13 +32,13 @@ fn job(folder: &TempDir, rw: Rw, engine: EngineChoice, iodepth: u32) -> Job {
 }
 
 /// The engines that can be tried here: the ring only where the machine has one.
-fn engines() -> Vec<(EngineChoice, u32)> {
+fn engines() -> Vec<(IoEngine, u32)> {
     let mut job = Job::new("/dev/zero", Rw::Read);
     job.size = Some(Bytes(BLOCK));
-    job.engine = EngineChoice::IoUring;
-    let mut engines = vec![(EngineChoice::Sync, 1), (EngineChoice::Mmap, 1)];
+    job.engine = IoEngine::IoUring;
+    let mut engines = vec![(IoEngine::Sync, 1), (IoEngine::Mmap, 1)];
     match prepare(&job) {
-        Ok(_) => engines.extend([(EngineChoice::IoUring, 1), (EngineChoice::IoUring, 32)]),
+        Ok(_) => engines.extend([(IoEngine::IoUring, 1), (IoEngine::IoUring, 32)]),
         Err(error) => eprintln!("skipped: {error}"),
     }
     engines
@@ -105,7 +106,7 @@ fn a_mix_never_writes_what_it_has_read_and_never_the_same_twice() {
 
 #[test]
 fn a_mix_on_a_volume_whose_blocks_are_cut_does_neither() {
-    for (engine, iodepth) in engines().into_iter().filter(|(engine, _)| *engine != EngineChoice::Mmap) {
+    for (engine, iodepth) in engines().into_iter().filter(|(engine, _)| *engine != IoEngine::Mmap) {
         let folder = folder();
         let mut job = job(&folder, Rw::RandRw, engine, iodepth);
         job.targets.push(folder.path().join("more"));

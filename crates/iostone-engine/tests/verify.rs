@@ -14,9 +14,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use iostone_engine::{
-    BlockSize, BlockSizes, Checksum, Data, Job, MismatchKind, Outcome, Rw, SizeShare, Verify, VerifyReport,
-    run, uring_available,
+    Checksum, Data, Job, MismatchKind, Outcome, Verify, VerifyReport, run, uring_available,
 };
+use iostone_model::load::{BlockSizes, PerDirection, Rw};
 use iostone_model::units::{Bytes, Span};
 
 const SIZE: u64 = 4 << 20;
@@ -54,8 +54,7 @@ fn read(job: &Job, offset: u64, length: usize) -> Vec<u8> {
 
 #[test]
 fn everything_written_is_found_by_the_job_itself_and_by_the_next() {
-    let share = |kib: u64, percent| SizeShare { bs: Bytes(kib << 10), percent };
-    let split = BlockSizes::all(BlockSize::Split(vec![share(4, 50), share(16, 30), share(64, 20)]));
+    let split = PerDirection::all(BlockSizes::Split("4KiB/50:16KiB/30:64KiB/20".parse().unwrap()));
     let compressible = Data { compress_percent: 50, dedupe_percent: 20, ..Data::default() };
     for rw in [Rw::Write, Rw::RandWrite, Rw::ReadWrite, Rw::RandRw] {
         for (bs, data, checksum) in [

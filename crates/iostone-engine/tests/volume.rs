@@ -5,9 +5,8 @@ use std::fs::{self, OpenOptions};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use iostone_engine::{
-    EngineChoice, EngineKind, Job, Operation, Outcome, Preparation, Rw, Verify, Volume, prepare, run,
-};
+use iostone_engine::{EngineKind, Job, Operation, Outcome, Preparation, Verify, Volume, prepare, run};
+use iostone_model::load::{IoEngine, Rw};
 use iostone_model::units::Bytes;
 use tempfile::TempDir;
 
@@ -61,10 +60,10 @@ fn refusal(job: &Job) -> String {
 }
 
 /// Engines and depths that can be tried here.
-fn engines() -> Vec<(EngineChoice, u32)> {
-    let mut engines = vec![(EngineChoice::Sync, 1)];
+fn engines() -> Vec<(IoEngine, u32)> {
+    let mut engines = vec![(IoEngine::Sync, 1)];
     match iostone_engine::uring_available() {
-        Ok(()) => engines.extend([(EngineChoice::IoUring, 1), (EngineChoice::IoUring, 32)]),
+        Ok(()) => engines.extend([(IoEngine::IoUring, 1), (IoEngine::IoUring, 32)]),
         Err(reason) => eprintln!("skipped: {reason}"),
     }
     engines
@@ -155,8 +154,8 @@ fn a_mix_over_boundaries_counts_every_request_once() {
             let members = Members::create(&[132 * KIB, 132 * KIB, 140 * KIB]);
             let mut job = members.job(volume, Rw::RandRw);
             (job.engine, job.iodepth, job.ios) = (engine, iodepth, Some(3000));
-            job.bs.read = iostone_engine::BlockSize::Fixed(Bytes(4 * KIB));
-            job.bs.write = iostone_engine::BlockSize::Fixed(Bytes(36 * KIB));
+            job.bs.read = iostone_model::load::BlockSizes::Fixed(Bytes(4 * KIB));
+            job.bs.write = iostone_model::load::BlockSizes::Fixed(Bytes(36 * KIB));
             (job.fdatasync, job.end_fsync, job.batch) = (100, true, 7);
             let outcome = measure(&job);
             assert!(outcome.error.is_none(), "{:?}", outcome.error);
@@ -310,10 +309,10 @@ fn arrivals_at_a_rate_and_engines_that_do_nothing_take_a_volume_as_well() {
     if iostone_engine::uring_available().is_ok() {
         let outcome = measure(&paced);
         assert_eq!((outcome.reads.ios, outcome.reads.response.count()), (200, 200));
-        job.engine = EngineChoice::IoUringNop;
+        job.engine = IoEngine::IoUringNop;
         assert_eq!(measure(&job).reads.bytes, Bytes(200 * 20 * KIB));
     }
-    job.engine = EngineChoice::Null;
+    job.engine = IoEngine::Null;
     assert_eq!(measure(&job).reads.bytes, Bytes(200 * 20 * KIB));
     (job.numjobs, job.rw) = (3, Rw::Read);
     assert_eq!(measure(&job).reads.ios, 600);

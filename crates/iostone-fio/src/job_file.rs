@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use serde::Serialize;
-
 use crate::command_line::{Argument, to_sections};
 use crate::ini::read_sections;
 use crate::options::FioOptions;
@@ -27,7 +25,7 @@ pub struct Request<'a> {
 }
 
 /// Everything that was read.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct JobFile {
     /// The jobs, in order.
     pub sections: Vec<Section>,
@@ -40,7 +38,7 @@ pub struct JobFile {
 }
 
 /// One job.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Section {
     /// The section's name, which file names are made of.
     pub name: String,
@@ -51,16 +49,11 @@ pub struct Section {
     /// Its own options, in order.
     pub given: Vec<Given>,
     /// The options that it has from `[global]`.
-    #[serde(serialize_with = "serialize_shared")]
     pub inherited: Arc<Vec<Given>>,
 }
 
-fn serialize_shared<S: serde::Serializer>(given: &Arc<Vec<Given>>, serializer: S) -> Result<S::Ok, S::Error> {
-    given.as_ref().serialize(serializer)
-}
-
 /// An option as it was given.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Given {
     /// Its first name; see [`crate::find`].
     pub name: &'static str,
@@ -73,7 +66,7 @@ pub struct Given {
 }
 
 /// An option that was dropped.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Dropped {
     /// The option.
     pub option: Given,
@@ -82,7 +75,7 @@ pub struct Dropped {
 }
 
 /// Something legal that deserves a look.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
     /// Where.
     pub place: Place,

@@ -3,25 +3,27 @@
 //! `None` is "not given", and the field says what fio does then. Options that come in a switch and its opposite
 //! (`direct` and `buffered`, `rwmixread` and `rwmixwrite`) share a field, as they do in fio; the later one wins.
 
+use iostone_engine::{Advice, Preparation, Service};
+use iostone_model::load::{
+    BlockRange, BlockSizes, BlockSplit, Direction, PerDirection, RandomDistribution, RateProcess,
+    SyncFileRange, SyncMode,
+};
 use iostone_model::units::{Bytes, Span};
-use serde::Serialize;
 
 use crate::values::{
-    Access, BlockChoice, BlockRange, BlockShare, ByDirection, ContinueOn, CpuPolicy, DEFAULT_ENGINE,
-    Direction, Distribution, Engine, ExitWhat, Fadvise, Fallocate, FileName, FileService, FilenameFormat,
-    KbBase, LogWindow, Pattern, Portion, RateProcess, RwSequencer, SizeRange, SteadyState, SyncFileRange,
-    SyncIo, Verify, ZoneMode,
+    Access, ContinueOn, CpuPolicy, DEFAULT_ENGINE, Engine, ExitWhat, FileName, FilenameFormat, KbBase,
+    LogWindow, Pattern, Portion, RwSequencer, SizeRange, SteadyState, Verify, ZoneMode,
 };
 
 /// A log that was asked for; fio's `write_bw_log` and its like.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Log {
     /// The prefix of its name; none is the name of the job.
     pub prefix: Option<String>,
 }
 
 /// The options of one section.
-#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct FioOptions {
     // Units and description.
     /// What `k` means in the values that follow; default 1024.
@@ -45,17 +47,17 @@ pub struct FioOptions {
     /// Files open at a time; default all, and never more than all.
     pub openfiles: Option<u32>,
     /// Which file is next; default round robin.
-    pub file_service_type: Option<FileService>,
+    pub file_service_type: Option<Service>,
     /// Whether missing files may be made; default yes.
     pub allow_file_create: Option<bool>,
     /// What the kernel is told of the order to come; default by the job's.
-    pub fadvise_hint: Option<Fadvise>,
+    pub fadvise_hint: Option<Advice>,
     /// Reads the files into the page cache first, which turns `invalidate` off; default no.
     pub pre_read: Option<bool>,
     /// Deletes the files at the end; default no.
     pub unlink: Option<bool>,
     /// How space is reserved when a file is laid out; default native.
-    pub fallocate: Option<Fallocate>,
+    pub fallocate: Option<Preparation>,
 
     // Region and amount.
     /// The region and, without `io_size`, the amount per clone, all files together; default all of what exists.
@@ -81,11 +83,11 @@ pub struct FioOptions {
     /// What the number of `rw` does to random offsets; default sequential.
     pub rw_sequencer: Option<RwSequencer>,
     /// Per cent of reads in a mixed job (writes are the rest); default 50.
-    pub rwmixread: Option<u8>,
+    pub rwmixread: Option<u32>,
     /// Where random I/O goes; default everywhere alike.
-    pub random_distribution: Option<Distribution>,
+    pub random_distribution: Option<PerDirection<RandomDistribution>>,
     /// Per cent of a random job's I/Os that are random, the others follow in sequence; default 100.
-    pub percentage_random: ByDirection<Option<u8>>,
+    pub percentage_random: PerDirection<Option<u32>>,
     /// Draws offsets without a map of visited blocks, so that some come twice and some never; default no.
     pub norandommap: Option<bool>,
     /// The same offsets and data in each run; default yes.
@@ -101,18 +103,18 @@ pub struct FioOptions {
     /// Bytes between zones; default 0.
     pub zoneskip: Option<Bytes>,
 
-    // Block sizes; see [`FioOptions::block_choice`] for which of the three holds.
+    // Block sizes; see [`FioOptions::block_sizes`] for which of the three holds.
     /// One size; default 4 KiB.
-    pub bs: ByDirection<Option<Bytes>>,
+    pub bs: PerDirection<Option<Bytes>>,
     /// Between two sizes.
-    pub bsrange: ByDirection<Option<BlockRange>>,
+    pub bsrange: PerDirection<Option<BlockRange>>,
     /// Sizes by share.
-    pub bssplit: ByDirection<Option<Vec<BlockShare>>>,
+    pub bssplit: PerDirection<Option<BlockSplit>>,
     /// Sequential I/O takes the sizes of reads, random I/O those of writes; default no.
     pub bs_is_seq_rand: Option<bool>,
     /// Random offsets are multiples of it, and the map of visited blocks is off where it differs from the smallest
     /// block; default the smallest block.
-    pub blockalign: ByDirection<Option<Bytes>>,
+    pub blockalign: PerDirection<Option<Bytes>>,
 
     // Engine.
     /// Default psync.
@@ -122,7 +124,7 @@ pub struct FioOptions {
     /// Whole writes or none after a crash (`RWF_ATOMIC`); default no.
     pub atomic: Option<bool>,
     /// `O_SYNC` or `O_DSYNC`; default neither.
-    pub sync: Option<SyncIo>,
+    pub sync: Option<SyncMode>,
     /// Polls for completions; default no.
     pub hipri: Option<bool>,
     /// Drops pages from the cache once the I/O is done (`RWF_DONTCACHE`); default no.
@@ -178,19 +180,19 @@ pub struct FioOptions {
     /// Pause after this much time of I/O; 0 or none does not.
     pub thinktime_iotime: Option<Span>,
     /// Bytes per second per clone; 0 or none is no limit.
-    pub rate: ByDirection<Option<Bytes>>,
+    pub rate: PerDirection<Option<Bytes>>,
     /// The job fails below this many bytes per second.
-    pub rate_min: ByDirection<Option<Bytes>>,
+    pub rate_min: PerDirection<Option<Bytes>>,
     /// I/Os per second per clone; 0 or none is no limit.
-    pub rate_iops: ByDirection<Option<u32>>,
+    pub rate_iops: PerDirection<Option<u32>>,
     /// The job fails below this many I/Os per second.
-    pub rate_iops_min: ByDirection<Option<u32>>,
+    pub rate_iops_min: PerDirection<Option<u32>>,
     /// How arrivals are spread; default evenly.
     pub rate_process: Option<RateProcess>,
     /// Over how long the smallest rates are looked at; default 1 s.
     pub rate_cycle: Option<Span>,
     /// Ends the job with `ETIMEDOUT` above it; 0 or none does not.
-    pub max_latency: ByDirection<Option<Span>>,
+    pub max_latency: PerDirection<Option<Span>>,
     /// Ends the job at steady state; only with `steadystate_duration`.
     pub steadystate: Option<SteadyState>,
     /// The window that is judged; 0 or none turns steady state off.
@@ -208,13 +210,13 @@ pub struct FioOptions {
     /// Changes a little of each block where it is not refilled; default yes.
     pub scramble_buffers: Option<bool>,
     /// How far the data compresses, per cent; 0 or none does not.
-    pub buffer_compress_percentage: Option<u8>,
+    pub buffer_compress_percentage: Option<u32>,
     /// The piece that random data and its filling alternate in; default 512, 0 is the block.
     pub buffer_compress_chunk: Option<u64>,
     /// What buffers are filled with.
     pub buffer_pattern: Option<Pattern>,
     /// Per cent of writes that repeat another; 0 or none is none.
-    pub dedupe_percentage: Option<u8>,
+    pub dedupe_percentage: Option<u32>,
 
     // Verification.
     /// Default none; a `verify_pattern` alone makes it `Pattern`.
@@ -308,14 +310,14 @@ impl FioOptions {
 
     /// The block sizes of a direction. As in fio, a split outranks a range and a range outranks `bs`, wherever each was
     /// given: `bs` in a job does not undo the `bsrange` of its `[global]`.
-    pub fn block_choice(&self, direction: Direction) -> BlockChoice {
-        if let Some(shares) = self.bssplit.of(direction) {
-            return BlockChoice::Split(shares.clone());
+    pub fn block_sizes(&self, direction: Direction) -> BlockSizes {
+        if let Some(split) = self.bssplit.of(direction) {
+            return BlockSizes::Split(split.clone());
         }
         match self.bsrange.of(direction) {
-            Some(range) if range.least == range.most => BlockChoice::Fixed(range.least),
-            Some(range) => BlockChoice::Range(*range),
-            None => BlockChoice::Fixed(self.bs.of(direction).unwrap_or(Bytes(4096))),
+            Some(range) if range.min == range.max => BlockSizes::Fixed(range.min),
+            Some(range) => BlockSizes::Range(*range),
+            None => BlockSizes::Fixed(self.bs.of(direction).unwrap_or(Bytes(4096))),
         }
     }
 }

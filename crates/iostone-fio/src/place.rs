@@ -3,8 +3,6 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Serialize, Serializer};
-
 /// Where an option, a section or an error is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Place {
@@ -58,11 +56,5 @@ impl fmt::Display for Place {
             Self::File { path, line, column } => write!(f, "{path}:{line}:{column}"),
             Self::Argument { position } => write!(f, "argument {position}"),
         }
-    }
-}
-
-impl Serialize for Place {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
     }
 }

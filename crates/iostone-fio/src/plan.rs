@@ -13,16 +13,15 @@ mod targets;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use iostone_engine::{
-    Advice, EngineChoice, Job, PerDirection, Preparation, RequestFlag, Rw as EngineRw, WriteSync,
-};
+use iostone_engine::{Job, Preparation};
+use iostone_model::load::{IoEngine, RequestFlag};
 use iostone_model::units::{Bytes, Span};
 
 use crate::job_file::{Dropped, JobFile, Remark, Section};
 use crate::options::FioOptions;
 use crate::place::Place;
 use crate::problem::{Problem, Reason};
-use crate::values::{ByDirection, ContinueOn, CpuPolicy, Engine, Fadvise, Fallocate, Rw, SyncIo};
+use crate::values::{ContinueOn, CpuPolicy, Engine};
 pub use targets::{Look, Targets};
 
 /// Everything that is to be done, in order.
@@ -187,12 +186,11 @@ impl Planner<'_> {
     /// What all clones of a section have in common.
     fn plan_pattern(&mut self, section: &Section) -> Job {
         let options = &section.options;
-        let rw = engine_rw(options.access().rw);
-        let mut job = Job::new("", rw);
-        job.rwmixread = options.rwmixread.unwrap_or(50).into();
+        let mut job = Job::new("", options.access().rw);
+        job.rwmixread = options.rwmixread.unwrap_or(50);
         job.bs = self.plan_blocks(section);
         job.walk = self.plan_walk(section, &job.bs);
-        job.service = shape::service(options);
+        job.service = options.file_service_type.clone().unwrap_or_default();
         self.plan_engine(section, &mut job);
         self.plan_durability(options, &mut job);
         self.plan_preparation(section, &mut job);
@@ -210,12 +208,10 @@ impl Planner<'_> {
         let engine = options.engine();
         job.iodepth = if engine.is_synchronous() { 1 } else { options.iodepth.unwrap_or(1) };
         job.engine = match engine {
-            Engine::Libaio | Engine::Posixaio | Engine::IoUring => EngineChoice::IoUring,
-            Engine::Mmap => EngineChoice::Mmap,
-            Engine::Null => EngineChoice::Null,
-            Engine::Sync | Engine::Psync | Engine::Vsync | Engine::Pvsync | Engine::Pvsync2 => {
-                EngineChoice::Sync
-            }
+            Engine::Libaio | Engine::Posixaio | Engine::IoUring => IoEngine::IoUring,
+            Engine::Mmap => IoEngine::Mmap,
+            Engine::Null => IoEngine::Null,
+            Engine::Sync | Engine::Psync | Engine::Vsync | Engine::Pvsync | Engine::Pvsync2 => IoEngine::Sync,
         };
         let place = section.place_of("ioengine").unwrap_or(&section.place).clone();
         if matches!(engine, Engine::Libaio | Engine::Posixaio) {
@@ -253,43 +249,23 @@ impl Planner<'_> {
         }
         job.fsync = options.fsync.unwrap_or(0);
         job.fdatasync = options.fdatasync.unwrap_or(0);
-        if let Some(range) = options.sync_file_range {
-            job.sync_file_range.every = range.every;
-            job.sync_file_range.wait_before = range.wait_before;
-            job.sync_file_range.write = range.write;
-            job.sync_file_range.wait_after = range.wait_after;
-        }
+        job.sync_file_range = options.sync_file_range;
         // A file is closed once, at the end.
         job.end_fsync = options.end_fsync == Some(true) || options.fsync_on_close == Some(true);
-        job.sync = match options.sync.unwrap_or_default() {
-            SyncIo::None => WriteSync::None,
-            SyncIo::Sync => WriteSync::Sync,
-            SyncIo::Dsync => WriteSync::Dsync,
-        };
+        job.sync = options.sync.unwrap_or_default();
     }
 
     fn plan_preparation(&mut self, section: &Section, job: &mut Job) {
         let options = &section.options;
         job.pre_read = options.pre_read == Some(true);
-        job.advice = match options.fadvise_hint.unwrap_or_default() {
-            Fadvise::None => Advice::None,
-            Fadvise::ByOrder => Advice::ByOrder,
-            Fadvise::Random => Advice::Random,
-            Fadvise::Sequential => Advice::Sequential,
-            Fadvise::Noreuse => Advice::Noreuse,
-        };
+        job.advice = options.fadvise_hint.unwrap_or_default();
         job.invalidate = options.invalidate.unwrap_or(true) && !job.pre_read;
         job.preparation = if options.create_on_open == Some(true) {
             Preparation::Leave
-        } else if job.rw.reads() || options.overwrite == Some(true) || job.engine == EngineChoice::Mmap {
+        } else if job.rw.reads() || options.overwrite == Some(true) || job.engine == IoEngine::Mmap {
             Preparation::Fill
         } else {
-            match options.fallocate.unwrap_or_default() {
-                Fallocate::None => Preparation::Leave,
-                Fallocate::Native | Fallocate::Posix => Preparation::Allocate,
-                Fallocate::Keep => Preparation::Reserve,
-                Fallocate::Truncate => Preparation::Extend,
-            }
+            options.fallocate.unwrap_or(Preparation::Allocate)
         };
         let files = options.filename.len().max(options.nrfiles.unwrap_or(1) as usize);
         if options.openfiles.is_some_and(|open| open > 0 && (open as usize) < files) {
@@ -349,24 +325,4 @@ fn mix(value: u64) -> u64 {
     let value = (value ^ (value >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let value = (value ^ (value >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
     value ^ (value >> 31)
-}
-
-fn engine_rw(rw: Rw) -> EngineRw {
-    match rw {
-        Rw::Read => EngineRw::Read,
-        Rw::Write => EngineRw::Write,
-        Rw::Trim => EngineRw::Trim,
-        Rw::RandRead => EngineRw::RandRead,
-        Rw::RandWrite => EngineRw::RandWrite,
-        Rw::RandTrim => EngineRw::RandTrim,
-        Rw::ReadWrite => EngineRw::ReadWrite,
-        Rw::RandRw => EngineRw::RandRw,
-        Rw::TrimWrite => EngineRw::TrimWrite,
-        Rw::RandTrimWrite => EngineRw::RandTrimWrite,
-    }
-}
-
-/// fio's three values as the engine's.
-fn per_direction<T, U>(values: &ByDirection<T>, read: impl Fn(&T) -> U) -> PerDirection<U> {
-    PerDirection { read: read(&values.read), write: read(&values.write), trim: read(&values.trim) }
 }

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use iostone_model::load::BlockRange;
 use iostone_model::units::{Bytes, Span};
 
 use crate::number::{self, Unit};
-use crate::values::{BlockRange, KbBase, SizeRange};
+use crate::values::{KbBase, SizeRange};
 
 /// A value as it was written, after expansion.
 #[derive(Debug, Clone, Copy)]
@@ -65,8 +66,8 @@ impl<'a> Raw<'a> {
     }
 
     /// A percentage, written without its sign.
-    pub(crate) fn percent(self) -> Result<u8, String> {
-        self.count(0, 100).map(|percent| u8::try_from(percent).unwrap_or(100))
+    pub(crate) fn percent(self) -> Result<u32, String> {
+        self.count(0, 100)
     }
 
     /// A size.
@@ -171,7 +172,7 @@ impl<'a> Raw<'a> {
         if one.min(two) == 0 {
             return Err("a block of 0 bytes is no block".into());
         }
-        Ok(BlockRange { least: Bytes(one.min(two)), most: Bytes(one.max(two)) })
+        Ok(BlockRange { min: Bytes(one.min(two)), max: Bytes(one.max(two)) })
     }
 
     /// One of the words.
@@ -238,7 +239,7 @@ mod tests {
 
     #[test]
     fn ranges_may_run_backwards() {
-        let range = BlockRange { least: Bytes(1024), most: Bytes(4096) };
+        let range = BlockRange { min: Bytes(1024), max: Bytes(4096) };
         assert_eq!(raw("4k-1k").ranges(), Ok([Some(range); 3]));
         assert_eq!(raw("1k:4k").ranges(), Ok([Some(range); 3]));
         assert!(raw("1k-4k/8k-16k").ranges().unwrap_err().contains("comma"));

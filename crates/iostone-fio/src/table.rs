@@ -10,6 +10,7 @@ mod report;
 mod target;
 
 use iostone_model::diagnostic::nearest;
+use iostone_model::load::{Direction, PerDirection};
 
 use crate::options::FioOptions;
 use crate::raw::Raw;
@@ -208,13 +209,14 @@ pub(crate) fn put<T>(slot: &mut Option<T>, value: T) -> Result<(), String> {
     Ok(())
 }
 
-/// Stores the values of up to three directions.
+/// Stores what was typed over what is there: `500k,` leaves writes and trims as they were.
 #[expect(clippy::unnecessary_wraps, reason = "it ends setters, which may fail")]
-pub(crate) fn put_all<T>(
-    slot: &mut crate::values::ByDirection<Option<T>>,
-    values: [Option<T>; 3],
-) -> Result<(), String> {
-    slot.lay_over(values);
+pub(crate) fn put_all<T>(slots: &mut PerDirection<Option<T>>, values: [Option<T>; 3]) -> Result<(), String> {
+    for (direction, value) in Direction::ALL.into_iter().zip(values) {
+        if value.is_some() {
+            *slots.of_mut(direction) = value;
+        }
+    }
     Ok(())
 }
 

@@ -7,10 +7,10 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use iostone_engine::{
-    Arrivals, BlockSize, Checksum, Content, EngineChoice, Preparation, Rate, RequestFlag, SizeShare,
-};
+use iostone_engine::{Checksum, Content, Preparation, Rate};
 use iostone_fio::{Look, Plan, PlannedJob, Planning, Targets, plan};
+use iostone_model::load::BlockSizes;
+use iostone_model::load::{IoEngine, RateProcess, RequestFlag};
 use iostone_model::units::{Bytes, BytesPerSecond, Span};
 use support::read_text;
 
@@ -164,21 +164,20 @@ fn the_shape_is_handed_on() {
     assert_eq!((made.rwmixread, made.walk.run_length, made.walk.repeat_place), (70, 8, true));
     assert_eq!(
         (&made.bs.read, &made.bs.write),
-        (&BlockSize::Fixed(Bytes(4096)), &BlockSize::Fixed(Bytes(8192)))
+        (&BlockSizes::Fixed(Bytes(4096)), &BlockSizes::Fixed(Bytes(8192)))
     );
     assert_eq!((made.walk.percentage_random.read, made.walk.percentage_random.write), (50, 60));
     assert_eq!((made.iodepth, made.batch, made.iodepth_low, made.direct), (16, 4, Some(8), true));
-    assert_eq!((made.engine, made.service.every, made.walk.revisits), (EngineChoice::IoUring, 4, true));
+    assert_eq!((made.engine, made.service.every, made.walk.revisits), (IoEngine::IoUring, 4, true));
     let split = job("size=1m\nbssplit=4k/10:64k/90").bs.read;
-    let share = |bs, percent| SizeShare { bs: Bytes(bs), percent };
-    assert_eq!(split, BlockSize::Split(vec![share(4096, 10), share(65536, 90)]));
+    assert_eq!(split, BlockSizes::Split("4KiB/10:64KiB/90".parse().unwrap()));
     let strided = job("size=64m\nzonemode=strided\nzonesize=1m\nzoneskip=3m").walk.strides.unwrap();
     assert_eq!((strided.range, strided.io, strided.skip), (Bytes(MIB), Bytes(MIB), Bytes(3 * MIB)));
     let aligned = job("size=64m\nrw=randread\nbs=4k\nblockalign=8k").walk;
     assert_eq!((aligned.align, aligned.revisits), (Some(Bytes(8192)), true));
     assert_eq!(
         job("size=1m\nbs=4k,8k\nbs_is_seq_rand=1\nrw=randread").bs.read,
-        BlockSize::Fixed(Bytes(8192))
+        BlockSizes::Fixed(Bytes(8192))
     );
 }
 
@@ -189,10 +188,13 @@ fn pace_and_durability_are_handed_on() {
          max_latency=1s\nfsync=32\nsync=dsync\nend_fsync=1\nsync_file_range=write:8\nss=iops:2%\nss_dur=10",
     );
     assert_eq!(made.pace.rate.read, Some(Rate::Bytes(BytesPerSecond(1_048_576.0))));
-    assert_eq!((made.pace.rate.write, made.pace.arrivals), (None, Arrivals::Poisson));
+    assert_eq!((made.pace.rate.write, made.pace.arrivals), (None, RateProcess::Poisson));
     assert_eq!(made.least_rate.unwrap().cycle, Span(Duration::from_secs(1)));
     assert_eq!(made.think.unwrap().every, 8);
-    assert_eq!((made.fsync, made.end_fsync, made.sync_file_range.every), (32, true, 8));
+    assert_eq!(
+        (made.fsync, made.end_fsync, made.sync_file_range.map(|sync| sync.every)),
+        (32, true, Some(8))
+    );
     assert_eq!(made.steady.unwrap().over, Span(Duration::from_secs(10)));
     assert_eq!(job("size=1m\nrw=read\nfsync=4\nsync=1").fsync, 0);
     let flags = job("size=1m\nioengine=pvsync2\nhipri\nnowait=1\nuncached=1").flags;

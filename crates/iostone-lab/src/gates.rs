@@ -297,7 +297,7 @@ mod tests {
     fn reads_beside_synced_writes_may_come_from_the_cache() {
         let mut configuration = synced("fdatasync = 1");
         let Workload::Io(io) = &mut configuration.workload else { panic!("an io workload") };
-        io.rw = iostone_model::experiment::ReadWrite::Randrw;
+        io.rw = iostone_model::experiment::Rw::RandRw;
         assert_eq!(failed(&configuration, &settled(), &measured(1000, 500)), Vec::<String>::new());
     }
 

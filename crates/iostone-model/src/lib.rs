@@ -13,6 +13,7 @@ pub mod diagnostic;
 pub mod environment;
 pub mod experiment;
 pub mod explanation;
+pub mod load;
 pub mod median;
 pub mod metric;
 mod omitted;

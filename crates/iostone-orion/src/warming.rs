@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use iostone_engine::{Job, Progress, Rw, prepare_pinned};
+use iostone_engine::{Job, Progress, prepare_pinned};
+use iostone_model::load::Rw;
 use iostone_model::orion::{LargeIo, LoadPoint, OrionTest};
 use iostone_model::units::{Bytes, Span};
 use iostone_stats::schedule::SplitMix64;

@@ -7,8 +7,9 @@ use std::path::Path;
 use std::process::Stdio;
 use std::sync::atomic::AtomicBool;
 
-use iostone_engine::{Job, Rw};
+use iostone_engine::Job;
 use iostone_model::experiment::{DdDirection, DdWorkload};
+use iostone_model::load::Rw;
 use iostone_model::metric::Unit;
 use iostone_model::units::Bytes;
 

@@ -4,14 +4,10 @@ mod report;
 
 use std::sync::atomic::AtomicBool;
 
-use iostone_engine::{
-    Arrivals, BlockSize, BlockSizes, Checksum, Distribution, EngineChoice, Extent, Job, Pace, PerDirection,
-    RangeSync, Rate, RequestFlag, Rw, SizeShare, Think, Verify, WriteSync, Zone,
-};
-use iostone_model::experiment::{
-    self, Decimal, IoEngine, IoWorkload, RandomDistribution, RateProcess, ReadWrite, SyncMode, Verification,
-};
-use iostone_model::units::BytesPerSecond;
+use iostone_engine::{Checksum, Job, Pace, Rate, Think, Verify};
+use iostone_model::experiment::{IoWorkload, Verification};
+use iostone_model::load::PerDirection;
+use iostone_model::units::{BytesPerSecond, Span};
 
 pub use report::measurement;
 
@@ -27,10 +23,10 @@ struct PreparedIo {
 
 /// Turns a workload of the experiment file into a job of the engine on a target.
 pub fn job(spec: &IoWorkload, target: std::path::PathBuf, seed: u64) -> Job {
-    let mut job = Job::new(target, order(spec.rw));
+    let mut job = Job::new(target, spec.rw);
     job.rwmixread = spec.rwmixread.unwrap_or(job.rwmixread);
-    job.bs = block_sizes(spec);
-    job.walk.distribution = distribution(spec);
+    job.bs = PerDirection::all(spec.block_sizes());
+    job.walk.distribution = spec.random_distribution.clone().unwrap_or_default();
     job.walk.revisits = spec.norandommap;
     job.iodepth = spec.iodepth;
     job.numjobs = spec.numjobs;
@@ -39,10 +35,10 @@ pub fn job(spec: &IoWorkload, target: std::path::PathBuf, seed: u64) -> Job {
     job.runtime = spec.asked_runtime();
     job.io_size = spec.io_size;
     job.ramp_time = spec.ramp_time.span();
-    job.pace = pace(spec);
+    job.pace = Pace { rate: rates(spec), arrivals: spec.rate_process.unwrap_or_default() };
     job.think = spec.thinktime.filter(|time| !time.0.is_zero()).map(|time| Think {
         time,
-        spin: iostone_model::units::Span::default(),
+        spin: Span::default(),
         every: spec.thinktime_blocks.unwrap_or(1),
         io_time: None,
     });
@@ -50,24 +46,10 @@ pub fn job(spec: &IoWorkload, target: std::path::PathBuf, seed: u64) -> Job {
     job.direct = spec.direct;
     job.fsync = spec.fsync;
     job.fdatasync = spec.fdatasync;
-    job.sync_file_range = spec.sync_file_range.map_or_else(RangeSync::default, |sync| RangeSync {
-        every: sync.every,
-        wait_before: sync.wait_before,
-        write: sync.write,
-        wait_after: sync.wait_after,
-    });
-    job.sync = match spec.sync {
-        SyncMode::None => WriteSync::None,
-        SyncMode::Dsync => WriteSync::Dsync,
-        SyncMode::Sync => WriteSync::Sync,
-    };
-    job.flags = spec.flags.iter().map(|flag| request_flag(*flag)).collect();
-    job.engine = match spec.engine {
-        IoEngine::Auto => EngineChoice::Auto,
-        IoEngine::IoUring => EngineChoice::IoUring,
-        IoEngine::Sync => EngineChoice::Sync,
-        IoEngine::Mmap => EngineChoice::Mmap,
-    };
+    job.sync_file_range = spec.sync_file_range;
+    job.sync = spec.sync;
+    job.flags.clone_from(&spec.flags);
+    job.engine = spec.engine;
     job.data.compress_percent = spec.buffer_compress_percentage.unwrap_or_default();
     job.data.compress_chunk = spec.buffer_compress_chunk;
     job.data.dedupe_percent = spec.dedupe_percentage;
@@ -81,59 +63,8 @@ pub fn job(spec: &IoWorkload, target: std::path::PathBuf, seed: u64) -> Job {
     job
 }
 
-fn order(rw: ReadWrite) -> Rw {
-    match rw {
-        ReadWrite::Read => Rw::Read,
-        ReadWrite::Write => Rw::Write,
-        ReadWrite::Randread => Rw::RandRead,
-        ReadWrite::Randwrite => Rw::RandWrite,
-        ReadWrite::Rw => Rw::ReadWrite,
-        ReadWrite::Randrw => Rw::RandRw,
-        ReadWrite::Trim => Rw::Trim,
-        ReadWrite::Randtrim => Rw::RandTrim,
-        ReadWrite::Trimwrite => Rw::TrimWrite,
-        ReadWrite::Randtrimwrite => Rw::RandTrimWrite,
-    }
-}
-
-fn block_sizes(spec: &IoWorkload) -> BlockSizes {
-    match spec.block_sizes() {
-        experiment::BlockSizes::Fixed(bytes) => bytes.into(),
-        experiment::BlockSizes::Range(range) => {
-            PerDirection::all(BlockSize::Range { min: range.min, max: range.max })
-        }
-        experiment::BlockSizes::Split(split) => {
-            let share = |(bs, percent): &(_, _)| SizeShare { bs: *bs, percent: *percent };
-            PerDirection::all(BlockSize::Split(split.shares().iter().map(share).collect()))
-        }
-    }
-}
-
-fn distribution(spec: &IoWorkload) -> Distribution {
-    let center = |center: &Option<Decimal>| center.map(Decimal::as_f64);
-    match &spec.random_distribution {
-        None | Some(RandomDistribution::Random) => Distribution::Uniform,
-        Some(RandomDistribution::Zipf { theta, center: at }) => {
-            Distribution::Zipf { theta: theta.as_f64(), center: center(at) }
-        }
-        Some(RandomDistribution::Pareto { h, center: at }) => {
-            Distribution::Pareto { h: h.as_f64(), center: center(at) }
-        }
-        Some(RandomDistribution::Normal { deviation_percent, center: at }) => {
-            Distribution::Normal { deviation_percent: deviation_percent.as_f64(), center: center(at) }
-        }
-        Some(zoned @ (RandomDistribution::Zoned(_) | RandomDistribution::HotCold(_))) => {
-            let zone = |zone: experiment::Zone| Zone {
-                access_percent: zone.access_percent.as_f64(),
-                extent: Extent::Percent(zone.span_percent.as_f64()),
-            };
-            Distribution::Zoned(zoned.zones().into_iter().map(zone).collect())
-        }
-    }
-}
-
 /// As in fio, one rate is that of each direction that the workload goes in.
-fn pace(spec: &IoWorkload) -> Pace {
+fn rates(spec: &IoWorkload) -> PerDirection<Option<Rate>> {
     let [reads, writes] = match (spec.rate_iops, spec.rate) {
         (Some(rates), _) => [rates.reads(), rates.writes()].map(|rate| Some(Rate::Iops(rate.into()))),
         (None, Some(rates)) => {
@@ -141,27 +72,10 @@ fn pace(spec: &IoWorkload) -> Pace {
         }
         (None, None) => [None, None],
     };
-    Pace {
-        rate: PerDirection {
-            read: reads.filter(|_| spec.rw.reads()),
-            write: writes.filter(|_| spec.rw.writes()),
-            trim: writes.filter(|_| spec.rw.trims()),
-        },
-        arrivals: match spec.rate_process.unwrap_or_default() {
-            RateProcess::Linear => Arrivals::Constant,
-            RateProcess::Poisson => Arrivals::Poisson,
-        },
-    }
-}
-
-fn request_flag(flag: experiment::RequestFlag) -> RequestFlag {
-    match flag {
-        experiment::RequestFlag::Hipri => RequestFlag::Hipri,
-        experiment::RequestFlag::Dsync => RequestFlag::Dsync,
-        experiment::RequestFlag::Sync => RequestFlag::Sync,
-        experiment::RequestFlag::Nowait => RequestFlag::Nowait,
-        experiment::RequestFlag::Atomic => RequestFlag::Atomic,
-        experiment::RequestFlag::Dontcache => RequestFlag::Dontcache,
+    PerDirection {
+        read: reads.filter(|_| spec.rw.reads()),
+        write: writes.filter(|_| spec.rw.writes()),
+        trim: writes.filter(|_| spec.rw.trims()),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use iostone_model::audit::{AuditReport, Severity};
 use iostone_model::environment::Environment;
-use iostone_model::experiment::{self, ReadWrite, Workload};
+use iostone_model::experiment::{self, Rw, Workload};
 use iostone_model::metric::{Direction, Unit};
 use iostone_model::run::{BlockRecord, PLAN_SCHEMA};
 use iostone_model::sample::DiskCounters;
@@ -217,7 +217,7 @@ fn a_healthy_run_raises_no_doubt() {
 
 #[test]
 fn bytes_that_the_device_never_served_are_told_of_a_run_too() {
-    let mut run = with_io(run(), |io| io.rw = ReadWrite::Randread);
+    let mut run = with_io(run(), |io| io.rw = Rw::RandRead);
     for trial in &mut run.trials {
         trial.workload.claimed_read_bytes = std::mem::take(&mut trial.workload.claimed_written_bytes);
     }
@@ -229,7 +229,7 @@ fn bytes_that_the_device_never_served_are_told_of_a_run_too() {
 
 #[test]
 fn what_a_ramp_was_served_does_not_clear_what_memory_answered_later() {
-    let mut run = with_io(run(), |io| io.rw = ReadWrite::Randread);
+    let mut run = with_io(run(), |io| io.rw = Rw::RandRead);
     for trial in &mut run.trials {
         let claimed = std::mem::take(&mut trial.workload.claimed_written_bytes);
         trial.workload.claimed_read_bytes = claimed;

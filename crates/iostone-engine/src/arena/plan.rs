@@ -1,6 +1,8 @@
 //! How much memory the I/O of one thread takes, and whether reads and writes have buffers of their own.
 
-use crate::job::{Direction, Job};
+use iostone_model::load::Direction;
+
+use crate::job::Job;
 use crate::payload::Renewal;
 
 /// Blocks begin at multiples of this, which suits `O_DIRECT` on every device.
@@ -85,7 +87,8 @@ impl ArenaPlan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{Content, Data, Rw, Verify};
+    use crate::job::{Content, Data, Verify};
+    use iostone_model::load::Rw;
     use iostone_model::units::Bytes;
 
     fn job(rw: Rw) -> Job {

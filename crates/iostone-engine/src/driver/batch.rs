@@ -3,10 +3,12 @@
 //! With a stamp per batch, requests that were submitted together and are reaped together have the same latency, so a
 //! batch is a few runs of equal latencies, and the histogram is touched once for each.
 
+use iostone_model::load::Direction;
+
 use super::Driver;
 use super::tally::Run;
 use crate::engine::{Completion, Engine};
-use crate::job::{Direction, Stamp};
+use crate::job::Stamp;
 use crate::source::Source;
 
 impl<S: Source> Driver<'_, S> {

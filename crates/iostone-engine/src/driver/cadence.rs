@@ -3,9 +3,11 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use iostone_model::load::SyncFileRange;
+
 use crate::clock::Clock;
 use crate::engine::SyncKind;
-use crate::job::{RangeSync, Think};
+use crate::job::Think;
 use crate::source::Request;
 
 /// How often syncs and pauses fall due.
@@ -14,7 +16,7 @@ pub(crate) struct Cadence {
     /// Syncs after every this many writes; 0 is never.
     pub(crate) fsync: u32,
     pub(crate) fdatasync: u32,
-    pub(crate) range: RangeSync,
+    pub(crate) range: Option<SyncFileRange>,
     /// One fsync of each target at the end.
     pub(crate) end_fsync: bool,
     /// Read back after every this many blocks written; 0 is never.
@@ -72,7 +74,7 @@ impl Barrier {
             self.dirty.push(request.target);
         }
         let due = |every: u32| every > 0 && self.writes.is_multiple_of(u64::from(every));
-        if cadence.range.every > 0 {
+        if cadence.range.is_some() {
             let (begin, end) = (request.offset_bytes, request.offset_bytes + u64::from(request.length_bytes));
             let (first, last) = self.range.unwrap_or((begin, end));
             self.range = Some((first.min(begin), last.max(end)));
@@ -81,8 +83,8 @@ impl Barrier {
             SyncKind::All
         } else if due(cadence.fdatasync) {
             SyncKind::Data
-        } else if due(cadence.range.every) {
-            self.take_range(cadence.range)
+        } else if let Some(sync) = cadence.range.filter(|sync| due(sync.every)) {
+            self.take_range(sync)
         } else {
             return false;
         };
@@ -90,7 +92,7 @@ impl Barrier {
         true
     }
 
-    fn take_range(&mut self, sync: RangeSync) -> SyncKind {
+    fn take_range(&mut self, sync: SyncFileRange) -> SyncKind {
         let (first, end) = self.range.take().unwrap_or((0, 0));
         let chosen = [
             (sync.wait_before, libc::SYNC_FILE_RANGE_WAIT_BEFORE),
@@ -192,7 +194,7 @@ impl Pause {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::Direction;
+    use iostone_model::load::Direction;
 
     fn write(target: u32, offset_bytes: u64) -> Request {
         Request { direction: Direction::Write, target, offset_bytes, length_bytes: 512 }
@@ -230,7 +232,7 @@ mod tests {
 
     #[test]
     fn a_range_sync_covers_what_was_written_since_the_last() {
-        let range = RangeSync { every: 2, write: true, wait_after: true, ..RangeSync::default() };
+        let range = "write,wait_after:2".parse().ok();
         let cadence = Cadence { range, ..Cadence::default() };
         let mut barrier = Barrier::new();
         barrier.note_write(&cadence, &write(0, 8192));

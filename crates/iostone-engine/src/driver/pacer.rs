@@ -1,9 +1,10 @@
 //! When the I/Os of an open loop are to begin, whatever became of those before them.
 
+use iostone_model::load::{Direction, PerDirection, RateProcess};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 
-use crate::job::{Arrivals, Direction, Pace, PerDirection, Rate};
+use crate::job::{Pace, Rate};
 
 /// The arrivals of one direction.
 #[derive(Debug, Clone, Copy)]
@@ -18,7 +19,7 @@ struct Schedule {
 #[derive(Debug)]
 pub(crate) struct Pacer {
     schedules: PerDirection<Option<Schedule>>,
-    arrivals: Arrivals,
+    arrivals: RateProcess,
     rng: Xoshiro256PlusPlus,
     /// The direction without a rate, which goes on while the others wait. None where every direction of the job has
     /// one: then the rates decide which is next.
@@ -43,7 +44,7 @@ impl Pacer {
                 unrated = Some(direction);
                 continue;
             };
-            *slot(&mut schedules, direction) = Some(Schedule { rate, due_ns: begun_ns as f64 });
+            *schedules.of_mut(direction) = Some(Schedule { rate, due_ns: begun_ns as f64 });
         }
         Some(Self { schedules, arrivals: pace.arrivals, rng, unrated })
     }
@@ -79,28 +80,19 @@ impl Pacer {
     /// Goes on to the arrival after one of `length_bytes`.
     #[inline]
     pub(crate) fn advance(&mut self, direction: Direction, length_bytes: u32) {
-        let Some(schedule) = slot(&mut self.schedules, direction) else { return };
+        let Some(schedule) = self.schedules.of_mut(direction) else { return };
         let mean_ns = match schedule.rate {
             Rate::Iops(rate) => 1e9 / rate,
             Rate::Bytes(rate) => 1e9 * f64::from(length_bytes) / rate.0,
         };
         schedule.due_ns += match self.arrivals {
-            Arrivals::Constant => mean_ns,
+            RateProcess::Linear => mean_ns,
             // The gaps of a Poisson process are exponential. 53 random bits make a uniform number above 0.
-            Arrivals::Poisson => {
+            RateProcess::Poisson => {
                 let uniform = ((self.rng.next_u64() >> 11) + 1) as f64 / (1u64 << 53) as f64;
                 -uniform.ln() * mean_ns
             }
         };
-    }
-}
-
-#[inline]
-fn slot<T>(all: &mut PerDirection<T>, direction: Direction) -> &mut T {
-    match direction {
-        Direction::Read => &mut all.read,
-        Direction::Write => &mut all.write,
-        Direction::Trim => &mut all.trim,
     }
 }
 
@@ -128,7 +120,7 @@ mod tests {
 
     #[test]
     fn poisson_gaps_are_exponential() {
-        let mut pace = Pace { arrivals: Arrivals::Poisson, ..Pace::default() };
+        let mut pace = Pace { arrivals: RateProcess::Poisson, ..Pace::default() };
         pace.rate.write = Some(Rate::Iops(1e6));
         let mut pacer = pacer(pace, &[Direction::Write]);
         let mut last = 1000;

@@ -1,9 +1,10 @@
 //! The slow path of the loop: what did not simply succeed, what is verified, and the end.
 
+use iostone_model::load::Direction;
+
 use super::{Driver, Tally, Watch};
 use crate::engine::{Engine, SyncKind, Transfer};
 use crate::fault::Operation;
-use crate::job::Direction;
 use crate::source::Source;
 use crate::verify::Verifier;
 

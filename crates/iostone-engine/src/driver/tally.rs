@@ -1,9 +1,10 @@
 //! What one thread counts.
 
+use iostone_model::load::Direction;
+
 use crate::driver::recorder::Recorder;
 use crate::fault::Operation;
 use crate::histogram::LatencyHistogram;
-use crate::job::Direction;
 use crate::source::Request;
 use crate::verify::VerifyReport;
 

@@ -11,6 +11,7 @@ use std::io;
 use std::thread;
 use std::time::Duration;
 
+use iostone_model::load::Direction;
 use rustix::io::Errno;
 use rustix::mm::Advice;
 
@@ -18,7 +19,6 @@ use self::mapping::Mapping;
 use super::trim::discard;
 use super::{Completion, Engine, SYNC_TAG, SyncKind, Transfer};
 use crate::arena::Arena;
-use crate::job::Direction;
 use crate::source::Part;
 
 #[derive(Debug, Clone, Copy)]

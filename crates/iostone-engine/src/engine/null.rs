@@ -83,8 +83,8 @@ impl Engine for NullEngine<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::Direction;
     use crate::source::Request;
+    use iostone_model::load::Direction;
 
     fn reap(engine: &mut NullEngine) -> Vec<(u32, i32)> {
         let mut reaped = Vec::new();

@@ -7,12 +7,12 @@ use std::os::fd::AsRawFd;
 use std::thread::sleep;
 use std::time::Duration;
 
+use iostone_model::load::Direction;
 use rustix::io::{Errno, ReadWriteFlags, pread, preadv2, pwrite, pwritev2};
 
 use super::trim::discard;
 use super::{Completion, Engine, SYNC_TAG, SyncKind, Transfer, write_rest};
 use crate::arena::Arena;
-use crate::job::Direction;
 
 #[derive(Debug, Clone, Copy)]
 enum Call {

@@ -12,11 +12,11 @@ use std::time::Duration;
 
 use io_uring::types::{Fd, Fixed, FsyncFlags, SubmitArgs, Timespec};
 use io_uring::{CompletionQueue, IoUring, Probe, SubmissionQueue, Submitter, opcode, squeue};
+use iostone_model::load::Direction;
 
 use super::trim::discard;
 use super::{Completion, Engine, SYNC_TAG, SyncKind, Transfer, write_rest};
 use crate::arena::Arena;
-use crate::job::Direction;
 
 /// Requests handed over per system call at most. More gains nothing, and keeps completions waiting.
 pub(crate) const BATCH: u32 = 32;

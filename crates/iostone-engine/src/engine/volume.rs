@@ -4,9 +4,10 @@ use std::collections::VecDeque;
 use std::io;
 use std::time::{Duration, Instant};
 
+use iostone_model::load::Direction;
+
 use super::{Completion, Engine, SYNC_TAG, SyncKind, Transfer};
 use crate::arena::Arena;
-use crate::job::Direction;
 use crate::source::Request;
 use crate::volume::{Piece, VolumeMap};
 

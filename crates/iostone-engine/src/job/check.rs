@@ -2,12 +2,10 @@
 
 mod volume;
 
+use iostone_model::load::{BlockSizes, Direction, IoEngine, RandomDistribution, SyncMode};
 use iostone_model::units::Bytes;
 
-use super::{
-    BlockSize, Checksum, Content, Direction, Distribution, EngineChoice, Extent, Job, Preparation, Rate,
-    ServiceOrder, WriteSync,
-};
+use super::{Checksum, Content, Job, Preparation, Rate, ServiceOrder};
 use crate::error::EngineError;
 
 /// The largest `bs`. Linux moves at most 2 GiB per call (`MAX_RW_COUNT`), and a fixed buffer is at most 1 GiB.
@@ -124,8 +122,12 @@ impl Job {
         let asked = [
             ("fsync", self.fsync > 0, self.fsync.to_string()),
             ("fdatasync", self.fdatasync > 0, self.fdatasync.to_string()),
-            ("sync_file_range", self.sync_file_range.every > 0, self.sync_file_range.every.to_string()),
-            ("sync", self.sync != WriteSync::None, format!("{:?}", self.sync).to_lowercase()),
+            (
+                "sync_file_range",
+                self.sync_file_range.is_some(),
+                self.sync_file_range.map_or_else(String::new, |sync| sync.to_string()),
+            ),
+            ("sync", self.sync != SyncMode::None, format!("{:?}", self.sync).to_lowercase()),
         ];
         match asked.into_iter().find(|(_, given, _)| *given) {
             Some((field, _, value)) if !self.rw.trims() => {
@@ -176,16 +178,8 @@ impl Job {
         if unit.0 < 128 {
             return refuse("verify_interval", unit, "it must be at least 128 bytes");
         }
-        for direction in self.directions() {
-            let divides = |bytes: Bytes| bytes.0.is_multiple_of(unit.0);
-            let all = match self.bs.of(direction) {
-                BlockSize::Fixed(bytes) => divides(*bytes),
-                BlockSize::Range { min, max } => divides(*min) && divides(*max),
-                BlockSize::Split(shares) => shares.iter().all(|share| divides(share.bs)),
-            };
-            if !all {
-                return refuse("verify_interval", unit, "every block size must be a multiple of it");
-            }
+        if self.block_sizes().any(|bytes| !bytes.0.is_multiple_of(unit.0)) {
+            return refuse("verify_interval", unit, "every block size must be a multiple of it");
         }
         Ok(())
     }
@@ -197,8 +191,8 @@ impl Job {
 
     fn check_engine(&self) -> Verdict {
         let (engine, instead) = match self.engine {
-            EngineChoice::Sync => ("sync", "`numjobs` for more, or `engine = \"io_uring\"`"),
-            EngineChoice::Mmap => ("mmap", "`numjobs` for more"),
+            IoEngine::Sync => ("sync", "`numjobs` for more, or `engine = \"io_uring\"`"),
+            IoEngine::Mmap => ("mmap", "`numjobs` for more"),
             _ => return Ok(()),
         };
         if self.iodepth > 1 {
@@ -207,7 +201,7 @@ impl Job {
                 reason: format!("the `{engine}` engine has one I/O in flight per thread; use {instead}"),
             });
         }
-        if self.engine == EngineChoice::Mmap { self.check_mapping() } else { Ok(()) }
+        if self.engine == IoEngine::Mmap { self.check_mapping() } else { Ok(()) }
     }
 
     fn check_mapping(&self) -> Verdict {
@@ -217,7 +211,7 @@ impl Job {
         if self.direct {
             return refuse("direct", true, "a mapping is the page cache itself");
         }
-        if self.sync != WriteSync::None {
+        if self.sync != SyncMode::None {
             let value = format!("{:?}", self.sync).to_lowercase();
             return refuse("sync", value, "stores into a mapping pass it by; use `fsync` or `fdatasync`");
         }
@@ -233,75 +227,13 @@ impl Job {
     }
 }
 
-fn check_sizes(size: &BlockSize) -> Verdict {
-    let bounded = |bytes: Bytes| {
-        if bytes.0 == 0 || bytes.0 > LARGEST_BLOCK_BYTES {
-            return refuse("bs", bytes, "it must be from 1B to 1GiB");
-        }
-        Ok(())
-    };
-    match size {
-        BlockSize::Fixed(bytes) => bounded(*bytes),
-        BlockSize::Range { min, max } => {
-            bounded(*min)?;
-            bounded(*max)?;
-            if min > max {
-                return refuse("bsrange", format!("{min}-{max}"), "the first must not be above the second");
-            }
-            Ok(())
-        }
-        BlockSize::Split(shares) => {
-            for share in shares {
-                bounded(share.bs)?;
-            }
-            let sum: u32 = shares.iter().map(|share| share.percent).sum();
-            if sum != 100 {
-                return refuse("bssplit", format!("{sum}%"), "its shares must add up to 100 %");
-            }
-            Ok(())
-        }
+fn check_sizes(sizes: &BlockSizes) -> Verdict {
+    match sizes.written().into_iter().find(|bytes| bytes.0 == 0 || bytes.0 > LARGEST_BLOCK_BYTES) {
+        Some(bytes) => refuse("bs", bytes, "it must be from 1B to 1GiB"),
+        None => Ok(()),
     }
 }
 
-fn check_distribution(distribution: &Distribution) -> Verdict {
-    let field = "random_distribution";
-    let inside = |center: &Option<f64>| center.is_none_or(|center| (0.0..=1.0).contains(&center));
-    match distribution {
-        Distribution::Uniform => Ok(()),
-        Distribution::Zipf { theta, .. }
-            if !(*theta > 0.0 && *theta < 100.0) || (*theta - 1.0).abs() < 1e-9 =>
-        {
-            refuse(field, format!("zipf:{theta}"), "theta must be above 0 and not 1")
-        }
-        Distribution::Pareto { h, .. } if !(*h > 0.0 && *h < 1.0) => {
-            refuse(field, format!("pareto:{h}"), "it must be between 0 and 1")
-        }
-        Distribution::Normal { deviation_percent, .. }
-            if !(*deviation_percent > 0.0 && *deviation_percent <= 100.0) =>
-        {
-            refuse(field, format!("normal:{deviation_percent}"), "it must be from above 0 to 100 percent")
-        }
-        Distribution::Zipf { center, .. }
-        | Distribution::Pareto { center, .. }
-        | Distribution::Normal { center, .. } => {
-            if inside(center) {
-                return Ok(());
-            }
-            refuse(field, center.unwrap_or_default(), "a centre is a share of the span, from 0 to 1")
-        }
-        Distribution::Zoned(zones) => {
-            let access: f64 = zones.iter().map(|zone| zone.access_percent).sum();
-            if zones.is_empty() || (access - 100.0).abs() > 0.01 {
-                return refuse(field, format!("{access}%"), "the zones' accesses must add up to 100 %");
-            }
-            let space: f64 = zones
-                .iter()
-                .map(|zone| if let Extent::Percent(percent) = zone.extent { percent } else { 0.0 })
-                .sum();
-            if space > 100.01 {
-                return refuse(field, format!("{space}%"), "the zones cover more than the span");
-            }
-            Ok(())
-        }
-    }
+fn check_distribution(distribution: &RandomDistribution) -> Verdict {
+    distribution.check().or_else(|reason| refuse("random_distribution", distribution, reason))
 }

@@ -3,11 +3,10 @@
 use std::path::PathBuf;
 
 use iostone_model::units::Bytes;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// What writes carry.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Data {
     /// The bytes that do not compress.
     pub content: Content,
@@ -34,7 +33,7 @@ impl Default for Data {
 }
 
 /// The bytes that do not compress.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Content {
     /// Random bytes, every sector of every write different.
@@ -49,36 +48,27 @@ pub enum Content {
 }
 
 /// Every block written carries its place, its generation and a checksum, and blocks read must match.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option of fio's by itself")]
 pub struct Verify {
     /// Over all of a unit but the checksum itself.
-    #[serde(default)]
     pub checksum: Checksum,
     /// Bytes per header; each I/O is a multiple of it. The smallest block size when not given. fio's
     /// `verify_interval`.
-    #[serde(default)]
     pub unit: Option<Bytes>,
     /// After the writes of a job, read all that it wrote and check it; fio's `do_verify`.
-    #[serde(default = "super::default_true")]
     pub read_back: bool,
     /// Read back after every this many blocks written instead of at the end; 0 for the end. fio's `verify_backlog`.
-    #[serde(default)]
     pub backlog: u32,
     /// Write nothing: check what an earlier process wrote. fio's `verify_only`.
-    #[serde(default)]
     pub only: bool,
     /// End at the first mismatch instead of counting on; fio's `verify_fatal`.
-    #[serde(default)]
     pub fatal: bool,
     /// A file that remembers each unit's generation, so that another process can tell a stale block. It should lie
     /// on a device that is not the one under test.
-    #[serde(default)]
     pub ledger: Option<PathBuf>,
     /// The machine or the device lost power since: a unit may hold any generation from the last that a sync made
     /// durable to the last that was submitted.
-    #[serde(default)]
     pub after_crash: bool,
 }
 
@@ -98,7 +88,7 @@ impl Default for Verify {
 }
 
 /// How a unit's bytes are summed up.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Checksum {
     /// CRC-32C (Castagnoli), as storage protocols use it.
@@ -108,22 +98,4 @@ pub enum Checksum {
     Sha256,
     /// No header and no checksum: every byte must be that of the pattern. fio's `verify=pattern`.
     Pattern(Vec<u8>),
-}
-
-/// Flags of one request, `preadv2(2)`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RequestFlag {
-    /// `RWF_HIPRI`: poll for the completion.
-    Hipri,
-    /// `RWF_DSYNC`: this write is durable, as with `O_DSYNC`.
-    Dsync,
-    /// `RWF_SYNC`: this write is durable, as with `O_SYNC`.
-    Sync,
-    /// `RWF_NOWAIT`: fail with `EAGAIN` instead of waiting.
-    Nowait,
-    /// `RWF_ATOMIC`: all of the write or none of it survives a power cut.
-    Atomic,
-    /// `RWF_DONTCACHE`: through the page cache, and dropped from it afterwards.
-    Dontcache,
 }

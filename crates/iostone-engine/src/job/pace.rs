@@ -1,12 +1,13 @@
-//! The pace of a load: arrival rates of an open loop, pauses, the cadence of syncs, and when a job is steady.
+//! The pace of a load: arrival rates of an open loop, pauses, and when a job is steady.
 
+use iostone_model::load::{PerDirection, RateProcess};
 use iostone_model::units::{BytesPerSecond, Span};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::kinds::PerDirection;
+use super::form;
 
 /// The rate at which I/Os arrive.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Rate {
     /// I/Os per second; fio's `rate_iops`.
@@ -15,26 +16,15 @@ pub enum Rate {
     Bytes(BytesPerSecond),
 }
 
-/// How arrivals follow each other; fio's `rate_process`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Arrivals {
-    /// At equal distances.
-    #[default]
-    Constant,
-    /// At random: a Poisson process, as independent users make it.
-    Poisson,
-}
-
 /// An open loop: I/Os arrive by the clock, whether or not those before them have completed. Up to `iodepth` are in
 /// flight; those that find no room wait, and their wait is part of their response time.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Pace {
     /// Per direction; a direction without one is not bounded. Per thread.
     pub rate: PerDirection<Option<Rate>>,
     /// How arrivals follow each other.
-    pub arrivals: Arrivals,
+    #[serde(serialize_with = "form::arrivals")]
+    pub arrivals: RateProcess,
 }
 
 impl Pace {
@@ -45,42 +35,20 @@ impl Pace {
 }
 
 /// Pauses between I/Os; fio's `thinktime` and its companions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Think {
     /// How long.
     pub time: Span,
     /// How much of it keeps the processor busy; the rest sleeps.
-    #[serde(default)]
     pub spin: Span,
     /// After this many I/Os: with more than one, bursts.
-    #[serde(default = "super::default_one")]
     pub every: u32,
     /// After this long instead, measured from the end of the last pause; fio's `thinktime_iotime`.
-    #[serde(default)]
     pub io_time: Option<Span>,
 }
 
-/// Syncs after every so many writes; 0 is never. Where several fall due the strongest is done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct RangeSync {
-    /// After this many writes.
-    pub every: u32,
-    /// `SYNC_FILE_RANGE_WAIT_BEFORE` of `sync_file_range(2)`.
-    #[serde(default)]
-    pub wait_before: bool,
-    /// `SYNC_FILE_RANGE_WRITE`.
-    #[serde(default)]
-    pub write: bool,
-    /// `SYNC_FILE_RANGE_WAIT_AFTER`.
-    #[serde(default)]
-    pub wait_after: bool,
-}
-
 /// Ends a job once its rate is steady; fio's `steadystate`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct SteadyRule {
     /// What is looked at.
     pub of: SteadyOf,
@@ -89,14 +57,13 @@ pub struct SteadyRule {
     /// Over this long; fio's `ss_dur`.
     pub over: Span,
     /// I/O goes on for this long before it is looked at; fio's `ss_ramp`.
-    #[serde(default)]
     pub ramp: Span,
     /// How often it is looked at; fio's `ss_interval`.
     pub interval: Span,
 }
 
 /// What must be steady.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SteadyOf {
     /// Largest deviation of I/Os per second from their mean.
@@ -110,7 +77,7 @@ pub enum SteadyOf {
 }
 
 /// The limit of a steady rule.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SteadyLimit {
     /// Percent of the mean.
@@ -120,8 +87,7 @@ pub enum SteadyLimit {
 }
 
 /// Ends a job that falls short; fio's `rate_min` and `rate_iops_min`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct LeastRate {
     /// Per direction.
     pub rate: PerDirection<Option<Rate>>,

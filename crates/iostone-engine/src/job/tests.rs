@@ -1,42 +1,12 @@
 //! Jobs are read, written and refused.
 
 use super::*;
+use iostone_model::load::RandomDistribution;
 
 fn refused(change: impl FnOnce(&mut Job)) -> String {
     let mut job = Job::new("/nowhere", Rw::Write);
     change(&mut job);
     job.check().unwrap_err().to_string()
-}
-
-#[test]
-fn a_job_needs_no_more_than_target_and_direction() {
-    let job: Job = serde_json::from_str(r#"{"targets": ["/dev/zero"], "rw": "randread"}"#).unwrap();
-    assert_eq!(job, Job::new("/dev/zero", Rw::RandRead));
-    job.check().unwrap();
-}
-
-#[test]
-fn a_job_reads_back_the_same() {
-    let mut job = Job::new("/tmp/f", Rw::RandWrite);
-    job.size = Some(Bytes(1 << 20));
-    job.runtime = "1500ms".parse().ok();
-    job.sync = WriteSync::Dsync;
-    job.engine = EngineChoice::IoUring;
-    job.stamp = Stamp::PerIo;
-    job.seed = u64::MAX;
-    job.bs.read = BlockSize::Range { min: Bytes(4096), max: Bytes(16_384) };
-    job.bs.write = BlockSize::Split(vec![SizeShare { bs: Bytes(4096), percent: 100 }]);
-    job.walk.distribution = Distribution::Zipf { theta: 1.2, center: None };
-    job.pace.rate.write = Some(Rate::Iops(100.0));
-    job.data.content = Content::Pattern(vec![1, 2]);
-    job.verify = Some(Verify::default());
-    let text = serde_json::to_string(&job).unwrap();
-    assert_eq!(serde_json::from_str::<Job>(&text).unwrap(), job);
-}
-
-#[test]
-fn an_unknown_field_is_refused() {
-    assert!(serde_json::from_str::<Job>(r#"{"targets": ["a"], "rw": "read", "iodpeth": 4}"#).is_err());
 }
 
 #[test]
@@ -58,16 +28,14 @@ fn contradictions_are_named_with_what_would_be_right() {
     );
     assert!(
         refused(|job| {
-            job.engine = EngineChoice::Sync;
+            job.engine = IoEngine::Sync;
             job.iodepth = 2;
         })
         .contains("one I/O in flight per thread")
     );
-    let split = BlockSize::Split(vec![SizeShare { bs: Bytes(4096), percent: 60 }]);
-    assert!(refused(|job| job.bs.write = split).contains("add up to 100 %"));
     assert!(
-        refused(|job| job.walk.distribution = Distribution::Zipf { theta: 1.0, center: None })
-            .contains("theta must be above 0 and not 1")
+        refused(|job| job.walk.distribution = RandomDistribution::Zipf { theta: 1.0, center: None })
+            .contains("theta must be above 0, below 100 and not 1")
     );
     assert!(refused(|job| job.pace.rate.write = Some(Rate::Iops(0.0))).contains("`rate`"));
 }
@@ -86,7 +54,34 @@ fn only_the_simplest_shapes_are_plain() {
     assert!(shaped(|job| job.walk.revisits = true));
     assert!(!shaped(|job| job.walk.run_length = 8));
     assert!(!shaped(|job| job.targets.push("/elsewhere".into())));
-    assert!(!shaped(|job| job.bs.write = BlockSize::Range { min: Bytes(512), max: Bytes(1024) }));
+    assert!(!shaped(|job| job.bs.write = BlockSizes::Range("512B-1KiB".parse().unwrap())));
     // What reads would do does not matter to a job that only writes.
-    assert!(shaped(|job| job.bs.read = BlockSize::Range { min: Bytes(512), max: Bytes(1024) }));
+    assert!(shaped(|job| job.bs.read = BlockSizes::Range("512B-1KiB".parse().unwrap())));
+}
+
+/// `iostone io --json` prints jobs: what it calls things stays.
+#[test]
+fn the_form_of_documents_stays() {
+    let mut job = Job::new("/f", Rw::ReadWrite);
+    job.bs.read = BlockSizes::Range("4KiB-16KiB".parse().unwrap());
+    job.bs.write = BlockSizes::Split("4KiB/60:8KiB/40".parse().unwrap());
+    let form = |job: &Job| serde_json::to_value(job).unwrap();
+    let shares = serde_json::json!([{"bs": "4KiB", "percent": 60}, {"bs": "8KiB", "percent": 40}]);
+    assert_eq!(
+        form(&job)["bs"],
+        serde_json::json!({"read": {"min": "4KiB", "max": "16KiB"}, "write": shares, "trim": "4KiB"})
+    );
+    let never = serde_json::json!({"every": 0, "wait_before": false, "write": false, "wait_after": false});
+    assert_eq!(form(&job)["sync_file_range"], never);
+    assert_eq!(form(&job)["pace"]["arrivals"], "constant");
+    assert_eq!((&form(&job)["rw"], &form(&job)["engine"]), (&"rw".into(), &"auto".into()));
+    assert_eq!(form(&job)["walk"]["distribution"], "uniform");
+    job.walk.distribution = RandomDistribution::Zipf { theta: 1.2, center: None };
+    job.engine = IoEngine::IoUringNop;
+    let zipf = serde_json::json!({"zipf": {"theta": 1.2, "center": null}});
+    assert_eq!((&form(&job)["walk"]["distribution"], &form(&job)["engine"]), (&zipf, &"io_uring_nop".into()));
+    job.walk.distribution =
+        RandomDistribution::Zoned("zoned:100/40".parse::<RandomDistribution>().unwrap().zones());
+    let zoned = serde_json::json!({"zoned": [{"access_percent": 100.0, "extent": {"percent": 40.0}}]});
+    assert_eq!(form(&job)["walk"]["distribution"], zoned);
 }

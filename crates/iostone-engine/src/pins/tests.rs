@@ -5,10 +5,11 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::fs::symlink;
 use std::sync::atomic::AtomicBool;
 
+use iostone_model::load::{IoEngine, Rw};
 use iostone_model::units::Bytes;
 
 use super::*;
-use crate::job::{EngineChoice, Job, Preparation, Rw, Verify, Volume};
+use crate::job::{Job, Preparation, Verify, Volume};
 use crate::prepared::prepare_pinned;
 
 /// Two files of zeros: one to be pinned, and one that is put in its place.
@@ -63,7 +64,7 @@ fn run(job: &Job, pins: &Pins) -> crate::Outcome {
 
 #[test]
 fn every_thread_of_a_load_is_on_what_was_pinned() {
-    for engine in [EngineChoice::Auto, EngineChoice::Sync, EngineChoice::Mmap] {
+    for engine in [IoEngine::Auto, IoEngine::Sync, IoEngine::Mmap] {
         let place = Place::new();
         let pins = place.swapped();
         let mut job = place.job(Rw::Write);

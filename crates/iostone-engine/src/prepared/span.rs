@@ -103,7 +103,7 @@ pub(super) fn resolve_part(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::Rw;
+    use iostone_model::load::Rw;
 
     #[test]
     fn a_mix_needs_memory_for_its_reads_and_for_its_writes() {

@@ -1,9 +1,10 @@
 //! Which direction is next: one only, or reads and writes mixed by percentage.
 
+use iostone_model::load::Direction;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::chance::draw_below;
-use crate::job::{Direction, Job};
+use crate::job::Job;
 
 /// I/Os per deck: with whole percents, the fewest in which every share comes out exactly.
 const DECK: u32 = 100;
@@ -65,7 +66,7 @@ impl Mix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::Rw;
+    use iostone_model::load::Rw;
     use rand_xoshiro::rand_core::SeedableRng;
 
     fn mix(rw: Rw, rwmixread: u32) -> Mix {

@@ -4,10 +4,10 @@ mod normal;
 mod scatter;
 mod zipf;
 
+use iostone_model::load::{Extent, RandomDistribution, Zone};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::chance::{draw_below, draw_share, whole};
-use crate::job::{Distribution, Extent, Zone};
 use normal::Normal;
 use scatter::{Arrangement, Scatter};
 use zipf::Zipf;
@@ -33,7 +33,7 @@ impl Places {
     /// Places that are `step_bytes` apart. Ranks of a distribution without a centre are scattered; generators in the
     /// same state scatter them alike.
     pub(crate) fn of_blocks(
-        distribution: &Distribution,
+        distribution: &RandomDistribution,
         places: u64,
         step_bytes: u64,
         rng: &mut Xoshiro256PlusPlus,
@@ -46,7 +46,7 @@ impl Places {
     /// `targets` of `1 << bits` places each. Where the distribution has no centre, the likeliest place is the first
     /// of a target that is drawn.
     pub(crate) fn of_targets(
-        distribution: &Distribution,
+        distribution: &RandomDistribution,
         targets: u64,
         bits: u32,
         rng: &mut Xoshiro256PlusPlus,
@@ -59,7 +59,7 @@ impl Places {
 
     /// Without a centre, `arrange` says where ranks lie.
     fn new(
-        distribution: &Distribution,
+        distribution: &RandomDistribution,
         places: u64,
         step_bytes: u64,
         arrange: impl FnOnce(u64) -> Arrangement,
@@ -72,13 +72,19 @@ impl Places {
             None => arrange(places),
         };
         match distribution {
-            Distribution::Uniform => Self::Uniform(places),
-            Distribution::Zipf { theta, center } => Self::Zipf(Zipf::new(places, *theta), arrange(center)),
-            Distribution::Pareto { h, center } => Self::Pareto(Pareto::new(places, *h), arrange(center)),
-            Distribution::Normal { deviation_percent, center } => {
+            RandomDistribution::Random => Self::Uniform(places),
+            RandomDistribution::Zipf { theta, center } => {
+                Self::Zipf(Zipf::new(places, *theta), arrange(center))
+            }
+            RandomDistribution::Pareto { h, center } => {
+                Self::Pareto(Pareto::new(places, *h), arrange(center))
+            }
+            RandomDistribution::Normal { deviation_percent, center } => {
                 Self::Normal(Normal::new(places, center.unwrap_or(0.5), *deviation_percent))
             }
-            Distribution::Zoned(zones) => Self::Zoned(share_out(zones, places, step_bytes)),
+            RandomDistribution::Zoned(_) | RandomDistribution::HotCold { .. } => {
+                Self::Zoned(share_out(&distribution.zones(), places, step_bytes))
+            }
         }
     }
 

@@ -1,11 +1,11 @@
 //! The plain source: one target, one direction, one block size, every block once per pass.
 
+use iostone_model::load::Direction;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 
 use super::permutation::Permutation;
 use super::{Part, Request, Source};
-use crate::job::Direction;
 
 /// Which block is next.
 #[derive(Debug)]

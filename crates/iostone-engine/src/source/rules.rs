@@ -1,7 +1,9 @@
 //! What the walks over all of a job's targets have in common, worked out once from the job.
 
+use iostone_model::load::{Direction, PerDirection, RandomDistribution};
+
 use super::sizes::Sizes;
-use crate::job::{Direction, Distribution, Job, PerDirection, Strides};
+use crate::job::{Job, Strides};
 
 /// The rules of a job's walks.
 #[derive(Debug)]
@@ -13,7 +15,7 @@ pub(crate) struct Rules {
     pub(crate) steps_bytes: PerDirection<u64>,
     pub(crate) is_random: bool,
     pub(crate) coverage: Coverage,
-    pub(crate) distribution: Distribution,
+    pub(crate) distribution: RandomDistribution,
     pub(crate) percentage_random: PerDirection<u32>,
     pub(crate) repeat_place: bool,
     /// Sequential jobs only.
@@ -80,7 +82,7 @@ fn choose_coverage(job: &Job, sizes: &PerDirection<Sizes>) -> Coverage {
     let unit = placed(job).next().map_or(0, |direction| sizes.of(direction).smallest());
     let walk = &job.walk;
     let is_covered = !walk.revisits
-        && walk.distribution == Distribution::Uniform
+        && walk.distribution == RandomDistribution::Random
         && walk.align.is_none_or(|align| align.0 == u64::from(unit))
         && placed(job).all(|direction| sizes.of(direction).smallest() == unit);
     if unit == 0 || !is_covered {
@@ -95,7 +97,7 @@ fn choose_coverage(job: &Job, sizes: &PerDirection<Sizes>) -> Coverage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{BlockSize, Rw};
+    use iostone_model::load::{BlockRange, BlockSizes, Rw};
     use iostone_model::units::Bytes;
 
     fn coverage(rw: Rw, change: impl FnOnce(&mut Job)) -> Coverage {
@@ -106,7 +108,7 @@ mod tests {
 
     #[test]
     fn uniform_blocks_of_one_smallest_size_are_covered() {
-        let range = |min, max| BlockSize::Range { min: Bytes(min), max: Bytes(max) };
+        let range = |min, max| BlockSizes::Range(BlockRange { min: Bytes(min), max: Bytes(max) });
         assert_eq!(coverage(Rw::RandRw, |_| ()), Coverage::Blocks(4096));
         assert_eq!(coverage(Rw::RandRw, |job| job.bs.write = range(4096, 8192)), Coverage::Units(4096));
         assert_eq!(coverage(Rw::RandRead, |job| job.bs.write = range(512, 8192)), Coverage::Blocks(4096));
@@ -118,7 +120,7 @@ mod tests {
         assert_eq!(coverage(Rw::RandRead, |job| job.walk.align = Some(Bytes(4096))), Coverage::Blocks(4096));
         assert_eq!(coverage(Rw::RandRead, |job| job.walk.align = Some(Bytes(512))), Coverage::None);
         assert_eq!(coverage(Rw::RandRead, |job| job.walk.revisits = true), Coverage::None);
-        let zipf = Distribution::Zipf { theta: 1.2, center: None };
+        let zipf = RandomDistribution::Zipf { theta: 1.2, center: None };
         assert_eq!(coverage(Rw::RandRead, |job| job.walk.distribution = zipf), Coverage::None);
     }
 }

@@ -1,5 +1,6 @@
 //! The shaped source: every option of a job that says what is done where.
 
+use iostone_model::load::{Direction, RandomDistribution};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::chance::branch;
@@ -8,7 +9,7 @@ use super::rules::{Coverage, Rules};
 use super::turns::Turns;
 use super::walk::Walk;
 use super::{Part, Request, Source};
-use crate::job::{Direction, Distribution, Job, ServiceOrder};
+use crate::job::{Job, ServiceOrder};
 
 /// The source of any job: chooses a direction, a target, a place and a length, in this order.
 ///
@@ -102,7 +103,7 @@ fn goes_on_by_itself(job: &Job, rules: &Rules, targets: usize) -> bool {
     match &job.service.order {
         _ if targets == 1 => true,
         ServiceOrder::Sequential => false,
-        ServiceOrder::Random(distribution) if *distribution != Distribution::Uniform => true,
+        ServiceOrder::Random(distribution) if *distribution != RandomDistribution::Random => true,
         _ => rules.is_random && (only_time || rules.coverage == Coverage::None),
     }
 }

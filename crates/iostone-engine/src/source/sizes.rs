@@ -1,9 +1,9 @@
 //! How long a request is: block sizes that are fixed, in a range, or split by weight.
 
+use iostone_model::load::BlockSizes;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::chance::draw_below;
-use crate::job::BlockSize;
 
 /// The sizes of one direction, ready to be drawn from.
 ///
@@ -31,20 +31,21 @@ pub(crate) struct Weighted {
 impl Sizes {
     /// Prepares the sizes of a checked job. Those of a split are rounded down to multiples of its smallest, as fio
     /// does, so that blocks stay aligned to it.
-    pub(crate) fn new(size: &BlockSize) -> Self {
+    pub(crate) fn new(sizes: &BlockSizes) -> Self {
         let short = |bytes: u64| u32::try_from(bytes).unwrap_or(u32::MAX);
-        match size {
-            BlockSize::Fixed(bytes) => Self::Fixed(short(bytes.0)),
-            BlockSize::Range { min, max } if min == max => Self::Fixed(short(min.0)),
-            BlockSize::Range { min, max } => Self::Range { min: short(min.0), max: short(max.0) },
-            BlockSize::Split(shares) => {
-                let mut shares: Vec<_> = shares.iter().filter(|share| share.percent > 0).collect();
-                shares.sort_unstable_by_key(|share| share.bs);
-                let smallest = shares.first().map_or(1, |share| short(share.bs.0));
+        match sizes {
+            BlockSizes::Fixed(bytes) => Self::Fixed(short(bytes.0)),
+            BlockSizes::Range(range) if range.min == range.max => Self::Fixed(short(range.min.0)),
+            BlockSizes::Range(range) => Self::Range { min: short(range.min.0), max: short(range.max.0) },
+            BlockSizes::Split(split) => {
+                let mut shares: Vec<_> =
+                    split.shares().iter().filter(|(_, percent)| *percent > 0).copied().collect();
+                shares.sort_unstable_by_key(|(bytes, _)| *bytes);
+                let smallest = shares.first().map_or(1, |(bytes, _)| short(bytes.0));
                 let mut cumulated = 0;
-                let sizes = shares.iter().map(|share| {
-                    cumulated += u64::from(share.percent);
-                    Weighted { bytes: short(share.bs.0) / smallest * smallest, cumulated }
+                let sizes = shares.iter().map(|(bytes, percent)| {
+                    cumulated += u64::from(*percent);
+                    Weighted { bytes: short(bytes.0) / smallest * smallest, cumulated }
                 });
                 let sizes: Vec<Weighted> = sizes.collect();
                 match sizes.as_slice() {
@@ -107,7 +108,7 @@ fn draw_of_split(sizes: &[Weighted], room_bytes: u64, rng: &mut Xoshiro256PlusPl
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::SizeShare;
+    use iostone_model::load::{BlockRange, BlockSplit};
     use iostone_model::units::Bytes;
     use proptest::prelude::*;
     use rand_xoshiro::rand_core::SeedableRng;
@@ -123,13 +124,13 @@ mod tests {
     }
 
     fn split(shares: &[(u64, u32)]) -> Sizes {
-        let shares = shares.iter().map(|(bs, percent)| SizeShare { bs: Bytes(*bs), percent: *percent });
-        Sizes::new(&BlockSize::Split(shares.collect()))
+        let shares = shares.iter().map(|(bytes, percent)| (Bytes(*bytes), *percent)).collect();
+        Sizes::new(&BlockSizes::Split(BlockSplit::new(shares).unwrap()))
     }
 
     #[test]
     fn every_multiple_in_a_range_is_as_likely() {
-        let sizes = Sizes::new(&BlockSize::Range { min: Bytes(1024), max: Bytes(4096) });
+        let sizes = Sizes::new(&BlockSizes::Range(BlockRange { min: Bytes(1024), max: Bytes(4096) }));
         let counts = count(&sizes, 1 << 40, 40_000);
         assert_eq!(counts.keys().copied().collect::<Vec<_>>(), [1024, 2048, 3072, 4096]);
         assert!(counts.values().all(|count| (9_700..10_300).contains(count)), "{counts:?}");
@@ -137,7 +138,7 @@ mod tests {
 
     #[test]
     fn the_end_of_a_range_that_is_no_multiple_is_a_size_of_its_own() {
-        let sizes = Sizes::new(&BlockSize::Range { min: Bytes(4096), max: Bytes(6144) });
+        let sizes = Sizes::new(&BlockSizes::Range(BlockRange { min: Bytes(4096), max: Bytes(6144) }));
         let counts = count(&sizes, 1 << 40, 30_000);
         assert_eq!(counts.keys().copied().collect::<Vec<_>>(), [4096, 6144]);
         assert!((9_600..10_400).contains(&counts[&6144]), "{counts:?}");
@@ -175,7 +176,7 @@ mod tests {
             seed in any::<u64>(),
         ) {
             let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-            let range = Sizes::new(&BlockSize::Range { min: Bytes(min), max: Bytes(min * times) });
+            let range = Sizes::new(&BlockSizes::Range(BlockRange { min: Bytes(min), max: Bytes(min * times) }));
             let split = split(&[(min, 20), (min * times, 80)]);
             for sizes in [range, split] {
                 match sizes.draw(room, &mut rng).map(u64::from) {

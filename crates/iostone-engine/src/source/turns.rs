@@ -1,10 +1,11 @@
 //! Which target is next: how several targets take turns.
 
+use iostone_model::load::RandomDistribution;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::chance::draw_below;
 use super::places::Places;
-use crate::job::{Distribution, Service, ServiceOrder};
+use crate::job::{Service, ServiceOrder};
 
 /// Skewed orders are drawn among this many places (as a power of 2) per target, as in fio: a target's share is that
 /// of its places together, which is less steep than a distribution over the targets themselves.
@@ -38,7 +39,7 @@ impl Turns {
         let order = match &service.order {
             ServiceOrder::RoundRobin => Order::RoundRobin,
             ServiceOrder::Sequential => Order::Sequential,
-            ServiceOrder::Random(Distribution::Uniform) => Order::Even,
+            ServiceOrder::Random(RandomDistribution::Random) => Order::Even,
             ServiceOrder::Random(skewed) => {
                 Order::Skewed(Places::of_targets(skewed, targets.into(), BITS_PER_TARGET, rng))
             }
@@ -143,7 +144,7 @@ mod tests {
 
     #[test]
     fn random_turns_are_even_and_leave_out_those_finished() {
-        let mut turns = turns(ServiceOrder::Random(Distribution::Uniform), 4, 4);
+        let mut turns = turns(ServiceOrder::Random(RandomDistribution::Random), 4, 4);
         let taken = take(&mut turns, 40_000);
         assert!(taken.chunks(4).all(|turn| turn.iter().all(|target| *target == turn[0])));
         for target in 0..4 {
@@ -157,7 +158,7 @@ mod tests {
 
     #[test]
     fn skewed_turns_follow_their_distribution_and_a_neighbour_stands_in() {
-        let order = ServiceOrder::Random(Distribution::Pareto { h: 0.25, center: Some(0.0) });
+        let order = ServiceOrder::Random(RandomDistribution::Pareto { h: 0.25, center: Some(0.0) });
         let mut turns = turns(order, 1, 4);
         let taken = take(&mut turns, 40_000);
         let first = taken.iter().filter(|target| **target == 0).count();
@@ -169,7 +170,7 @@ mod tests {
 
     #[test]
     fn no_targets_have_no_turns() {
-        for order in [ServiceOrder::RoundRobin, ServiceOrder::Random(Distribution::Uniform)] {
+        for order in [ServiceOrder::RoundRobin, ServiceOrder::Random(RandomDistribution::Random)] {
             let (mut turns, mut rng) = turns(order, 1, 0);
             turns.finish();
             assert_eq!(turns.take(&mut rng), None);

@@ -1,5 +1,6 @@
 //! The random places of one target: each once per pass where the job's rules allow that.
 
+use iostone_model::load::{Direction, PerDirection};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::chance::{branch, draw_below};
@@ -7,7 +8,6 @@ use super::cover::CoverMap;
 use super::permutation::Permutation;
 use super::places::Places;
 use super::rules::{Coverage, Rules};
-use crate::job::{Direction, PerDirection};
 
 /// A map has at most this many units, 32 MiB of them per thread and target (a tebibyte of 4 KiB units); above that,
 /// blocks of several sizes are drawn without regard to earlier visits (as with fio's `softrandommap`).
@@ -120,7 +120,8 @@ fn place_blocks(rules: &Rules, direction: Direction, length_bytes: u64, rng: &Xo
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{BlockSize, Distribution, Job, Rw};
+    use crate::job::Job;
+    use iostone_model::load::{BlockRange, BlockSizes, RandomDistribution, Rw};
     use iostone_model::units::Bytes;
     use proptest::prelude::*;
     use rand_xoshiro::rand_core::SeedableRng;
@@ -132,7 +133,7 @@ mod tests {
     #[test]
     fn reads_and_writes_have_the_same_hot_block() {
         let mut job = Job::new("/nowhere", Rw::RandRw);
-        job.walk.distribution = Distribution::Zipf { theta: 3.0, center: None };
+        job.walk.distribution = RandomDistribution::Zipf { theta: 3.0, center: None };
         let mut visits = Visits::new(&Rules::new(&job), 1 << 30, rng(1));
         let mut rng = rng(2);
         let mut hottest = |direction| {
@@ -163,7 +164,7 @@ mod tests {
             seed in any::<u64>(),
         ) {
             let mut job = Job::new("/nowhere", Rw::RandWrite);
-            job.bs.write = BlockSize::Range { min: Bytes(512), max: Bytes(512 * (times + 1)) };
+            job.bs.write = BlockSizes::Range(BlockRange { min: Bytes(512), max: Bytes(512 * (times + 1)) });
             let rules = Rules::new(&job);
             let mut rng = rng(seed);
             let length = units * 512 + rest;

@@ -2,13 +2,13 @@
 
 mod cursor;
 
+use iostone_model::load::Direction;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::Part;
 use super::chance::{branch, draw_percent};
 use super::rules::Rules;
 use super::visits::Visits;
-use crate::job::Direction;
 use cursor::Cursor;
 
 /// One block: where, from the start of the target, and how long.

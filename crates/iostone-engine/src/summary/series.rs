@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use iostone_model::load::PerDirection;
+
 use crate::driver::recorder::{Interval, Mark, Recorder};
 use crate::histogram::LatencyHistogram;
-use crate::job::PerDirection;
 use crate::outcome::{IntervalLatency, SERIES_INTERVAL, Series};
 
 /// Latencies of one interval: how many in each group of buckets.

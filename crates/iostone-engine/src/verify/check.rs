@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::content::{self, Place, SECTOR_BYTES, Sector};
 use super::header::{FIELD_BYTES, HEADER_BYTES, HeaderError, UnitChecksum, UnitContent, UnitHeader};
@@ -14,7 +14,7 @@ const MOST_FIELD_FLIPS: u32 = 8;
 const MOST_SUM_FLIPS: u32 = 2;
 
 /// What is wrong with a unit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MismatchKind {
     /// It is what was written but for a few bits.

@@ -6,13 +6,13 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use iostone_model::load::Direction;
 use rustix::fs::{Advice, fadvise, fdatasync};
 use rustix::io::Errno;
 
 use super::Verifier;
 use super::check::{Finding, MismatchKind};
 use crate::arena::Arena;
-use crate::job::Direction;
 use crate::source::Request;
 
 /// Read at a time, unless a single unit is larger.

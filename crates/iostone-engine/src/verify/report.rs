@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use iostone_model::units::{Bytes, Span};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::check::MismatchKind;
 
@@ -12,7 +12,7 @@ use super::check::MismatchKind;
 pub(crate) const MOST_KEPT: usize = 100;
 
 /// What checking the units of a job came to.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct VerifyReport {
     /// Units that were compared with what they ought to be.
     pub units_checked: u64,
@@ -42,7 +42,7 @@ impl VerifyReport {
 }
 
 /// A unit that is not what it ought to be.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Mismatch {
     /// The file or device.
     pub target: PathBuf,

@@ -6,10 +6,11 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
+use iostone_model::load::{Direction, Rw};
 use tempfile::TempDir;
 
 use super::*;
-use crate::job::{Direction, Rw, Verify};
+use crate::job::Verify;
 use crate::payload::streams_of_thread;
 use crate::pins::Pins;
 
@@ -366,7 +367,7 @@ fn after_a_crash_a_torn_unit_is_still_wrong() {
 #[test]
 fn writes_that_are_durable_by_themselves_need_no_sync() {
     let mut site = Site::new();
-    site.job.sync = WriteSync::Dsync;
+    site.job.sync = SyncMode::Dsync;
     site.write_all();
     let old = site.unit(VICTIM);
     site.write_all();
@@ -397,8 +398,6 @@ fn mismatches_are_counted_without_end_and_listed_up_to_a_hundred() {
     report.merge(site.look());
     assert_eq!((report.mismatch_count, report.mismatches.len()), (2 * UNITS, 100));
     assert_eq!(report.bytes_checked, Bytes(2 * UNITS * UNIT));
-    let text = serde_json::to_string(&report).unwrap();
-    assert_eq!(serde_json::from_str::<VerifyReport>(&text).unwrap(), report);
     // A fatal one ends it, within the piece that was read.
     site.verify().fatal = true;
     let mut process = site.start();

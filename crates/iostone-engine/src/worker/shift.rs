@@ -3,11 +3,13 @@
 use std::fs::File;
 use std::time::Duration;
 
+use iostone_model::load::RequestFlag;
+
 use super::Crew;
 use crate::driver::{Cadence, Lane, Pacer, RawFault, Shift, Tally};
 use crate::engine::uring::BATCH;
 use crate::fault::Operation;
-use crate::job::{Job, RequestFlag};
+use crate::job::Job;
 use crate::payload;
 use crate::source::Part;
 use crate::verify::Verifier;

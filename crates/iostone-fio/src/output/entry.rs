@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use iostone_engine::{Direction, Outcome};
+use iostone_engine::Outcome;
+
+use iostone_model::load::Direction;
 
 use super::figures::{Flow, whole};
 use super::merge::merge_outcomes;

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use iostone_engine::{Direction, LatencyHistogram, Outcome, SERIES_INTERVAL, Series, Transfers};
+use iostone_engine::{LatencyHistogram, Outcome, SERIES_INTERVAL, Series, Transfers};
+
+use iostone_model::load::Direction;
 
 use super::session::Reported;
 

@@ -8,7 +8,9 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use iostone_engine::{Direction, Outcome, SERIES_INTERVAL, Series};
+use iostone_engine::{Outcome, SERIES_INTERVAL, Series};
+
+use iostone_model::load::Direction;
 
 use super::figures::{Windows, intervals_in, latency_of, milliseconds, transfers_of, whole};
 

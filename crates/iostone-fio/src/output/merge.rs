@@ -1,6 +1,7 @@
 //! Outcomes of several jobs put together as if they were one.
 
-use iostone_engine::{IntervalLatency, Outcome, PerDirection, Series, Syncs, Transfers, VerifyReport};
+use iostone_engine::{IntervalLatency, Outcome, Series, Syncs, Transfers, VerifyReport};
+use iostone_model::load::PerDirection;
 use iostone_model::units::Span;
 
 /// As many mismatches as one report keeps.

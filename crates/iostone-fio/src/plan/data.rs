@@ -25,12 +25,12 @@ impl Planner<'_> {
         };
         job.data = Data {
             content,
-            compress_percent: options.buffer_compress_percentage.unwrap_or(0).into(),
+            compress_percent: options.buffer_compress_percentage.unwrap_or(0),
             compress_chunk: options.buffer_compress_chunk.map(|chunk| {
                 // 0 is one chunk for the whole block.
                 Bytes(if chunk == 0 { job.bs.write.largest().0 } else { chunk })
             }),
-            dedupe_percent: options.dedupe_percentage.unwrap_or(0).into(),
+            dedupe_percent: options.dedupe_percentage.unwrap_or(0),
             refill: options.refill_buffers == Some(true),
         };
         self.plan_verify(section, job);

@@ -2,25 +2,20 @@
 
 use std::time::Duration;
 
-use iostone_engine::{
-    Arrivals, Job, LeastRate, Pace, Rate, SteadyLimit as EngineLimit, SteadyOf, SteadyRule, Think,
-};
+use iostone_engine::{Job, LeastRate, Pace, Rate, SteadyLimit, SteadyOf, SteadyRule, Think};
+use iostone_model::load::PerDirection;
 use iostone_model::units::{Bytes, BytesPerSecond, Span};
 
 use crate::job_file::Section;
-use crate::plan::shape::used;
-use crate::plan::{Planner, per_direction};
-use crate::values::{ByDirection, Direction, RateProcess, SteadyLimit, SteadyMetric};
+use crate::plan::Planner;
+use crate::values::SteadyState;
 
 impl Planner<'_> {
     pub(super) fn plan_pace(&mut self, section: &Section, job: &mut Job) {
         let options = &section.options;
         job.pace = Pace {
             rate: rates(section, &options.rate, &options.rate_iops),
-            arrivals: match options.rate_process.unwrap_or_default() {
-                RateProcess::Linear => Arrivals::Constant,
-                RateProcess::Poisson => Arrivals::Poisson,
-            },
+            arrivals: options.rate_process.unwrap_or_default(),
         };
         let least = rates(section, &options.rate_min, &options.rate_iops_min);
         if least.read.is_some() || least.write.is_some() || least.trim.is_some() {
@@ -50,7 +45,8 @@ impl Planner<'_> {
 
     fn max_latency(&mut self, section: &Section) -> Option<Span> {
         let options = &section.options;
-        let mut limits = used(options)
+        let directions = options.access().rw.directions();
+        let mut limits = directions
             .map(|direction| options.max_latency.of(direction).filter(|limit: &Span| !limit.0.is_zero()));
         let first = limits.next().flatten();
         if limits.any(|limit| limit != first) {
@@ -63,12 +59,8 @@ impl Planner<'_> {
         let options = &section.options;
         let over = options.steadystate_duration.filter(|over| !over.0.is_zero())?;
         // fio's criterion where only the window is given.
-        let default = crate::values::SteadyState {
-            metric: SteadyMetric::Iops,
-            slope: true,
-            limit: SteadyLimit::Percent(0.01),
-        };
-        let rule = options.steadystate.unwrap_or(default);
+        let default = SteadyState { of: SteadyOf::IopsSlope, limit: SteadyLimit::Percent(0.01) };
+        let SteadyState { of, limit } = options.steadystate.unwrap_or(default);
         if options.group_reporting == Some(true) && options.numjobs.is_some_and(|clones| clones > 1) {
             let place = section.place_of("steadystate").unwrap_or(&section.place).clone();
             self.remark(
@@ -77,16 +69,8 @@ impl Planner<'_> {
             );
         }
         Some(SteadyRule {
-            of: match (rule.metric, rule.slope) {
-                (SteadyMetric::Iops, false) => SteadyOf::Iops,
-                (SteadyMetric::Iops, true) => SteadyOf::IopsSlope,
-                (SteadyMetric::Bandwidth, false) => SteadyOf::Bandwidth,
-                (SteadyMetric::Bandwidth, true) => SteadyOf::BandwidthSlope,
-            },
-            limit: match rule.limit {
-                SteadyLimit::Percent(percent) => EngineLimit::Percent(percent),
-                SteadyLimit::Absolute(value) => EngineLimit::Absolute(value),
-            },
+            of,
+            limit,
             over,
             ramp: options.steadystate_ramp_time.unwrap_or_default(),
             interval: options
@@ -118,19 +102,16 @@ impl Planner<'_> {
 /// By bytes or by I/Os; a rate of 0 is none. Directions that the job does not go in have none.
 fn rates(
     section: &Section,
-    bytes: &ByDirection<Option<Bytes>>,
-    ios: &ByDirection<Option<u32>>,
-) -> iostone_engine::PerDirection<Option<Rate>> {
-    let directions: Vec<Direction> = used(&section.options).collect();
-    let all = ByDirection { read: Direction::Read, write: Direction::Write, trim: Direction::Trim };
-    per_direction(&all, |direction| {
-        if !directions.contains(direction) {
-            return None;
-        }
-        let by_bytes = bytes.of(*direction).filter(|rate| rate.0 > 0);
-        let by_ios = ios.of(*direction).filter(|rate| *rate > 0);
-        by_bytes
+    bytes: &PerDirection<Option<Bytes>>,
+    ios: &PerDirection<Option<u32>>,
+) -> PerDirection<Option<Rate>> {
+    let mut rates = PerDirection::default();
+    for direction in section.options.access().rw.directions() {
+        let by_bytes = bytes.of(direction).filter(|rate| rate.0 > 0);
+        let by_ios = ios.of(direction).filter(|rate| *rate > 0);
+        *rates.of_mut(direction) = by_bytes
             .map(|rate| Rate::Bytes(BytesPerSecond(rate.0 as f64)))
-            .or(by_ios.map(|rate| Rate::Iops(rate.into())))
-    })
+            .or(by_ios.map(|rate| Rate::Iops(rate.into())));
+    }
+    rates
 }

@@ -1,12 +1,13 @@
 //! Which part of its files a clone uses and how much it moves, by fio's rules (its `setup_files`).
 
 use iostone_engine::Job;
+use iostone_model::load::Direction;
 
 use crate::job_file::Section;
 use crate::place::Place;
 use crate::plan::targets::{Look, paths};
 use crate::plan::{Planner, mix};
-use crate::values::{Direction, Portion};
+use crate::values::Portion;
 
 /// One clone's region and amount.
 pub(super) struct Sized {
@@ -37,8 +38,6 @@ struct Region {
     /// The end of the file, which may lie behind that of the region.
     end_of_file: u64,
 }
-
-const DIRECTIONS: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
 
 impl Planner<'_> {
     pub(super) fn plan_sizes(&mut self, section: &Section, job: &Job, clone: u32) -> Option<Sized> {
@@ -224,14 +223,8 @@ fn size_place(section: &Section) -> &Place {
 
 /// The smallest block of any direction, used or not; fio's `td_min_bs`.
 pub(super) fn smallest_block(section: &Section) -> u64 {
-    let smallest = DIRECTIONS.into_iter().map(|direction| {
-        use crate::values::BlockChoice;
-        match section.options.block_choice(direction) {
-            BlockChoice::Fixed(bytes) => bytes.0,
-            BlockChoice::Range(range) => range.least.0,
-            BlockChoice::Split(shares) => shares.iter().map(|share| share.size.0).min().unwrap_or(u64::MAX),
-        }
-    });
+    let smallest =
+        Direction::ALL.into_iter().map(|direction| section.options.block_sizes(direction).smallest().0);
     smallest.min().unwrap_or(1).max(1)
 }
 
@@ -293,8 +286,8 @@ fn amounts(section: &Section, job: &Job, pass: &Pass, total: u64) -> (Option<u64
 fn with_gaps(region: Region, job: &Job) -> u64 {
     let block = smallest_used(job);
     let whole = region.length_bytes - region.length_bytes % block;
-    let mixes = [job.rw.reads(), job.rw.writes(), job.rw.trims()].iter().filter(|has| **has).count() > 1;
-    let is_even = [&job.bs.read, &job.bs.write, &job.bs.trim].iter().all(|bs| bs.smallest() == bs.largest());
+    let mixes = job.rw.directions().count() > 1;
+    let is_even = job.bs.iter().all(|bs| bs.smallest() == bs.largest());
     let Ok(skip) = u64::try_from(job.walk.skip_bytes) else { return whole };
     if job.rw.is_random() || skip == 0 || mixes || !is_even || region.length_bytes < block {
         return whole;
@@ -309,8 +302,5 @@ fn with_gaps(region: Region, job: &Job) -> u64 {
 
 /// The smallest block that a job moves.
 fn smallest_used(job: &Job) -> u64 {
-    let used =
-        [(job.rw.reads(), &job.bs.read), (job.rw.writes(), &job.bs.write), (job.rw.trims(), &job.bs.trim)];
-    let smallest = used.into_iter().filter(|(has, _)| *has).map(|(_, size)| size.smallest().0).min();
-    smallest.unwrap_or(1).max(1)
+    job.smallest_block().0.max(1)
 }

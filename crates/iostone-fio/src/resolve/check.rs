@@ -1,12 +1,11 @@
 //! Options that cannot hold together, and those that hold but do nothing.
 
+use iostone_model::load::Direction;
 use iostone_model::units::Bytes;
 
 use crate::job_file::{Remark, Section};
 use crate::problem::{Problem, Reason};
-use crate::values::{Direction, ZoneMode};
-
-const DIRECTIONS: [Direction; 3] = [Direction::Read, Direction::Write, Direction::Trim];
+use crate::values::ZoneMode;
 
 /// Looks at one job.
 pub(super) fn check_section(section: &Section, problems: &mut Vec<Problem>, remarks: &mut Vec<Remark>) {
@@ -30,7 +29,8 @@ fn check_rates(section: &Section, problems: &mut Vec<Problem>) {
     let least = |direction| options.rate_min.of(direction).map_or(0, |rate: Bytes| rate.0);
     let iops = |direction| u64::from(options.rate_iops.of(direction).unwrap_or(0));
     let least_iops = |direction| u64::from(options.rate_iops_min.of(direction).unwrap_or(0));
-    let any = |read: &dyn Fn(Direction) -> u64| DIRECTIONS.into_iter().any(|direction| read(direction) > 0);
+    let any =
+        |read: &dyn Fn(Direction) -> u64| Direction::ALL.into_iter().any(|direction| read(direction) > 0);
     if any(&rate) && any(&iops) {
         refuse(section, "rate_iops", "`rate` and `rate_iops` exclude each other".into(), problems);
     }
@@ -42,7 +42,7 @@ fn check_rates(section: &Section, problems: &mut Vec<Problem>) {
             problems,
         );
     }
-    for direction in DIRECTIONS {
+    for direction in Direction::ALL {
         if rate(direction) > 0 && rate(direction) < least(direction) {
             refuse(section, "rate_min", "`rate_min` is above `rate`".into(), problems);
         }
@@ -88,9 +88,9 @@ fn remark(section: &Section, remarks: &mut Vec<Remark>) {
         }
     }
     for (option, stronger, is_given) in [
-        ("bs", "bsrange", options.bsrange.is_given()),
-        ("bs", "bssplit", options.bssplit.is_given()),
-        ("bsrange", "bssplit", options.bssplit.is_given()),
+        ("bs", "bsrange", options.bsrange.iter().any(Option::is_some)),
+        ("bs", "bssplit", options.bssplit.iter().any(Option::is_some)),
+        ("bsrange", "bssplit", options.bssplit.iter().any(Option::is_some)),
     ] {
         // Within one section the writer sees both lines.
         let own = section.given.iter().any(|given| given.name == option);
@@ -103,7 +103,7 @@ fn remark(section: &Section, remarks: &mut Vec<Remark>) {
     if names(&section.given) && names(&section.inherited) {
         say("filename", "these files are used beside those of `[global]`, as fio does".into());
     }
-    let aligned = DIRECTIONS.into_iter().any(|direction| options.blockalign.of(direction).is_some());
+    let aligned = Direction::ALL.into_iter().any(|direction| options.blockalign.of(direction).is_some());
     if aligned && options.access().rw.is_random() && options.norandommap != Some(true) {
         say(
             "blockalign",

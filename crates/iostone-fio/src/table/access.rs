@@ -54,10 +54,7 @@ pub(super) const IO_TYPE: Group = Group {
             &["0"],
             "it belongs to `random_distribution=sequence`, which is not offered",
         ),
-        honoured("percentage_random", IntList, |o, v| {
-            let narrow = |percent: u32| u8::try_from(percent).unwrap_or(100);
-            put_all(&mut o.percentage_random, v.counts(0, 100)?.map(|given| given.map(narrow)))
-        }),
+        honoured("percentage_random", IntList, |o, v| put_all(&mut o.percentage_random, v.counts(0, 100)?)),
         refused("percentage_sequential", Int, &[], "fio itself has retired it; use `percentage_random`"),
         honoured("norandommap", Flag, |o, v| put(&mut o.norandommap, v.flag()?)),
         no_effect("softrandommap", Bool, "visiting each block once takes no memory that could be missing")

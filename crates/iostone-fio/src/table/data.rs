@@ -1,8 +1,10 @@
 //! The table's part on what is written and how it is verified.
 
+use iostone_model::load::SyncMode;
+
 use crate::table::Kind::{Bool, Flag, Int, Str};
 use crate::table::{Group, honoured, no_effect, put, refused};
-use crate::values::{SyncIo, VERIFY_CHOICES, Verify, read_pattern};
+use crate::values::{VERIFY_CHOICES, Verify, read_pattern};
 
 pub(super) const BUFFERS: Group = Group {
     title: "Buffers and memory",
@@ -27,11 +29,11 @@ pub(super) const BUFFERS: Group = Group {
         honoured("invalidate", Bool, |o, v| put(&mut o.invalidate, v.bool()?)),
         honoured("sync", Str, |o, v| {
             let choices = [
-                ("none", SyncIo::None),
-                ("0", SyncIo::None),
-                ("sync", SyncIo::Sync),
-                ("1", SyncIo::Sync),
-                ("dsync", SyncIo::Dsync),
+                ("none", SyncMode::None),
+                ("0", SyncMode::None),
+                ("sync", SyncMode::Sync),
+                ("1", SyncMode::Sync),
+                ("dsync", SyncMode::Dsync),
             ];
             put(&mut o.sync, v.choice(&choices)?)
         }),

@@ -1,11 +1,12 @@
 //! The table's part on time, depth, rate, latency and steady state.
 
+use iostone_model::load::RateProcess;
 use iostone_model::units::Span;
 
 use crate::number::Unit;
 use crate::table::Kind::{Bool, Flag, Float, Int, IntList, Range, Str, Time};
 use crate::table::{Group, honoured, no_effect, put, put_all, refused};
-use crate::values::{RateProcess, read_steady_state};
+use crate::values::read_steady_state;
 
 pub(super) const TIME: Group = Group {
     title: "Time related parameters",

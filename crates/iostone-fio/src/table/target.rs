@@ -1,10 +1,10 @@
 //! The table's part on units, names, and the files and devices that jobs use.
 
+use iostone_engine::{Advice, Preparation};
+
 use crate::table::Kind::{Bool, Flag, Float, Int, Str};
 use crate::table::{Group, honoured, no_effect, put, refused};
-use crate::values::{
-    Fadvise, Fallocate, FileName, FilenameFormat, KbBase, ZoneMode, read_file_service, split_names,
-};
+use crate::values::{FileName, FilenameFormat, KbBase, ZoneMode, read_file_service, split_names};
 
 pub(super) const UNITS: Group = Group {
     title: "Units",
@@ -110,13 +110,13 @@ pub(super) const TARGET: Group = Group {
             put(
                 &mut o.fallocate,
                 v.choice(&[
-                    ("none", Fallocate::None),
-                    ("0", Fallocate::None),
-                    ("native", Fallocate::Native),
-                    ("posix", Fallocate::Posix),
-                    ("1", Fallocate::Posix),
-                    ("keep", Fallocate::Keep),
-                    ("truncate", Fallocate::Truncate),
+                    ("none", Preparation::Leave),
+                    ("0", Preparation::Leave),
+                    ("native", Preparation::Allocate),
+                    ("posix", Preparation::Allocate),
+                    ("1", Preparation::Allocate),
+                    ("keep", Preparation::Reserve),
+                    ("truncate", Preparation::Extend),
                 ])?,
             )
         }),
@@ -124,12 +124,12 @@ pub(super) const TARGET: Group = Group {
             put(
                 &mut o.fadvise_hint,
                 v.choice(&[
-                    ("none", Fadvise::None),
-                    ("0", Fadvise::None),
-                    ("1", Fadvise::ByOrder),
-                    ("random", Fadvise::Random),
-                    ("sequential", Fadvise::Sequential),
-                    ("noreuse", Fadvise::Noreuse),
+                    ("none", Advice::None),
+                    ("0", Advice::None),
+                    ("1", Advice::ByOrder),
+                    ("random", Advice::Random),
+                    ("sequential", Advice::Sequential),
+                    ("noreuse", Advice::Noreuse),
                 ])?,
             )
         }),

@@ -1,83 +1,26 @@
 //! How a target is gone over: direction, order, durability.
 
-use serde::Serialize;
+use iostone_model::load::{Rw, SyncFileRange};
 
 use crate::number::whole;
 use crate::values::KbBase;
 
-/// Direction and order of the I/O; fio's `rw`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Rw {
-    /// Sequential reads.
-    #[default]
-    Read,
-    /// Sequential writes.
-    Write,
-    /// Sequential trims.
-    Trim,
-    /// Random reads.
-    RandRead,
-    /// Random writes.
-    RandWrite,
-    /// Random trims.
-    RandTrim,
-    /// Sequential, reads and writes mixed by `rwmixread`.
-    ReadWrite,
-    /// Random, reads and writes mixed by `rwmixread`.
-    RandRw,
-    /// Each block is trimmed, then written.
-    TrimWrite,
-    /// The same in random order.
-    RandTrimWrite,
-}
-
-impl Rw {
-    pub(crate) const CHOICES: &[(&str, Self)] = &[
-        ("read", Self::Read),
-        ("write", Self::Write),
-        ("trim", Self::Trim),
-        ("randread", Self::RandRead),
-        ("randwrite", Self::RandWrite),
-        ("randtrim", Self::RandTrim),
-        ("rw", Self::ReadWrite),
-        ("readwrite", Self::ReadWrite),
-        ("randrw", Self::RandRw),
-        ("trimwrite", Self::TrimWrite),
-        ("randtrimwrite", Self::RandTrimWrite),
-    ];
-
-    /// Whether it reads.
-    pub fn reads(self) -> bool {
-        matches!(self, Self::Read | Self::RandRead | Self::ReadWrite | Self::RandRw)
-    }
-
-    /// Whether it writes.
-    pub fn writes(self) -> bool {
-        matches!(
-            self,
-            Self::Write
-                | Self::RandWrite
-                | Self::ReadWrite
-                | Self::RandRw
-                | Self::TrimWrite
-                | Self::RandTrimWrite
-        )
-    }
-
-    /// Whether it discards.
-    pub fn trims(self) -> bool {
-        matches!(self, Self::Trim | Self::RandTrim | Self::TrimWrite | Self::RandTrimWrite)
-    }
-
-    /// Whether blocks are visited in random order.
-    pub fn is_random(self) -> bool {
-        matches!(self, Self::RandRead | Self::RandWrite | Self::RandTrim | Self::RandRw | Self::RandTrimWrite)
-    }
-}
+const RW_CHOICES: &[(&str, Rw)] = &[
+    ("read", Rw::Read),
+    ("write", Rw::Write),
+    ("trim", Rw::Trim),
+    ("randread", Rw::RandRead),
+    ("randwrite", Rw::RandWrite),
+    ("randtrim", Rw::RandTrim),
+    ("rw", Rw::ReadWrite),
+    ("readwrite", Rw::ReadWrite),
+    ("randrw", Rw::RandRw),
+    ("trimwrite", Rw::TrimWrite),
+    ("randtrimwrite", Rw::RandTrimWrite),
+];
 
 /// `rw` with the number behind its colon.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Access {
     /// Direction and order.
     pub rw: Rw,
@@ -93,7 +36,7 @@ pub(crate) fn read_shape(text: &str, kb_base: KbBase) -> Result<Access, String> 
         Some((word, modifier)) => (word, Some(modifier)),
         None => (text, None),
     };
-    let rw = crate::raw::choose(word, Rw::CHOICES)?;
+    let rw = crate::raw::choose(word, RW_CHOICES)?;
     let mut access = Access { rw, ios_per_offset: None, skip_bytes: 0 };
     if let Some(modifier) = modifier {
         if rw.is_random() {
@@ -107,40 +50,13 @@ pub(crate) fn read_shape(text: &str, kb_base: KbBase) -> Result<Access, String> 
 }
 
 /// What the number behind `rw` means for random I/O; fio's `rw_sequencer`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum RwSequencer {
     /// The I/Os after a random offset follow it in sequence.
     #[default]
     Sequential,
     /// They repeat it.
     Identical,
-}
-
-/// Whether each write is durable before it completes; fio's `sync`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SyncIo {
-    /// No.
-    #[default]
-    None,
-    /// `O_SYNC`.
-    Sync,
-    /// `O_DSYNC`.
-    Dsync,
-}
-
-/// How often `sync_file_range(2)` is called, and with which flags.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct SyncFileRange {
-    /// `SYNC_FILE_RANGE_WAIT_BEFORE`.
-    pub wait_before: bool,
-    /// `SYNC_FILE_RANGE_WRITE`.
-    pub write: bool,
-    /// `SYNC_FILE_RANGE_WAIT_AFTER`.
-    pub wait_after: bool,
-    /// After this many writes.
-    pub every: u32,
 }
 
 /// Reads `wait_before,write:8`.

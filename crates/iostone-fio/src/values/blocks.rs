@@ -1,37 +1,16 @@
-//! Block sizes and their shares.
+//! Block sizes by their shares.
 
+use iostone_model::load::BlockSplit;
 use iostone_model::units::Bytes;
-use serde::Serialize;
 
 use crate::number::size;
-use crate::values::{BlockRange, KbBase};
-
-/// One block size of a split, and how often it is used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct BlockShare {
-    /// The size.
-    pub size: Bytes,
-    /// Its share of the I/Os. The shares of a direction add up to 100.
-    pub percent: u8,
-}
-
-/// The block sizes of one direction, once `bs`, `bsrange` and `bssplit` have been weighed against each other.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum BlockChoice {
-    /// One size.
-    Fixed(Bytes),
-    /// Anything between two; multiples of the smaller, unless `bs_unaligned`.
-    Range(BlockRange),
-    /// Several, by share.
-    Split(Vec<BlockShare>),
-}
+use crate::values::KbBase;
 
 /// The most entries that fio takes (`BSSPLIT_MAX`).
 const MOST_SHARES: usize = 64;
 
 /// Reads `4k/10:64k/50:32k/40`, with lists for reads, writes and trims behind commas.
-pub(crate) fn read_block_shares(text: &str, kb_base: KbBase) -> Result<[Option<Vec<BlockShare>>; 3], String> {
+pub(crate) fn read_block_shares(text: &str, kb_base: KbBase) -> Result<[Option<BlockSplit>; 3], String> {
     by_direction(text, |part| block_shares(part, kb_base))
 }
 
@@ -61,28 +40,27 @@ pub(super) fn pairs(text: &str, most: usize) -> Result<Vec<(&str, &str)>, String
     entries.iter().map(|entry| Ok(entry.split_once('/').unwrap_or((entry, "")))).collect()
 }
 
-pub(super) fn percent(text: &str) -> Result<Option<u8>, String> {
+pub(super) fn percent(text: &str) -> Result<Option<u32>, String> {
     if text.is_empty() || text == "0" {
         // fio reads no percentage and a zero alike: an equal part of what is left.
         return Ok(None);
     }
-    match text.parse::<u8>() {
+    match text.parse::<u32>() {
         Ok(percent) if percent <= 100 => Ok(Some(percent)),
         _ => Err(format!("`{text}` is not a percentage from 0 to 100")),
     }
 }
 
 /// Gives the entries without a percentage equal parts of what is left of 100, in whole per cent.
-pub(super) fn deal_out(given: &[Option<u8>]) -> Result<Vec<u8>, String> {
-    let sum: u32 = given.iter().flatten().map(|percent| u32::from(*percent)).sum();
+pub(super) fn deal_out(given: &[Option<u32>]) -> Result<Vec<u32>, String> {
+    let sum: u32 = given.iter().flatten().sum();
     let left = 100_u32.checked_sub(sum).ok_or_else(|| format!("the percentages add up to {sum}"))?;
     let missing = given.iter().filter(|percent| percent.is_none()).count();
     let part = u32::try_from(missing).ok().and_then(|missing| left.checked_div(missing)).unwrap_or(0);
-    let part = u8::try_from(part).unwrap_or(100);
     Ok(given.iter().map(|percent| percent.unwrap_or(part)).collect())
 }
 
-fn block_shares(text: &str, kb_base: KbBase) -> Result<Vec<BlockShare>, String> {
+fn block_shares(text: &str, kb_base: KbBase) -> Result<BlockSplit, String> {
     let pairs = pairs(text, MOST_SHARES)?;
     let given = pairs.iter().map(|(_, share)| percent(share)).collect::<Result<Vec<_>, _>>()?;
     let dealt = deal_out(&given)?;
@@ -92,12 +70,12 @@ fn block_shares(text: &str, kb_base: KbBase) -> Result<Vec<BlockShare>, String> 
         if size == 0 {
             return Err("a block of 0 bytes is no block".into());
         }
-        shares.push(BlockShare { size: Bytes(size), percent });
+        shares.push((Bytes(size), percent));
     }
-    let sum: u8 = shares.iter().map(|share| share.percent).sum();
+    let sum: u32 = shares.iter().map(|(_, percent)| percent).sum();
     // fio falls back on the entry with the largest share when the list does not reach 100.
-    if let Some(largest) = shares.iter_mut().max_by_key(|share| share.percent) {
-        largest.percent += 100 - sum;
+    if let Some((_, largest)) = shares.iter_mut().max_by_key(|(_, percent)| *percent) {
+        *largest += 100_u32.saturating_sub(sum);
     }
-    Ok(shares)
+    BlockSplit::new(shares)
 }

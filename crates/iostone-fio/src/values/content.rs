@@ -1,9 +1,7 @@
 //! What is written and how it is checked: patterns, verification, errors that are passed over.
 
-use serde::Serialize;
-
 /// A pattern that buffers are filled with, again and again.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pattern {
     /// The bytes; where an offset goes, eight zeros.
     pub bytes: Vec<u8>,
@@ -96,8 +94,7 @@ fn read_decimal<'a>(text: &'a str, bytes: &mut Vec<u8>) -> Result<&'a str, Strin
 }
 
 /// How written blocks are told from others; fio's `verify`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(missing_docs, reason = "the names are those of the checksums")]
 pub enum Verify {
     /// They are not.
@@ -151,7 +148,7 @@ pub(crate) const VERIFY_CHOICES: &[(&str, Verify)] = &[
 ];
 
 /// Which errors a job outlives; fio's `continue_on_error`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ContinueOn {
     /// Errors of reads.
     pub read: bool,

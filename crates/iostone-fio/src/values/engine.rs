@@ -1,10 +1,7 @@
 //! fio's engines: those whose work iostone does, and those it does not do, with the reason.
 
-use serde::Serialize;
-
 /// An engine of fio whose work iostone does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Engine {
     /// `lseek(2)`, `read(2)`, `write(2)`.
     Sync,

@@ -1,24 +1,12 @@
 //! When I/O happens and on which processors: rates, pauses, the end of a job, steady state.
 
-use serde::Serialize;
+use iostone_engine::{SteadyLimit, SteadyOf};
 
 use crate::number::{real, size, whole};
 use crate::values::KbBase;
 
-/// How arrivals are spread when a rate is set; fio's `rate_process`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum RateProcess {
-    /// Evenly.
-    #[default]
-    Linear,
-    /// As a Poisson process: the gaps are exponential.
-    Poisson,
-}
-
 /// Whom `exitall` ends; fio's `exit_what`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ExitWhat {
     /// The jobs of the same group.
     #[default]
@@ -30,8 +18,7 @@ pub enum ExitWhat {
 }
 
 /// How the clones of a job share `cpus_allowed`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CpuPolicy {
     /// Each may use all of them.
     #[default]
@@ -41,8 +28,7 @@ pub enum CpuPolicy {
 }
 
 /// What one entry of an averaged log holds; fio's `log_window_value`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LogWindow {
     /// The mean.
     #[default]
@@ -53,33 +39,11 @@ pub enum LogWindow {
     Both,
 }
 
-/// What steady state is judged by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SteadyMetric {
-    /// I/Os per second.
-    Iops,
-    /// Bytes per second.
-    Bandwidth,
-}
-
-/// How far a measurement, or the slope, may be off.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SteadyLimit {
-    /// Per cent of the mean.
-    Percent(f64),
-    /// I/Os per second or bytes per second, by the metric.
-    Absolute(f64),
-}
-
 /// The criterion of steady state; fio's `steadystate`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SteadyState {
     /// What is looked at.
-    pub metric: SteadyMetric,
-    /// The slope of the least-squares line instead of the largest deviation from the mean.
-    pub slope: bool,
+    pub of: SteadyOf,
     /// The limit.
     pub limit: SteadyLimit,
 }
@@ -87,21 +51,22 @@ pub struct SteadyState {
 /// Reads `iops:2%`, `bw_slope:1m`.
 pub(crate) fn read_steady_state(text: &str, kb_base: KbBase) -> Result<SteadyState, String> {
     let (word, limit) = text.split_once(':').ok_or("a limit is missing, as in `iops:2%`")?;
-    let slope = word.ends_with("_slope");
-    let metric = match word.strip_suffix("_slope").unwrap_or(word) {
-        "iops" => SteadyMetric::Iops,
-        "bw" => SteadyMetric::Bandwidth,
-        "lat" => return Err("steady state is judged by iops or bw, not by latency".into()),
+    let of = match word {
+        "iops" => SteadyOf::Iops,
+        "iops_slope" => SteadyOf::IopsSlope,
+        "bw" => SteadyOf::Bandwidth,
+        "bw_slope" => SteadyOf::BandwidthSlope,
+        "lat" | "lat_slope" => return Err("steady state is judged by iops or bw, not by latency".into()),
         _ => return Err("the criterion must be one of iops, iops_slope, bw, bw_slope, lat, lat_slope".into()),
     };
-    let limit = match limit.trim().strip_suffix('%') {
-        Some(percent) => SteadyLimit::Percent(real(percent, 0.0, f64::MAX)?),
-        None => SteadyLimit::Absolute(match metric {
-            SteadyMetric::Iops => real(limit, 0.0, f64::MAX)?,
-            SteadyMetric::Bandwidth => size(limit, kb_base)? as f64,
-        }),
+    let limit = match (limit.trim().strip_suffix('%'), of) {
+        (Some(percent), _) => SteadyLimit::Percent(real(percent, 0.0, f64::MAX)?),
+        (None, SteadyOf::Iops | SteadyOf::IopsSlope) => SteadyLimit::Absolute(real(limit, 0.0, f64::MAX)?),
+        (None, SteadyOf::Bandwidth | SteadyOf::BandwidthSlope) => {
+            SteadyLimit::Absolute(size(limit, kb_base)? as f64)
+        }
     };
-    Ok(SteadyState { metric, slope, limit })
+    Ok(SteadyState { of, limit })
 }
 
 /// The most processors that a set may name (`CPU_SETSIZE`).
@@ -152,17 +117,10 @@ mod tests {
     #[test]
     fn steady_state_has_a_metric_and_a_limit() {
         let read = |text| read_steady_state(text, KbBase::Binary);
-        assert_eq!(
-            read("iops:2%"),
-            Ok(SteadyState { metric: SteadyMetric::Iops, slope: false, limit: SteadyLimit::Percent(2.0) })
-        );
+        assert_eq!(read("iops:2%"), Ok(SteadyState { of: SteadyOf::Iops, limit: SteadyLimit::Percent(2.0) }));
         assert_eq!(
             read("bw_slope:1m"),
-            Ok(SteadyState {
-                metric: SteadyMetric::Bandwidth,
-                slope: true,
-                limit: SteadyLimit::Absolute(1_048_576.0)
-            })
+            Ok(SteadyState { of: SteadyOf::BandwidthSlope, limit: SteadyLimit::Absolute(1_048_576.0) })
         );
         assert!(read("lat:50us").unwrap_err().contains("not by latency"));
         for text in ["iops", "iops:", "speed:1%", "iops:x%", "bw:-1"] {

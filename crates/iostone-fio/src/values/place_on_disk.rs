@@ -1,14 +1,15 @@
 //! Which files a job uses, which part of them, and how they come into being.
 
+use iostone_engine::{Service, ServiceOrder};
+use iostone_model::load::RandomDistribution;
 use iostone_model::units::Bytes;
-use serde::Serialize;
 
 use crate::number::{Amount, amount, whole};
+use crate::values::KbBase;
 use crate::values::distribution::skewed;
-use crate::values::{Distribution, KbBase};
 
 /// A file named by `filename`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileName {
     /// The first directory in effect where the name was written; fio puts it in front even of an absolute name.
     pub directory: Option<String>,
@@ -48,7 +49,7 @@ pub fn split_names(text: &str) -> Vec<String> {
 }
 
 /// How files without a name of their own are called; fio's `filename_format`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FilenameFormat(pub String);
 
 impl Default for FilenameFormat {
@@ -90,8 +91,7 @@ fn replace_any_case(text: &str, word: &str, value: &str) -> String {
 }
 
 /// Bytes, or a share of the file or device.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Portion {
     /// Bytes.
     Bytes(Bytes),
@@ -116,7 +116,7 @@ impl Portion {
 }
 
 /// A size, or anything between two.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SizeRange {
     /// The smallest.
     pub least: Bytes,
@@ -124,43 +124,8 @@ pub struct SizeRange {
     pub most: Bytes,
 }
 
-/// Whether space is reserved before a file is laid out; fio's `fallocate`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Fallocate {
-    /// No.
-    None,
-    /// `fallocate(2)`, and nothing where the filesystem cannot.
-    #[default]
-    Native,
-    /// `posix_fallocate(3)`.
-    Posix,
-    /// `fallocate(2)` with `FALLOC_FL_KEEP_SIZE`.
-    Keep,
-    /// `ftruncate(2)` to the final size.
-    Truncate,
-}
-
-/// What the kernel is told about the order of the I/O; fio's `fadvise_hint`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Fadvise {
-    /// Nothing.
-    None,
-    /// Random or sequential, as the job is.
-    #[default]
-    ByOrder,
-    /// `POSIX_FADV_RANDOM`.
-    Random,
-    /// `POSIX_FADV_SEQUENTIAL`.
-    Sequential,
-    /// `POSIX_FADV_NOREUSE`.
-    Noreuse,
-}
-
 /// How a region is cut into zones; fio's `zonemode`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ZoneMode {
     /// It is not.
     #[default]
@@ -169,52 +134,27 @@ pub enum ZoneMode {
     Strided,
 }
 
-/// Which of a job's files comes next; fio's `file_service_type`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum FileService {
-    /// One after the other, `ios` each time.
-    RoundRobin {
-        /// I/Os before the next file.
-        ios: u32,
-    },
-    /// Any, `ios` each time.
-    Random {
-        /// I/Os before the next file.
-        ios: u32,
-    },
-    /// One until it is finished.
-    Sequential {
-        /// I/Os before the next file is looked for.
-        ios: u32,
-    },
-    /// By a skewed distribution over the files' numbers.
-    Skewed(Distribution),
-}
-
-impl Default for FileService {
-    fn default() -> Self {
-        Self::RoundRobin { ios: 1 }
-    }
-}
-
 /// Reads `random:8`, `zipf:1.2`. fio's users also write `zipf=1.2`, which fio refuses.
-pub(crate) fn read_file_service(text: &str, kb_base: KbBase) -> Result<FileService, String> {
+pub(crate) fn read_file_service(text: &str, kb_base: KbBase) -> Result<Service, String> {
     let (word, postfix) = text.split_once(':').map_or((text, None), |(word, postfix)| (word, Some(postfix)));
-    let ios = || match postfix {
-        None => Ok(1),
-        Some(postfix) => {
-            whole(postfix, kb_base, 1, i64::from(u32::MAX)).map(|ios| u32::try_from(ios).unwrap_or(u32::MAX))
+    let order = match word {
+        "roundrobin" => ServiceOrder::RoundRobin,
+        "random" => ServiceOrder::Random(RandomDistribution::Random),
+        "sequential" => ServiceOrder::Sequential,
+        "zipf" | "pareto" | "normal" | "gauss" => {
+            return Ok(Service { order: ServiceOrder::Random(skewed(word, postfix)?), every: 1 });
+        }
+        _ => {
+            return Err(
+                "it must be one of roundrobin, random, sequential, zipf, pareto, normal, gauss".into()
+            );
         }
     };
-    match word {
-        "roundrobin" => Ok(FileService::RoundRobin { ios: ios()? }),
-        "random" => Ok(FileService::Random { ios: ios()? }),
-        "sequential" => Ok(FileService::Sequential { ios: ios()? }),
-        "gauss" => skewed("normal", postfix).map(FileService::Skewed),
-        "zipf" | "pareto" | "normal" => skewed(word, postfix).map(FileService::Skewed),
-        _ => Err("it must be one of roundrobin, random, sequential, zipf, pareto, normal, gauss".into()),
-    }
+    let every = match postfix {
+        None => 1,
+        Some(postfix) => u32::try_from(whole(postfix, kb_base, 1, i64::from(u32::MAX))?).unwrap_or(u32::MAX),
+    };
+    Ok(Service { order, every })
 }
 
 #[cfg(test)]
@@ -243,11 +183,12 @@ mod tests {
     #[test]
     fn files_are_served_as_asked() {
         let read = |text| read_file_service(text, KbBase::Binary);
-        assert_eq!(read("random:8"), Ok(FileService::Random { ios: 8 }));
         assert_eq!(
-            read("zipf:1.2"),
-            Ok(FileService::Skewed(Distribution::Zipf { theta: 1.2, centre: None }))
+            read("random:8"),
+            Ok(Service { order: ServiceOrder::Random(RandomDistribution::Random), every: 8 })
         );
+        let order = ServiceOrder::Random(RandomDistribution::Zipf { theta: 1.2, center: None });
+        assert_eq!(read("zipf:1.2"), Ok(Service { order, every: 1 }));
         assert!(read("zipf=1.2").is_err());
         assert!(read("random:0").is_err());
     }

@@ -6,10 +6,11 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use iostone_engine::{EngineChoice, Job, Outcome, Rw, prepare, run_together, uring_available};
+use iostone_engine::{Job, Outcome, prepare, run_together, uring_available};
 use iostone_fio::output::{
     Detail, DiskWatch, FIO_VERSION, LogFile, LogRequest, Reported, Session, logs_of, write_json,
 };
+use iostone_model::load::{IoEngine, Rw};
 use iostone_model::units::{Bytes, Span};
 
 const DEPTHS: [u32; 4] = [1, 4, 16, 64];
@@ -20,7 +21,7 @@ fn measure(folder: &Path, target: &Path, rw: Rw, depth: u32, clones: u32, second
     let mut job = Job::new(target, rw);
     job.size = Some(Bytes(64 << 20));
     job.runtime = Some(Span(Duration::from_secs(seconds)));
-    (job.engine, job.iodepth, job.direct) = (EngineChoice::IoUring, depth, true);
+    (job.engine, job.iodepth, job.direct) = (IoEngine::IoUring, depth, true);
     let jobs = vec![job; clones as usize];
     let prepared = jobs.iter().map(|job| prepare(job).unwrap()).collect();
     let watch = DiskWatch::start([target]);

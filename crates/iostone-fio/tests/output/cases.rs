@@ -6,10 +6,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use iostone_engine::{
-    Checksum, EngineChoice, Job, Outcome, Rate, Rw, SteadyLimit, SteadyOf, SteadyRule, Verify, prepare,
-    run_together,
+    Checksum, Job, Outcome, Rate, SteadyLimit, SteadyOf, SteadyRule, Verify, prepare, run_together,
 };
 use iostone_fio::output::{DiskUtil, DiskWatch, FIO_VERSION, Percentiles, Reported, Session, Unified};
+use iostone_model::load::{IoEngine, Rw};
 use iostone_model::units::Bytes;
 
 /// A job in fio's words and in the engine's.
@@ -66,12 +66,12 @@ impl Case {
         let begun = Instant::now();
         let mut job = Job::new(folder.join("data"), Rw::Read);
         job.size = Some(Bytes(1 << 20));
-        job.engine = EngineChoice::Sync;
+        job.engine = IoEngine::Sync;
         (self.make)(&mut job);
         let jobs = vec![job; self.clones as usize];
         let prepared = jobs.iter().map(|job| prepare(job).unwrap()).collect();
         // Nothing reaches the targets of the engine that does nothing.
-        let touched = jobs.iter().filter(|job| job.engine != EngineChoice::Null);
+        let touched = jobs.iter().filter(|job| job.engine != IoEngine::Null);
         let watch = DiskWatch::start(touched.flat_map(|job| &job.targets));
         let outcomes = run_together(prepared, &AtomicBool::new(false), &mut |_| ()).unwrap();
         Done { jobs, outcomes, disk_util: watch.finish(), elapsed: begun.elapsed() }
@@ -143,19 +143,19 @@ fn directions() -> Vec<Case> {
         Case::new(
             "trim",
             &["--rw=trim", "--ioengine=null"],
-            |job| (job.rw, job.engine) = (Rw::Trim, EngineChoice::Null),
+            |job| (job.rw, job.engine) = (Rw::Trim, IoEngine::Null),
             plain,
         ),
         Case::new(
             "randtrim",
             &["--rw=randtrim", "--ioengine=null"],
-            |job| (job.rw, job.engine) = (Rw::RandTrim, EngineChoice::Null),
+            |job| (job.rw, job.engine) = (Rw::RandTrim, IoEngine::Null),
             plain,
         ),
         Case::new(
             "trimwrite",
             &["--rw=trimwrite", "--ioengine=null"],
-            |job| (job.rw, job.engine) = (Rw::TrimWrite, EngineChoice::Null),
+            |job| (job.rw, job.engine) = (Rw::TrimWrite, IoEngine::Null),
             plain,
         ),
         Case::new(
@@ -246,14 +246,14 @@ fn rings() -> Vec<Case> {
             |job| {
                 job.rw = Rw::RandRead;
                 job.runtime = Some(milliseconds(1200));
-                (job.engine, job.iodepth) = (EngineChoice::IoUring, 8);
+                (job.engine, job.iodepth) = (IoEngine::IoUring, 8);
             },
             plain,
         ),
         Case::new(
             "randwrite on a ring",
             &["--rw=randwrite", "--ioengine=io_uring", "--iodepth=4"],
-            |job| (job.rw, job.engine, job.iodepth) = (Rw::RandWrite, EngineChoice::IoUring, 4),
+            |job| (job.rw, job.engine, job.iodepth) = (Rw::RandWrite, IoEngine::IoUring, 4),
             plain,
         ),
     ]

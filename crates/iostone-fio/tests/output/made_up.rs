@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use iostone_engine::{
     ClockKind, CpuTime, CpuUse, EngineKind, EngineReport, IntervalLatency, Job, LatencyHistogram, Layout,
-    Outcome, PerDirection, Rw, Scheduling, Series, Stamp, Syncs, Transfers,
+    Outcome, Scheduling, Series, Stamp, Syncs, Transfers,
 };
 use iostone_fio::output::{DiskUtil, FIO_VERSION, Reported, Session, SlavesUtil};
+use iostone_model::load::{PerDirection, Rw};
 use iostone_model::units::{Bytes, Span};
 use jiff::{Timestamp, tz::TimeZone};
 

@@ -1,20 +1,17 @@
 //! What an experiment measures: the workload and its shape, in fio's terms.
 
-mod access;
-mod blocks;
 mod bonnie;
 mod claims;
 mod command;
 mod copy_up;
 mod dbench;
 mod dd;
-mod decimal;
-mod distribution;
 mod fio;
 mod ioping;
 mod orion;
 mod pace;
 mod sysbench;
+mod verification;
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -31,20 +28,21 @@ use crate::omitted::is_default;
 use crate::orion::LoadPoint;
 use crate::units::{ByteRate, Bytes, Span};
 
-pub use access::{IoEngine, ReadWrite, RequestFlag, SyncMode, Verification};
-pub use blocks::{BlockRange, BlockSizes, BlockSplit};
+pub use crate::load::{
+    BlockRange, BlockSizes, BlockSplit, IoEngine, RandomDistribution, RateProcess, RequestFlag, Rw,
+    SyncFileRange, SyncMode,
+};
 pub use bonnie::BonnieWorkload;
 pub use command::{CommandWorkload, OutputStream, PickedMetric};
 pub use copy_up::{CopyUpWorkload, LARGE_FILE, LowerFiles, small_file};
 pub use dbench::DbenchWorkload;
 pub use dd::{DdDirection, DdWorkload};
-pub use decimal::Decimal;
-pub use distribution::{RandomDistribution, Zone};
 pub use fio::FioWorkload;
 pub use ioping::IopingWorkload;
 pub use orion::{MOST_POINTS, OrionWorkload, Precision, point_metric};
-pub use pace::{RangeSync, RateProcess, Rates};
+pub use pace::Rates;
 pub use sysbench::{SysbenchTest, SysbenchWorkload};
+pub use verification::Verification;
 
 /// What is measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -290,7 +288,7 @@ impl Workload {
 #[serde(deny_unknown_fields)]
 pub struct IoWorkload {
     /// Direction and order of the requests.
-    pub rw: ReadWrite,
+    pub rw: Rw,
     /// Share of reads in a mix of reads and writes, in percent; 50 when left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 100))]
@@ -362,7 +360,7 @@ pub struct IoWorkload {
     pub fdatasync: u32,
     /// `sync_file_range(2)` after every so many writes; it makes nothing durable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sync_file_range: Option<RangeSync>,
+    pub sync_file_range: Option<SyncFileRange>,
     /// Open with `O_DSYNC` or `O_SYNC`.
     #[serde(default)]
     pub sync: SyncMode,
@@ -407,7 +405,7 @@ impl IoWorkload {
     }
 
     /// A load with everything else as it is when left out.
-    pub fn new(rw: ReadWrite) -> Self {
+    pub fn new(rw: Rw) -> Self {
         Self {
             rw,
             rwmixread: None,
@@ -444,9 +442,9 @@ impl IoWorkload {
     }
 
     /// The sizes of its blocks.
-    pub fn block_sizes(&self) -> BlockSizes<'_> {
+    pub fn block_sizes(&self) -> BlockSizes {
         match (&self.bssplit, self.bsrange) {
-            (Some(split), _) => BlockSizes::Split(split),
+            (Some(split), _) => BlockSizes::Split(split.clone()),
             (None, Some(range)) => BlockSizes::Range(range),
             (None, None) => BlockSizes::Fixed(self.bs.unwrap_or(DEFAULT_BLOCK)),
         }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use iostone_engine::{Content, Job, Preparation, Rw, Volume, Walk};
+use iostone_engine::{Content, Job, Preparation, Volume, Walk};
+use iostone_model::load::Rw;
 use iostone_model::orion::{FileData, LargeIo, LoadPoint, LunRecord, OrionHeader, OrionTest, SimulatedArray};
 use iostone_model::units::{Bytes, Span};
 use iostone_stats::schedule::SplitMix64;

@@ -7,7 +7,7 @@ use std::time::Duration;
 use iostone_model::environment::{BlockDevice, Cgroup, Cpu, Environment, Kernel, Memory, Virtualisation};
 use iostone_model::experiment::{
     Array, Configuration, Decide, Experiment, Ext4, Factor, Filesystem, Gates, IoWorkload, LoopVolume,
-    MachineSpec, Mount, Queue, ReadWrite, Stack, Trials, Volume, Workload,
+    MachineSpec, Mount, Queue, Rw, Stack, Trials, Volume, Workload,
 };
 use iostone_model::metric::{self, Direction, Unit};
 use iostone_model::run::{BlockRecord, PLAN_SCHEMA, Plan, RunRecord};
@@ -172,7 +172,7 @@ fn configuration(scene: &Scene, level: &str) -> Configuration {
         runtime: Some(iostone_model::experiment::Timing::Fixed(Span(Duration::from_secs(10)))),
         direct: true,
         fdatasync: 1,
-        ..IoWorkload::new(ReadWrite::Randwrite)
+        ..IoWorkload::new(Rw::RandWrite)
     };
     let command = iostone_model::experiment::CommandWorkload {
         argv: ["make", "-j4", "all"].map(str::to_owned).to_vec(),

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use iostone_engine::{Job, Rw};
+use iostone_engine::Job;
+use iostone_model::load::Rw;
 use iostone_model::units::Bytes;
 
 use crate::{CpuUse, Measurement, WorkloadError};

@@ -4,7 +4,8 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use iostone_engine::Outcome;
-use iostone_model::experiment::{Workload, read};
+use iostone_model::experiment::{Rates, Workload, read};
+use iostone_model::load::{Extent, IoEngine, RateProcess, Rw, Zone};
 
 use super::*;
 
@@ -85,7 +86,7 @@ fn file_and_engine_agree_on_what_is_refused() {
         }),
         ("engine = \"mmap\"\niodepth = 2", &|io| (io.engine, io.iodepth) = (IoEngine::Mmap, 2)),
         ("engine = \"sync\"\niodepth = 2", &|io| (io.engine, io.iodepth) = (IoEngine::Sync, 2)),
-        ("rate_iops = 0", &|io| io.rate_iops = Some(experiment::Rates::Each(0))),
+        ("rate_iops = 0", &|io| io.rate_iops = Some(Rates::Each(0))),
         ("rate = \"2000GB/s\"", &|io| io.rate = "2000GB/s".parse().ok()),
         ("thinktime = \"1s\"\nthinktime_blocks = 0", &|io| {
             (io.thinktime, io.thinktime_blocks) = ("1s".parse().ok(), Some(0));
@@ -115,14 +116,14 @@ fn values_reach_the_job_that_they_are_meant_for() {
     let paced = spec("rw = \"randrw\"\nrate_iops = \"1000,3000\"\nrate_process = \"poisson\"");
     assert_eq!(paced.pace.rate.read, Some(Rate::Iops(1000.0)));
     assert_eq!((paced.pace.rate.write, paced.pace.rate.trim), (Some(Rate::Iops(3000.0)), None));
-    assert_eq!(paced.pace.arrivals, Arrivals::Poisson);
+    assert_eq!(paced.pace.arrivals, RateProcess::Poisson);
     let each = spec("rw = \"trimwrite\"\nrate = \"1MB/s\"").pace.rate;
     assert_eq!((each.read, each.write), (None, Some(Rate::Bytes(BytesPerSecond(1e6)))));
     assert_eq!(each.trim, each.write);
-    let hot = spec("rw = \"randread\"\nrandom_distribution = \"hot-cold:90/10\"").walk.distribution;
+    let hot = spec("rw = \"randread\"\nrandom_distribution = \"hot-cold:90/10\"").walk.distribution.zones();
     let zones = [(90.0, 10.0), (10.0, 90.0)]
         .map(|(access_percent, percent)| Zone { access_percent, extent: Extent::Percent(percent) });
-    assert_eq!(hot, Distribution::Zoned(zones.to_vec()));
+    assert_eq!(hot, zones);
     assert_eq!(spec("rw = \"randread\"\nthinktime = \"0s\"").think, None);
 }
 

@@ -5,8 +5,9 @@ use std::io::{Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
-use iostone_engine::{Content, Job, Rw};
+use iostone_engine::{Content, Job};
 use iostone_model::experiment::OrionWorkload;
+use iostone_model::load::Rw;
 use iostone_model::orion::{FileData, LunKind};
 use iostone_model::units::Bytes;
 use iostone_orion::Lun;

@@ -4,7 +4,8 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use anyhow::{Context, Result, bail};
-use iostone_engine::{EngineChoice, Job, Outcome, Rw, Stamp, run};
+use iostone_engine::{Job, Outcome, Stamp, run};
+use iostone_model::load::{IoEngine, Rw};
 use iostone_model::units::Bytes;
 
 use crate::arguments::Arguments;
@@ -59,13 +60,13 @@ pub(crate) fn measure(grounds: &Grounds, found: &Found, arguments: &Arguments) -
         let mut per_cpu_second = [0.0; 3];
         for number in iostone_stats::schedule::block_order(round, round, per_cpu_second.len()) {
             let stamp = [Stamp::None, Stamp::PerBatch, Stamp::PerIo][number];
-            let outcome = run_engine(grounds, EngineChoice::IoUring, stamp)?;
+            let outcome = run_engine(grounds, IoEngine::IoUring, stamp)?;
             per_cpu_second[number] = outcome.ios() as f64 / outcome.cpu.process.total_seconds();
         }
         let [none, batch, each] = per_cpu_second;
         per_batch.push(1.0 - batch / none);
         per_io.push(1.0 - each / none);
-        let nop = run_engine(grounds, EngineChoice::IoUringNop, Stamp::PerBatch)?.iops();
+        let nop = run_engine(grounds, IoEngine::IoUringNop, Stamp::PerBatch)?.iops();
         rates.push(nop);
         if let Some(peer) = peer_nop(grounds, found)? {
             ratios.push(nop / peer);
@@ -85,7 +86,7 @@ pub(crate) fn measure(grounds: &Grounds, found: &Found, arguments: &Arguments) -
     })
 }
 
-fn run_engine(grounds: &Grounds, engine: EngineChoice, stamp: Stamp) -> Result<Outcome> {
+fn run_engine(grounds: &Grounds, engine: IoEngine, stamp: Stamp) -> Result<Outcome> {
     let mut job = Job::new(grounds.path(Ground::Cached), Rw::RandRead);
     job.size = Some(Bytes(CACHED_BYTES));
     job.runtime = Some(RUNTIME.parse()?);

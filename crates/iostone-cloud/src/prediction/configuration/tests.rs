@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use iostone_model::cloud::CeilingKind;
 use iostone_model::experiment::{
-    Burst, CommandWorkload, EmulatedInstance, Ext4, Link, LocalMachine, MdArray, MdLevel, ReadWrite,
+    Burst, CommandWorkload, EmulatedInstance, Ext4, Link, LocalMachine, MdArray, MdLevel, Rw,
 };
 
 use super::*;
@@ -164,8 +164,8 @@ fn workloads_of_which_nothing_is_known_say_why() {
         (Workload::Command(command), "it is a program that nothing is known of"),
         (read("kind = \"dbench\""), "page cache"),
         (read("kind = \"bonnie\""), "several tests"),
-        (Workload::Io(Box::new(IoWorkload { fsync: 1, ..IoWorkload::new(ReadWrite::Write) })), "flushes"),
-        (Workload::Io(Box::new(IoWorkload::new(ReadWrite::Randread))), "past it"),
+        (Workload::Io(Box::new(IoWorkload { fsync: 1, ..IoWorkload::new(Rw::Write) })), "flushes"),
+        (Workload::Io(Box::new(IoWorkload::new(Rw::RandRead))), "past it"),
     ] {
         let error = work_of(&workload).expect_err(reason).to_string();
         assert!(error.contains(reason) && error.contains(workload.kind()), "{error}");

@@ -5,10 +5,10 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use iostone_model::load::Direction;
 use tempfile::TempDir;
 
 use super::*;
-use crate::job::Direction;
 
 const SIZE: u32 = 1 << 20;
 const HALF: u32 = SIZE / 2;

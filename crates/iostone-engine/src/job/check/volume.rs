@@ -1,7 +1,9 @@
 //! What cannot go with several targets as one volume, or with a walk that begins within its span.
 
 use super::{Verdict, refuse};
-use crate::job::{EngineChoice, Job, RequestFlag, Service, Volume};
+use iostone_model::load::{IoEngine, RequestFlag};
+
+use crate::job::{Job, Service, Volume};
 
 impl Volume {
     /// As it is written in a job.
@@ -28,10 +30,10 @@ impl Job {
             ("file_service_type", self.service != Service::default(), "members of a volume take no turns"),
             (
                 "sync_file_range",
-                self.sync_file_range.every > 0,
+                self.sync_file_range.is_some(),
                 "it needs a range of one target; use `fdatasync`",
             ),
-            ("engine", self.engine == EngineChoice::Mmap, "members of a volume are not mapped; use `sync`"),
+            ("engine", self.engine == IoEngine::Mmap, "members of a volume are not mapped; use `sync`"),
             (
                 "flags",
                 self.flags.contains(&RequestFlag::Atomic),
@@ -75,7 +77,8 @@ impl Job {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::job::{RangeSync, Rw, ServiceOrder, Strides, Verify};
+    use crate::job::{ServiceOrder, Strides, Verify};
+    use iostone_model::load::Rw;
     use iostone_model::units::Bytes;
 
     fn refused(rw: Rw, change: impl FnOnce(&mut Job)) -> String {
@@ -101,9 +104,11 @@ mod tests {
         );
         assert!(on_a_volume(Rw::RandTrim, |_| ()).starts_with("`rw`"));
         assert!(on_a_volume(Rw::Read, |job| job.service.order = ServiceOrder::Sequential).contains("turns"));
-        let range = RangeSync { every: 1, ..RangeSync::default() };
-        assert!(on_a_volume(Rw::Write, |job| job.sync_file_range = range).contains("`fdatasync`"));
-        assert!(on_a_volume(Rw::Read, |job| job.engine = EngineChoice::Mmap).starts_with("`engine`"));
+        assert!(
+            on_a_volume(Rw::Write, |job| job.sync_file_range = "write:1".parse().ok())
+                .contains("`fdatasync`")
+        );
+        assert!(on_a_volume(Rw::Read, |job| job.engine = IoEngine::Mmap).starts_with("`engine`"));
         assert!(on_a_volume(Rw::Write, |job| job.flags.push(RequestFlag::Atomic)).contains("atomic"));
         let chunk = Bytes(0);
         assert!(on_a_volume(Rw::Read, |job| job.volume = Some(Volume::Raid0 { chunk })).contains("length"));

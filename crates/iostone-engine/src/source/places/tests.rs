@@ -7,7 +7,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 
 const DRAWS: usize = 100_000;
 
-fn draw(distribution: &Distribution, places: u64, step_bytes: u64) -> Vec<u64> {
+fn draw(distribution: &RandomDistribution, places: u64, step_bytes: u64) -> Vec<u64> {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(31);
     let mut drawn = Places::of_blocks(distribution, places, step_bytes, &mut rng);
     (0..DRAWS).map(|_| drawn.draw(&mut rng).unwrap()).collect()
@@ -30,7 +30,7 @@ fn hottest(drawn: &[u64], places: usize) -> Vec<u64> {
 #[test]
 fn pareto_is_the_rule_of_eighty_to_twenty_within_itself() {
     let places = 1 << 20;
-    let drawn = draw(&Distribution::Pareto { h: 0.2, center: Some(0.0) }, places, 4096);
+    let drawn = draw(&RandomDistribution::Pareto { h: 0.2, center: Some(0.0) }, places, 4096);
     for (depth, expected) in [(1, 0.8), (2, 0.64), (3, 0.512)] {
         let hot = whole(places as f64 * 0.2f64.powi(depth));
         let found = share(&drawn, |place| place < hot);
@@ -43,10 +43,13 @@ fn hot_blocks_are_scattered_unless_a_centre_is_given() {
     let places = 10_000u64;
     for (scattered, centred) in [
         (
-            Distribution::Zipf { theta: 1.2, center: None },
-            Distribution::Zipf { theta: 1.2, center: Some(0.75) },
+            RandomDistribution::Zipf { theta: 1.2, center: None },
+            RandomDistribution::Zipf { theta: 1.2, center: Some(0.75) },
         ),
-        (Distribution::Pareto { h: 0.1, center: None }, Distribution::Pareto { h: 0.1, center: Some(0.75) }),
+        (
+            RandomDistribution::Pareto { h: 0.1, center: None },
+            RandomDistribution::Pareto { h: 0.1, center: Some(0.75) },
+        ),
     ] {
         // The middle of what is drawn lies anywhere, and the tenths of the span get a part each.
         let drawn = draw(&scattered, places, 4096);
@@ -63,7 +66,7 @@ fn hot_blocks_are_scattered_unless_a_centre_is_given() {
 
 #[test]
 fn the_hottest_blocks_of_a_scattered_zipf_have_zipfs_shares() {
-    let counts = hottest(&draw(&Distribution::Zipf { theta: 1.2, center: None }, 10_000, 4096), 10_000);
+    let counts = hottest(&draw(&RandomDistribution::Zipf { theta: 1.2, center: None }, 10_000, 4096), 10_000);
     let all: f64 = (1..=10_000).map(|rank| f64::from(rank).powf(-1.2)).sum();
     for (rank, count) in (1..=10).zip(counts) {
         let expected = f64::from(rank).powf(-1.2) / all * DRAWS as f64;
@@ -83,7 +86,7 @@ fn zones_get_their_shares_and_are_even_within() {
         .map(|(access, extent)| zone(access, Extent::Bytes(Bytes(whole(extent) * 10 * 4096))))
         .to_vec();
     for zones in [by_percent, by_bytes] {
-        let drawn = draw(&Distribution::Zoned(zones), 1000, 4096);
+        let drawn = draw(&RandomDistribution::Zoned(zones), 1000, 4096);
         let found =
             [0..100, 100..300, 300..600, 600..1000].map(|range| share(&drawn, |at| range.contains(&at)));
         for (found, expected) in found.into_iter().zip([0.6, 0.3, 0.08, 0.02]) {
@@ -97,17 +100,18 @@ fn zones_get_their_shares_and_are_even_within() {
 #[test]
 fn a_zone_that_is_cold_or_beyond_the_end_is_not_left_to_chance() {
     let zone = |access_percent, bytes| Zone { access_percent, extent: Extent::Bytes(Bytes(bytes)) };
-    let drawn = draw(&Distribution::Zoned(vec![zone(0.0, 50), zone(50.0, 25), zone(50.0, 1000)]), 100, 1);
+    let drawn =
+        draw(&RandomDistribution::Zoned(vec![zone(0.0, 50), zone(50.0, 25), zone(50.0, 1000)]), 100, 1);
     assert!(drawn.iter().all(|place| (50..100).contains(place)));
     assert!((share(&drawn, |place| place < 75) - 0.5).abs() < 0.006);
-    let drawn = draw(&Distribution::Zoned(vec![zone(0.0, 500), zone(100.0, 25)]), 100, 1);
+    let drawn = draw(&RandomDistribution::Zoned(vec![zone(0.0, 500), zone(100.0, 25)]), 100, 1);
     assert!(drawn.iter().all(|place| *place == 99));
 }
 
 #[test]
 fn targets_are_drawn_by_rank() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(33);
-    let distribution = Distribution::Zipf { theta: 1.2, center: None };
+    let distribution = RandomDistribution::Zipf { theta: 1.2, center: None };
     let mut places = Places::of_targets(&distribution, 8, 10, &mut rng);
     let mut counts = [0u32; 8];
     for _ in 0..DRAWS {
@@ -120,16 +124,16 @@ fn targets_are_drawn_by_rank() {
     assert!(counts.iter().all(|count| *count > 0), "{counts:?}");
 }
 
-fn any_distribution() -> impl Strategy<Value = Distribution> {
+fn any_distribution() -> impl Strategy<Value = RandomDistribution> {
     let center = prop::option::of(0.0f64..=1.0);
     prop_oneof![
-        Just(Distribution::Uniform),
-        (0.01f64..5.0, center.clone()).prop_map(|(theta, center)| Distribution::Zipf { theta, center }),
-        (0.001f64..0.999, center.clone()).prop_map(|(h, center)| Distribution::Pareto { h, center }),
+        Just(RandomDistribution::Random),
+        (0.01f64..5.0, center.clone()).prop_map(|(theta, center)| RandomDistribution::Zipf { theta, center }),
+        (0.001f64..0.999, center.clone()).prop_map(|(h, center)| RandomDistribution::Pareto { h, center }),
         (0.01f64..100.0, center)
-            .prop_map(|(deviation_percent, center)| Distribution::Normal { deviation_percent, center }),
+            .prop_map(|(deviation_percent, center)| RandomDistribution::Normal { deviation_percent, center }),
         prop::collection::vec((0.0f64..100.0, 0.0f64..100.0), 1..5).prop_map(|zones| {
-            Distribution::Zoned(
+            RandomDistribution::Zoned(
                 zones
                     .into_iter()
                     .map(|(access_percent, extent)| Zone { access_percent, extent: Extent::Percent(extent) })

@@ -6,7 +6,8 @@ mod orders;
 mod passes;
 
 use super::*;
-use crate::job::{BlockSize, Rw, Service, Strides};
+use crate::job::{Service, Strides};
+use iostone_model::load::{BlockRange, BlockSizes, Rw};
 use iostone_model::units::Bytes;
 use rand_xoshiro::rand_core::SeedableRng;
 
@@ -37,6 +38,6 @@ fn places(requests: &[Request]) -> Vec<u64> {
     requests.iter().map(|request| request.offset_bytes / KIB).collect()
 }
 
-fn range(min: u64, max: u64) -> BlockSize {
-    BlockSize::Range { min: Bytes(min), max: Bytes(max) }
+fn range(min: u64, max: u64) -> BlockSizes {
+    BlockSizes::Range(BlockRange { min: Bytes(min), max: Bytes(max) })
 }

@@ -3,10 +3,11 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, Stdio};
 
+use iostone_model::load::Rw;
 use iostone_model::units::Bytes;
 
 use super::*;
-use crate::job::{Rw, Verify};
+use crate::job::Verify;
 use crate::pins::Pins;
 
 const CHILD: &str = "IOSTONE_TEST_LEDGER";

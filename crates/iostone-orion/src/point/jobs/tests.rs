@@ -1,6 +1,6 @@
 //! Tests of how a load point becomes jobs.
 
-use iostone_engine::BlockSizes;
+use iostone_model::load::BlockSizes;
 use iostone_model::orion::RunLevel;
 use proptest::prelude::*;
 

@@ -1,6 +1,7 @@
 //! What `iostone io --json` prints.
 
-use iostone_engine::{Job, LatencyHistogram, Outcome, PerDirection, Series, Transfers};
+use iostone_engine::{Job, LatencyHistogram, Outcome, Series, Transfers};
+use iostone_model::load::PerDirection;
 use serde_json::{Value, json};
 
 /// A job and what it did.

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use iostone_engine::EngineChoice;
 use iostone_fio::output::{
     Detail, DiskWatch, FIO_VERSION, LogFile, LogRequest, LogValue, Percentiles, Reported, Session, log_paths,
     logs_of, write_json, write_terse,
 };
 use iostone_fio::values::LogWindow;
 use iostone_fio::{FioOptions, Given, Log, PlannedJob, Section};
+use iostone_model::load::IoEngine;
 use iostone_stack::{OutputFile, Permit, Placing};
 
 use super::Ran;
@@ -28,7 +28,7 @@ impl Started {
     pub(super) fn now(load: &Load) -> Self {
         let jobs = load.plan.phases.iter().flat_map(|phase| &phase.jobs);
         let watched = jobs.filter(|planned| {
-            planned.job.engine != EngineChoice::Null && option_of(load, planned).disk_util != Some(false)
+            planned.job.engine != IoEngine::Null && option_of(load, planned).disk_util != Some(false)
         });
         Self { at: Instant::now(), disks: DiskWatch::start(watched.flat_map(|planned| &planned.job.targets)) }
     }

@@ -4,8 +4,8 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use iostone_engine::EngineChoice;
 use iostone_fio::{Argument, JobFile, MachineFacts, OnDisk, Plan, Planning, Problem, Request, World, plan};
+use iostone_model::load::IoEngine;
 use iostone_report::clean;
 
 use super::arguments;
@@ -49,7 +49,7 @@ pub(super) fn read(given: &IoArguments, printer: &mut Printer) -> Result<Load> {
         plan.phases
             .iter_mut()
             .flat_map(|phase| &mut phase.jobs)
-            .for_each(|planned| planned.job.engine = EngineChoice::Auto);
+            .for_each(|planned| planned.job.engine = IoEngine::Auto);
     }
     keep_generations(&mut plan, &options)?;
     let writer =

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use iostone_engine::EngineChoice;
+use iostone_model::load::IoEngine;
 use iostone_report::clean;
 use iostone_stack::{OutputFile, Permit, Placing, quote};
 
@@ -60,7 +60,7 @@ impl Outputs {
 /// One file cannot be two things: what the load writes, what it knows of that, the figures, and the logs.
 fn refuse_shared(load: &Load, logs: &[(PathBuf, Placing)]) -> Result<()> {
     let jobs = || load.plan.phases.iter().flat_map(|phase| &phase.jobs).map(|planned| &planned.job);
-    let written = jobs().filter(|job| job.engine != EngineChoice::Null).flat_map(|job| {
+    let written = jobs().filter(|job| job.engine != IoEngine::Null).flat_map(|job| {
         let ledger = job.verify.as_ref().and_then(|verify| verify.ledger.as_ref());
         job.targets.iter().chain(ledger)
     });

@@ -4,8 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use iostone_engine::{EngineChoice, Job, Pins, Preparation, make_room_for_files};
+use iostone_engine::{Job, Pins, Preparation, make_room_for_files};
 use iostone_machine::Failure;
+use iostone_model::load::IoEngine;
 use iostone_stack::{Entry, FileOwner, check_room, file_owner, guard_file, mark_own_file};
 
 use crate::commands::target::{
@@ -38,7 +39,7 @@ struct Target {
 impl Taken {
     /// Takes the targets of a job, or refuses one of them.
     pub(super) fn take(&mut self, job: &mut Job, destroy: &[PathBuf]) -> Result<()> {
-        if job.engine == EngineChoice::Null {
+        if job.engine == IoEngine::Null {
             // As in fio: nothing is done to the targets, so they need not be there, and no file is made.
             job.targets.fill(PathBuf::from("/dev/null"));
             (job.direct, job.preparation) = (false, Preparation::Leave);

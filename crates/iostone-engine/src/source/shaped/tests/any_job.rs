@@ -1,29 +1,30 @@
 //! What is true of every job.
 
 use super::*;
-use crate::job::{Extent, PerDirection, SizeShare, Walk, Zone};
+use crate::job::Walk;
+use iostone_model::load::{BlockSplit, Extent, PerDirection, Zone};
 use proptest::prelude::*;
 
-fn any_size() -> impl Strategy<Value = BlockSize> {
+fn any_size() -> impl Strategy<Value = BlockSizes> {
     let unit = prop::sample::select(vec![512u64, 1000, 4096]);
     prop_oneof![
-        unit.clone().prop_map(|bytes| BlockSize::Fixed(Bytes(bytes))),
+        unit.clone().prop_map(|bytes| BlockSizes::Fixed(Bytes(bytes))),
         (unit.clone(), 1u64..9).prop_map(|(min, times)| range(min, min * times)),
-        (unit, 1u64..9, 1u32..100).prop_map(|(min, times, percent)| BlockSize::Split(vec![
-            SizeShare { bs: Bytes(min * times), percent },
-            SizeShare { bs: Bytes(min), percent: 100 - percent },
-        ])),
+        (unit, 1u64..9, 1u32..100).prop_map(|(min, times, percent)| {
+            let shares = vec![(Bytes(min * times), percent), (Bytes(min), 100 - percent)];
+            BlockSizes::Split(BlockSplit::new(shares).unwrap())
+        }),
     ]
 }
 
-fn any_distribution() -> impl Strategy<Value = Distribution> {
+fn any_distribution() -> impl Strategy<Value = RandomDistribution> {
     let zone = |access_percent, percent| Zone { access_percent, extent: Extent::Percent(percent) };
     prop_oneof![
-        3 => Just(Distribution::Uniform),
-        1 => Just(Distribution::Zipf { theta: 1.2, center: None }),
-        1 => Just(Distribution::Pareto { h: 0.2, center: Some(0.9) }),
-        1 => Just(Distribution::Normal { deviation_percent: 20.0, center: None }),
-        1 => Just(Distribution::Zoned(vec![zone(90.0, 10.0), zone(10.0, 90.0)])),
+        3 => Just(RandomDistribution::Random),
+        1 => Just(RandomDistribution::Zipf { theta: 1.2, center: None }),
+        1 => Just(RandomDistribution::Pareto { h: 0.2, center: Some(0.9) }),
+        1 => Just(RandomDistribution::Normal { deviation_percent: 20.0, center: None }),
+        1 => Just(RandomDistribution::Zoned(vec![zone(90.0, 10.0), zone(10.0, 90.0)])),
     ]
 }
 
@@ -88,15 +89,15 @@ fn any_parts() -> impl Strategy<Value = Vec<Part>> {
 }
 
 /// The sizes that `direction` may have: those of the discards for the writes that follow them.
-fn sizes(job: &Job, direction: Direction) -> &BlockSize {
+fn sizes(job: &Job, direction: Direction) -> &BlockSizes {
     let pairs = matches!(job.rw, Rw::TrimWrite | Rw::RandTrimWrite);
     job.bs.of(if pairs { Direction::Trim } else { direction })
 }
 
 /// Whether a size can be drawn. Blocks that are cut short are still multiples of the smallest.
-fn is_possible(size: &BlockSize, bytes: u64) -> bool {
+fn is_possible(size: &BlockSizes, bytes: u64) -> bool {
     match size {
-        BlockSize::Fixed(only) => bytes == only.0,
+        BlockSizes::Fixed(only) => bytes == only.0,
         _ => {
             bytes >= size.smallest().0 && bytes <= size.largest().0 && bytes.is_multiple_of(size.smallest().0)
         }

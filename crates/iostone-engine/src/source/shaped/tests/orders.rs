@@ -1,7 +1,8 @@
 //! Sequences that are known in advance.
 
+use iostone_model::load::PerDirection;
+
 use super::*;
-use crate::job::PerDirection;
 use crate::source::plain::Plain;
 
 #[test]

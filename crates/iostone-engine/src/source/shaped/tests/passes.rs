@@ -48,7 +48,7 @@ fn blocks_of_several_sizes_cover_a_pass() {
 fn targets_of_different_sizes_are_each_covered_before_any_begins_again() {
     let lengths = [40 * KIB, 400 * KIB, 4 * KIB, 80 * KIB];
     let all = lengths.iter().sum();
-    let even = ServiceOrder::Random(Distribution::Uniform);
+    let even = ServiceOrder::Random(RandomDistribution::Random);
     for rw in [Rw::Write, Rw::RandWrite] {
         for order in [ServiceOrder::RoundRobin, ServiceOrder::Sequential, even.clone()] {
             let shared = job(rw, |job| job.service = Service { order, every: 3 });

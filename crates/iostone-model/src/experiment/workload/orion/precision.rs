@@ -1,4 +1,4 @@
-//! A precision that is asked for, kept exactly: `2%`.
+//! A precision that is asked for: `2%`.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,19 +6,20 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::super::Decimal;
-
 /// The half width of an interval as a share of what it is of: above 0 % and at most 50 %.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Precision {
-    percent: Decimal,
+    percent: f64,
 }
+
+/// No precision is not a number, so that each equals itself.
+impl Eq for Precision {}
 
 impl Precision {
     /// As a fraction of 1.
     pub fn share(self) -> f64 {
-        self.percent.as_f64() / 100.0
+        self.percent / 100.0
     }
 }
 
@@ -29,9 +30,9 @@ impl FromStr for Precision {
     fn from_str(text: &str) -> Result<Self, String> {
         let refused = |reason: &str| format!("`{text}` is not a precision: {reason}");
         let number = text.trim().strip_suffix('%').ok_or_else(|| refused("it needs a `%`, as in 2%"))?;
-        let percent: Decimal =
+        let percent: f64 =
             number.trim_end().parse().map_err(|_| refused("it must be a number, as in 2% or 0.5%"))?;
-        if percent == Decimal::whole(0) || percent > Decimal::whole(50) {
+        if !(percent > 0.0 && percent <= 50.0) {
             return Err(refused("above 0% and up to 50%"));
         }
         Ok(Self { percent })

@@ -1,22 +1,23 @@
-//! Block sizes that vary: a range, and a split by shares.
+//! Block sizes: one, a range, or a split by shares.
 
 use std::fmt;
 use std::str::FromStr;
 
+use super::PerDirection;
 use crate::units::{Bytes, UnitError, textual};
 
 /// The sizes of a load's blocks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BlockSizes<'a> {
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BlockSizes {
     /// Always the same; fio's `bs`.
     Fixed(Bytes),
     /// fio's `bsrange`.
     Range(BlockRange),
     /// fio's `bssplit`.
-    Split(&'a BlockSplit),
+    Split(BlockSplit),
 }
 
-impl BlockSizes<'_> {
+impl BlockSizes {
     /// The smallest size that can be drawn.
     pub fn smallest(&self) -> Bytes {
         match self {
@@ -54,7 +55,7 @@ impl BlockSizes<'_> {
     }
 }
 
-impl fmt::Display for BlockSizes<'_> {
+impl fmt::Display for BlockSizes {
     /// As it is written in the experiment file.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -62,6 +63,12 @@ impl fmt::Display for BlockSizes<'_> {
             Self::Range(range) => range.fmt(f),
             Self::Split(split) => split.fmt(f),
         }
+    }
+}
+
+impl From<Bytes> for PerDirection<BlockSizes> {
+    fn from(bytes: Bytes) -> Self {
+        Self::all(BlockSizes::Fixed(bytes))
     }
 }
 
@@ -79,6 +86,17 @@ pub struct BlockRange {
 pub struct BlockSplit(Vec<(Bytes, u32)>);
 
 impl BlockSplit {
+    /// Sizes with their shares in percent.
+    ///
+    /// # Errors
+    /// Shares that do not add up to 100.
+    pub fn new(shares: Vec<(Bytes, u32)>) -> Result<Self, String> {
+        match shares.iter().map(|(_, percent)| u64::from(*percent)).sum::<u64>() {
+            100 => Ok(Self(shares)),
+            sum => Err(format!("its shares add up to {sum}, not to 100")),
+        }
+    }
+
     /// Each size and its share of the requests in percent.
     pub fn shares(&self) -> &[(Bytes, u32)] {
         &self.0
@@ -132,11 +150,7 @@ impl FromStr for BlockSplit {
             };
             shares.push((bytes.parse()?, percent));
         }
-        let sum: u64 = shares.iter().map(|(_, percent)| u64::from(*percent)).sum();
-        if sum != 100 {
-            return refuse(text, SPLIT, format!("its shares add up to {sum}, not to 100"));
-        }
-        Ok(Self(shares))
+        Self::new(shares).or_else(|reason| refuse(text, SPLIT, reason))
     }
 }
 
@@ -185,7 +199,7 @@ mod tests {
     #[test]
     fn the_extremes_of_a_split_are_found_wherever_they_stand() {
         let split: BlockSplit = "16K/10:4K/50:64K/40".parse().unwrap();
-        let sizes = BlockSizes::Split(&split);
+        let sizes = BlockSizes::Split(split);
         assert_eq!((sizes.smallest(), sizes.largest()), (Bytes(4096), Bytes(65_536)));
         assert_eq!(sizes.to_string(), "16KiB/10:4KiB/50:64KiB/40");
     }
