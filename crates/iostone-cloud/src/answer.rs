@@ -5,7 +5,7 @@ mod measured;
 mod slip;
 
 use iostone_model::answer::{Answer, Given, MeasuredAgreement};
-use iostone_model::experiment::{Configuration, Workload};
+use iostone_model::experiment::Configuration;
 use iostone_model::prediction::Prediction;
 use iostone_model::units::Bytes;
 
@@ -60,12 +60,9 @@ pub fn answer_configuration(
     let work = work_of(&configuration.workload)?;
     let prediction = predict_configuration(catalogue, configuration)?;
     let route = Route::of_configuration(catalogue, configuration);
-    let ends_by_time = match &configuration.workload {
-        Workload::Io(io) => io
-            .asked_runtime()
-            .is_some_and(|time| (prediction.seconds - time.0.as_secs_f64()).abs() < SAME_SECONDS),
-        _ => false,
-    };
+    let time = configuration.workload.profile().demand.ok().and_then(|demand| demand.time);
+    let ends_by_time =
+        time.is_some_and(|time| (prediction.seconds - time.0.as_secs_f64()).abs() < SAME_SECONDS);
     let given = if ends_by_time { Given::Time } else { given(&work) };
     Ok(tell(configuration.name.clone(), prediction, given, &route, &work, Beside::default()))
 }

@@ -3,13 +3,13 @@
 use std::time::Duration;
 
 use iostone_cloud::{catalogue, predict_configuration};
-use iostone_model::experiment::{Configuration, Container, Stack, Timing, Volume, Workload};
+use iostone_model::experiment::{Configuration, Container, Stack, Volume, Workload};
 use iostone_model::run::Plan;
-use iostone_model::units::{Bytes, Span};
+use iostone_model::units::Bytes;
 use iostone_stats::race::{RACED_WHOLE, SCREENINGS, fewest_blocks_of_sweep};
 
 use crate::conclude::blocks_of_pairs;
-use crate::pilot::{FIRST_OF_RUNTIME, SHORTEST_FOUND, first_pilot};
+use crate::pilot::first_pilot;
 use crate::plan::room_of_image;
 
 /// What to expect of a plan.
@@ -77,8 +77,9 @@ pub fn estimate(plan: &Plan) -> Estimate {
     let a_trial = trials(patient).and_then(longest);
     let timeout = match a_trial {
         Some(_) => None,
-        None => trials(bound)
-            .and_then(|_| experiment.configurations.iter().filter_map(|c| c.workload.timeout()).max()),
+        None => trials(bound).and_then(|_| {
+            experiment.configurations.iter().filter_map(|c| c.workload.profile().timeout).max()
+        }),
     };
     let budget = experiment.decide.blocks;
     let fewest = blocks_of_pairs(plan).filter(|_| !plan.quick).unwrap_or(budget.min);
@@ -150,13 +151,7 @@ fn building(stack: &Stack, workload: &Workload) -> Duration {
 /// How long the workload works, at the least: what it is asked for, else what the ceilings that are known let it take; unknown
 /// for a program, and for a job that is bounded by bytes alone and by nothing that is known.
 fn brief(configuration: &Configuration) -> Option<Duration> {
-    let asked = match &configuration.workload {
-        // Of what pilots are to find the least.
-        Workload::Io(io) if io.is_runtime_auto() => Some(SHORTEST_FOUND.0),
-        Workload::Io(io) => io.asked_runtime().map(|Span(runtime)| runtime + io.ramp_time.span().0),
-        foreign => foreign.asked_time(),
-    };
-    asked.or_else(|| predicted(configuration))
+    configuration.workload.profile().takes.map(|[least, _]| least).or_else(|| predicted(configuration))
 }
 
 /// What the ceilings of a configuration let its work take at least.
@@ -168,21 +163,12 @@ fn predicted(configuration: &Configuration) -> Option<Duration> {
 /// The same with the longest warm-up that pilots may find: a cut lies before half of a pilot, which is as long as two
 /// measured times.
 fn patient(configuration: &Configuration) -> Option<Duration> {
-    match &configuration.workload {
-        // The longest that may be found, behind the longest warm-up that pilots of that length show.
-        Workload::Io(io) if io.is_runtime_auto() => {
-            io.asked_runtime().map(|Span(longest)| longest + FIRST_OF_RUNTIME / 2)
-        }
-        Workload::Io(io) if io.ramp_time == Timing::Auto => {
-            io.asked_runtime().map(|Span(runtime)| runtime * 2)
-        }
-        _ => brief(configuration),
-    }
+    configuration.workload.profile().takes.map(|[_, most]| most).or_else(|| predicted(configuration))
 }
 
 /// The longest that the workload can take: what it does, else until it is ended.
 fn bound(configuration: &Configuration) -> Option<Duration> {
-    patient(configuration).or_else(|| configuration.workload.timeout())
+    patient(configuration).or_else(|| configuration.workload.profile().timeout)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use iostone_machine::{Measured, Settled};
 use iostone_model::covariate::{Covariate, DeclaredCovariate, slopes};
-use iostone_model::experiment::{Configuration, Experiment, Gate, Workload};
+use iostone_model::experiment::{Configuration, Experiment, Gate};
 use iostone_model::metric::Unit;
 use iostone_model::trial::{GateOutcome, GovernorRecord, compressed_by};
 use iostone_model::units::Bytes;
@@ -127,18 +127,15 @@ fn percent(share: f64) -> String {
 }
 
 fn served(configuration: &Configuration, measured: &Measured, tolerance: f64) -> GateOutcome {
-    let workload = &configuration.workload;
-    // Of foreign programs only the trial knows: a job file says what it does where it lies.
-    let must_reach = match workload {
-        Workload::Io(io) => io.must_reach_device(),
-        _ => measured.report.must_reach_device,
-    };
+    // Of some programs only the trial knows: a job file says what it does where it lies.
+    let profile = configuration.workload.profile();
+    let must_reach = profile.must_reach_device.unwrap_or(measured.report.must_reach_device);
     if measured.container.as_ref().is_some_and(|container| container.place == MEMORY) {
         return unjudged("served", "not asked: the workload worked in memory, and no device serves that");
     }
     // That it was asked for is known: a layer that drops fsync unasked fails its trial when it is read back.
     let is_volatile = measured.container.as_ref().is_some_and(|container| container.volatile);
-    if is_volatile && must_reach && !is_direct(workload) {
+    if is_volatile && must_reach && profile.direct == Some(false) {
         return unjudged(
             "served",
             "not asked: the layer drops every fsync (`container.volatile`), so that writes stay in the page cache",
@@ -165,22 +162,10 @@ fn served(configuration: &Configuration, measured: &Measured, tolerance: f64) ->
     outcome("served", passed, message)
 }
 
-/// Whether it goes past the page cache: then its bytes reach the device whether a sync is dropped or not. A foreign program
-/// that must reach the device without having been asked to sync does as well.
-fn is_direct(workload: &Workload) -> bool {
-    match workload {
-        Workload::Io(io) => io.direct,
-        Workload::Orion(orion) => orion.direct,
-        Workload::Ioping(ioping) => ioping.direct,
-        Workload::Fio(_) | Workload::Sysbench(_) => true,
-        Workload::Dd(dd) => dd.iflag.iter().chain(&dd.oflag).any(|flag| flag == "direct"),
-        Workload::Command(_) | Workload::Dbench(_) | Workload::Bonnie(_) | Workload::CopyUp(_) => false,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use iostone_model::experiment::Workload;
     use iostone_model::sample::DiskCounters;
     use iostone_model::trial::{DeviceActivity, SignalSummary, WorkloadReport};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use iostone_model::experiment::{Configuration, Timing, Workload};
+use iostone_model::experiment::{Configuration, FIRST_PILOT, SHORTEST_FOUND, Timing, Workload};
 use iostone_model::run::Plan;
 use iostone_model::trial::WorkloadReport;
 use iostone_model::units::Span;
@@ -20,10 +20,6 @@ pub(crate) const INTERVAL: Duration = Duration::from_millis(100);
 const RUNTIMES: u32 = 2;
 /// Ten batches of MSER-5: fewer are too coarse to cut. A rehearsal makes do with what it has.
 const SHORTEST: Duration = Duration::from_secs(5);
-/// Long enough to tell 2.5 s from 5 s where a trial costs a few seconds beside them; longer ones follow where that does not do.
-pub(crate) const FIRST_OF_RUNTIME: Duration = Duration::from_secs(30);
-/// The shortest measured time that pilots may find.
-pub(crate) const SHORTEST_FOUND: Span = Span(Duration::from_millis(2500));
 /// What others take comes and goes in bursts; in less than that they may well stay away.
 const SHORTEST_OF_COVARIATES: Duration = Duration::from_secs(30);
 /// How often a pilot whose cut stands at its limit is repeated at twice the length.
@@ -31,10 +27,7 @@ const DOUBLINGS: u32 = 2;
 
 /// Whether the plan leaves the ramp to pilots; a checked experiment does so for all configurations or for none.
 pub fn needs_pilots(plan: &Plan) -> bool {
-    let is_auto = |configuration: &Configuration| match &configuration.workload {
-        Workload::Io(io) => io.ramp_time.is_auto(),
-        _ => false,
-    };
+    let is_auto = |one: &Configuration| one.workload.profile().ramp == Some(Timing::Auto);
     plan.experiment.configurations.iter().any(is_auto)
 }
 
@@ -44,7 +37,7 @@ pub fn first_pilot(plan: &Plan, configuration: &Configuration) -> Option<Span> {
     let Workload::Io(io) = &configuration.workload else { return None };
     let Span(runtime) = io.asked_runtime().filter(|_| io.ramp_time.is_auto())?;
     if io.is_runtime_auto() {
-        return Some(Span(FIRST_OF_RUNTIME));
+        return Some(Span(FIRST_PILOT));
     }
     let length = runtime.saturating_mul(RUNTIMES);
     let shortest =
@@ -212,7 +205,7 @@ fn find_runtime<'a>(plan: &'a Plan, pilots: &[PilotRecord], ramp: Span) -> Runti
             .collect()
     };
     let series: Vec<Vec<f64>> = pairs.iter().map(|(_, pilot)| behind_ramp(pilot)).collect();
-    let is_last = pilot.runtime.0 >= FIRST_OF_RUNTIME.saturating_mul(1 << DOUBLINGS);
+    let is_last = pilot.runtime.0 >= FIRST_PILOT.saturating_mul(1 << DOUBLINGS);
     match trial_length::choose(&series, purpose, is_last) {
         Some(found) => RuntimeSearch::Found(DeclaredRuntime {
             runtime: Span(Duration::from_secs_f64(found.seconds)),

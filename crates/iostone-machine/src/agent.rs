@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use iostone_model::environment::Environment;
-use iostone_model::experiment::{Stack, Volume, Workload};
+use iostone_model::experiment::{Ends, Stack, Volume, Workload};
 use iostone_model::trial::{Check, ContainerFacts};
 use iostone_model::units::Bytes;
 use iostone_probe::nvme::NvmeWatch;
@@ -339,7 +339,8 @@ impl Agent {
 
     fn prepare(&mut self, prepare: &Prepare) -> Result<Prepared, Failure> {
         let started = Instant::now();
-        self.is_timed = prepare.workload.is_timed();
+        let profile = prepare.workload.profile();
+        self.is_timed = profile.ends != Ends::ByWork;
         if let Some(companion) = &mut self.companion {
             self.works_here = false;
             let prepared = companion.prepare(prepare)?;
@@ -357,7 +358,7 @@ impl Agent {
             },
             groups: self.groups().map(|groups| groups.enter.clone()).unwrap_or_default(),
         };
-        self.works_here = iostone_workload::works_here(&prepare.workload);
+        self.works_here = profile.runs_here;
         let workload = iostone_workload::prepare(&prepare.workload, &place, &context, &self.stop)?;
         self.workload = Some(Ready::Here(workload));
         Ok(Prepared { seconds: started.elapsed().as_secs_f64() })

@@ -1,14 +1,12 @@
 //! The figures a trial can be judged by: their names, units and which way is better.
 
-mod tables;
-
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use tables::{
-    BONNIE_DIRECT_METRICS, BONNIE_METRICS, COMMAND_METRICS, COMMON_METRICS, COPY_UP_METRICS, DBENCH_METRICS,
-    DBENCH_OPERATIONS, DD_METRICS, FIO_METRICS, IO_METRICS, IOPING_METRICS, ORION_METRICS, SYSBENCH_METRICS,
-    TABLES,
+use crate::experiment::WORKLOAD_KINDS;
+
+pub use crate::experiment::{
+    BONNIE_METRICS, COMMAND_METRICS, DBENCH_METRICS, DBENCH_OPERATIONS, FIO_METRICS, IO_METRICS,
 };
 
 /// Which way a figure is better.
@@ -62,10 +60,40 @@ pub struct Metric {
     pub title: &'static str,
 }
 
+pub(crate) const fn metric(
+    name: &'static str,
+    unit: Unit,
+    direction: Direction,
+    title: &'static str,
+) -> Metric {
+    Metric { name, unit, direction, title }
+}
+
+/// The figures of every kind of workload, a table each, and those that all have. A name means the same figure wherever it
+/// stands.
+pub fn tables() -> impl Iterator<Item = &'static [Metric]> {
+    WORKLOAD_KINDS.iter().flat_map(|kind| [kind.metrics, kind.on_request]).chain([COMMON_METRICS])
+}
+
 /// Finds a metric by name among those of any workload.
 pub fn find(name: &str) -> Option<&'static Metric> {
-    TABLES.iter().flat_map(|table| table.iter()).find(|metric| metric.name == name)
+    tables().flatten().find(|metric| metric.name == name)
 }
+
+/// What every workload yields beside its own figures, where the machine told what they are reckoned from.
+pub const COMMON_METRICS: &[Metric] = &[
+    metric("cores_used", Unit::Plain, Direction::Lower, "CPU seconds of the workload a second"),
+    metric("cpu_per_io", Unit::Seconds, Direction::Lower, "CPU time of the workload for an I/O"),
+    metric(
+        "written_per_claimed_byte",
+        Unit::Plain,
+        Direction::Lower,
+        "bytes the device wrote for each claimed",
+    ),
+    metric("read_per_claimed_byte", Unit::Plain, Direction::Lower, "bytes the device read for each claimed"),
+    metric("space_per_file_byte", Unit::Plain, Direction::Lower, "bytes taken up for each of the files"),
+    metric("extents_per_gib", Unit::Plain, Direction::Lower, "extents of the files for each GiB"),
+];
 
 impl Unit {
     /// Nothing, in the unit without a prefix: `0.00 ns` would tell of a precision that no clock has.
@@ -147,12 +175,12 @@ mod tests {
 
     #[test]
     fn a_name_means_the_same_in_every_workload() {
-        let metrics: Vec<_> = TABLES.iter().flat_map(|table| table.iter()).collect();
+        let metrics: Vec<_> = tables().flatten().collect();
         for metric in &metrics {
             let twin = find(metric.name).unwrap();
             assert_eq!((twin.unit, twin.direction), (metric.unit, metric.direction), "{}", metric.name);
         }
-        for table in TABLES {
+        for table in tables() {
             let mut names: Vec<_> = table.iter().map(|metric| metric.name).collect();
             let count = names.len();
             names.sort_unstable();

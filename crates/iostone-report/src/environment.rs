@@ -3,13 +3,10 @@
 mod guests;
 mod volumes;
 
-use iostone_model::experiment::{
-    Configuration, IoEngine, IoWorkload, Limits, LoopVolume, RateProcess, Stack, SyncMode, Timing, Volume,
-    Workload,
-};
+use iostone_model::experiment::{Configuration, Limits, LoopVolume, Stack, Volume};
 use iostone_model::platform::Platform;
 use iostone_model::run::RunRecord;
-use iostone_model::units::{Bytes, Span};
+use iostone_model::units::Bytes;
 
 use crate::{trial_cost, warm_up};
 pub(crate) use guests::guests_of;
@@ -176,7 +173,7 @@ fn storage(run: &RunRecord) -> String {
 
 fn workloads(run: &RunRecord) -> String {
     let configurations = &run.plan.experiment.configurations;
-    describe_all(configurations.iter().map(|c| (c.name.as_str(), describe_workload(&c.workload))))
+    describe_all(configurations.iter().map(|c| (c.name.as_str(), c.workload.profile().summary.join(PART))))
 }
 
 fn describe_stack(stack: &Stack, in_guest: bool) -> String {
@@ -221,81 +218,6 @@ fn describe_loop(volume: &LoopVolume) -> String {
         limited("", &volume.limits()),
         volume.instance.as_ref().and_then(|instance| limited("its instance ", instance)),
     ])
-}
-
-fn describe_workload(workload: &Workload) -> String {
-    match workload {
-        Workload::Io(io) => describe_io(io),
-        Workload::Command(command) => format!("command: {}", command.argv.join(" ")),
-        foreign => foreign.summary().unwrap_or_default(),
-    }
-}
-
-fn describe_io(io: &IoWorkload) -> String {
-    let sync = match io.sync {
-        SyncMode::None => None,
-        SyncMode::Dsync => Some("O_DSYNC".to_owned()),
-        SyncMode::Sync => Some("O_SYNC".to_owned()),
-    };
-    let flags: Vec<String> =
-        io.flags.iter().map(|flag| format!("RWF_{}", flag.word().to_uppercase())).collect();
-    join([
-        Some(format!("{} {}", io.rw.word(), io.block_sizes())),
-        mix(io),
-        io.skew().map(|distribution| format!("spread {distribution}")),
-        open_loop(io),
-        Some(format!("depth {}", io.iodepth)),
-        (io.numjobs > 1).then(|| format!("{} threads", io.numjobs)),
-        io.thinktime.filter(|time| !time.0.is_zero()).map(|time| pauses(time, io.thinktime_blocks)),
-        io.runtime.map(|time| match time {
-            Timing::Fixed(span) => span.to_string(),
-            Timing::Auto => "runtime chosen from the pilots".to_owned(),
-        }),
-        io.io_size.map(|size| format!("{size} in all")),
-        io.size.map(|size| format!("file of {size}")),
-        (io.offset.0 > 0).then(|| format!("from {} on", io.offset)),
-        Some(if io.direct { "O_DIRECT".to_owned() } else { "through the page cache".to_owned() }),
-        (io.engine == IoEngine::Mmap).then(|| "by a mapping".to_owned()),
-        (io.fsync > 0).then(|| after_writes("fsync", io.fsync)),
-        (io.fdatasync > 0).then(|| after_writes("fdatasync", io.fdatasync)),
-        io.sync_file_range.map(|sync| after_writes("sync_file_range", sync.every)),
-        sync,
-        (!flags.is_empty()).then(|| flags.join(" ")),
-        io.buffer_compress_percentage
-            .filter(|percent| *percent > 0)
-            .map(|percent| format!("{percent} % compressible")),
-        (io.dedupe_percentage > 0).then(|| format!("{} % duplicates", io.dedupe_percentage)),
-        io.verifies().then(|| format!("verified with {}", io.verify.word())),
-    ])
-}
-
-/// The share of reads in a mix; at a rate of each, the rates say it.
-fn mix(io: &IoWorkload) -> Option<String> {
-    (io.rw.is_mixed() && !io.is_open_loop()).then(|| format!("{} % reads", io.rwmixread.unwrap_or(50)))
-}
-
-fn open_loop(io: &IoWorkload) -> Option<String> {
-    let rates = match (io.rate_iops, io.rate) {
-        (Some(rates), _) if io.rw.is_mixed() => {
-            format!("{} reads/s and {} writes/s", rates.reads(), rates.writes())
-        }
-        (Some(rates), _) => format!("{}/s", rates.reads()),
-        (None, Some(rates)) if io.rw.is_mixed() => {
-            format!("{} of reads and {} of writes", rates.reads(), rates.writes())
-        }
-        (None, Some(rates)) => rates.reads().to_string(),
-        (None, None) => return None,
-    };
-    let thread = if io.numjobs > 1 { " a thread" } else { "" };
-    let poisson = if io.rate_process == Some(RateProcess::Poisson) { " at random" } else { "" };
-    Some(format!("open loop of {rates}{thread}{poisson}"))
-}
-
-fn pauses(time: Span, blocks: Option<u32>) -> String {
-    match blocks.unwrap_or(1) {
-        1 => format!("a pause of {time} after every request"),
-        blocks => format!("a pause of {time} after every {blocks} requests"),
-    }
 }
 
 /// The devices that the trials' workloads stood on, as the first trial names them.
@@ -346,15 +268,6 @@ fn notes(run: &RunRecord) -> String {
 fn engine(run: &RunRecord) -> String {
     let unprivileged = (!run.environment.root).then(|| "not as root".to_owned());
     join([Some(run.plan.iostone_version.clone()), engine_used(run), unprivileged])
-}
-
-/// "fdatasync after every write", "fsync after every 8 writes".
-fn after_writes(call: &str, every: u32) -> String {
-    if every == 1 {
-        format!("{call} after every write")
-    } else {
-        format!("{call} after every {every} writes")
-    }
 }
 
 #[cfg(test)]

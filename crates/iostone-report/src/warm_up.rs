@@ -1,6 +1,6 @@
 //! The warm-up of a run in writing: the ramp of every trial, where it came from, and how steady the trials were.
 
-use iostone_model::experiment::{Timing, Workload};
+use iostone_model::experiment::Timing;
 use iostone_model::run::RunRecord;
 use iostone_model::units::Span;
 use iostone_model::warm_up::SteadyState;
@@ -73,11 +73,8 @@ fn ramp(run: &RunRecord) -> Option<String> {
     }
     let mut ramps: Vec<Timing> = Vec::new();
     for configuration in &run.plan.experiment.configurations {
-        if let Workload::Io(io) = &configuration.workload
-            && !ramps.contains(&io.ramp_time)
-        {
-            ramps.push(io.ramp_time);
-        }
+        let ramp = configuration.workload.profile().ramp;
+        ramps.extend(ramp.filter(|ramp| !ramps.contains(ramp)));
     }
     match ramps.as_slice() {
         [Timing::Auto] => Some("left to pilots, and not declared yet".to_owned()),

@@ -61,7 +61,7 @@ pub enum Likeness {
 pub struct Reading {
     /// What it holds, in its order. [`Observation::file`] is filled in by the caller.
     pub observations: Vec<Observation>,
-    /// Its figures: for those in [`iostone_model::metric::TABLES`] nothing need be said here.
+    /// Its figures: for those in [`iostone_model::metric::tables`] nothing need be said here.
     pub metrics: BTreeMap<String, MetricNote>,
     /// The labels that its observations differ in on purpose (`operation`, `small`), as far as the format tells.
     pub factors: Vec<String>,

@@ -203,7 +203,7 @@ pub fn preflight(
     volume: Option<Bytes>,
     memory: Option<Bytes>,
 ) -> Result<Option<Bytes>, WorkloadError> {
-    if let Some(program) = workload.program()
+    if let Some(program) = workload.of_kind().program
         && installed(program).is_none()
     {
         return Err(WorkloadError::NotInstalled { program });
@@ -218,15 +218,6 @@ pub fn preflight(
         Workload::Io(_) | Workload::Ioping(_) | Workload::Orion(_) | Workload::CopyUp(_) => {}
     }
     Ok(workload.room())
-}
-
-/// Whether the I/O of a workload is done by this process rather than by programs that it starts, at least in part.
-pub fn works_here(workload: &Workload) -> bool {
-    match workload {
-        Workload::Io(_) | Workload::Orion(_) | Workload::CopyUp(_) => true,
-        Workload::Bonnie(bonnie) => bonnie.direct_read.is_some(),
-        _ => false,
-    }
 }
 
 /// Prepares a workload on a place, until it is ready or `stop` is set.

@@ -69,7 +69,7 @@ fn arguments(spec: &SysbenchWorkload, seed: u64, step: &str) -> Vec<String> {
     add("rand-seed", Some(((seed & 0x7fff_ffff) | 1).to_string()));
     add("histogram", Some("on".to_owned()));
     if spec.test == SysbenchTest::Fileio {
-        add("file-total-size", spec.room().map(|room| room.0.to_string()));
+        add("file-total-size", Some(spec.room().0.to_string()));
         add("file-num", number(spec.file_num));
         add("file-block-size", spec.file_block_size.map(|size| size.0.to_string()));
         add("file-test-mode", spec.file_test_mode.clone());

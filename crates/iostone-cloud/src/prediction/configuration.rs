@@ -6,13 +6,13 @@ mod tests;
 use iostone_model::cloud::CatalogueDate;
 use iostone_model::experiment::Basis;
 use iostone_model::experiment::{
-    BlockSizes, Configuration, DdDirection, DdWorkload, EmulatedBy, EmulatedVolume, Filesystem, IoEngine,
-    IoWorkload, Link, LoopVolume, MachineSpec, Rates, Stack, SyncMode, Volume, Workload,
+    Configuration, Demand, EmulatedBy, EmulatedVolume, Filesystem, Link, LoopVolume, MachineSpec, Stack,
+    Volume, Workload,
 };
 use iostone_model::prediction::{Prediction, RentalPrice};
-use iostone_model::units::{ByteRate, Bytes, Fraction, Span};
+use iostone_model::units::{ByteRate, Fraction, Span};
 
-use super::{Amount, CacheUse, Order, Pattern, PredictError, Route, RouteCpu, Work};
+use super::{CacheUse, Pattern, PredictError, Route, RouteCpu, Work};
 use crate::catalogue::Catalogue;
 use crate::ceiling::{FilesystemKind, Joined};
 use crate::volume::{Quantity, QuantityBurst, VolumeLimits};
@@ -43,11 +43,9 @@ pub fn predict_configuration(
     let route = Route::of_configuration(catalogue, configuration);
     let prediction = route.predict(&work)?;
     // A load that has both an amount and a time ends with whichever is over first.
-    match &configuration.workload {
-        Workload::Io(io)
-            if io.asked_runtime().is_some_and(|time| prediction.seconds > time.0.as_secs_f64()) =>
-        {
-            route.predict(&timed(io, &work))
+    match configuration.workload.profile().demand {
+        Ok(Demand { time: Some(time), written, .. }) if prediction.seconds > time.0.as_secs_f64() => {
+            route.predict(&Work { amount: Work::timed(time, written).amount, ..work })
         }
         _ => Ok(prediction),
     }
@@ -58,144 +56,29 @@ pub fn predict_configuration(
 /// # Errors
 /// [`UnknownDemand`] of workloads whose I/O is not told by their settings.
 pub fn work_of(workload: &Workload) -> Result<Work, UnknownDemand> {
-    let unknown =
-        |reason: &str| Err(UnknownDemand { workload: workload.kind().to_owned(), reason: reason.to_owned() });
-    match workload {
-        Workload::Dd(dd) => Ok(of_dd(dd)),
-        Workload::Io(io) => match unknown_of_io(io) {
-            Some(reason) => unknown(reason),
-            None => Ok(of_io(io)),
-        },
-        Workload::Command(_) => unknown("it is a program that nothing is known of"),
-        Workload::Dbench(_) => {
-            unknown("its operations go to the page cache, and flushes take what they take")
+    let demand = workload.profile().demand.map_err(|reason| UnknownDemand {
+        workload: workload.kind().to_owned(),
+        reason: reason.to_owned(),
+    })?;
+    let work = match (demand.amount, demand.time) {
+        (None, Some(time)) => Work::timed(time, demand.written),
+        (amount, _) => {
+            let [read, write] = amount.unwrap_or_default();
+            Work::sequential(read, write)
         }
-        Workload::Bonnie(_) => unknown("it is several tests, of which each has a ceiling of its own"),
-        Workload::Fio(_) => {
-            unknown("its job file is read by fio; `kind = \"io\"` says the same load to iostone")
-        }
-        Workload::Sysbench(_) => unknown("its time goes to flushes and processors, which are not reckoned"),
-        Workload::Ioping(_) => unknown("it measures latency, and waits between requests"),
-        Workload::Orion(_) => unknown("it is a matrix of loads, of which each has a ceiling of its own"),
-        Workload::CopyUp(_) => unknown("what copying a file up takes is what it finds out"),
-    }
-}
-
-fn of_dd(dd: &DdWorkload) -> Work {
-    let (read, write) = match dd.direction {
-        DdDirection::Read => (dd.size, Bytes(0)),
-        DdDirection::Write => (Bytes(0), dd.size),
     };
-    let is_direct = dd.is_direct();
-    let leaves_dirty = dd.direction == DdDirection::Write && !dd.must_reach_device();
-    Work {
-        // dd waits for each block; through the page cache the kernel makes of them what it likes.
-        io_size: is_direct.then_some(dd.bs),
-        depth: is_direct.then_some(1),
-        cache: if leaves_dirty { CacheUse::Buffered { dirty_ratio: DIRTY_RATIO } } else { CacheUse::None },
-        ..Work::sequential(read, write)
-    }
-}
-
-/// Why the demand of a load cannot be told, where it cannot.
-fn unknown_of_io(io: &IoWorkload) -> Option<&'static str> {
-    let flushes = io.fsync > 0 || io.fdatasync > 0 || io.sync != SyncMode::None;
-    if io.rw.trims() {
-        Some("discards have no known ceiling")
-    } else if io.rw.writes() && flushes {
-        Some("it flushes again and again, and what a flush takes is not known")
-    } else if io.thinktime.is_some() {
-        Some("it pauses between requests")
-    } else if !io.direct && io.rw.is_random() {
-        Some("what the page cache makes of random I/O depends on what is in it; `direct = true` goes past it")
-    } else if io.runtime.is_none() && io.size.is_none() && io.io_size.is_none() {
-        Some("neither an amount nor a time is given")
-    } else if io.skew().is_some() && !io.direct {
-        Some("some places are hit again and again, and memory answers for them")
-    } else {
-        None
-    }
-}
-
-fn of_io(io: &IoWorkload) -> Work {
-    let jobs = u64::from(io.numjobs.max(1));
-    let amount = match io.io_size.or(io.size) {
-        Some(each) => {
-            let all = each.0.saturating_mul(jobs) as f64;
-            let write = whole(all * written(io));
-            Amount::Bytes { read: Bytes(whole(all).saturating_sub(write)), write: Bytes(write) }
-        }
-        None => Amount::Bytes { read: Bytes(0), write: Bytes(0) },
-    };
-    let size = mean_size(io);
-    let pattern = if io.rw.is_random() { Pattern::Random } else { Pattern::Sequential };
-    // Several jobs, each in sequence, are no sequence to the volume unless each job's I/Os are large.
-    let depth = if io.engine == IoEngine::Sync { 1 } else { io.iodepth.max(1) };
-    let work = Work {
-        amount,
-        io_size: io.direct.then_some(size),
-        pattern,
-        depth: io.direct.then_some(depth.saturating_mul(io.numjobs.max(1))),
-        source: pace(io, size),
-        cache: if io.rw.writes() && !io.direct {
+    Ok(Work {
+        io_size: demand.io_size,
+        pattern: if demand.random { Pattern::Random } else { Pattern::Sequential },
+        depth: demand.depth,
+        source: demand.rate,
+        cache: if demand.leaves_dirty {
             CacheUse::Buffered { dirty_ratio: DIRTY_RATIO }
         } else {
             CacheUse::None
         },
-        order: Order::Together,
-        ..Work::sequential(Bytes(0), Bytes(0))
-    };
-    if io.runtime.is_some() && io.io_size.is_none() { timed(io, &work) } else { work }
-}
-
-/// The same for as long as it is told to go on.
-fn timed(io: &IoWorkload, work: &Work) -> Work {
-    let Some(span) = io.asked_runtime() else { return work.clone() };
-    let timed = Work::timed(span, Fraction(written(io)));
-    Work { amount: timed.amount, ..work.clone() }
-}
-
-/// The share of bytes that is written.
-fn written(io: &IoWorkload) -> f64 {
-    if io.rw.is_mixed() {
-        1.0 - f64::from(io.rwmixread.unwrap_or(50).min(100)) / 100.0
-    } else if io.rw.writes() {
-        1.0
-    } else {
-        0.0
-    }
-}
-
-/// Bytes of an I/O on average.
-fn mean_size(io: &IoWorkload) -> Bytes {
-    match io.block_sizes() {
-        BlockSizes::Fixed(bytes) => bytes,
-        BlockSizes::Range(range) => Bytes(u64::midpoint(range.min.0, range.max.0)),
-        BlockSizes::Split(split) => {
-            let sum: u64 = split.shares().iter().map(|(bytes, percent)| bytes.0 * u64::from(*percent)).sum();
-            Bytes(sum / 100)
-        }
-    }
-}
-
-/// Bytes a second that an open loop asks for.
-fn pace(io: &IoWorkload, size: Bytes) -> Option<ByteRate> {
-    let jobs = u64::from(io.numjobs.max(1));
-    let (reads, writes) = (io.rw.reads(), io.rw.writes());
-    let sum = |of_reads: u64, of_writes: u64| {
-        (if reads { of_reads } else { 0 }).saturating_add(if writes { of_writes } else { 0 })
-    };
-    let bytes = io.rate.map(|rate: Rates<ByteRate>| sum(rate.reads().0, rate.writes().0));
-    let ios = io
-        .rate_iops
-        .map(|rate| sum(u64::from(rate.reads()), u64::from(rate.writes())).saturating_mul(size.0));
-    bytes.into_iter().chain(ios).min().map(|rate| ByteRate(rate.saturating_mul(jobs)))
-}
-
-fn whole(bytes: f64) -> u64 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "casting saturates")]
-    let whole = bytes.round() as u64;
-    whole
+        ..work
+    })
 }
 
 impl Route {
@@ -246,8 +129,8 @@ impl Route {
         };
         route.take_volume(catalogue, stack);
         route.leave_out_of_price();
-        // Its files are laid out before it begins, and are gone through again and again: it fills no disk.
-        if matches!(configuration.workload, Workload::Io(_)) {
+        // What goes through the same files again and again fills no disk.
+        if configuration.workload.profile().demand.is_ok_and(|demand| demand.goes_around) {
             route.size = None;
         }
         route

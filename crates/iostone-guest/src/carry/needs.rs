@@ -37,13 +37,6 @@ const LVM_PROGRAMS: &[&str] = &[
     "lvm", "pvcreate", "pvremove", "pvs", "vgcreate", "vgremove", "vgchange", "vgs", "lvcreate", "lvremove",
     "lvchange", "lvs", "dmsetup",
 ];
-/// Where installations of dbench keep the operations that it replays; the first that is there.
-const DBENCH_FILES: [&str; 4] = [
-    "/usr/share/dbench/client.txt",
-    "/usr/local/share/dbench/client.txt",
-    "/usr/share/doc/dbench/loadfiles/client.txt",
-    "/usr/local/share/doc/dbench/loadfiles/client.txt",
-];
 /// A machine of one user: bonnie++ runs as root by that name.
 const PASSWD: &str = "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n";
 const GROUP: &str = "root:x:0:\nnogroup:x:65534:\n";
@@ -145,30 +138,11 @@ impl Needs {
 
     fn of_workload(&mut self, workload: &Workload) {
         let by = format!("the `{}` workload", workload.kind());
-        if let Some(program) = workload.program() {
+        let profile = workload.profile();
+        for program in &profile.programs {
             self.programs(&by, &[program]);
         }
-        match workload {
-            Workload::Command(command) => {
-                let words = command.prepare.iter().chain([&command.argv]).filter_map(|argv| argv.first());
-                // What is laid out beside it is carried as one of the files.
-                let is_laid_out = |program: &str| {
-                    let name = program.strip_prefix("./").filter(|name| !name.contains('/'));
-                    name.is_some_and(|name| {
-                        command.files.iter().any(|file| file.file_name().is_some_and(|own| own == name))
-                    })
-                };
-                for program in words.filter(|program| !is_laid_out(program)) {
-                    self.programs(&by, &[program.as_str()]);
-                }
-                self.files.extend(command.files.iter().cloned());
-            }
-            Workload::Dbench(dbench) => {
-                let installed = || DBENCH_FILES.iter().map(PathBuf::from).find(|path| path.exists());
-                self.files.extend(dbench.loadfile.clone().or_else(installed));
-            }
-            Workload::Fio(fio) => self.files.extend(fio.job_file.clone()),
-            _ => {}
-        }
+        self.files.extend(profile.files);
+        self.files.extend(profile.first_of.iter().map(PathBuf::from).find(|path| path.exists()));
     }
 }

@@ -1,6 +1,6 @@
 //! Flags on CPU time: identical work that did not take the same, and steal that no gate judged.
 
-use iostone_model::experiment::{Configuration, Gate, Limit, Stack, Workload};
+use iostone_model::experiment::{Configuration, Ends, Gate, Limit, Stack};
 use iostone_model::metric::Unit;
 use iostone_model::run::{BlockRecord, Plan};
 use iostone_model::trial::TrialRecord;
@@ -14,27 +14,15 @@ use super::evidence::counted;
 /// `cpu-time-differs`: for each piece of work that several configurations did, or several trials of one.
 pub(super) fn differs(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Vec<Flag> {
     let mut works: Vec<Vec<&Configuration>> = Vec::new();
-    for configuration in plan.experiment.configurations.iter().filter(|one| is_fixed(&one.workload)) {
+    for configuration in
+        plan.experiment.configurations.iter().filter(|one| one.workload.profile().ends == Ends::ByWork)
+    {
         match works.iter_mut().find(|work| work.first().is_some_and(|one| is_same(one, configuration))) {
             Some(work) => work.push(configuration),
             None => works.push(vec![configuration]),
         }
     }
     works.iter().filter_map(|work| judge(work, trials, blocks)).collect()
-}
-
-/// Whether a workload does the same however long it takes.
-fn is_fixed(workload: &Workload) -> bool {
-    match workload {
-        Workload::Command(_) | Workload::Dd(_) | Workload::Bonnie(_) | Workload::CopyUp(_) => true,
-        Workload::Io(io) => io.runtime.is_none(),
-        // fio's job file is not read here; the others work for a time.
-        Workload::Fio(_)
-        | Workload::Dbench(_)
-        | Workload::Sysbench(_)
-        | Workload::Ioping(_)
-        | Workload::Orion(_) => false,
-    }
 }
 
 /// The same work on the same processor: a guest's may be translated, a governed one is only held back.

@@ -27,7 +27,7 @@ pub(super) fn flag(
     let mut of_run = Vec::new();
     for (place, configuration) in plan.experiment.configurations.iter().enumerate() {
         let by = counted(&configuration.name, trials, blocks).find_map(TrialRecord::syncs_dropped_by);
-        let by = by.filter(|_| may_sync(&configuration.workload));
+        let by = by.filter(|_| configuration.workload.profile().syncs != Some(false));
         let unflushed = unflushed(configuration, trials, blocks);
         let tell = |other: Option<&Configuration>| match &by {
             Some(by) => Some(told(configuration, by, other, trials, blocks)),
@@ -55,7 +55,7 @@ fn below_all(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Opt
     let mut by: Option<String> = None;
     for configuration in &plan.experiment.configurations {
         let mut own = counted(&configuration.name, trials, blocks).peekable();
-        if own.peek().is_some() && may_sync(&configuration.workload) {
+        if own.peek().is_some() && configuration.workload.profile().syncs != Some(false) {
             let is_contained = |trial: &TrialRecord| trial.container.as_deref().is_some_and(|c| c.volatile);
             let trial = own.find(|trial| !is_contained(trial) && trial.syncs_dropped_by().is_some())?;
             by = trial.syncs_dropped_by();
@@ -98,11 +98,6 @@ fn unflushed(
             "{device} has a volatile cache and completed no flush under `{name}`: nothing that was synced there is durable"
         ),
     })
-}
-
-/// Whether it asks for durability, or is a program that may.
-fn may_sync(workload: &Workload) -> bool {
-    workload.syncs() || matches!(workload, Workload::Command(_) | Workload::Fio(_))
 }
 
 fn told(

@@ -32,7 +32,7 @@ pub(super) fn add(measured: &mut Measured, workload: &Workload, samples: &[Sampl
         reasons.extend(["space_per_file_byte", "extents_per_gib"].map(|name| (name, reason.clone())));
     }
     // They came with the image or lay in the lower directory, before the filesystem counted as made.
-    if matches!(workload, Workload::CopyUp(_)) {
+    if workload.profile().lower_files.is_some() {
         measured.metrics.remove("space_per_file_byte");
         let reason = "the workload's files were there before it began".to_owned();
         reasons.push(("space_per_file_byte", reason));
@@ -116,9 +116,8 @@ fn per(amount: f64, bytes: u64) -> Option<f64> {
 /// Reads, writes and discards a second of the measured time; none where the workload does not tell.
 fn ios_a_second(measured: &Measured, workload: &Workload) -> Option<f64> {
     let report = &measured.report;
-    // ioping's rate is that of its requests alone, without the pauses that the CPU time covers too.
-    let own_rate =
-        || measured.metrics.get("iops").filter(|_| !matches!(workload, Workload::Ioping(_))).copied();
+    // The rate of requests alone leaves out the pauses that the CPU time covers too.
+    let own_rate = || measured.metrics.get("iops").filter(|_| !workload.profile().pauses).copied();
     let counted = report.operations.filter(|_| report.measured_seconds > 0.0);
     let rate = counted.map(|ios| ios as f64 / report.measured_seconds);
     rate.or_else(own_rate).filter(|rate| *rate > 0.0)

@@ -40,8 +40,8 @@ pub(super) fn reckon(
     }
     let ramp = ramp_seconds(workload);
     if ramp > 0.0 {
-        // What a program does once its time is over is not claimed; the io workload then ends by its last syncs, which are.
-        let until = if matches!(workload, Workload::Io(_)) { all } else { (ramp + seconds).min(all) };
+        // What a program does once its time is over is not claimed; the engine then ends by its last syncs, which are.
+        let until = if workload.profile().runs_here { all } else { (ramp + seconds).min(all) };
         if let Some(served) = between(measured, samples, ramp, until) {
             return Ok(Some(served));
         }
@@ -54,7 +54,7 @@ pub(super) fn reckon(
         ));
     }
     // Of a program's own ramp only the times tell.
-    let may_ramp = matches!(workload, Workload::Fio(_) | Workload::Sysbench(_) | Workload::Ioping(_));
+    let may_ramp = workload.profile().ramp.is_none();
     let beyond = all - seconds - START_SECONDS;
     if may_ramp && beyond > LITTLE * seconds {
         return Err(format!(

@@ -204,11 +204,7 @@ fn require_figure(plan: &Plan, measured: &mut Measured) {
 
 /// Seconds of load before the measured time.
 pub(super) fn ramp_seconds(workload: &Workload) -> f64 {
-    match workload {
-        Workload::Io(io) => io.ramp_time.span().0.as_secs_f64(),
-        Workload::Dbench(dbench) => f64::from(dbench.warm_up_seconds()),
-        _ => 0.0,
-    }
+    workload.profile().ramp.unwrap_or_default().span().0.as_secs_f64()
 }
 
 impl Outcome {

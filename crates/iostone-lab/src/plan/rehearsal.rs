@@ -7,8 +7,7 @@ use std::time::Duration;
 
 use iostone_cloud::{Amount, work_of};
 use iostone_model::experiment::{
-    BonnieWorkload, Burst, Configuration, CopyUpWorkload, DbenchWorkload, DdWorkload, Experiment, Filesystem,
-    IoWorkload, IopingWorkload, OrionWorkload, Stack, SysbenchWorkload, Timing, Volume, Workload,
+    Burst, Configuration, Experiment, Filesystem, Rehearsal, Stack, Volume, Workload,
 };
 use iostone_model::run::Shrunk;
 use iostone_model::units::{Bytes, Span};
@@ -16,9 +15,6 @@ use iostone_model::units::{Bytes, Span};
 use super::carried;
 
 const VOLUME: Bytes = Bytes(96 << 20);
-const FILE: Bytes = Bytes(16 << 20);
-/// Long enough that a limit of a hundred MB/s can be told.
-const DIRECT_READ: Bytes = Bytes(128 << 20);
 /// Of what a volume holds, a filesystem keeps some for itself.
 const ROOM_OF_A_FILESYSTEM: u64 = 8;
 
@@ -43,20 +39,10 @@ pub(super) fn shrink(experiment: &mut Experiment) -> Shrunk {
 }
 
 /// Sizes and times are only ever made smaller; what cannot be told, a program's or a job file's, stays as it is.
-fn shrink_workload(configuration: &mut Configuration, of_configurations: u32) {
+fn shrink_workload(configuration: &mut Configuration, configurations: u32) {
     let bare = configuration.stack.filesystem == Filesystem::None
         && matches!(configuration.stack.volume, Volume::Block(_));
-    match &mut configuration.workload {
-        Workload::Io(io) => shrink_io(io, bare),
-        Workload::Command(_) | Workload::Fio(_) => {}
-        Workload::CopyUp(touches) => shrink_copy_up(touches),
-        Workload::Dbench(dbench) => shrink_dbench(dbench),
-        Workload::Bonnie(bonnie) => shrink_bonnie(bonnie),
-        Workload::Dd(dd) => shrink_dd(dd),
-        Workload::Sysbench(sysbench) => shrink_sysbench(sysbench),
-        Workload::Ioping(ioping) => shrink_ioping(ioping),
-        Workload::Orion(orion) => shrink_orion(orion, of_configurations),
-    }
+    configuration.workload.rehearse(Rehearsal { bare, configurations });
 }
 
 /// Buckets are as much smaller as the work is, where that is known: else none is ever emptied.
@@ -92,18 +78,16 @@ fn amount_of(workload: &Workload) -> Option<f64> {
 fn shrink_volume(configuration: &mut Configuration) {
     let stack = &mut configuration.stack;
     let (least, room_in) = (Smallest::of(stack), data_members(stack));
-    let lower = configuration.workload.lower_files();
+    let profile = configuration.workload.profile();
+    let lower = profile.lower_files;
     let in_layers = room_of_layers(stack, lower.map_or(0, |lower| lower.large.0));
     let size = match &mut stack.volume {
         Volume::Loop(volume) => &mut volume.size,
         Volume::Emulated(volume) => &mut volume.size,
         Volume::Block(_) | Volume::Directory(_) => return,
     };
-    let room = match configuration.workload.room() {
-        // The files of a job or of another loadfile may need all of it.
-        None if !matches!(configuration.workload, Workload::Command(_)) => return,
-        room => room.unwrap_or_default().0,
-    };
+    // The files of a job or of another loadfile may need all of it.
+    let Some(Bytes(room)) = profile.room else { return };
     let together = room.saturating_add(room / ROOM_OF_A_FILESYSTEM).saturating_add(least.kept.0);
     let together = together.saturating_add(in_layers);
     let together = together.max(least.together.0);
@@ -172,113 +156,6 @@ impl Smallest {
     }
 }
 
-fn shrink_io(io: &mut IoWorkload, bare: bool) {
-    // A part of the file for each thread, in whole blocks, as the engine takes them.
-    let block = io.block_sizes().largest().0.max(1);
-    let held = block.saturating_mul(u64::from(io.iodepth.max(io.numjobs)));
-    let least = Bytes(FILE.0.next_multiple_of(block).max(held));
-    if !bare || io.size.is_some() {
-        io.size = io.size.map(|size| size.min(least));
-    }
-    if !bare {
-        io.offset = io.offset.min(FILE);
-    }
-    io.io_size = io.io_size.map(|size| size.min(least));
-    io.runtime = io.asked_runtime().map(|runtime| Timing::Fixed(runtime.min(Span(Duration::from_secs(1)))));
-    if let Timing::Fixed(ramp) = io.ramp_time {
-        io.ramp_time = Timing::Fixed(ramp.min(Span(Duration::from_millis(200))));
-    }
-}
-
-/// dbench is never run for less than ten seconds: its figure is that of the last whole second.
-fn shrink_dbench(dbench: &mut DbenchWorkload) {
-    dbench.seconds = dbench.seconds.min(10);
-    if dbench.warm_up.is_some() {
-        // What dbench 4, which cannot be told, does by itself.
-        dbench.warm_up = Some(dbench.warm_up_seconds().min(dbench.seconds / 5));
-    }
-}
-
-/// The file is small and memory is said to be smaller, so that bonnie++ does not refuse it; the page cache then serves
-/// its reads, and phases may be too fast to time.
-fn shrink_bonnie(bonnie: &mut BonnieWorkload) {
-    if bonnie.size != Some(Bytes(0)) {
-        bonnie.size = Some(bonnie.size.unwrap_or(FILE).min(FILE));
-        bonnie.memory = Some(Bytes(0));
-    }
-    bonnie.files = Some(bonnie.files.unwrap_or(1).min(1));
-    bonnie.file_max = bonnie.file_max.map(|size| size.min(Bytes(4096)));
-    bonnie.file_min = bonnie.file_min.map(|size| size.min(Bytes(4096)));
-    bonnie.seeks = Some(bonnie.seeks.unwrap_or(512).min(512));
-    bonnie.runs = 1;
-    bonnie.direct_read = bonnie.direct_read.map(|size| size.min(DIRECT_READ));
-}
-
-fn shrink_dd(dd: &mut DdWorkload) {
-    let least = Bytes(FILE.0.next_multiple_of(dd.bs.0.max(1)));
-    dd.size = dd.size.min(least);
-}
-
-fn shrink_sysbench(sysbench: &mut SysbenchWorkload) {
-    /// sysbench's own default of 128 would leave files of 128 KiB.
-    const FILES: u32 = 8;
-    sysbench.seconds = sysbench.seconds.min(1);
-    sysbench.warm_up = sysbench.warm_up.map(|seconds| seconds.min(1));
-    if sysbench.file_test_mode.is_some() {
-        let files = sysbench.file_num.unwrap_or(FILES).min(FILES);
-        let block = sysbench.file_block_size.unwrap_or(Bytes(16 << 10)).0.max(1);
-        // Whole blocks in every file.
-        let least = Bytes(FILE.0.next_multiple_of(block.saturating_mul(u64::from(files.max(1)))));
-        sysbench.file_num = Some(files);
-        sysbench.file_total_size = Some(sysbench.file_total_size.unwrap_or(least).min(least));
-    }
-}
-
-fn shrink_ioping(ioping: &mut IopingWorkload) {
-    ioping.count = ioping.count.map(|count| count.min(10));
-    ioping.runtime = Some(ioping.runtime.unwrap_or_default())
-        .filter(|runtime| !runtime.0.is_zero())
-        .or(ioping.count.is_none().then_some(Span(Duration::from_secs(1))))
-        .map(|runtime| runtime.min(Span(Duration::from_secs(1))));
-    let interval = ioping.interval.unwrap_or(Span(Duration::from_secs(1)));
-    ioping.interval = Some(interval.min(Span(Duration::from_millis(20))));
-    ioping.working_set = ioping.working_set.map(|size| size.min(FILE.max(ioping.size.unwrap_or_default())));
-}
-
-/// A large file that still holds a write.
-fn shrink_copy_up(touches: &mut CopyUpWorkload) {
-    const FILES: u32 = 20;
-    touches.write = touches.write.min(FILE);
-    touches.size = touches.size.min(FILE.max(touches.write));
-    touches.files = touches.files.min(FILES);
-    touches.file_size = touches.file_size.min(Bytes(4096));
-}
-
-/// Every point of the matrix, because each is a figure, in some ten seconds together, or less where there are many
-/// configurations; and files that still hold all I/Os in flight.
-fn shrink_orion(orion: &mut OrionWorkload, of_configurations: u32) {
-    const MATRIX: Duration = Duration::from_secs(10);
-    const MATRICES: Duration = Duration::from_secs(20);
-    const SHORTEST: Duration = Duration::from_millis(100);
-    const LONGEST: Duration = Duration::from_secs(1);
-    // A command line counts whole seconds.
-    *orion = orion.with_keys();
-    let Ok(test) = orion.test() else { return };
-    let points = u32::try_from(orion.points().len().max(1)).unwrap_or(u32::MAX);
-    // In whole tenths of a second, as rates are kept.
-    let matrix = MATRIX.min(MATRICES / of_configurations.max(1));
-    let tenths = u64::try_from((matrix / points).as_millis() / 100).unwrap_or(0);
-    let point = Span(Duration::from_millis(tenths * 100).clamp(SHORTEST, LONGEST));
-    orion.duration = Some(test.duration.min(point));
-    orion.until = None;
-    // Two minutes before each sequential point when left out.
-    orion.cache_size = Some(test.cache_size.unwrap_or(FILE).min(FILE));
-    let flight = orion.in_flight(&test).0.div_ceil(u64::from(orion.files.max(1)));
-    let whole = test.stripe.0.max(test.size_large.0).max(1);
-    let least = Bytes(FILE.0.max(flight.saturating_mul(2)).next_multiple_of(whole).next_multiple_of(4096));
-    orion.size = orion.size.map(|size| size.min(least));
-}
-
 #[cfg(test)]
 mod tests {
     use iostone_model::experiment::{
@@ -287,6 +164,8 @@ mod tests {
     };
 
     use super::*;
+
+    const FILE: Bytes = Bytes(16 << 20);
 
     fn rehearsed(workload: &str, metric: &str) -> Experiment {
         let text = format!(
@@ -357,7 +236,7 @@ mod tests {
             assert_eq!(limits(small_volume), limits(volume));
             assert_eq!(small.stack.link, configuration.stack.link);
             let Workload::Bonnie(bonnie) = &small.workload else { panic!("bonnie") };
-            assert_eq!(bonnie.direct_read, Some(DIRECT_READ));
+            assert_eq!(bonnie.direct_read, Some(Bytes(128 << 20)));
         }
     }
 
@@ -445,7 +324,7 @@ mod tests {
         let experiment = rehearsed(text, "curve");
         let Workload::Orion(orion) = &experiment.configurations[0].workload else { panic!("orion") };
         assert_eq!((orion.points().len(), orion.size), (29, Some(FILE)));
-        assert!(orion.asked_time().unwrap() < Duration::from_secs(12));
+        assert!(experiment.configurations[0].workload.profile().takes.unwrap()[1] < Duration::from_secs(12));
         let experiment = rehearsed("kind = \"ioping\"", "latency_mean");
         let Workload::Ioping(ioping) = &experiment.configurations[0].workload else { panic!("ioping") };
         assert_eq!(ioping.asked_time(), Some(Duration::from_secs(1)));

@@ -104,7 +104,7 @@ fn in_guest(
     let freight = Freight::of(needs_of(stack, workload), guest)?;
     let archive = supplies.archive(&kernel, &freight)?;
     check_memory(guest.memory.0, archive.bytes)?;
-    if let Some(workload @ Workload::Bonnie(_)) = workload {
+    if let Some(workload) = workload.filter(|workload| workload.profile().needs_memory) {
         // The kernel keeps some of it, so that inside there is a little less.
         let memory = Bytes(guest.memory.0 - guest.memory.0 / 8);
         iostone_workload::preflight(workload, stack.capacity(), Some(memory))?;

@@ -1,40 +1,37 @@
 //! What types cannot say: settings that do not fit each other, and decisions that cannot be made.
 
 mod baseline;
-mod command;
 mod covariates;
-mod foreign;
-mod io;
 mod limit;
 mod limits;
 mod machine;
-mod orion;
-mod ramp;
+pub(super) mod ramp;
 mod stack;
 
 use super::combine::{Places, list, option_name};
-use super::{Configuration, Experiment, Factor, Filesystem, LoopVolume, Volume, Workload};
+use super::workload::{check_metric, unmeasured_point};
+use super::{Configuration, Experiment, Factor, Filesystem, LoopVolume, Profile, Volume};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::units::Bytes;
 
 pub(super) use baseline::baseline;
 
 /// Below this mkfs.ext4 makes filesystems without a journal, which answers another question.
-const SMALLEST_LOOP: Bytes = Bytes(16 << 20);
+pub(super) const SMALLEST_LOOP: Bytes = Bytes(16 << 20);
 /// The boundaries of sequential verdicts are computed for no more; a run this long needs another experiment.
 const MOST_BLOCKS: u32 = 400;
 
-struct Findings<'a> {
-    places: &'a Places<'a>,
-    found: Vec<Diagnostic>,
+pub(super) struct Findings<'a> {
+    pub(super) places: &'a Places<'a>,
+    pub(super) found: Vec<Diagnostic>,
 }
 
 impl Findings<'_> {
-    fn value(&mut self, path: &str, message: impl Into<String>, label: &str) {
+    pub(super) fn value(&mut self, path: &str, message: impl Into<String>, label: &str) {
         self.found.push(self.places.at_value(Diagnostic::new("io0006", message), path, label));
     }
 
-    fn key(&mut self, path: &str, message: impl Into<String>, label: &str) {
+    pub(super) fn key(&mut self, path: &str, message: impl Into<String>, label: &str) {
         self.found.push(self.places.at_key(Diagnostic::new("io0006", message), path, label));
     }
 }
@@ -68,15 +65,33 @@ pub(super) fn configuration(configuration: &Configuration, places: &Places<'_>) 
         findings.key("stack.mount", message, "add `filesystem = { kind = \"ext4\" }`");
     }
     check_mount_options(&stack.mount.options, &mut findings);
-    match &configuration.workload {
-        Workload::Io(io) => io::check(io, configuration, &mut findings),
-        Workload::Command(command) => command::check(command, &mut findings),
-        Workload::Orion(orion) => orion::check(orion, configuration, &mut findings),
-        foreign => foreign::check(foreign, configuration, &mut findings),
+    let profile = configuration.workload.profile();
+    if profile.needs_directory {
+        check_directory(configuration, &mut findings);
+    }
+    configuration.workload.check(configuration, &mut findings);
+    if let (Volume::Loop(volume), Some(room)) =
+        (&stack.volume, profile.room.filter(|_| profile.needs_directory))
+        && room > volume.size
+    {
+        let message =
+            format!("{} needs {room} on a volume of {}", configuration.workload.kind(), volume.size);
+        let label = "make the volume larger, or the workload's files smaller";
+        findings.value("stack.volume.size", message, label);
     }
     limit::check(stack, &mut findings);
     limits::check_workload(configuration, &mut findings);
     findings.found
+}
+
+/// Refuses a bare device below a program that works in a directory.
+fn check_directory(configuration: &Configuration, findings: &mut Findings<'_>) {
+    let stack = &configuration.stack;
+    if stack.filesystem == Filesystem::None && !matches!(stack.volume, Volume::Directory(_)) {
+        let kind = configuration.workload.kind();
+        let message = format!("{kind} works in a directory, but the stack ends in a bare device");
+        findings.value("workload.kind", message, "add `filesystem = { kind = \"ext4\" }` to the stack");
+    }
 }
 
 fn check_loop(volume: &LoopVolume, findings: &mut Findings<'_>) {
@@ -204,16 +219,17 @@ fn shown<'a>(names: &[&'a str]) -> Vec<&'a str> {
 /// writes none.
 fn check_claims(experiment: &Experiment, findings: &mut Findings<'_>) {
     let metric = experiment.decide.metric.as_str();
-    let (way, is_claimed): (_, fn(&Workload) -> bool) = match metric {
-        "written_per_claimed_byte" => ("written", Workload::may_claim_writes),
-        "read_per_claimed_byte" => ("read", Workload::may_claim_reads),
+    let (way, is_claimed): (_, fn(&Profile) -> bool) = match metric {
+        "written_per_claimed_byte" => ("written", |profile| profile.writes),
+        "read_per_claimed_byte" => ("read", |profile| profile.reads),
         _ => return,
     };
-    let Some(silent) = experiment.configurations.iter().find(|one| !is_claimed(&one.workload)) else {
+    let Some(silent) = experiment.configurations.iter().find(|one| !is_claimed(&one.workload.profile()))
+    else {
         return;
     };
-    let kind = silent.workload.kind();
-    let (reason, advice) = if matches!(silent.workload, Workload::Command(_)) {
+    let (kind, profile) = (silent.workload.kind(), silent.workload.profile());
+    let (reason, advice) = if !profile.reads && !profile.writes {
         (
             format!("a workload of kind `{kind}` never tells how much it read or wrote"),
             "decide by one of the program's own figures",
@@ -237,7 +253,7 @@ fn check_decide(experiment: &Experiment, findings: &mut Findings<'_>) {
                 format!("a workload of kind `{kind}` has no metric `{}`", decide.metric),
             );
             let error = findings.places.at_value(error, "decide.metric", "not one of its figures");
-            let point = orion::unmeasured_point(&decide.metric, &configuration.workload);
+            let point = unmeasured_point(&decide.metric, &configuration.workload);
             findings.found.push(match point {
                 Some(reason) => error.note(reason),
                 None => nearest(&decide.metric, names.iter().copied()).map_or_else(
@@ -251,7 +267,7 @@ fn check_decide(experiment: &Experiment, findings: &mut Findings<'_>) {
             });
         }
     }
-    orion::check_metric(experiment, findings);
+    check_metric(experiment, findings);
     check_claims(experiment, findings);
     let is_curve = |c: &Configuration| c.workload.curve(&decide.metric).is_some();
     if experiment.sweep().is_some() && experiment.configurations.iter().any(is_curve) {

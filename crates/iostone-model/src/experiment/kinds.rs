@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use super::combine::{Places, list};
 use super::decode::decode;
 use super::source::join;
-use super::{Array, Container, Filesystem, LIMIT_KEYS, MachineSpec, Volume, Workload};
+use super::{Array, Container, Filesystem, LIMIT_KEYS, MachineSpec, Volume, WORKLOAD_KINDS, Workload};
 use crate::cloud::VolumeSpec;
 use crate::diagnostic::{Diagnostic, nearest};
 
@@ -120,19 +120,9 @@ pub(super) fn filesystem(value: &Value, path: &str, places: &Places<'_>) -> Resu
 }
 
 pub(super) fn workload(value: &Value, path: &str, places: &Places<'_>) -> Result<Workload, Diagnostic> {
-    let kinds = ["io", "command", "dbench", "bonnie", "fio", "dd", "sysbench", "ioping", "orion", "copy-up"];
-    match kind(value, path, &kinds, &[], places)? {
-        ("io", rest) => decode(rest, path, places).map(Workload::Io),
-        ("dbench", rest) => decode(rest, path, places).map(Workload::Dbench),
-        ("bonnie", rest) => decode(rest, path, places).map(Workload::Bonnie),
-        ("fio", rest) => decode(rest, path, places).map(Workload::Fio),
-        ("dd", rest) => decode(rest, path, places).map(Workload::Dd),
-        ("sysbench", rest) => decode(rest, path, places).map(Workload::Sysbench),
-        ("ioping", rest) => decode(rest, path, places).map(Workload::Ioping),
-        ("orion", rest) => decode(rest, path, places).map(Workload::Orion),
-        ("copy-up", rest) => decode(rest, path, places).map(Workload::CopyUp),
-        (_, rest) => decode(rest, path, places).map(Workload::Command),
-    }
+    let kinds: Vec<&str> = WORKLOAD_KINDS.iter().map(|kind| kind.word).collect();
+    let (kind, rest) = kind(value, path, &kinds, &[], places)?;
+    Workload::read(kind, rest, path, places)
 }
 
 /// Keys that no local machine has: who sets one and no `kind` has forgotten it.

@@ -9,8 +9,8 @@ use iostone_machine::WORK_INSIDE;
 use iostone_model::covariate::Covariate;
 use iostone_model::environment::Kernel;
 use iostone_model::experiment::{
-    Allowance, CommandWorkload, Configuration, DdDirection, EmulatedBy, EmulatedInstance, IoEngine,
-    IoWorkload, MachineSpec, Stack, Timing, Volume, Workload,
+    Allowance, Configuration, EmulatedBy, EmulatedInstance, MachineSpec, Profile, Stack, Timing, Volume,
+    Workload,
 };
 use iostone_model::run::Plan;
 use iostone_model::units::{Bytes, Span};
@@ -81,7 +81,7 @@ fn steps(configuration: &Configuration, plan: &Plan, directory: &Path) -> Vec<Pl
     let undoing = steps.iter().position(|step| step.layer == "undo").unwrap_or(steps.len());
     let settle = plan.experiment.trials.settle;
     let own = [
-        workload_preparation(&configuration.workload),
+        configuration.workload.profile().preparation.map(|done| (done.words, done.bytes.0)),
         Some((format!("rest until the devices are idle over {settle}"), 0)),
         Some((workload_step(configuration), 0)),
         Some(("read every setting back once more".to_owned(), 0)),
@@ -166,56 +166,6 @@ fn standing_for(emulated: &EmulatedInstance, stack: &Stack) -> String {
     format!("stand for {}: {}", emulated.emulate, parts.join(", "))
 }
 
-fn workload_preparation(workload: &Workload) -> Option<(String, u64)> {
-    match workload {
-        Workload::Io(io) => io.file_size().map(|size| {
-            (format!("lay out a file of {size} with random data, sync it, drop it from the cache"), size.0)
-        }),
-        Workload::Dd(dd) => Some(match dd.direction {
-            DdDirection::Read => (
-                format!("lay out a file of {} with random data, sync it, drop it from the cache", dd.size),
-                dd.size.0,
-            ),
-            DdDirection::Write => {
-                ("measure the source by itself: the same dd to /dev/null, about a second".to_owned(), 0)
-            }
-        }),
-        Workload::Fio(_) => {
-            let text =
-                "fio --create_only=1 lays out the job's files; write them back, drop them from the cache";
-            Some((text.to_owned(), 0))
-        }
-        // `seqwr` makes its files in the measured time.
-        Workload::Sysbench(sysbench)
-            if sysbench.file_test_mode.as_deref().is_some_and(|mode| mode != "seqwr") =>
-        {
-            let room = sysbench.room().unwrap_or_default();
-            let text = format!("sysbench prepare lays out {room}; write it back, drop it from the cache");
-            Some((text, room.0))
-        }
-        Workload::Command(command) => command_preparation(command),
-        Workload::Orion(orion) => orion.size.map(|size| {
-            let files = if orion.files == 1 { "a file".to_owned() } else { format!("{} files", orion.files) };
-            let text = format!("lay out {files} of {size} with random data, sync, drop from the cache");
-            (text, orion.room().unwrap_or_default().0)
-        }),
-        _ => None,
-    }
-}
-
-/// What a `command` has before its clock runs; the room that its programs take only they know.
-fn command_preparation(command: &CommandWorkload) -> Option<(String, u64)> {
-    let copies = command.files.iter().map(|file| format!("copy {} there", file.display()));
-    let programs = command.prepare.iter().map(|argv| format!("run {}", line_of(argv)));
-    let parts: Vec<String> = copies.chain(programs).collect();
-    (!parts.is_empty()).then(|| (format!("untimed, outside all limits: {}; sync", parts.join("; ")), 0))
-}
-
-/// A program and its arguments as one would type them.
-fn line_of(argv: &[String]) -> String {
-    argv.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
-}
-
 fn workload_step(configuration: &Configuration) -> String {
     let text = workload_text(&configuration.workload);
     // A server's limits hold for whoever uses its volumes.
@@ -226,80 +176,15 @@ fn workload_step(configuration: &Configuration) -> String {
     if in_group { format!("in the control group: {text}") } else { text }
 }
 
+/// What it does, and how much of it counts in no figure.
 fn workload_text(workload: &Workload) -> String {
-    match workload {
-        Workload::Io(io) => io_text(io),
-        Workload::Command(command) => format!("run {}", line_of(&command.argv)),
-        foreign => foreign.summary().unwrap_or_default(),
+    let Profile { mut summary, ramp, .. } = workload.profile();
+    match ramp {
+        Some(Timing::Fixed(ramp)) if !ramp.0.is_zero() => summary.push(format!("{ramp} not counted")),
+        Some(Timing::Auto) => summary.push("the warm-up that pilots find not counted".to_owned()),
+        _ => {}
     }
-}
-
-/// What the engine does, in the words of the experiment file.
-fn io_text(io: &IoWorkload) -> String {
-    let blocks = io.block_sizes();
-    let mut text = format!("io {} {}={blocks} iodepth={}", io.rw.word(), blocks.key(), io.iodepth);
-    let mut say = |name: &str, value: Option<String>| {
-        if let Some(value) = value {
-            let _ = write!(text, " {name}={value}");
-        }
-    };
-    let above = |number: u32, least: u32| (number > least).then(|| number.to_string());
-    say("numjobs", above(io.numjobs, 1));
-    say("rwmixread", io.rwmixread.map(|percent| percent.to_string()));
-    say("random_distribution", io.skew().map(ToString::to_string));
-    say("offset", (io.offset.0 > 0).then(|| io.offset.to_string()));
-    say("rate_iops", io.rate_iops.map(|rates| rates.to_string()));
-    say("rate", io.rate.map(|rates| rates.to_string()));
-    say("rate_process", io.rate_process.map(|process| process.word().to_owned()));
-    say("thinktime", io.thinktime.map(|time| time.to_string()));
-    say("thinktime_blocks", io.thinktime_blocks.map(|blocks| blocks.to_string()));
-    say("fsync", above(io.fsync, 0));
-    say("fdatasync", above(io.fdatasync, 0));
-    say("sync_file_range", io.sync_file_range.map(|sync| sync.to_string()));
-    let flags: Vec<&str> = io.flags.iter().map(|flag| flag.word()).collect();
-    say("flags", (!flags.is_empty()).then(|| flags.join(",")));
-    say("engine", (io.engine == IoEngine::Mmap).then(|| "mmap".to_owned()));
-    say("buffer_compress_percentage", io.buffer_compress_percentage.map(|percent| percent.to_string()));
-    say("dedupe_percentage", above(io.dedupe_percentage, 0));
-    say("verify", io.verifies().then(|| io.verify.word().to_owned()));
-    say("max_latency", io.max_latency.map(|limit| limit.to_string()));
-    if io.norandommap {
-        text.push_str(" norandommap");
-    }
-    if io.direct {
-        text.push_str(" direct");
-    }
-    match io.ramp_time {
-        Timing::Fixed(ramp) if ramp.0.is_zero() => {}
-        Timing::Fixed(ramp) => {
-            let _ = write!(text, ", {ramp} not counted");
-        }
-        Timing::Auto => text.push_str(", the warm-up that pilots find not counted"),
-    }
-    match io.runtime {
-        Some(Timing::Fixed(runtime)) => {
-            let _ = write!(text, ", {runtime} counted");
-        }
-        Some(Timing::Auto) => text.push_str(", runtime chosen from the pilots"),
-        None => {}
-    }
-    if let Some(size) = io.io_size {
-        let _ = write!(text, ", at most {size}");
-    }
-    if io.verifies() {
-        text.push_str(", then all that was written read back");
-    }
-    text
-}
-
-/// A word of a program's arguments as a shell would need it; none is involved, but people read it so.
-pub(super) fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
+    summary.join(", ")
 }
 
 fn in_text(
@@ -428,8 +313,7 @@ fn time(estimate: &Estimate, plan: &Plan) -> String {
         }
         (_, Some(most), None) => format!("only the workload knows; at most {}", in_words(most)),
         _ => {
-            let can_time_out =
-                |c: &Configuration| matches!(c.workload, Workload::Command(_) | Workload::Fio(_));
+            let can_time_out = |one: &Configuration| one.workload.profile().may_time_out;
             let trial = if plan.experiment.configurations.iter().all(can_time_out) {
                 ", `workload.timeout` a trial"
             } else {

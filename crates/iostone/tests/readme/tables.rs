@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 
+use iostone_model::experiment::WORKLOAD_KINDS;
 use iostone_model::experiment::json_schema;
-use iostone_model::metric::{BONNIE_DIRECT_METRICS, DBENCH_OPERATIONS, Metric, TABLES};
+use iostone_model::metric::{COMMON_METRICS, DBENCH_OPERATIONS, Metric, tables};
 use serde_json::Value;
 
 use crate::pages::{Page, page, root};
@@ -89,7 +90,7 @@ fn documented_name(metric: &Metric) -> String {
     match metric.name.split_once('.') {
         Some((operation, rest)) if DBENCH_OPERATIONS.contains(&operation) => format!("<operation>.{rest}"),
         Some((_, "cpu")) => "<phase>.cpu".to_owned(),
-        Some((phase, rest)) if TABLES.iter().flat_map(|table| *table).any(|other| other.name == phase) => {
+        Some((phase, rest)) if tables().flatten().any(|other| other.name == phase) => {
             format!("<phase>.{rest}")
         }
         _ => metric.name.to_owned(),
@@ -100,24 +101,9 @@ fn documented_name(metric: &Metric) -> String {
 fn the_reference_has_every_metric() {
     let page = page("docs/reference/metrics.md");
     let sections = sections(&page);
-    let kinds = [
-        "io",
-        "command",
-        "dbench",
-        "bonnie",
-        "fio",
-        "dd",
-        "sysbench",
-        "ioping",
-        "orion",
-        "copy-up",
-        "Of every workload",
-    ];
-    for (kind, table) in kinds.into_iter().zip(TABLES) {
+    let own = WORKLOAD_KINDS.iter().map(|kind| (kind.word, [kind.metrics, kind.on_request].concat()));
+    for (kind, table) in own.chain([("Of every workload", COMMON_METRICS.to_vec())]) {
         let mut expected: BTreeSet<String> = table.iter().map(documented_name).collect();
-        if kind == "bonnie" {
-            expected.extend(BONNIE_DIRECT_METRICS.iter().map(documented_name));
-        }
         if kind == "fio" {
             for direction in ["read.", "write.", "trim."] {
                 let as_one = |name: String| match name.strip_prefix(direction) {

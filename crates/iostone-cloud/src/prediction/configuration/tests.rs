@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use iostone_model::cloud::CeilingKind;
 use iostone_model::experiment::{
-    Burst, CommandWorkload, EmulatedInstance, Ext4, Link, LocalMachine, MdArray, MdLevel, Rw,
+    Burst, CommandWorkload, EmulatedInstance, Ext4, IoWorkload, Link, LocalMachine, MdArray, MdLevel, Rw,
 };
+use iostone_model::units::Bytes;
 
 use super::*;
 use crate::catalogue;

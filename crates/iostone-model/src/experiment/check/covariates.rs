@@ -2,7 +2,7 @@
 
 use super::Findings;
 use crate::covariate::Covariate;
-use crate::experiment::{Experiment, Workload};
+use crate::experiment::{Experiment, Timing, Workload};
 use crate::metric::{Unit, find};
 
 const KEY: &str = "decide.covariates";
@@ -22,7 +22,7 @@ pub(super) fn check(experiment: &Experiment, findings: &mut Findings<'_>) {
             );
         }
     }
-    let has_pilot = |workload: &Workload| matches!(workload, Workload::Io(io) if io.ramp_time.is_auto());
+    let has_pilot = |workload: &Workload| workload.profile().ramp == Some(Timing::Auto);
     if !experiment.configurations.iter().all(|one| has_pilot(&one.workload)) {
         let message = "the slopes of covariates are fitted to pilots, and this workload runs none";
         findings.value(KEY, message, "an `io` workload with `workload.ramp_time = \"auto\"` runs pilots");

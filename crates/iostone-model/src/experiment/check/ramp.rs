@@ -4,7 +4,7 @@ use super::Findings;
 use crate::experiment::{Experiment, IoWorkload, Workload};
 
 /// Checks a workload that leaves its ramp to a pilot.
-pub(super) fn check_io(io: &IoWorkload, findings: &mut Findings<'_>) {
+pub(in crate::experiment) fn check_io(io: &IoWorkload, findings: &mut Findings<'_>) {
     if io.is_runtime_auto() && !io.ramp_time.is_auto() {
         let message = "the runtime is chosen from pilots, which only `ramp_time = \"auto\"` runs";
         findings.value("workload.runtime", message, "add `ramp_time = \"auto\"`, or give a time");

@@ -1,9 +1,16 @@
 //! What bonnie++ is asked to do.
 
+mod check;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{one, sentence};
+use super::profile::{Profile, Profiled, Rehearsal, WorkingSet, WorkloadKind};
+use super::{DeclaredMetric, Ends, one, parts};
+use crate::dataset::DataKind;
+use crate::experiment::check::Findings;
+use crate::experiment::{Configuration, Timing};
+use crate::metric::{Direction, Metric, Unit, metric};
 use crate::omitted::is_default;
 use crate::units::Bytes;
 
@@ -95,15 +102,7 @@ impl BonnieWorkload {
         Bytes(count.saturating_mul(self.file_max.unwrap_or_default().0))
     }
 
-    /// The room that it takes at most, where its size does not hang on the machine's memory: the file is gone before
-    /// the small ones are made.
-    pub fn room(&self) -> Option<Bytes> {
-        let direct = self.direct_read.unwrap_or_default();
-        self.size.map(|size| size.max(self.small_files_room()).max(direct))
-    }
-
-    /// In a line for people.
-    pub fn summary(&self) -> String {
+    fn summary(&self) -> Vec<String> {
         let size = match self.size {
             Some(Bytes(0)) => "no file".to_owned(),
             Some(size) => format!("a file of {size}"),
@@ -119,8 +118,10 @@ impl BonnieWorkload {
             }
         };
         let set = |set: bool, word: &str| set.then(|| word.to_owned());
-        sentence([
-            Some(format!("bonnie++, {size}, {files}")),
+        parts([
+            Some("bonnie++".to_owned()),
+            Some(size),
+            Some(files),
             self.chunk.map(|chunk| format!("chunks of {chunk}")),
             self.file_max.map(|largest| format!("up to {largest} each")),
             (self.runs > 1).then(|| format!("median of {}", self.runs)),
@@ -131,3 +132,149 @@ impl BonnieWorkload {
         ])
     }
 }
+
+pub(super) const KIND: WorkloadKind = WorkloadKind {
+    program: Some("bonnie++"),
+    on_request: BONNIE_DIRECT_METRICS,
+    ..WorkloadKind::new("bonnie", BONNIE_METRICS)
+};
+
+impl Profiled for BonnieWorkload {
+    fn profile(&self) -> Profile {
+        let memory = self.memory.filter(|memory| memory.0 > 0);
+        Profile {
+            // It reads through the page cache whatever is asked, and each phase that writes ends with fsync(2).
+            direct: Some(false),
+            syncs: Some(true),
+            flushed: Some(true),
+            // It increments one byte of each block of zeros.
+            data: Some(DataKind::Zeros),
+            working_set: match self.size {
+                Some(Bytes(0)) => WorkingSet::Unknown,
+                Some(size) => WorkingSet::Bytes(size),
+                None => WorkingSet::TwiceMemory(memory),
+            },
+            demand: Err("it is several tests, of which each has a ceiling of its own"),
+            ends: Ends::ByWork,
+            ramp: Some(Timing::default()),
+            runs_here: self.direct_read.is_some(),
+            needs_memory: true,
+            // The file is gone before the small ones are made.
+            room: self
+                .size
+                .map(|size| size.max(self.small_files_room()).max(self.direct_read.unwrap_or_default())),
+            ..Profile::of_program(self.summary(), KIND.program)
+        }
+    }
+
+    fn check(&self, _: &Configuration, findings: &mut Findings<'_>) {
+        check::check(self, findings);
+    }
+
+    /// The file is small and memory is said to be smaller, so that bonnie++ does not refuse it; the page cache then
+    /// serves its reads, and phases may be too fast to time.
+    fn rehearse(&mut self, _: Rehearsal) {
+        /// Long enough that a limit of a hundred MB/s can be told.
+        const DIRECT_READ: Bytes = Bytes(128 << 20);
+        if self.size != Some(Bytes(0)) {
+            self.size = Some(self.size.unwrap_or(Rehearsal::FILE).min(Rehearsal::FILE));
+            self.memory = Some(Bytes(0));
+        }
+        self.files = Some(self.files.unwrap_or(1).min(1));
+        self.file_max = self.file_max.map(|size| size.min(Bytes(4096)));
+        self.file_min = self.file_min.map(|size| size.min(Bytes(4096)));
+        self.seeks = Some(self.seeks.unwrap_or(512).min(512));
+        self.runs = 1;
+        self.direct_read = self.direct_read.map(|size| size.min(DIRECT_READ));
+    }
+
+    fn settle_metrics<'a>(&'a self, metrics: &mut Vec<DeclaredMetric<'a>>) {
+        if self.direct_read.is_some() {
+            metrics.extend(BONNIE_DIRECT_METRICS.iter().map(DeclaredMetric::of));
+        }
+    }
+}
+
+/// What bonnie++ yields: a rate, a share of one CPU and the longest single operation of each phase.
+pub const BONNIE_METRICS: &[Metric] = &[
+    metric("char_write", Unit::BytesPerSecond, Direction::Higher, "writing by the byte"),
+    metric("block_write", Unit::BytesPerSecond, Direction::Higher, "block writes"),
+    metric("rewrite", Unit::BytesPerSecond, Direction::Higher, "rewriting"),
+    metric("char_read", Unit::BytesPerSecond, Direction::Higher, "reading by the byte"),
+    metric("block_read", Unit::BytesPerSecond, Direction::Higher, "block reads"),
+    metric("random_seeks", Unit::PerSecond, Direction::Higher, "random seeks"),
+    metric("sequential_create", Unit::PerSecond, Direction::Higher, "files created in order"),
+    metric("sequential_stat", Unit::PerSecond, Direction::Higher, "files looked up in order"),
+    metric("sequential_delete", Unit::PerSecond, Direction::Higher, "files deleted in order"),
+    metric("random_create", Unit::PerSecond, Direction::Higher, "files created at random"),
+    metric("random_stat", Unit::PerSecond, Direction::Higher, "files looked up at random"),
+    metric("random_delete", Unit::PerSecond, Direction::Higher, "files deleted at random"),
+    metric("char_write.cpu", Unit::Share, Direction::Lower, "CPU share of writing by the byte"),
+    metric("block_write.cpu", Unit::Share, Direction::Lower, "CPU share of block writes"),
+    metric("rewrite.cpu", Unit::Share, Direction::Lower, "CPU share of rewriting"),
+    metric("char_read.cpu", Unit::Share, Direction::Lower, "CPU share of reading by the byte"),
+    metric("block_read.cpu", Unit::Share, Direction::Lower, "CPU share of block reads"),
+    metric("random_seeks.cpu", Unit::Share, Direction::Lower, "CPU share of random seeks"),
+    metric("sequential_create.cpu", Unit::Share, Direction::Lower, "CPU share of files created in order"),
+    metric("sequential_stat.cpu", Unit::Share, Direction::Lower, "CPU share of files looked up in order"),
+    metric("sequential_delete.cpu", Unit::Share, Direction::Lower, "CPU share of files deleted in order"),
+    metric("random_create.cpu", Unit::Share, Direction::Lower, "CPU share of files created at random"),
+    metric("random_stat.cpu", Unit::Share, Direction::Lower, "CPU share of files looked up at random"),
+    metric("random_delete.cpu", Unit::Share, Direction::Lower, "CPU share of files deleted at random"),
+    metric(
+        "char_write.latency_max",
+        Unit::Seconds,
+        Direction::Lower,
+        "maximum latency of writing by the byte",
+    ),
+    metric("block_write.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of block writes"),
+    metric("rewrite.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of rewriting"),
+    metric(
+        "char_read.latency_max",
+        Unit::Seconds,
+        Direction::Lower,
+        "maximum latency of reading by the byte",
+    ),
+    metric("block_read.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of block reads"),
+    metric("random_seeks.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of random seeks"),
+    metric(
+        "sequential_create.latency_max",
+        Unit::Seconds,
+        Direction::Lower,
+        "maximum latency of files created in order",
+    ),
+    metric(
+        "sequential_stat.latency_max",
+        Unit::Seconds,
+        Direction::Lower,
+        "maximum latency of files looked up in order",
+    ),
+    metric(
+        "sequential_delete.latency_max",
+        Unit::Seconds,
+        Direction::Lower,
+        "maximum latency of files deleted in order",
+    ),
+    metric(
+        "random_create.latency_max",
+        Unit::Seconds,
+        Direction::Lower,
+        "maximum latency of files created at random",
+    ),
+    metric(
+        "random_stat.latency_max",
+        Unit::Seconds,
+        Direction::Lower,
+        "maximum latency of files looked up at random",
+    ),
+    metric(
+        "random_delete.latency_max",
+        Unit::Seconds,
+        Direction::Lower,
+        "maximum latency of files deleted at random",
+    ),
+];
+
+/// What follows bonnie++ where `direct_read` is asked for.
+const BONNIE_DIRECT_METRICS: &[Metric] =
+    &[metric("direct_read_throughput", Unit::BytesPerSecond, Direction::Higher, "reads past the page cache")];

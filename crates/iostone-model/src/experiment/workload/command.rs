@@ -1,5 +1,8 @@
 //! A program to be timed, and figures picked from what it prints.
 
+mod check;
+
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -7,9 +10,13 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use super::profile::{Profile, Profiled, Rehearsal, WorkloadKind};
+use super::{DeclaredMetric, Ends, Preparation};
 use crate::dataset::Quantity;
-use crate::metric::{Direction, Unit};
-use crate::units::Span;
+use crate::experiment::check::Findings;
+use crate::experiment::{Configuration, Timing};
+use crate::metric::{Direction, Metric, Unit, metric};
+use crate::units::{Bytes, Span};
 
 /// A program to be timed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
@@ -42,6 +49,76 @@ impl CommandWorkload {
         for file in &mut self.files {
             *file = directory.join(&*file);
         }
+    }
+
+    /// What it has before its clock runs; the room that its programs take only they know.
+    fn preparation(&self) -> Option<Preparation> {
+        let copies = self.files.iter().map(|file| format!("copy {} there", file.display()));
+        let programs = self.prepare.iter().map(|argv| format!("run {}", command_line(argv)));
+        let steps: Vec<String> = copies.chain(programs).collect();
+        let words = format!("untimed, outside all limits: {}; sync", steps.join("; "));
+        (!steps.is_empty()).then_some(Preparation { words, bytes: Bytes(0) })
+    }
+}
+
+/// A program and its arguments as one would type them.
+fn command_line(argv: &[String]) -> String {
+    argv.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
+/// A word of a program's arguments as a shell would need it; none is involved, but people read it so.
+pub fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./=:,+@%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
+}
+
+pub(super) const KIND: WorkloadKind = WorkloadKind::new("command", COMMAND_METRICS);
+
+impl Profiled for CommandWorkload {
+    fn profile(&self) -> Profile {
+        let line = command_line(&self.argv);
+        // What is laid out beside it is carried as one of the files.
+        let is_laid_out = |program: &str| {
+            let name = program.strip_prefix("./").filter(|name| !name.contains('/'));
+            name.is_some_and(|name| {
+                self.files.iter().any(|file| file.file_name().is_some_and(|own| own == name))
+            })
+        };
+        let programs = self.prepare.iter().chain([&self.argv]).filter_map(|argv| argv.first());
+        Profile {
+            command: Some(line.clone()),
+            reads: false,
+            writes: false,
+            ends: Ends::ByWork,
+            timeout: self.timeout.map(|timeout| timeout.0),
+            may_time_out: true,
+            ramp: Some(Timing::default()),
+            needs_directory: false,
+            // Whatever it makes is taken to be small.
+            room: Some(Bytes(0)),
+            preparation: self.preparation(),
+            programs: programs.filter(|program| !is_laid_out(program)).cloned().collect(),
+            files: self.files.clone(),
+            ..Profile::of_program(vec![format!("command: {line}")], None)
+        }
+    }
+
+    fn check(&self, _: &Configuration, findings: &mut Findings<'_>) {
+        check::check(self, findings);
+    }
+
+    fn rehearse(&mut self, _: Rehearsal) {}
+
+    fn settle_metrics<'a>(&'a self, metrics: &mut Vec<DeclaredMetric<'a>>) {
+        metrics.extend(self.metrics.iter().map(|(name, picked)| DeclaredMetric {
+            name: Cow::Borrowed(name),
+            unit: picked.unit.kind,
+            direction: picked.better,
+        }));
     }
 }
 
@@ -133,9 +210,22 @@ impl<'de> Deserialize<'de> for PickedUnit {
     }
 }
 
+/// What the `command` workload yields, from wait4(2) and getrusage(2), beside what is picked from its output.
+pub const COMMAND_METRICS: &[Metric] = &[
+    metric("wall_time", Unit::Seconds, Direction::Lower, "elapsed time"),
+    metric("user_time", Unit::Seconds, Direction::Lower, "user CPU time"),
+    metric("system_time", Unit::Seconds, Direction::Lower, "system CPU time"),
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_line_is_quoted_where_it_must_be() {
+        let argv = ["sh", "-c", "cd x; curl 'a'", ""].map(str::to_owned);
+        assert_eq!(command_line(&argv), r"sh -c 'cd x; curl '\''a'\''' ''");
+    }
 
     #[test]
     fn a_unit_says_how_much_one_of_it_is() {

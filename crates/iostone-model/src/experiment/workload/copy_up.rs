@@ -1,8 +1,15 @@
 //! What touching the files of a container's image for the first time is asked to cost.
 
+mod check;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Ends;
+use super::profile::{Profile, Profiled, Rehearsal, WorkloadKind};
+use crate::experiment::check::Findings;
+use crate::experiment::{Configuration, Timing};
+use crate::metric::{Direction, Metric, Unit, metric};
 use crate::omitted::is_default;
 use crate::units::Bytes;
 
@@ -48,27 +55,56 @@ pub struct LowerFiles {
 }
 
 impl CopyUpWorkload {
-    /// What must lie in the lowest layer.
-    pub fn lower_files(&self) -> LowerFiles {
-        LowerFiles { large: self.size, small_count: self.files, small: self.file_size }
-    }
-
     /// The room that its files take: a copied-up file lies there twice.
-    pub fn room(&self) -> Bytes {
+    fn room(&self) -> Bytes {
         let small = self.file_size.0.saturating_mul(u64::from(self.files));
         Bytes(self.size.0.saturating_mul(2).saturating_add(small))
     }
+}
 
-    /// In a line for people.
-    pub fn summary(&self) -> String {
-        format!(
-            "first touches: {} files of {} opened, {} written into a file of {}{}",
-            self.files,
-            self.file_size,
-            self.write,
-            self.size,
-            if self.sync { ", synced" } else { "" }
-        )
+pub(super) const KIND: WorkloadKind = WorkloadKind::new("copy-up", COPY_UP_METRICS);
+
+impl Profiled for CopyUpWorkload {
+    fn profile(&self) -> Profile {
+        let summary = [
+            "first touches".to_owned(),
+            format!("{} files of {} opened", self.files, self.file_size),
+            format!("{} written into a file of {}", self.write, self.size),
+        ];
+        Profile {
+            direct: Some(false),
+            syncs: Some(self.sync),
+            // Each write is made durable within its time, if that is asked for.
+            flushed: Some(self.sync),
+            must_reach_device: Some(self.sync),
+            demand: Err("what copying a file up takes is what it finds out"),
+            ends: Ends::ByWork,
+            ramp: Some(Timing::default()),
+            runs_here: true,
+            room: Some(self.room()),
+            lower_files: Some(LowerFiles {
+                large: self.size,
+                small_count: self.files,
+                small: self.file_size,
+            }),
+            ..Profile::of_program(
+                summary.into_iter().chain(self.sync.then(|| "synced".to_owned())).collect(),
+                None,
+            )
+        }
+    }
+
+    fn check(&self, configuration: &Configuration, findings: &mut Findings<'_>) {
+        check::check(self, &configuration.stack, findings);
+    }
+
+    /// A large file that still holds a write.
+    fn rehearse(&mut self, _: Rehearsal) {
+        const FILES: u32 = 20;
+        self.write = self.write.min(Rehearsal::FILE);
+        self.size = self.size.min(Rehearsal::FILE.max(self.write));
+        self.files = self.files.min(FILES);
+        self.file_size = self.file_size.min(Bytes(4096));
     }
 }
 
@@ -87,3 +123,12 @@ fn default_file_size() -> Bytes {
 fn default_write() -> Bytes {
     Bytes(4096)
 }
+
+/// What the `copy-up` workload yields.
+const COPY_UP_METRICS: &[Metric] = &[
+    metric("copy_up_time", Unit::Seconds, Direction::Lower, "first write into the large file"),
+    metric("rewrite_time", Unit::Seconds, Direction::Lower, "second write into the large file"),
+    metric("create_time", Unit::Seconds, Direction::Lower, "first write of a new file"),
+    metric("open_time", Unit::Seconds, Direction::Lower, "mean time to open a small file"),
+    metric("stat_time", Unit::Seconds, Direction::Lower, "mean time to look up a small file"),
+];

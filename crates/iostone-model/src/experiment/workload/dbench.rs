@@ -1,13 +1,21 @@
 //! What dbench is asked to do.
 
+mod check;
+
 use std::path::PathBuf;
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{one, sentence};
+use super::profile::{Profile, Profiled, Rehearsal, WorkloadKind};
+use super::{Ends, counted, one, parts};
+use crate::dataset::DataKind;
+use crate::experiment::check::Findings;
+use crate::experiment::{Configuration, Timing};
+use crate::metric::{Direction, Metric, Unit, metric};
 use crate::omitted::is_default;
-use crate::units::{ByteRate, Bytes};
+use crate::units::{ByteRate, Bytes, Span};
 
 /// dbench 4 or 5: clients that replay a file of recorded operations.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -67,19 +75,12 @@ impl DbenchWorkload {
         self.warm_up.unwrap_or(self.seconds / 5)
     }
 
-    /// The room that the files of its own loadfile take; another one's is not known.
-    pub fn room(&self) -> Option<Bytes> {
-        let own = self.loadfile.is_none();
-        own.then(|| Bytes(u64::from(self.clients).saturating_mul(FILES_OF_A_CLIENT_BYTES)))
-    }
-
-    /// In a line for people.
-    pub fn summary(&self) -> String {
-        let plural = if self.clients == 1 { "" } else { "s" };
+    fn summary(&self) -> Vec<String> {
         let set = |set: bool, word: &str| set.then(|| word.to_owned());
-        sentence([
-            Some(format!("dbench, {} client{plural}, {} s", self.clients, self.seconds)),
-            self.warm_up.map(|seconds| format!("{seconds} s of warm-up")),
+        parts([
+            Some("dbench".to_owned()),
+            Some(counted(self.clients, "client")),
+            Some(format!("{} s", self.seconds)),
             self.loadfile.as_ref().map(|path| format!("loadfile {}", path.display())),
             set(self.sync, "O_SYNC"),
             set(self.sync_directories, "directories synced"),
@@ -91,3 +92,112 @@ impl DbenchWorkload {
         ])
     }
 }
+
+/// Where installations keep the operations that dbench replays.
+const LOADFILES: &[&str] = &[
+    "/usr/share/dbench/client.txt",
+    "/usr/local/share/dbench/client.txt",
+    "/usr/share/doc/dbench/loadfiles/client.txt",
+    "/usr/local/share/doc/dbench/loadfiles/client.txt",
+];
+
+pub(super) const KIND: WorkloadKind =
+    WorkloadKind { program: Some("dbench"), ..WorkloadKind::new("dbench", DBENCH_METRICS) };
+
+impl Profiled for DbenchWorkload {
+    fn profile(&self) -> Profile {
+        let ramp = Duration::from_secs(u64::from(self.warm_up_seconds()));
+        let time = ramp + Duration::from_secs(u64::from(self.seconds));
+        let is_own = self.loadfile.is_none();
+        Profile {
+            direct: Some(false),
+            // Its loadfile calls fsync(2), `Flush` in its own words, thousands of times a pass, but not for every write.
+            syncs: Some(true),
+            // Its clients write zeros, calloc(3), into some 25 MB each; how much of it a run touches nothing tells.
+            data: Some(DataKind::Zeros),
+            demand: Err("its operations go to the page cache, and flushes take what they take"),
+            ends: Ends::ByTime,
+            takes: Some([time; 2]),
+            ramp: Some(Timing::Fixed(Span(ramp))),
+            room: is_own.then(|| Bytes(u64::from(self.clients).saturating_mul(FILES_OF_A_CLIENT_BYTES))),
+            files: self.loadfile.iter().cloned().collect(),
+            first_of: if is_own { LOADFILES } else { &[] },
+            ..Profile::of_program(self.summary(), KIND.program)
+        }
+    }
+
+    fn check(&self, _: &Configuration, findings: &mut Findings<'_>) {
+        check::check(self, findings);
+    }
+
+    /// Never for less than ten seconds: its figure is that of the last whole second.
+    fn rehearse(&mut self, _: Rehearsal) {
+        self.seconds = self.seconds.min(10);
+        if self.warm_up.is_some() {
+            // What dbench 4, which cannot be told, does by itself.
+            self.warm_up = Some(self.warm_up_seconds().min(self.seconds / 5));
+        }
+    }
+}
+
+/// The operations of a dbench table, as dbench spells them.
+pub const DBENCH_OPERATIONS: &[&str] = &[
+    "NTCreateX",
+    "Close",
+    "Rename",
+    "Unlink",
+    "Deltree",
+    "Rmdir",
+    "Mkdir",
+    "Qpathinfo",
+    "Qfileinfo",
+    "Qfsinfo",
+    "Sfileinfo",
+    "Find",
+    "WriteX",
+    "ReadX",
+    "LockX",
+    "UnlockX",
+    "Flush",
+];
+
+/// What dbench yields.
+pub const DBENCH_METRICS: &[Metric] = &[
+    metric("throughput", Unit::BytesPerSecond, Direction::Higher, "throughput"),
+    metric("pass_time", Unit::Seconds, Direction::Lower, "time for one pass of the loadfile"),
+    metric("latency_max", Unit::Seconds, Direction::Lower, "maximum latency"),
+    metric("NTCreateX.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of NTCreateX"),
+    metric("NTCreateX.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of NTCreateX"),
+    metric("Close.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of Close"),
+    metric("Close.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of Close"),
+    metric("Rename.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of Rename"),
+    metric("Rename.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of Rename"),
+    metric("Unlink.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of Unlink"),
+    metric("Unlink.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of Unlink"),
+    metric("Deltree.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of Deltree"),
+    metric("Deltree.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of Deltree"),
+    metric("Rmdir.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of Rmdir"),
+    metric("Rmdir.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of Rmdir"),
+    metric("Mkdir.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of Mkdir"),
+    metric("Mkdir.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of Mkdir"),
+    metric("Qpathinfo.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of Qpathinfo"),
+    metric("Qpathinfo.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of Qpathinfo"),
+    metric("Qfileinfo.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of Qfileinfo"),
+    metric("Qfileinfo.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of Qfileinfo"),
+    metric("Qfsinfo.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of Qfsinfo"),
+    metric("Qfsinfo.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of Qfsinfo"),
+    metric("Sfileinfo.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of Sfileinfo"),
+    metric("Sfileinfo.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of Sfileinfo"),
+    metric("Find.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of Find"),
+    metric("Find.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of Find"),
+    metric("WriteX.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of WriteX"),
+    metric("WriteX.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of WriteX"),
+    metric("ReadX.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of ReadX"),
+    metric("ReadX.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of ReadX"),
+    metric("LockX.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of LockX"),
+    metric("LockX.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of LockX"),
+    metric("UnlockX.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of UnlockX"),
+    metric("UnlockX.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of UnlockX"),
+    metric("Flush.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of Flush"),
+    metric("Flush.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of Flush"),
+];

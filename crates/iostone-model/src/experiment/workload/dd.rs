@@ -1,10 +1,17 @@
 //! What dd is asked to do.
 
+mod check;
+
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::sentence;
-use crate::units::Bytes;
+use super::profile::{Demand, Profile, Profiled, Rehearsal, WorkingSet, WorkloadKind};
+use super::{Ends, Preparation, parts};
+use crate::dataset::DataKind;
+use crate::experiment::check::Findings;
+use crate::experiment::{Configuration, Timing};
+use crate::metric::{Direction, Metric, Unit, metric};
+use crate::units::{Bytes, Fraction};
 
 /// dd: one stream of blocks into a file or out of it. The source is measured by itself first, so that it is known
 /// whether it could have been the limit.
@@ -88,24 +95,85 @@ impl DdWorkload {
         (self.is_direct() || self.syncs()) && !self.conversions().contains(&"sparse")
     }
 
-    /// In a line for people.
-    pub fn summary(&self) -> String {
+    fn summary(&self) -> Vec<String> {
         let what = match self.direction {
             DdDirection::Write if self.source() == "generated" => {
-                format!("dd, {} of generated data written", self.size)
+                format!("{} of generated data written", self.size)
             }
-            DdDirection::Write => format!("dd, {} written from {}", self.size, self.source()),
-            DdDirection::Read => format!("dd, {} read", self.size),
+            DdDirection::Write => format!("{} written from {}", self.size, self.source()),
+            DdDirection::Read => format!("{} read", self.size),
         };
         let list =
             |name: &str, words: &[&str]| (!words.is_empty()).then(|| format!("{name}={}", words.join(",")));
-        let flags = |words: &[String]| words.iter().map(String::as_str).collect::<Vec<_>>().join(",");
-        sentence([
+        let flags =
+            |name: &str, words: &[String]| (!words.is_empty()).then(|| format!("{name}={}", words.join(",")));
+        parts([
+            Some("dd".to_owned()),
             Some(what),
             Some(format!("bs={}", self.bs)),
             list("conv", &self.conversions()),
-            (!self.oflag.is_empty()).then(|| format!("oflag={}", flags(&self.oflag))),
-            (!self.iflag.is_empty()).then(|| format!("iflag={}", flags(&self.iflag))),
+            flags("oflag", &self.oflag),
+            flags("iflag", &self.iflag),
         ])
     }
 }
+
+pub(super) const KIND: WorkloadKind =
+    WorkloadKind { program: Some("dd"), ..WorkloadKind::new("dd", DD_METRICS) };
+
+impl Profiled for DdWorkload {
+    fn profile(&self) -> Profile {
+        let writes = self.direction == DdDirection::Write;
+        let is_generated = self.source() == "generated";
+        let direct = self.is_direct();
+        let of_direction = |bytes: Bytes| if writes { [Bytes(0), bytes] } else { [bytes, Bytes(0)] };
+        let (words, bytes) = if writes {
+            ("measure the source by itself: the same dd to /dev/null, about a second".to_owned(), Bytes(0))
+        } else {
+            let size = self.size;
+            (format!("lay out a file of {size} with random data, sync it, drop it from the cache"), size)
+        };
+        Profile {
+            direct: Some(direct),
+            syncs: Some(self.syncs()),
+            flushed: writes.then(|| self.syncs()),
+            reads: !writes,
+            writes,
+            must_reach_device: Some(self.must_reach_device()),
+            data: (!writes || is_generated).then_some(DataKind::Random),
+            source: writes.then(|| self.source().to_owned()),
+            working_set: WorkingSet::Bytes(self.size),
+            demand: Ok(Demand {
+                amount: Some(of_direction(self.size)),
+                time: None,
+                written: Fraction(if writes { 1.0 } else { 0.0 }),
+                // dd waits for each block; through the page cache the kernel makes of them what it likes.
+                io_size: direct.then_some(self.bs),
+                depth: direct.then_some(1),
+                random: false,
+                rate: None,
+                leaves_dirty: writes && !self.must_reach_device(),
+                goes_around: false,
+            }),
+            ends: Ends::ByWork,
+            ramp: Some(Timing::default()),
+            room: Some(self.size),
+            preparation: Some(Preparation { words, bytes }),
+            ..Profile::of_program(self.summary(), KIND.program)
+        }
+    }
+
+    fn check(&self, _: &Configuration, findings: &mut Findings<'_>) {
+        check::check(self, findings);
+    }
+
+    fn rehearse(&mut self, _: Rehearsal) {
+        self.size = self.size.min(Rehearsal::file_of(self.bs.0));
+    }
+}
+
+/// What dd yields: bytes and seconds as it printed them, divided here.
+const DD_METRICS: &[Metric] = &[
+    metric("throughput", Unit::BytesPerSecond, Direction::Higher, "throughput"),
+    metric("wall_time", Unit::Seconds, Direction::Lower, "elapsed time"),
+];

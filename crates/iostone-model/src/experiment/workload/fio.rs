@@ -1,12 +1,18 @@
 //! What the installed fio is asked to do.
 
+mod check;
+
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::sentence;
-use crate::units::Span;
+use super::profile::{Profile, Profiled, Rehearsal, WorkloadKind};
+use super::{Ends, Preparation, parts};
+use crate::experiment::Configuration;
+use crate::experiment::check::Findings;
+use crate::metric::{Direction, Metric, Unit, metric};
+use crate::units::{Bytes, Span};
 
 /// The installed fio with a job file, read from its JSON+. iostone's own engine is the workload `io`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -26,9 +32,11 @@ pub struct FioWorkload {
     pub timeout: Option<Span>,
 }
 
-impl FioWorkload {
-    /// In a line for people.
-    pub fn summary(&self) -> String {
+pub(super) const KIND: WorkloadKind =
+    WorkloadKind { program: Some("fio"), ..WorkloadKind::new("fio", FIO_METRICS) };
+
+impl Profiled for FioWorkload {
+    fn profile(&self) -> Profile {
         let job = match &self.job_file {
             Some(path) => format!("fio {}", path.display()),
             None => "fio, its job in the experiment".to_owned(),
@@ -36,6 +44,69 @@ impl FioWorkload {
         let plural = if self.sections.len() == 1 { "" } else { "s" };
         let sections =
             (!self.sections.is_empty()).then(|| format!("section{plural} {}", self.sections.join(", ")));
-        sentence([Some(job), sections])
+        let words = "fio --create_only=1 lays out the job's files; write them back, drop them from the cache"
+            .to_owned();
+        Profile {
+            demand: Err("its job file is read by fio; `kind = \"io\"` says the same load to iostone"),
+            // A job file in another place is not read here.
+            ends: match &self.job {
+                Some(job) if job.contains("runtime") => Ends::ByTime,
+                Some(_) => Ends::ByWork,
+                None => Ends::Unknown,
+            },
+            timeout: self.timeout.map(|timeout| timeout.0),
+            may_time_out: true,
+            preparation: Some(Preparation { words, bytes: Bytes(0) }),
+            files: self.job_file.iter().cloned().collect(),
+            ..Profile::of_program(parts([Some(job), sections]), KIND.program)
+        }
     }
+
+    fn check(&self, _: &Configuration, findings: &mut Findings<'_>) {
+        check::check(self, findings);
+    }
+
+    fn rehearse(&mut self, _: Rehearsal) {}
 }
+
+/// What fio yields: over all directions where only one does I/O or their sum makes sense, and by direction.
+pub const FIO_METRICS: &[Metric] = &[
+    metric("throughput", Unit::BytesPerSecond, Direction::Higher, "throughput"),
+    metric("iops", Unit::PerSecond, Direction::Higher, "operations per second"),
+    metric("latency_mean", Unit::Seconds, Direction::Lower, "mean latency"),
+    metric("latency_p50", Unit::Seconds, Direction::Lower, "median latency"),
+    metric("latency_p90", Unit::Seconds, Direction::Lower, "p90 latency"),
+    metric("latency_p99", Unit::Seconds, Direction::Lower, "p99 latency"),
+    metric("latency_p99_9", Unit::Seconds, Direction::Lower, "p99.9 latency"),
+    metric("latency_p99_99", Unit::Seconds, Direction::Lower, "p99.99 latency"),
+    metric("latency_max", Unit::Seconds, Direction::Lower, "maximum latency"),
+    metric("read.throughput", Unit::BytesPerSecond, Direction::Higher, "throughput of reads"),
+    metric("read.iops", Unit::PerSecond, Direction::Higher, "reads per second"),
+    metric("read.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of reads"),
+    metric("read.latency_p50", Unit::Seconds, Direction::Lower, "median latency of reads"),
+    metric("read.latency_p90", Unit::Seconds, Direction::Lower, "p90 latency of reads"),
+    metric("read.latency_p99", Unit::Seconds, Direction::Lower, "p99 latency of reads"),
+    metric("read.latency_p99_9", Unit::Seconds, Direction::Lower, "p99.9 latency of reads"),
+    metric("read.latency_p99_99", Unit::Seconds, Direction::Lower, "p99.99 latency of reads"),
+    metric("read.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of reads"),
+    metric("write.throughput", Unit::BytesPerSecond, Direction::Higher, "throughput of writes"),
+    metric("write.iops", Unit::PerSecond, Direction::Higher, "writes per second"),
+    metric("write.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of writes"),
+    metric("write.latency_p50", Unit::Seconds, Direction::Lower, "median latency of writes"),
+    metric("write.latency_p90", Unit::Seconds, Direction::Lower, "p90 latency of writes"),
+    metric("write.latency_p99", Unit::Seconds, Direction::Lower, "p99 latency of writes"),
+    metric("write.latency_p99_9", Unit::Seconds, Direction::Lower, "p99.9 latency of writes"),
+    metric("write.latency_p99_99", Unit::Seconds, Direction::Lower, "p99.99 latency of writes"),
+    metric("write.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of writes"),
+    metric("trim.throughput", Unit::BytesPerSecond, Direction::Higher, "throughput of trims"),
+    metric("trim.iops", Unit::PerSecond, Direction::Higher, "trims per second"),
+    metric("trim.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of trims"),
+    metric("trim.latency_p50", Unit::Seconds, Direction::Lower, "median latency of trims"),
+    metric("trim.latency_p90", Unit::Seconds, Direction::Lower, "p90 latency of trims"),
+    metric("trim.latency_p99", Unit::Seconds, Direction::Lower, "p99 latency of trims"),
+    metric("trim.latency_p99_9", Unit::Seconds, Direction::Lower, "p99.9 latency of trims"),
+    metric("trim.latency_p99_99", Unit::Seconds, Direction::Lower, "p99.99 latency of trims"),
+    metric("trim.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of trims"),
+    metric("sync.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of syncs"),
+    metric("sync.latency_p99", Unit::Seconds, Direction::Lower, "p99 latency of syncs"),
+];

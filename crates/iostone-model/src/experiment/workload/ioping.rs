@@ -1,11 +1,17 @@
 //! What ioping is asked to do.
 
+mod check;
+
 use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::sentence;
+use super::profile::{Profile, Profiled, Rehearsal, WorkingSet, WorkloadKind};
+use super::{Ends, parts};
+use crate::experiment::Configuration;
+use crate::experiment::check::Findings;
+use crate::metric::{Direction, Metric, Unit, metric};
 use crate::omitted::is_default;
 use crate::units::{Bytes, Span};
 
@@ -58,12 +64,12 @@ impl IopingWorkload {
         }
     }
 
-    /// In a line for people.
-    pub fn summary(&self) -> String {
+    fn summary(&self) -> Vec<String> {
         let set = |set: bool, word: &str| set.then(|| word.to_owned());
-        sentence([
+        parts([
+            Some("ioping".to_owned()),
             Some(format!(
-                "ioping, {}{} of {}",
+                "{}{} of {}",
                 if self.linear { "linear " } else { "" },
                 if self.write { "writes" } else { "reads" },
                 self.size.unwrap_or(Bytes(4096))
@@ -78,3 +84,57 @@ impl IopingWorkload {
         ])
     }
 }
+
+/// Where requests lie unless ioping is told otherwise.
+const USUAL_SET: Bytes = Bytes(1 << 20);
+
+pub(super) const KIND: WorkloadKind =
+    WorkloadKind { program: Some("ioping"), ..WorkloadKind::new("ioping", IOPING_METRICS) };
+
+impl Profiled for IopingWorkload {
+    fn profile(&self) -> Profile {
+        let set = self.working_set.unwrap_or(USUAL_SET);
+        Profile {
+            // What it reads is dropped from the page cache before each request unless told not to, `posix_fadvise(2)`.
+            direct: (!self.write || self.direct).then_some(self.direct || !self.cached),
+            syncs: Some(self.sync),
+            flushed: self.write.then_some(self.sync),
+            reads: !self.write,
+            writes: self.write,
+            must_reach_device: Some(self.direct),
+            working_set: WorkingSet::Bytes(set),
+            demand: Err("it measures latency, and waits between requests"),
+            ends: Ends::ByTime,
+            pauses: true,
+            takes: self.asked_time().map(|time| [time; 2]),
+            room: Some(set),
+            ..Profile::of_program(self.summary(), KIND.program)
+        }
+    }
+
+    fn check(&self, _: &Configuration, findings: &mut Findings<'_>) {
+        check::check(self, findings);
+    }
+
+    fn rehearse(&mut self, _: Rehearsal) {
+        let second = Span(Duration::from_secs(1));
+        self.count = self.count.map(|count| count.min(10));
+        self.runtime = Some(self.runtime.unwrap_or_default())
+            .filter(|runtime| !runtime.0.is_zero())
+            .or(self.count.is_none().then_some(second))
+            .map(|runtime| runtime.min(second));
+        self.interval = Some(self.interval.unwrap_or(second).min(Span(Duration::from_millis(20))));
+        self.working_set =
+            self.working_set.map(|size| size.min(Rehearsal::FILE.max(self.size.unwrap_or_default())));
+    }
+}
+
+/// What ioping yields.
+const IOPING_METRICS: &[Metric] = &[
+    metric("iops", Unit::PerSecond, Direction::Higher, "operations per second"),
+    metric("throughput", Unit::BytesPerSecond, Direction::Higher, "throughput"),
+    metric("latency_mean", Unit::Seconds, Direction::Lower, "mean latency"),
+    metric("latency_min", Unit::Seconds, Direction::Lower, "minimum latency"),
+    metric("latency_max", Unit::Seconds, Direction::Lower, "maximum latency"),
+    metric("latency_mdev", Unit::Seconds, Direction::Lower, "mean deviation of latency"),
+];

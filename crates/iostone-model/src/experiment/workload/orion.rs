@@ -1,5 +1,6 @@
 //! What the `orion` workload is asked to do: Oracle ORION's command line as it is, or its options as keys.
 
+mod check;
 mod figures;
 mod numbers;
 mod precision;
@@ -9,12 +10,18 @@ use std::time::Duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{one, sentence};
+use super::profile::{Profile, Profiled, Rehearsal, WorkingSet, WorkloadKind};
+use super::{DeclaredMetric, Ends, Preparation, one, parts};
+use crate::dataset::DataKind;
+use crate::experiment::check::Findings;
+use crate::experiment::{Configuration, Timing};
 use crate::orion::{
     FileData, LargeIo, LoadPoint, Matrix, OrionArgumentError, OrionTest, RunLevel, SimulatedArray,
 };
 use crate::units::{Bytes, Span};
 
+pub(in crate::experiment) use check::{check_metric, unmeasured_point};
+use figures::ORION_METRICS;
 pub use figures::point_metric;
 pub use precision::Precision;
 
@@ -298,13 +305,13 @@ impl OrionWorkload {
     }
 
     /// The room that its files take; nothing on a bare device.
-    pub fn room(&self) -> Option<Bytes> {
-        Some(Bytes(self.size.unwrap_or_default().0.saturating_mul(u64::from(self.files))))
+    fn room(&self) -> Bytes {
+        Bytes(self.size.unwrap_or_default().0.saturating_mul(u64::from(self.files)))
     }
 
     /// How long its points take: each the ramp and the measured time, and the warming of the array's cache before a large
     /// sequential one. With `until` they may take less.
-    pub fn asked_time(&self) -> Option<Duration> {
+    fn asked_time(&self) -> Option<Duration> {
         let test = self.test().ok()?;
         let duration = test.duration.0;
         let ramp = (duration / 10).min(Duration::from_secs(1));
@@ -317,15 +324,15 @@ impl OrionWorkload {
         Some(self.points().iter().map(of).sum())
     }
 
-    /// In a line for people: `ORION -run advanced, 29 points of 1s, 20 % writes, 2 files of 1GiB`.
-    pub fn summary(&self) -> String {
-        let Ok(test) = self.test() else { return "ORION".to_owned() };
+    /// `ORION -run advanced`, `29 points of 1s`, `20 % writes`, `2 files of 1GiB`.
+    fn summary(&self) -> Vec<String> {
+        let Ok(test) = self.test() else { return vec!["ORION".to_owned()] };
         let points = self.points().len();
         let plural = if points == 1 { "" } else { "s" };
         let until = self.until.map_or_else(String::new, |until| format!(" or ±{until}"));
-        let matrix = (test.run == RunLevel::Advanced).then(|| format!(", matrix {}", test.matrix.word()));
-        sentence([
-            Some(format!("ORION {}{}", test.run.word(), matrix.unwrap_or_default())),
+        parts([
+            Some(format!("ORION {}", test.run.word())),
+            (test.run == RunLevel::Advanced).then(|| format!("matrix {}", test.matrix.word())),
             Some(format!("{points} point{plural} of {}{until}", test.duration)),
             (test.write_percent > 0).then(|| format!("{} % writes", test.write_percent)),
             (test.large_io == LargeIo::Seq).then(|| "large I/O sequential".to_owned()),
@@ -336,6 +343,79 @@ impl OrionWorkload {
             (self.data == FileData::Zeros).then(|| "of zeros".to_owned()),
             (!self.direct).then(|| "through the page cache".to_owned()),
         ])
+    }
+}
+
+pub(super) const KIND: WorkloadKind = WorkloadKind::new("orion", ORION_METRICS);
+
+impl Profiled for OrionWorkload {
+    fn profile(&self) -> Profile {
+        // One that is wrong itself is spoken of elsewhere.
+        let test = self.test().ok();
+        let writes = test.as_ref().is_none_or(OrionTest::writes);
+        let laid_out = |size| {
+            let files = if self.files == 1 { "a file".to_owned() } else { format!("{} files", self.files) };
+            let words = format!("lay out {files} of {size} with random data, sync, drop from the cache");
+            Preparation { words, bytes: self.room() }
+        };
+        Profile {
+            direct: Some(self.direct),
+            // It never syncs.
+            syncs: Some(false),
+            flushed: (test.is_some() && writes).then_some(false),
+            reads: test.as_ref().is_none_or(|test| test.write_percent < 100),
+            writes,
+            must_reach_device: Some(self.direct),
+            data: Some(match self.data {
+                FileData::Random => DataKind::Random,
+                FileData::Zeros => DataKind::Zeros,
+            }),
+            working_set: self.size.map_or(WorkingSet::Device, |_| WorkingSet::Bytes(self.room())),
+            demand: Err("it is a matrix of loads, of which each has a ceiling of its own"),
+            ends: Ends::ByTime,
+            takes: self.asked_time().map(|time| [time; 2]),
+            // Each point has one of its own.
+            ramp: Some(Timing::default()),
+            runs_here: true,
+            needs_directory: false,
+            room: Some(self.room()),
+            preparation: self.size.map(laid_out),
+            ..Profile::of_program(self.summary(), None)
+        }
+    }
+
+    fn check(&self, configuration: &Configuration, findings: &mut Findings<'_>) {
+        check::check(self, configuration, findings);
+    }
+
+    /// Every point of the matrix, because each is a figure, in some ten seconds together, or less where there are many
+    /// configurations; and files that still hold all I/Os in flight.
+    fn rehearse(&mut self, rehearsal: Rehearsal) {
+        const MATRIX: Duration = Duration::from_secs(10);
+        const MATRICES: Duration = Duration::from_secs(20);
+        const SHORTEST: Duration = Duration::from_millis(100);
+        const LONGEST: Duration = Duration::from_secs(1);
+        // A command line counts whole seconds.
+        *self = self.with_keys();
+        let Ok(test) = self.test() else { return };
+        let points = u32::try_from(self.points().len().max(1)).unwrap_or(u32::MAX);
+        // In whole tenths of a second, as rates are kept.
+        let matrix = MATRIX.min(MATRICES / rehearsal.configurations.max(1));
+        let tenths = u64::try_from((matrix / points).as_millis() / 100).unwrap_or(0);
+        let point = Span(Duration::from_millis(tenths * 100).clamp(SHORTEST, LONGEST));
+        self.duration = Some(test.duration.min(point));
+        self.until = None;
+        // Two minutes before each sequential point when left out.
+        self.cache_size = Some(test.cache_size.unwrap_or(Rehearsal::FILE).min(Rehearsal::FILE));
+        let flight = self.in_flight(&test).0.div_ceil(u64::from(self.files.max(1)));
+        let whole = test.stripe.0.max(test.size_large.0).max(1);
+        let least = Rehearsal::FILE.0.max(flight.saturating_mul(2)).next_multiple_of(whole);
+        let least = Bytes(least.next_multiple_of(4096));
+        self.size = self.size.map(|size| size.min(least));
+    }
+
+    fn settle_metrics<'a>(&'a self, metrics: &mut Vec<DeclaredMetric<'a>>) {
+        *metrics = self.metrics();
     }
 }
 

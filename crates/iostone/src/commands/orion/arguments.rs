@@ -3,11 +3,10 @@
 use anyhow::{Result, bail};
 use clap::error::{ContextKind, ErrorKind};
 use clap::{Args, Command, FromArgMatches};
+use iostone_model::experiment::quoted;
 use iostone_model::orion::{Matrix, OrionTest, shortened};
 use iostone_model::units::{Bytes, Fraction};
 use iostone_orion::files::Format;
-
-use crate::commands::dry_run::quoted;
 
 /// iostone's own options of `iostone orion`, beside ORION's.
 #[derive(Debug, Clone, Default, Args)]

@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use iostone_model::experiment::quoted;
 use iostone_model::orion::OrionHeader;
 use iostone_orion::OrionError;
 use iostone_orion::lun::{EntryFault, LunError};
 
 use super::arguments::typed_again;
-use crate::commands::dry_run::quoted;
 
 /// The current directory, without links.
 pub(super) fn here() -> Option<PathBuf> {

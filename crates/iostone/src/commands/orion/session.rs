@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
+use iostone_model::experiment::quoted;
 use iostone_model::orion::{ORION_SCHEMA, OrionHeader, OrionRecord, OrionTest};
 use iostone_orion::course::course;
 use iostone_orion::files::{Format, announcement, paths};
@@ -21,7 +22,6 @@ use super::prefix::Prefix;
 use super::progress::TestProgress;
 use super::results::Results;
 use super::taken::{Taken, writer_of};
-use crate::commands::dry_run::quoted;
 use crate::exit_code::{self, ExitCode, OrionEnded};
 use crate::interrupt;
 use crate::printer::Printer;

@@ -4,8 +4,20 @@ use std::borrow::Cow;
 
 use super::super::{CurvePoint, DeclaredMetric};
 use super::OrionWorkload;
-use crate::metric::{Direction, Metric, ORION_METRICS, Unit};
+use crate::metric::{Direction, Metric, Unit, metric};
 use crate::orion::LoadPoint;
+
+/// What the `orion` workload yields beside the figures of each point, `iops@4,0` and its like. A curve is all of its points,
+/// compared one by one.
+pub(super) const ORION_METRICS: &[Metric] = &[
+    metric("max_throughput", Unit::BytesPerSecond, Direction::Higher, "highest throughput of any point"),
+    metric("max_iops", Unit::PerSecond, Direction::Higher, "most small I/Os per second of any point"),
+    metric("min_latency", Unit::Seconds, Direction::Lower, "lowest mean latency of any point"),
+    metric("curve", Unit::Plain, Direction::Higher, "IOPS and throughput at every load"),
+    metric("iops_curve", Unit::PerSecond, Direction::Higher, "small I/Os per second at every load"),
+    metric("throughput_curve", Unit::BytesPerSecond, Direction::Higher, "throughput at every load"),
+    metric("latency_curve", Unit::Seconds, Direction::Lower, "mean latency of small I/O at every load"),
+];
 
 /// What is told of a point.
 struct Kind {
@@ -85,7 +97,7 @@ impl OrionWorkload {
     }
 
     /// Every figure that it yields.
-    pub(crate) fn metrics(&self) -> Vec<DeclaredMetric<'static>> {
+    pub(super) fn metrics(&self) -> Vec<DeclaredMetric<'static>> {
         let points = self.points();
         let of_points = KINDS.iter().flat_map(|kind| {
             points.iter().filter(|point| kind.is_at(**point)).map(|point| kind.declare(*point))

@@ -102,11 +102,11 @@ fn a_matrix_of_millions_of_points_is_not_listed() {
 fn a_trial_is_told_in_a_line_and_its_time_beforehand() {
     let workload = OrionWorkload { files: 2, ..line(REPORT) };
     assert_eq!(
-        workload.summary(),
+        workload.summary().join(", "),
         "ORION advanced, matrix basic, 29 points of 1s, 20 % writes, 2 files of 1GiB, concat"
     );
     assert_eq!(workload.asked_time(), Some(Duration::from_millis(1000 + 28 * 1100)));
-    assert_eq!(workload.room(), Some(Bytes(2 << 30)));
+    assert_eq!(workload.room(), Bytes(2 << 30));
     let sequential = keys("run = 'advanced'\ntype = 'seq'\nmatrix = 'point'\nnum_small = 0\nnum_large = 1");
     assert_eq!(sequential.asked_time(), Some(Duration::from_secs(120 + 1 + 60)));
 }

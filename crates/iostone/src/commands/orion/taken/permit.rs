@@ -7,12 +7,12 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use iostone_engine::Pin;
 use iostone_machine::Failure;
+use iostone_model::experiment::quoted;
 use iostone_model::orion::LunKind;
 use iostone_orion::Lun;
 use iostone_stack::{Refusal, RefusalReason, StackError, guard_file, is_device_named};
 
 use super::{Touch, Use, is_ours};
-use crate::commands::dry_run::quoted;
 use crate::commands::orion::arguments::typed_again;
 use crate::commands::target::{Found, GuardedDevice, Held, inspect_device};
 

@@ -1,7 +1,7 @@
 //! Whether dd can be asked for a copy.
 
-use super::Findings;
 use crate::diagnostic::nearest;
+use crate::experiment::check::Findings;
 use crate::experiment::{DdDirection, DdWorkload};
 
 /// Conversions that keep what is copied as long as it was; `sync` would pad, `ascii` and the like translate, and

@@ -1,7 +1,7 @@
 //! Whether fio can be asked for a job.
 
-use super::Findings;
 use crate::experiment::FioWorkload;
+use crate::experiment::check::Findings;
 
 pub(super) fn check(fio: &FioWorkload, findings: &mut Findings<'_>) {
     match (&fio.job_file, &fio.job) {

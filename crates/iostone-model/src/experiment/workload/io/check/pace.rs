@@ -1,6 +1,6 @@
 //! Arrival rates, pauses, and the limit of latency.
 
-use super::Findings;
+use crate::experiment::check::Findings;
 use crate::experiment::{IoWorkload, Rates};
 use crate::units::ByteRate;
 

@@ -1,6 +1,6 @@
 //! Whether first touches can be made of such files.
 
-use super::Findings;
+use crate::experiment::check::Findings;
 use crate::experiment::{CopyUpWorkload, Stack, Volume};
 use crate::units::Bytes;
 

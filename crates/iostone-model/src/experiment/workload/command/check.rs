@@ -1,8 +1,8 @@
 //! Whether a program can be run, and figures picked from what it prints.
 
+use crate::experiment::check::Findings;
 use std::collections::BTreeSet;
 
-use super::Findings;
 use crate::experiment::{CommandWorkload, PickedMetric};
 use crate::metric::{self, COMMAND_METRICS, COMMON_METRICS};
 

@@ -1,6 +1,6 @@
 //! Whether an `orion` workload is a test: its options by ORION's own rules, its files, and the figure that decides.
 
-use super::Findings;
+use crate::experiment::check::Findings;
 use crate::experiment::{
     Configuration, Experiment, Filesystem, MOST_POINTS, OrionWorkload, Volume, Workload,
 };
@@ -199,7 +199,7 @@ fn check_sizes(
         findings.value("workload.size", message, &format!("at least {largest}"));
         return None;
     }
-    let room = orion.room()?;
+    let room = orion.room();
     if let Some(volume) = volume.filter(|volume| room > *volume) {
         let message = format!("the data files need {room} on a volume of {volume}");
         findings.value("stack.volume.size", message, "make the volume larger, or the files smaller");
@@ -210,7 +210,7 @@ fn check_sizes(
 
 /// What a figure's name that is none of a matrix asks for, where it has the form of one: a point that is not measured, and
 /// which are.
-pub(super) fn unmeasured_point(metric: &str, workload: &Workload) -> Option<String> {
+pub(in crate::experiment) fn unmeasured_point(metric: &str, workload: &Workload) -> Option<String> {
     let Workload::Orion(orion) = workload else { return None };
     let name = PointName::parse(metric);
     let load = name.load?;
@@ -229,7 +229,7 @@ pub(super) fn unmeasured_point(metric: &str, workload: &Workload) -> Option<Stri
 
 /// A figure of a single point decides only where every configuration measures that point. Of curves those points are compared
 /// that two configurations share.
-pub(super) fn check_metric(experiment: &Experiment, findings: &mut Findings<'_>) {
+pub(in crate::experiment) fn check_metric(experiment: &Experiment, findings: &mut Findings<'_>) {
     let metric = experiment.decide.metric.as_str();
     let lacks = |configuration: &&Configuration| match &configuration.workload {
         Workload::Orion(orion) => {

@@ -1,11 +1,9 @@
 //! Whether ioping can be asked for such requests.
 
-use super::Findings;
-use crate::experiment::IopingWorkload;
+use super::{IopingWorkload, USUAL_SET};
+use crate::experiment::check::Findings;
 use crate::units::{Bytes, Span};
 
-/// Where ioping's requests lie unless it is told otherwise.
-const USUAL_SET: Bytes = Bytes(1 << 20);
 /// ioping's own interval.
 const SECOND: Span = Span(std::time::Duration::from_secs(1));
 

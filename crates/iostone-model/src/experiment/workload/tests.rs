@@ -1,6 +1,7 @@
 //! What is refused before a foreign tool is started, and how that is said.
 
-use crate::experiment::read;
+use super::WORKLOAD_KINDS;
+use crate::experiment::{Override, json_schema, read};
 
 /// The messages about a workload, in one line.
 fn complaints(workload: &str) -> String {
@@ -132,4 +133,42 @@ fn first_touches_take_as_much_room_as_the_layers_have_copies() {
     assert_eq!(in_vfs("docker", 22), "copy-up needs 66MiB on a stack of 64MiB");
     assert_eq!(in_vfs("podman", 22), "");
     assert_eq!(in_vfs("podman", 33), "copy-up needs 66MiB on a volume of 64MiB");
+}
+
+fn refusal(metric: &str, workload: &str) -> Option<String> {
+    let over = |path: &str, value: &str| Override { path: path.to_owned(), value: value.to_owned() };
+    let experiment = include_str!("../../../../../experiments/barrier.toml");
+    let set = [over("decide.metric", &format!("\"{metric}\"")), over("workload", workload)];
+    read(experiment, &set).err().map(|found| format!("{found:?}"))
+}
+
+#[test]
+fn nothing_is_decided_by_bytes_that_are_never_claimed() {
+    let copied = r#"{ kind = "dd", direction = "read", size = "64MiB" }"#;
+    let reason = refusal("written_per_claimed_byte", copied).unwrap();
+    assert!(reason.contains("claims no bytes written"), "{reason}");
+    assert_eq!(refusal("read_per_claimed_byte", copied), None);
+    let written = r#"{ kind = "io", rw = "randwrite", size = "64MiB", runtime = "5s" }"#;
+    assert!(refusal("read_per_claimed_byte", written).unwrap().contains("claims no bytes read"));
+    assert_eq!(refusal("written_per_claimed_byte", written), None);
+    let orion = |test: &str| format!(r#"{{ kind = "orion", {test}, files = 1, size = "64MiB" }}"#);
+    let line = |write: &str| orion(&format!(r#"arguments = "-run advanced -duration 1 {write}""#));
+    for test in [line("-write 20"), orion(r#"run = "advanced", duration = "1s", write = 20"#)] {
+        assert_eq!(refusal("written_per_claimed_byte", &test), None);
+        assert_eq!(refusal("read_per_claimed_byte", &test), None);
+    }
+    assert!(refusal("written_per_claimed_byte", &line("")).unwrap().contains("claims no bytes written"));
+    let overwritten = refusal("read_per_claimed_byte", &line("-write 100")).unwrap();
+    assert!(overwritten.contains("claims no bytes read"), "{overwritten}");
+    let program = r#"{ kind = "command", argv = ["true"] }"#;
+    assert!(refusal("read_per_claimed_byte", program).unwrap().contains("never tells"));
+}
+
+#[test]
+fn each_kind_is_called_in_the_file_as_in_messages() {
+    let schema = serde_json::to_value(json_schema()).unwrap();
+    let kinds = schema["$defs"]["Workload"]["oneOf"].as_array().unwrap();
+    let words: Vec<_> =
+        kinds.iter().map(|kind| kind["properties"]["kind"]["const"].as_str().unwrap()).collect();
+    assert_eq!(words, WORKLOAD_KINDS.iter().map(|kind| kind.word).collect::<Vec<_>>());
 }

@@ -4,8 +4,8 @@ mod data;
 mod pace;
 mod shape;
 
-use super::{Findings, SMALLEST_LOOP, ramp};
 use crate::diagnostic::Diagnostic;
+use crate::experiment::check::{Findings, SMALLEST_LOOP, ramp};
 use crate::experiment::{Configuration, Filesystem, IoEngine, IoWorkload, SyncMode, Volume};
 use crate::units::Bytes;
 

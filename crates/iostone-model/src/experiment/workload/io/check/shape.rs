@@ -1,7 +1,8 @@
 //! Block sizes, the mix of directions, and the order of blocks.
 
-use super::{Findings, LARGEST_BLOCK};
+use super::LARGEST_BLOCK;
 use crate::experiment::IoWorkload;
+use crate::experiment::check::Findings;
 
 /// Checks the sizes of blocks; false where nothing else can be said before they are right.
 pub(super) fn check_blocks(io: &IoWorkload, findings: &mut Findings<'_>) -> bool {

@@ -1,6 +1,6 @@
 //! Whether sysbench can be asked for a test.
 
-use super::Findings;
+use crate::experiment::check::Findings;
 use crate::experiment::{SysbenchTest, SysbenchWorkload};
 use crate::units::Bytes;
 
@@ -82,7 +82,7 @@ fn check_files(sysbench: &SysbenchWorkload, findings: &mut Findings<'_>) {
     }
     let block = sysbench.file_block_size.unwrap_or(BLOCK);
     let files = sysbench.file_num.unwrap_or(FILES);
-    let each = sysbench.room().map_or(0, |room| room.0 / u64::from(files.max(1)));
+    let each = sysbench.room().0 / u64::from(files.max(1));
     if block.0 == 0 {
         findings.value("workload.file_block_size", "blocks of no bytes move nothing", "at least 1B");
     } else if files > 0 && each < block.0 {

@@ -1,6 +1,6 @@
 //! Durability, flags of requests, what writes carry, and whether it can be checked.
 
-use super::Findings;
+use crate::experiment::check::Findings;
 use crate::experiment::{IoEngine, IoWorkload, RequestFlag, SyncMode};
 
 /// Checks what becomes of the data of a workload.

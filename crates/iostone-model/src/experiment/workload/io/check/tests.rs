@@ -2,7 +2,7 @@
 
 use crate::experiment::{Experiment, Workload, read};
 
-const FLUSH_PRICE: &str = include_str!("../../../../../../experiments/flush-price.toml");
+const FLUSH_PRICE: &str = include_str!("../../../../../../../experiments/flush-price.toml");
 
 fn experiment(lines: &str) -> Result<Experiment, Vec<String>> {
     let (before, _) = FLUSH_PRICE.split_once("[[factor]]").unwrap();
