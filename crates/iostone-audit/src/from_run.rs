@@ -1,41 +1,49 @@
-//! Makes a dataset of a run's counted trials, so that iostone's own figures are audited by the rules for anybody's.
+//! Makes evidence of a run's counted trials, so that iostone's own figures are audited by the rules for anybody's.
 
 mod circumstances;
 mod load;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use iostone_model::dataset::{Dataset, Ending, Facts, MetricNote, Observation, Order, SourceFile};
+use iostone_model::environment::Environment;
+use iostone_model::evidence::{Evidence, RunEvidence};
 use iostone_model::experiment::Configuration;
 use iostone_model::metric;
-use iostone_model::run::{Plan, RunRecord};
+use iostone_model::run::{BlockRecord, Plan, RunRecord};
 use iostone_model::trial::{TrialRecord, WorkloadReport};
 use iostone_model::units::round_count;
 
 /// What a full disk is called by strerror(3) and by every tool that repeats it.
 const DISK_FULL: &str = "No space left on device";
 
-/// The place of a container, `container.place`, whose files are memory.
-const MEMORY: &str = "tmpfs";
-
-/// The trials that a run was judged by: those of blocks that are counted, in an unfit environment those with failed gates
-/// too, so that as many runs are spoken of here as in its report. A trial's file is its `trials/NNNNNN/trial.json`, of which only the name is
-/// known here.
-pub fn dataset_of_run(run: &RunRecord) -> Dataset {
-    let plan = &run.plan;
-    let mut dataset = Dataset::new(run.directory.clone());
+/// A run as evidence: an observation for each trial that it is judged by, so that as many runs are spoken of here as in its
+/// verdicts. A trial's file is its `trials/NNNNNN/trial.json` below `name`, the run's directory.
+pub fn evidence<'a>(
+    name: &str,
+    plan: &'a Plan,
+    trials: &'a [TrialRecord],
+    blocks: &'a [BlockRecord],
+    environment: &Environment,
+) -> Evidence<'a> {
+    let run = RunEvidence::of(plan, trials, blocks);
+    let mut dataset = Dataset::new(name);
     dataset.factors = plan.experiment.factors.iter().map(|factor| factor.name.clone()).collect();
     dataset.limits_cpu = plan.experiment.limits_cpu();
     dataset.raced = plan.experiment.sweep().is_some() && !plan.quick;
     dataset.superblock = plan.superblock;
     // Blocks are always run in a random order of their own.
     dataset.order = Order::RandomisedBlocks;
-    let judged = judged_blocks(run);
-    let counted: Vec<&TrialRecord> =
-        run.trials.iter().filter(|trial| judged.contains(&trial.block)).collect();
+    let mut counted: Vec<(&Configuration, &TrialRecord)> = run
+        .groups
+        .iter()
+        .flat_map(|group| group.trials.iter().map(|trial| (group.configuration, *trial)))
+        .collect();
+    counted.sort_by_key(|(_, trial)| trial.number);
     let moments = moments(&counted);
-    for (trial, moment) in counted.iter().zip(moments) {
-        let observation = observation(run, trial, moment);
+    for ((configuration, trial), moment) in counted.iter().zip(moments) {
+        let observation = observation(name, &run, environment, configuration, trial, moment);
         dataset.files.push(SourceFile {
             name: observation.file.clone(),
             tool: "iostone".to_owned(),
@@ -43,28 +51,27 @@ pub fn dataset_of_run(run: &RunRecord) -> Dataset {
         });
         dataset.observations.push(observation);
     }
-    for name in counted.iter().flat_map(|trial| trial.metrics.keys()) {
+    for name in counted.iter().flat_map(|(_, trial)| trial.metrics.keys()) {
         if !dataset.metrics.contains_key(name) {
             dataset.metrics.insert(name.clone(), note(plan, name));
         }
     }
-    dataset
+    Evidence { dataset: Cow::Owned(dataset), run: Some(run) }
 }
 
-/// The numbers of the blocks that are kept. Where blocks count again in an unfit environment they may be more than the budget:
-/// a verdict leaves out what is beyond it, but that was run as well.
-fn judged_blocks(run: &RunRecord) -> Vec<u32> {
-    run.blocks.iter().filter(|block| block.counted).map(|block| block.number).collect()
+/// A run that was read back, as evidence.
+pub fn evidence_of_run(run: &RunRecord) -> Evidence<'_> {
+    evidence(&run.directory, &run.plan, &run.trials, &run.blocks, &run.environment)
 }
 
 /// When each trial began, seconds since 1970; its number where some time cannot be read, so that all are of one kind.
-fn moments(trials: &[&TrialRecord]) -> Vec<f64> {
-    let read = |trial: &&TrialRecord| {
+fn moments(trials: &[(&Configuration, &TrialRecord)]) -> Vec<f64> {
+    let read = |(_, trial): &(&Configuration, &TrialRecord)| {
         let moment: jiff::Timestamp = trial.started_at.parse().ok()?;
         Some(moment.as_second() as f64 + f64::from(moment.subsec_nanosecond()) / 1e9)
     };
     let moments: Option<Vec<f64>> = trials.iter().map(read).collect();
-    moments.unwrap_or_else(|| trials.iter().map(|trial| f64::from(trial.number)).collect())
+    moments.unwrap_or_else(|| trials.iter().map(|(_, trial)| f64::from(trial.number)).collect())
 }
 
 /// What a figure of the run is: as its workload declares it, else as the name means anywhere.
@@ -80,17 +87,21 @@ fn note(plan: &Plan, name: &str) -> MetricNote {
     }
 }
 
-fn observation(run: &RunRecord, trial: &TrialRecord, moment: f64) -> Observation {
-    let configuration = configuration(&run.plan, &trial.configuration);
-    let mut labels = circumstances::labels(&circumstances::of_trial(&run.environment, trial));
-    match configuration {
-        // A factor called as a circumstance is, is that circumstance.
-        Some(configuration) => labels.extend(configuration.levels.clone()),
-        None => labels.extend([("configuration".to_owned(), trial.configuration.clone())]),
-    }
+fn observation(
+    name: &str,
+    run: &RunEvidence<'_>,
+    host: &Environment,
+    configuration: &Configuration,
+    trial: &TrialRecord,
+    moment: f64,
+) -> Observation {
+    let environment = &*circumstances::of_trial(host, trial);
+    let mut labels = circumstances::labels(environment);
+    // A factor called as a circumstance is, is that circumstance.
+    labels.extend(configuration.levels.clone());
     Observation {
         table: String::new(),
-        file: format!("{}/trials/{:06}/trial.json", run.directory, trial.number),
+        file: format!("{name}/trials/{:06}/trial.json", trial.number),
         line: None,
         tool: trial.workload.kind.clone(),
         labels,
@@ -99,20 +110,22 @@ fn observation(run: &RunRecord, trial: &TrialRecord, moment: f64) -> Observation
         order: Some(moment),
         figures: trial.metrics.iter().map(|(name, value)| (name.clone(), (*value).into())).collect(),
         series: BTreeMap::new(),
-        facts: facts(run, configuration, trial),
+        facts: facts(run, environment, configuration, trial),
     }
 }
 
-fn configuration<'a>(plan: &'a Plan, name: &str) -> Option<&'a Configuration> {
-    plan.experiment.configurations.iter().find(|configuration| configuration.name == name)
-}
-
-fn facts(run: &RunRecord, configuration: Option<&Configuration>, trial: &TrialRecord) -> Facts {
-    let environment = &*circumstances::of_trial(&run.environment, trial);
+fn facts(
+    run: &RunEvidence<'_>,
+    environment: &Environment,
+    configuration: &Configuration,
+    trial: &TrialRecord,
+) -> Facts {
     let report = &trial.workload;
     // The stack's device served others meanwhile, if anybody.
-    let footing = trial.signals.footing().filter(|_| !works_in_memory(trial));
+    let footing = trial.signals.footing().filter(|_| !trial.works_in_memory());
     let served = footing.map(|footing| footing.served);
+    let flushes = load::flushes(configuration, trial);
+    let [cpu_user_seconds, cpu_system_seconds] = load::cpu_seconds(run, configuration, trial);
     let known = Facts {
         claimed_read_bytes: claimed(report, report.claimed_read_bytes),
         claimed_written_bytes: claimed(report, report.claimed_written_bytes),
@@ -124,7 +137,13 @@ fn facts(run: &RunRecord, configuration: Option<&Configuration>, trial: &TrialRe
             in_measured_time(trial, "written_per_claimed_byte", claimed, whole.written_bytes)
         }),
         syncs_dropped_by: trial.syncs_dropped_by(),
-        compressed_by: configuration.and_then(|known| trial.compressed_by(&known.stack)),
+        syncs_per_second: load::syncs_per_second(report),
+        flushes_off_by: flushes
+            .and_then(|_| configuration.stack.barriers_off())
+            .map(|option| format!("the mount option `{option}`")),
+        served_flushes: flushes.map(|(flushes, _)| flushes),
+        volatile_cache: flushes.map(|(_, cache)| cache),
+        compressed_by: trial.compressed_by(&configuration.stack),
         memory_bytes: circumstances::memory(environment),
         // Without a sample nothing was seen, which is not the same as nothing having been stolen.
         steal: trial.signals.steal.filter(|_| trial.signals.samples > 0),
@@ -137,27 +156,12 @@ fn facts(run: &RunRecord, configuration: Option<&Configuration>, trial: &TrialRe
         cpu_quota: circumstances::cpu_quota(environment),
         cpus: (environment.cpu.logical > 0).then(|| f64::from(environment.cpu.logical)),
         cpus_used: cpus_used(&trial.metrics),
+        cpu_user_seconds,
+        cpu_system_seconds,
         ending: Some(ending(report)),
         ..Facts::default()
     };
-    match configuration {
-        Some(configuration) => {
-            let known = match load::flushes(configuration, trial) {
-                Some((flushes, cache)) => Facts {
-                    served_flushes: Some(flushes),
-                    volatile_cache: Some(cache),
-                    flushes_off_by: configuration
-                        .stack
-                        .barriers_off()
-                        .map(|option| format!("the mount option `{option}`")),
-                    ..known
-                },
-                None => known,
-            };
-            load::facts(configuration, environment, known)
-        }
-        None => known,
-    }
+    load::facts(configuration, environment, known)
 }
 
 /// A workload that cannot tell reports nothing read and nothing written.
@@ -170,11 +174,6 @@ fn claimed(report: &WorkloadReport, bytes: u64) -> Option<u64> {
 fn in_measured_time(trial: &TrialRecord, per_claimed_byte: &str, claimed: u64, whole: u64) -> u64 {
     let ratio = trial.metrics.get(per_claimed_byte).filter(|_| claimed > 0);
     ratio.map_or(whole, |ratio| round_count(*ratio * claimed as f64))
-}
-
-/// Whether the workload's files were memory, so that no device was to serve or to flush any of them.
-fn works_in_memory(trial: &TrialRecord) -> bool {
-    trial.container.as_deref().is_some_and(|container| container.place == MEMORY)
 }
 
 /// CPU time over elapsed time, getrusage(2).

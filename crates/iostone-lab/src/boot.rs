@@ -1,58 +1,23 @@
 //! Kernels that levels ask of a real host: which one a level needs, whether it runs, and the order with the fewest reboots.
 
 use iostone_model::environment::Kernel;
-use iostone_model::experiment::{Configuration, MachineSpec};
+use iostone_model::experiment::{Boot, Configuration};
 use iostone_model::run::Plan;
-use iostone_model::trial::{Check, TrialRecord};
-use iostone_model::verdict::Flag;
+use iostone_model::trial::Check;
 
 use crate::conclude::blocks_of_pairs;
 use crate::error::LabError;
 
-/// What a level asks of the kernel that this host was booted with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Boot<'a> {
-    /// Its release.
-    kernel: Option<&'a str>,
-    /// Words of its command line.
-    arguments: &'a [String],
-}
-
-/// What a configuration asks for; nothing where it runs in a guest of its own, or behind an agent.
-pub(crate) fn asked(configuration: &Configuration) -> Option<Boot<'_>> {
-    match &configuration.machine {
-        MachineSpec::Local(local) => {
-            Some(Boot { kernel: local.kernel.as_deref(), arguments: &local.kernel_arguments })
-        }
-        MachineSpec::Guest(_)
-        | MachineSpec::Governed(_)
-        | MachineSpec::Emulate(_)
-        | MachineSpec::Agent(_) => None,
-    }
-}
-
-/// The different boots that the plan's configurations ask for, in the order of the file; those that run anywhere have
-/// none.
-pub(crate) fn boots(plan: &Plan) -> Vec<Boot<'_>> {
-    let mut boots: Vec<Boot<'_>> = Vec::new();
-    for boot in plan.experiment.configurations.iter().filter_map(asked) {
-        if !boots.contains(&boot) {
-            boots.push(boot);
-        }
-    }
-    boots
-}
-
 /// Whether any configuration asks for a kernel or for words of its command line.
 pub(crate) fn is_asked(plan: &Plan) -> bool {
-    boots(plan).iter().any(|boot| *boot != Boot::default())
+    plan.boots().iter().any(|boot| *boot != Boot::default())
 }
 
 /// A level that asks for no kernel beside one that does would be measured under whichever happens to run.
 pub(crate) fn check(plan: &Plan) -> Result<(), LabError> {
-    let local = |configuration: &&Configuration| asked(configuration).is_some();
+    let local = |configuration: &&Configuration| configuration.machine.boot().is_some();
     let configurations = || plan.experiment.configurations.iter().filter(local);
-    let asks = |c: &&Configuration| asked(c).is_some_and(|boot| boot.kernel.is_some());
+    let asks = |c: &&Configuration| c.machine.boot().is_some_and(|boot| boot.kernel.is_some());
     let (Some(with), Some(without)) = (configurations().find(asks), configurations().find(|c| !asks(c)))
     else {
         return Ok(());
@@ -67,13 +32,14 @@ pub(crate) fn check(plan: &Plan) -> Result<(), LabError> {
 /// Why a configuration cannot run under this kernel: which one to boot. Words that other levels ask for and this one
 /// does not must be absent, or it would be measured as one of those.
 pub(crate) fn lacking(plan: &Plan, configuration: &Configuration, running: &Kernel) -> Option<String> {
-    let boot = asked(configuration)?;
+    let boot = configuration.machine.boot()?;
     let line = running.command_line.as_deref().unwrap_or_default();
     let runs_with = |word: &str| line.split_whitespace().any(|own| own == word);
     let wrong_kernel = boot.kernel.filter(|kernel| *kernel != running.release);
     let missing: Vec<&str> =
         boot.arguments.iter().map(String::as_str).filter(|word| !runs_with(word)).collect();
-    let mut foreign: Vec<&str> = boots(plan)
+    let mut foreign: Vec<&str> = plan
+        .boots()
         .iter()
         .flat_map(|other| other.arguments)
         .map(String::as_str)
@@ -110,7 +76,7 @@ pub(crate) fn lacking(plan: &Plan, configuration: &Configuration, running: &Kern
 
 /// What a configuration asked of the kernel, and what runs.
 pub(crate) fn checks(configuration: &Configuration, running: &Kernel) -> Vec<Check> {
-    let Some(boot) = asked(configuration) else { return Vec::new() };
+    let Some(boot) = configuration.machine.boot() else { return Vec::new() };
     let check = |asked: String, read_back: &str, from: &str| Check {
         layer: "machine".to_owned(),
         asked,
@@ -132,12 +98,12 @@ pub(crate) fn group<'a>(
     before: Option<&[String]>,
     running: &Kernel,
 ) -> Vec<&'a Configuration> {
-    let all = boots(plan);
+    let all = plan.boots();
     if all.len() < 2 {
         return drawn;
     }
     let boot_of = |configuration: &Configuration| {
-        asked(configuration).and_then(|boot| all.iter().position(|own| *own == boot))
+        configuration.machine.boot().and_then(|boot| all.iter().position(|own| *own == boot))
     };
     let of_name = |name: &String| {
         boot_of(plan.experiment.configurations.iter().find(|configuration| configuration.name == *name)?)
@@ -168,38 +134,14 @@ pub fn reboots(plan: &Plan, running: &Kernel) -> Option<(u32, u32)> {
     if !is_asked(plan) {
         return None;
     }
-    let changes = u32::try_from(boots(plan).len().saturating_sub(1)).unwrap_or(u32::MAX);
+    let changes = u32::try_from(plan.boots().len().saturating_sub(1)).unwrap_or(u32::MAX);
     let configurations = &plan.experiment.configurations;
-    let runs_here = |c: &Configuration| asked(c).is_some() && lacking(plan, c, running).is_none();
+    let runs_here = |c: &Configuration| c.machine.boot().is_some() && lacking(plan, c, running).is_none();
     let first = u32::from(!configurations.iter().any(runs_here));
     let blocks = plan.experiment.decide.blocks;
     let of = |blocks: u32| first.saturating_add(changes.saturating_mul(blocks));
     let fewest = blocks_of_pairs(plan).unwrap_or(blocks.min);
     Some(if plan.quick { (of(1), of(1)) } else { (of(fewest), of(blocks.max)) })
-}
-
-/// A flag where levels stand in different boots: randomising within blocks cannot tell them from what differs between
-/// two boots.
-pub(crate) fn not_interleaved(plan: &Plan, trials: &[TrialRecord]) -> Option<Flag> {
-    let ran = |c: &&Configuration| trials.iter().any(|trial| trial.configuration == c.name);
-    let configurations = || plan.experiment.configurations.iter().filter(ran);
-    let mut boots = boots(plan);
-    boots.retain(|boot| configurations().any(|c| asked(c).as_ref() == Some(boot)));
-    let names = |boot: &Boot<'_>| {
-        let own = configurations().filter(|c| asked(c).as_ref() == Some(boot));
-        own.map(|configuration| format!("`{}`", configuration.name)).collect::<Vec<_>>().join(", ")
-    };
-    (boots.len() > 1).then(|| {
-        let groups: Vec<String> = boots.iter().map(names).collect();
-        Flag::new(
-            "not-interleaved",
-            format!(
-                "levels that need a reboot were not interleaved: {} each stood in a boot of their own, in alternating \
-                 order from block to block; drift between boots and levels cannot be told apart within a block",
-                groups.join(" and ")
-            ),
-        )
-    })
 }
 
 #[cfg(test)]
@@ -282,15 +224,12 @@ mod tests {
     }
 
     #[test]
-    fn reboots_are_counted_and_only_levels_that_ran_are_told_apart() {
+    fn reboots_are_counted() {
         let plan = plan(KERNELS, "a");
         let (least, most) = reboots(&plan, &kernel("6.1", "")).unwrap();
         let blocks = plan.experiment.decide.blocks;
         // Three kernels change twice a block.
         assert_eq!((least, most), (2 * blocks.min, 2 * blocks.max));
         assert_eq!(reboots(&plan, &kernel("5.10", "")).unwrap().0, least + 1);
-        let ran = |name: &str| crate::conclude::tests::trial(1, 0, 0, name, 1.0, 0);
-        assert_eq!(not_interleaved(&plan, &[ran("a")]), None);
-        assert!(not_interleaved(&plan, &[ran("a"), ran("b")]).is_some());
     }
 }

@@ -1,51 +1,45 @@
-//! What the recorded trials say: verdicts, flags, evidence, and the lines that would make the winner permanent.
+//! What the recorded trials say: verdicts, flags, evidence, and the lines that would make the winner permanent. What is doubtful
+//! in them the rules of `iostone-audit` find; here it only comes into force.
 //!
 //! Pure: the same records give the same verdicts, today or years later.
 
 mod balances;
 mod binding;
-mod cached_below;
-mod confounded;
-mod cpu;
-mod dropped;
 mod evidence;
 mod explained;
+mod findings;
 mod flatness;
 mod headline;
 mod lacking;
 mod limits;
 mod machines;
-mod members;
 mod permanent;
 mod predicted;
 mod proofs;
-mod served;
-mod source;
-mod steady;
 mod subject;
 
 use iostone_model::covariate::{self, DeclaredCovariate};
+use iostone_model::environment::Environment;
 use iostone_model::experiment::Experiment;
 use iostone_model::run::{BlockRecord, Plan};
 use iostone_model::trial::TrialRecord;
 use iostone_model::verdict::{
     BlockCount, Comparison, ConfigurationSummary, ENVIRONMENT_UNFIT, Flag, NoiseFloor, VERDICTS_SCHEMA,
-    Verdict, Verdicts,
+    Verdicts,
 };
 use iostone_stats::curve::conclude_curves;
-use iostone_stats::flags::discard_imbalance;
 use iostone_stats::forecast::noise_floor;
 use iostone_stats::judge::{Looks, Rules};
 use iostone_stats::median::summarize;
 
-use crate::boot;
-use crate::directory::{WAITS_FOR_REBOOT, block_records, declared_covariates, declared_ramp};
+use crate::directory::{block_records, declared_covariates, declared_ramp};
 use crate::error::LabError;
-use crate::journal::{BlockEnd, Entry, JournalEvent};
+use crate::journal::{Entry, JournalEvent};
 use crate::pilot::with_found_runtime;
 use crate::sweep::PlannedSweep;
 
 pub use explained::explain_run;
+pub(crate) use findings::mark_flags_of_rules;
 pub(crate) use flatness::{blocks_of_pairs, waiting};
 pub use headline::headline;
 pub use subject::{Subject, SubjectFigures, SubjectPoint};
@@ -78,9 +72,10 @@ pub fn conclude(
     plan: &Plan,
     trials: &[TrialRecord],
     entries: &[Entry],
+    environment: &Environment,
     futile: bool,
 ) -> Result<Verdicts, LabError> {
-    conclude_subject(plan, &Subject::of(plan), trials, entries, futile)
+    conclude_subject(plan, &Subject::of(plan), trials, entries, environment, futile)
 }
 
 /// Concludes a run that was made for one question by another: the plan's baseline is not the one that `own`, the experiment as it
@@ -93,8 +88,9 @@ pub(crate) fn look_again(
     own: &Experiment,
     trials: &[TrialRecord],
     entries: &[Entry],
+    environment: &Environment,
 ) -> Result<Verdicts, LabError> {
-    let mut verdicts = conclude(plan, trials, entries, false)?;
+    let mut verdicts = conclude(plan, trials, entries, environment, false)?;
     let (now, declared) = [&plan.experiment, own]
         .map(|one| format!("`{}` of `{}`", one.baseline_level, one.baseline_factor))
         .into();
@@ -111,6 +107,7 @@ fn conclude_subject(
     subject: &Subject,
     trials: &[TrialRecord],
     entries: &[Entry],
+    environment: &Environment,
     futile: bool,
 ) -> Result<Verdicts, LabError> {
     let plan = &with_found_runtime(plan, declared_ramp(entries).as_ref());
@@ -127,39 +124,10 @@ fn conclude_subject(
         flags = judgement.flags;
     }
     let one_sided = lacking::note(plan, subject, &mut comparisons, trials, &blocks);
-    let of_environment = environment_flags(plan, entries);
-    // Discarding that falls on one level more often is part of that level's effect (a level that crashes, say): what
-    // is left would make it look better than it is.
-    if let Some(flag) = of_environment.iter().find(|flag| flag.name == "discard-imbalance") {
-        for comparison in &mut comparisons {
-            withhold(comparison, flag, "trials were discarded unevenly");
-        }
-    }
-    flags.extend(of_environment);
-    flags.extend(boot::not_interleaved(plan, trials));
-    flags.extend(machines::mixed(plan, trials, &blocks));
-    flags.extend(served::page_cache(plan, trials, &blocks));
-    flags.extend(cached_below::flag(plan, trials, &blocks));
-    flags.extend(cpu::differs(plan, trials, &blocks));
-    flags.extend(cpu::host_steal(plan, trials, &blocks));
+    flags.extend(unfit(entries));
     flags.extend(binding::above_limits(plan, trials, &blocks));
-    flags.extend(members::unequal(plan, trials, &blocks));
-    flags.extend(members::other_kernels(plan, trials, &blocks));
-    flags.extend(source::limited(plan, trials, &blocks));
-    flags.extend(steady::not_steady(plan, trials, &blocks));
-    for pair in plan.comparisons() {
-        let Some(flag) = evidence::no_flush(plan, &pair, trials, &blocks) else { continue };
-        let own = |c: &&mut Comparison| c.level == pair.level && c.stratum == pair.stratum;
-        for comparison in comparisons.iter_mut().filter(own) {
-            if matches!(comparison.verdict, Some(Verdict::Faster | Verdict::Slower)) {
-                withhold(comparison, &flag, "the figures differ, but not by this setting");
-            }
-            comparison.flags.push(flag.clone());
-        }
-    }
-    flags.extend(confounded::flag_levels(plan, &mut comparisons));
-    confounded::flag_circumstances(plan, trials, &blocks, &mut comparisons);
-    flags.extend(dropped::flag(plan, trials, &blocks, &mut comparisons));
+    let audit = iostone_audit::judge(&iostone_audit::evidence("", plan, trials, &blocks, environment));
+    flags.extend(findings::put_in_force(&audit.findings, &mut comparisons));
     let mut curves = if subject.curve { conclude_curves(&mut comparisons) } else { Vec::new() };
     lacking::withhold(&mut curves, &one_sided);
     lacking::note_unmatched(plan, subject, &mut curves);
@@ -208,14 +176,6 @@ fn conclude_subject(
     Ok(verdicts)
 }
 
-/// Takes a verdict back that the figures alone would give.
-fn withhold(comparison: &mut Comparison, because: &Flag, short: &str) {
-    if matches!(comparison.verdict, Some(Verdict::Faster | Verdict::Slower | Verdict::Equivalent)) {
-        comparison.verdict = Some(Verdict::Undecided);
-        comparison.flags.push(Flag::new("withheld", format!("{short}: {}", because.message)));
-    }
-}
-
 /// What a machine could show is a matter of the usual budget, not of how long its noise was measured.
 const USUAL_BUDGET: u32 = 40;
 
@@ -227,34 +187,22 @@ fn noise(plan: &Plan, comparisons: &[Comparison]) -> Option<NoiseFloor> {
     floors.max_by(|left, right| left.sigma.total_cmp(&right.sigma))
 }
 
-fn environment_flags(plan: &Plan, entries: &[Entry]) -> Vec<Flag> {
-    let mut flags = Vec::new();
-    let mut discarded: Vec<(String, u32)> =
-        plan.experiment.configurations.iter().map(|configuration| (configuration.name.clone(), 0)).collect();
-    for entry in entries {
-        match &entry.event {
-            JournalEvent::Unfit { failed, begun } => flags.push(Flag::new(
-                ENVIRONMENT_UNFIT,
-                format!(
-                    "machine too busy: {failed} of the first {begun} blocks were disturbed (more than a fifth). None was \
-                     discarded; treat the result as provisional"
-                ),
-            )),
-            JournalEvent::BlockEnded { end: BlockEnd::Discarded { configurations, .. }, .. } => {
-                for (name, count) in &mut discarded {
-                    *count += u32::from(configurations.contains(name));
-                }
-            }
-            _ => {}
-        }
-    }
-    flags.extend(discard_imbalance(&discarded));
-    flags
+fn unfit(entries: &[Entry]) -> impl Iterator<Item = Flag> {
+    entries.iter().filter_map(|entry| match &entry.event {
+        JournalEvent::Unfit { failed, begun } => Some(Flag::new(
+            ENVIRONMENT_UNFIT,
+            format!(
+                "machine too busy: {failed} of the first {begun} blocks were disturbed (more than a fifth). None was \
+                 discarded; treat the result as provisional"
+            ),
+        )),
+        _ => None,
+    })
 }
 
 fn count(plan: &Plan, blocks: &[BlockRecord]) -> BlockCount {
     // One that waits for a reboot is not lost.
-    let ended = || blocks.iter().filter(|block| block.reason.as_deref() != Some(WAITS_FOR_REBOOT));
+    let ended = || blocks.iter().filter(|block| !block.waits_for_reboot());
     let discarded = ended().filter(|block| !block.counted).count();
     BlockCount {
         complete: BlockRecord::count_complete(blocks),

@@ -386,6 +386,7 @@ impl<'a> Conductor<'a> {
             self.plan,
             &self.directory.trials()?,
             self.directory.entries(),
+            &self.directory.environment()?,
             ending == Some(Ending::Futile),
         )?;
         self.directory.write_verdicts(&verdicts)?;

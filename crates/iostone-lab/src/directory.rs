@@ -10,7 +10,7 @@ use std::io::{Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use iostone_model::environment::Environment;
-use iostone_model::run::{BlockRecord, PLAN_SCHEMA, Plan, RunRecord};
+use iostone_model::run::{BlockLoss, BlockRecord, PLAN_SCHEMA, Plan, RunRecord};
 use iostone_model::sample::Sample;
 use iostone_model::trial::TrialRecord;
 use iostone_model::verdict::Verdicts;
@@ -21,6 +21,7 @@ use serde::Serialize;
 use crate::error::{LabError, refuse_exposed};
 use crate::imported::{is_import, read_import};
 use crate::journal::{BlockEnd, Entry, JournalEvent};
+use crate::steadiness;
 pub(crate) use files::{read_json, sync_directory, write_json};
 use files::{write_durably, write_measured, write_raw};
 pub(crate) use integrity::hexadecimal;
@@ -231,6 +232,11 @@ impl RunDirectory {
         }
     }
 
+    /// The environment of the first session.
+    pub(crate) fn environment(&self) -> Result<Environment, LabError> {
+        read_environment(&self.path)
+    }
+
     /// Every trial recorded so far, in order.
     pub(crate) fn trials(&self) -> Result<Vec<TrialRecord>, LabError> {
         read_trials(&self.path)
@@ -335,18 +341,23 @@ pub(crate) fn block_records(entries: &[Entry]) -> Vec<BlockRecord> {
                 order: order.clone(),
                 counted: false,
                 reason: Some("interrupted".to_owned()),
+                loss: Some(BlockLoss::Interrupted),
             }),
             JournalEvent::BlockEnded { block, end } => {
                 if let Some(record) = blocks.iter_mut().find(|record| record.number == *block) {
-                    (record.counted, record.reason) = match end {
-                        BlockEnd::Counted => (true, None),
-                        BlockEnd::Discarded { reason, .. } => (unfit, Some(reason.clone())),
+                    (record.counted, record.reason, record.loss) = match end {
+                        BlockEnd::Counted => (true, None, None),
+                        BlockEnd::Discarded { reason, configurations, .. } => {
+                            let configurations = configurations.clone();
+                            (unfit, Some(reason.clone()), Some(BlockLoss::GateFailed { configurations }))
+                        }
                     };
                 }
             }
             JournalEvent::RebootNeeded { block: Some(block), .. } => {
                 if let Some(record) = blocks.iter_mut().find(|record| record.number == *block) {
                     record.reason = Some(WAITS_FOR_REBOOT.to_owned());
+                    record.loss = Some(BlockLoss::WaitsForReboot);
                 }
             }
             _ => {}
@@ -381,6 +392,12 @@ fn read_plan(path: &Path) -> Result<Plan, LabError> {
     Ok(plan)
 }
 
+/// The environment of the first session; nothing is known of one before it.
+fn read_environment(path: &Path) -> Result<Environment, LabError> {
+    let path = path.join("environment.json");
+    if path.exists() { read_json(&path) } else { Ok(Environment::default()) }
+}
+
 fn read_trials(path: &Path) -> Result<Vec<TrialRecord>, LabError> {
     let directory = path.join("trials");
     let mut trials: Vec<TrialRecord> = Vec::new();
@@ -388,7 +405,10 @@ fn read_trials(path: &Path) -> Result<Vec<TrialRecord>, LabError> {
     for entry in entries.filter_map(Result::ok) {
         let record = entry.path().join("trial.json");
         if record.exists() {
-            trials.push(read_json(&record)?);
+            let mut trial: TrialRecord = read_json(&record)?;
+            // Records of version 0.1.0 have the series and not what it says.
+            trial.steady_state = trial.steady_state.or_else(|| steadiness::check(&trial.workload));
+            trials.push(trial);
         }
     }
     trials.sort_by_key(|trial| trial.number);

@@ -6,15 +6,13 @@ use iostone_machine::{Measured, Settled};
 use iostone_model::covariate::{Covariate, DeclaredCovariate, slopes};
 use iostone_model::experiment::{Configuration, Experiment, Gate};
 use iostone_model::metric::Unit;
-use iostone_model::trial::{GateOutcome, GovernorRecord, compressed_by};
+use iostone_model::trial::{GateOutcome, GovernorRecord, MEMORY, compressed_by};
 use iostone_model::units::Bytes;
 
 /// A governor that is later than a period of the kernel's quota (100 ms) has not governed.
 const LATEST_SECONDS: f64 = 0.1;
 /// As much is within the kernel's own error: it hands out a period's quota at once, and to each processor in slices.
 const LITTLE_EXCESS_SECONDS: f64 = 0.02;
-/// The place in a container of which no byte reaches a device.
-pub(crate) const MEMORY: &str = "tmpfs";
 /// Why the gates on steal and throttling do not judge, where they do not.
 const OFF: &str = "off: the experiment limits CPU time itself";
 

@@ -27,7 +27,7 @@ pub use estimate::{Estimate, estimate};
 pub use imported::{is_import, read_import, write_import};
 pub use journal::{BlockEnd, Entry, JournalEvent};
 pub use link::Link;
-pub use pilot::{first_pilot, needs_pilots};
+pub use pilot::first_pilot;
 pub use plan::{
     InstanceNote, InstancePart, PlanOptions, SettledInstance, make_plan, plan_notes, plan_warnings,
     settle_instance, settle_link, settle_volume,

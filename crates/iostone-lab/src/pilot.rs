@@ -25,12 +25,6 @@ const SHORTEST_OF_COVARIATES: Duration = Duration::from_secs(30);
 /// How often a pilot whose cut stands at its limit is repeated at twice the length.
 const DOUBLINGS: u32 = 2;
 
-/// Whether the plan leaves the ramp to pilots; a checked experiment does so for all configurations or for none.
-pub fn needs_pilots(plan: &Plan) -> bool {
-    let is_auto = |one: &Configuration| one.workload.profile().ramp == Some(Timing::Auto);
-    plan.experiment.configurations.iter().any(is_auto)
-}
-
 /// How long the first pilot of a configuration runs: twice the measured time of its trials, at least 5 s, or 30 s where
 /// verdicts are to be adjusted for covariates; none where it needs no pilot. Where pilots are to find the measured time as well, 30 s.
 pub fn first_pilot(plan: &Plan, configuration: &Configuration) -> Option<Span> {

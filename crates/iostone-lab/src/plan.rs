@@ -209,7 +209,7 @@ fn settle_superblock(plan: &mut Plan) -> Result<(), LabError> {
         Some("a sweep chooses its levels block by block")
     } else if !plan.experiment.decide.covariates.is_empty() {
         Some("only blocks are adjusted for `decide.covariates`")
-    } else if boot::boots(plan).len() > 1 {
+    } else if plan.boots().len() > 1 {
         Some("levels that need a reboot between them run together within a block")
     } else {
         None

@@ -1,6 +1,6 @@
 //! Whether a trial was steady over its measured time: kept with its record, never a reason to discard it.
 
-use iostone_model::trial::{TrialRecord, WorkloadReport};
+use iostone_model::trial::WorkloadReport;
 use iostone_model::warm_up::SteadyState;
 use iostone_stats::steady::{Steadiness, Unchecked, check_counts};
 
@@ -34,11 +34,6 @@ fn describe(why: Unchecked) -> String {
             format!("too few operations: {operations}, {needed} needed")
         }
     }
-}
-
-/// What was recorded with a trial; one of an older version is checked now.
-pub(crate) fn of_trial(trial: &TrialRecord) -> Option<SteadyState> {
-    trial.steady_state.clone().or_else(|| check(&trial.workload))
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::omitted::is_default;
+
 /// The version of [`AuditReport`] as JSON.
 pub const AUDIT_SCHEMA: &str = "iostone/audit/1";
 
@@ -29,6 +31,41 @@ impl Severity {
     }
 }
 
+/// What a finding is about.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case", tag = "of")]
+pub enum Subject {
+    /// The figures as a whole.
+    #[default]
+    Run,
+    /// The figures of one configuration.
+    Configuration {
+        /// Its name.
+        name: String,
+    },
+    /// What is said of a level held against the baseline.
+    Comparison {
+        /// The level.
+        level: String,
+        /// The other factors' levels; none for every comparison of the level.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        stratum: Option<String>,
+    },
+}
+
+/// What a finding does to the verdicts on its subject.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Effect {
+    /// Nothing: it stands beside them.
+    #[default]
+    Note,
+    /// A difference is not claimed; that there is none may be.
+    WithholdDifference,
+    /// Nothing is claimed.
+    Withhold,
+}
+
 /// One thing that an audit found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
@@ -45,6 +82,12 @@ pub struct Finding {
     /// The observations it is about, as places in the dataset.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub observations: Vec<usize>,
+    /// What it is about.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub subject: Subject,
+    /// What it does to the verdicts on that.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub effect: Effect,
 }
 
 /// Everything an audit found.

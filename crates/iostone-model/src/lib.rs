@@ -11,6 +11,7 @@ pub mod covariate;
 pub mod dataset;
 pub mod diagnostic;
 pub mod environment;
+pub mod evidence;
 pub mod experiment;
 pub mod explanation;
 pub mod load;

@@ -8,7 +8,7 @@ use crate::audit::AuditReport;
 use crate::covariate::DeclaredCovariate;
 use crate::dataset::Dataset;
 use crate::environment::Environment;
-use crate::experiment::{Configuration, ConfoundedLevel, Experiment};
+use crate::experiment::{Boot, Configuration, ConfoundedLevel, Experiment, Workload};
 use crate::explanation::Explanation;
 use crate::metric::{Direction, Unit};
 use crate::omitted::is_default;
@@ -117,6 +117,27 @@ impl Plan {
         }
     }
 
+    /// Whether it leaves the ramp to pilots; a checked experiment does so for all configurations or for none.
+    pub fn needs_pilots(&self) -> bool {
+        let is_auto = |configuration: &Configuration| match &configuration.workload {
+            Workload::Io(io) => io.ramp_time.is_auto(),
+            _ => false,
+        };
+        self.experiment.configurations.iter().any(is_auto)
+    }
+
+    /// The different boots that its configurations ask of this host, in the order of the file; those that run anywhere have
+    /// none.
+    pub fn boots(&self) -> Vec<Boot<'_>> {
+        let mut boots: Vec<Boot<'_>> = Vec::new();
+        for boot in self.experiment.configurations.iter().filter_map(|one| one.machine.boot()) {
+            if !boots.contains(&boot) {
+                boots.push(boot);
+            }
+        }
+        boots
+    }
+
     /// Every configuration that is not a baseline, with the baseline of its stratum.
     pub fn comparisons(&self) -> Vec<PlannedComparison> {
         let experiment = &self.experiment;
@@ -188,6 +209,21 @@ impl BlockRecord {
         u32::try_from(most).unwrap_or(u32::MAX)
     }
 
+    /// Whether a trial of that configuration failed a gate in it.
+    pub fn failed(&self, configuration: &str) -> bool {
+        match &self.loss {
+            Some(BlockLoss::GateFailed { configurations }) => {
+                configurations.iter().any(|one| one == configuration)
+            }
+            Some(BlockLoss::Interrupted | BlockLoss::WaitsForReboot) | None => false,
+        }
+    }
+
+    /// Whether it goes on after a reboot.
+    pub fn waits_for_reboot(&self) -> bool {
+        self.loss == Some(BlockLoss::WaitsForReboot)
+    }
+
     /// Whether it is a superblock.
     pub fn is_superblock(&self) -> bool {
         self.count() > 1
@@ -211,4 +247,22 @@ pub struct BlockRecord {
     /// Why not, where they are not: the gate that failed, or "interrupted".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
+    /// The same as a value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub loss: Option<BlockLoss>,
+}
+
+/// What a block's trials are not counted for, or were not until the environment was found unfit.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "what")]
+pub enum BlockLoss {
+    /// It was not run to its end.
+    Interrupted,
+    /// It stands between two boots, and is continued whatever ends a session meanwhile.
+    WaitsForReboot,
+    /// Trials failed a gate.
+    GateFailed {
+        /// Of these configurations.
+        configurations: Vec<String>,
+    },
 }

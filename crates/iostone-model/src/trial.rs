@@ -24,6 +24,9 @@ pub use space::{FileSpace, FreeSpace, MOST_FILES, SpaceRecord};
 /// What a note on a trial says of a mount below its volume that drops every fsync, so that others find it there.
 pub const DROPS_SYNCS: &str = "mounted volatile, which drops every fsync";
 
+/// The place of a container, `container.place`, whose files are memory.
+pub const MEMORY: &str = "tmpfs";
+
 /// The version of [`TrialRecord`] as JSON.
 pub const TRIAL_SCHEMA: &str = "iostone/trial/1";
 
@@ -180,6 +183,11 @@ pub struct WorkloadReport {
 }
 
 impl TrialRecord {
+    /// Whether the workload's files were memory, so that no device was to serve or to flush any of them.
+    pub fn works_in_memory(&self) -> bool {
+        self.container.as_deref().is_some_and(|container| container.place == MEMORY)
+    }
+
     /// What drops every fsync of the workload before it reaches a device: the layer of its container, or a mount below its
     /// volume. In words; none where nothing is known to.
     pub fn syncs_dropped_by(&self) -> Option<String> {

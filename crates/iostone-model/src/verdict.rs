@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::audit::AuditReport;
+use crate::audit::{AuditReport, Severity};
 use crate::explanation::PredictedFigure;
 use crate::metric::{Direction, Unit};
 use crate::omitted::is_default;
@@ -61,12 +61,15 @@ pub struct Flag {
     pub name: String,
     /// One sentence with the evidence.
     pub message: String,
+    /// Of a flag that renders a finding of the audit: how grave that is. None of what the statistics say by themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub severity: Option<Severity>,
 }
 
 impl Flag {
     /// A flag of that name and message.
     pub fn new(name: &str, message: impl Into<String>) -> Self {
-        Self { name: name.to_owned(), message: message.into() }
+        Self { name: name.to_owned(), message: message.into(), severity: None }
     }
 }
 
@@ -253,7 +256,7 @@ pub struct BlockCount {
 
 /// What was asked of the kernel for a configuration and what the trials saw of it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Evidence {
+pub struct Verified {
     /// The configuration.
     pub configuration: String,
     /// One sentence: "barrier=0: read back as nobarrier, 0 flushes against 18 342".
@@ -353,7 +356,7 @@ pub struct Verdicts {
     pub flags: Vec<Flag>,
     /// What was verified.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub evidence: Vec<Evidence>,
+    pub evidence: Vec<Verified>,
     /// What was moved, held against the limits that are known.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ceilings: Vec<KnownCeiling>,

@@ -117,6 +117,10 @@ pub(crate) fn write_run(run: &RunRecord, style: TextStyle) -> String {
     let subject = format!("{}: {terms}", clean(&experiment.name));
     page.add(dye(Ink::Dim, &wrap(&clean(&subject), page.width)));
     add_conclusions(&mut page, &view, run.verdicts.as_ref(), decide.margin.0);
+    if let Some(audit) = run.audit.as_ref().filter(|audit| !audit.findings.is_empty()) {
+        page.add(dye(Ink::Bold, &wrap(&format!("Audit: {}", audit::summary(audit)), page.width)));
+        audit::add_findings(&mut page, audit, false);
+    }
     if let Some(explanation) = &run.explanation {
         explanation::add(&mut page, explanation);
     }
@@ -128,10 +132,6 @@ pub(crate) fn write_run(run: &RunRecord, style: TextStyle) -> String {
         .map(|(name, sentence)| (clean(&name), clean(&sentence)))
         .collect();
     page.add_list("What it costs", &prices);
-    if let Some(audit) = run.audit.as_ref().filter(|audit| !audit.findings.is_empty()) {
-        page.add(dye(Ink::Bold, &wrap(&format!("Audit: {}", audit::summary(audit)), page.width)));
-        audit::add_findings(&mut page, audit, false);
-    }
     let environment: Vec<(String, String)> = environment::brief(run)
         .into_iter()
         .map(|(label, value)| (label.to_owned(), clean_each(&value)))

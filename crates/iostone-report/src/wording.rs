@@ -286,8 +286,7 @@ pub(crate) struct Discard {
 /// Every block that was not counted, with the gates' own messages.
 pub(crate) fn discards(run: &RunRecord) -> Vec<Discard> {
     // What waits for a reboot goes on after it.
-    let waits = |block: &BlockRecord| block.reason.as_deref() == Some(WAITS_FOR_REBOOT);
-    let not_counted = run.blocks.iter().filter(|block| !block.counted && !waits(block));
+    let not_counted = run.blocks.iter().filter(|block| !block.counted && !block.waits_for_reboot());
     not_counted
         .map(|block| {
             let failed = run.trials.iter().filter(|trial| trial.block == block.number && !trial.valid);
@@ -343,17 +342,20 @@ pub(crate) fn mean_note(comparison: &Comparison, better: Direction) -> Option<St
     })
 }
 
-/// Every flag with where it belongs: the run (none), or a comparison's name. Those of curves are [`curve::flags`].
+/// What the statistics say beside the verdicts, with where it belongs: the run (none), or a comparison's name. Flags that render
+/// findings are left to the audit, which tells more of them; those of curves are [`curve::flags`].
 pub(crate) fn flags<'a>(
     view: &View<'a>,
     verdicts: Option<&'a Verdicts>,
 ) -> Vec<(Option<String>, &'a str, &'a str)> {
     let of_run = verdicts.map(|v| v.flags.as_slice()).unwrap_or_default();
-    let of_run = of_run.iter().map(|flag| (None, flag.name.as_str(), flag.message.as_str()));
+    let told = |flag: &&Flag| flag.severity.is_none();
+    let of_run = of_run.iter().filter(told).map(|flag| (None, flag.name.as_str(), flag.message.as_str()));
     let several = view.comparisons().len() > 1;
     let of_comparisons = view.comparisons().into_iter().flat_map(move |(name, comparison)| {
         let name = several.then_some(name);
-        comparison.flags.iter().map(move |flag| (name.clone(), flag.name.as_str(), flag.message.as_str()))
+        let own = comparison.flags.iter().filter(told);
+        own.map(move |flag| (name.clone(), flag.name.as_str(), flag.message.as_str()))
     });
     of_run.chain(of_comparisons).collect()
 }

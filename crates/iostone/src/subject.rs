@@ -1,5 +1,6 @@
 //! What a command is about: a run, an import, files that other tools wrote, or a described dataset, as one dataset.
 
+use std::borrow::Cow;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -7,6 +8,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use iostone_lab::{is_import, read_import, read_run};
 use iostone_model::case::{Case, StatedComparison};
 use iostone_model::dataset::Dataset;
+use iostone_model::evidence::{Evidence, RunEvidence};
+use iostone_model::run::RunRecord;
 use iostone_report::clean;
 use iostone_tools::described::{Described, open_described};
 use iostone_tools::import::{Import, ImportOptions, add_factors, import};
@@ -91,36 +94,56 @@ fn add_named_factors(dataset: &mut Dataset, factors: &[String]) -> Result<()> {
     add_factors(dataset, factors).map_err(|error| anyhow!("`--factor`: {}", clean(&error.to_string())))
 }
 
-/// The dataset of a run directory, of iostone's own trials or imported.
-pub(crate) fn of_directory(path: &Path) -> Result<Dataset> {
-    if is_import(path) {
-        return Ok(read_import(path)?.dataset);
-    }
-    Ok(iostone_audit::dataset_of_run(&read_run(path)?))
+/// Figures that somebody means.
+pub(crate) struct Found {
+    /// The figures.
+    pub(crate) dataset: Dataset,
+    /// The run that they are of, if it is one of iostone's own.
+    pub(crate) run: Option<RunRecord>,
+    /// How many files gave nothing.
+    pub(crate) unread: usize,
 }
 
-/// The dataset that somebody means, described in a TOML file, in files, or a run; and how many files gave nothing.
+impl Found {
+    /// Those of a run directory, of iostone's own trials or imported.
+    pub(crate) fn in_directory(path: &Path) -> Result<Self> {
+        if is_import(path) {
+            return Ok(Self { dataset: read_import(path)?.dataset, run: None, unread: 0 });
+        }
+        let run = read_run(path)?;
+        let dataset = iostone_audit::evidence_of_run(&run).dataset.into_owned();
+        Ok(Self { dataset, run: Some(run), unread: 0 })
+    }
+
+    /// What rules look at.
+    pub(crate) fn evidence(&self) -> Evidence<'_> {
+        let run = self.run.as_ref().map(|run| RunEvidence::of(&run.plan, &run.trials, &run.blocks));
+        Evidence { dataset: Cow::Borrowed(&self.dataset), run }
+    }
+}
+
+/// The figures that somebody means, described in a TOML file, in files, or a run.
 pub(crate) fn find(
     subjects: &[String],
     reading: &Reading<'_>,
     runs_directory: &Path,
     printer: &mut Printer,
-) -> Result<(Dataset, usize)> {
+) -> Result<Found> {
     let is_file = |subject: &String| Path::new(subject).is_file();
     if let [one] = subjects
         && one != "-"
     {
         let path = Path::new(one);
-        let mut dataset = None;
+        let mut found = None;
         if is_file(one) && path.extension().is_some_and(|extension| extension == "toml") {
             let described = open_described(path).map_err(|error| anyhow!("{}", clean(&error.to_string())))?;
-            dataset = Some(described.dataset);
+            found = Some(Found { dataset: described.dataset, run: None, unread: 0 });
         } else if !is_file(one) {
-            dataset = Some(of_directory(&runs::find(runs_directory, one, printer)?)?);
+            found = Some(Found::in_directory(&runs::find(runs_directory, one, printer)?)?);
         }
-        if let Some(mut dataset) = dataset {
-            add_named_factors(&mut dataset, reading.factors)?;
-            return Ok((dataset, 0));
+        if let Some(mut found) = found {
+            add_named_factors(&mut found.dataset, reading.factors)?;
+            return Ok(found);
         }
     }
     let files: Vec<PathBuf> = subjects.iter().map(PathBuf::from).collect();
@@ -128,7 +151,7 @@ pub(crate) fn find(
     if import.dataset.observations.is_empty() {
         bail!("nothing of what was given could be read");
     }
-    Ok((import.dataset, import.failures.len()))
+    Ok(Found { dataset: import.dataset, run: None, unread: import.failures.len() })
 }
 
 /// A described dataset as a case to be reconsidered.

@@ -5,13 +5,13 @@ mod ceiling;
 use std::collections::BTreeMap;
 use std::fmt;
 
-use iostone_model::experiment::{Configuration, Stack, Volume, WriteCache};
+use iostone_model::experiment::{Configuration, Volume};
 use iostone_model::median::median;
 use iostone_model::metric::Unit;
-use iostone_model::run::{BlockRecord, Plan, PlannedComparison};
+use iostone_model::run::{BlockRecord, Plan};
 use iostone_model::trial::{Check, TrialRecord};
 use iostone_model::units::round_count;
-use iostone_model::verdict::{Evidence, Flag, KnownCeiling};
+use iostone_model::verdict::{KnownCeiling, Verified};
 
 use super::binding;
 
@@ -119,7 +119,7 @@ pub(super) fn sentences(
     trials: &[TrialRecord],
     blocks: &[BlockRecord],
     ceilings: &[KnownCeiling],
-) -> Vec<Evidence> {
+) -> Vec<Verified> {
     let configurations = &plan.experiment.configurations;
     let checks: Vec<(&Configuration, Vec<&Check>)> = configurations
         .iter()
@@ -162,7 +162,7 @@ pub(super) fn sentences(
         let parts: Vec<String> = parts.collect();
         if !parts.is_empty() {
             sentences
-                .push(Evidence { configuration: configuration.name.clone(), sentence: parts.join(", ") });
+                .push(Verified { configuration: configuration.name.clone(), sentence: parts.join(", ") });
         }
     }
     if let Some((_, first)) = checks.first() {
@@ -178,7 +178,7 @@ pub(super) fn sentences(
             })
             .collect();
         if !common.is_empty() {
-            sentences.push(Evidence {
+            sentences.push(Verified {
                 configuration: "all".to_owned(),
                 sentence: format!("read back in every trial: {}", common.join("; ")),
             });
@@ -200,60 +200,6 @@ fn is_setting(check: &Check) -> bool {
 /// The same setting on the same layer.
 fn same_setting(left: &Check, right: &Check) -> bool {
     left.layer == right.layer && left.asked == right.asked
-}
-
-/// Whether two stacks differ in nothing but whether ext4 sends flushes.
-pub(super) fn differ_in_barriers_alone(left: &Stack, right: &Stack) -> bool {
-    let without = |stack: &Stack| {
-        let mut stack = stack.clone();
-        stack.mount.options.retain(|option| !is_barrier(option));
-        stack
-    };
-    left != right && without(left) == without(right)
-}
-
-fn is_barrier(option: &str) -> bool {
-    matches!(option, "barrier" | "nobarrier" | "barrier=0" | "barrier=1")
-}
-
-/// A flag where barriers are all that differs and the kernel sent no flush under either level: whatever the figures
-/// say, the setting had nothing to act on.
-pub(super) fn no_flush(
-    plan: &Plan,
-    pair: &PlannedComparison,
-    trials: &[TrialRecord],
-    blocks: &[BlockRecord],
-) -> Option<Flag> {
-    let configurations = &plan.experiment.configurations;
-    let (level, baseline) = (configurations.get(pair.configuration)?, configurations.get(pair.baseline)?);
-    let is_same_elsewhere = level.workload == baseline.workload && level.machine == baseline.machine;
-    if !is_same_elsewhere || !differ_in_barriers_alone(&level.stack, &baseline.stack) {
-        return None;
-    }
-    let mut device = None;
-    for name in [&level.name, &baseline.name] {
-        for trial in counted(name, trials, blocks) {
-            let footing = trial.signals.footing()?;
-            if footing.flushes? > 0 {
-                return None;
-            }
-            device = Some(footing.name);
-        }
-    }
-    let cause = if level.stack.queue.write_cache == Some(WriteCache::WriteThrough) {
-        "because its write_cache is \"write through\""
-    } else if level.workload.syncs() {
-        "as it does for a device without a volatile cache"
-    } else {
-        "because the workload never asks for one"
-    };
-    let device = device?;
-    Some(Flag::new(
-        "no-flush",
-        format!(
-            "the kernel sent no flush to {device} under either level, {cause}, so barriers do nothing here"
-        ),
-    ))
 }
 
 /// Whether two configurations differ in the compared factor alone, if in any.
@@ -283,16 +229,5 @@ mod tests {
         assert_eq!(against(&others), " (bind: 0; layer: 12)");
         assert_eq!(against(&others[..1]), " (bind: 0)");
         assert_eq!(against(&[]), "");
-    }
-
-    #[test]
-    fn only_barriers_may_differ() {
-        let text = include_str!("../../../../experiments/barrier.toml");
-        let experiment = iostone_model::experiment::read(text, &[]).unwrap();
-        let [on, off] = experiment.configurations.as_slice() else { panic!("two configurations") };
-        assert!(differ_in_barriers_alone(&on.stack, &off.stack));
-        let mut other = off.stack.clone();
-        other.mount.options.push("commit=1".to_owned());
-        assert!(!differ_in_barriers_alone(&on.stack, &other));
     }
 }

@@ -15,7 +15,7 @@ use iostone_stats::flatness::{FLAT_WITHIN, confidence_of_each, enough, fewest};
 use iostone_stats::median::{median, median_interval};
 
 use self::measured::{BEYOND_LIMIT, FEWEST_LOADS, Measured, asked_loads, small_writes};
-use super::evidence::{counted, differ_in_barriers_alone};
+use super::evidence::counted;
 
 /// From so many flushes a write on, 1 in 10, barriers can be what a curve is put down to. A flush waits for the device's
 /// cache; where they are rarer, each would have to last as long as ten writes and more to halve the rate, and how long
@@ -134,7 +134,7 @@ fn pair<'a>(
         && left.machine == right.machine
         && small_writes(&left.workload).is_some()
         && asked_loads(&left.workload).len() >= FEWEST_LOADS
-        && (differ_in_barriers_alone(&left.stack, &right.stack)
+        && (left.stack.differs_in_barriers_alone(&right.stack)
             || (left.stack != right.stack && of_cache(&left.stack) == of_cache(&right.stack)));
     match (sends_flushes(&left.stack), sends_flushes(&right.stack)) {
         (true, false) if is_pair => Some((left, right)),

@@ -9,14 +9,14 @@ use crate::covariate;
 use crate::error::LabError;
 use crate::gates;
 use crate::journal::JournalEvent;
-use crate::pilot::{NextPilot, as_pilot, cut_of, needs_pilots, next_pilot};
+use crate::pilot::{NextPilot, as_pilot, cut_of, next_pilot};
 
 impl Conductor<'_> {
     /// Settles the ramp of every trial, where the plan leaves it to pilots: those of earlier sessions count, and a
     /// ramp that was declared stays.
     pub(super) fn settle_ramp(&mut self) -> Result<(), LabError> {
         let plan = self.plan;
-        if !needs_pilots(plan) {
+        if !plan.needs_pilots() {
             return Ok(());
         }
         self.mend_pilots()?;

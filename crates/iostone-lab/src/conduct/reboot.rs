@@ -5,7 +5,7 @@ use iostone_model::experiment::Configuration;
 
 use super::{Block, Conductor};
 use crate::boot;
-use crate::directory::{WAITS_FOR_REBOOT, block_records};
+use crate::directory::block_records;
 use crate::error::LabError;
 use crate::journal::JournalEvent;
 
@@ -63,8 +63,7 @@ impl<'a> Conductor<'a> {
     /// The last block, if it stopped for a reboot and has not ended since.
     pub(super) fn waiting_block(&self) -> Result<Option<Block<'a>>, LabError> {
         let blocks = block_records(self.directory.entries());
-        let Some(block) = blocks.last().filter(|block| block.reason.as_deref() == Some(WAITS_FOR_REBOOT))
-        else {
+        let Some(block) = blocks.last().filter(|block| block.waits_for_reboot()) else {
             return Ok(None);
         };
         let configurations = &self.plan.experiment.configurations;

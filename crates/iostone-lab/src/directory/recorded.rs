@@ -10,8 +10,10 @@ use iostone_model::trial::TrialRecord;
 use iostone_model::verdict::Verdicts;
 
 use super::{
-    block_records, ended, integrity, is_finished, pilots, read_journal, read_json, read_plan, read_trials,
+    block_records, ended, integrity, is_finished, pilots, read_environment, read_journal, read_json,
+    read_plan, read_trials,
 };
+use crate::conclude::mark_flags_of_rules;
 use crate::error::LabError;
 use crate::journal::Entry;
 
@@ -21,15 +23,17 @@ use crate::journal::Entry;
 /// Not a run, or damaged.
 pub fn read_run(path: &Path) -> Result<RunRecord, LabError> {
     let records = Records::read(path)?;
-    let Records { path, plan, entries, trials } = &records;
+    let Records { path, plan, entries, trials, environment } = &records;
     let verdicts_path = path.join("verdicts.json");
     let verdicts = if verdicts_path.exists() {
-        Some(read_json(&verdicts_path)?)
+        let mut verdicts = read_json(&verdicts_path)?;
+        mark_flags_of_rules(&mut verdicts);
+        Some(verdicts)
     } else if trials.is_empty() {
         None
     } else {
         // They follow from the records, so they can be had again.
-        Some(crate::conclude::conclude(plan, trials, entries, false)?)
+        Some(crate::conclude::conclude(plan, trials, entries, environment, false)?)
     };
     records.with(verdicts)
 }
@@ -50,7 +54,13 @@ pub fn read_run_against(path: &Path, baseline: &str) -> Result<RunRecord, LabErr
     let verdicts = if records.trials.is_empty() {
         None
     } else {
-        Some(crate::conclude::look_again(&plan, own, &records.trials, &records.entries)?)
+        Some(crate::conclude::look_again(
+            &plan,
+            own,
+            &records.trials,
+            &records.entries,
+            &records.environment,
+        )?)
     };
     records.plan = plan;
     records.with(verdicts)
@@ -90,6 +100,7 @@ struct Records {
     plan: Plan,
     entries: Vec<Entry>,
     trials: Vec<TrialRecord>,
+    environment: Environment,
 }
 
 impl Records {
@@ -98,7 +109,8 @@ impl Records {
         let plan = read_plan(&path)?;
         let entries = read_journal(&path.join("journal.jsonl"))?;
         let trials = read_trials(&path)?;
-        Ok(Self { path, plan, entries, trials })
+        let environment = read_environment(&path)?;
+        Ok(Self { path, plan, entries, trials, environment })
     }
 
     /// The experiment file as it was written.
@@ -109,13 +121,10 @@ impl Records {
 
     /// The run with what was concluded from it.
     fn with(self, verdicts: Option<Verdicts>) -> Result<RunRecord, LabError> {
-        let environment_path = self.path.join("environment.json");
-        let environment =
-            if environment_path.exists() { read_json(&environment_path)? } else { Environment::default() };
         let pilots = pilots::read(&self.path)?;
         let experiment_text = self.text()?;
-        let Self { path, plan, entries, trials } = self;
-        Ok(RunRecord {
+        let Self { path, plan, entries, trials, environment } = self;
+        let mut run = RunRecord {
             directory: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
             plan,
             experiment_text,
@@ -136,7 +145,9 @@ impl Records {
             verdicts,
             audit: None,
             explanation: None,
-        })
+        };
+        run.audit = Some(iostone_audit::judge(&iostone_audit::evidence_of_run(&run)));
+        Ok(run)
     }
 }
 
@@ -166,8 +177,13 @@ baseline = "light"
         let place = tempfile::tempdir().unwrap();
         fs::write(place.path().join("experiment.toml"), THREE).unwrap();
         let plan = make_plan(read_experiment(THREE, &[]).unwrap(), PlanOptions::default()).unwrap();
-        let mut records =
-            Records { path: place.path().to_owned(), plan, entries: Vec::new(), trials: Vec::new() };
+        let mut records = Records {
+            path: place.path().to_owned(),
+            plan,
+            entries: Vec::new(),
+            trials: Vec::new(),
+            environment: Environment::default(),
+        };
         let levels = |records: &Records| {
             let other = records.plan.experiment.with_baseline("heavy").unwrap();
             let found = confounded_against(&other, records).unwrap();

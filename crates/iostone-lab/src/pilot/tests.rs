@@ -67,7 +67,7 @@ fn asked<'a>(plan: &'a Plan, pilots: &[PilotRecord]) -> (&'a str, f64) {
 #[test]
 fn each_configuration_has_a_pilot_and_the_longest_cut_is_the_ramp_of_all() {
     let plan = plan("auto", "10s", false);
-    assert!(needs_pilots(&plan));
+    assert!(plan.needs_pilots());
     assert_eq!(asked(&plan, &[]), ("on", 20.0));
     let mut pilots = vec![pilot(1, "on", 20, 1.5)];
     assert_eq!(asked(&plan, &pilots), ("off", 20.0));
@@ -119,7 +119,7 @@ fn a_short_trial_has_a_pilot_of_five_seconds_and_a_rehearsal_a_shorter_one() {
 #[test]
 fn a_declared_ramp_needs_no_pilot() {
     let plan = plan("2s", "10s", false);
-    assert!(!needs_pilots(&plan));
+    assert!(!plan.needs_pilots());
     assert_eq!(first_pilot(&plan, &plan.experiment.configurations[0]), None);
 }
 

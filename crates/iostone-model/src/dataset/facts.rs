@@ -51,6 +51,9 @@ pub struct Facts {
     /// What drops every fsync before it reaches a device, in words: an overlay mounted `volatile`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub syncs_dropped_by: Option<String>,
+    /// Calls of fsync(2) and fdatasync(2) in a second.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub syncs_per_second: Option<f64>,
     /// What turned flushes off on purpose, in words: the mount option `barrier=0`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flushes_off_by: Option<String>,
@@ -87,6 +90,12 @@ pub struct Facts {
     /// CPUs that the tool itself kept busy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpus_used: Option<f64>,
+    /// CPU time in user mode that the work took, seconds, as the machine accounted for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_user_seconds: Option<f64>,
+    /// The same in the kernel; none where it is not to be compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cpu_system_seconds: Option<f64>,
     /// The command line, where it is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,

@@ -37,6 +37,15 @@ impl Default for MachineSpec {
     }
 }
 
+/// A kernel and words of its command line that a level asks of a real host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Boot<'a> {
+    /// Its release.
+    pub kernel: Option<&'a str>,
+    /// Words of its command line.
+    pub arguments: &'a [String],
+}
+
 impl MachineSpec {
     /// What caps all emulated volumes together.
     pub fn link(&self) -> Option<Link> {
@@ -68,6 +77,17 @@ impl MachineSpec {
             Self::Governed(governed) => governed.usd_per_hour,
             Self::Emulate(emulated) => emulated.usd_per_hour,
             Self::Agent(_) => None,
+        }
+    }
+
+    /// What it asks of the kernel that this host was booted with; nothing where a configuration runs in a guest of its own, or
+    /// behind an agent.
+    pub fn boot(&self) -> Option<Boot<'_>> {
+        match self {
+            Self::Local(local) => {
+                Some(Boot { kernel: local.kernel.as_deref(), arguments: &local.kernel_arguments })
+            }
+            Self::Guest(_) | Self::Governed(_) | Self::Emulate(_) | Self::Agent(_) => None,
         }
     }
 

@@ -63,6 +63,10 @@ pub struct Stack {
     pub governor: Option<Box<Governor>>,
 }
 
+fn is_barrier(option: &str) -> bool {
+    matches!(option, "barrier" | "nobarrier" | "barrier=0" | "barrier=1")
+}
+
 impl Stack {
     /// The mount option by which the filesystem compresses what it stores, the last of them as mount(8) takes them; none
     /// where none does. Btrfs (`btrfs(5)`): `compress` and `compress-force`, unless `no` or `none`, and not with
@@ -85,10 +89,18 @@ impl Stack {
 
     /// Whether and by which mount option flushes are off: `nobarrier`, `barrier=0`, the last of them.
     pub fn barriers_off(&self) -> Option<&str> {
-        let is_said =
-            |option: &&String| matches!(option.as_str(), "barrier" | "nobarrier" | "barrier=0" | "barrier=1");
-        let said = self.mount.options.iter().rfind(is_said);
+        let said = self.mount.options.iter().rfind(|option| is_barrier(option));
         said.map(String::as_str).filter(|option| matches!(*option, "nobarrier" | "barrier=0"))
+    }
+
+    /// Whether two stacks differ in nothing but whether ext4 sends flushes.
+    pub fn differs_in_barriers_alone(&self, other: &Self) -> bool {
+        let [one, two] = [self, other].map(|stack| {
+            let mut stack = stack.clone();
+            stack.mount.options.retain(|option| !is_barrier(option));
+            stack
+        });
+        self != other && one == two
     }
 
     /// A stack of that volume alone.

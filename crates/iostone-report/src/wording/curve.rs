@@ -1,11 +1,12 @@
 //! Sentences about a curve: what its points came to, and what else must be known of them.
 
-use iostone_model::verdict::{Comparison, CurveVerdict, FlatnessVerdict, Verdicts, name_loads};
+use iostone_model::verdict::{Comparison, CurveVerdict, Flag, FlatnessVerdict, Verdicts, name_loads};
 
 use crate::figures::declared_percent;
 use crate::view::name_in;
 
-/// The flags of curves with the curve's name where there are several: those of each curve, then those of its points.
+/// The flags of curves with the curve's name where there are several: those of each curve, then those of its points, without
+/// those that render findings.
 ///
 /// Of its points there is one line for each name: at how many of them, where, and the evidence at the first.
 /// What the curve says of all its points is not told again.
@@ -14,12 +15,17 @@ pub(crate) fn flags(verdicts: &Verdicts) -> Vec<(Option<String>, String, String)
     let mut lines = Vec::new();
     for curve in &verdicts.curves {
         let subject = several.then(|| name_in(&curve.level, &curve.stratum));
-        let own = curve.flags.iter().map(|flag| (subject.clone(), flag.name.clone(), flag.message.clone()));
+        let is_told = |flag: &&Flag| flag.severity.is_none();
+        let own = curve
+            .flags
+            .iter()
+            .filter(is_told)
+            .map(|flag| (subject.clone(), flag.name.clone(), flag.message.clone()));
         lines.extend(own);
         let points: Vec<&Comparison> = curve.points_of(verdicts).collect();
         let names: Vec<&str> = points.iter().map(|point| point.point.as_str()).collect();
         let mut told: Vec<&str> = curve.flags.iter().map(|flag| flag.name.as_str()).collect();
-        for flag in points.iter().flat_map(|point| &point.flags) {
+        for flag in points.iter().flat_map(|point| &point.flags).filter(is_told) {
             if told.contains(&flag.name.as_str()) {
                 continue;
             }

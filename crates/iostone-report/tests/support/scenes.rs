@@ -12,7 +12,7 @@ use iostone_model::metric::Direction;
 use iostone_model::run::RunRecord;
 use iostone_model::units::Span;
 use iostone_model::verdict::{
-    BlockCount, Comparison, ConfigurationSummary, Evidence, Forecast, VERDICTS_SCHEMA, Verdict, Verdicts,
+    BlockCount, Comparison, ConfigurationSummary, Forecast, VERDICTS_SCHEMA, Verdict, Verdicts, Verified,
 };
 use iostone_model::warm_up::{DeclaredRamp, PILOT_SCHEMA, PilotCut, PilotRecord, SteadyState};
 
@@ -206,7 +206,7 @@ pub(crate) fn barrier() -> RunRecord {
     let headline = "Without write barriers ext4 writes 4.3 times as fast here, and it sends the disk no flush at all: \
                     what was acknowledged can be lost when the power fails.";
     let mut run = judged(&Scene::barrier(), 1.1, headline);
-    let evidence = |configuration: &str, sentence: &str| Evidence {
+    let evidence = |configuration: &str, sentence: &str| Verified {
         configuration: configuration.to_owned(),
         sentence: sentence.to_owned(),
     };

@@ -231,6 +231,7 @@ fn trials(scene: &Scene) -> (Vec<TrialRecord>, Vec<BlockRecord>) {
             order: order.iter().map(|index| scene.levels[*index].0.clone()).collect(),
             counted: !discarded,
             reason: discarded.then(|| "steal".to_owned()),
+            loss: None,
         });
     }
     (trials, blocks)

@@ -17,17 +17,17 @@ pub(crate) fn audit(arguments: &AuditArguments, printer: &mut Printer) -> Result
         name: None,
         factors: &arguments.factors,
     };
-    let (mut dataset, unread) = subject::find(&arguments.subjects, &reading, &arguments.runs.runs, printer)?;
-    supplement(&mut dataset, arguments)?;
-    let report = iostone_audit::audit(&dataset);
+    let mut found = subject::find(&arguments.subjects, &reading, &arguments.runs.runs, printer)?;
+    supplement(&mut found.dataset, arguments)?;
+    let report = iostone_audit::judge(&found.evidence());
     if arguments.json {
         printer.data(&format!("{}\n", serde_json::to_string_pretty(&report)?));
     } else {
         let style = printer.text_style();
         printer.data(&iostone_report::audit_text(&report, style));
     }
-    if unread > 0 {
-        let files = if unread == 1 { "1 file".to_owned() } else { format!("{unread} files") };
+    if found.unread > 0 {
+        let files = if found.unread == 1 { "1 file".to_owned() } else { format!("{} files", found.unread) };
         bail!("{files} could not be read and had no part in this; see the warnings above");
     }
     Ok(if fails(&report, arguments.fail_on) { ExitCode::Failure } else { ExitCode::Success })

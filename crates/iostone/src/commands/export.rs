@@ -11,12 +11,13 @@ use iostone_model::metric::{BONNIE_METRICS, Unit};
 use crate::cli::{ExportArguments, ExportFormat};
 use crate::exit_code::ExitCode;
 use crate::printer::Printer;
-use crate::{runs, subject};
+use crate::runs;
+use crate::subject::Found;
 
 pub(crate) fn export(arguments: &ExportArguments, printer: &mut Printer) -> Result<ExitCode> {
     let output = arguments.overwrite.open(arguments.output.as_deref())?;
     let path = runs::find(&arguments.runs.runs, &arguments.run, printer)?;
-    let mut dataset = subject::of_directory(&path)?;
+    let mut dataset = Found::in_directory(&path)?.dataset;
     let text = match arguments.format {
         ExportFormat::Csv => {
             add_cpu_times(&mut dataset, &path)?;

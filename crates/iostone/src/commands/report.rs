@@ -7,7 +7,6 @@ use iostone_cloud::explain::Overrides;
 use iostone_lab::conclude::explain_run;
 use iostone_lab::{LabError, is_import, read_import, read_run, read_run_against};
 use iostone_model::run::RunRecord;
-use iostone_model::verdict::Flag;
 use iostone_report::TextStyle;
 
 use crate::cli::{ReportArguments, ReportFormat};
@@ -31,7 +30,7 @@ pub(crate) fn report(arguments: &ReportArguments, printer: &mut Printer) -> Resu
         }
         import(&path, arguments.format, style)?
     } else {
-        let record = audited(match &arguments.baseline {
+        let record = explained(match &arguments.baseline {
             Some(baseline) => against(&path, baseline, printer)?,
             None => read_run(&path)?,
         });
@@ -60,21 +59,9 @@ fn against(path: &Path, baseline: &str, printer: &mut Printer) -> Result<RunReco
     })
 }
 
-/// A run with what bound its figures, and what an audit of them finds beyond the flags that it has already. A rehearsal claims nothing that
-/// could be doubted.
-pub(crate) fn audited(mut record: RunRecord) -> RunRecord {
+/// A run with what bound its figures.
+pub(crate) fn explained(mut record: RunRecord) -> RunRecord {
     record.explanation = Some(explain_run(&record, &Overrides::default()));
-    if record.plan.quick {
-        return record;
-    }
-    let mut audit = iostone_audit::audit(&iostone_audit::dataset_of_run(&record));
-    if let Some(verdicts) = &record.verdicts {
-        let of_comparisons = verdicts.comparisons.iter().flat_map(|comparison| &comparison.flags);
-        let of_curves = verdicts.curves.iter().flat_map(|curve| &curve.flags);
-        let raised: Vec<&Flag> = verdicts.flags.iter().chain(of_comparisons).chain(of_curves).collect();
-        audit.findings.retain(|finding| raised.iter().all(|flag| flag.name != finding.rule));
-    }
-    record.audit = Some(audit);
     record
 }
 

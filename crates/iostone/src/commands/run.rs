@@ -12,7 +12,7 @@ use iostone_model::run::Plan;
 use iostone_stack::{CleanupReport, JournalOutcome, refuse_exposed_runs};
 
 use crate::cli::RunArguments;
-use crate::commands::report::audited;
+use crate::commands::report::explained;
 use crate::exit_code::{ExitCode, FileErrors, Resumable};
 use crate::printer::Printer;
 use crate::progress::RunProgress;
@@ -191,7 +191,7 @@ fn conduct(
             .without_metadata(arguments.metadata.no_metadata)
             .run()
     };
-    let record = audited(directory.record()?);
+    let record = explained(directory.record()?);
     let report = directory.write_report("report.html", &iostone_report::html(&record)?)?;
     let has_trials = !record.trials.is_empty() || !record.pilots.is_empty();
     let verdicts = match ended {

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use iostone_model::audit::{Finding, Severity};
 use iostone_model::dataset::{CIRCUMSTANCES, Dataset, Observation};
+use iostone_model::evidence::Evidence;
 
 use super::conditions::{Table, at, tables};
 use super::timeline::in_time;
@@ -37,6 +38,11 @@ impl Rule for ConfoundedFactors {
 
     fn looks_for(&self) -> &'static str {
         "factors that change together with each other or with any other label: host, kernel, image, drive and the like"
+    }
+
+    /// A run tells what was set and what was met: `confounded-levels` and `confounded-circumstances` look at that.
+    fn judge(&self, evidence: &Evidence<'_>) -> Outcome {
+        if evidence.run.is_some() { Outcome::NotApplicable } else { self.look(evidence) }
     }
 
     fn look(&self, dataset: &Dataset) -> Outcome {

@@ -8,7 +8,7 @@ use iostone_model::metric::Unit;
 use iostone_model::units::three_digits;
 use iostone_stats::flags::{LITTLE_STEAL, SAME_WORK_RATIO, SHORTEST_CPU_SECONDS};
 
-use super::case::{Case, condition, median, outcome, percent, told};
+use super::case::{Case, condition, median, outcome, percent, row, told};
 use crate::Outcome;
 use crate::rule::Rule;
 
@@ -29,12 +29,15 @@ const LIMITS: &[&str] = &["limit", "quota", "throttl", "cpu_max", "cpu.max"];
 pub(super) struct CpuTime;
 
 /// The CPU time of one condition on one machine.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Cost {
     seconds: f64,
     index: usize,
-    condition: String,
+    /// "under limit=none", or "in run 4".
+    place: String,
     steal: Option<f64>,
+    /// That of each execution, where there are several.
+    each: Vec<Cost>,
 }
 
 impl Rule for CpuTime {
@@ -63,21 +66,29 @@ impl Rule for CpuTime {
 impl CpuTime {
     /// Judges conditions on one machine.
     fn within(&self, dataset: &Dataset, costs: &[Cost], presumed: bool) -> Vec<Finding> {
-        let Some((least, most)) = extremes(costs) else { return Vec::new() };
-        let ratio = most.seconds / least.seconds;
         let threshold = if presumed { PRESUMED } else { SAME_WORK_RATIO };
-        if ratio < threshold {
-            return Vec::new();
-        }
+        let differing = |costs: &[Cost]| {
+            let (least, most) = extremes(costs)?;
+            (most.seconds / least.seconds >= threshold).then(|| (least.clone(), most.clone()))
+        };
+        // Conditions, or else single executions of what is known to be the same work.
+        let each: Vec<Cost> = costs.iter().filter(|_| !presumed).flat_map(|cost| cost.each.clone()).collect();
+        let (costs, (least, most), single) = match (differing(costs), differing(&each)) {
+            (Some(pair), _) => (costs, pair, false),
+            (None, Some(pair)) => (each.as_slice(), pair, true),
+            (None, None) => return Vec::new(),
+        };
+        let ratio = most.seconds / least.seconds;
         let same_machine = only_limits_differ(dataset, least.index, most.index);
-        let little = [least, most].iter().all(|cost| cost.steal.is_some_and(|steal| steal < LITTLE_STEAL));
+        let little =
+            [&least, &most].into_iter().all(|cost| cost.steal.is_some_and(|steal| steal < LITTLE_STEAL));
         let (severity, why) = if little {
             let steal = most.steal.into_iter().chain(least.steal).fold(0.0, f64::max);
             (
                 Severity::Note,
                 format!("; steal of {} does not explain it, so the condition does", percent(steal)),
             )
-        } else if ratio >= GRAVE && !presumed && same_machine {
+        } else if ratio >= GRAVE && !presumed && !single && same_machine {
             (Severity::Serious, ": time stolen or throttled was booked as the program's own".to_owned())
         } else {
             (
@@ -87,13 +98,13 @@ impl CpuTime {
         };
         let same = if presumed { "what looks like the same work" } else { "the same work" };
         let place = if same_machine { " on the same machine" } else { "" };
-        self.tell(dataset, costs, severity, (least, most), &format!("{same}{place}"), &why)
+        self.tell(dataset, costs, severity, (&least, &most), &format!("{same}{place}"), &why)
     }
 
     /// Judges machines against each other, by the least CPU time on each.
     fn between(&self, dataset: &Dataset, machines: &BTreeMap<String, Vec<Cost>>) -> Vec<Finding> {
         let costs: Vec<Cost> =
-            machines.values().filter_map(|costs| extremes(costs).map(|(least, _)| least.copied())).collect();
+            machines.values().filter_map(|costs| extremes(costs).map(|(least, _)| least.clone())).collect();
         let Some((least, most)) = extremes(&costs) else { return Vec::new() };
         if costs.len() < 2 || most.seconds / least.seconds < OTHER_MACHINE {
             return Vec::new();
@@ -112,12 +123,14 @@ impl CpuTime {
         why: &str,
     ) -> Vec<Finding> {
         let seconds = |cost: &Cost| Unit::Seconds.format(cost.seconds);
-        let named = |cost: &Cost| match cost.condition.as_str() {
-            "" => seconds(cost),
-            condition => format!("{} under {condition}", seconds(cost)),
-        };
+        let named = |cost: &Cost| format!("{} {}", seconds(cost), cost.place).trim_end().to_owned();
+        let user_only = costs.iter().all(|cost| {
+            let facts = dataset.observations.get(cost.index).map(|observation| &observation.facts);
+            facts.is_some_and(|facts| facts.cpu_user_seconds.is_some() && facts.cpu_system_seconds.is_none())
+        });
+        let (mode, sum) = if user_only { (" in user mode", "user") } else { ("", "user + system") };
         let message = format!(
-            "{what} took {} times the CPU time: {}, {}{why}",
+            "{what} took {} times the CPU time{mode}: {}, {}{why}",
             three_digits(most.seconds / least.seconds),
             named(most),
             named(least),
@@ -126,7 +139,7 @@ impl CpuTime {
         ordered.sort_by(|one, other| other.seconds.total_cmp(&one.seconds));
         let cases = ordered.iter().map(|cost| {
             let steal = cost.steal.map(|steal| format!(", steal {}", percent(steal))).unwrap_or_default();
-            let text = format!("user + system {}{steal}", seconds(cost));
+            let text = format!("{sum} {}{steal}", seconds(cost));
             Case { index: cost.index, severity, text }
         });
         told(
@@ -136,12 +149,6 @@ impl CpuTime {
             message,
             "Record steal and throttling beside the times and compare elapsed time only where neither occurred.",
         )
-    }
-}
-
-impl Cost {
-    fn copied(&self) -> Self {
-        Self { condition: self.condition.clone(), ..*self }
     }
 }
 
@@ -164,9 +171,17 @@ fn works(dataset: &Dataset) -> BTreeMap<(String, bool), BTreeMap<String, Vec<Cos
     let cost = |(condition, times): (String, Vec<(usize, f64)>)| {
         let index = times.first()?.0;
         let seconds = median(times.iter().map(|(_, seconds)| *seconds))?;
-        let steal = times.iter().filter_map(|(index, _)| dataset.observations.get(*index)?.facts.steal);
-        let steal = median(steal);
-        Some(Cost { seconds, index, condition, steal })
+        let steal_of = |index: usize| dataset.observations.get(index)?.facts.steal;
+        let steal = median(times.iter().filter_map(|(index, _)| steal_of(*index)));
+        let one = |(index, seconds): &(usize, f64)| Cost {
+            seconds: *seconds,
+            index: *index,
+            place: place("in", &row(dataset, *index)),
+            steal: steal_of(*index),
+            each: Vec::new(),
+        };
+        let each = times.iter().filter(|_| times.len() > 1).map(one).collect();
+        Some(Cost { seconds, index, place: place("under", &condition), steal, each })
     };
     let machines = |machines: BTreeMap<String, Times>| {
         let costs = |times: Times| times.into_iter().filter_map(cost).collect();
@@ -175,7 +190,15 @@ fn works(dataset: &Dataset) -> BTreeMap<(String, bool), BTreeMap<String, Vec<Cos
     works.into_iter().map(|(work, by_machine)| (work, machines(by_machine))).collect()
 }
 
+fn place(preposition: &str, name: &str) -> String {
+    if name.is_empty() { String::new() } else { format!("{preposition} {name}") }
+}
+
 fn cpu_seconds(observation: &Observation) -> Option<f64> {
+    let facts = &observation.facts;
+    if let Some(user) = facts.cpu_user_seconds {
+        return Some(user + facts.cpu_system_seconds.unwrap_or_default());
+    }
     Some(observation.value("user_time")? + observation.value("system_time")?)
 }
 

@@ -2,6 +2,7 @@
 
 use iostone_model::audit::Severity;
 use iostone_model::dataset::{Dataset, Facts};
+use iostone_model::metric::Unit;
 
 use super::case::{Case, outcome, told};
 use crate::Outcome;
@@ -53,6 +54,12 @@ struct Doubt {
     advice: &'static str,
 }
 
+/// How often it syncs, which is how much faster that made it.
+fn rate(facts: &Facts) -> String {
+    let told = |rate| format!(", at {} syncs a second", Unit::Plain.format(rate));
+    facts.syncs_per_second.map(told).unwrap_or_default()
+}
+
 /// What is doubtful of one observation.
 fn doubt(facts: &Facts) -> Option<Doubt> {
     // What writes nothing has nothing to lose, and what never syncs was promised nothing.
@@ -63,7 +70,7 @@ fn doubt(facts: &Facts) -> Option<Doubt> {
         let severity = if facts.flushed == Some(true) { Severity::Serious } else { Severity::Warning };
         return Some(Doubt {
             severity,
-            text: format!("every fsync is dropped by {by}"),
+            text: format!("every fsync is dropped by {by}{}", rate(facts)),
             advice: "Work in a mounted directory or a named volume instead of the layer, or without `--rm` (Podman) or \
                      `volatile`; compare it with nothing that is durable.",
         });

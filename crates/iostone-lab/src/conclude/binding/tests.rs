@@ -37,7 +37,7 @@ fn plan(text: &str) -> Plan {
 }
 
 fn one_block() -> Vec<BlockRecord> {
-    vec![BlockRecord { number: 0, order: Vec::new(), counted: true, reason: None }]
+    vec![BlockRecord { number: 0, order: Vec::new(), counted: true, reason: None, loss: None }]
 }
 
 fn measured(configuration: &str, figures: &[(&str, f64)]) -> TrialRecord {

@@ -69,7 +69,7 @@ fn run(text: &str, trial: TrialRecord) -> RunRecord {
         pilots: Vec::new(),
         declared_ramp: None,
         covariates: Vec::new(),
-        blocks: vec![BlockRecord { number: 0, order: Vec::new(), counted: true, reason: None }],
+        blocks: vec![BlockRecord { number: 0, order: Vec::new(), counted: true, reason: None, loss: None }],
         verdicts: None,
         finished: true,
         ended: None,

@@ -40,7 +40,9 @@ fn records(blocks: u32, curves: &[(&str, u64, Curve)]) -> (Vec<TrialRecord>, Vec
 }
 
 fn all_counted(blocks: u32) -> Vec<BlockRecord> {
-    (0..blocks).map(|number| BlockRecord { number, order: Vec::new(), counted: true, reason: None }).collect()
+    (0..blocks)
+        .map(|number| BlockRecord { number, order: Vec::new(), counted: true, reason: None, loss: None })
+        .collect()
 }
 
 fn names(volume: &str) -> [String; 2] {

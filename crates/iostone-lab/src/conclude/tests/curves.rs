@@ -46,7 +46,8 @@ fn records_of(blocks: u32, factors: [f64; 6]) -> (Vec<TrialRecord>, Vec<Entry>) 
 }
 
 fn concluded_of(records: &(Vec<TrialRecord>, Vec<Entry>)) -> Verdicts {
-    conclude_subject(&plan("", ""), &subject(), &records.0, &records.1, false).unwrap()
+    conclude_subject(&plan("", ""), &subject(), &records.0, &records.1, &Environment::default(), false)
+        .unwrap()
 }
 
 fn only(verdicts: &Verdicts) -> &CurveVerdict {
@@ -190,7 +191,8 @@ fn a_verdict_withheld_is_withheld_at_every_point() {
     for trial in &mut trials {
         trial.signals.devices[0].served.flushes = 0;
     }
-    let verdicts = conclude_subject(&through, &subject(), &trials, &entries, false).unwrap();
+    let verdicts =
+        conclude_subject(&through, &subject(), &trials, &entries, &Environment::default(), false).unwrap();
     assert_eq!(only(&verdicts).verdict, Verdict::Undecided);
     let names: Vec<&str> = only(&verdicts).flags.iter().map(|flag| flag.name.as_str()).collect();
     assert!(names.contains(&"no-flush") && names.contains(&"withheld"), "{names:?}");
@@ -215,7 +217,8 @@ fn only_points_that_both_configurations_have_are_compared() {
     let plan = plan("", "");
     assert_eq!(subject.declared(&plan), 3);
     let (trials, entries) = records_of(12, [1.0; 6]);
-    let verdicts = conclude_subject(&plan, &subject, &trials, &entries, false).unwrap();
+    let verdicts =
+        conclude_subject(&plan, &subject, &trials, &entries, &Environment::default(), false).unwrap();
     assert_eq!(verdicts.comparisons.len(), 3);
     assert_eq!(only(&verdicts).verdict, Verdict::Equivalent);
     let flag = only(&verdicts).flags.iter().find(|flag| flag.name == "no-counterpart").unwrap();
@@ -243,7 +246,7 @@ fn the_curve_of_an_experiment_is_planned_and_judged_point_by_point() {
         trial.metrics = figures.collect();
     }
     assert_eq!(subject.describe(&plan, &trials[0]).unwrap(), "28 points");
-    let verdicts = conclude(&plan, &trials, &entries, false).unwrap();
+    let verdicts = conclude(&plan, &trials, &entries, &Environment::default(), false).unwrap();
     assert_eq!(only(&verdicts).verdict, Verdict::Faster);
     assert!(
         verdicts.headline.starts_with("off is faster than on at 1 of 28 load points and slower at none"),

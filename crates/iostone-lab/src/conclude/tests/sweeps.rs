@@ -53,7 +53,7 @@ fn a_sweep_names_its_best_level_and_what_it_passed_over() {
     let plan = plan_of(false);
     let (trials, entries) = carried_out(&plan, 40);
     assert_eq!(trials.len(), 44, "ten levels twice, three levels eight times more");
-    let verdicts = conclude(&plan, &trials, &entries, false).unwrap();
+    let verdicts = conclude(&plan, &trials, &entries, &Environment::default(), false).unwrap();
     let sweep = verdicts.sweep.as_ref().unwrap();
     assert_eq!((sweep.outcome, sweep.best.as_deref()), (SweepOutcome::UniqueBest, Some("30%")));
     assert_eq!(sweep.not_shown_worse, ["30%"]);
@@ -72,7 +72,7 @@ fn a_sweep_names_its_best_level_and_what_it_passed_over() {
 fn of_equal_levels_nothing_is_made_permanent_and_the_effort_is_told_as_it_is() {
     let plan = plan_of(false);
     let (trials, entries) = carried_out_on(&[10.0; 10], &plan, 40);
-    let verdicts = conclude(&plan, &trials, &entries, false).unwrap();
+    let verdicts = conclude(&plan, &trials, &entries, &Environment::default(), false).unwrap();
     let sweep = verdicts.sweep.as_ref().unwrap();
     assert_eq!(sweep.outcome, SweepOutcome::WithinMargin);
     assert_eq!(verdicts.permanent, ["# nothing to change: no level was shown to be worse than another"]);
@@ -86,7 +86,7 @@ fn of_equal_levels_nothing_is_made_permanent_and_the_effort_is_told_as_it_is() {
 fn an_open_sweep_says_which_level_looks_best_and_how_long_it_will_take() {
     let plan = plan_of(false);
     let (trials, entries) = carried_out(&plan, 4);
-    let verdicts = conclude(&plan, &trials, &entries, false).unwrap();
+    let verdicts = conclude(&plan, &trials, &entries, &Environment::default(), false).unwrap();
     let sweep = verdicts.sweep.as_ref().unwrap();
     assert_eq!(
         (sweep.outcome, sweep.best.as_deref(), sweep.leader.as_deref()),
@@ -96,7 +96,7 @@ fn an_open_sweep_says_which_level_looks_best_and_how_long_it_will_take() {
     let start = "No level is shown to be best after 4 blocks; 30% looks best. About 6 more blocks";
     assert!(verdicts.headline.starts_with(start), "{}", verdicts.headline);
     assert!(verdicts.permanent.is_empty());
-    let nothing = conclude(&plan, &[], &[], false).unwrap();
+    let nothing = conclude(&plan, &[], &[], &Environment::default(), false).unwrap();
     assert_eq!(
         (nothing.sweep, nothing.headline.as_str()),
         (None, "No block is complete yet, so nothing can be said.")
@@ -117,7 +117,7 @@ fn a_rehearsal_of_a_sweep_holds_three_levels_and_decides_nothing() {
         entry(JournalEvent::BlockBegun { block: 0, order: Vec::new() }),
         entry(JournalEvent::BlockEnded { block: 0, end: BlockEnd::Counted }),
     ];
-    let verdicts = conclude(&plan, &trials, &entries, false).unwrap();
+    let verdicts = conclude(&plan, &trials, &entries, &Environment::default(), false).unwrap();
     let sweep = verdicts.sweep.unwrap();
     assert_eq!((sweep.outcome, sweep.best, sweep.trials), (SweepOutcome::Open, None, 3));
     assert_eq!(verdicts.headline, "A rehearsal in small: it claims no verdict.");

@@ -11,8 +11,8 @@ use serde::{Deserialize, Serialize};
 
 use super::profile::{Profile, Profiled, Rehearsal, WorkingSet, WorkloadKind};
 use super::{
-    BlockRange, BlockSizes, BlockSplit, Ends, IoEngine, Preparation, RandomDistribution, SyncFileRange,
-    RateProcess, Rates, Rw, RequestFlag, SyncMode, Verification, one,
+    BlockRange, BlockSizes, BlockSplit, Ends, IoEngine, Preparation, RandomDistribution, RateProcess, Rates,
+    RequestFlag, Rw, SyncFileRange, SyncMode, Verification, one,
 };
 use crate::dataset::DataKind;
 use crate::experiment::check::Findings;
