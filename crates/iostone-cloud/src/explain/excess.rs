@@ -1,6 +1,7 @@
 //! What explains a figure above a ceiling: memory, credits, or nothing that is known.
 
-use iostone_model::explanation::{Excess, ExcessCause, HeldCeiling, HeldState};
+use iostone_model::ceiling::{Held, HeldState};
+use iostone_model::explanation::{Excess, ExcessCause};
 use iostone_model::metric::Unit;
 use iostone_model::units::Bytes;
 
@@ -11,11 +12,7 @@ const WORTH_SAYING: f64 = 0.10;
 
 /// What explains it: `lowest` is the lowest ceiling of the path in the long run, `narrowest` the one that lets through least
 /// at its best.
-pub(super) fn of(
-    measured: &Measured,
-    lowest: Option<&HeldCeiling>,
-    narrowest: Option<&HeldCeiling>,
-) -> Option<Excess> {
+pub(super) fn of(measured: &Measured, lowest: Option<&Held>, narrowest: Option<&Held>) -> Option<Excess> {
     let narrowest = narrowest?;
     if narrowest.state == HeldState::Exceeded {
         let found = above(measured, narrowest);
@@ -25,8 +22,8 @@ pub(super) fn of(
     }
     let lowest = lowest?;
     matches!(lowest.state, HeldState::OnCredits | HeldState::BindsInBurst).then(|| {
-        let beyond = measured.seconds.map(|seconds| (measured.value - lowest.at_most) * seconds);
-        let allowed = measured.seconds.map(|seconds| (lowest.at_best - lowest.at_most) * seconds);
+        let beyond = measured.seconds.map(|seconds| (measured.value - lowest.ceiling.at_most) * seconds);
+        let allowed = measured.seconds.map(|seconds| (lowest.at_best - lowest.ceiling.at_most) * seconds);
         let words = match beyond {
             Some(beyond) => format!("a bucket of credits gave {}", amount(measured.unit, beyond)),
             None => "a bucket of credits gave the rest".to_owned(),
@@ -43,7 +40,7 @@ pub(super) fn amount(unit: Unit, value: f64) -> String {
     }
 }
 
-fn above(measured: &Measured, ceiling: &HeldCeiling) -> Excess {
+fn above(measured: &Measured, ceiling: &Held) -> Excess {
     let beyond = measured.seconds.map(|seconds| (measured.value - ceiling.at_best) * seconds);
     let unexplained = |words: String, allowed: Option<f64>| Excess {
         because: ExcessCause::AboveEveryCeiling,

@@ -1,16 +1,16 @@
 //! Finds figures that no way through the machine's link and volumes carries, by the catalogue of their date.
 
 use iostone_cloud::catalogue;
-use iostone_cloud::explain::{Known, Overrides, known_of};
+use iostone_cloud::explain::Overrides;
 use iostone_model::audit::{Finding, Severity};
-use iostone_model::cloud::CeilingKind;
-use iostone_model::dataset::{Dataset, Observation};
-use iostone_model::explanation::{ExcessCause, ExplainedFigure, HeldState};
+use iostone_model::ceiling::HeldState;
+use iostone_model::dataset::Dataset;
+use iostone_model::explanation::{ExcessCause, ExplainedFigure};
 
 use super::case::{Case, of_all, outcome, times, title, told};
 use super::traffic;
 use crate::Outcome;
-use crate::explain::{held, io};
+use crate::explain::{held, io, known};
 use crate::rule::Rule;
 
 /// Figures above the ceilings of their path.
@@ -39,7 +39,7 @@ impl Rule for AboveEveryCeiling {
         let findings: Vec<Finding> = told(
             self,
             dataset,
-            beyond.iter().map(|figure| figure.case(dataset)).collect(),
+            beyond.iter().map(Beyond::case).collect(),
             message,
             "Do not take such a figure for the volume's: measure with O_DIRECT, or flush before the clock stops and work on at \
              least twice the memory.",
@@ -52,13 +52,11 @@ impl Rule for AboveEveryCeiling {
 pub(super) struct Beyond {
     /// Its observation's place in the dataset.
     pub(super) index: usize,
-    /// Its name.
-    pub(super) metric: String,
-    value: f64,
+    /// It, held against the ceilings of its path.
+    pub(super) figure: ExplainedFigure,
     /// What the path carries at best, by the ceiling that says so.
     ceiling: String,
     times: f64,
-    sentence: String,
     /// Whether something had to be assumed of its I/Os.
     is_assumed: bool,
 }
@@ -68,7 +66,10 @@ pub(super) fn beyond(dataset: &Dataset) -> (Vec<Beyond>, usize) {
     let mut looked = 0usize;
     let mut all = Vec::new();
     for (index, observation) in dataset.observations.iter().enumerate() {
-        let Some(known) = named(observation) else { continue };
+        let known = known(observation, &Overrides::default());
+        if known.instance.is_none() && known.volumes.is_none() {
+            continue;
+        }
         for (metric, value, _) in traffic::rates(dataset, observation) {
             if io::is_repeated(observation, metric) {
                 continue;
@@ -76,21 +77,16 @@ pub(super) fn beyond(dataset: &Dataset) -> (Vec<Beyond>, usize) {
             let (Some(figure), notes) = held(catalogue(), dataset, observation, &known, metric, value) else {
                 continue;
             };
-            let path = figure.ceilings.iter().filter(|held| held.kind != Some(CeilingKind::QueueDepth));
-            let Some(narrowest) = path.min_by(|one, other| one.at_best.total_cmp(&other.at_best)) else {
-                continue;
-            };
+            let Some(narrowest) = figure.narrowest() else { continue };
             looked += 1;
             if is_beyond(&figure) {
                 let assumed = io::of_figure(observation, metric, None).assumed;
                 all.push(Beyond {
                     index,
-                    metric: metric.to_owned(),
-                    value,
-                    ceiling: narrowest.name.clone(),
+                    ceiling: narrowest.ceiling.name.clone(),
                     times: value / narrowest.at_best,
                     is_assumed: assumed.is_some_and(|assumed| notes.contains(&assumed)),
-                    sentence: figure.sentence,
+                    figure,
                 });
             }
         }
@@ -101,49 +97,39 @@ pub(super) fn beyond(dataset: &Dataset) -> (Vec<Beyond>, usize) {
 impl Beyond {
     /// The whole sentence: "block reads: 2.07 GB/s, 16.6 times ...".
     fn told(&self, dataset: &Dataset) -> String {
-        let title = title(dataset, &self.metric);
-        let rest = self.sentence.strip_prefix(&format!("{} is ", self.metric)).unwrap_or(&self.sentence);
-        format!("{title}: {rest}")
+        let ExplainedFigure { figure: metric, measured, unit, excess, .. } = &self.figure;
+        let carries = unit.format(measured / self.times);
+        let why = excess.as_ref().map(|excess| format!(": {}", excess.words)).unwrap_or_default();
+        let title = title(dataset, metric);
+        let (value, times, ceiling) = (unit.format(*measured), times(self.times), &self.ceiling);
+        format!("{title}: {value}, {times} {ceiling} ({carries}), which the path cannot carry{why}")
     }
 
-    fn case(&self, dataset: &Dataset) -> Case {
-        let value = dataset.unit_of(&self.metric).format(self.value);
+    fn case(&self) -> Case {
+        let ExplainedFigure { figure: metric, measured, unit, .. } = &self.figure;
         Case {
             index: self.index,
             severity: if self.is_assumed { Severity::Warning } else { Severity::Serious },
-            text: format!("{} {value}, {} {}", self.metric, times(self.times), self.ceiling),
+            text: format!("{metric} {}, {} {}", unit.format(*measured), times(self.times), self.ceiling),
         }
     }
-}
-
-/// The machine of an observation, where its facts name one.
-fn named(observation: &Observation) -> Option<Known> {
-    let facts = &observation.facts;
-    (facts.instance.is_some() || facts.volume.is_some()).then(|| {
-        let recorded = Known {
-            instance: facts.instance.clone(),
-            instance_from: None,
-            volumes: facts.volume.clone(),
-            date: facts.date,
-        };
-        known_of(recorded, &Overrides::default())
-    })
 }
 
 /// Whether it is above what the path carries, and either nothing explains it or no ceiling of the path lets it through, so
 /// that it says nothing of the path at all.
 fn is_beyond(figure: &ExplainedFigure) -> bool {
     let Some(excess) = &figure.excess else { return false };
-    let mut path = figure.ceilings.iter().filter(|held| held.kind != Some(CeilingKind::QueueDepth));
     match excess.because {
         ExcessCause::AboveEveryCeiling => true,
-        ExcessCause::PageCache => path.all(|held| held.state == HeldState::Exceeded),
+        ExcessCause::PageCache => figure.ceilings.iter().all(|held| held.state == HeldState::Exceeded),
         ExcessCause::BurstCredits => false,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use iostone_model::dataset::Observation;
+
     use super::super::made_up::{ceiling, dataset, findings, observation, only, silent};
     use super::*;
 
