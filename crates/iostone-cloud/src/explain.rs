@@ -6,7 +6,7 @@ mod excess;
 mod known;
 mod predicted;
 
-use iostone_model::ceiling::{Ceiling, Held, HeldState, QueueDepth};
+use iostone_model::ceiling::{ALLOWANCE, Ceiling, Held, HeldState, QueueDepth};
 use iostone_model::explanation::{ExcessCause, ExplainedFigure, Headroom};
 use iostone_model::metric::Unit;
 
@@ -51,6 +51,28 @@ pub struct Measured {
     /// Ratio of measured to ceiling above which a ceiling counts as exceeded: [`iostone_model::ceiling::ALLOWANCE`] of what was
     /// published, [`iostone_model::ceiling::exceeded_from`] of what was run.
     pub tolerance: f64,
+}
+
+impl Measured {
+    /// A rate of which nothing else is known.
+    pub fn of(unit: Unit, value: f64) -> Self {
+        Self {
+            figure: String::new(),
+            unit,
+            value,
+            seconds: None,
+            flow: None,
+            reached_device: None,
+            memory_bytes: None,
+            dirty_limit: None,
+            working_set_bytes: None,
+            at_most_bytes: None,
+            claimed_and_served_bytes: None,
+            below: None,
+            queue_depth: None,
+            tolerance: ALLOWANCE,
+        }
+    }
 }
 
 /// What lies below a device that is itself a file: the page cache, and the device that holds the file.
@@ -102,6 +124,8 @@ pub fn hold(measured: &Measured, bounds: Vec<Ceiling>) -> ExplainedFigure {
         binds,
         headroom,
         excess,
+        passed_device: measured.reached_device,
+        uncounted: false,
         queue_depth,
         sentence: String::new(),
         ceilings,

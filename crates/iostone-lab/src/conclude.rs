@@ -3,7 +3,6 @@
 //! Pure: the same records give the same verdicts, today or years later.
 
 mod balances;
-mod binding;
 mod cached_below;
 mod confounded;
 mod cpu;
@@ -13,12 +12,12 @@ mod explained;
 mod flatness;
 mod headline;
 mod lacking;
-mod limits;
 mod machines;
 mod members;
 mod permanent;
 mod predicted;
 mod proofs;
+mod rates;
 mod served;
 mod source;
 mod steady;
@@ -142,7 +141,7 @@ fn conclude_subject(
     flags.extend(cached_below::flag(plan, trials, &blocks));
     flags.extend(cpu::differs(plan, trials, &blocks));
     flags.extend(cpu::host_steal(plan, trials, &blocks));
-    flags.extend(binding::above_limits(plan, trials, &blocks));
+    flags.extend(explained::above_limits(plan, trials, &blocks));
     flags.extend(members::unequal(plan, trials, &blocks));
     flags.extend(members::other_kernels(plan, trials, &blocks));
     flags.extend(source::limited(plan, trials, &blocks));
@@ -170,7 +169,6 @@ fn conclude_subject(
         ));
     }
     let noise = noise(plan, &comparisons);
-    let ceilings = binding::ceilings(plan, trials, &blocks);
     let mut verdicts = Verdicts {
         schema: VERDICTS_SCHEMA.to_owned(),
         source: format!("{} {}", plan.experiment.name, plan.run_id),
@@ -190,8 +188,8 @@ fn conclude_subject(
         configurations: summaries(plan, subject, trials, &blocks),
         blocks: count(plan, &blocks),
         flags,
-        evidence: evidence::sentences(plan, trials, &blocks, &ceilings),
-        ceilings,
+        evidence: evidence::sentences(plan, trials, &blocks),
+        ceilings: explained::ceilings(plan, trials, &blocks),
         predictions: predicted::predictions(plan, trials, &blocks),
         comparisons,
         noise,

@@ -388,7 +388,9 @@ fn read_trials(path: &Path) -> Result<Vec<TrialRecord>, LabError> {
     for entry in entries.filter_map(Result::ok) {
         let record = entry.path().join("trial.json");
         if record.exists() {
-            trials.push(read_json(&record)?);
+            let mut trial: TrialRecord = read_json(&record)?;
+            trial.workload.read_old_ceilings();
+            trials.push(trial);
         }
     }
     trials.sort_by_key(|trial| trial.number);

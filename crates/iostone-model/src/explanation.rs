@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::ceiling::{Held, QueueDepth};
 use crate::cloud::{CatalogueDate, CeilingKind};
 use crate::metric::Unit;
+use crate::omitted::is_default;
 
 /// The version of [`Explanation`] as JSON. Fields may be added within a version, never renamed or removed.
 pub const EXPLANATION_SCHEMA: &str = "iostone/explanation/1";
@@ -115,6 +116,12 @@ pub struct ExplainedFigure {
     /// Why more was measured than the lowest ceiling lets through in the long run; null where it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excess: Option<Excess>,
+    /// Whether all of its bytes passed the devices while it was measured; null where nothing tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed_device: Option<bool>,
+    /// Whether a volume limits I/Os of which it is not known how many there were, so that what binds may be that.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub uncounted: bool,
     /// The queue depth that held it, where no ceiling did; null where that is not known to be so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub queue_depth: Option<QueueDepth>,
@@ -193,6 +200,9 @@ pub struct Excess {
     /// What the explanation allows beyond it; null where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed: Option<f64>,
+    /// Whether it is that devices served less than was claimed.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub unserved: bool,
     /// The explanation with its figures, half a sentence.
     pub words: String,
 }

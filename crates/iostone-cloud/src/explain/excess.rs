@@ -16,6 +16,7 @@ pub(super) fn of(measured: &Measured, lowest: Option<&Held>, narrowest: Option<&
     let narrowest = narrowest?;
     if narrowest.state == HeldState::Exceeded {
         let found = above(measured, narrowest);
+        let found = Excess { unserved: unserved(measured, None).is_some(), ..found };
         let unexplained = found.because == ExcessCause::AboveEveryCeiling;
         let below = measured.below.as_ref().filter(|_| unexplained);
         return below.and_then(|below| of_memory_below(below, measured.flow, &found)).or(Some(found));
@@ -28,7 +29,7 @@ pub(super) fn of(measured: &Measured, lowest: Option<&Held>, narrowest: Option<&
             Some(beyond) => format!("a bucket of credits gave {}", amount(measured.unit, beyond)),
             None => "a bucket of credits gave the rest".to_owned(),
         };
-        Excess { because: ExcessCause::BurstCredits, beyond, allowed, words }
+        Excess { because: ExcessCause::BurstCredits, beyond, allowed, unserved: false, words }
     })
 }
 
@@ -46,6 +47,7 @@ fn above(measured: &Measured, ceiling: &Held) -> Excess {
         because: ExcessCause::AboveEveryCeiling,
         beyond,
         allowed,
+        unserved: false,
         words,
     };
     if measured.reached_device == Some(true) {
@@ -93,6 +95,7 @@ fn of_memory_below(below: &Below, flow: Option<Flow>, found: &Excess) -> Option<
             because: ExcessCause::PageCache,
             beyond: found.beyond,
             allowed: Some(missing),
+            unserved: false,
             words: format!(
                 "the page cache below {device} {did}: of the {} that {device} moved, {names} moved {}",
                 Unit::Bytes.format(*moved),
@@ -108,6 +111,7 @@ fn written(measured: &Measured, beyond: Option<f64>) -> Excess {
         because,
         beyond,
         allowed,
+        unserved: false,
         words,
     };
     let limit = dirty_limit(measured);
@@ -151,6 +155,7 @@ fn read(measured: &Measured, beyond: Option<f64>) -> Excess {
         because,
         beyond,
         allowed,
+        unserved: false,
         words,
     };
     let moved = measured.seconds.filter(|_| measured.unit == Unit::BytesPerSecond);
@@ -212,6 +217,7 @@ fn unserved(measured: &Measured, beyond: Option<f64>) -> Option<Excess> {
         because: ExcessCause::PageCache,
         beyond,
         allowed: Some(missing),
+        unserved: true,
         words: format!(
             "memory answered: of {} claimed the devices served {}",
             Unit::Bytes.format(claimed),

@@ -9,22 +9,8 @@ use super::*;
 use crate::Catalogue;
 
 fn figure(value: f64, seconds: f64, flow: Flow) -> Measured {
-    Measured {
-        figure: "throughput".to_owned(),
-        unit: Unit::BytesPerSecond,
-        value,
-        seconds: Some(seconds),
-        flow: Some(flow),
-        reached_device: None,
-        memory_bytes: None,
-        dirty_limit: None,
-        working_set_bytes: None,
-        at_most_bytes: None,
-        claimed_and_served_bytes: None,
-        below: None,
-        queue_depth: None,
-        tolerance: 1.02,
-    }
+    let figure = "throughput".to_owned();
+    Measured { figure, seconds: Some(seconds), flow: Some(flow), ..Measured::of(Unit::BytesPerSecond, value) }
 }
 
 fn bound(kind: CeilingKind, name: &str, at_most: f64) -> Ceiling {

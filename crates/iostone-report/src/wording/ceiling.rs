@@ -74,6 +74,11 @@ pub(crate) fn sentence(figure: &ExplainedFigure) -> String {
             None => {
                 let lowest = figure.ceilings.first().unwrap_or(narrowest);
                 let (share, name) = (percent(lowest), named(lowest, unit));
+                if figure.uncounted {
+                    return format!(
+                        "what binds is not known: {told}, {share} % of {name}, and the volume's count of I/Os is not known"
+                    );
+                }
                 format!("no known ceiling binds: {told}, {share} % of the lowest, {name}{}", unspent(lowest))
             }
         },
