@@ -15,6 +15,7 @@ use iostone_model::units::{ByteRate, Bytes, Fraction, Span};
 use super::{Amount, CacheUse, Order, Pattern, PredictError, Route, RouteCpu, Work};
 use crate::catalogue::Catalogue;
 use crate::ceiling::{FilesystemKind, Joined};
+use crate::explain::USUAL_DIRTY_SHARE;
 use crate::volume::{Quantity, QuantityBurst, VolumeLimits};
 
 /// Why it cannot be told what a workload demands: one sentence without its point.
@@ -26,9 +27,6 @@ pub struct UnknownDemand {
     /// Why.
     pub reason: String,
 }
-
-/// The kernel's default of `vm.dirty_ratio` (Documentation/admin-guide/sysctl/vm.rst).
-const DIRTY_RATIO: Fraction = Fraction(0.2);
 
 /// How long a settled configuration takes, from the figures that its plan keeps: those of the emulated volume and link as they are,
 /// of a real machine the catalogue's of the instance that it stands for.
@@ -92,7 +90,11 @@ fn of_dd(dd: &DdWorkload) -> Work {
         // dd waits for each block; through the page cache the kernel makes of them what it likes.
         io_size: is_direct.then_some(dd.bs),
         depth: is_direct.then_some(1),
-        cache: if leaves_dirty { CacheUse::Buffered { dirty_ratio: DIRTY_RATIO } } else { CacheUse::None },
+        cache: if leaves_dirty {
+            CacheUse::Buffered { dirty_ratio: Fraction(USUAL_DIRTY_SHARE) }
+        } else {
+            CacheUse::None
+        },
         ..Work::sequential(read, write)
     }
 }
@@ -138,7 +140,7 @@ fn of_io(io: &IoWorkload) -> Work {
         depth: io.direct.then_some(depth.saturating_mul(io.numjobs.max(1))),
         source: pace(io, size),
         cache: if io.rw.writes() && !io.direct {
-            CacheUse::Buffered { dirty_ratio: DIRTY_RATIO }
+            CacheUse::Buffered { dirty_ratio: Fraction(USUAL_DIRTY_SHARE) }
         } else {
             CacheUse::None
         },

@@ -109,11 +109,10 @@ fn part(
         }
         let mut figure = hold(&figure(environment, configuration, &rate, trials), bounds);
         figure.passed_device = Some(rate.reaches_device);
-        figure.uncounted = uncounted && rate.figure != SERVED;
+        figure.uncounted = uncounted && rate.figure != SERVED && !replaced(Owner::Volumes);
         part.figures.push(figure);
     }
     part.figures.extend(orion::figures(trials));
-    part.notes.extend(uncounted_ios(configuration, &part.figures, replaced));
     if is_emulated(configuration) && overrides.date.is_some() && part.date != overrides.date {
         part.notes.push(
             "`--date` changes nothing of what is emulated: that was settled when the run was planned"
@@ -193,32 +192,6 @@ fn settled(configuration: &Configuration) -> Known {
 
 fn owner(kind: Option<CeilingKind>) -> Owner {
     if kind == Some(CeilingKind::Link) { Owner::Link } else { Owner::Volumes }
-}
-
-/// A sentence on figures of which nobody knows how many I/Os they came to.
-fn uncounted_ios(
-    configuration: &Configuration,
-    figures: &[ExplainedFigure],
-    replaced: impl Fn(Owner) -> bool,
-) -> Option<String> {
-    let stack = &configuration.stack;
-    let Volume::Emulated(volume) = &stack.volume else { return None };
-    let of_volume = volume.iops.filter(|_| !replaced(Owner::Volumes));
-    let of_link = stack.link.and_then(|link| link.iops).filter(|_| !replaced(Owner::Link));
-    let limits: Vec<String> = of_volume
-        .map(|iops| format!("the {iops} IOPS of a volume"))
-        .into_iter()
-        .chain(of_link.map(|iops| format!("the {iops} IOPS of the link")))
-        .collect();
-    let figures: Vec<&str> =
-        figures.iter().filter(|figure| figure.uncounted).map(|figure| figure.figure.as_str()).collect();
-    (!figures.is_empty() && !limits.is_empty()).then(|| {
-        format!(
-            "how many I/Os the volume counted is not known, so {} are not held against {}",
-            limits.join(" and "),
-            figures.join(", ")
-        )
-    })
 }
 
 fn day_of(plan: &Plan) -> Option<CatalogueDate> {

@@ -28,7 +28,7 @@ impl Rule for AboveEveryCeiling {
 
     fn look(&self, dataset: &Dataset) -> Outcome {
         let (mut beyond, looked) = beyond(dataset);
-        beyond.sort_by(|one, other| other.times.total_cmp(&one.times));
+        beyond.sort_by(|one, other| other.times().total_cmp(&one.times()));
         let count = of_all(beyond.len(), looked, "figure");
         let message = beyond.first().map(|worst| worst.told(dataset)).unwrap_or_default();
         let message = if beyond.len() > 1 {
@@ -54,9 +54,6 @@ pub(super) struct Beyond {
     pub(super) index: usize,
     /// It, held against the ceilings of its path.
     pub(super) figure: ExplainedFigure,
-    /// What the path carries at best, by the ceiling that says so.
-    ceiling: String,
-    times: f64,
     /// Whether something had to be assumed of its I/Os.
     is_assumed: bool,
 }
@@ -77,17 +74,11 @@ pub(super) fn beyond(dataset: &Dataset) -> (Vec<Beyond>, usize) {
             let (Some(figure), notes) = held(catalogue(), dataset, observation, &known, metric, value) else {
                 continue;
             };
-            let Some(narrowest) = figure.narrowest() else { continue };
-            looked += 1;
+            looked += usize::from(!figure.ceilings.is_empty());
             if is_beyond(&figure) {
                 let assumed = io::of_figure(observation, metric, None).assumed;
-                all.push(Beyond {
-                    index,
-                    ceiling: narrowest.ceiling.name.clone(),
-                    times: value / narrowest.at_best,
-                    is_assumed: assumed.is_some_and(|assumed| notes.contains(&assumed)),
-                    figure,
-                });
+                let is_assumed = assumed.is_some_and(|assumed| notes.contains(&assumed));
+                all.push(Beyond { index, figure, is_assumed });
             }
         }
     }
@@ -95,23 +86,29 @@ pub(super) fn beyond(dataset: &Dataset) -> (Vec<Beyond>, usize) {
 }
 
 impl Beyond {
+    /// How many times what the path carries at best it is.
+    fn times(&self) -> f64 {
+        self.figure.narrowest().map_or(1.0, |held| self.figure.measured / held.at_best)
+    }
+
+    /// "throughput 331 MB/s, 2.65 times the link of c4.2xlarge".
+    fn in_short(&self, name: &str, separator: &str) -> String {
+        let value = self.figure.unit.format(self.figure.measured);
+        let ceiling = self.figure.narrowest().map_or("", |held| held.ceiling.name.as_str());
+        format!("{name}{separator}{value}, {} {ceiling}", times(self.times()))
+    }
+
     /// The whole sentence: "block reads: 2.07 GB/s, 16.6 times ...".
     fn told(&self, dataset: &Dataset) -> String {
-        let ExplainedFigure { figure: metric, measured, unit, excess, .. } = &self.figure;
-        let carries = unit.format(measured / self.times);
-        let why = excess.as_ref().map(|excess| format!(": {}", excess.words)).unwrap_or_default();
-        let title = title(dataset, metric);
-        let (value, times, ceiling) = (unit.format(*measured), times(self.times), &self.ceiling);
-        format!("{title}: {value}, {times} {ceiling} ({carries}), which the path cannot carry{why}")
+        let short = self.in_short(&title(dataset, &self.figure.figure), ": ");
+        let carries = self.figure.unit.format(self.figure.measured / self.times());
+        let why = self.figure.excess.as_ref().map_or("", |excess| excess.words.as_str());
+        format!("{short} ({carries}), which the path cannot carry: {why}")
     }
 
     fn case(&self) -> Case {
-        let ExplainedFigure { figure: metric, measured, unit, .. } = &self.figure;
-        Case {
-            index: self.index,
-            severity: if self.is_assumed { Severity::Warning } else { Severity::Serious },
-            text: format!("{metric} {}, {} {}", unit.format(*measured), times(self.times), self.ceiling),
-        }
+        let severity = if self.is_assumed { Severity::Warning } else { Severity::Serious };
+        Case { index: self.index, severity, text: self.in_short(&self.figure.figure, " ") }
     }
 }
 

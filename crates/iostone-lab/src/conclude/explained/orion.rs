@@ -90,6 +90,11 @@ mod tests {
         assert_eq!((found.measured, found.ceilings[0].state), (499.0, HeldState::Binds));
         // Of an even number the two in the middle are averaged.
         assert_eq!(figures(&all[..2])[0].measured, 497.5);
+        let bytes = "64.0 MB/s of writes on loop0 (25.0 % of the volume) were exceeded: 80.0 MB/s were measured, 125 %; a cache, or \
+                     a burst";
+        let found = figures(&[&trial(Some(bytes.to_owned()))]).remove(0);
+        assert_eq!((found.unit, found.measured), (Unit::BytesPerSecond, 80e6));
+        assert_eq!(found.ceilings[0].state, HeldState::Exceeded);
         let free = trial(None);
         assert_eq!(figures(&[&trials[0], &trials[1], &trials[2], &free]).len(), 1);
         assert_eq!(figures(&[&trials[0], &free, &free]), []);
