@@ -6,12 +6,13 @@ pub(crate) mod io;
 use std::collections::BTreeMap;
 
 use iostone_cloud::explain::{
-    Bound, Flow, Known, Measured, Overrides, beside, bounds_of, dirty_share, hold, known_of, latest,
+    Flow, Known, Measured, Overrides, RateShape, beside, bounds_of, dirty_share, hold, known_of, latest,
     undoubted,
 };
 use iostone_cloud::{CacheUse, Catalogue, FilesystemKind, Question, Work, catalogue, predict};
+use iostone_model::ceiling::{ALLOWANCE, Ceiling};
 use iostone_model::cloud::CeilingKind;
-use iostone_model::dataset::{Ceiling, Dataset, Observation};
+use iostone_model::dataset::{self, Dataset, Observation};
 use iostone_model::experiment::Basis;
 use iostone_model::explanation::{
     EXPLANATION_SCHEMA, ExplainedFigure, ExplainedPart, Explanation, PredictedFigure,
@@ -21,9 +22,6 @@ use iostone_model::metric::Unit;
 use iostone_model::units::{Bytes, Fraction};
 
 use crate::rule::traffic::{self, Traffic};
-
-/// A limit is published in round numbers, and bursts a little beyond it; more than this is not the limit any more.
-pub(crate) const ALLOWANCE: f64 = 1.02;
 
 /// Holds every condition of a dataset against what is known.
 pub fn explain_dataset(dataset: &Dataset, overrides: &Overrides) -> Explanation {
@@ -114,7 +112,8 @@ fn several_tables(dataset: &Dataset) -> bool {
     dataset.observations.iter().any(|observation| Some(&observation.table) != first)
 }
 
-fn known(observation: &Observation, overrides: &Overrides) -> Known {
+/// The machine of an observation as its facts name it, with what the user says over it.
+pub(crate) fn known(observation: &Observation, overrides: &Overrides) -> Known {
     let facts = &observation.facts;
     let recorded = Known {
         instance: facts.instance.clone(),
@@ -170,16 +169,10 @@ pub(crate) fn held(
     metric: &str,
     value: f64,
 ) -> (Option<ExplainedFigure>, Vec<String>) {
-    let unit = dataset.unit_of(metric);
-    let traffic = traffic::of_figure(observation, metric);
-    let flow = match traffic {
-        Traffic::Read => Some(Flow::Read),
-        Traffic::Write => Some(Flow::Write),
-        Traffic::Both => Some(Flow::Both),
-        Traffic::Unknown => None,
-    };
+    let measured = measured(catalogue, dataset, observation, known, metric, value);
+    let (unit, flow) = (measured.unit, measured.flow);
     let mut notes = Vec::new();
-    let mut bounds: Vec<Bound> = dataset
+    let mut bounds: Vec<Ceiling> = dataset
         .ceilings
         .iter()
         .filter(|ceiling| ceiling.limit.unit == unit && ceiling.bounds(observation, metric, unit))
@@ -189,19 +182,18 @@ pub(crate) fn held(
     let ios = io::of_figure(observation, metric, flow);
     // What is counted in operations of another kind, seeks say, is not what volumes count; nor what memory took in before them.
     if unit == Unit::BytesPerSecond || (io::is_counted(metric) && ios.are_the_volumes) {
-        let (more, doubts) = bounds_of(catalogue, known, flow.unwrap_or(Flow::Both), ios.shape, unit);
+        let rate = RateShape { flow: flow.unwrap_or(Flow::Both), written: 0.5, io: ios.shape, unit };
+        let (more, doubts) = bounds_of(catalogue, known, rate);
         notes.extend(doubts);
         notes.extend(ios.assumed.filter(|_| !more.is_empty()));
         for bound in more {
             // What the author states and the catalogue knows is told once, in the catalogue's name.
-            let same = bounds
-                .iter_mut()
-                .find(|own| own.kind == bound.kind && is_same(own.sustained, bound.sustained));
+            let same =
+                bounds.iter_mut().find(|own| own.kind == bound.kind && is_same(own.at_most, bound.at_most));
             match same {
                 Some(own) => {
-                    own.source = format!("{}; {}", own.source, undoubted(&bound.source));
-                    own.name = bound.name;
-                    own.burst = bound.burst;
+                    let source = format!("{}; {}", own.source, undoubted(&bound.source));
+                    *own = Ceiling { at_most: own.at_most, basis: own.basis, source, ..bound };
                 }
                 None => bounds.push(bound),
             }
@@ -210,8 +202,20 @@ pub(crate) fn held(
     if unit == Unit::PerSecond && bounds.is_empty() {
         return (None, notes);
     }
+    (Some(hold(&measured, bounds)), notes)
+}
+
+/// A figure of an observation with what is known of how it came about.
+pub(crate) fn measured(
+    catalogue: &Catalogue,
+    dataset: &Dataset,
+    observation: &Observation,
+    known: &Known,
+    metric: &str,
+    value: f64,
+) -> Measured {
+    let traffic = traffic::of_figure(observation, metric);
     let facts = &observation.facts;
-    let memory = memory(catalogue, observation, known);
     let claimed = match traffic {
         Traffic::Read => facts.claimed_read_bytes.zip(facts.served_read_bytes),
         Traffic::Write => facts.claimed_written_bytes.zip(facts.served_written_bytes),
@@ -222,22 +226,27 @@ pub(crate) fn held(
     let at_most = traffic::claimed(observation, traffic)
         .into_iter()
         .chain(facts.volume_bytes.map(|bytes| bytes as f64));
-    let measured = Measured {
+    Measured {
         figure: metric.to_owned(),
-        unit,
+        unit: dataset.unit_of(metric),
         value,
         seconds: traffic::seconds(observation),
-        flow,
+        flow: match traffic {
+            Traffic::Read => Some(Flow::Read),
+            Traffic::Write => Some(Flow::Write),
+            Traffic::Both => Some(Flow::Both),
+            Traffic::Unknown => None,
+        },
         reached_device: facts.direct.filter(|direct| *direct).or(flushed),
-        memory_bytes: memory,
+        memory_bytes: memory(catalogue, observation, known),
         dirty_limit: None,
         working_set_bytes: facts.working_set_bytes.map(|bytes| bytes as f64),
         at_most_bytes: at_most.reduce(f64::min),
         claimed_and_served_bytes: claimed.map(|(claimed, served)| (claimed as f64, served as f64)),
         below: None,
+        queue_depth: None,
         tolerance: ALLOWANCE,
-    };
-    (Some(hold(&measured, bounds)), notes)
+    }
 }
 
 fn is_same(one: f64, other: f64) -> bool {
@@ -278,7 +287,7 @@ fn memory(catalogue: &Catalogue, observation: &Observation, known: &Known) -> Op
 }
 
 /// A ceiling as the dataset states it.
-fn stated(ceiling: &Ceiling) -> Bound {
+pub(crate) fn stated(ceiling: &dataset::Ceiling) -> Ceiling {
     let name = ceiling.name.to_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| name.contains(word));
     let kind = if has(&["link", "network"]) {
@@ -292,14 +301,8 @@ fn stated(ceiling: &Ceiling) -> Bound {
     } else {
         None
     };
-    Bound {
-        kind,
-        name: format!("{} of the {}", ceiling.limit.text, ceiling.name),
-        sustained: ceiling.limit.value,
-        burst: None,
-        basis: Basis::Published,
-        source: ceiling.source.clone(),
-    }
+    let name = format!("{} of the {}", ceiling.limit.text, ceiling.name);
+    Ceiling::constant(kind, name, ceiling.limit.value, Basis::Published, ceiling.source.as_str())
 }
 
 /// What the catalogue predicts of a condition's bytes, beside the time that they took.

@@ -5,64 +5,19 @@ mod bounds;
 mod excess;
 mod known;
 mod predicted;
-mod words;
 
-use iostone_model::cloud::CeilingKind;
-use iostone_model::experiment::Basis;
-use iostone_model::explanation::{ExcessCause, ExplainedFigure, Headroom, HeldCeiling, HeldState};
+use iostone_model::ceiling::{ALLOWANCE, Ceiling, Held, HeldState, QueueDepth};
+use iostone_model::explanation::{ExcessCause, ExplainedFigure, Headroom};
 use iostone_model::metric::Unit;
 
-pub use bounds::{IoShape, bounds_of, undoubted};
+pub use bounds::{IoShape, RateShape, bounds_of, bounds_of_stack, undoubted};
 pub use iostone_model::explanation::Flow;
 pub use known::{Known, Overrides, known_of, latest};
 pub use predicted::{beside, dirty_share};
 
-/// A ceiling of which this share is used binds.
-pub const BINDS: f64 = 0.95;
-
 /// `vm.dirty_ratio` as the kernel sets it: the share of available memory that may be dirty before writers are made to write
 /// back (Documentation/admin-guide/sysctl/vm.rst).
 pub const USUAL_DIRTY_SHARE: f64 = 0.2;
-
-/// A ceiling in what it lets a figure be.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Bound {
-    /// What it is one of, where that is known.
-    pub kind: Option<CeilingKind>,
-    /// Its name: "the link of c4.large".
-    pub name: String,
-    /// What it lets through in the long run, in the figure's unit.
-    pub sustained: f64,
-    /// More for a while.
-    pub burst: Option<BoundBurst>,
-    /// What it rests on.
-    pub basis: Basis,
-    /// Who says so.
-    pub source: String,
-}
-
-/// A bucket, in what it lets a figure be.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct BoundBurst {
-    /// What it lets through while it lasts, in the figure's unit.
-    pub rate: f64,
-    /// What it holds, in the figure's unit times seconds; none where that is not known.
-    pub capacity: Option<f64>,
-}
-
-impl Bound {
-    /// The most that it lets through on average over a time, out of a full bucket; while its bucket lasts where the time or
-    /// the capacity is not known.
-    pub fn at_best(&self, seconds: Option<f64>) -> f64 {
-        let Some(burst) = self.burst else { return self.sustained };
-        match (burst.capacity, seconds.filter(|seconds| *seconds > 0.0)) {
-            (Some(capacity), Some(seconds)) => {
-                burst.rate.min(self.sustained + capacity / seconds).max(self.sustained)
-            }
-            _ => burst.rate.max(self.sustained),
-        }
-    }
-}
 
 /// A rate as it was measured, with what is known of how it came about.
 #[derive(Debug, Clone, PartialEq)]
@@ -91,8 +46,33 @@ pub struct Measured {
     pub claimed_and_served_bytes: Option<(f64, f64)>,
     /// What stands below the device that the workload's bytes passed, where memory may stand between; none where nothing does.
     pub below: Option<Below>,
-    /// From which share of a ceiling on it is exceeded: published figures are round, and the kernel grants in slices.
+    /// The queue depth, where each I/O was waited for and nothing else took any time.
+    pub queue_depth: Option<QueueDepth>,
+    /// Ratio of measured to ceiling above which a ceiling counts as exceeded: [`iostone_model::ceiling::ALLOWANCE`] of what was
+    /// published, [`iostone_model::ceiling::exceeded_from`] of what was run.
     pub tolerance: f64,
+}
+
+impl Measured {
+    /// A rate of which nothing else is known.
+    pub fn of(unit: Unit, value: f64) -> Self {
+        Self {
+            figure: String::new(),
+            unit,
+            value,
+            seconds: None,
+            flow: None,
+            reached_device: None,
+            memory_bytes: None,
+            dirty_limit: None,
+            working_set_bytes: None,
+            at_most_bytes: None,
+            claimed_and_served_bytes: None,
+            below: None,
+            queue_depth: None,
+            tolerance: ALLOWANCE,
+        }
+    }
 }
 
 /// What lies below a device that is itself a file: the page cache, and the device that holds the file.
@@ -106,41 +86,37 @@ pub struct Below {
     pub holders: Option<(String, f64)>,
 }
 
-/// Holds a figure against ceilings.
-pub fn hold(measured: &Measured, bounds: Vec<Bound>) -> ExplainedFigure {
-    let mut ceilings: Vec<HeldCeiling> = bounds
+/// Holds a figure against ceilings. The sentence of it is made where it is shown.
+pub fn hold(measured: &Measured, bounds: Vec<Ceiling>) -> ExplainedFigure {
+    let mut ceilings: Vec<Held> = bounds
         .into_iter()
-        .filter(|bound| bound.sustained > 0.0 && bound.sustained.is_finite())
-        .map(|bound| held(measured, bound))
+        .filter(|bound| bound.at_most > 0.0 && bound.at_most.is_finite())
+        .map(|bound| bound.hold(measured.value, measured.seconds, measured.tolerance))
         .collect();
-    ceilings.sort_by(|one, other| one.at_most.total_cmp(&other.at_most));
-    // Where the devices are bound, how long each I/O takes follows from that, and the depth is none of the reasons.
-    let is_depth = |held: &HeldCeiling| held.kind == Some(CeilingKind::QueueDepth);
-    let path = |held: &&HeldCeiling| !is_depth(held);
-    let narrowest =
-        ceilings.iter().filter(path).min_by(|one, other| one.at_best.total_cmp(&other.at_best)).cloned();
-    let lowest = ceilings.iter().find(path).cloned();
-    let excess = excess::of(measured, lowest.as_ref(), narrowest.as_ref());
-    let stands = |held: &&HeldCeiling| matches!(held.state, HeldState::Binds | HeldState::BindsInBurst);
+    ceilings.sort_by(|one, other| one.ceiling.at_most.total_cmp(&other.ceiling.at_most));
+    let narrowest = ceilings.iter().min_by(|one, other| one.at_best.total_cmp(&other.at_best));
+    let excess = excess::of(measured, ceilings.first(), narrowest);
     // Below the device memory takes all of it in, at whatever rate.
     let cached = excess.as_ref().is_some_and(|excess| {
         excess.because == ExcessCause::PageCache
             && measured.flow == Some(Flow::Write)
             && measured.reached_device != Some(true)
     });
-    let exceeded = narrowest.as_ref().is_some_and(|held| held.state == HeldState::Exceeded);
+    let exceeded = narrowest.is_some_and(|held| held.state == HeldState::Exceeded);
     let binding = if exceeded {
         // What memory took in came on top of what the ceiling let through.
-        narrowest.as_ref().filter(|_| cached)
+        narrowest.filter(|_| cached)
     } else {
-        let of_path = ceilings.iter().filter(path).filter(stands);
-        of_path
-            .min_by(|one, other| one.at_best.total_cmp(&other.at_best))
-            .or_else(|| ceilings.iter().filter(|held| is_depth(held)).find(stands))
+        let binding = ceilings.iter().filter(|held| held.binds());
+        binding.min_by(|one, other| one.at_best.total_cmp(&other.at_best))
     };
-    let binds = binding.map(|held| held.name.clone());
-    let headroom = headroom(&ceilings, binding.or(narrowest.as_ref()));
-    let mut figure = ExplainedFigure {
+    // Where a device is bound, how long each I/O takes follows from that.
+    let queue_depth = measured.queue_depth.filter(|_| binding.is_none() && excess.is_none());
+    let binds = binding
+        .map(|held| held.ceiling.name.clone())
+        .or_else(|| queue_depth.map(|queue| format!("queue depth {}", queue.depth)));
+    let headroom = binding.or(narrowest).and_then(|from| headroom(&ceilings, from));
+    ExplainedFigure {
         figure: measured.figure.clone(),
         flow: measured.flow,
         unit: measured.unit,
@@ -148,48 +124,22 @@ pub fn hold(measured: &Measured, bounds: Vec<Bound>) -> ExplainedFigure {
         binds,
         headroom,
         excess,
+        passed_device: measured.reached_device,
+        uncounted: false,
+        queue_depth,
         sentence: String::new(),
         ceilings,
-    };
-    figure.sentence = words::sentence(measured, &figure, narrowest.as_ref());
-    figure
-}
-
-fn held(measured: &Measured, bound: Bound) -> HeldCeiling {
-    let at_best = bound.at_best(measured.seconds);
-    let (value, tolerance) = (measured.value, measured.tolerance);
-    let beyond_long_run = bound.burst.is_some() && value > bound.sustained * tolerance;
-    let state = if value > at_best * tolerance {
-        HeldState::Exceeded
-    } else if value >= BINDS * at_best {
-        if beyond_long_run { HeldState::BindsInBurst } else { HeldState::Binds }
-    } else if beyond_long_run {
-        HeldState::OnCredits
-    } else {
-        // Its bucket may have let more through, so that what it gives in the long run is not what held the rate.
-        HeldState::Free
-    };
-    HeldCeiling {
-        kind: bound.kind,
-        name: bound.name,
-        at_most: bound.sustained,
-        burst: bound.burst.map(|burst| burst.rate),
-        at_best,
-        share: value / bound.sustained,
-        state,
-        basis: bound.basis,
-        source: bound.source,
     }
 }
 
-/// The next ceiling of the path above one: what would hold the rate if that were lifted, both at their best.
-fn headroom(ceilings: &[HeldCeiling], from: Option<&HeldCeiling>) -> Option<Headroom> {
-    let from = from?;
-    let path = ceilings.iter().filter(|held| held.kind != Some(CeilingKind::QueueDepth));
-    let next = path
-        .filter(|held| held.at_best > from.at_best * 1.005)
+/// The next ceiling above one: what would hold the rate if that were lifted, at its best.
+fn headroom(ceilings: &[Held], from: &Held) -> Option<Headroom> {
+    let holds_at = from.holds_at();
+    let next = ceilings
+        .iter()
+        .filter(|held| held.ceiling.name != from.ceiling.name && held.at_best > holds_at * 1.005)
         .min_by(|one, other| one.at_best.total_cmp(&other.at_best))?;
-    Some(Headroom { next: next.name.clone(), times: next.at_best / from.at_best })
+    Some(Headroom { next: next.ceiling.name.clone(), times: next.at_best / holds_at })
 }
 
 #[cfg(test)]

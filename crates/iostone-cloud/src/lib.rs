@@ -31,8 +31,8 @@ pub use ceiling::{
     simulate_with as simulate_work_with,
 };
 pub use prediction::{
-    Amount, CacheUse, Ceiling, CeilingRate, Order, Pattern, PredictError, Question, Route, RouteCpu,
-    UnknownDemand, Work, predict, predict_configuration, work_of,
+    Amount, CacheUse, Order, Pattern, PredictError, Question, Route, RouteCpu, UnknownDemand, Work, predict,
+    predict_configuration, work_of,
 };
 pub use prices::{AS_OF, DEFAULT_REGION, UnknownPrice, price, regions};
 pub use recommendation::{Goal, RecommendError, Wanted, recommend};

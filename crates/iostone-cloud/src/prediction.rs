@@ -1,6 +1,5 @@
 //! How long work takes on an instance and its volumes, and which ceiling binds when.
 
-mod ceilings;
 mod configuration;
 mod document;
 mod names;
@@ -19,7 +18,6 @@ use crate::ceiling::FilesystemKind;
 use crate::prices::UnknownPrice;
 use crate::volume::VolumeError;
 
-pub use ceilings::{Ceiling, CeilingRate};
 pub use configuration::{UnknownDemand, predict_configuration, work_of};
 pub use route::{Route, RouteCpu};
 pub use work::{Amount, CacheUse, Order, Pattern, Work};

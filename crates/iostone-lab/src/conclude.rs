@@ -4,18 +4,17 @@
 //! Pure: the same records give the same verdicts, today or years later.
 
 mod balances;
-mod binding;
 mod evidence;
 mod explained;
 mod findings;
 mod flatness;
 mod headline;
 mod lacking;
-mod limits;
 mod machines;
 mod permanent;
 mod predicted;
 mod proofs;
+mod rates;
 mod subject;
 
 use iostone_model::covariate::{self, DeclaredCovariate};
@@ -125,7 +124,7 @@ fn conclude_subject(
     }
     let one_sided = lacking::note(plan, subject, &mut comparisons, trials, &blocks);
     flags.extend(unfit(entries));
-    flags.extend(binding::above_limits(plan, trials, &blocks));
+    flags.extend(explained::above_limits(plan, trials, &blocks));
     let audit = iostone_audit::judge(&iostone_audit::evidence("", plan, trials, &blocks, environment));
     flags.extend(findings::put_in_force(&audit.findings, &mut comparisons));
     let mut curves = if subject.curve { conclude_curves(&mut comparisons) } else { Vec::new() };
@@ -138,7 +137,6 @@ fn conclude_subject(
         ));
     }
     let noise = noise(plan, &comparisons);
-    let ceilings = binding::ceilings(plan, trials, &blocks);
     let mut verdicts = Verdicts {
         schema: VERDICTS_SCHEMA.to_owned(),
         source: format!("{} {}", plan.experiment.name, plan.run_id),
@@ -158,8 +156,8 @@ fn conclude_subject(
         configurations: summaries(plan, subject, trials, &blocks),
         blocks: count(plan, &blocks),
         flags,
-        evidence: evidence::sentences(plan, trials, &blocks, &ceilings),
-        ceilings,
+        evidence: evidence::sentences(plan, trials, &blocks),
+        ceilings: explained::ceilings(plan, trials, &blocks),
         predictions: predicted::predictions(plan, trials, &blocks),
         comparisons,
         noise,

@@ -406,6 +406,7 @@ fn read_trials(path: &Path) -> Result<Vec<TrialRecord>, LabError> {
         let record = entry.path().join("trial.json");
         if record.exists() {
             let mut trial: TrialRecord = read_json(&record)?;
+            trial.workload.read_old_ceilings();
             // Records of version 0.1.0 have the series and not what it says.
             trial.steady_state = trial.steady_state.or_else(|| steadiness::check(&trial.workload));
             trials.push(trial);

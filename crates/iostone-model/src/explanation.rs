@@ -3,9 +3,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::ceiling::{Held, QueueDepth};
 use crate::cloud::{CatalogueDate, CeilingKind};
-use crate::experiment::Basis;
 use crate::metric::Unit;
+use crate::omitted::is_default;
 
 /// The version of [`Explanation`] as JSON. Fields may be added within a version, never renamed or removed.
 pub const EXPLANATION_SCHEMA: &str = "iostone/explanation/1";
@@ -66,6 +67,31 @@ pub struct ExplainedPart {
     pub notes: Vec<String>,
 }
 
+impl ExplainedPart {
+    /// The figures to tell, one of those that count the same bytes: what stands at a ceiling or above one before what does not, the
+    /// workload's own before counters. Where one is bound, that others had room is left out: they may have been a moment's work. Of
+    /// those that stand at none, the one that comes closest.
+    pub fn telling(&self) -> Vec<&ExplainedFigure> {
+        let mut found: Vec<&ExplainedFigure> = Vec::new();
+        let known = self.figures.iter().filter(|figure| !figure.ceilings.is_empty() || figure.stands());
+        for figure in known {
+            match found.iter_mut().find(|other| other.is_of_the_same_bytes(figure)) {
+                Some(other) if figure.tells_more_than(other) => *other = figure,
+                Some(_) => {}
+                None => found.push(figure),
+            }
+        }
+        if found.iter().any(|figure| figure.stands()) {
+            found.retain(|figure| figure.stands());
+        } else {
+            // Whole trials have phases in which nothing moves: only at a limit do counters say something.
+            found.sort_by(|one, other| other.closeness().total_cmp(&one.closeness()));
+            found.truncate(1);
+        }
+        found
+    }
+}
+
 /// A rate held against every ceiling that is known for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ExplainedFigure {
@@ -79,7 +105,7 @@ pub struct ExplainedFigure {
     /// The median.
     pub measured: f64,
     /// The ceilings, the lowest in the long run first; none where none is known.
-    pub ceilings: Vec<HeldCeiling>,
+    pub ceilings: Vec<Held>,
     /// The name of the one that binds; null where none does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub binds: Option<String>,
@@ -90,8 +116,56 @@ pub struct ExplainedFigure {
     /// Why more was measured than the lowest ceiling lets through in the long run; null where it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub excess: Option<Excess>,
-    /// All of it in one sentence without its point.
+    /// Whether all of its bytes passed the devices while it was measured; null where nothing tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub passed_device: Option<bool>,
+    /// Whether a volume limits I/Os of which it is not known how many there were, so that what binds may be that.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub uncounted: bool,
+    /// The queue depth that held it, where no ceiling did; null where that is not known to be so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub queue_depth: Option<QueueDepth>,
+    /// All of it in one sentence without its point, as documents have it: made where they are written.
+    #[serde(default)]
     pub sentence: String,
+}
+
+impl ExplainedFigure {
+    /// The ceiling that lets through least at its best.
+    pub fn narrowest(&self) -> Option<&Held> {
+        self.ceilings.iter().min_by(|one, other| one.at_best.total_cmp(&other.at_best))
+    }
+
+    /// The ceiling that binds.
+    pub fn binding(&self) -> Option<&Held> {
+        let name = self.binds.as_deref()?;
+        self.ceilings.iter().find(|held| held.ceiling.name == name)
+    }
+
+    /// Whether it stands at a limit, or above one.
+    pub fn stands(&self) -> bool {
+        self.binds.is_some() || self.excess.is_some()
+    }
+
+    /// Its share of the lowest ceiling.
+    fn closeness(&self) -> f64 {
+        self.ceilings.first().map_or(0.0, |held| held.share)
+    }
+
+    /// Whether both count the same bytes: as bytes and as I/Os, as the workload says and as the devices do.
+    fn is_of_the_same_bytes(&self, other: &Self) -> bool {
+        let counters = self.figure == SERVED || other.figure == SERVED;
+        let bytes = |figure: &Self| figure.figure.replace("iops", "throughput");
+        self.flow == other.flow && (counters || bytes(self) == bytes(other))
+    }
+
+    /// Whether it is the one to tell of two that hold the same bytes against ceilings.
+    fn tells_more_than(&self, other: &Self) -> bool {
+        let rank = |figure: &Self| (figure.excess.is_some(), figure.binds.is_some(), figure.figure != SERVED);
+        // A rate of bytes and one of I/Os are the same share of a ceiling, but for rounding: the first stays.
+        rank(self) > rank(other)
+            || rank(self) == rank(other) && self.closeness() > other.closeness() * (1.0 + 1e-3)
+    }
 }
 
 /// Which way bytes move.
@@ -104,59 +178,6 @@ pub enum Flow {
     Write,
     /// Reads and writes counted together.
     Both,
-}
-
-/// A ceiling with a figure held against it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct HeldCeiling {
-    /// What it is one of; null where only its name is known.
-    pub kind: Option<CeilingKind>,
-    /// Its name: `the link of c4.large`.
-    pub name: String,
-    /// What it lets through in the long run, in the figure's unit.
-    pub at_most: f64,
-    /// What it lets through while its bucket lasts; null without one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub burst: Option<f64>,
-    /// The most that it can have let through on average over the time measured, out of a full bucket: `at_most` without one.
-    pub at_best: f64,
-    /// The measured figure as a share of `at_most`.
-    pub share: f64,
-    /// How it stands to the figure.
-    pub state: HeldState,
-    /// What the ceiling rests on.
-    pub basis: Basis,
-    /// Who says so, and as of when.
-    pub source: String,
-}
-
-/// How a ceiling stands to a figure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum HeldState {
-    /// At least 95 % of it was used, and it had no credits left to let more through: it is what held the rate.
-    Binds,
-    /// At least 95 % of what its burst lets through was used.
-    BindsInBurst,
-    /// More than the long run lets through, within what credits allow.
-    OnCredits,
-    /// More was measured than it lets through even at its best.
-    Exceeded,
-    /// Less than 95 % of what it can have let through was used.
-    Free,
-}
-
-impl HeldState {
-    /// For people.
-    pub fn words(self) -> &'static str {
-        match self {
-            Self::Binds => "binds",
-            Self::BindsInBurst => "binds, in its burst",
-            Self::OnCredits => "on credits",
-            Self::Exceeded => "exceeded",
-            Self::Free => "free",
-        }
-    }
 }
 
 /// The next ceiling above the one that binds, or above the narrowest.
@@ -179,6 +200,9 @@ pub struct Excess {
     /// What the explanation allows beyond it; null where that is not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub allowed: Option<f64>,
+    /// Whether it is that devices served less than was claimed.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub unserved: bool,
     /// The explanation with its figures, half a sentence.
     pub words: String,
 }

@@ -13,6 +13,7 @@ use crate::covariate::Taken;
 use crate::dataset::Series;
 use crate::experiment::{Filesystem, Stack};
 use crate::omitted::is_default;
+use crate::orion::Ceiling;
 use crate::sample::{DiskCounters, NvmeActivity};
 use crate::warm_up::SteadyState;
 
@@ -177,9 +178,24 @@ pub struct WorkloadReport {
     /// What a foreign program told over time, or run by run, by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub series: BTreeMap<String, Series>,
+    /// Of ORION's test: what bounded its small and its large I/O. In records of version 0.1.0 the facts `ceiling_small` and
+    /// `ceiling_large` said it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub ceilings: Vec<Ceiling>,
     /// Figures that it could not give this time, by name: why not, and what helps, in one sentence without its point.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub absent: BTreeMap<String, String>,
+}
+
+impl WorkloadReport {
+    /// Takes the ceilings of ORION's test from the sentences by which records of version 0.1.0 say them.
+    pub fn read_old_ceilings(&mut self) {
+        if self.ceilings.is_empty() {
+            let told = [(true, "ceiling_small"), (false, "ceiling_large")].into_iter();
+            let told = told.filter_map(|(small, fact)| Ceiling::of_sentence(small, self.facts.get(fact)?));
+            self.ceilings = told.collect();
+        }
+    }
 }
 
 impl TrialRecord {

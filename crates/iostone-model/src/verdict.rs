@@ -10,6 +10,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::audit::{AuditReport, Severity};
+use crate::ceiling::HeldState;
+use crate::cloud::CeilingKind;
 use crate::explanation::PredictedFigure;
 use crate::metric::{Direction, Unit};
 use crate::omitted::is_default;
@@ -283,6 +285,12 @@ pub struct KnownCeiling {
     /// `binds` from 95 % on, `exceeded` beyond 103 % (credits, or a cache), `free` below,
     /// `unknown` where another limit may bind that cannot be reckoned.
     pub state: CeilingState,
+    /// What the limit is one of; null where only its name is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kind: Option<CeilingKind>,
+    /// How it stands in full; null in records of version 0.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<HeldState>,
 }
 
 /// How a limit stands to what was measured.

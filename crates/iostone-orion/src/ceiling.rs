@@ -3,19 +3,13 @@
 mod curve;
 mod usage;
 
+use iostone_model::ceiling::{BINDS, exceeded_from, slice};
 use iostone_model::orion::{BoundBy, Ceiling, OrionRecord, Plateau};
 
 use crate::course::growth::Growth;
 use curve::{Curve, flat_ranges};
 use usage::{Usage, usages};
 
-/// A limit of which this share is used binds.
-const BINDS: f64 = 0.95;
-/// Beyond this share, and what a slice more comes to, the limit was not what held the rate.
-const EXCEEDED: f64 = 1.03;
-/// The kernel grants I/Os in slices of 100 ms (`throtl_slice`, block/blk-throttle.c), of which the measured time may hold
-/// one more than its length.
-const SLICE_SECONDS: f64 = 0.1;
 /// Less above a limit than this share shows as 100 %.
 const SHOWN: f64 = 0.005;
 
@@ -54,11 +48,6 @@ fn ceiling(record: &OrionRecord, small: bool) -> Option<Ceiling> {
     Some(Ceiling { small, point: best.record.point(), bound_by, sentence })
 }
 
-/// The share of a limit from which on it cannot have held what was measured for so long.
-fn exceeded_from(seconds: f64) -> f64 {
-    EXCEEDED + SLICE_SECONDS / seconds.max(SLICE_SECONDS)
-}
-
 fn tell_limit<'a>(
     most: &Usage,
     others: impl Iterator<Item = &'a Usage<'a>>,
@@ -86,7 +75,7 @@ fn tell_limit<'a>(
 
 /// Why more than all of a limit was measured, where the window's edges explain it.
 fn tell_slice(share: f64, seconds: f64) -> String {
-    let slice = SLICE_SECONDS / seconds.max(SLICE_SECONDS);
+    let slice = slice(seconds);
     if (SHOWN..=slice).contains(&(share - 1.0)) {
         // No more digits than either has a meaning to.
         let (window, known) = ((seconds * 10.0).round() / 10.0, (slice * 1000.0).round() / 10.0);

@@ -42,7 +42,7 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     audit: Option<&'a AuditReport>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    explanation: Option<&'a Explanation>,
+    explanation: Option<Explanation>,
     environment: &'a Environment,
     experiment_toml: &'a str,
 }
@@ -276,7 +276,7 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, serde_json::Error> {
             .collect(),
         verdicts: run.verdicts.as_ref(),
         audit: run.audit.as_ref(),
-        explanation: run.explanation.as_ref(),
+        explanation: run.explanation.clone().map(crate::worded),
         environment: &run.environment,
         experiment_toml: &run.experiment_text,
     };

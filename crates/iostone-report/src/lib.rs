@@ -99,6 +99,11 @@ pub fn explanation_text(explanation: &Explanation, style: TextStyle) -> String {
     text::explanation::write(explanation, style)
 }
 
+/// The same with a sentence for each figure, as documents have it.
+pub fn worded(explanation: Explanation) -> Explanation {
+    wording::ceiling::worded(explanation)
+}
+
 /// A reconsidered investigation, for the terminal.
 pub fn case_text(case: &CaseReport, style: TextStyle) -> String {
     text::case::write(case, style)

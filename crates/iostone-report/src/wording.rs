@@ -1,5 +1,6 @@
 //! Sentences that several formats share: what was decided, what is open, how the blocks went.
 
+pub(crate) mod ceiling;
 pub(crate) mod curve;
 pub(crate) mod explanation;
 

@@ -46,7 +46,7 @@ pub(crate) fn of_figure(observation: &Observation, metric: &str, flow: Option<Fl
     }
     let labelled = || labelled(observation).filter(|_| is_counted(metric) || sequential.is_some());
     let size = quotient(observation, metric).or_else(labelled);
-    let shape = size.map(|bytes| IoShape { bytes, sequential: sequential == Some(true) });
+    let shape = size.map(|bytes| IoShape { bytes, sequential: sequential == Some(true), request: None });
     let assumed = match (sequential, size) {
         (None, Some(_)) => Some(
             "whether I/Os followed each other is not recorded: they are taken to lie anywhere, for adjacent small ones are \

@@ -5,6 +5,7 @@ use iostone_model::metric::Unit;
 use iostone_model::prediction::Prediction;
 use iostone_model::units::{Bytes, Fraction};
 
+use crate::explain::USUAL_DIRTY_SHARE;
 use crate::prediction::{Route, Work};
 
 /// Times within this share agree: the margin that iostone takes where nobody names one.
@@ -12,10 +13,6 @@ const AGREES: f64 = 0.03;
 
 /// As many halvings tell a share to a thousandth of a percent.
 const HALVINGS: usize = 17;
-
-/// The share of memory that may be dirty where nobody says otherwise: `vm.dirty_ratio`
-/// (Documentation/admin-guide/sysctl/vm.rst of Linux; of available memory, for which the whole is taken here).
-const DIRTY_SHARE: f64 = 0.2;
 
 /// Holds a measured time against a prediction; `memory` is that of the machine, `writes` says whether the work wrote.
 pub(super) fn hold(
@@ -56,7 +53,7 @@ fn in_memory(prediction: &Prediction, excess: f64, memory: Option<Bytes>, writes
                 "20 % of {}, `vm.dirty_ratio`, unless the work ended with a flush",
                 memory.in_words()
             );
-            (memory.0 as f64 * DIRTY_SHARE, reason)
+            (memory.0 as f64 * USUAL_DIRTY_SHARE, reason)
         }
         (None, Some(memory)) => (memory.0 as f64, format!("the memory of {}", memory.in_words())),
         (None, None) => return None,

@@ -10,6 +10,8 @@ pub struct Io {
     pub size: Option<f64>,
     /// Where one lies to the next.
     pub pattern: Pattern,
+    /// Bytes of a request to the device on average, where it counted them.
+    pub request: Option<f64>,
 }
 
 /// How I/Os are counted.
@@ -55,7 +57,11 @@ impl Accounting {
             (None, Pattern::Sequential) if io.size.is_none() => None,
             (None, _) => {
                 let piece = piece(io.size.unwrap_or(RANDOM_SIZE));
-                (piece <= NEVER_SPLIT).then_some(1.0 / piece)
+                if piece <= NEVER_SPLIT {
+                    return Some(1.0 / piece);
+                }
+                // Some metadata among the requests makes their average smaller, and no part of an I/O.
+                io.request.map(|request| (piece / request).round().max(1.0) / piece)
             }
         }
     }

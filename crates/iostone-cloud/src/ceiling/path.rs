@@ -63,7 +63,8 @@ const SECONDS_AN_HOUR: f64 = 3600.0;
 /// an I/O is.
 pub fn path(parts: &Parts, work: &Work) -> Path {
     let mut path = Path::default();
-    let io = Io { size: work.io_size.map(|size| size.0.max(1) as f64), pattern: work.pattern };
+    let [size, request] = [work.io_size, work.request].map(|size| size.map(|size| size.0.max(1) as f64));
+    let io = Io { size, pattern: work.pattern, request };
     let beside = 1.0 + work.overhead.map_or(0.0, |share| share.0.max(0.0));
     let joined = parts.joined;
     let accounting = parts.volume.map_or(Accounting::SSD, Accounting::of);

@@ -1,47 +1,35 @@
 //! The published figures, and made-up ones, held against ceilings.
 
-use iostone_model::explanation::{ExcessCause, HeldState};
+use iostone_model::ceiling::HeldState;
+use iostone_model::cloud::CeilingKind;
+use iostone_model::experiment::Basis;
+use iostone_model::explanation::ExcessCause;
 
 use super::*;
 use crate::Catalogue;
 
 fn figure(value: f64, seconds: f64, flow: Flow) -> Measured {
-    Measured {
-        figure: "throughput".to_owned(),
-        unit: Unit::BytesPerSecond,
-        value,
-        seconds: Some(seconds),
-        flow: Some(flow),
-        reached_device: None,
-        memory_bytes: None,
-        dirty_limit: None,
-        working_set_bytes: None,
-        at_most_bytes: None,
-        claimed_and_served_bytes: None,
-        below: None,
-        tolerance: 1.02,
-    }
+    let figure = "throughput".to_owned();
+    Measured { figure, seconds: Some(seconds), flow: Some(flow), ..Measured::of(Unit::BytesPerSecond, value) }
 }
 
-fn bound(kind: CeilingKind, name: &str, sustained: f64) -> Bound {
-    Bound {
-        kind: Some(kind),
-        name: name.to_owned(),
-        sustained,
-        burst: None,
-        basis: Basis::Published,
-        source: String::new(),
-    }
+fn bound(kind: CeilingKind, name: &str, at_most: f64) -> Ceiling {
+    Ceiling::constant(Some(kind), name, at_most, Basis::Published, "")
 }
 
-fn report_4(instance: &str) -> Vec<Bound> {
+/// A figure that moves one way, in bytes.
+fn rate(flow: Flow) -> RateShape {
+    RateShape { flow, written: 0.5, io: None, unit: Unit::BytesPerSecond }
+}
+
+fn report_4(instance: &str) -> Vec<Ceiling> {
     let known = Known {
         instance: Some(instance.to_owned()),
         instance_from: None,
         volumes: Some("gp2:220GiB".parse().unwrap()),
         date: Some("2017-07".parse().unwrap()),
     };
-    let (bounds, notes) = bounds_of(&Catalogue::built_in(), &known, Flow::Write, None, Unit::BytesPerSecond);
+    let (bounds, notes) = bounds_of(&Catalogue::built_in(), &known, rate(Flow::Write));
     assert_eq!(notes, Vec::<String>::new());
     bounds
 }
@@ -50,12 +38,7 @@ fn report_4(instance: &str) -> Vec<Bound> {
 fn report_4_is_at_98_8_percent_of_the_link() {
     let held = hold(&figure(232_303_771_648.0 / 3763.15, 3763.15, Flow::Write), report_4("c4.large"));
     assert_eq!(held.binds.as_deref(), Some("the link of c4.large"));
-    assert!(
-        held.sentence
-            .starts_with("throughput is 61.7 MB/s, 98.8 % of the link of c4.large (62.5 MB/s): it binds"),
-        "{}",
-        held.sentence
-    );
+    assert!((held.binding().expect("it binds").share - 0.988).abs() < 1e-3);
     assert!(held.headroom.is_some_and(|headroom| headroom.times > 2.0));
 }
 
@@ -65,8 +48,9 @@ fn what_report_4_did_not_see_stayed_in_memory() {
     measured.memory_bytes = Some((30u64 << 30) as f64);
     let held = hold(&measured, report_4("c4.4xlarge"));
     assert_eq!(held.excess.as_ref().map(|excess| excess.because), Some(ExcessCause::PageCache));
-    for words in ["2.2 % above", "4.99 GB of the 232 GB", "20 % of 30.0 GiB = 6.44 GB may"] {
-        assert!(held.sentence.contains(words), "{words}: {}", held.sentence);
+    let excess = held.excess.expect("it is above the volume");
+    for words in ["4.99 GB of the 232 GB", "20 % of 30.0 GiB = 6.44 GB may"] {
+        assert!(excess.words.contains(words), "{words}: {}", excess.words);
     }
     measured.memory_bytes = Some((4u64 << 30) as f64);
     let held = hold(&measured, report_4("c4.4xlarge"));
@@ -81,7 +65,7 @@ fn of_2011_the_catalogue_has_no_link() {
         date: Some("2011-10".parse().unwrap()),
         ..Known::default()
     };
-    let (bounds, notes) = bounds_of(&Catalogue::built_in(), &known, Flow::Read, None, Unit::BytesPerSecond);
+    let (bounds, notes) = bounds_of(&Catalogue::built_in(), &known, rate(Flow::Read));
     assert!(bounds.is_empty());
     assert!(notes[0].contains("is of later than 2011-10"), "{notes:?}");
 }
@@ -89,9 +73,8 @@ fn of_2011_the_catalogue_has_no_link() {
 #[test]
 fn a_bucket_explains_what_it_holds_and_no_more() {
     let bucket = |capacity: f64| {
-        let mut link = bound(CeilingKind::Link, "the link", 100e6);
-        link.burst = Some(BoundBurst { rate: 200e6, capacity: Some(capacity) });
-        vec![link]
+        let link = bound(CeilingKind::Link, "the link", 100e6);
+        vec![Ceiling { burst: Some(200e6), capacity: Some(capacity), start_known: true, ..link }]
     };
     let state = |value: f64, capacity: f64| {
         let held = hold(&figure(value, 100.0, Flow::Read), bucket(capacity));
@@ -101,24 +84,74 @@ fn a_bucket_explains_what_it_holds_and_no_more() {
     assert_eq!(state(199e6, 20e9), (HeldState::BindsInBurst, Some(ExcessCause::BurstCredits)));
     assert_eq!(state(150e6, 5e9), (HeldState::BindsInBurst, Some(ExcessCause::BurstCredits)));
     assert_eq!(state(150e6, 1e9), (HeldState::Exceeded, Some(ExcessCause::AboveEveryCeiling)));
-    // Of a bucket that is not empty, what it gives in the long run holds nothing.
+    // Of a bucket that is known not to be empty, what it gives in the long run holds nothing.
     assert_eq!(state(98e6, 1e9), (HeldState::Free, None));
     assert_eq!(state(98e6, 0.0), (HeldState::Binds, None));
     let held = hold(&figure(98e6, 100.0, Flow::Read), bucket(1e9));
     assert_eq!(held.binds, None);
-    assert!(held.sentence.ends_with("which binds once its bucket is empty"), "{}", held.sentence);
+    assert!(held.ceilings[0].binds_when_spent());
     assert_eq!(state(50e6, 1e9), (HeldState::Free, None));
 }
 
 #[test]
-fn the_depth_binds_only_where_no_device_does() {
-    let bounds = |link: f64| {
-        vec![bound(CeilingKind::QueueDepth, "1 at once", 10e6), bound(CeilingKind::Link, "the link", link)]
+fn the_depth_holds_a_rate_only_where_no_device_does() {
+    let mut measured = figure(10e6, 10.0, Flow::Read);
+    measured.queue_depth = Some(QueueDepth { depth: 1, seconds: 0.001 });
+    let link = |at_most: f64| vec![bound(CeilingKind::Link, "the link", at_most)];
+    let free = hold(&measured, link(62.5e6));
+    assert_eq!((free.binds.as_deref(), free.queue_depth), (Some("queue depth 1"), measured.queue_depth));
+    assert_eq!(hold(&measured, Vec::new()).binds.as_deref(), Some("queue depth 1"));
+    let bound = hold(&measured, link(10e6));
+    assert_eq!((bound.binds.as_deref(), bound.queue_depth), (Some("the link"), None));
+    // Above a ceiling the depth explains nothing.
+    assert_eq!(hold(&measured, link(5e6)).queue_depth, None);
+}
+
+/// The ceilings of direct random I/Os on a volume behind an instance.
+fn of_volume(instance: Option<&str>, spec: &str, unit: Unit, bytes: u64) -> Vec<Ceiling> {
+    let known = Known {
+        instance: instance.map(str::to_owned),
+        volumes: Some(spec.parse().unwrap()),
+        date: Some("2024".parse().unwrap()),
+        ..Known::default()
     };
-    let held = hold(&figure(10e6, 10.0, Flow::Read), bounds(62.5e6));
-    assert_eq!(held.binds.as_deref(), Some("1 at once"));
-    assert!(held.sentence.ends_with("more at once would move more"), "{}", held.sentence);
-    assert_eq!(hold(&figure(10e6, 10.0, Flow::Read), bounds(10e6)).binds.as_deref(), Some("the link"));
+    let io = Some(IoShape { bytes, sequential: false, request: None });
+    bounds_of(&Catalogue::built_in(), &known, RateShape { io, unit, ..rate(Flow::Read) }).0
+}
+
+#[test]
+fn a_volume_at_its_baseline_for_two_hours_has_spent_its_credits_and_binds() {
+    let hours = |value: f64, spec: &str| {
+        let mut measured = figure(value, 7200.0, Flow::Read);
+        (measured.figure, measured.unit) = ("iops".to_owned(), Unit::PerSecond);
+        hold(&measured, of_volume(None, spec, Unit::PerSecond, 16_384))
+    };
+    let held = hours(300.0, "gp2:100GiB");
+    assert_eq!(held.binds.as_deref(), Some("300 IOPS of gp2:100GiB"));
+    assert_eq!(held.binding().map(|held| held.state), Some(HeldState::BindsInLongRun));
+    // The next is counted from what it gives in the long run.
+    let times = held.headroom.as_ref().map(|headroom| headroom.times);
+    assert!(times.is_some_and(|times| (times - 128.0 * 64.0 / 300.0).abs() < 0.1), "{:?}", held.headroom);
+    assert_eq!(hours(200.0, "gp2:100GiB").binds, None);
+    // Between the long run and the best it is on credits, and what binds more narrowly still comes first.
+    assert_eq!(hours(600.0, "gp2:100GiB").binds, None);
+    assert_eq!(hours(1050.0, "gp2:100GiB").binding().map(|held| held.state), Some(HeldState::BindsInBurst));
+}
+
+#[test]
+fn a_volume_does_less_off_nitro_as_predictions_have_it() {
+    let most = |instance: Option<&str>, spec: &str, unit: Unit, bytes: u64| {
+        let found = of_volume(instance, spec, unit, bytes);
+        let of_volume = found.iter().filter(|bound| bound.kind == Some(CeilingKind::Volume));
+        of_volume.map(|bound| bound.at_most).fold(f64::INFINITY, f64::min)
+    };
+    let iops = |instance| most(Some(instance), "io2:4TiB:64000iops", Unit::PerSecond, 4096);
+    assert_eq!((iops("r4.16xlarge"), iops("r5.24xlarge")), (32_000.0, 64_000.0));
+    let rate = |instance| most(instance, "io1:4TiB:64000iops", Unit::BytesPerSecond, 1 << 20);
+    assert_eq!(rate(Some("r4.16xlarge")), 500.0 * 1_048_576.0);
+    assert_eq!(rate(Some("r5.24xlarge")), 1000.0 * 1_048_576.0);
+    // Behind an instance that nobody knows the volume has its own limits.
+    assert_eq!(rate(Some("r4.unheard")), rate(None));
 }
 
 #[test]
@@ -133,13 +166,13 @@ fn direct_io_above_a_ceiling_is_no_cache_and_reads_from_memory_are() {
         hold(&measured, link()).excess.map(|excess| excess.because),
         Some(ExcessCause::AboveEveryCeiling)
     );
-    assert_eq!(hold(&measured, Vec::new()).sentence, "throughput is 80.0 MB/s; no ceiling of it is known");
+    assert_eq!((hold(&measured, Vec::new()).binds, hold(&measured, Vec::new()).excess), (None, None));
 }
 
 #[test]
 fn the_next_is_counted_from_the_one_that_binds() {
-    let mut link = bound(CeilingKind::Link, "the link", 81.25e6);
-    link.burst = Some(BoundBurst { rate: 593.75e6, capacity: Some(1e12) });
+    let link = bound(CeilingKind::Link, "the link", 81.25e6);
+    let link = Ceiling { burst: Some(593.75e6), capacity: Some(1e12), ..link };
     let bounds = vec![link, bound(CeilingKind::Volume, "125MiB/s", 131.072e6)];
     let held = hold(&figure(130e6, 10.0, Flow::Write), bounds);
     assert_eq!(held.binds.as_deref(), Some("125MiB/s"));

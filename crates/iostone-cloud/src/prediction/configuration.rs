@@ -15,6 +15,7 @@ use iostone_model::units::{ByteRate, Fraction, Span};
 use super::{CacheUse, Pattern, PredictError, Route, RouteCpu, Work};
 use crate::catalogue::Catalogue;
 use crate::ceiling::{FilesystemKind, Joined};
+use crate::explain::USUAL_DIRTY_SHARE;
 use crate::volume::{Quantity, QuantityBurst, VolumeLimits};
 
 /// Why it cannot be told what a workload demands: one sentence without its point.
@@ -26,9 +27,6 @@ pub struct UnknownDemand {
     /// Why.
     pub reason: String,
 }
-
-/// The kernel's default of `vm.dirty_ratio` (Documentation/admin-guide/sysctl/vm.rst).
-const DIRTY_RATIO: Fraction = Fraction(0.2);
 
 /// How long a settled configuration takes, from the figures that its plan keeps: those of the emulated volume and link as they are,
 /// of a real machine the catalogue's of the instance that it stands for.
@@ -73,7 +71,7 @@ pub fn work_of(workload: &Workload) -> Result<Work, UnknownDemand> {
         depth: demand.depth,
         source: demand.rate,
         cache: if demand.leaves_dirty {
-            CacheUse::Buffered { dirty_ratio: DIRTY_RATIO }
+            CacheUse::Buffered { dirty_ratio: Fraction(USUAL_DIRTY_SHARE) }
         } else {
             CacheUse::None
         },

@@ -149,7 +149,7 @@ impl Route {
     }
 
     /// What the figures of a ceiling rest on, and who says them.
-    pub(super) fn source(&self, lane: &Lane, work: &Work) -> (Basis, String) {
+    pub(crate) fn source(&self, lane: &Lane, work: &Work) -> (Basis, String) {
         match lane.kind {
             CeilingKind::Volume | CeilingKind::Array | CeilingKind::PageCache | CeilingKind::Filesystem => {
                 let limits = self.limits.as_ref();

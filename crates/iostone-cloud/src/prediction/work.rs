@@ -9,6 +9,8 @@ pub struct Work {
     pub amount: Amount,
     /// The bytes of each I/O; the page cache makes them as large as the kernel lets it where left out.
     pub io_size: Option<Bytes>,
+    /// Bytes of a request to the device on average, where it counted what the kernel made of each I/O.
+    pub request: Option<Bytes>,
     /// Where one I/O lies to the next.
     pub pattern: Pattern,
     /// I/Os under way at once; without end where left out.
@@ -85,6 +87,7 @@ impl Work {
         Self {
             amount: Amount::Bytes { read, write },
             io_size: None,
+            request: None,
             pattern: Pattern::Sequential,
             depth: None,
             source: None,

@@ -1,12 +1,12 @@
 //! What the buckets of an emulated stack held when a trial began and when it ended, reckoned from what the devices served.
 
+use iostone_cloud::{Accounting, Io, Pattern};
 use iostone_model::experiment::{Burst, Configuration, Volume};
-use iostone_model::explanation::BucketBalance;
+use iostone_model::explanation::{BucketBalance, Flow};
 use iostone_model::metric::Unit;
 use iostone_model::trial::TrialRecord;
 
-use super::binding::{finite_median, fixed_io};
-use super::limits::{Flow, cost};
+use super::rates::{finite_median, fixed_io};
 
 /// Whose bucket it is.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -29,7 +29,13 @@ pub(super) fn of(configuration: &Configuration, trials: &[&TrialRecord]) -> Vec<
     };
     let of_link = |what: &str| format!("the {what} credits of the link");
     let io = fixed_io(configuration, Flow::Both, trials);
-    let ios_per_byte = io.and_then(|io| Some(cost(volume, io)? / io.bytes.max(1) as f64));
+    let accounting =
+        Accounting { size: volume.io_size.map(|size| size.0 as f64), merge: volume.merge, whole: false };
+    let ios_per_byte = io.and_then(|io| {
+        let pattern = if io.sequential { Pattern::Sequential } else { Pattern::Random };
+        let request = io.request.map(|bytes| bytes as f64);
+        accounting.ios_per_byte(Io { size: Some(io.bytes as f64), pattern, request }, None)
+    });
     let mut balances = Vec::new();
     let mut add = |owner: Owner, bucket: Option<Bucket>| {
         let balance = bucket.and_then(|bucket| bucket.balance(trials));

@@ -1,7 +1,5 @@
 //! What was verified: how each varied setting read back, and what the device saw of it.
 
-mod ceiling;
-
 use std::collections::BTreeMap;
 use std::fmt;
 
@@ -11,9 +9,7 @@ use iostone_model::metric::Unit;
 use iostone_model::run::{BlockRecord, Plan};
 use iostone_model::trial::{Check, TrialRecord};
 use iostone_model::units::round_count;
-use iostone_model::verdict::{KnownCeiling, Verified};
-
-use super::binding;
+use iostone_model::verdict::Verified;
 
 /// Trials of a configuration that count.
 pub(super) fn counted<'a>(
@@ -114,12 +110,7 @@ fn against(others: &[(&str, String)]) -> String {
 }
 
 /// One sentence for each configuration, and one for what all have in common.
-pub(super) fn sentences(
-    plan: &Plan,
-    trials: &[TrialRecord],
-    blocks: &[BlockRecord],
-    ceilings: &[KnownCeiling],
-) -> Vec<Verified> {
+pub(super) fn sentences(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Vec<Verified> {
     let configurations = &plan.experiment.configurations;
     let checks: Vec<(&Configuration, Vec<&Check>)> = configurations
         .iter()
@@ -156,10 +147,7 @@ pub(super) fn sentences(
             format!("flushes a trial{over}: {own_flushes}{against}")
         });
         let price = sync_price(&configuration.name, trials, blocks);
-        let of_test = ceiling::sentences(&configuration.name, trials, blocks);
-        let known = binding::sentences(&configuration.name, ceilings, plan.quick);
-        let parts = varied.into_iter().chain(served).chain(price).chain(of_test).chain(known);
-        let parts: Vec<String> = parts.collect();
+        let parts: Vec<String> = varied.into_iter().chain(served).chain(price).collect();
         if !parts.is_empty() {
             sentences
                 .push(Verified { configuration: configuration.name.clone(), sentence: parts.join(", ") });

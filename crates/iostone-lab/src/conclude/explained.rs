@@ -1,27 +1,32 @@
 //! What bound a run: every rate of every configuration against each ceiling that is known of its stack, its machine and its
 //! workload.
 
-use std::collections::BTreeMap;
+mod known;
+mod orion;
 
 use iostone_cloud::catalogue;
 use iostone_cloud::explain::{
-    Below, Bound, BoundBurst, Flow as CloudFlow, IoShape, Known, Measured, Overrides, USUAL_DIRTY_SHARE,
-    bounds_of, dirty_share, hold, known_of,
+    Below, Known, Measured, Overrides, RateShape, USUAL_DIRTY_SHARE, bounds_of, bounds_of_stack, dirty_share,
+    hold, known_of,
 };
+use iostone_model::ceiling::{BINDS, Ceiling, QueueDepth, exceeded_from};
 use iostone_model::cloud::{CatalogueDate, CeilingKind};
 use iostone_model::environment::Environment;
 use iostone_model::experiment::{BackingIo, Basis, Configuration, MachineSpec, Volume, Workload};
-use iostone_model::explanation::{EXPLANATION_SCHEMA, ExplainedPart, Explanation, SERVED};
+use iostone_model::explanation::{
+    EXPLANATION_SCHEMA, ExplainedPart, Explanation, Flow, SERVED,
+};
 use iostone_model::metric::Unit;
 use iostone_model::platform::Provider;
-use iostone_model::run::RunRecord;
+use iostone_model::run::{Plan, RunRecord};
 use iostone_model::sample::DiskCounters;
 use iostone_model::trial::{DeviceActivity, TrialRecord};
 
 use super::balances::Owner;
-use super::binding::{EXCEEDED, Rate, finite_median, measured, slice};
 use super::evidence::counted;
-use super::limits::{Flow, Limit, copies};
+use super::rates::{Rate, copies, finite_median, measured};
+
+pub(super) use known::{above_limits, ceilings};
 
 /// Holds everything that a run measured against what is known of its ceilings. What the user says of the machine stands over
 /// what was recorded.
@@ -30,7 +35,7 @@ pub fn explain_run(record: &RunRecord, overrides: &Overrides) -> Explanation {
     for configuration in &record.plan.experiment.configurations {
         let own: Vec<&TrialRecord> = counted(&configuration.name, &record.trials, &record.blocks).collect();
         if !own.is_empty() {
-            parts.push(part(record, configuration, &own, overrides));
+            parts.push(part(&record.plan, &record.environment, configuration, &own, overrides));
         }
     }
     let mut notes = Vec::new();
@@ -70,12 +75,13 @@ pub fn explain_run(record: &RunRecord, overrides: &Overrides) -> Explanation {
 }
 
 fn part(
-    record: &RunRecord,
+    plan: &Plan,
+    environment: &Environment,
     configuration: &Configuration,
     trials: &[&TrialRecord],
     overrides: &Overrides,
 ) -> ExplainedPart {
-    let Machine { named, asked, replaced } = machine(record, configuration, overrides);
+    let Machine { named, asked, replaced } = machine(plan, environment, configuration, overrides);
     let mut part = ExplainedPart {
         configuration: configuration.name.clone(),
         date: named.date.filter(|_| named.instance.is_some() || named.volumes.is_some()),
@@ -85,29 +91,28 @@ fn part(
         trials: u32::try_from(trials.len()).unwrap_or(u32::MAX),
         ..ExplainedPart::default()
     };
-    let mut uncounted = Vec::new();
-    for mut rate in measured(configuration, trials) {
-        rate.limits.retain(|limit| !replaced(owner(limit.kind)));
-        if rate.incomplete && rate.figure != SERVED {
-            uncounted.push(rate.figure.clone());
-        }
-        let shape = rate.io.map(|io| IoShape { bytes: io.bytes, sequential: io.sequential });
-        let (more, notes) = bounds_of(catalogue(), &asked, flow(rate.flow), shape, rate.unit);
+    for rate in measured(configuration, trials) {
+        let shape = RateShape { flow: rate.flow, written: written(trials), io: rate.io, unit: rate.unit };
+        let (mut bounds, uncounted) = bounds_of_stack(catalogue(), configuration, shape);
+        bounds.retain(|bound| !replaced(owner(bound.kind)));
+        let (more, notes) = bounds_of(catalogue(), &asked, shape);
         for note in notes {
             if !part.notes.contains(&note) {
                 part.notes.push(note);
             }
         }
-        let mut bounds = of_stack(&rate.limits);
         bounds.extend(more);
         bounds.extend(of_workload(configuration, &rate, trials));
         // Counters over whole trials hold phases in which nothing moved: alone they say something only of known ceilings.
         if rate.figure == SERVED && bounds.is_empty() {
             continue;
         }
-        part.figures.push(hold(&figure(record, configuration, &rate, trials), bounds));
+        let mut figure = hold(&figure(environment, configuration, &rate, trials), bounds);
+        figure.passed_device = Some(rate.reaches_device);
+        figure.uncounted = uncounted && rate.figure != SERVED && !replaced(Owner::Volumes);
+        part.figures.push(figure);
     }
-    part.notes.extend(uncounted_ios(configuration, &uncounted, replaced));
+    part.figures.extend(orion::figures(trials));
     if is_emulated(configuration) && overrides.date.is_some() && part.date != overrides.date {
         part.notes.push(
             "`--date` changes nothing of what is emulated: that was settled when the run was planned"
@@ -118,6 +123,15 @@ fn part(
     part.balances = balances.filter(|(owner, _)| !replaced(*owner)).map(|(_, balance)| balance).collect();
     part.proofs = super::proofs::of(trials);
     part
+}
+
+/// The share of the bytes that were written, as the workload claims.
+fn written(trials: &[&TrialRecord]) -> f64 {
+    let claims = trials.iter().map(|trial| &trial.workload);
+    let [read, written] = claims.fold([0.0, 0.0], |[read, written], report| {
+        [read + report.claimed_read_bytes as f64, written + report.claimed_written_bytes as f64]
+    });
+    if read + written > 0.0 { written / (read + written) } else { 0.5 }
 }
 
 /// The machine of a configuration.
@@ -134,7 +148,8 @@ struct Machine<Replaced: Fn(Owner) -> bool> {
 /// run was planned: of that the catalogue is not asked again, and what the user names takes its place, link for link and
 /// volumes for volumes.
 fn machine(
-    record: &RunRecord,
+    plan: &Plan,
+    environment: &Environment,
     configuration: &Configuration,
     overrides: &Overrides,
 ) -> Machine<impl Fn(Owner) -> bool + Copy> {
@@ -145,11 +160,11 @@ fn machine(
         Owner::Volumes => volumes,
     };
     if !is_emulated {
-        let known = known_of(recorded(record, configuration), overrides);
+        let known = known_of(recorded(plan, environment, configuration), overrides);
         return Machine { named: known.clone(), asked: known, replaced };
     }
     let settled = settled(configuration);
-    let date = settled.date.or_else(|| day_of(record));
+    let date = settled.date.or_else(|| day_of(plan));
     let mut named = known_of(settled.clone(), overrides);
     let asked = known_of(Known { date, ..Known::default() }, overrides);
     named.date = if links || volumes { asked.date } else { settled.date };
@@ -175,45 +190,21 @@ fn settled(configuration: &Configuration) -> Known {
     }
 }
 
-fn owner(kind: CeilingKind) -> Owner {
-    if kind == CeilingKind::Link { Owner::Link } else { Owner::Volumes }
+fn owner(kind: Option<CeilingKind>) -> Owner {
+    if kind == Some(CeilingKind::Link) { Owner::Link } else { Owner::Volumes }
 }
 
-/// A sentence on figures of which nobody knows how many I/Os they came to.
-fn uncounted_ios(
-    configuration: &Configuration,
-    figures: &[String],
-    replaced: impl Fn(Owner) -> bool,
-) -> Option<String> {
-    let stack = &configuration.stack;
-    let Volume::Emulated(volume) = &stack.volume else { return None };
-    let of_volume = volume.iops.filter(|_| !replaced(Owner::Volumes));
-    let of_link = stack.link.and_then(|link| link.iops).filter(|_| !replaced(Owner::Link));
-    let limits: Vec<String> = of_volume
-        .map(|iops| format!("the {iops} IOPS of a volume"))
-        .into_iter()
-        .chain(of_link.map(|iops| format!("the {iops} IOPS of the link")))
-        .collect();
-    (!figures.is_empty() && !limits.is_empty()).then(|| {
-        format!(
-            "how many I/Os the volume counted is not known, so {} are not held against {}",
-            limits.join(" and "),
-            figures.join(", ")
-        )
-    })
-}
-
-fn day_of(record: &RunRecord) -> Option<CatalogueDate> {
-    let moment = record.plan.created_at.parse::<jiff::Timestamp>().ok()?;
+fn day_of(plan: &Plan) -> Option<CatalogueDate> {
+    let moment = plan.created_at.parse::<jiff::Timestamp>().ok()?;
     Some(CatalogueDate::of_day(moment.to_zoned(jiff::tz::TimeZone::UTC).date()))
 }
 
 /// The machine as the experiment and the environment name it, where nothing is emulated.
-fn recorded(record: &RunRecord, configuration: &Configuration) -> Known {
-    let date = day_of(record);
+fn recorded(plan: &Plan, environment: &Environment, configuration: &Configuration) -> Known {
+    let date = day_of(plan);
     let MachineSpec::Local(local) = &configuration.machine else { return Known::default() };
     let said = local.instance.clone().map(|instance| (instance, "`machine.instance`"));
-    let platform = record.environment.platform.as_ref();
+    let platform = environment.platform.as_ref();
     let recognised = || {
         let aws = platform.filter(|platform| platform.provider == Provider::Aws)?;
         Some((aws.instance_type.clone()?, "the platform that the run recorded"))
@@ -222,36 +213,8 @@ fn recorded(record: &RunRecord, configuration: &Configuration) -> Known {
     Known { instance: Some(instance), instance_from: Some(from.to_owned()), volumes: None, date }
 }
 
-fn flow(flow: Flow) -> CloudFlow {
-    match flow {
-        Flow::Read => CloudFlow::Read,
-        Flow::Write => CloudFlow::Write,
-        Flow::Both => CloudFlow::Both,
-    }
-}
-
-/// The limits of a stack, each with its burst.
-fn of_stack(limits: &[Limit]) -> Vec<Bound> {
-    let burst_of = |base: &Limit| {
-        let burst = limits
-            .iter()
-            .find(|limit| limit.is_burst && limit.kind == base.kind && limit.unit == base.unit)?;
-        Some(BoundBurst { rate: burst.rate, capacity: burst.capacity })
-    };
-    let base = limits.iter().filter(|limit| !limit.is_burst);
-    base.map(|limit| Bound {
-        kind: Some(limit.kind),
-        name: limit.name.clone(),
-        sustained: limit.rate,
-        burst: burst_of(limit),
-        basis: Basis::Published,
-        source: "the experiment's stack".to_owned(),
-    })
-    .collect()
-}
-
-/// What the workload itself sets: the source that it copies from, and how many I/Os it keeps under way.
-fn of_workload(configuration: &Configuration, rate: &Rate, trials: &[&TrialRecord]) -> Vec<Bound> {
+/// What the workload itself sets: the source that it copies from, and the processors that it is allowed.
+fn of_workload(configuration: &Configuration, rate: &Rate, trials: &[&TrialRecord]) -> Vec<Ceiling> {
     let mut bounds = Vec::new();
     let by_itself = trials
         .iter()
@@ -259,14 +222,8 @@ fn of_workload(configuration: &Configuration, rate: &Rate, trials: &[&TrialRecor
     if rate.figure == "throughput"
         && let (Workload::Dd(_), Some(source)) = (&configuration.workload, finite_median(by_itself))
     {
-        bounds.push(Bound {
-            kind: Some(CeilingKind::Source),
-            name: "the source by itself".to_owned(),
-            sustained: source,
-            burst: None,
-            basis: Basis::Measured,
-            source: "measured before each trial".to_owned(),
-        });
+        let (kind, from) = (Some(CeilingKind::Source), "measured before each trial");
+        bounds.push(Ceiling::constant(kind, "the source by itself", source, Basis::Measured, from));
     }
     let used_of_allowed = trials.iter().filter_map(|trial| {
         let governor = trial.governor.as_deref()?;
@@ -275,49 +232,45 @@ fn of_workload(configuration: &Configuration, rate: &Rate, trials: &[&TrialRecor
     if rate.figure != SERVED
         && let Some(used) = finite_median(used_of_allowed).filter(|used| *used > 0.0)
     {
-        bounds.push(Bound {
-            kind: Some(CeilingKind::Cpu),
-            name: "the CPU allowance".to_owned(),
-            sustained: rate.value / used,
-            burst: None,
-            basis: Basis::Measured,
-            source: "CPU time used of what the emulated allowance gave".to_owned(),
-        });
-    }
-    if rate.figure != SERVED
-        && let Workload::Io(io) = &configuration.workload
-        && let (Some(seconds), None, None) = (mean_latency(trials), &io.rate, &io.rate_iops)
-        && let Some(shape) = rate.io
-        && io.thinktime.is_none()
-    {
-        let depth = f64::from(io.iodepth) * f64::from(io.numjobs);
-        let ios = depth / seconds;
-        let noun = if depth > 1.0 { "I/Os" } else { "I/O" };
-        bounds.push(Bound {
-            kind: Some(CeilingKind::QueueDepth),
-            name: format!("{depth:.0} {noun} at once, {} each", Unit::Seconds.format(seconds)),
-            sustained: if rate.unit == Unit::BytesPerSecond { ios * shape.bytes as f64 } else { ios },
-            burst: None,
-            basis: Basis::Measured,
-            source: "Little's law over the recorded latencies".to_owned(),
-        });
+        let (kind, at_most) = (Some(CeilingKind::Cpu), rate.value / used);
+        let from = "CPU time used of what the emulated allowance gave";
+        bounds.push(Ceiling::constant(kind, "the CPU allowance", at_most, Basis::Measured, from));
     }
     bounds
 }
 
-/// The mean time of an I/O over the trials, in seconds.
-fn mean_latency(trials: &[&TrialRecord]) -> Option<f64> {
-    let mut histogram: BTreeMap<u64, u64> = BTreeMap::new();
-    for (latency_ns, count) in trials.iter().flat_map(|trial| &trial.workload.latency_histogram) {
-        *histogram.entry(*latency_ns).or_default() += count;
+/// Queue depth 1, where it is what held a rate: each I/O waited for the one before, and nothing else took time.
+///
+/// By Little's law rate times latency is the number under way. Of a deeper queue that says nothing: how much of the latency is waiting
+/// in it nobody knows.
+fn queue_depth(configuration: &Configuration, rate: &Rate, trials: &[&TrialRecord]) -> Option<QueueDepth> {
+    let Workload::Io(io) = &configuration.workload else { return None };
+    let is_closed_loop = io.rate.is_none() && io.rate_iops.is_none() && io.thinktime.is_none();
+    let each_waits = io.iodepth * io.numjobs == 1 && rate.reaches_device && rate.figure != SERVED;
+    if !(is_closed_loop && each_waits) {
+        return None;
     }
-    let count: u64 = histogram.values().sum();
+    let bytes = rate.io?.bytes as f64;
+    let under_way = trials.iter().filter_map(|trial| {
+        let value = trial.metrics.get(&rate.figure)?;
+        let ios = if rate.unit == Unit::BytesPerSecond { value / bytes } else { *value };
+        Some(ios * mean_latency(trial)?)
+    });
+    let is_busy = finite_median(under_way).is_some_and(|under_way| under_way >= BINDS);
+    let seconds = finite_median(trials.iter().filter_map(|trial| mean_latency(trial)))?;
+    is_busy.then_some(QueueDepth { depth: 1, seconds })
+}
+
+/// The mean time of an I/O, in seconds.
+fn mean_latency(trial: &TrialRecord) -> Option<f64> {
+    let histogram = &trial.workload.latency_histogram;
+    let count: u64 = histogram.iter().map(|(_, count)| count).sum();
     let sum: f64 = histogram.iter().map(|(latency_ns, count)| *latency_ns as f64 * *count as f64).sum();
     (count > 0 && sum > 0.0).then(|| sum / count as f64 / 1e9)
 }
 
 fn figure(
-    record: &RunRecord,
+    environment: &Environment,
     configuration: &Configuration,
     rate: &Rate,
     trials: &[&TrialRecord],
@@ -328,13 +281,13 @@ fn figure(
         Workload::Io(io) => io.size.map(|size| size.0 as f64 * f64::from(io.numjobs)),
         _ => None,
     };
-    let (memory, dirty) = memory(&record.environment, trials);
+    let (memory, dirty) = memory(environment, trials);
     Measured {
         figure: rate.figure.clone(),
         unit: rate.unit,
         value: rate.value,
         seconds,
-        flow: Some(flow(rate.flow)),
+        flow: Some(rate.flow),
         reached_device: Some(rate.reaches_device),
         memory_bytes: memory,
         dirty_limit: dirty,
@@ -342,7 +295,8 @@ fn figure(
         at_most_bytes: None,
         claimed_and_served_bytes: claimed_and_served(configuration, rate.flow, trials),
         below: below(configuration, rate.flow, trials),
-        tolerance: EXCEEDED + slice(seconds.unwrap_or(0.0)),
+        queue_depth: queue_depth(configuration, rate, trials),
+        tolerance: exceeded_from(seconds.unwrap_or(0.0)),
     }
 }
 

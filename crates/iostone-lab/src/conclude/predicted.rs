@@ -7,8 +7,8 @@ use iostone_model::metric::{self, Unit};
 use iostone_model::run::{BlockRecord, Plan};
 use iostone_model::trial::TrialRecord;
 
-use super::binding::finite_median;
 use super::evidence::counted;
+use super::rates::finite_median;
 
 /// A figure for each configuration whose demand is known: the deciding metric where it is a time of the whole work or a rate,
 /// else throughput.

@@ -12,7 +12,7 @@ use iostone_stats::judge::{
     Figure, FigureSet, JudgeError, Judgement, Next, Rules, judge_together, next_step_together,
 };
 
-use super::binding::finite_median;
+use super::rates::finite_median;
 
 /// What is compared, point by point.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{LoadPoint, OrionRecord};
+use crate::dataset::Quantity;
 use crate::metric::Unit;
 
 /// What is found in the points of a test.
@@ -101,6 +102,32 @@ pub struct Ceiling {
     pub bound_by: BoundBy,
     /// In one sentence: "500 writes a second on loop0 bind: 499 were measured, 99.8 %".
     pub sentence: String,
+}
+
+impl Ceiling {
+    /// A limit that held a rate, from the sentence by which records of version 0.1.0 say it: "500 writes a second on loop0 bind: 499
+    /// were measured, 99.8 %". None of another sentence. Of the point nothing is said.
+    pub fn of_sentence(small: bool, sentence: &str) -> Option<Self> {
+        const KINDS: [(&str, LimitKind); 4] = [
+            (" reads a second", LimitKind::ReadIops),
+            (" writes a second", LimitKind::WriteIops),
+            (" of reads", LimitKind::ReadBytes),
+            (" of writes", LimitKind::WriteBytes),
+        ];
+        let (limit, figures) = sentence.split_once(": ")?;
+        let limit = [" bind", " were exceeded"].iter().find_map(|verb| limit.strip_suffix(verb))?;
+        let (what, on) = limit.split_once(" on ")?;
+        let (value, kind) =
+            KINDS.iter().find_map(|(words, kind)| Some((what.strip_suffix(words)?, *kind)))?;
+        let is_rate = matches!(kind, LimitKind::ReadBytes | LimitKind::WriteBytes);
+        let value = if is_rate { value.replace(' ', "") } else { format!("{value}/s") };
+        let value = value.parse::<Quantity>().ok()?.value;
+        let percent = figures.split_once(" were measured, ")?.1.split(['%', ' ', '\u{a0}']).next()?;
+        let share = percent.parse::<f64>().ok()? / 100.0;
+        let limit = KnownLimit { on: on.to_owned(), kind, value, from: "the trial's record".to_owned() };
+        let point = LoadPoint { small: 0, large: 0 };
+        Some(Self { small, point, bound_by: BoundBy::Limit { limit, share }, sentence: sentence.to_owned() })
+    }
 }
 
 /// What bounds a rate.

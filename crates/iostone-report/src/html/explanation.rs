@@ -5,6 +5,7 @@ use iostone_model::explanation::{ExplainedPart, Explanation};
 use super::prose::Prose;
 use crate::figures::figure;
 use crate::svg::forest::capitalised;
+use crate::wording::ceiling::state;
 use crate::wording::explanation::{heading, machine_words, share_words, sources, summary};
 
 /// One ceiling with a figure held against it.
@@ -112,15 +113,15 @@ fn lines(explanation: &Explanation) -> Vec<HeldLine> {
                     configuration: first(&part.configuration),
                     figure: first(&explained.figure),
                     measured: first(&figure(explained.unit, explained.measured)),
-                    ceiling: held.name.clone(),
-                    at_most: figure(explained.unit, held.at_most),
-                    at_best: if held.at_best > held.at_most {
+                    ceiling: held.ceiling.name.clone(),
+                    at_most: figure(explained.unit, held.ceiling.at_most),
+                    at_best: if held.at_best > held.ceiling.at_most {
                         figure(explained.unit, held.at_best)
                     } else {
                         String::new()
                     },
                     share: share_words(held),
-                    state: held.state.words(),
+                    state: state(held.state),
                 });
             }
         }

@@ -6,9 +6,8 @@ use super::wrap::{hang, wrap};
 use super::{Page, TextStyle, columns};
 use crate::figures::figure;
 use crate::ink::{Ink, clean, dye};
-use crate::wording::explanation::{
-    balance_sentence, closest, heading, machine_words, share_words, sources, stands, summary,
-};
+use crate::wording::ceiling::{sentence, state};
+use crate::wording::explanation::{balance_sentence, heading, machine_words, share_words, sources, summary};
 
 /// See [`crate::explanation_text()`].
 pub(crate) fn write(explanation: &Explanation, style: TextStyle) -> String {
@@ -72,9 +71,9 @@ fn add_part(page: &mut Page, part: &ExplainedPart) {
         lines.push(hang(&clean(note), page.width, "  ! ", "    "));
     }
     page.add(lines.join("\n"));
-    let closest = closest(part);
+    let telling = part.telling();
     let in_full = |figure: &&ExplainedFigure| {
-        stands(figure) || closest.is_some_and(|closest| std::ptr::eq(*figure, closest))
+        figure.stands() || telling.iter().any(|told| std::ptr::eq(*figure, *told))
     };
     for figure in part.figures.iter().filter(in_full) {
         add_figure(page, figure);
@@ -84,7 +83,7 @@ fn add_part(page: &mut Page, part: &ExplainedPart) {
         .figures
         .iter()
         .filter(|figure| !in_full(figure))
-        .map(|figure| hang(&clean(&figure.sentence), page.width, "  ", "    "))
+        .map(|figure| hang(&clean(&sentence(figure)), page.width, "  ", "    "))
         .collect();
     page.add(others.join("\n"));
     let balances: Vec<String> =
@@ -99,20 +98,21 @@ fn add_part(page: &mut Page, part: &ExplainedPart) {
 }
 
 fn add_figure(page: &mut Page, explained: &ExplainedFigure) {
-    let mut lines = vec![hang(&clean(&explained.sentence), page.width, "  ", "    ")];
+    let mut lines = vec![hang(&clean(&sentence(explained)), page.width, "  ", "    ")];
     if !explained.ceilings.is_empty() {
         let mut header = ["ceiling", "at most", "at best", "share", "state"].map(str::to_owned).to_vec();
         let mut rows: Vec<Vec<String>> = explained
             .ceilings
             .iter()
             .map(|held| {
-                let best = (held.at_best > held.at_most).then(|| figure(explained.unit, held.at_best));
+                let at_most = held.ceiling.at_most;
+                let best = (held.at_best > at_most).then(|| figure(explained.unit, held.at_best));
                 vec![
-                    clean(&held.name),
-                    figure(explained.unit, held.at_most),
+                    clean(&held.ceiling.name),
+                    figure(explained.unit, at_most),
                     best.unwrap_or_default(),
                     share_words(held),
-                    held.state.words().to_owned(),
+                    state(held.state).to_owned(),
                 ]
             })
             .collect();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use iostone_model::experiment::{OrionWorkload, point_metric};
 use iostone_model::metric::Unit;
-use iostone_model::orion::{MaximumAt, OrionRecord, PointRecord, RecordLine};
+use iostone_model::orion::{MaximumAt, OrionFindings, OrionRecord, PointRecord, RecordLine};
 use iostone_model::trial::WorkloadReport;
 use iostone_model::units::Bytes;
 use iostone_orion::files::{self, Format};
@@ -31,6 +31,7 @@ pub(super) fn measurement(spec: &OrionWorkload, record: &OrionRecord, laid_out: 
         absent.extend(untold_by_warming(record));
     }
     let transfers = || record.points.iter().flat_map(|point| [&point.small_io, &point.large_io]).flatten();
+    let findings = find(record);
     let report = WorkloadReport {
         kind: "orion".to_owned(),
         measured_seconds: record.points.iter().map(|point| point.seconds).sum(),
@@ -40,8 +41,9 @@ pub(super) fn measurement(spec: &OrionWorkload, record: &OrionRecord, laid_out: 
         must_reach_device: spec.direct,
         operations: Some(transfers().map(|io| io.reads.ios + io.writes.ios).sum()),
         error: error.filter(|_| !interrupted),
-        facts: facts(record, laid_out),
+        facts: facts(record, &findings, laid_out),
         absent,
+        ceilings: findings.ceilings,
         ..WorkloadReport::default()
     };
     Measurement { metrics, report, raw: raw(record), interrupted, cpu: None }
@@ -104,7 +106,7 @@ fn insert_maxima(record: &OrionRecord, metrics: &mut BTreeMap<String, f64>) {
     }
 }
 
-fn facts(record: &OrionRecord, laid_out: &str) -> BTreeMap<String, String> {
+fn facts(record: &OrionRecord, findings: &OrionFindings, laid_out: &str) -> BTreeMap<String, String> {
     let header = &record.header;
     let mut facts = BTreeMap::from([
         ("command_line".to_owned(), header.arguments.join(" ")),
@@ -130,7 +132,6 @@ fn facts(record: &OrionRecord, laid_out: &str) -> BTreeMap<String, String> {
             state(name, at(unit, extreme));
         }
     }
-    let findings = find(record);
     let alone = |small: bool| if small { "small" } else { "large" };
     for ceiling in &findings.ceilings {
         state(&format!("ceiling_{}", alone(ceiling.small)), ceiling.sentence.clone());

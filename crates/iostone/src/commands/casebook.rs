@@ -54,6 +54,10 @@ pub(crate) fn casebook(arguments: &CasebookArguments, printer: &mut Printer) -> 
         }
         CasebookFormat::Html => iostone_report::casebook_html(&cases)?,
         CasebookFormat::Json => {
+            let mut cases = cases;
+            for case in &mut cases {
+                case.explanation = case.explanation.take().map(iostone_report::worded);
+            }
             let document = serde_json::json!({ "schema": "iostone/casebook/1", "cases": cases });
             format!("{}\n", serde_json::to_string_pretty(&document)?)
         }

@@ -57,7 +57,7 @@ pub(crate) fn explain(arguments: &ExplainArguments, printer: &mut Printer) -> Re
         refuse_other_times(&explanation)?;
     }
     if arguments.json {
-        printer.data(&format!("{}\n", serde_json::to_string_pretty(&explanation)?));
+        printer.data(&format!("{}\n", serde_json::to_string_pretty(&iostone_report::worded(explanation))?));
     } else {
         let style = printer.text_style();
         printer.data(&iostone_report::explanation_text(&explanation, style));

@@ -198,3 +198,25 @@ fn where_the_machine_is_named_the_note_does_not_ask_for_it() {
     let document = explained_file(&latency.replace("2020", "1999"));
     assert!(!document["notes"].to_string().contains("name the machine"), "{document:#}");
 }
+
+#[test]
+fn a_volume_at_its_baseline_for_two_hours_is_bound_by_it() {
+    let figures = "iops = \"300/s\", throughput = \"4.9152MB/s\", wall_time = \"7200s\"";
+    let content = of_machine("gp2:100GiB", "2020", "rw = \"randread\"", figures, "direct = true");
+    let document = explained_file(&content);
+    let iops = only(&document, "iops");
+    assert_eq!(iops["binds"], "300 IOPS of gp2:100GiB", "{iops:#}");
+    assert_eq!(iops["ceilings"][0]["state"], "binds-in-long-run");
+    let sentence = iops["sentence"].as_str().unwrap();
+    assert!(sentence.contains("100 % of the long run of 300 IOPS of gp2:100GiB"), "{sentence}");
+}
+
+#[test]
+fn what_predictions_know_of_volumes_off_nitro_explanations_know_too() {
+    let figures = "iops = \"31900/s\", throughput = \"130.6624MB/s\", wall_time = \"600s\"";
+    let nitro = of_machine("io2:4TiB:64000iops", "2024", "rw = \"randread\"", figures, "direct = true")
+        .replace("m5.large", "r5.24xlarge");
+    assert_eq!(only(&explained_file(&nitro), "iops")["binds"], Value::Null);
+    let document = explained_file(&nitro.replace("r5.24xlarge", "r4.16xlarge"));
+    assert_eq!(only(&document, "iops")["binds"], "32000 IOPS of io2:4TiB:64000iops", "{document:#}");
+}

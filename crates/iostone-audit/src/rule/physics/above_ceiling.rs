@@ -1,19 +1,18 @@
 //! Finds figures above what a known limit lets through: memory answered in the device's place.
 
+use iostone_cloud::catalogue;
+use iostone_cloud::explain::{Flow, Overrides, hold};
 use iostone_model::audit::{Finding, Severity};
+use iostone_model::ceiling::ALLOWANCE;
 use iostone_model::dataset::Dataset;
 use iostone_model::metric::Unit;
-use iostone_model::units::Bytes;
 
 use super::above_every_ceiling::beyond;
-use super::case::{Case, of_all, outcome, size, times, title, told, whole_percent};
+use super::case::{Case, of_all, outcome, times, title, told};
 use super::limits::{Bounded, bounded, by_ceiling, named};
-use super::traffic::{self, DIRTY_SHARE, Traffic};
 use crate::Outcome;
+use crate::explain::{known, measured, stated};
 use crate::rule::Rule;
-
-/// A limit is published in round numbers, and bursts a little beyond it; more than this is not the limit any more.
-pub(super) const ALLOWANCE: f64 = 1.02;
 
 /// Throughput above a known ceiling.
 pub(super) struct AboveCeiling;
@@ -32,7 +31,9 @@ impl Rule for AboveCeiling {
         // What no way through the machine carries is told by that rule, and once.
         let (beyond, _) = beyond(dataset);
         all.retain(|figure| {
-            !beyond.iter().any(|other| (other.index, other.metric.as_str()) == (figure.index, figure.metric))
+            !beyond
+                .iter()
+                .any(|other| (other.index, other.figure.figure.as_str()) == (figure.index, figure.metric))
         });
         let findings = by_ceiling(&all).values().flat_map(|figures| self.judge(dataset, figures)).collect();
         outcome(!all.is_empty(), findings)
@@ -96,62 +97,14 @@ fn case(dataset: &Dataset, figure: &Bounded<'_>, explained: bool) -> Case {
     Case { index: figure.index, severity: Severity::Serious, text }
 }
 
-/// How the page cache can account for it, as far as the dataset tells.
+/// How memory can account for it, as far as the dataset tells.
 fn explanation(dataset: &Dataset, figure: &Bounded<'_>) -> Option<String> {
-    if dataset.unit_of(figure.metric) != Unit::BytesPerSecond {
-        return None;
-    }
-    match traffic::of_figure(figure.observation, figure.metric) {
-        Traffic::Write => unwritten(dataset, figure),
-        Traffic::Read => read_from_memory(figure),
-        Traffic::Both | Traffic::Unknown => None,
-    }
-}
-
-/// What was written beyond what fits through the limit in the time, against what may stay dirty.
-fn unwritten(dataset: &Dataset, figure: &Bounded<'_>) -> Option<String> {
-    let written = traffic::written(dataset, figure.observation)?;
-    let seconds = traffic::seconds(figure.observation)?;
-    let kept = written - figure.ceiling.limit.value * seconds;
-    if kept <= 0.0 {
-        return None;
-    }
-    let what = format!(
-        "{} of the {} written do not fit through it in {}",
-        size(kept),
-        size(written),
-        Unit::Seconds.format(seconds)
-    );
-    let Some(bytes) = figure.observation.facts.memory_bytes.filter(|bytes| *bytes > 0) else {
-        return Some(format!("{what}, so they were still in the page cache"));
-    };
-    let dirty = bytes as f64 * DIRTY_SHARE;
-    let limit = format!(
-        "{} of {} of memory is {}",
-        whole_percent(DIRTY_SHARE),
-        Bytes(bytes).approximate(),
-        size(dirty)
-    );
-    Some(if kept <= dirty {
-        format!("{what}; the page cache may keep them unwritten ({limit})")
-    } else {
-        format!("{what}, more than the page cache keeps unwritten by default ({limit})")
-    })
-}
-
-/// The files read against memory.
-fn read_from_memory(figure: &Bounded<'_>) -> Option<String> {
-    let facts = &figure.observation.facts;
-    let set = facts.working_set_bytes.or(facts.volume_bytes)?;
-    let memory = facts.memory_bytes.filter(|memory| *memory > 0)?;
-    let held = facts.direct != Some(true) && (set as f64) < 2.0 * memory as f64;
-    held.then(|| {
-        format!(
-            "at most {} were worked on, beside {} of memory",
-            Bytes(set).approximate(),
-            Bytes(memory).approximate()
-        )
-    })
+    let known = known(figure.observation, &Overrides::default());
+    let measured = measured(catalogue(), dataset, figure.observation, &known, figure.metric, figure.value);
+    let is_told = measured.unit == Unit::BytesPerSecond && measured.reached_device.is_none();
+    let one_way = matches!(measured.flow, Some(Flow::Read | Flow::Write));
+    let held = (is_told && one_way).then(|| hold(&measured, vec![stated(figure.ceiling)]))?;
+    held.excess.map(|excess| excess.words)
 }
 
 #[cfg(test)]
@@ -175,8 +128,7 @@ mod tests {
         assert_eq!(
             found.message,
             "throughput: 171 MB/s, 2.2 % above the limit of `volume`, 160MiB/s (168 MB/s); 4.99 GB of the 232 GB \
-             written do not fit through it in 1355 s; the page cache may keep them unwritten (20 % of 30.0 GiB of \
-             memory is 6.44 GB)"
+             written did not fit through it in 1355 s and stayed in memory: 20 % of 30.0 GiB = 6.44 GB may"
         );
     }
 
@@ -193,8 +145,8 @@ mod tests {
         let found = only(&AboveCeiling, &set);
         assert_eq!(
             found.message,
-            "block reads: 2.07 GB/s, 16.6 times the limit of `link`, 1Gbps (125 MB/s); 2 of 4 figures are above it; at \
-             most 15.0 GiB were worked on, beside 15.0 GiB of memory"
+            "block reads: 2.07 GB/s, 16.6 times the limit of `link`, 1Gbps (125 MB/s); 2 of 4 figures are above it; memory \
+             can have answered: at most 15.0 GiB were worked on, beside 15.0 GiB of it"
         );
         assert_eq!(found.observations, [0, 1]);
     }

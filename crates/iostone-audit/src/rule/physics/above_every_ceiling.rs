@@ -1,16 +1,16 @@
 //! Finds figures that no way through the machine's link and volumes carries, by the catalogue of their date.
 
 use iostone_cloud::catalogue;
-use iostone_cloud::explain::{Known, Overrides, known_of};
+use iostone_cloud::explain::Overrides;
 use iostone_model::audit::{Finding, Severity};
-use iostone_model::cloud::CeilingKind;
-use iostone_model::dataset::{Dataset, Observation};
-use iostone_model::explanation::{ExcessCause, ExplainedFigure, HeldState};
+use iostone_model::ceiling::HeldState;
+use iostone_model::dataset::Dataset;
+use iostone_model::explanation::{ExcessCause, ExplainedFigure};
 
 use super::case::{Case, of_all, outcome, times, title, told};
 use super::traffic;
 use crate::Outcome;
-use crate::explain::{held, io};
+use crate::explain::{held, io, known};
 use crate::rule::Rule;
 
 /// Figures above the ceilings of their path.
@@ -28,7 +28,7 @@ impl Rule for AboveEveryCeiling {
 
     fn look(&self, dataset: &Dataset) -> Outcome {
         let (mut beyond, looked) = beyond(dataset);
-        beyond.sort_by(|one, other| other.times.total_cmp(&one.times));
+        beyond.sort_by(|one, other| other.times().total_cmp(&one.times()));
         let count = of_all(beyond.len(), looked, "figure");
         let message = beyond.first().map(|worst| worst.told(dataset)).unwrap_or_default();
         let message = if beyond.len() > 1 {
@@ -39,7 +39,7 @@ impl Rule for AboveEveryCeiling {
         let findings: Vec<Finding> = told(
             self,
             dataset,
-            beyond.iter().map(|figure| figure.case(dataset)).collect(),
+            beyond.iter().map(Beyond::case).collect(),
             message,
             "Do not take such a figure for the volume's: measure with O_DIRECT, or flush before the clock stops and work on at \
              least twice the memory.",
@@ -52,13 +52,8 @@ impl Rule for AboveEveryCeiling {
 pub(super) struct Beyond {
     /// Its observation's place in the dataset.
     pub(super) index: usize,
-    /// Its name.
-    pub(super) metric: String,
-    value: f64,
-    /// What the path carries at best, by the ceiling that says so.
-    ceiling: String,
-    times: f64,
-    sentence: String,
+    /// It, held against the ceilings of its path.
+    pub(super) figure: ExplainedFigure,
     /// Whether something had to be assumed of its I/Os.
     is_assumed: bool,
 }
@@ -68,7 +63,10 @@ pub(super) fn beyond(dataset: &Dataset) -> (Vec<Beyond>, usize) {
     let mut looked = 0usize;
     let mut all = Vec::new();
     for (index, observation) in dataset.observations.iter().enumerate() {
-        let Some(known) = named(observation) else { continue };
+        let known = known(observation, &Overrides::default());
+        if known.instance.is_none() && known.volumes.is_none() {
+            continue;
+        }
         for (metric, value, _) in traffic::rates(dataset, observation) {
             if io::is_repeated(observation, metric) {
                 continue;
@@ -76,22 +74,11 @@ pub(super) fn beyond(dataset: &Dataset) -> (Vec<Beyond>, usize) {
             let (Some(figure), notes) = held(catalogue(), dataset, observation, &known, metric, value) else {
                 continue;
             };
-            let path = figure.ceilings.iter().filter(|held| held.kind != Some(CeilingKind::QueueDepth));
-            let Some(narrowest) = path.min_by(|one, other| one.at_best.total_cmp(&other.at_best)) else {
-                continue;
-            };
-            looked += 1;
+            looked += usize::from(!figure.ceilings.is_empty());
             if is_beyond(&figure) {
                 let assumed = io::of_figure(observation, metric, None).assumed;
-                all.push(Beyond {
-                    index,
-                    metric: metric.to_owned(),
-                    value,
-                    ceiling: narrowest.name.clone(),
-                    times: value / narrowest.at_best,
-                    is_assumed: assumed.is_some_and(|assumed| notes.contains(&assumed)),
-                    sentence: figure.sentence,
-                });
+                let is_assumed = assumed.is_some_and(|assumed| notes.contains(&assumed));
+                all.push(Beyond { index, figure, is_assumed });
             }
         }
     }
@@ -99,51 +86,47 @@ pub(super) fn beyond(dataset: &Dataset) -> (Vec<Beyond>, usize) {
 }
 
 impl Beyond {
+    /// How many times what the path carries at best it is.
+    fn times(&self) -> f64 {
+        self.figure.narrowest().map_or(1.0, |held| self.figure.measured / held.at_best)
+    }
+
+    /// "throughput 331 MB/s, 2.65 times the link of c4.2xlarge".
+    fn in_short(&self, name: &str, separator: &str) -> String {
+        let value = self.figure.unit.format(self.figure.measured);
+        let ceiling = self.figure.narrowest().map_or("", |held| held.ceiling.name.as_str());
+        format!("{name}{separator}{value}, {} {ceiling}", times(self.times()))
+    }
+
     /// The whole sentence: "block reads: 2.07 GB/s, 16.6 times ...".
     fn told(&self, dataset: &Dataset) -> String {
-        let title = title(dataset, &self.metric);
-        let rest = self.sentence.strip_prefix(&format!("{} is ", self.metric)).unwrap_or(&self.sentence);
-        format!("{title}: {rest}")
+        let short = self.in_short(&title(dataset, &self.figure.figure), ": ");
+        let carries = self.figure.unit.format(self.figure.measured / self.times());
+        let why = self.figure.excess.as_ref().map_or("", |excess| excess.words.as_str());
+        format!("{short} ({carries}), which the path cannot carry: {why}")
     }
 
-    fn case(&self, dataset: &Dataset) -> Case {
-        let value = dataset.unit_of(&self.metric).format(self.value);
-        Case {
-            index: self.index,
-            severity: if self.is_assumed { Severity::Warning } else { Severity::Serious },
-            text: format!("{} {value}, {} {}", self.metric, times(self.times), self.ceiling),
-        }
+    fn case(&self) -> Case {
+        let severity = if self.is_assumed { Severity::Warning } else { Severity::Serious };
+        Case { index: self.index, severity, text: self.in_short(&self.figure.figure, " ") }
     }
-}
-
-/// The machine of an observation, where its facts name one.
-fn named(observation: &Observation) -> Option<Known> {
-    let facts = &observation.facts;
-    (facts.instance.is_some() || facts.volume.is_some()).then(|| {
-        let recorded = Known {
-            instance: facts.instance.clone(),
-            instance_from: None,
-            volumes: facts.volume.clone(),
-            date: facts.date,
-        };
-        known_of(recorded, &Overrides::default())
-    })
 }
 
 /// Whether it is above what the path carries, and either nothing explains it or no ceiling of the path lets it through, so
 /// that it says nothing of the path at all.
 fn is_beyond(figure: &ExplainedFigure) -> bool {
     let Some(excess) = &figure.excess else { return false };
-    let mut path = figure.ceilings.iter().filter(|held| held.kind != Some(CeilingKind::QueueDepth));
     match excess.because {
         ExcessCause::AboveEveryCeiling => true,
-        ExcessCause::PageCache => path.all(|held| held.state == HeldState::Exceeded),
+        ExcessCause::PageCache => figure.ceilings.iter().all(|held| held.state == HeldState::Exceeded),
         ExcessCause::BurstCredits => false,
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use iostone_model::dataset::Observation;
+
     use super::super::made_up::{ceiling, dataset, findings, observation, only, silent};
     use super::*;
 

@@ -1,16 +1,13 @@
 //! Notes figures that stand at a known limit: conditions cannot differ above it.
 
 use iostone_model::audit::{Finding, Severity};
+use iostone_model::ceiling::{ALLOWANCE, BINDS};
 use iostone_model::dataset::Dataset;
 
-use super::above_ceiling::ALLOWANCE;
 use super::case::{Case, of_all, outcome, percent, title, told};
 use super::limits::{Bounded, bounded, by_ceiling, named};
 use crate::Outcome;
 use crate::rule::Rule;
-
-/// From this share on the limit is what the figure shows.
-const FROM: f64 = 0.95;
 
 /// Figures within 5 % below a limit.
 pub(super) struct AtCeiling;
@@ -34,7 +31,7 @@ impl Rule for AtCeiling {
 impl AtCeiling {
     fn judge(&self, dataset: &Dataset, figures: &[Bounded<'_>]) -> Vec<Finding> {
         let mut at: Vec<&Bounded<'_>> =
-            figures.iter().filter(|figure| (FROM..=ALLOWANCE).contains(&figure.share())).collect();
+            figures.iter().filter(|figure| (BINDS..=ALLOWANCE).contains(&figure.share())).collect();
         at.sort_by(|one, other| other.share().total_cmp(&one.share()));
         let (Some(highest), Some(lowest)) = (at.first(), at.last()) else { return Vec::new() };
         let what = if at.len() == 1 {

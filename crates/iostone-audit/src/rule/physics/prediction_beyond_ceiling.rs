@@ -1,10 +1,10 @@
 //! Finds expectations calculated from a rate that a lower limit does not let through.
 
 use iostone_model::audit::Severity;
+use iostone_model::ceiling::ALLOWANCE;
 use iostone_model::dataset::{Dataset, Prediction};
 use iostone_model::metric::Unit;
 
-use super::above_ceiling::ALLOWANCE;
 use super::case::{Case, outcome, size, times, told};
 use super::limits::{lowest_rate, named};
 use super::traffic::{self, Traffic};

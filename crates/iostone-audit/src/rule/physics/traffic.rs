@@ -3,9 +3,7 @@
 use iostone_model::dataset::{Dataset, Observation};
 use iostone_model::metric::Unit;
 
-/// Share of memory that may be dirty before writers are made to write back: `vm.dirty_ratio` as the kernel sets it
-/// (Documentation/admin-guide/sysctl/vm.rst; of available memory, which is a little less than all).
-pub(crate) const DIRTY_SHARE: f64 = 0.2;
+pub(crate) use iostone_cloud::explain::USUAL_DIRTY_SHARE as DIRTY_SHARE;
 
 /// Which way the bytes of a figure went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,10 +7,13 @@ use iostone_model::cloud::CeilingKind;
 use iostone_model::experiment::{
     Burst, CommandWorkload, EmulatedInstance, Ext4, IoWorkload, Link, LocalMachine, MdArray, MdLevel, Rw,
 };
+use iostone_model::explanation::Flow;
+use iostone_model::metric::Unit;
 use iostone_model::units::Bytes;
 
 use super::*;
 use crate::catalogue;
+use crate::explain::{IoShape, RateShape, bounds_of_stack};
 
 fn configuration(stack: Stack, workload: Workload, machine: MachineSpec) -> Configuration {
     Configuration { name: "one".to_owned(), levels: BTreeMap::new(), stack, workload, machine, price: None }
@@ -135,27 +138,53 @@ fn both_directions_of_every_ceiling_are_told() {
     let local = MachineSpec::Local(LocalMachine::default());
     let io = "kind = \"io\"\nrw = \"randrw\"\ndirect = true\nsize = \"64MiB\"\nbs = \"4KiB\"";
     let configuration = configuration(stack, read(io), local);
-    let work = work_of(&configuration.workload).expect("a demand");
-    let ceilings = Route::of_configuration(catalogue(), &configuration).ceilings(&work);
-    let link = ceilings.iter().find(|ceiling| ceiling.kind == CeilingKind::Link).expect("a link");
-    let rates = (link.reads.map(|rate| rate.bytes_per_second), link.writes.map(|rate| rate.bytes_per_second));
-    assert_eq!(rates, (Some(62.5e6), Some(31.25e6)));
-    let volumes: Vec<&crate::Ceiling> =
-        ceilings.iter().filter(|ceiling| ceiling.kind == CeilingKind::Array).collect();
+    let io = Some(IoShape { bytes: 4096, sequential: false, request: None });
+    let bounds = |flow: Flow, unit: Unit| {
+        bounds_of_stack(catalogue(), &configuration, RateShape { flow, written: 0.5, io, unit }).0
+    };
+    let at_most = |flow: Flow, unit: Unit, name: &str| {
+        bounds(flow, unit).iter().find(|bound| bound.name == name).map(|bound| bound.at_most)
+    };
+    let link = |flow: Flow| at_most(flow, Unit::BytesPerSecond, "the link of 62.5MB/s");
+    assert_eq!([Flow::Read, Flow::Write].map(link), [Some(62.5e6), Some(31.25e6)]);
     // Control groups limit each direction apart, I/Os and bytes.
-    let names: Vec<&str> = volumes.iter().map(|ceiling| ceiling.name.as_str()).collect();
+    let names: Vec<String> =
+        bounds(Flow::Both, Unit::BytesPerSecond).into_iter().map(|bound| bound.name).collect();
     assert_eq!(
         names,
         [
             "reads at 1000 IOPS of each of 2 volumes",
             "writes at 1000 IOPS of each of 2 volumes",
             "reads at 40MB/s of each of 2 volumes",
-            "writes at 40MB/s of each of 2 volumes"
+            "writes at 40MB/s of each of 2 volumes",
+            "the link of 62.5MB/s"
         ]
     );
-    let ios = volumes[0].reads.and_then(|rate| rate.ios_per_second).expect("I/Os");
+    let ios = at_most(Flow::Read, Unit::PerSecond, "1000 IOPS of each of 2 volumes").expect("I/Os");
     assert!((ios - 2000.0).abs() < 1e-6, "{ios}");
-    assert_eq!(volumes[0].writes, None);
+}
+
+#[test]
+fn a_large_io_counts_as_several_and_small_ones_merge() {
+    let mut volume = EmulatedVolume::new(Bytes(1 << 30));
+    volume.iops = Some(1000);
+    let rate = |volume: &EmulatedVolume, bytes: u64, sequential: bool, request: Option<u64>| {
+        let stack = Stack::of(Volume::Emulated(volume.clone()));
+        let io = "kind = \"io\"\nrw = \"randread\"\ndirect = true\nsize = \"64MiB\"";
+        let configuration = configuration(stack, read(io), MachineSpec::Local(LocalMachine::default()));
+        let io = Some(IoShape { bytes, sequential, request });
+        let rate = RateShape { flow: Flow::Read, written: 0.0, io, unit: Unit::PerSecond };
+        let (bounds, uncounted) = bounds_of_stack(catalogue(), &configuration, rate);
+        assert_eq!(uncounted, bounds.is_empty());
+        bounds.first().map(|bound| bound.at_most.round())
+    };
+    assert_eq!(rate(&volume, 4096, false, None), Some(1000.0));
+    // How the kernel split it is told by the device or not known.
+    assert_eq!(rate(&volume, 1 << 20, false, None), None);
+    assert_eq!(rate(&volume, 1 << 20, false, Some(510_000)), Some(500.0));
+    (volume.io_size, volume.merge) = (Some(Bytes(16 << 10)), true);
+    assert_eq!(rate(&volume, 64 << 10, false, None), Some(250.0));
+    assert_eq!(rate(&volume, 4 << 10, true, None), Some(4000.0));
 }
 
 #[test]

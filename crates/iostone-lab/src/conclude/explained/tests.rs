@@ -1,7 +1,9 @@
 //! What bound made-up runs: emulated instances and volumes, and a file below a loop device.
 
+use std::collections::BTreeMap;
+
 use iostone_model::experiment::read;
-use iostone_model::explanation::ExcessCause;
+use iostone_model::explanation::{ExcessCause, ExplainedFigure};
 use iostone_model::run::BlockRecord;
 use iostone_model::trial::WorkloadReport;
 
@@ -96,7 +98,7 @@ fn copied() -> TrialRecord {
     trial
 }
 
-fn of_named<'a>(part: &'a ExplainedPart, name: &str) -> &'a iostone_model::explanation::ExplainedFigure {
+fn of_named<'a>(part: &'a ExplainedPart, name: &str) -> &'a ExplainedFigure {
     part.figures.iter().find(|figure| figure.figure == name).expect("it is a figure")
 }
 
@@ -109,9 +111,16 @@ fn an_emulated_machine_is_named_and_its_ios_and_credits_are_held_against() {
     assert_eq!(part.volumes.as_deref(), Some("gp2:100GiB"));
     assert_eq!(part.date.map(|date| date.to_string()).as_deref(), Some("2017-07"));
     let figure = of_named(part, "throughput");
-    let ios = figure.ceilings.iter().find(|held| held.name == "300 IOPS of the volume").expect("gp2 counts");
+    let ios = figure
+        .ceilings
+        .iter()
+        .find(|held| held.ceiling.name == "300 IOPS of gp2:100GiB")
+        .expect("gp2 counts");
     // 300 I/Os of 256 KiB in the long run, more while its bucket lasts.
-    assert!((ios.at_most - 300.0 * 262_144.0).abs() < 1.0 && ios.at_best > ios.at_most, "{ios:?}");
+    assert!(
+        (ios.ceiling.at_most - 300.0 * 262_144.0).abs() < 1.0 && ios.at_best > ios.ceiling.at_most,
+        "{ios:?}"
+    );
     assert_eq!(figure.binds.as_deref(), Some("the link of 62.5MB/s"));
     assert_eq!(part.notes, Vec::<String>::new());
     let bucket = part.balances.iter().find(|balance| balance.bucket == "the I/O credits of the volume");
@@ -120,7 +129,7 @@ fn an_emulated_machine_is_named_and_its_ios_and_credits_are_held_against() {
     assert_eq!((bucket.capacity, bucket.end), (27_000.0, 27_000.0));
     // Nobody asked for the metadata that was read.
     let flows: Vec<_> = part.figures.iter().map(|figure| (figure.figure.as_str(), figure.flow)).collect();
-    assert_eq!(flows, [("throughput", Some(CloudFlow::Write)), (SERVED, Some(CloudFlow::Write))]);
+    assert_eq!(flows, [("throughput", Some(Flow::Write)), (SERVED, Some(Flow::Write))]);
 }
 
 #[test]
@@ -134,15 +143,15 @@ fn what_the_user_names_takes_the_place_of_what_is_emulated() {
     let names = |overrides: &Overrides| -> Vec<String> {
         let explanation = explain_run(&record, overrides);
         let figure = of_named(&explanation.parts[0], "throughput").clone();
-        figure.ceilings.into_iter().map(|held| held.name).collect()
+        figure.ceilings.into_iter().map(|held| held.ceiling.name).collect()
     };
     let link = names(&overrides(Some("m5.large"), None));
     assert!(link.contains(&"the link of m5.large".to_owned()), "{link:?}");
-    assert!(link.contains(&"128MiB/s of the volume".to_owned()), "{link:?}");
+    assert!(link.contains(&"128MiB/s of gp2:100GiB".to_owned()), "{link:?}");
     assert!(!link.contains(&"the link of 62.5MB/s".to_owned()), "{link:?}");
     let both = overrides(Some("m5.large"), Some("gp3:100GiB"));
     let path = names(&both);
-    assert!(!path.iter().any(|name| name.ends_with("of the volume")), "{path:?}");
+    assert!(!path.iter().any(|name| name.ends_with("gp2:100GiB")), "{path:?}");
     let explanation = explain_run(&record, &both);
     assert_eq!(explanation.parts[0].instance_from.as_deref(), Some("`--instance`"));
     assert!(explanation.parts[0].balances.is_empty() && explanation.predictions.is_empty());
@@ -171,5 +180,35 @@ fn direct_reads_of_a_loop_device_were_answered_by_the_page_cache_below_it() {
             "{}",
             excess.words
         );
+    }
+}
+
+/// A run of 4 KiB reads, one at a time, with latencies of 1 ms.
+fn waiting(rate: f64, options: &str) -> Explanation {
+    let text = LOOP.replace("direct = true", &format!("direct = true\n{options}"));
+    let mut read = trial(1, 0, 0, "small", 1.0, 0);
+    read.metrics = BTreeMap::from([("iops".to_owned(), rate), ("throughput".to_owned(), rate * 4096.0)]);
+    read.workload.claimed_read_bytes = 1 << 20;
+    read.workload.measured_seconds = 1.0;
+    read.workload.latency_histogram = vec![(1_000_000, 1000)];
+    read.signals.devices.clear();
+    explain_run(&run(&text, read), &Overrides::default())
+}
+
+#[test]
+fn queue_depth_1_holds_a_rate_and_has_no_share_that_could_be_exceeded() {
+    let explanation = waiting(990.0, "");
+    for name in ["iops", "throughput"] {
+        let figure = of_named(&explanation.parts[0], name);
+        assert_eq!(figure.queue_depth, Some(QueueDepth { depth: 1, seconds: 0.001 }), "{name}");
+        assert_eq!(figure.binds.as_deref(), Some("queue depth 1"));
+        assert!(figure.ceilings.iter().all(|held| held.ceiling.kind != Some(CeilingKind::QueueDepth)));
+    }
+    // More than latencies allow is one trial's rate beside another's latency, and nothing is exceeded.
+    assert!(of_named(&waiting(1195.0, "").parts[0], "iops").excess.is_none());
+    // Where time passed between the I/Os, or several were under way, the depth is not what held it.
+    for explanation in [waiting(500.0, ""), waiting(990.0, "iodepth = 4"), waiting(990.0, "rate_iops = 990")]
+    {
+        assert_eq!(of_named(&explanation.parts[0], "iops").queue_depth, None);
     }
 }

@@ -2,15 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use iostone_model::experiment::{Configuration, Stack, Volume, Workload};
+use iostone_cloud::catalogue;
+use iostone_cloud::explain::{IoShape, RateShape, bounds_of_stack};
+use iostone_model::experiment::{Configuration, Workload};
+use iostone_model::explanation::Flow;
 use iostone_model::metric::Unit;
 use iostone_model::trial::TrialRecord;
 use iostone_model::verdict::{CurveShape, LoadCurve, PointName};
 use iostone_stats::flatness::{Course, FLAT_WITHIN, Line, Shape, course, line};
 use iostone_stats::median::{median, median_interval};
 
-use super::super::binding::both;
-use super::super::limits::{FixedIo, Flow};
 use super::Rigour;
 
 /// A plateau from this share of a limit on lies at it: points are short, and the filesystem's own writes count too.
@@ -74,7 +75,7 @@ impl<'a> Measured<'a> {
             curves.iter().filter_map(|(block, rates)| Some((*block, plateau(rates)?))).collect();
         let logs: Vec<f64> = plateaus.values().copied().collect();
         let plateau = median(&logs).map(f64::exp);
-        let limit = limit(&configuration.stack, size);
+        let limit = limit(configuration, size);
         let share_of = |log: f64| limit.as_ref().map(|(_, rate)| log.exp() / rate);
         let middle = |figure: fn(&TrialRecord) -> Option<f64>| {
             median(&own.iter().filter_map(|trial| figure(trial)).collect::<Vec<_>>())
@@ -173,20 +174,12 @@ fn plateau(rates: &Rates) -> Option<f64> {
 }
 
 /// The tightest limit on small writes a second that the experiment puts on its volume.
-fn limit(stack: &Stack, bytes: u64) -> Option<(String, f64)> {
-    if let Volume::Loop(volume) = &stack.volume {
-        let own = [
-            volume.write_iops.or(volume.iops).map(|iops| (format!("{iops} writes/s"), f64::from(iops))),
-            volume
-                .write_throughput
-                .or(volume.throughput)
-                .map(|rate| (format!("{rate} of writes"), rate.0 as f64 / bytes.max(1) as f64)),
-        ];
-        return own.into_iter().flatten().min_by(|left, right| left.1.total_cmp(&right.1));
-    }
-    let io = FixedIo { bytes, sequential: false, request_bytes: None };
-    let limits = both(stack, Flow::Write, io, Unit::PerSecond);
-    limits.into_iter().find(|limit| !limit.is_burst).map(|limit| (limit.name, limit.rate))
+fn limit(configuration: &Configuration, bytes: u64) -> Option<(String, f64)> {
+    let io = Some(IoShape { bytes, sequential: false, request: None });
+    let rate = RateShape { flow: Flow::Write, written: 1.0, io, unit: Unit::PerSecond };
+    let (bounds, _) = bounds_of_stack(catalogue(), configuration, rate);
+    let tightest = bounds.into_iter().min_by(|one, other| one.at_most.total_cmp(&other.at_most))?;
+    Some((tightest.name, tightest.at_most))
 }
 
 fn flushes_per_write(trial: &TrialRecord) -> Option<f64> {

@@ -40,8 +40,8 @@ fn a_load_is_a_job_of_its_depth_and_no_load_is_none() {
     let jobs = jobs_of(&header, &luns, point(5, 2));
     let described: Vec<_> = jobs.iter().map(|one| (one.load, one.job.rw, one.job.iodepth)).collect();
     assert_eq!(described, [(Load::Small, Rw::RandRead, 5), (Load::Large, Rw::RandRead, 2)]);
-    assert_eq!(jobs[0].job.bs, BlockSizes::from(Bytes(8192)));
-    assert_eq!(jobs[1].job.bs, BlockSizes::from(Bytes(MIB)));
+    assert_eq!(jobs[0].job.bs, Bytes(8192).into());
+    assert_eq!(jobs[1].job.bs, Bytes(MIB).into());
     for PointJob { job, .. } in &jobs {
         assert!(job.direct && job.exit_all && !job.invalidate && !job.walk.revisits);
         assert_eq!((job.preparation, job.size, job.offset), (Preparation::Leave, None, Bytes(0)));

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use iostone_cloud::explain::USUAL_DIRTY_SHARE;
 use iostone_cloud::{Amount, CacheUse, Catalogue, FilesystemKind, Pattern, Question, Work};
 use iostone_model::cloud::{CatalogueDate, VolumeSpec};
 use iostone_model::experiment::{Array, Burst, Link, MdArray};
@@ -11,9 +12,6 @@ use iostone_model::verdict::Flag;
 
 use super::quantities::{Asked, CpuUse, amount_mistake, link_mistake};
 use super::{MadeOn, PredictArguments};
-
-/// `vm.dirty_ratio` as the kernel has it (Documentation/admin-guide/sysctl/vm.rst).
-const DIRTY_RATIO: Fraction = Fraction(0.2);
 
 /// A question, what is doubtful in how it was asked, and what was taken for granted because it was not said.
 pub(super) struct Doubted {
@@ -93,7 +91,7 @@ fn work(arguments: &PredictArguments) -> Result<Work> {
         if !writes {
             bail!("`--buffered` is of writes, and nothing is written: leave it out");
         }
-        work.cache = CacheUse::Buffered { dirty_ratio: DIRTY_RATIO };
+        work.cache = CacheUse::Buffered { dirty_ratio: Fraction(USUAL_DIRTY_SHARE) };
     }
     Ok(work)
 }

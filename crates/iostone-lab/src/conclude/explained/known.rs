@@ -1,0 +1,96 @@
+//! What verdicts keep of ceilings: the figures that tell most, and a flag where memory answered in the device's place.
+
+use iostone_cloud::explain::Overrides;
+use iostone_model::ceiling::{FROM_MEMORY, HeldState};
+use iostone_model::environment::Environment;
+use iostone_model::explanation::{ExplainedFigure, ExplainedPart};
+use iostone_model::metric::Unit;
+use iostone_model::run::{BlockRecord, Plan};
+use iostone_model::trial::TrialRecord;
+use iostone_model::units::three_digits;
+use iostone_model::verdict::{CeilingState, Flag, KnownCeiling};
+
+use super::{counted, part};
+
+/// Every configuration with trials that count, held against what its plan says of ceilings, and those trials.
+fn parts<'a>(
+    plan: &'a Plan,
+    trials: &'a [TrialRecord],
+    blocks: &'a [BlockRecord],
+) -> impl Iterator<Item = (ExplainedPart, Vec<&'a TrialRecord>)> {
+    plan.experiment.configurations.iter().filter_map(move |configuration| {
+        let own: Vec<&TrialRecord> = counted(&configuration.name, trials, blocks).collect();
+        (!own.is_empty())
+            .then(|| (part(plan, &Environment::default(), configuration, &own, &Overrides::default()), own))
+    })
+}
+
+/// What every configuration moved past the page cache, held against what binds, or against the tightest.
+pub(crate) fn ceilings(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Vec<KnownCeiling> {
+    let mut known = Vec::new();
+    for (mut part, _) in parts(plan, trials, blocks) {
+        part.figures.retain(|figure| figure.passed_device != Some(false));
+        known.extend(part.telling().into_iter().filter_map(|figure| known_ceiling(&part, figure)));
+    }
+    known
+}
+
+fn known_ceiling(part: &ExplainedPart, figure: &ExplainedFigure) -> Option<KnownCeiling> {
+    let held = figure.binding().or_else(|| figure.narrowest())?;
+    let at_most = held.holds_at();
+    Some(KnownCeiling {
+        configuration: part.configuration.clone(),
+        figure: figure.figure.clone(),
+        limit: held.ceiling.name.clone(),
+        at_most,
+        measured: figure.measured,
+        unit: figure.unit,
+        share: figure.measured / at_most,
+        state: match held.state {
+            HeldState::Exceeded => CeilingState::Exceeded,
+            _ if held.binds() => CeilingState::Binds,
+            _ if figure.uncounted => CeilingState::Unknown,
+            _ => CeilingState::Free,
+        },
+        kind: held.ceiling.kind,
+        held: Some(held.state),
+    })
+}
+
+/// A flag for each configuration with rates of buffered I/O above every known limit, unless what was claimed beside what was served
+/// says the same.
+pub(crate) fn above_limits(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Vec<Flag> {
+    let flag = |(part, own): (ExplainedPart, Vec<&TrialRecord>)| {
+        let above: Vec<String> = part.figures.iter().filter_map(above).collect();
+        let rates = above.join("; ");
+        let configuration = plan.experiment.configurations.iter().find(|one| one.name == part.configuration);
+        let compressed =
+            own.first().zip(configuration).and_then(|(trial, one)| trial.compressed_by(&one.stack));
+        let (name, why) = match compressed {
+            Some(by) => {
+                let why = format!(
+                    ": compressed by {by}, so that fewer bytes passed it, or the page cache answered"
+                );
+                ("compressed", why)
+            }
+            None => ("page-cache", String::new()),
+        };
+        (!above.is_empty()).then(|| Flag::new(name, format!("under {}: {rates}{why}", part.configuration)))
+    };
+    parts(plan, trials, blocks).filter_map(flag).collect()
+}
+
+/// "block_read of 512 MB/s is 8.19 times the link of 62.5MB/s: memory answered ...".
+fn above(figure: &ExplainedFigure) -> Option<String> {
+    let excess = figure.excess.as_ref().filter(|excess| !excess.unserved)?;
+    let is_buffered = figure.passed_device == Some(false) && figure.unit == Unit::BytesPerSecond;
+    let narrowest = figure.narrowest().filter(|_| is_buffered)?;
+    let times = figure.measured / narrowest.at_best;
+    (times > FROM_MEMORY).then(|| {
+        let (value, times) = (figure.unit.format(figure.measured), three_digits(times));
+        format!("{} of {value} is {times} times {}: {}", figure.figure, narrowest.ceiling.name, excess.words)
+    })
+}
+
+#[cfg(test)]
+mod tests;
