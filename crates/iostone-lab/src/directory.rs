@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use iostone_model::environment::Environment;
 use iostone_model::run::{BlockLoss, BlockRecord, PLAN_SCHEMA, Plan, RunRecord};
 use iostone_model::sample::Sample;
-use iostone_model::trial::TrialRecord;
+use iostone_model::trial::{DROPS_SYNCS, TrialRecord};
 use iostone_model::verdict::Verdicts;
 use iostone_workload::RawOutput;
 use rustix::fs::{FlockOperation, flock};
@@ -407,7 +407,9 @@ fn read_trials(path: &Path) -> Result<Vec<TrialRecord>, LabError> {
         if record.exists() {
             let mut trial: TrialRecord = read_json(&record)?;
             trial.workload.read_old_ceilings();
-            // Records of version 0.1.0 have the series and not what it says.
+            // Records of version 0.1.0 have the words and the series, and not what they say.
+            let in_words = || trial.notes.iter().any(|note| note.contains(DROPS_SYNCS));
+            trial.syncs_dropped_below = trial.syncs_dropped_below.or_else(|| Some(in_words()));
             trial.steady_state = trial.steady_state.or_else(|| steadiness::check(&trial.workload));
             trials.push(trial);
         }

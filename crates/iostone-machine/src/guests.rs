@@ -107,7 +107,7 @@ impl Guests {
     ) -> Result<Applied, Failure> {
         let outside = self.begun.clone().unwrap_or_default();
         let session = self.host.open_session()?;
-        let Provided { drives, stack, destroy, below, notes } =
+        let Provided { drives, stack, destroy, below, notes, syncs_dropped_below } =
             session.provide(wanted.stack, wanted.trial, wanted.seed)?;
         let launch = Launch::of_trial(guest, &stack, wanted.workload, &drives, &outside.work_directory)?;
         let Launched { booted, mut facts, notes: packed } =
@@ -140,6 +140,7 @@ impl Guests {
             return Err(out_of_turn("apply"));
         };
         applied.notes = notes.into_iter().chain(packed).chain(applied.notes).collect();
+        applied.syncs_dropped_below |= syncs_dropped_below;
         applied.guest = Some(Box::new(facts));
         Ok(*applied)
     }

@@ -22,7 +22,7 @@ pub use cpu::{CpuAccount, GovernorRecord};
 pub use footing::Footing;
 pub use space::{FileSpace, FreeSpace, MOST_FILES, SpaceRecord};
 
-/// What a note on a trial says of a mount below its volume that drops every fsync, so that others find it there.
+/// What a note on a trial says of a mount below its volume that drops every fsync.
 pub const DROPS_SYNCS: &str = "mounted volatile, which drops every fsync";
 
 /// The place of a container, `container.place`, whose files are memory.
@@ -87,6 +87,10 @@ pub struct TrialRecord {
     pub checks: Vec<Check>,
     /// Notes of the layers worth repeating in the report ("backing file on ext4, buffered").
     pub notes: Vec<String>,
+    /// Whether the filesystem that its volume stands on is mounted so that it drops every fsync. Absent from records of version
+    /// 0.1.0, where a note says so; reading them back fills it in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub syncs_dropped_below: Option<bool>,
     /// The guest that it ran in, as it told from inside; none on a host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub guest: Option<Box<GuestFacts>>,
@@ -211,7 +215,10 @@ impl TrialRecord {
             Some(container) if container.volatile => {
                 Some("the layer of its container, which is mounted volatile".to_owned())
             }
-            _ => self.notes.iter().find(|note| note.contains(DROPS_SYNCS)).cloned(),
+            _ if self.syncs_dropped_below == Some(true) => {
+                Some("the filesystem below its volume, which is mounted volatile".to_owned())
+            }
+            _ => None,
         }
     }
 

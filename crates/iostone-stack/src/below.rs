@@ -66,6 +66,11 @@ pub(crate) fn describe_filesystem(path: &Path) -> Result<String, StackError> {
     Ok(mount_of(path)?.map_or_else(|| "an unknown filesystem".to_owned(), |mounted| describe(&mounted)))
 }
 
+/// Whether the filesystem that holds a path drops every fsync.
+pub(crate) fn drops_syncs_at(path: &Path) -> Result<bool, StackError> {
+    Ok(mount_of(path)?.is_some_and(|mounted| drops_syncs(&mounted)))
+}
+
 fn describe(mounted: &Mounted) -> String {
     let words = format!("{} ({})", mounted.filesystem, mounted.source.display());
     if drops_syncs(mounted) { format!("{words}, {DROPS_SYNCS}") } else { words }

@@ -64,6 +64,8 @@ pub struct Provided {
     pub below: Vec<StackDevice>,
     /// What is worth repeating in the report.
     pub notes: Vec<String>,
+    /// Whether what the drives stand on drops every fsync.
+    pub syncs_dropped_below: bool,
 }
 
 impl Session {
@@ -182,7 +184,9 @@ fn provide_at(site: &mut Site, stack: &Stack) -> Result<Provided, StackError> {
         Volume::Block(BlockVolume { devices })
     };
     let notes = std::mem::take(&mut site.notes);
-    Ok(Provided { drives, stack: Stack { volume, link: None, ..stack.clone() }, destroy, below, notes })
+    let syncs_dropped_below = site.syncs_dropped_below()?;
+    let stack = Stack { volume, link: None, ..stack.clone() };
+    Ok(Provided { drives, stack, destroy, below, notes, syncs_dropped_below })
 }
 
 /// This host's disks that the drives' bytes come from, each once: a device of the user's itself, the disks under images.

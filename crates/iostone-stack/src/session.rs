@@ -69,6 +69,9 @@ pub struct Applied {
     pub checks: Vec<Check>,
     /// What is worth repeating in the report: "backing file on ext4 (/dev/vda), buffered I/O".
     pub notes: Vec<String>,
+    /// Whether what the volume stands on drops every fsync.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub syncs_dropped_below: bool,
     /// The devices whose counters tell what was served, top first.
     pub devices: Vec<StackDevice>,
     /// The guest that it stands in; none on this host.
@@ -266,6 +269,7 @@ impl Session {
             },
             checks,
             notes: site.notes.clone(),
+            syncs_dropped_below: site.syncs_dropped_below()?,
             devices: devices_of(site)?,
             guest: None,
             groups: site.groups.clone(),

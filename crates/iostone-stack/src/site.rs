@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::array::OwnArray;
+use crate::below::drops_syncs_at;
 use crate::container::{Provision, StandingContainer};
 use crate::device::{BlockDevice, DeviceNumber};
 use crate::disk_server::Watch;
@@ -159,6 +160,11 @@ impl Site {
             stands_on: None,
             notes: Vec::new(),
         }
+    }
+
+    /// Whether what the volume stands on drops every fsync.
+    pub(crate) fn syncs_dropped_below(&self) -> Result<bool, StackError> {
+        self.stands_on.as_deref().map_or(Ok(false), drops_syncs_at)
     }
 
     /// What the guard is told of this session.

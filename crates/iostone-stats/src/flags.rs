@@ -1,14 +1,11 @@
 //! Checks that raise a flag beside a verdict; each says its evidence in one sentence.
 
 pub(crate) mod carry_over;
-mod cpu_time;
 pub(crate) mod order;
 pub(crate) mod shape;
 
 use iostone_model::units::p_value;
 use iostone_model::verdict::{ENVIRONMENT_UNFIT, Flag};
-
-pub use cpu_time::{LITTLE_STEAL, SAME_WORK_RATIO, SHORTEST_CPU_SECONDS, cpu_time_differs};
 
 use crate::rank::kruskal_wallis;
 use crate::special::{binomial_cdf, sign_test};

@@ -111,6 +111,7 @@ fn trial(number: u32, block: u32, name: &str) -> TrialRecord {
         },
         checks: Vec::new(),
         notes: Vec::new(),
+        syncs_dropped_below: None,
         signals: SignalSummary {
             seconds: 10.0,
             samples: 100,

@@ -72,13 +72,14 @@ fn withhold(comparison: &mut Comparison, finding: &Finding) {
     }
 }
 
-/// Marks the flags of version 0.1.0 that tell of findings, which had no severity then.
-pub(crate) fn mark_flags_of_rules(verdicts: &mut Verdicts) {
+/// Marks the flags of version 0.1.0 that tell of findings, which had no severity then: it is that of the finding of today.
+pub(crate) fn mark_flags_of_rules(verdicts: &mut Verdicts, findings: &[Finding]) {
     let of_comparisons = verdicts.comparisons.iter_mut().flat_map(|one: &mut Comparison| &mut one.flags);
     let of_curves = verdicts.curves.iter_mut().flat_map(|one: &mut CurveVerdict| &mut one.flags);
     for flag in verdicts.flags.iter_mut().chain(of_comparisons).chain(of_curves) {
         if FLAGS_OF_RULES.contains(&flag.name.as_str()) {
-            flag.severity.get_or_insert(Severity::Warning);
+            let own = findings.iter().find(|finding| finding.rule == flag.name);
+            flag.severity.get_or_insert(own.map_or(Severity::Warning, |finding| finding.severity));
         }
     }
 }

@@ -62,6 +62,7 @@ pub(crate) fn trial(
         space: None,
         governor: None,
         notes: Vec::new(),
+        syncs_dropped_below: None,
         signals: SignalSummary { devices: vec![device], ..SignalSummary::default() },
         gates: Vec::new(),
         valid: true,

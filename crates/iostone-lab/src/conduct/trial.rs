@@ -35,6 +35,7 @@ pub(super) struct Outcome {
     pub(super) settled: Settled,
     pub(super) checks: Vec<Check>,
     pub(super) notes: Vec<String>,
+    pub(super) syncs_dropped_below: bool,
     pub(super) guest: Option<Box<GuestFacts>>,
     /// What failed, where the workload is not to blame.
     pub(super) failure: Option<Failure>,
@@ -65,11 +66,11 @@ pub(super) fn carry_out(
     // Each trial has data and offsets of its own, but the same again when the run is repeated with its seed.
     let seed = SplitMix64::new(plan.seed ^ (u64::from(number) << 32)).next_u64();
     let is_guest = configuration.machine.guest().is_some();
-    let (mut notes, mut guest) = (Vec::new(), None);
+    let (mut notes, mut syncs_dropped_below, mut guest) = (Vec::new(), false, None);
     let applied = timed(&mut phases.build, || link.apply(configuration, number, seed));
     let measured = match applied {
         Ok(applied) => {
-            (notes, guest) = (applied.notes, applied.guest);
+            (notes, syncs_dropped_below, guest) = (applied.notes, applied.syncs_dropped_below, applied.guest);
             measure(link, plan, configuration, number, seed, &mut phases)
         }
         Err(LabError::Machine(failure))
@@ -109,7 +110,18 @@ pub(super) fn carry_out(
     measured.raw.extend(evidence?);
     notes.extend(measured.losses.iter().cloned());
     let total = started.elapsed();
-    Ok(Outcome { measured, samples, settled, checks, notes, guest, failure: died, total, phases })
+    Ok(Outcome {
+        measured,
+        samples,
+        settled,
+        checks,
+        notes,
+        syncs_dropped_below,
+        guest,
+        failure: died,
+        total,
+        phases,
+    })
 }
 
 /// Does a part of a trial and notes its seconds.
@@ -241,6 +253,7 @@ impl Outcome {
             workload: self.measured.report,
             checks: self.checks,
             notes: self.notes,
+            syncs_dropped_below: Some(self.syncs_dropped_below),
             guest: self.guest,
             container: self.measured.container,
             space: self.measured.space,

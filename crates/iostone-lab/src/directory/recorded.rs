@@ -26,9 +26,7 @@ pub fn read_run(path: &Path) -> Result<RunRecord, LabError> {
     let Records { path, plan, entries, trials, environment } = &records;
     let verdicts_path = path.join("verdicts.json");
     let verdicts = if verdicts_path.exists() {
-        let mut verdicts = read_json(&verdicts_path)?;
-        mark_flags_of_rules(&mut verdicts);
-        Some(verdicts)
+        Some(read_json(&verdicts_path)?)
     } else if trials.is_empty() {
         None
     } else {
@@ -146,7 +144,11 @@ impl Records {
             audit: None,
             explanation: None,
         };
-        run.audit = Some(iostone_audit::judge(&iostone_audit::evidence_of_run(&run)));
+        let audit = iostone_audit::judge(&iostone_audit::evidence_of_run(&run));
+        if let Some(verdicts) = &mut run.verdicts {
+            mark_flags_of_rules(verdicts, &audit.findings);
+        }
+        run.audit = Some(audit);
         Ok(run)
     }
 }
@@ -194,5 +196,41 @@ baseline = "light"
         experiment.configurations.retain(|one| one.levels["load"] != "middle");
         experiment.factors[0].levels.retain(|level| level != "middle");
         assert_eq!(levels(&records), [["light", "heavy"]]);
+    }
+
+    #[test]
+    fn words_and_series_of_the_first_version_are_read_as_what_they_say() {
+        let place = tempfile::tempdir().unwrap();
+        let mut trial = crate::conclude::tests::trial(1, 0, 0, "on", 1.0, 0);
+        trial.notes =
+            vec!["backing file on overlay (overlay), mounted volatile, which drops every fsync".to_owned()];
+        trial.workload.operations_per_100ms = vec![100; 50];
+        trial.workload.measured_seconds = 5.0;
+        let mut old = serde_json::to_value(&trial).unwrap();
+        assert!(old.get("syncs_dropped_below").is_none() && old.get("steady_state").is_none());
+        let directory = place.path().join("trials/000001");
+        fs::create_dir_all(&directory).unwrap();
+        fs::write(directory.join("trial.json"), old.to_string()).unwrap();
+        let read = read_trials(place.path()).unwrap().remove(0);
+        assert_eq!(read.syncs_dropped_below, Some(true));
+        assert!(read.syncs_dropped_by().is_some_and(|by| by.contains("mounted volatile")));
+        assert!(matches!(read.steady_state, Some(iostone_model::warm_up::SteadyState::Steady { .. })));
+        old["notes"] = serde_json::json!([]);
+        fs::write(directory.join("trial.json"), old.to_string()).unwrap();
+        assert_eq!(read_trials(place.path()).unwrap()[0].syncs_dropped_by(), None);
+    }
+
+    #[test]
+    fn flags_of_the_first_version_that_rules_raise_today_are_known_as_such() {
+        let (trials, entries) = (Vec::new(), Vec::new());
+        let plan = make_plan(read_experiment(THREE, &[]).unwrap(), PlanOptions::default()).unwrap();
+        let environment = Environment::default();
+        let mut verdicts = crate::conclude::conclude(&plan, &trials, &entries, &environment, false).unwrap();
+        verdicts.flags = ["page-cache", "host-steal", "carry-over"]
+            .map(|name| iostone_model::verdict::Flag::new(name, "as it was told then"))
+            .into();
+        mark_flags_of_rules(&mut verdicts, &[]);
+        let known: Vec<bool> = verdicts.flags.iter().map(|flag| flag.severity.is_some()).collect();
+        assert_eq!(known, [true, true, false]);
     }
 }

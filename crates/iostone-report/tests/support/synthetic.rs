@@ -313,6 +313,7 @@ fn trial(
         workload: report,
         checks: vec![check],
         notes: vec!["backing file on ext4, buffered".to_owned()],
+        syncs_dropped_below: None,
         guest: None,
         container: None,
         space: None,

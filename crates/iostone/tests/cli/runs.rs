@@ -104,6 +104,27 @@ fn a_finished_run_can_be_listed_shown_and_reported() {
     assert_eq!(missing.stderr, format!("error: run {name} has no trial 99; it has 12\n"));
 
     report_in_all_formats(&bench, &run);
+    report_and_audit_agree(&bench, name);
+}
+
+/// One judge: what the report of a run says is doubtful is what the audit says, in its words, once.
+fn report_and_audit_agree(bench: &Bench, name: &str) {
+    let audit = bench.iostone(&["audit", name, "--json"]).ended_with(0).json();
+    let report = bench.iostone(&["report", "--format", "json"]).ended_with(0).json();
+    assert_eq!(report["audit"], audit);
+    let text = bench.iostone(&["report"]).ended_with(0).stdout;
+    let findings = audit["findings"].as_array().unwrap();
+    assert!(findings.iter().any(|finding| finding["rule"] == "not-flushed"), "{audit}");
+    for finding in findings {
+        let (rule, severity) = (finding["rule"].as_str().unwrap(), finding["severity"].as_str().unwrap());
+        assert_eq!(text.matches(&format!("{rule} ({severity}): ")).count(), 1, "{rule} in:\n{text}");
+        assert!(!text.contains(&format!("! {rule}: ")), "{rule} is told as a flag too:\n{text}");
+        let flags = report["verdicts"]["flags"].as_array().unwrap();
+        let is_told = |flag: &serde_json::Value| {
+            (&flag["name"], &flag["severity"]) == (&finding["rule"], &finding["severity"])
+        };
+        assert!(flags.iter().any(is_told), "{rule} in {flags:?}");
+    }
 }
 
 fn report_in_all_formats(bench: &Bench, run: &std::path::Path) {

@@ -30,6 +30,13 @@ struct Counts {
     compressed: Option<String>,
 }
 
+impl Counts {
+    /// The share of what was claimed that was not served.
+    fn share(&self) -> f64 {
+        self.missing.iter().sum::<f64>() / self.claimed.iter().sum::<f64>()
+    }
+}
+
 impl Rule for PageCache {
     fn name(&self) -> &'static str {
         "page-cache"
@@ -40,12 +47,13 @@ impl Rule for PageCache {
     }
 
     fn look(&self, dataset: &Dataset) -> Outcome {
-        let conditions = count(dataset);
+        let mut conditions = count(dataset);
+        // The message is of the worst, and so is the first line of evidence.
+        conditions.sort_by(|one, other| other.share().total_cmp(&one.share()));
         let mut worst: Option<(f64, String)> = None;
         let mut cases = Vec::new();
         for counts in &conditions {
-            let (claimed, missing) = (counts.claimed.iter().sum::<f64>(), counts.missing.iter().sum::<f64>());
-            let share = missing / claimed;
+            let (claimed, share) = (counts.claimed.iter().sum::<f64>(), counts.share());
             let severity = match share {
                 share if share > GRAVE => Severity::Serious,
                 share if share > WARNED => Severity::Warning,
