@@ -4,6 +4,7 @@ mod coarse_digits;
 mod coincidence;
 mod conditions;
 mod confounded_factors;
+mod description;
 #[cfg(test)]
 mod examples;
 mod few_runs;
@@ -13,6 +14,7 @@ mod order_confounded;
 mod order_fixed;
 mod order_unrecorded;
 mod reversed_scaling;
+mod row_names;
 mod same_data;
 mod scaling;
 mod single_run;

@@ -73,8 +73,14 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
+    /// Whether the difference may be the drift's.
     fn explained(&self) -> bool {
         self.drift.p_value >= 1.0 - CONFIDENCE
+    }
+
+    /// Whether it may be, and a drift shows within the conditions.
+    fn drifted(&self) -> bool {
+        self.explained() && self.drift.slope_p_value < 1.0 - CONFIDENCE
     }
 
     fn describe(&self) -> String {
@@ -119,7 +125,12 @@ fn describe(
     let (leading, others): (Vec<_>, Vec<_>) =
         comparisons.iter().partition(|one| prominence(dataset, one.metric) == nearest);
     let explained = leading.iter().filter(|one| one.explained()).count();
+    let drifted = leading.iter().any(|one| one.drifted());
     let (severity, tail) = match (leading.len(), explained) {
+        (_, 1..) if !drifted => (
+            Severity::Warning,
+            "no steady drift shows within the conditions, but one too weak to show could make, or hide, the difference",
+        ),
         (0, _) => (Severity::Warning, "too few runs to say what a drift in time would do"),
         (_, 0) => (
             Severity::Warning,
