@@ -5,6 +5,7 @@ mod coincidence;
 mod conditions;
 mod confounded_factors;
 mod description;
+mod equal_figures;
 #[cfg(test)]
 mod examples;
 mod few_runs;

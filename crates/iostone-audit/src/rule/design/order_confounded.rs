@@ -13,6 +13,8 @@ use crate::{Outcome, Rule, finding};
 
 /// Of the intervals in the evidence.
 const CONFIDENCE: f64 = 0.95;
+/// Runs of a stretch within which a drift that matters shows.
+const LONG: usize = 10;
 /// So many lines of evidence at most.
 const MOST_LINES: usize = 6;
 
@@ -126,24 +128,22 @@ fn describe(
         comparisons.iter().partition(|one| prominence(dataset, one.metric) == nearest);
     let explained = leading.iter().filter(|one| one.explained()).count();
     let drifted = leading.iter().any(|one| one.drifted());
+    // A drift that matters shows within long stretches; within short ones it hides.
+    let long = order.iter().all(|condition| condition.members.len() >= LONG);
     let (severity, tail) = match (leading.len(), explained) {
-        (_, 1..) if !drifted => (
-            Severity::Warning,
-            "no steady drift shows within the conditions, but one too weak to show could make, or hide, the difference",
-        ),
         (0, _) => (Severity::Warning, "too few runs to say what a drift in time would do"),
         (_, 0) => (
             Severity::Warning,
             "a steady drift like that within the conditions does not explain the difference, but whatever else \
              changed between them would",
         ),
-        (all, some) if some == all => (
-            Severity::Serious,
-            "a steady drift like that within the conditions could make, or hide, the difference",
-        ),
-        _ => (
-            Severity::Serious,
-            "for some of them a steady drift like that within the conditions could make, or hide, the difference",
+        (all, some) => (
+            if drifted || (all == some && !long) { Severity::Serious } else { Severity::Warning },
+            if all == some {
+                "a steady drift like that within the conditions could make, or hide, the difference"
+            } else {
+                "for some of them a steady drift like that within the conditions could make, or hide, the difference"
+            },
         ),
     };
     let names: Vec<String> = order.iter().map(|condition| condition_name(table, condition)).collect();
