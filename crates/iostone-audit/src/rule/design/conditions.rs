@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use iostone_model::dataset::{CIRCUMSTANCES, Dataset, Observation};
 
 use super::row_names::{Values, row_names, values_of};
+use super::timeline::sampled;
 
 /// The observations of one table and one test of one tool; only these are held against each other.
 pub(super) struct Table<'a> {
@@ -34,7 +35,7 @@ pub(super) fn at(dataset: &Dataset, place: usize) -> Option<&Observation> {
 /// The table, the tool and the test.
 type Key<'a> = (&'a str, &'a str, &'a str);
 
-/// Every table of a dataset.
+/// Every table of a dataset in which something was run.
 pub(super) fn tables<'a>(dataset: &'a Dataset) -> Vec<Table<'a>> {
     let mut groups: Vec<(Key<'_>, Vec<usize>)> = Vec::new();
     let mut known: HashMap<Key<'_>, usize> = HashMap::new();
@@ -52,7 +53,7 @@ pub(super) fn tables<'a>(dataset: &'a Dataset) -> Vec<Table<'a>> {
         }
     }
     let named = |(name, _, test): Key<'a>| if name.is_empty() { test } else { name };
-    groups.into_iter().map(|(key, members)| table(dataset, named(key), members)).collect()
+    groups.into_iter().filter_map(|(key, members)| table(dataset, named(key), members)).collect()
 }
 
 /// The label by which tools name one of several tests that have nothing to do with each other.
@@ -77,9 +78,16 @@ pub(super) fn subject(observation: &Observation) -> [&str; 2] {
     }
 }
 
-fn table<'a>(dataset: &'a Dataset, name: &'a str, members: Vec<usize>) -> Table<'a> {
+/// None where they are samples of one thing in time: nothing was repeated, and nothing is compared.
+fn table<'a>(dataset: &'a Dataset, name: &'a str, members: Vec<usize>) -> Option<Table<'a>> {
     let values = values_of(dataset, &members);
     let names = row_names(dataset, &values, members.len());
+    let numbers_alone = values.iter().all(|(label, of)| {
+        of.len() < 2 || names.contains(label) || of.iter().all(|value| value.parse::<f64>().is_ok())
+    });
+    if sampled(dataset, &members, numbers_alone) {
+        return None;
+    }
     let compares = dataset.factors.iter().any(|factor| {
         values.get(factor.as_str()).is_some_and(|of| of.len() > 1)
             && !is_subject(dataset, &members, factor)
@@ -107,7 +115,7 @@ fn table<'a>(dataset: &'a Dataset, name: &'a str, members: Vec<usize>) -> Table<
             condition.members.push(*place);
         }
     }
-    Table { name, members, conditions, compares }
+    Some(Table { name, members, conditions, compares })
 }
 
 /// The labels that tell conditions apart: the factors, and whatever else varies, is no circumstance and names no row.

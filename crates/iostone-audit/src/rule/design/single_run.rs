@@ -170,8 +170,9 @@ fn breakevens<'a>(dataset: &Dataset, table: &Table<'_>, conditions: &[&'a Condit
         ranked.sort_by(|a, b| about(a.0).cmp(&about(b.0)).then(a.1.total_cmp(&b.1)));
         for same in ranked.chunk_by(|a, b| about(a.0) == about(b.0)) {
             if let (Some((_, smallest)), Some((_, largest))) = (same.first(), same.last()) {
-                // Where the sign changes there is no ratio, and no small scatter either.
-                let cv = breakeven_cv(largest / smallest).unwrap_or(f64::INFINITY);
+                // Where the sign changes there is no ratio, and equal figures rank nothing.
+                let ratio = Some(largest / smallest).filter(|ratio| (ratio - 1.0).abs() > f64::EPSILON);
+                let cv = ratio.and_then(breakeven_cv).unwrap_or(f64::INFINITY);
                 widest = Some(widest.map_or(cv, |widest| widest.max(cv)));
             }
         }

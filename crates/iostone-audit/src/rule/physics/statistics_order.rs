@@ -151,7 +151,8 @@ fn of_word(word: &str) -> Option<Statistic> {
         number.or_else(|| ["%", "th", "st", "nd", "rd"].iter().find_map(|end| word.strip_suffix(end)))?;
     let starts = number.starts_with(|letter: char| letter.is_ascii_digit());
     let percent: f64 = number.parse().ok().filter(|percent| starts && (0.0..=100.0).contains(percent))?;
-    Some(Statistic::Quantile(percent / 100.0))
+    // To eight digits, so that 99.9 % is the same however it was written.
+    Some(Statistic::Quantile((percent * 1e6).round() / 1e8))
 }
 
 #[cfg(test)]
