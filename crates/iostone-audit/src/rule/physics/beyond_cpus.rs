@@ -80,9 +80,9 @@ fn cpus(observation: &Observation) -> Option<f64> {
 }
 
 fn of_times(observation: &Observation) -> Option<Claim> {
-    let cpus = cpus(observation)?;
     let [wall, user, system] = ["wall_time", "user_time", "system_time"].map(|name| observation.value(name));
     let (wall, time) = (wall.filter(|wall| *wall > 0.0)?, user? + system?);
+    let cpus = cpus(observation)?;
     let seconds = |value| Unit::Seconds.format(value);
     let text = format!(
         "user + system is {}, more than {} of wall time on {} CPU{}",
