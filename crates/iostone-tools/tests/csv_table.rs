@@ -101,3 +101,17 @@ fn prose_and_code_are_no_tables() {
     assert_eq!(likeness("a.txt", ""), Likeness::No);
     assert_eq!(likeness("a.txt", "a,b\n"), Likeness::No);
 }
+
+#[test]
+fn times_tell_the_order_and_results_are_no_levels() {
+    let table = "fs,date_time,ended,avg_response,throughput_mb_s,elapsed_s\n\
+                 ext4,2026-11-21 19:40:07,2026-11-21 19:41:00,95,101.5,53.1\n\
+                 xfs,2026-11-21 19:41:07,2026-11-21 19:42:00,95,99.5,-53.2\n\
+                 ext4,2026-11-21 19:42:07,2026-11-21 19:43:00,95,102.5,53.3\n\
+                 xfs,2026-11-21 19:43:07,2026-11-21 19:44:00,95,98.5,53.4\n";
+    let reading = read("a.csv", table.as_bytes()).unwrap();
+    let first = &reading.observations[0];
+    assert!(first.order.is_some_and(|order| order > 1.7e9), "{first:?}");
+    assert!(first.figures.contains_key("avg_response"), "{first:?}");
+    assert_eq!(reading.observations[1].value("wall_time"), Some(-53.2), "a clock that ran backwards is a figure");
+}

@@ -4,6 +4,8 @@ mod coarse_digits;
 mod coincidence;
 mod conditions;
 mod confounded_factors;
+mod description;
+mod equal_figures;
 #[cfg(test)]
 mod examples;
 mod few_runs;
@@ -13,6 +15,7 @@ mod order_confounded;
 mod order_fixed;
 mod order_unrecorded;
 mod reversed_scaling;
+mod row_names;
 mod same_data;
 mod scaling;
 mod single_run;

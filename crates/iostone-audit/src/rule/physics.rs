@@ -3,7 +3,9 @@
 mod above_ceiling;
 mod above_every_ceiling;
 mod at_ceiling;
+mod beyond_cpus;
 pub(super) mod case;
+mod clock_backwards;
 mod cpu_time;
 mod disk_full;
 mod failed;
@@ -23,6 +25,7 @@ mod rewrite_faster;
 mod slip;
 mod small_file;
 mod source_limited;
+mod statistics_order;
 mod steal;
 mod sync_dropped;
 mod throttled;
@@ -50,6 +53,9 @@ pub(super) const RULES: &[&dyn Rule] = &[
     &prediction_beyond_ceiling::PredictionBeyondCeiling,
     &at_ceiling::AtCeiling,
     &idle_ceiling::IdleCeiling,
+    &statistics_order::StatisticsOrder,
+    &clock_backwards::ClockBackwards,
+    &beyond_cpus::BeyondCpus,
     &cpu_time::CpuTime,
     &steal::Steal,
     &throttled::Throttled,

@@ -7,6 +7,8 @@ use crate::special::student_two_sided;
 pub struct Drift {
     /// The drift: change of the natural logarithm per step of position.
     pub slope: f64,
+    /// Two-sided p of no drift (Student).
+    pub slope_p_value: f64,
     /// The difference of the means of the logarithms, second less first, as it stands.
     pub difference: f64,
     /// The same with the drift taken out.
@@ -56,16 +58,21 @@ pub fn drift(first: &[(f64, f64)], second: &[(f64, f64)], confidence: f64) -> Op
     let without_drift = difference - slope * gap;
     let per_size = 1.0 / first.len() as f64 + 1.0 / second.len() as f64;
     let error = (residual / freedom * (per_size + gap * gap / spread_in_time)).sqrt();
-    let p_value = if error > 0.0 {
-        student_two_sided(without_drift.abs() / error, freedom)
-    } else if without_drift.abs() > 0.0 {
-        0.0
-    } else {
-        1.0
+    let p_of = |size: f64, error: f64| {
+        if error > 0.0 {
+            student_two_sided(size.abs() / error, freedom)
+        } else if size.abs() > 0.0 {
+            0.0
+        } else {
+            1.0
+        }
     };
+    let p_value = p_of(without_drift, error);
+    let slope_p_value = p_of(slope, (residual / freedom / spread_in_time).sqrt());
     let reach = student_critical(1.0 - confidence, freedom) * error;
     Some(Drift {
         slope,
+        slope_p_value,
         difference,
         without_drift,
         interval: [without_drift - reach, without_drift + reach],

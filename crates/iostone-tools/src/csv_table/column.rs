@@ -104,6 +104,57 @@ const LEVELS: &[&str] = &[
     "version",
 ];
 
+/// Words of results, for whole numbers that come back: 95 ms twice is no level.
+const RESULTS: &[&str] = &[
+    "latency",
+    "lat",
+    "response",
+    "elapsed",
+    "duration",
+    "errors",
+    "failures",
+    "misses",
+    "hits",
+    "requests",
+    "score",
+    "avg",
+    "average",
+    "mean",
+    "median",
+    "min",
+    "max",
+    "stddev",
+    "throughput",
+    "bandwidth",
+    "bw",
+    "iops",
+    "tps",
+    "qps",
+    "rps",
+    "ops",
+    "cycles",
+    "instructions",
+];
+
+/// Names of the time at which a row was made, where its cells are times of day.
+const MOMENTS: &[&str] = &[
+    "timestamp",
+    "time_stamp",
+    "datetime",
+    "date_time",
+    "date",
+    "time",
+    "start",
+    "started",
+    "started_at",
+    "start_time",
+    "begin",
+    "begin_time",
+    "start_timestamp",
+    "created_at",
+    "run_at",
+];
+
 /// Names under which people write about a row, rather than what it was made under.
 const NOTES: &[&str] =
     &["note", "notes", "comment", "comments", "remark", "remarks", "description", "bemerkung", "kommentar"];
@@ -178,6 +229,9 @@ pub(crate) fn guess(sheet: &Sheet) -> Vec<Column> {
             Column { name: name.clone(), meaning, guessed, remark: None }
         })
         .collect();
+    // Of several times the first is when a row was made.
+    let mut times = columns.iter_mut().filter(|column| column.meaning == Meaning::Order).skip(1);
+    times.by_ref().for_each(|column| column.meaning = Meaning::Label(column.name.clone()));
     repetition::find(sheet, &mut columns);
     plain_numbers(sheet, &mut columns);
     part_namesakes(&mut columns);
@@ -199,6 +253,7 @@ fn meaning(sheet: &Sheet, index: usize, name: &str) -> Option<Meaning> {
             return Some(Meaning::Order);
         }
         "tool" => return Some(Meaning::Tool),
+        plain if MOMENTS.contains(&plain) && are_moments(sheet, index) => return Some(Meaning::Order),
         _ => {}
     }
     let named = Measure::of_name(name);
@@ -210,9 +265,14 @@ fn meaning(sheet: &Sheet, index: usize, name: &str) -> Option<Meaning> {
     if CIRCUMSTANCES.contains(&plain.as_str()) || (size && LEVELS.contains(&base)) {
         return Some(Meaning::Label(name.to_owned()));
     }
-    // A quota of -1 is none, and no time is below zero: such numbers were set, not measured.
+    // A quota of -1 is none, and a time of -1 says that there was none: such numbers were set, not measured.
     let time = named.as_ref().is_some_and(|(_, measure)| measure.unit == Unit::Seconds);
-    let below_zero = || sheet.column(index).any(|cell| cell.parse::<f64>().is_ok_and(|number| number < 0.0));
+    let below_zero = || {
+        let numbers = sheet.column(index).filter_map(|cell| cell.parse::<f64>().ok());
+        let mut below: Vec<f64> = numbers.filter(|number| *number < 0.0).collect();
+        below.dedup();
+        matches!(below.as_slice(), [one] if one.fract() == 0.0)
+    };
     if plain.split('_').any(|word| word == "quota") || (time && below_zero()) {
         return Some(Meaning::Label(name.to_owned()));
     }
@@ -325,7 +385,7 @@ fn by_cells(sheet: &Sheet, index: usize, name: &str) -> Meaning {
     match written_unit(sheet, index) {
         Some(Unit::Plain) => {
             let whole = |cell: &str| is_missing(cell) || cell.parse::<i64>().is_ok();
-            if comes_back && sheet.column(index).all(whole) {
+            if comes_back && !is_result(name) && sheet.column(index).all(whole) {
                 return label;
             }
             let note = note(Unit::Plain, name);
@@ -344,6 +404,27 @@ fn by_cells(sheet: &Sheet, index: usize, name: &str) -> Meaning {
     }
 }
 
+/// Whether a name is that of a result: `Average Response Time`, `p95`, `99.9%`.
+fn is_result(name: &str) -> bool {
+    let plain = snake(name);
+    let mut words = plain.split('_');
+    let quantile = |word: &str| {
+        let number = word.strip_prefix('p').or_else(|| word.strip_suffix('%'));
+        number.is_some_and(|number| number.parse::<f64>().is_ok())
+    };
+    !words.clone().any(|word| LEVELS.contains(&word))
+        && words.any(|word| RESULTS.contains(&word) || quantile(word))
+}
+
+/// Whether all cells are dates with a time of day, written alike.
+fn are_moments(sheet: &Sheet, index: usize) -> bool {
+    let mut first = None;
+    sheet.column(index).all(|cell| {
+        let writing = moment(cell).map(|(_, writing)| writing).filter(|_| cell.contains(':'));
+        writing.is_some_and(|writing| *first.get_or_insert(writing) == writing)
+    })
+}
+
 /// Numbers whose name tells no unit stand beside figures with one as what was set, where they look so: every value twice on
 /// average, powers of two, or one more in each row. Where they are still figures that is doubtful, and said.
 fn plain_numbers(sheet: &Sheet, columns: &mut [Column]) {
@@ -355,7 +436,7 @@ fn plain_numbers(sheet: &Sheet, columns: &mut [Column]) {
         if figure.note.unit != Unit::Plain {
             continue;
         }
-        if beside && (comes_back(sheet, index) || is_scale(sheet, index)) {
+        if beside && !is_result(&column.name) && (comes_back(sheet, index) || is_scale(sheet, index)) {
             column.meaning = Meaning::Label(column.name.clone());
         } else {
             figure.remark = Some(format!("column `{}` names no unit; taken for a figure", column.name));

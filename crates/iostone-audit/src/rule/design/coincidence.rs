@@ -40,6 +40,8 @@ pub(super) struct Coincidence<'a> {
     differences: BTreeMap<&'a str, Vec<f64>>,
     /// By figure: the lower quartile of their sizes.
     quartiles: BTreeMap<&'a str, f64>,
+    /// By figure: the share of pairs of repetitions that agree in it though their rows are not copies.
+    ties: BTreeMap<&'a str, f64>,
 }
 
 impl<'a> Coincidence<'a> {
@@ -79,7 +81,19 @@ impl<'a> Coincidence<'a> {
         };
         let quartiles =
             differences.iter().filter_map(|(metric, of)| Some((*metric, quartile(of)?))).collect();
-        Self { dataset, differences, quartiles }
+        let share = |of: &[f64]| {
+            let known = of.iter().filter(|one| !one.is_nan()).count();
+            let equal = of.iter().filter(|one| **one == 0.0).count();
+            // A lone tie may be the copy that is looked for.
+            (equal > 1).then(|| equal as f64 / known as f64)
+        };
+        let mut ties: BTreeMap<&str, f64> =
+            differences.iter().filter_map(|(metric, of)| Some((*metric, share(of)?))).collect();
+        // Rows of a single figure that agree are all copies; that it comes in lumps shows where several values repeat.
+        if let (1, Some(metric)) = (differences.len(), differences.keys().next()) {
+            ties.extend(lumps(dataset, tables, metric).map(|share| (*metric, share)));
+        }
+        Self { dataset, differences, quartiles, ties }
     }
 
     /// The chance that one other row agrees with this one in every figure, 0 to 1.
@@ -152,8 +166,29 @@ impl<'a> Coincidence<'a> {
         let digits = (1.0 / step).log10().floor() + 1.0;
         let spread = self.quartiles.get(metric).copied().unwrap_or(STEADY);
         // Where a quarter of the repetitions agree anyway, another that does tells nothing.
-        (spread > 0.0).then(|| ((step / (8.0 * spread)).min(1.0), digits))
+        let lumped = self.ties.get(metric).copied().unwrap_or(0.0);
+        (spread > 0.0).then(|| ((step / (8.0 * spread)).max(lumped).min(1.0), digits))
     }
+}
+
+/// The share of pairs of repetitions with the same value of a dataset's only figure, the most frequent value apart; none
+/// where fewer than three values repeat.
+fn lumps(dataset: &Dataset, tables: &[Table<'_>], metric: &str) -> Option<f64> {
+    let (mut pairs, mut tied, mut groups) = (0.0, Vec::new(), 0_usize);
+    for condition in tables.iter().flat_map(|table| &table.conditions) {
+        let mut counts: BTreeMap<u64, f64> = BTreeMap::new();
+        for place in &condition.members {
+            if let Some(value) = at(dataset, *place).and_then(|row| row.value(metric)) {
+                *counts.entry(value.to_bits()).or_insert(0.0) += 1.0;
+            }
+        }
+        let of = |count: f64| count * (count - 1.0) / 2.0;
+        pairs += of(counts.values().sum());
+        groups += counts.values().filter(|count| **count > 1.0).count();
+        tied.extend(counts.into_values().map(of));
+    }
+    let most = tied.iter().copied().fold(0.0, f64::max);
+    (groups > 2).then(|| (tied.iter().sum::<f64>() - most) / pairs)
 }
 
 /// For each observation, a text that is the same for all with the same figures; units made from other units by
@@ -215,6 +250,14 @@ pub(super) fn chance_among(
     pairs: f64,
 ) -> Option<f64> {
     coincidence.chance(at(dataset, place)?).map(|chance| (chance * pairs).min(1.0))
+}
+
+/// Whether those rows have a rate or a time, which no two runs share. Of figures without a unit it is not known whether
+/// they were measured: prices, scores and what was calculated repeat.
+pub(super) fn measured(dataset: &Dataset, places: &[usize]) -> bool {
+    let units = [Unit::BytesPerSecond, Unit::PerSecond, Unit::Seconds];
+    let mut rows = places.iter().filter_map(|place| at(dataset, *place));
+    rows.any(|row| row.figures.keys().any(|metric| units.contains(&dataset.unit_of(metric))))
 }
 
 #[cfg(test)]

@@ -1,8 +1,11 @@
 //! Sorts observations into tables, and those of a table into conditions: what was repeated, and what is compared.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
 use iostone_model::dataset::{CIRCUMSTANCES, Dataset, Observation};
+
+use super::row_names::{Values, row_names, values_of};
+use super::timeline::sampled;
 
 /// The observations of one table and one test of one tool; only these are held against each other.
 pub(super) struct Table<'a> {
@@ -32,7 +35,7 @@ pub(super) fn at(dataset: &Dataset, place: usize) -> Option<&Observation> {
 /// The table, the tool and the test.
 type Key<'a> = (&'a str, &'a str, &'a str);
 
-/// Every table of a dataset.
+/// Every table of a dataset in which something was run.
 pub(super) fn tables<'a>(dataset: &'a Dataset) -> Vec<Table<'a>> {
     let mut groups: Vec<(Key<'_>, Vec<usize>)> = Vec::new();
     let mut known: HashMap<Key<'_>, usize> = HashMap::new();
@@ -50,7 +53,7 @@ pub(super) fn tables<'a>(dataset: &'a Dataset) -> Vec<Table<'a>> {
         }
     }
     let named = |(name, _, test): Key<'a>| if name.is_empty() { test } else { name };
-    groups.into_iter().map(|(key, members)| table(dataset, named(key), members)).collect()
+    groups.into_iter().filter_map(|(key, members)| table(dataset, named(key), members)).collect()
 }
 
 /// The label by which tools name one of several tests that have nothing to do with each other.
@@ -75,12 +78,22 @@ pub(super) fn subject(observation: &Observation) -> [&str; 2] {
     }
 }
 
-fn table<'a>(dataset: &'a Dataset, name: &'a str, members: Vec<usize>) -> Table<'a> {
-    let compares = dataset
-        .factors
-        .iter()
-        .any(|factor| !is_subject(dataset, &members, factor) && levels(dataset, &members, factor).len() > 1);
-    let telling = telling_labels(dataset, &members);
+/// None where they are samples of one thing in time: nothing was repeated, and nothing is compared.
+fn table<'a>(dataset: &'a Dataset, name: &'a str, members: Vec<usize>) -> Option<Table<'a>> {
+    let values = values_of(dataset, &members);
+    let names = row_names(dataset, &values, members.len());
+    let numbers_alone = values.iter().all(|(label, of)| {
+        of.len() < 2 || names.contains(label) || of.iter().all(|value| value.parse::<f64>().is_ok())
+    });
+    if sampled(dataset, &members, numbers_alone) {
+        return None;
+    }
+    let compares = dataset.factors.iter().any(|factor| {
+        values.get(factor.as_str()).is_some_and(|of| of.len() > 1)
+            && !is_subject(dataset, &members, factor)
+            && !names.contains(factor.as_str())
+    });
+    let telling = telling_labels(dataset, &values, &names);
     let works: BTreeSet<&str> =
         members.iter().filter_map(|place| at(dataset, *place)?.facts.work.as_deref()).collect();
     // Work that is never the same twice carries a name or a path of the run and tells nothing.
@@ -102,31 +115,22 @@ fn table<'a>(dataset: &'a Dataset, name: &'a str, members: Vec<usize>) -> Table<
             condition.members.push(*place);
         }
     }
-    Table { name, members, conditions, compares }
+    Some(Table { name, members, conditions, compares })
 }
 
-/// The labels that tell conditions apart: the factors, and whatever else varies and is no circumstance.
-///
-/// A label that is different in every single row of a comparison names the row, not a condition.
-fn telling_labels<'a>(dataset: &'a Dataset, members: &[usize]) -> Vec<&'a str> {
-    let mut values: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for observation in members.iter().filter_map(|place| at(dataset, *place)) {
-        for (label, value) in &observation.labels {
-            values.entry(label).or_default().insert(value);
-        }
-    }
-    let compares =
-        dataset.factors.iter().any(|factor| values.get(factor.as_str()).is_some_and(|of| of.len() > 1));
+/// The labels that tell conditions apart: the factors, and whatever else varies, is no circumstance and names no row.
+fn telling_labels<'a>(dataset: &Dataset, values: &Values<'a>, names: &BTreeSet<&str>) -> Vec<&'a str> {
     let is_factor = |label: &str| dataset.factors.iter().any(|factor| factor == label);
     let tells = |label: &str, count: usize| {
-        is_factor(label)
-            || (count > 1 && !CIRCUMSTANCES.contains(&label) && !(compares && count == members.len()))
+        !names.contains(label) && (is_factor(label) || (count > 1 && !CIRCUMSTANCES.contains(&label)))
     };
     values.iter().filter(|(label, of)| tells(label, of.len())).map(|(label, _)| *label).collect()
 }
 
 fn describe(dataset: &Dataset, observation: &Observation, telling: &[&str]) -> String {
-    let factors = observation.condition(&dataset.factors);
+    let varied: Vec<String> =
+        dataset.factors.iter().filter(|factor| telling.contains(&factor.as_str())).cloned().collect();
+    let factors = observation.condition(&varied);
     let is_factor = |label: &str| dataset.factors.iter().any(|factor| factor == label);
     let others = telling.iter().filter(|label| !is_factor(label));
     let others = others.filter_map(|label| Some(format!("{label}={}", observation.labels.get(*label)?)));

@@ -7,6 +7,8 @@ use iostone_model::dataset::{CIRCUMSTANCES, Dataset, Observation};
 use iostone_model::evidence::Evidence;
 
 use super::conditions::{Table, at, tables};
+use super::description::describes;
+use super::row_names::{row_names, values_of};
 use super::timeline::in_time;
 use super::wording::{in_table, list, reworded};
 use crate::{Outcome, Rule, finding};
@@ -52,21 +54,31 @@ impl Rule for ConfoundedFactors {
             let mut told: Vec<&str> = Vec::new();
             // Where the order is known, a day says no more than it, and the order has a rule of its own.
             let dated = in_time(dataset, &table.members).is_none();
-            for factor in &dataset.factors {
+            let names = row_names(dataset, &values_of(dataset, &table.members), table.members.len());
+            for factor in dataset.factors.iter().filter(|factor| !names.contains(factor.as_str())) {
                 let others: Vec<&str> = partners(dataset, factor)
                     .into_iter()
-                    .filter(|other| !told.contains(other) && (dated || *other != "date"))
+                    .filter(|other| !names.contains(other) && !told.contains(other))
+                    .filter(|other| dated || *other != "date")
                     .collect();
                 let pairs = |other: &str| pairs(dataset, table, factor, other);
-                let bonds: Vec<(&str, Bond, String)> = others
+                let mut bonds: Vec<(&str, Bond, String)> = others
                     .into_iter()
                     .filter_map(|other| {
                         let pairs = pairs(other)?;
                         applies = true;
+                        let best = commonest(&pairs);
+                        let levels = best.iter().map(|(level, (value, _))| (*level, *value));
+                        if describes(factor, other, &levels.collect::<Vec<_>>()) {
+                            return None;
+                        }
                         let both = dataset.factors.iter().any(|known| known == other);
                         Some((other, bond(&pairs, both)?, evidence(factor, other, &pairs)))
                     })
                     .collect();
+                // One option that the tool prints is how the condition was made; two are two things that changed.
+                let options = bonds.iter().filter(|(other, ..)| is_option(dataset, table, other)).count();
+                bonds.retain(|(other, ..)| options != 1 || !is_option(dataset, table, other));
                 if !bonds.is_empty() {
                     findings.push(describe(self, dataset, table, factor, &bonds));
                     // Said once, from the side of the factor that comes first.
@@ -76,6 +88,14 @@ impl Rule for ConfoundedFactors {
         }
         if applies { Outcome::Looked(findings) } else { Outcome::NotApplicable }
     }
+}
+
+/// Whether a label is what a tool printed of its own options, rather than somebody's word in a table.
+fn is_option(dataset: &Dataset, table: &Table<'_>, label: &str) -> bool {
+    let first = table.members.first().and_then(|place| at(dataset, *place));
+    first.is_some_and(|first| !first.tool.is_empty())
+        && !CIRCUMSTANCES.contains(&label)
+        && !dataset.factors.iter().any(|factor| factor == label)
 }
 
 /// The labels a factor may be confounded with: the other factors, the circumstances, and every other label.
@@ -225,6 +245,12 @@ fn describe(
         _ if inherent => {
             let message = format!(
                 "each `{factor}`{in_table} has hosts of its own: the figures are of those machines, not of their kind"
+            );
+            (Severity::Warning, message)
+        }
+        Bond::Fully if others.iter().all(|other| is_option(dataset, table, other)) => {
+            let message = format!(
+                "levels of `{factor}`{in_table} differ in {names} at once: which of them makes the difference is unknown"
             );
             (Severity::Warning, message)
         }
@@ -408,6 +434,48 @@ mod tests {
         assert!(told(&rows).contains("differ in"), "{}", told(&rows));
         rows[4].figures.clear();
         assert!(told(&rows).starts_with("levels of `instance` differ in `limit` as well"), "{}", told(&rows));
+    }
+
+    #[test]
+    fn an_option_that_makes_the_condition_and_columns_that_describe_it_are_clear() {
+        let of = |name: &'static str, bs: &'static str, depth: &'static str| {
+            let mut row =
+                observation(&[("condition", name), ("bs", bs), ("iodepth", depth)], &[("iops", 1.0)]);
+            row.tool = "fio".to_owned();
+            row
+        };
+        let found = |rows: Vec<Observation>, factors: &[&str]| {
+            findings(&ConfoundedFactors, &dataset(factors, Order::Unknown, rows))
+        };
+        let small =
+            [of("small", "4k", "1"), of("small", "4k", "1"), of("large", "1m", "1"), of("large", "1m", "1")];
+        assert!(found(small.to_vec(), &["condition"]).is_empty());
+        let both = [
+            of("small", "4k", "32"),
+            of("small", "4k", "32"),
+            of("large", "1m", "1"),
+            of("large", "1m", "1"),
+        ];
+        let told = found(both.to_vec(), &["condition"]);
+        assert_eq!((told.len(), told[0].severity), (1, Severity::Warning));
+        let [a, b]: [&[(&str, &str)]; 2] = [
+            &[
+                ("instance_type", "m5.large"),
+                ("price_usd", "0.096"),
+                ("long_name", "general purpose, 2 vCPUs"),
+            ],
+            &[
+                ("instance_type", "c5.large"),
+                ("price_usd", "0.085"),
+                ("long_name", "compute optimised, 2 vCPUs"),
+            ],
+        ];
+        assert!(found(rows(&[a, a, b, b]), &["instance_type", "price_usd", "long_name"]).is_empty());
+        let [a, b]: [&[(&str, &str)]; 2] = [
+            &[("commit", "77c1205"), ("date", "2026-11-21")],
+            &[("commit", "8065bf5"), ("date", "2026-11-22")],
+        ];
+        assert!(found(rows(&[a, a, b, b]), &["commit"]).is_empty());
     }
 
     #[test]

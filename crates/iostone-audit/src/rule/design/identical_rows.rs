@@ -3,8 +3,9 @@
 use iostone_model::audit::{Finding, Severity};
 use iostone_model::dataset::Dataset;
 
-use super::coincidence::{Coincidence, chance_among, keys, not_of_copies, same_files, twins};
+use super::coincidence::{Coincidence, chance_among, keys, measured, not_of_copies, same_files, twins};
 use super::conditions::tables;
+use super::equal_figures;
 use super::wording::{condition_name, in_table, one_in, row};
 use crate::{Outcome, Rule, finding};
 
@@ -12,6 +13,8 @@ use crate::{Outcome, Rule, finding};
 const LARGEST_CHANCE: f64 = 0.01;
 /// Below it, it is no chance.
 const SURELY_COPIED: f64 = 0.001;
+/// More conditions with copies are counted.
+const MOST_CONDITIONS: usize = 12;
 
 pub(super) struct IdenticalRows;
 
@@ -52,7 +55,11 @@ impl Rule for IdenticalRows {
                 }
                 let chance: f64 = copied.iter().map(|(_, chance)| chance).product();
                 let rows: Vec<usize> = copied.into_iter().flat_map(|(group, _)| group).collect();
-                let severity = if chance < SURELY_COPIED { Severity::Serious } else { Severity::Note };
+                let severity = match chance < SURELY_COPIED {
+                    true if measured(dataset, &rows) => Severity::Serious,
+                    true => Severity::Warning,
+                    false => Severity::Note,
+                };
                 let name = condition_name(table, condition);
                 let message = format!(
                     "{} of the {} rows under {name}{} agree in every printed figure, which independent runs do with a \
@@ -75,6 +82,12 @@ impl Rule for IdenticalRows {
                 });
             }
         }
+        let more = findings.len().saturating_sub(MOST_CONDITIONS);
+        findings.truncate(MOST_CONDITIONS);
+        if let Some(last) = findings.last_mut().filter(|_| more > 0) {
+            last.evidence.push(format!("and {more} more conditions with rows that agree"));
+        }
+        findings.extend(equal_figures::look(self, dataset, &tables, &keys));
         Outcome::Looked(findings)
     }
 }
@@ -117,6 +130,32 @@ mod tests {
             observation.figures.insert("throughput".to_owned(), 198.8.into());
         }
         assert!(findings(&IdenticalRows, &dataset).is_empty());
+    }
+
+    #[test]
+    fn one_value_five_times_is_doubtful_even_beside_other_figures_that_differ() {
+        let mut dataset =
+            two_conditions(&[61.2, 61.2, 61.2, 61.2, 61.2, 61.2], &[70.1, 71.3, 69.4, 70.8, 72.2, 70.5]);
+        for (index, row) in dataset.observations.iter_mut().enumerate() {
+            row.figures.insert("iops".to_owned(), (1000.0 + (index * index * 7 % 31) as f64).into());
+        }
+        let found = findings(&IdenticalRows, &dataset);
+        assert_eq!((found.len(), found[0].severity), (1, Severity::Warning), "{found:#?}");
+        assert!(
+            found[0].message.starts_with("6 of the 6 values of throughput under `barrier=1`"),
+            "{}",
+            found[0].message
+        );
+        let steady =
+            two_conditions(&[61.2, 61.2, 61.2, 61.2, 61.2, 61.3], &[70.1, 70.1, 70.1, 70.2, 70.1, 70.1]);
+        assert!(findings(&IdenticalRows, &steady).is_empty());
+    }
+
+    #[test]
+    fn figures_without_a_unit_that_come_in_lumps_are_no_copies() {
+        let mut prices = two_conditions(&[9.8, 4.9, 9.8, 7.9, 4.9, 7.9, 9.8], &[4.9, 9.8, 4.9, 8.9]);
+        prices.metrics.clear();
+        assert!(findings(&IdenticalRows, &prices).iter().all(|finding| finding.severity < Severity::Serious));
     }
 
     #[test]

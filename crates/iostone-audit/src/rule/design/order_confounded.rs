@@ -13,6 +13,8 @@ use crate::{Outcome, Rule, finding};
 
 /// Of the intervals in the evidence.
 const CONFIDENCE: f64 = 0.95;
+/// Runs of a stretch within which a drift that matters shows.
+const LONG: usize = 10;
 /// So many lines of evidence at most.
 const MOST_LINES: usize = 6;
 
@@ -73,8 +75,14 @@ struct Comparison<'a> {
 }
 
 impl Comparison<'_> {
+    /// Whether the difference may be the drift's.
     fn explained(&self) -> bool {
         self.drift.p_value >= 1.0 - CONFIDENCE
+    }
+
+    /// Whether it may be, and a drift shows within the conditions.
+    fn drifted(&self) -> bool {
+        self.explained() && self.drift.slope_p_value < 1.0 - CONFIDENCE
     }
 
     fn describe(&self) -> String {
@@ -119,6 +127,9 @@ fn describe(
     let (leading, others): (Vec<_>, Vec<_>) =
         comparisons.iter().partition(|one| prominence(dataset, one.metric) == nearest);
     let explained = leading.iter().filter(|one| one.explained()).count();
+    let drifted = leading.iter().any(|one| one.drifted());
+    // A drift that matters shows within long stretches; within short ones it hides.
+    let long = order.iter().all(|condition| condition.members.len() >= LONG);
     let (severity, tail) = match (leading.len(), explained) {
         (0, _) => (Severity::Warning, "too few runs to say what a drift in time would do"),
         (_, 0) => (
@@ -126,13 +137,13 @@ fn describe(
             "a steady drift like that within the conditions does not explain the difference, but whatever else \
              changed between them would",
         ),
-        (all, some) if some == all => (
-            Severity::Serious,
-            "a steady drift like that within the conditions could make, or hide, the difference",
-        ),
-        _ => (
-            Severity::Serious,
-            "for some of them a steady drift like that within the conditions could make, or hide, the difference",
+        (all, some) => (
+            if drifted || (all == some && !long) { Severity::Serious } else { Severity::Warning },
+            if all == some {
+                "a steady drift like that within the conditions could make, or hide, the difference"
+            } else {
+                "for some of them a steady drift like that within the conditions could make, or hide, the difference"
+            },
         ),
     };
     let names: Vec<String> = order.iter().map(|condition| condition_name(table, condition)).collect();

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use iostone_model::audit::{Finding, Severity};
 use iostone_model::dataset::{Dataset, Observation};
 
-use super::coincidence::{Coincidence, chance_among, keys, not_of_copies, same_files, twins};
+use super::coincidence::{Coincidence, chance_among, keys, measured, not_of_copies, same_files, twins};
 use super::conditions::{Table, at, levels, tables};
 use super::wording::{condition_name, in_table, list, one_in, reworded, row};
 use crate::{Outcome, Rule, finding};
@@ -13,7 +13,7 @@ use crate::{Outcome, Rule, finding};
 /// Above this chance, over all pairs of rows, agreement is put down to few digits.
 const LARGEST_CHANCE: f64 = 0.01;
 
-/// Of one row under more conditions than this, not every pair is told.
+/// Of one row under more conditions than this, and of more pairs of conditions, not every one is told.
 const MOST_CONDITIONS: usize = 12;
 
 /// So many groups of equal files are listed.
@@ -74,6 +74,12 @@ impl Rule for SameData {
                 .then(|| describe(self, dataset, &tables, spots, &rows, chance))
                 .flatten()
         });
+        let mut findings: Vec<Finding> = findings.collect();
+        let more = findings.len().saturating_sub(MOST_CONDITIONS);
+        findings.truncate(MOST_CONDITIONS);
+        if let Some(last) = findings.last_mut().filter(|_| more > 0) {
+            last.evidence.push(format!("and {more} more pairs of conditions that share rows"));
+        }
         Outcome::Looked(tell_files(self, dataset, &files).into_iter().chain(findings).collect())
     }
 }
@@ -137,7 +143,9 @@ fn describe(
         );
         let advice = "Measure one of the two conditions anew, and say under which settings of the other factor each row \
                       was taken.";
-        (Severity::Serious, message, advice)
+        let places: Vec<usize> = rows.iter().map(|(place, _)| *place).collect();
+        let severity = if measured(dataset, &places) { Severity::Serious } else { Severity::Warning };
+        (severity, message, advice)
     };
     let evidence = rows.iter().take(3).flat_map(|(a, b)| [row(dataset, *a), row(dataset, *b)]);
     Some(Finding {

@@ -117,11 +117,14 @@ fn describe(rule: &dyn Rule, dataset: &Dataset, table: &Table<'_>) -> Option<Fin
     }
     let observations: Vec<usize> =
         conditions.iter().flat_map(|condition| condition.members.clone()).collect();
-    let comparisons = breakevens(dataset, table, &conditions);
+    let Breakevens { widest, lines: comparisons } = breakevens(dataset, table, &conditions);
     let closest = comparisons.first().map(|(cv, _)| *cv);
-    let severity = match closest {
-        Some(cv) if cv < ORDINARY_SCATTER => Severity::Serious,
-        _ => Severity::Warning,
+    // Of many conditions some lie close; only where the ends of all of them do, nothing can be concluded at all.
+    let nothing_told = widest.is_some_and(|cv| cv < ORDINARY_SCATTER);
+    let severity = if nothing_told && conditions.len() == table.conditions.len() {
+        Severity::Serious
+    } else {
+        Severity::Warning
     };
     let names: Vec<String> = conditions.iter().map(|condition| condition_name(table, condition)).collect();
     let consequence = match closest {
@@ -143,11 +146,19 @@ fn describe(rule: &dyn Rule, dataset: &Dataset, table: &Table<'_>) -> Option<Fin
     Some(Finding { evidence, observations, ..finding(rule, severity, message, advice) })
 }
 
-/// For the leading figures, neighbours in size and the scatter at which their order means nothing, closest first.
-fn breakevens<'a>(dataset: &Dataset, table: &Table<'_>, conditions: &[&'a Condition]) -> Vec<(f64, String)> {
+/// The scatter at which the order of single runs means nothing.
+struct Breakevens {
+    /// Between the smallest and the largest, of the leading figure that tells the conditions apart best.
+    widest: Option<f64>,
+    /// Between neighbours in size, closest first, with a line of evidence.
+    lines: Vec<(f64, String)>,
+}
+
+fn breakevens<'a>(dataset: &Dataset, table: &Table<'_>, conditions: &[&'a Condition]) -> Breakevens {
     let names = metrics(dataset, &table.members);
     let nearest = names.iter().map(|metric| prominence(dataset, metric)).min().unwrap_or_default();
     let mut lines = Vec::new();
+    let mut widest: Option<f64> = None;
     for metric in names.into_iter().filter(|metric| prominence(dataset, metric) == nearest) {
         let figures = |condition: &&'a Condition| {
             values(dataset, &condition.members, metric).first().map(|(_, value)| (*condition, *value))
@@ -157,6 +168,14 @@ fn breakevens<'a>(dataset: &Dataset, table: &Table<'_>, conditions: &[&'a Condit
         };
         let mut ranked: Vec<(&Condition, f64)> = conditions.iter().filter_map(figures).collect();
         ranked.sort_by(|a, b| about(a.0).cmp(&about(b.0)).then(a.1.total_cmp(&b.1)));
+        for same in ranked.chunk_by(|a, b| about(a.0) == about(b.0)) {
+            if let (Some((_, smallest)), Some((_, largest))) = (same.first(), same.last()) {
+                // Where the sign changes there is no ratio, and equal figures rank nothing.
+                let ratio = Some(largest / smallest).filter(|ratio| (ratio - 1.0).abs() > f64::EPSILON);
+                let cv = ratio.and_then(breakeven_cv).unwrap_or(f64::INFINITY);
+                widest = Some(widest.map_or(cv, |widest| widest.max(cv)));
+            }
+        }
         for pair in ranked.windows(2) {
             let [(low, smaller), (high, larger)] = pair else { continue };
             // Equal figures rank nothing, and no scatter undoes that.
@@ -178,7 +197,7 @@ fn breakevens<'a>(dataset: &Dataset, table: &Table<'_>, conditions: &[&'a Condit
         }
     }
     lines.sort_by(|a, b| a.0.total_cmp(&b.0));
-    lines
+    Breakevens { widest, lines }
 }
 
 #[cfg(test)]
@@ -199,9 +218,17 @@ mod tests {
             &SingleRun,
             &builds(&[("none", 11219.721), ("25 %", 5408.645), ("30 %", 4503.421), ("40 %", 5246.738)]),
         );
-        assert_eq!((found.len(), found[0].severity), (1, Severity::Serious));
+        assert_eq!((found.len(), found[0].severity), (1, Severity::Warning));
         assert!(found[0].message.contains("scatter by more than 1.1 %"), "{}", found[0].message);
         assert!(found[0].evidence[1].contains("a factor of 1.165, means nothing if runs scatter by 5.5 %"));
+    }
+
+    #[test]
+    fn only_where_no_two_conditions_can_be_ranked_is_it_serious() {
+        let found = findings(&SingleRun, &builds(&[("none", 100.0), ("25 %", 103.0)]));
+        assert_eq!(found[0].severity, Severity::Serious);
+        let grid = [("1", 100.0), ("2", 101.0), ("4", 180.0), ("8", 181.0)];
+        assert_eq!(findings(&SingleRun, &builds(&grid))[0].severity, Severity::Warning);
     }
 
     #[test]

@@ -24,6 +24,29 @@ pub(super) fn repetitions_in_time(dataset: &Dataset, members: &[usize]) -> Optio
         .or_else(|| sorted(dataset, members, |observation| Some((0.0, run(observation)?))))
 }
 
+/// Seconds since 1970 are above, positions and seconds of a run below.
+const EPOCH: f64 = 1e8;
+/// Fewer rows than this are runs, however regularly they were started.
+const FEWEST_SAMPLES: usize = 30;
+/// This share of the steps between samples are of one length.
+const REGULAR: f64 = 0.9;
+
+/// Whether those observations are samples of one thing in time rather than runs: many, at regular moments, and told apart
+/// by numbers alone.
+pub(super) fn sampled(dataset: &Dataset, members: &[usize], numbers_alone: bool) -> bool {
+    if !numbers_alone || members.len() < FEWEST_SAMPLES {
+        return false;
+    }
+    let moment = |place: &usize| at(dataset, *place)?.order.filter(|order| *order > EPOCH);
+    let Some(mut moments) = members.iter().map(moment).collect::<Option<Vec<f64>>>() else { return false };
+    moments.sort_unstable_by(f64::total_cmp);
+    let mut steps: Vec<f64> = moments.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    steps.sort_unstable_by(f64::total_cmp);
+    let Some(usual) = steps.get(steps.len() / 2).copied().filter(|step| *step > 0.0) else { return false };
+    let regular = steps.iter().filter(|step| (*step / usual - 1.0).abs() < 0.01).count();
+    regular as f64 >= REGULAR * steps.len() as f64
+}
+
 /// Whether each observation stands in a block.
 pub(super) fn blocked(dataset: &Dataset, members: &[usize]) -> bool {
     members.iter().all(|place| at(dataset, *place).is_some_and(|observation| observation.block.is_some()))
@@ -46,6 +69,20 @@ fn sorted(
 mod tests {
     use super::*;
     use crate::rule::design::examples::two_conditions;
+
+    #[test]
+    fn samples_are_many_regular_and_told_apart_by_numbers() {
+        let mut dataset = two_conditions(&[1.0; 40], &[]);
+        let all: Vec<usize> = (0..40).collect();
+        let mut at = |step: &dyn Fn(f64) -> f64| {
+            for (index, row) in dataset.observations.iter_mut().enumerate() {
+                row.order = Some(1.7e9 + step(index as f64));
+            }
+            [true, false].map(|numbers| sampled(&dataset, &all, numbers))
+        };
+        assert_eq!(at(&|index| 5.0 * index), [true, false]);
+        assert_eq!(at(&|index| 61.0 * index + 7.0 * (index * 1.7).sin()), [false, false], "runs");
+    }
 
     #[test]
     fn the_order_is_told_by_moments_then_blocks_then_the_source() {

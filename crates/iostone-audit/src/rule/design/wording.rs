@@ -120,10 +120,6 @@ pub(super) fn one_in(chance: f64) -> String {
 /// They are equal, or have the same numbers, and the words of one are among those of the other; `no limit` and
 /// `limit`, or `1` and `16`, are not the same.
 pub(super) fn reworded(one: &str, other: &str) -> bool {
-    let words = |text: &str| -> BTreeSet<String> {
-        let parts = text.split(|letter: char| !letter.is_alphanumeric());
-        parts.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
-    };
     let (one, other) = (words(one), words(other));
     let numbers = |of: &BTreeSet<String>| -> BTreeSet<String> {
         of.iter().filter(|word| word.contains(|letter: char| letter.is_ascii_digit())).cloned().collect()
@@ -132,6 +128,12 @@ pub(super) fn reworded(one: &str, other: &str) -> bool {
         || (!numbers(&one).is_empty()
             && numbers(&one) == numbers(&other)
             && (one.is_subset(&other) || other.is_subset(&one)))
+}
+
+/// The words of a text, in small letters.
+pub(super) fn words(text: &str) -> BTreeSet<String> {
+    let parts = text.split(|letter: char| !letter.is_alphanumeric());
+    parts.filter(|word| !word.is_empty()).map(str::to_lowercase).collect()
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
 //! One job of fio's text: its lines, and the observation that comes of them.
 
 use iostone_model::dataset::{Figure, Observation};
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 
 use super::super::flow::{Flow, Latency, Way, ending, observe, put_sync};
 use super::super::numbers::{Kilo, bytes, count};
@@ -14,6 +16,8 @@ pub(super) struct Job {
     pub(super) name: String,
     members: u32,
     pub(super) pid: String,
+    /// When it was printed, in seconds since 1970 by the clock of that machine.
+    printed: Option<f64>,
     /// How long its longest direction took.
     pub(super) milliseconds: u64,
     error: i64,
@@ -55,11 +59,14 @@ impl Job {
         let error = digits(error).parse().map_err(|_| expected())?;
         let said = after(rest, ", error=").and_then(|said| said.split("): ").next()).map(str::to_owned);
         let pid = after(rest, "pid=").map(|pid| digits(pid.trim_start()).to_owned()).unwrap_or_default();
+        let printed =
+            after(rest, "pid=").and_then(|pid| pid.split_once(": ")).and_then(|(_, date)| moment(date));
         Ok(Self {
             line: line.number,
             name: name.to_owned(),
             members,
             pid,
+            printed,
             milliseconds: 0,
             error,
             said,
@@ -139,6 +146,7 @@ impl Job {
         let mut observation = observe(&self.name, &flows);
         put_sync(&mut observation, &self.sync);
         observation.line = Some(self.line);
+        observation.order = self.printed;
         if self.members > 1 {
             observation.labels.insert("numjobs".to_owned(), self.members.to_string());
         }
@@ -150,6 +158,13 @@ impl Job {
         observation.facts.remarks.clone_from(&self.remarks);
         observation
     }
+}
+
+/// `Sun Nov 22 05:16:39 2026`, as ctime(3) writes it, with two blanks before a day of one digit.
+fn moment(text: &str) -> Option<f64> {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let time = DateTime::strptime("%a %b %d %H:%M:%S %Y", text).ok()?.to_zoned(TimeZone::UTC).ok()?;
+    Some(time.timestamp().as_duration().as_secs_f64())
 }
 
 impl Side {
@@ -244,6 +259,13 @@ mod tests {
             job.take(&line(text), text.trim()).unwrap();
         }
         job.observe()
+    }
+
+    #[test]
+    fn a_date_as_fio_prints_it_is_read() {
+        assert_eq!(moment("Thu Jan  1 00:01:00 1970"), Some(60.0));
+        assert_eq!(moment("Sun Nov 22 05:16:39 2026"), Some(1_795_324_599.0));
+        assert_eq!(moment("err= 0"), None);
     }
 
     #[test]

@@ -20,10 +20,11 @@ const SIZES: &[&str] = &["bs", "block_size", "blocksize"];
 /// Looks at every observation with a rate, and bytes and seconds or operations and their size; none if there is none.
 pub(super) fn look(dataset: &Dataset) -> Option<Vec<Slipped>> {
     let mut looked = 0usize;
+    let columns = columns_agree(dataset);
     let mut found: Vec<(Slip, String, Vec<usize>, Vec<String>)> = Vec::new();
     for (index, observation) in dataset.observations.iter().enumerate() {
         for (metric, figure) in &observation.figures {
-            let Some(calculated) = calculated(dataset, observation, metric) else { continue };
+            let Some(calculated) = calculated(dataset, observation, metric, columns) else { continue };
             looked += 1;
             let Some(slip) = slipped(*figure, calculated.rate) else { continue };
             let unit = Unit::BytesPerSecond;
@@ -61,11 +62,63 @@ struct Calculated {
     of: String,
 }
 
-fn calculated(dataset: &Dataset, observation: &Observation, metric: &str) -> Option<Calculated> {
+/// `columns`: whether columns of bytes and seconds are those of the rates.
+fn calculated(
+    dataset: &Dataset,
+    observation: &Observation,
+    metric: &str,
+    columns: bool,
+) -> Option<Calculated> {
     if dataset.unit_of(metric) != Unit::BytesPerSecond {
         return None;
     }
-    of_bytes(observation, metric).or_else(|| of_operations(observation, metric))
+    of_bytes(observation, metric)
+        .or_else(|| of_operations(observation, metric))
+        .or_else(|| columns.then(|| of_columns(dataset, observation))?)
+}
+
+/// Words that columns of bytes and of seconds consist of where nothing else is meant by them.
+const BYTES: &[&str] =
+    &["bytes", "transferred", "total", "written", "read", "amount", "data", "moved", "copied"];
+const SECONDS: &[&str] = &["seconds", "time", "wall", "elapsed", "duration", "runtime", "total", "real"];
+
+/// The only column of bytes over the only one of seconds.
+fn of_columns(dataset: &Dataset, observation: &Observation) -> Option<Calculated> {
+    let only = |unit: Unit, words: &[&str]| {
+        let fits = |metric: &str| {
+            let mut parts = metric.split('_');
+            dataset.unit_of(metric) == unit && parts.all(|part| words.contains(&part))
+        };
+        let mut found = observation.figures.iter().filter(|(metric, _)| fits(metric));
+        found.next().filter(|(_, figure)| figure.value > 0.0 && found.next().is_none())
+    };
+    let ((_, bytes), (_, seconds)) = (only(Unit::Bytes, BYTES)?, only(Unit::Seconds, SECONDS)?);
+    let of = format!("{} in {} are", size(bytes.value), Unit::Seconds.format(seconds.value));
+    Some(Calculated { rate: bytes.value / seconds.value, of })
+}
+
+/// Whether there is one rate beside them, and nearly all rows either agree or show the same mix-up: then the columns are
+/// of the same work, and no ratio is chance.
+fn columns_agree(dataset: &Dataset) -> bool {
+    let mut rows = 0_usize;
+    let mut alike: Vec<(Option<Slip>, usize)> = Vec::new();
+    for observation in &dataset.observations {
+        let is_rate = |(metric, _): &(&String, &Figure)| dataset.unit_of(metric) == Unit::BytesPerSecond;
+        let mut rates = observation.figures.iter().filter(is_rate);
+        let (Some((_, rate)), None) = (rates.next(), rates.next()) else { continue };
+        let Some(Calculated { rate: calculated, .. }) = of_columns(dataset, observation) else { continue };
+        rows += 1;
+        let near = (calculated / rate.value - 1.0).abs() <= AGREES.max(rate.step / rate.value);
+        let slip = slipped(*rate, calculated);
+        if near || slip.is_some() {
+            match alike.iter_mut().find(|(known, _)| *known == slip) {
+                Some((_, count)) => *count += 1,
+                None => alike.push((slip, 1)),
+            }
+        }
+    }
+    let known: usize = alike.iter().map(|(_, count)| count).sum();
+    rows > 1 && alike.len() <= 2 && known as f64 >= 0.9 * rows as f64
 }
 
 fn of_bytes(observation: &Observation, metric: &str) -> Option<Calculated> {
@@ -148,6 +201,28 @@ mod tests {
             found[0].message
         );
         assert!(look(&of(4_096_000.0)).unwrap().is_empty());
+    }
+
+    #[test]
+    fn columns_of_bytes_and_seconds_tell_the_rate_where_all_rows_agree() {
+        let of = |rates: &[f64]| {
+            let row = |(index, rate): (usize, &f64)| {
+                let seconds = 10.0 + index as f64;
+                observation(&[], &[("bytes", 1e9), ("seconds", seconds), ("throughput", rate / seconds)])
+            };
+            let mut set = dataset(rates.iter().enumerate().map(row).collect());
+            for (name, unit) in [("bytes", Unit::Bytes), ("seconds", Unit::Seconds)] {
+                let note = iostone_model::dataset::MetricNote { unit, better: None, title: String::new() };
+                set.metrics.insert(name.to_owned(), note);
+            }
+            set
+        };
+        assert!(look(&of(&[1e9, 1e9, 1e9])).unwrap().is_empty());
+        let mib = look(&of(&[1e9 / 1.048_576; 3])).unwrap();
+        assert!(mib[0].message.contains("MB taken for MiB"), "{}", mib[0].message);
+        assert_eq!(look(&of(&[8e9, 8e9, 8e9])).unwrap()[0].severity, Severity::Serious);
+        assert_eq!(look(&of(&[1e9, 1e9, 8e9])).unwrap()[0].observations, [2]);
+        assert!(look(&of(&[3e9, 8e9, 5e9])).is_none_or(|found| found.is_empty()), "of other work");
     }
 
     #[test]
