@@ -1,6 +1,7 @@
-//! The foreign programs that iostone can use: what for, and which Debian package brings each.
+//! The foreign programs that iostone can use: what for, and how each tells its version.
 
 use iostone_model::experiment::{Container, Stack};
+use iostone_probe::programs::install_command;
 use iostone_probe::{ToolQuery, VersionLine};
 
 /// A foreign program.
@@ -8,8 +9,6 @@ use iostone_probe::{ToolQuery, VersionLine};
 pub struct Tool {
     /// Its name.
     pub name: &'static str,
-    /// The Debian package that holds it.
-    pub package: &'static str,
     /// What iostone does with it.
     pub purpose: &'static str,
     /// The experiments that cannot run without it; none for one that only adds to what is known.
@@ -50,7 +49,6 @@ impl Use {
 pub const TOOLS: &[Tool] = &[
     Tool {
         name: "mkfs.ext4",
-        package: "e2fsprogs",
         purpose: "makes ext4 filesystems",
         blocks: Some("every experiment with an ext4 filesystem, such as experiments/barrier.toml"),
         only_for: None,
@@ -59,7 +57,6 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "mkfs.xfs",
-        package: "xfsprogs",
         purpose: "makes XFS filesystems",
         blocks: Some("every experiment with an xfs filesystem, such as experiments/raid0.toml"),
         only_for: None,
@@ -68,7 +65,6 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "mkfs.btrfs",
-        package: "btrfs-progs",
         purpose: "makes btrfs filesystems, also over several volumes",
         blocks: Some("every experiment with a btrfs filesystem or array"),
         only_for: None,
@@ -77,7 +73,6 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "mkfs.ext2",
-        package: "e2fsprogs",
         purpose: "makes ext2 filesystems",
         blocks: Some("every experiment with an ext2 filesystem, such as experiments/filesystems.toml"),
         only_for: None,
@@ -86,7 +81,6 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "mkfs.f2fs",
-        package: "f2fs-tools",
         purpose: "makes F2FS filesystems",
         blocks: Some("every experiment with an f2fs filesystem"),
         only_for: None,
@@ -95,7 +89,6 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "mdadm",
-        package: "mdadm",
         purpose: "makes software RAID",
         blocks: Some("every experiment with an `md` array, such as experiments/raid0.toml"),
         only_for: None,
@@ -104,7 +97,6 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "lvm",
-        package: "lvm2",
         purpose: "makes striped logical volumes",
         blocks: Some("every experiment with an `lvm` array"),
         only_for: None,
@@ -114,7 +106,6 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "nbdfuse",
-        package: "libnbd-bin",
         purpose: "brings an emulated volume with latency, a cache or faults to this kernel where it has no nbd driver",
         blocks: None,
         only_for: None,
@@ -123,7 +114,6 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "qemu-system-x86_64",
-        package: "qemu-system-x86",
         purpose: "boots guests with kernels of their own",
         blocks: Some("every experiment on a `guest` machine, such as experiments/kernel.toml"),
         only_for: None,
@@ -132,7 +122,6 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "qemu-img",
-        package: "qemu-utils",
         purpose: "turns disk images from one format into another",
         blocks: Some("`iostone image`"),
         only_for: Some(Use::OtherCommands),
@@ -141,7 +130,6 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "docker",
-        package: "docker.io",
         purpose: "the client that drives a private Docker daemon",
         blocks: Some("every experiment with a `docker` container"),
         only_for: Some(Use::Docker),
@@ -150,7 +138,6 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "dockerd",
-        package: "docker.io",
         purpose: "the daemon of its own that a `docker` container gets",
         blocks: Some("every experiment with a `docker` container"),
         only_for: Some(Use::Docker),
@@ -159,7 +146,6 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "podman",
-        package: "podman",
         purpose: "runs `podman` containers; it needs no daemon",
         blocks: Some("every experiment with a `podman` container"),
         only_for: Some(Use::Podman),
@@ -168,7 +154,6 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "conmon",
-        package: "conmon",
         purpose: "watches over podman's containers",
         blocks: Some("every experiment with a `podman` container"),
         only_for: Some(Use::Podman),
@@ -177,7 +162,6 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "runc",
-        package: "runc",
         purpose: "starts the containers of Docker and podman",
         blocks: Some("every experiment with a `docker` container"),
         only_for: Some(Use::Engines),
@@ -186,7 +170,6 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "crun",
-        package: "crun",
         purpose: "starts the containers of podman where there is no runc",
         blocks: None,
         only_for: Some(Use::Podman),
@@ -195,7 +178,6 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "blkid",
-        package: "util-linux",
         purpose: "a second opinion for the guard on what a device carries",
         blocks: None,
         only_for: None,
@@ -204,7 +186,6 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "wipefs",
-        package: "util-linux",
         purpose: "lists signatures for the guard, without touching them",
         blocks: None,
         only_for: None,
@@ -213,7 +194,6 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "dbench",
-        package: "dbench",
         purpose: "the workload of that name",
         blocks: Some("every experiment with a `dbench` workload, such as experiments/barrier-dbench.toml"),
         only_for: None,
@@ -223,7 +203,6 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "bonnie++",
-        package: "bonnie++",
         purpose: "the workload `bonnie`",
         blocks: Some("every experiment with a `bonnie` workload, such as experiments/disk.toml"),
         only_for: None,
@@ -232,7 +211,6 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "fio",
-        package: "fio",
         purpose: "the workload of that name; `iostone io` needs none",
         blocks: Some("every experiment with a `fio` workload"),
         only_for: None,
@@ -241,7 +219,6 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "dd",
-        package: "coreutils",
         purpose: "the workload of that name",
         blocks: Some("every experiment with a `dd` workload"),
         only_for: None,
@@ -250,7 +227,6 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "sysbench",
-        package: "sysbench",
         purpose: "the workload of that name",
         blocks: Some("every experiment with a `sysbench` workload"),
         only_for: None,
@@ -259,7 +235,6 @@ pub const TOOLS: &[Tool] = &[
     },
     Tool {
         name: "ioping",
-        package: "ioping",
         purpose: "the workload of that name",
         blocks: Some("every experiment with an `ioping` workload"),
         only_for: None,
@@ -293,9 +268,9 @@ impl Tool {
         }
     }
 
-    /// The command that installs it on Debian and its kin.
+    /// The command that installs it.
     pub fn install_command(&self) -> String {
-        format!("apt-get install {}", self.package)
+        install_command(self.name)
     }
 }
 

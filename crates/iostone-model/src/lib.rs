@@ -15,6 +15,7 @@ pub mod experiment;
 pub mod explanation;
 pub mod median;
 pub mod metric;
+pub mod mountinfo;
 mod omitted;
 pub mod orion;
 pub mod platform;
