@@ -13,6 +13,7 @@ pub mod diagnostic;
 pub mod environment;
 pub mod experiment;
 pub mod explanation;
+pub mod figures;
 pub mod median;
 pub mod metric;
 pub mod mountinfo;

@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use iostone_model::figures::{list, quoted};
+
 use super::{CgroupVersion, Controller, v2};
 use crate::error::StackError;
 use crate::mountinfo::{self, Mount};
@@ -293,9 +295,7 @@ fn switched_off(controller: Controller) -> StackError {
 
 /// "`cpu` and `memory`".
 fn in_words(controllers: &[Controller]) -> String {
-    let names: Vec<String> =
-        controllers.iter().filter_map(|one| Some(format!("`{}`", one.name_2()?))).collect();
-    names.join(" and ")
+    list(&quoted(controllers.iter().filter_map(|one| one.name_2())))
 }
 
 /// A container often sees its groups read-only.

@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{one, sentence};
+use crate::figures::counted;
 use crate::orion::{
     FileData, LargeIo, LoadPoint, Matrix, OrionArgumentError, OrionTest, RunLevel, SimulatedArray,
 };
@@ -321,12 +322,11 @@ impl OrionWorkload {
     pub fn summary(&self) -> String {
         let Ok(test) = self.test() else { return "ORION".to_owned() };
         let points = self.points().len();
-        let plural = if points == 1 { "" } else { "s" };
         let until = self.until.map_or_else(String::new, |until| format!(" or ±{until}"));
         let matrix = (test.run == RunLevel::Advanced).then(|| format!(", matrix {}", test.matrix.word()));
         sentence([
             Some(format!("ORION {}{}", test.run.word(), matrix.unwrap_or_default())),
-            Some(format!("{points} point{plural} of {}{until}", test.duration)),
+            Some(format!("{} of {}{until}", counted(points, "point"), test.duration)),
             (test.write_percent > 0).then(|| format!("{} % writes", test.write_percent)),
             (test.large_io == LargeIo::Seq).then(|| "large I/O sequential".to_owned()),
             self.size.map(|size| match self.files {
