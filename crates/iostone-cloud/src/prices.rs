@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use iostone_model::diagnostic::nearest;
 use iostone_model::experiment::Price;
+use iostone_model::figures::list;
 
 use crate::catalogue::catalogue;
 
@@ -20,7 +21,7 @@ pub const DEFAULT_REGION: &str = "us-east-1";
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownPrice {
     /// No such region in the catalogue.
-    #[error("the catalogue has no prices of the region `{region}`, only of {}", known.join(" and "))]
+    #[error("the catalogue has no prices of the region `{region}`, only of {}", list(known))]
     Region {
         /// The region asked for.
         region: String,

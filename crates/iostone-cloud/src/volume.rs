@@ -352,20 +352,9 @@ impl Quantity {
         self.burst.map_or(self.base, |burst| burst.rate.max(self.base))
     }
 
-    /// The most that can be done in a time, in seconds, from a full bucket.
-    pub fn done_after(self, seconds: f64) -> f64 {
-        let bucket = self.burst.map_or(0.0, |burst| burst.capacity);
-        (self.peak() * seconds).min(self.base * seconds + bucket)
-    }
-
     /// For how long a full bucket lasts at its burst rate, in seconds; it fills at the base meanwhile.
     pub fn burst_seconds(self) -> Option<f64> {
         self.burst.map(|burst| burst.capacity / (burst.rate - self.base))
-    }
-
-    /// How long an empty bucket takes to fill while nothing is spent, in seconds.
-    pub fn refill_seconds(self) -> Option<f64> {
-        self.burst.map(|burst| burst.capacity / self.base)
     }
 
     fn scaled(self, factor: f64) -> Self {

@@ -4,6 +4,7 @@ mod client;
 mod handling;
 mod setting;
 
+use iostone_model::figures::{counted, list, quoted};
 use iostone_model::units::{ByteRate, Fraction, Span};
 use serde::{Deserialize, Serialize};
 
@@ -152,11 +153,10 @@ impl ServerReport {
             self.volumes.iter().filter(|volume| volume.store_failures.requests > 0).collect();
         let requests: u64 = failed.iter().map(|volume| volume.store_failures.requests).sum();
         let errno = failed.iter().find_map(|volume| volume.store_failures.first_errno)?;
-        let names: Vec<String> = failed.iter().map(|volume| format!("`{}`", volume.name)).collect();
         Some(format!(
-            "what lies below {} failed {requests} {}, the first with \"{}\": that is this machine's doing, and no volume's",
-            names.join(", "),
-            if requests == 1 { "request" } else { "requests" },
+            "what lies below {} failed {}, the first with \"{}\": that is this machine's doing, and no volume's",
+            list(&quoted(failed.iter().map(|volume| &volume.name))),
+            counted(requests, "request"),
             std::io::Error::from_raw_os_error(errno),
         ))
     }

@@ -15,6 +15,8 @@ const FIEMAP_EXTENT_LAST: u32 = 0x1;
 const FIEMAP_EXTENT_UNKNOWN: u32 = 0x2;
 const FIEMAP_EXTENT_DELALLOC: u32 = 0x4;
 const FIEMAP_EXTENT_ENCODED: u32 = 0x8;
+/// Space was allocated for it, but nothing was written there.
+const FIEMAP_EXTENT_UNWRITTEN: u32 = 0x800;
 const FIEMAP_EXTENT_SHARED: u32 = 0x2000;
 
 /// A piece of a file in one place, `struct fiemap_extent` (linux/fiemap.h, Documentation/filesystems/fiemap.rst).
@@ -61,6 +63,11 @@ impl FileExtent {
     /// Whether its bytes are stored in another form, as compressed ones are (`FIEMAP_EXTENT_ENCODED`).
     pub fn is_encoded(&self) -> bool {
         self.flags & FIEMAP_EXTENT_ENCODED != 0
+    }
+
+    /// Whether space was allocated for it without anything being written there (`FIEMAP_EXTENT_UNWRITTEN`).
+    pub fn is_unwritten(&self) -> bool {
+        self.flags & FIEMAP_EXTENT_UNWRITTEN != 0
     }
 
     /// Whether another file or a snapshot has the same place (`FIEMAP_EXTENT_SHARED`).

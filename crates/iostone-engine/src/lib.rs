@@ -71,7 +71,7 @@ pub use outcome::{
     Scheduling, Series, Steadiness, Syncs, Transfers,
 };
 pub use payload::NoiseStream;
-pub use pins::{Pin, Pins, make_room_for_files};
+pub use pins::{Pin, Pins, make_room_for_files, path_of_open};
 pub use prepared::{Phase, Prepared, Progress, prepare, prepare_pinned, prepare_watched, run, run_together};
 pub use target::claim_device;
 pub use verify::{

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ impl Pin {
 
     /// A path by which this process opens that very file or device (`proc_pid_fd(5)`), for as long as it is held.
     pub fn path(&self) -> PathBuf {
-        PathBuf::from(format!("/proc/self/fd/{}", self.0.as_raw_fd()))
+        path_of_open(&self.0)
     }
 
     /// Opens it anew, with flags of its own.
@@ -40,6 +40,12 @@ impl Pin {
     pub fn open(&self, options: &OpenOptions) -> io::Result<File> {
         options.open(self.path())
     }
+}
+
+/// A path by which this process opens the very file or device of a descriptor anew, with flags of its own, whatever has
+/// become of its names (`proc_pid_fd(5)`). It holds for as long as the descriptor is open.
+pub fn path_of_open(file: impl AsFd) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()))
 }
 
 impl PartialEq for Pin {

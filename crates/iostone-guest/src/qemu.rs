@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use iostone_model::experiment::Accelerator;
+use iostone_probe::programs::{directories, install_command};
 
 use crate::error::GuestError;
 
@@ -19,8 +20,8 @@ pub const AGENT_PORT: &str = "iostone.agent";
 /// The serial number of the drive with the root filesystem.
 pub const ROOT_SERIAL: &str = "iostone-root";
 
-/// Where Debian and most others put it.
-const PLACES: &[&str] = &["/usr/bin", "/usr/local/bin", "/bin", "/usr/libexec"];
+/// Where Red Hat's lies, which no `PATH` names.
+const LIBEXEC: &str = "/usr/libexec";
 /// The name on Debian and most others; Red Hat's is the other.
 const NAMES: &[&str] = &["qemu-system-x86_64", "qemu-kvm"];
 
@@ -34,17 +35,16 @@ pub struct Qemu {
 }
 
 impl Qemu {
-    /// Finds the QEMU for x86-64 guests, in the directories of programs and in `PATH`.
+    /// Finds the QEMU for x86-64 guests, in `PATH` and the directories of programs.
     ///
     /// # Errors
     /// [`GuestError::Missing`] with the command that installs it; [`GuestError::Unsuitable`] where it does not run.
     pub fn find() -> Result<Self, GuestError> {
         let path = candidates().find(|path| path.is_file()).ok_or_else(|| {
-            GuestError::Missing(
-                "`qemu-system-x86_64` is not on this machine, and guests need it; \
-                 install it with `apt-get install qemu-system-x86`"
-                    .to_owned(),
-            )
+            GuestError::Missing(format!(
+                "`qemu-system-x86_64` is not on this machine, and guests need it; install it with `{}`",
+                install_command("qemu-system-x86_64")
+            ))
         })?;
         let output =
             Command::new(&path).arg("--version").env("LC_ALL", "C").stdin(Stdio::null()).output().map_err(
@@ -63,12 +63,8 @@ impl Qemu {
 }
 
 fn candidates() -> impl Iterator<Item = PathBuf> {
-    let known = PLACES.iter().map(PathBuf::from);
-    let searched: Vec<PathBuf> =
-        std::env::var_os("PATH").map(|path| std::env::split_paths(&path).collect()).unwrap_or_default();
-    // A relative entry of PATH would depend on the directory that the user stands in.
-    let searched = searched.into_iter().filter(|directory| directory.is_absolute());
-    known.chain(searched).flat_map(|directory| NAMES.iter().map(move |name| directory.join(name)))
+    let directories = directories().into_iter().chain([PathBuf::from(LIBEXEC)]);
+    directories.flat_map(|directory| NAMES.iter().map(move |name| directory.join(name)))
 }
 
 /// Where the bytes of a guest's drive come from.

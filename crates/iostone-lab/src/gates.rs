@@ -5,6 +5,7 @@ use std::fmt::Write;
 use iostone_machine::{Measured, Settled};
 use iostone_model::covariate::{Covariate, DeclaredCovariate, slopes};
 use iostone_model::experiment::{Configuration, Experiment, Gate};
+use iostone_model::figures::percent;
 use iostone_model::metric::Unit;
 use iostone_model::trial::{GateOutcome, GovernorRecord, MEMORY, compressed_by};
 use iostone_model::units::Bytes;
@@ -118,10 +119,6 @@ fn outcome(gate: &str, passed: bool, message: impl Into<String>) -> GateOutcome 
 /// Of a gate that is off, or sees nothing here.
 fn unjudged(gate: &str, message: impl Into<String>) -> GateOutcome {
     GateOutcome { unjudged: true, ..outcome(gate, true, message) }
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
 }
 
 fn served(configuration: &Configuration, measured: &Measured, tolerance: f64) -> GateOutcome {

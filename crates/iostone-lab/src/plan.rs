@@ -11,6 +11,7 @@ use iostone_model::experiment::{
     BlockStart, Configuration, ConfoundedLevel, Experiment, Factor, Governor, MachineSpec, Price, Workload,
     confounded_sentences,
 };
+use iostone_model::figures::counted;
 use iostone_model::metric::{Direction, Unit};
 use iostone_model::run::{PLAN_SCHEMA, Plan};
 use iostone_model::units::Fraction;
@@ -166,9 +167,9 @@ fn idle_limits(plan: &Plan, processors: usize) -> Option<String> {
         0 => ((*first).to_owned(), "limits"),
         more => (format!("{first} and {more} more"), "limit"),
     };
-    let plural = if processors == 1 { "" } else { "s" };
     Some(format!(
-        "`limit.cpu`: {names} {verb} nothing here, where {processors} processor{plural} can give {}",
+        "`limit.cpu`: {names} {verb} nothing here, where {} can give {}",
+        counted(processors, "processor"),
         Fraction(processors as f64)
     ))
 }

@@ -7,8 +7,6 @@ use iostone_stack::{Refusal, StackError, quote};
 use iostone_workload::WorkloadError;
 use serde::{Deserialize, Serialize};
 
-use crate::toolbox::{TOOLS, Tool};
-
 /// A failure: its kind decides what the caller does, its message is for people.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{message}")]
@@ -106,20 +104,6 @@ impl From<GuestError> for Failure {
     }
 }
 
-/// With the command that installs what is missing.
-fn in_words(error: &WorkloadError) -> String {
-    match error {
-        WorkloadError::NotInstalled { program } => {
-            let tool = TOOLS.iter().find(|tool| tool.name == *program);
-            match tool.map(Tool::install_command) {
-                Some(command) => format!("{error}; install it with `{command}`"),
-                None => error.to_string(),
-            }
-        }
-        _ => error.to_string(),
-    }
-}
-
 impl From<WorkloadError> for Failure {
     fn from(error: WorkloadError) -> Self {
         let kind = match &error {
@@ -134,6 +118,6 @@ impl From<WorkloadError> for Failure {
             WorkloadError::Interrupted => FailureKind::Interrupted,
             _ => FailureKind::Failed,
         };
-        Self::new(kind, in_words(&error))
+        Self::new(kind, error.to_string())
     }
 }

@@ -1,6 +1,7 @@
-//! The foreign programs that iostone can use: what for, and which Debian package brings each.
+//! The foreign programs that iostone can use: what for, and how each tells its version.
 
 use iostone_model::experiment::{Container, Stack};
+use iostone_probe::programs::install_command;
 use iostone_probe::{ToolQuery, VersionLine};
 
 /// A foreign program.
@@ -8,8 +9,6 @@ use iostone_probe::{ToolQuery, VersionLine};
 pub struct Tool {
     /// Its name.
     pub name: &'static str,
-    /// The Debian package that holds it.
-    pub package: &'static str,
     /// What iostone does with it.
     pub purpose: &'static str,
     /// The experiments that cannot run without it; none for one that only adds to what is known.
@@ -48,224 +47,65 @@ impl Use {
 
 /// Every tool, in the order in which `iostone doctor` lists them.
 pub const TOOLS: &[Tool] = &[
-    Tool {
-        name: "mkfs.ext4",
-        package: "e2fsprogs",
-        purpose: "makes ext4 filesystems",
-        blocks: Some("every experiment with an ext4 filesystem, such as experiments/barrier.toml"),
-        only_for: None,
-        version_argument: "-V",
-        version_mark: None,
-    },
-    Tool {
-        name: "mkfs.xfs",
-        package: "xfsprogs",
-        purpose: "makes XFS filesystems",
-        blocks: Some("every experiment with an xfs filesystem, such as experiments/raid0.toml"),
-        only_for: None,
-        version_argument: "-V",
-        version_mark: None,
-    },
-    Tool {
-        name: "mkfs.btrfs",
-        package: "btrfs-progs",
-        purpose: "makes btrfs filesystems, also over several volumes",
-        blocks: Some("every experiment with a btrfs filesystem or array"),
-        only_for: None,
-        version_argument: "--version",
-        version_mark: None,
-    },
-    Tool {
-        name: "mkfs.ext2",
-        package: "e2fsprogs",
-        purpose: "makes ext2 filesystems",
-        blocks: Some("every experiment with an ext2 filesystem, such as experiments/filesystems.toml"),
-        only_for: None,
-        version_argument: "-V",
-        version_mark: None,
-    },
-    Tool {
-        name: "mkfs.f2fs",
-        package: "f2fs-tools",
-        purpose: "makes F2FS filesystems",
-        blocks: Some("every experiment with an f2fs filesystem"),
-        only_for: None,
-        version_argument: "-V",
-        version_mark: None,
-    },
-    Tool {
-        name: "mdadm",
-        package: "mdadm",
-        purpose: "makes software RAID",
-        blocks: Some("every experiment with an `md` array, such as experiments/raid0.toml"),
-        only_for: None,
-        version_argument: "--version",
-        version_mark: None,
-    },
-    Tool {
-        name: "lvm",
-        package: "lvm2",
-        purpose: "makes striped logical volumes",
-        blocks: Some("every experiment with an `lvm` array"),
-        only_for: None,
-        // `lvm version` would make the node /dev/mapper/control, even where the kernel has no device mapper.
-        version_argument: "formats",
-        version_mark: None,
-    },
-    Tool {
-        name: "nbdfuse",
-        package: "libnbd-bin",
-        purpose: "brings an emulated volume with latency, a cache or faults to this kernel where it has no nbd driver",
-        blocks: None,
-        only_for: None,
-        version_argument: "--version",
-        version_mark: None,
-    },
-    Tool {
-        name: "qemu-system-x86_64",
-        package: "qemu-system-x86",
-        purpose: "boots guests with kernels of their own",
-        blocks: Some("every experiment on a `guest` machine, such as experiments/kernel.toml"),
-        only_for: None,
-        version_argument: "--version",
-        version_mark: None,
-    },
-    Tool {
-        name: "qemu-img",
-        package: "qemu-utils",
-        purpose: "turns disk images from one format into another",
-        blocks: Some("`iostone image`"),
-        only_for: Some(Use::OtherCommands),
-        version_argument: "--version",
-        version_mark: None,
-    },
-    Tool {
-        name: "docker",
-        package: "docker.io",
-        purpose: "the client that drives a private Docker daemon",
-        blocks: Some("every experiment with a `docker` container"),
-        only_for: Some(Use::Docker),
-        version_argument: "--version",
-        version_mark: None,
-    },
-    Tool {
-        name: "dockerd",
-        package: "docker.io",
-        purpose: "the daemon of its own that a `docker` container gets",
-        blocks: Some("every experiment with a `docker` container"),
-        only_for: Some(Use::Docker),
-        version_argument: "--version",
-        version_mark: None,
-    },
-    Tool {
-        name: "podman",
-        package: "podman",
-        purpose: "runs `podman` containers; it needs no daemon",
-        blocks: Some("every experiment with a `podman` container"),
-        only_for: Some(Use::Podman),
-        version_argument: "--version",
-        version_mark: None,
-    },
-    Tool {
-        name: "conmon",
-        package: "conmon",
-        purpose: "watches over podman's containers",
-        blocks: Some("every experiment with a `podman` container"),
-        only_for: Some(Use::Podman),
-        version_argument: "--version",
-        version_mark: None,
-    },
-    Tool {
-        name: "runc",
-        package: "runc",
-        purpose: "starts the containers of Docker and podman",
-        blocks: Some("every experiment with a `docker` container"),
-        only_for: Some(Use::Engines),
-        version_argument: "--version",
-        version_mark: None,
-    },
-    Tool {
-        name: "crun",
-        package: "crun",
-        purpose: "starts the containers of podman where there is no runc",
-        blocks: None,
-        only_for: Some(Use::Podman),
-        version_argument: "--version",
-        version_mark: None,
-    },
-    Tool {
-        name: "blkid",
-        package: "util-linux",
-        purpose: "a second opinion for the guard on what a device carries",
-        blocks: None,
-        only_for: None,
-        version_argument: "--version",
-        version_mark: None,
-    },
-    Tool {
-        name: "wipefs",
-        package: "util-linux",
-        purpose: "lists signatures for the guard, without touching them",
-        blocks: None,
-        only_for: None,
-        version_argument: "--version",
-        version_mark: None,
-    },
-    Tool {
-        name: "dbench",
-        package: "dbench",
-        purpose: "the workload of that name",
-        blocks: Some("every experiment with a `dbench` workload, such as experiments/barrier-dbench.toml"),
-        only_for: None,
-        // There is no such option; the version comes before the complaint.
-        version_argument: "--version",
-        version_mark: Some("dbench version"),
-    },
-    Tool {
-        name: "bonnie++",
-        package: "bonnie++",
-        purpose: "the workload `bonnie`",
-        blocks: Some("every experiment with a `bonnie` workload, such as experiments/disk.toml"),
-        only_for: None,
-        version_argument: "--version",
-        version_mark: Some("Version:"),
-    },
-    Tool {
-        name: "fio",
-        package: "fio",
-        purpose: "the workload of that name; `iostone io` needs none",
-        blocks: Some("every experiment with a `fio` workload"),
-        only_for: None,
-        version_argument: "--version",
-        version_mark: None,
-    },
-    Tool {
-        name: "dd",
-        package: "coreutils",
-        purpose: "the workload of that name",
-        blocks: Some("every experiment with a `dd` workload"),
-        only_for: None,
-        version_argument: "--version",
-        version_mark: None,
-    },
-    Tool {
-        name: "sysbench",
-        package: "sysbench",
-        purpose: "the workload of that name",
-        blocks: Some("every experiment with a `sysbench` workload"),
-        only_for: None,
-        version_argument: "--version",
-        version_mark: None,
-    },
-    Tool {
-        name: "ioping",
-        package: "ioping",
-        purpose: "the workload of that name",
-        blocks: Some("every experiment with an `ioping` workload"),
-        only_for: None,
-        version_argument: "-v",
-        version_mark: None,
-    },
+    Tool::new("mkfs.ext4", "-V", "makes ext4 filesystems")
+        .needed_by("every experiment with an ext4 filesystem, such as experiments/barrier.toml"),
+    Tool::new("mkfs.xfs", "-V", "makes XFS filesystems")
+        .needed_by("every experiment with an xfs filesystem, such as experiments/raid0.toml"),
+    Tool::new("mkfs.btrfs", "--version", "makes btrfs filesystems, also over several volumes")
+        .needed_by("every experiment with a btrfs filesystem or array"),
+    Tool::new("mkfs.ext2", "-V", "makes ext2 filesystems")
+        .needed_by("every experiment with an ext2 filesystem, such as experiments/filesystems.toml"),
+    Tool::new("mkfs.f2fs", "-V", "makes F2FS filesystems")
+        .needed_by("every experiment with an f2fs filesystem"),
+    Tool::new("mdadm", "--version", "makes software RAID")
+        .needed_by("every experiment with an `md` array, such as experiments/raid0.toml"),
+    // `lvm version` would make the node /dev/mapper/control, even where the kernel has no device mapper.
+    Tool::new("lvm", "formats", "makes striped logical volumes")
+        .needed_by("every experiment with an `lvm` array"),
+    Tool::new(
+        "nbdfuse",
+        "--version",
+        "brings an emulated volume with latency, a cache or faults to this kernel where it has no nbd driver",
+    ),
+    Tool::new("qemu-system-x86_64", "--version", "boots guests with kernels of their own")
+        .needed_by("every experiment on a `guest` machine, such as experiments/kernel.toml"),
+    Tool::new("qemu-img", "--version", "turns disk images from one format into another")
+        .needed_by("`iostone image`")
+        .only_for(Use::OtherCommands),
+    Tool::new("docker", "--version", "the client that drives a private Docker daemon")
+        .needed_by("every experiment with a `docker` container")
+        .only_for(Use::Docker),
+    Tool::new("dockerd", "--version", "the daemon of its own that a `docker` container gets")
+        .needed_by("every experiment with a `docker` container")
+        .only_for(Use::Docker),
+    Tool::new("podman", "--version", "runs `podman` containers; it needs no daemon")
+        .needed_by("every experiment with a `podman` container")
+        .only_for(Use::Podman),
+    Tool::new("conmon", "--version", "watches over podman's containers")
+        .needed_by("every experiment with a `podman` container")
+        .only_for(Use::Podman),
+    Tool::new("runc", "--version", "starts the containers of Docker and podman")
+        .needed_by("every experiment with a `docker` container")
+        .only_for(Use::Engines),
+    Tool::new("crun", "--version", "starts the containers of podman where there is no runc")
+        .only_for(Use::Podman),
+    Tool::new("blkid", "--version", "a second opinion for the guard on what a device carries"),
+    Tool::new("wipefs", "--version", "lists signatures for the guard, without touching them"),
+    // There is no such option; the version comes before the complaint.
+    Tool::new("dbench", "--version", "the workload of that name")
+        .needed_by("every experiment with a `dbench` workload, such as experiments/barrier-dbench.toml")
+        .marked("dbench version"),
+    Tool::new("bonnie++", "--version", "the workload `bonnie`")
+        .needed_by("every experiment with a `bonnie` workload, such as experiments/disk.toml")
+        .marked("Version:"),
+    Tool::new("fio", "--version", "the workload of that name; `iostone io` needs none")
+        .needed_by("every experiment with a `fio` workload"),
+    Tool::new("dd", "--version", "the workload of that name")
+        .needed_by("every experiment with a `dd` workload"),
+    Tool::new("sysbench", "--version", "the workload of that name")
+        .needed_by("every experiment with a `sysbench` workload"),
+    Tool::new("ioping", "-v", "the workload of that name")
+        .needed_by("every experiment with an `ioping` workload"),
 ];
 
 /// The names of the tools that runs on these stacks may use.
@@ -284,6 +124,23 @@ pub(crate) fn queries(named: Option<&[String]>) -> Vec<ToolQuery> {
 }
 
 impl Tool {
+    /// A tool that tells its version when asked with an argument.
+    const fn new(name: &'static str, version_argument: &'static str, purpose: &'static str) -> Self {
+        Self { name, purpose, blocks: None, only_for: None, version_argument, version_mark: None }
+    }
+
+    const fn needed_by(self, experiments: &'static str) -> Self {
+        Self { blocks: Some(experiments), ..self }
+    }
+
+    const fn only_for(self, only_for: Use) -> Self {
+        Self { only_for: Some(only_for), ..self }
+    }
+
+    const fn marked(self, mark: &'static str) -> Self {
+        Self { version_mark: Some(mark), ..self }
+    }
+
     /// The question that the probe asks it.
     fn query(&self) -> ToolQuery {
         let simple = ToolQuery::simple(self.name, self.version_argument);
@@ -293,9 +150,9 @@ impl Tool {
         }
     }
 
-    /// The command that installs it on Debian and its kin.
+    /// The command that installs it.
     pub fn install_command(&self) -> String {
-        format!("apt-get install {}", self.package)
+        install_command(self.name)
     }
 }
 

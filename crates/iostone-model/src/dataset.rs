@@ -6,7 +6,7 @@
 mod facts;
 mod quantity;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -227,6 +227,11 @@ impl Dataset {
             }
         }
         values
+    }
+
+    /// The names of all labels, each once, in the order of the alphabet.
+    pub fn label_names(&self) -> BTreeSet<&str> {
+        self.observations.iter().flat_map(|one| one.labels.keys().map(String::as_str)).collect()
     }
 
     /// The unit of a figure; plain where nothing is noted of it.

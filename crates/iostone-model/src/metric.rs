@@ -110,6 +110,7 @@ impl Unit {
 
     /// A value with its unit, scaled for people: `61.7 MB/s`, `1.45 k/s`, `4.40 ms`.
     pub fn format(self, value: f64) -> String {
+        use crate::figures::group_digits;
         use crate::units::three_digits;
         // Each step: from this magnitude on, divide by that, and write this unit.
         let scaled = |steps: &[(f64, f64, &str)]| {
@@ -119,7 +120,7 @@ impl Unit {
                 .or(steps.last())
                 .copied()
                 .unwrap_or((1.0, 1.0, ""));
-            format!("{}{name}", three_digits(value / divisor))
+            format!("{}{name}", group_digits(&three_digits(value / divisor)))
         };
         if value == 0.0 {
             return self.zero().to_owned();
@@ -136,7 +137,7 @@ impl Unit {
             Self::Bytes => {
                 scaled(&[(1e9, 1e9, " GB"), (1e6, 1e6, " MB"), (1e3, 1e3, " kB"), (1.0, 1.0, " B")])
             }
-            Self::Share => format!("{} %", three_digits(value * 100.0)),
+            Self::Share => format!("{} %", group_digits(&three_digits(value * 100.0))),
             Self::Plain => {
                 if value.abs() >= 1e6 || value.abs() < 1e-3 {
                     format!("{value:.3e}")
@@ -150,7 +151,7 @@ impl Unit {
                     };
                     format!("{value:.decimals$}")
                 } else {
-                    three_digits(value)
+                    group_digits(&three_digits(value))
                 }
             }
         }
@@ -164,7 +165,7 @@ mod tests {
     #[test]
     fn values_are_scaled_for_people() {
         assert_eq!(Unit::BytesPerSecond.format(61_730_000.0), "61.7 MB/s");
-        assert_eq!(Unit::PerSecond.format(1449.0), "1449 /s");
+        assert_eq!(Unit::PerSecond.format(1449.0), "1\u{202f}449 /s");
         assert_eq!(Unit::PerSecond.format(14_600.0), "14.6 k/s");
         assert_eq!(Unit::Seconds.format(0.0044), "4.40 ms");
         assert_eq!(Unit::Seconds.format(0.0), "0 s");

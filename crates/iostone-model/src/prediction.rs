@@ -182,11 +182,6 @@ impl Prediction {
         }
         told
     }
-
-    /// Whether the figures are not those of all that was asked: it ends when a disk is full, or a ceiling that there is is not known.
-    pub fn is_incomplete(&self) -> bool {
-        self.warnings.iter().any(|flag| [DISK_FULL, LINK_UNKNOWN].contains(&flag.name.as_str()))
-    }
 }
 
 #[cfg(test)]

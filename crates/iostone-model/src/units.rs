@@ -9,6 +9,8 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::figures::without_zeros;
+
 pub use digits::{p_value, ratio_digits, round_count, three_digits};
 
 /// Why a piece of text is not a quantity of the kind asked for.
@@ -246,12 +248,6 @@ impl FromStr for Span {
     }
 }
 
-/// Writes a number with up to `digits` decimals and no trailing zeros.
-fn plain(value: f64, digits: usize) -> String {
-    let text = format!("{value:.digits$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
 impl fmt::Display for Bytes {
     /// The largest unit that divides the size exactly, so that printing and reading agree; a binary one where both do.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -302,8 +298,8 @@ impl fmt::Display for BytesPerSecond {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let units = [("GB/s", 1e9), ("MB/s", 1e6), ("kB/s", 1e3)];
         match units.iter().find(|(_, factor)| self.0 >= *factor) {
-            Some((name, factor)) => write!(f, "{}{name}", plain(self.0 / factor, 9)),
-            None => write!(f, "{}B/s", plain(self.0, 6)),
+            Some((name, factor)) => write!(f, "{}{name}", without_zeros(self.0 / factor, 9)),
+            None => write!(f, "{}B/s", without_zeros(self.0, 6)),
         }
     }
 }
@@ -332,7 +328,7 @@ impl fmt::Display for ByteRate {
 
 impl fmt::Display for Fraction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}%", plain(self.0 * 100.0, 6))
+        write!(f, "{}%", without_zeros(self.0 * 100.0, 6))
     }
 }
 

@@ -22,7 +22,7 @@ use std::str::FromStr;
 use iostone_model::orion::OrionRecord;
 
 pub use histogram::histogram;
-pub use places::{paths, prefix_of};
+pub use places::paths;
 pub use results::{announcement, console};
 pub use summary::summary;
 pub use tables::{iops_csv, lat_csv, mbps_csv};

@@ -3,6 +3,7 @@
 mod groups;
 mod holding;
 
+use iostone_model::figures::list;
 use iostone_model::metric::Unit;
 use iostone_model::orion::{KnownLimit, LimitKind};
 use iostone_probe::Root;
@@ -64,11 +65,10 @@ fn name(holdings: &[&Holding]) -> String {
     }
     match holdings {
         [one] => format!("{} ({} of the volume)", one.name, Unit::Share.format(one.share)),
-        [most @ .., last] => {
-            let names: Vec<&str> = most.iter().map(|holding| holding.name.as_str()).collect();
-            format!("{} and {} together", names.join(", "), last.name)
+        several => {
+            let names: Vec<&str> = several.iter().map(|holding| holding.name.as_str()).collect();
+            format!("{} together", list(&names))
         }
-        [] => String::new(),
     }
 }
 

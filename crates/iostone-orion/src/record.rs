@@ -7,6 +7,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
+use iostone_model::figures::counted;
 use iostone_model::orion::{
     LunKind, ORION_SCHEMA, OrionEnd, OrionHeader, OrionRecord, PointRecord, RecordLine,
 };
@@ -156,10 +157,7 @@ pub fn read(path: &Path) -> Result<OrionRecord, OrionError> {
 /// [`OrionError::Changed`] names the first LUN that differs and how.
 pub fn check_same(header: &OrionHeader, luns: &[Lun]) -> Result<(), OrionError> {
     if header.luns.len() != luns.len() {
-        let were = match header.luns.len() {
-            1 => "1 LUN".to_owned(),
-            several => format!("{several} LUNs"),
-        };
+        let were = counted(header.luns.len(), "LUN");
         let change = match luns.len() {
             0 => format!("{were}, and none is named now"),
             1 => format!("{were}, and 1 is named now"),

@@ -6,7 +6,6 @@
 
 mod buffer;
 mod extents;
-mod fiemap;
 mod prefill;
 mod sample;
 

@@ -13,7 +13,6 @@ mod virtualisation;
 
 use iostone_model::environment::{ENVIRONMENT_SCHEMA, Environment, MountEntry};
 
-use crate::mountinfo::read_mounts;
 use crate::platform::{Metadata, find_platform};
 use crate::root::Root;
 use tools::{ToolQuery, tool_versions};
@@ -35,12 +34,13 @@ pub fn snapshot_of(root: &Root, tools: &[ToolQuery], metadata: &Metadata) -> Env
     let dmi = dmi::read_dmi(root);
     let cpu = cpu::read_cpu(root);
     let virtualisation = virtualisation::read_virtualisation(root, &dmi, &cpu.model);
-    let mounts = read_mounts(root)
+    let mounts = root
+        .mounts()
         .into_iter()
         .map(|mount| MountEntry {
-            options: mount.options(),
-            target: mount.target,
-            source: mount.source,
+            options: mount.all_options().join(","),
+            target: mount.target.to_string_lossy().into_owned(),
+            source: mount.source.to_string_lossy().into_owned(),
             filesystem: mount.filesystem,
         })
         .collect();

@@ -2,7 +2,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use crate::mountinfo::{Mount, read_mounts};
+use iostone_model::mountinfo::Mount;
+
 use crate::root::Root;
 
 /// Which of the two interfaces a controller is offered through.
@@ -48,11 +49,11 @@ pub(crate) fn parse_memberships(text: &str) -> Vec<Membership> {
 /// has claimed is not in version 2, whatever else is mounted. `None` where no such hierarchy is mounted in reach.
 pub fn find_groups(root: &Root, controller: &str) -> Option<Groups> {
     let memberships = parse_memberships(&root.text("/proc/self/cgroup")?);
-    let mounts = read_mounts(root);
+    let mounts = root.mounts();
     let claimed = memberships.iter().find(|one| one.controllers.iter().any(|name| name == controller));
     if let Some(membership) = claimed {
         let is_mount = |mount: &Mount| {
-            mount.filesystem == "cgroup" && mount.super_options.split(',').any(|option| option == controller)
+            mount.filesystem == "cgroup" && mount.super_options.iter().any(|option| option == controller)
         };
         return locate_groups(root, &mounts, is_mount, membership, Version::One);
     }
@@ -74,7 +75,7 @@ fn locate_groups(
         if below.components().any(|part| part == Component::ParentDir) {
             return None;
         }
-        let own = Path::new(&mount.target).join(below);
+        let own = mount.target.join(below);
         let directories: Vec<PathBuf> = own
             .ancestors()
             .take_while(|path| path.starts_with(&mount.target))

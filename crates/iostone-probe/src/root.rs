@@ -5,6 +5,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use iostone_model::mountinfo::{self, Mount};
+
 /// More than the mount table of a host with ten thousand containers; a bound so that no file can eat the memory.
 const LARGEST_TEXT_BYTES: u64 = 16 << 20;
 
@@ -52,6 +54,11 @@ impl Root {
     /// A file as text; what is not UTF-8 becomes U+FFFD.
     pub fn text(&self, absolute: impl AsRef<Path>) -> Option<String> {
         self.bytes(absolute).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+    }
+
+    /// The mounts that the calling process sees, in the kernel's order; empty where there is no `/proc`.
+    pub fn mounts(&self) -> Vec<Mount> {
+        self.bytes("/proc/self/mountinfo").map(|table| mountinfo::parse(&table)).unwrap_or_default()
     }
 
     /// A file's text without white space (and NUL, which device trees end their strings with) around it;

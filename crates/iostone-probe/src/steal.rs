@@ -8,7 +8,6 @@ use iostone_model::environment::StealSight;
 
 use crate::environment::hypervisor_name;
 use crate::fields::split_lines;
-use crate::mountinfo::read_mounts;
 use crate::root::Root;
 use cpuid::Face;
 
@@ -48,7 +47,7 @@ pub fn read_steal_sight(root: &Root) -> StealSight {
 
 impl Facts {
     fn read(root: &Root) -> Self {
-        let stat_by = read_mounts(root).into_iter().find(|mount| mount.target == "/proc/stat");
+        let stat_by = root.mounts().into_iter().find(|mount| mount.target.as_os_str() == "/proc/stat");
         Self {
             hypervisor: hypervisor_name(root),
             faces: if root.is_live() { live_faces(root) } else { Vec::new() },

@@ -185,10 +185,10 @@ impl Throttled {
 
 /// The mount point of a hierarchy whose CPU quotas can be set, and whether it is of version 1.
 fn find_cpu_hierarchy() -> Option<(PathBuf, bool)> {
-    iostone_probe::mountinfo::read_mounts(&Root::live()).into_iter().find_map(|mount| {
-        let target = PathBuf::from(&mount.target);
+    Root::live().mounts().into_iter().find_map(|mount| {
+        let target = mount.target.clone();
         match mount.filesystem.as_str() {
-            "cgroup" if mount.super_options.split(',').any(|option| option == "cpu") => Some((target, true)),
+            "cgroup" if mount.super_options.iter().any(|option| option == "cpu") => Some((target, true)),
             "cgroup2" => {
                 let enabled = fs::read_to_string(target.join("cgroup.subtree_control")).ok()?;
                 enabled.split_whitespace().any(|name| name == "cpu").then_some((target, false))
@@ -229,9 +229,9 @@ fn a_throttled_group_shows_its_throttling() {
 
 /// The group that counts CPU time beside one of version 1, where that is another hierarchy.
 fn find_accounting() -> Option<PathBuf> {
-    let mounts = iostone_probe::mountinfo::read_mounts(&Root::live());
-    let is_one = |options: &str| options.split(',').any(|option| option == "cpuacct");
-    mounts.into_iter().find(|mount| is_one(&mount.super_options)).map(|mount| PathBuf::from(mount.target))
+    let mounts = Root::live().mounts();
+    let is_one = |options: &[String]| options.iter().any(|option| option == "cpuacct");
+    mounts.into_iter().find(|mount| is_one(&mount.super_options)).map(|mount| mount.target)
 }
 
 #[test]

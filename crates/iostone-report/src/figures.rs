@@ -1,43 +1,12 @@
 //! Figures in writing: numbers with their unit, ranges, ratios and spans, rounded for people.
 
+pub(crate) use iostone_model::figures::{count, counted};
+use iostone_model::figures::{group_digits, without_zeros};
 use iostone_model::metric::{Direction, Unit};
 use iostone_model::units::ratio_digits;
 
-/// Between groups of three digits, and nowhere a line may break (U+202F, ISO 80000-1).
-const GROUP: char = '\u{202f}';
-
 /// What stands for a figure that is missing, infinite or not a number.
 pub(crate) const NO_FIGURE: &str = "no figure";
-
-/// A count with its digits in groups of three: `18 342`.
-pub(crate) fn count(value: u64) -> String {
-    group_digits(&value.to_string())
-}
-
-/// `1 block`, `11 blocks`.
-pub(crate) fn counted(value: u64, noun: &str) -> String {
-    let plural = if value == 1 { "" } else { "s" };
-    format!("{} {noun}{plural}", count(value))
-}
-
-/// Groups the whole digits of a number in writing; four digits stay together, as is usual.
-fn group_digits(number: &str) -> String {
-    let start = number.find(|c: char| c.is_ascii_digit()).unwrap_or(0);
-    let (sign, rest) = number.split_at(start);
-    let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
-    let (whole, tail) = rest.split_at(end);
-    if whole.len() < 5 {
-        return number.to_owned();
-    }
-    let mut grouped = String::with_capacity(number.len() + 8);
-    for (place, digit) in whole.chars().enumerate() {
-        if place > 0 && (whole.len() - place).is_multiple_of(3) {
-            grouped.push(GROUP);
-        }
-        grouped.push(digit);
-    }
-    format!("{sign}{grouped}{tail}")
-}
 
 /// A value with its unit: `61.7 MB/s`. Very small and very large values are written with an exponent.
 pub(crate) fn figure(unit: Unit, value: f64) -> String {
@@ -49,7 +18,7 @@ pub(crate) fn figure(unit: Unit, value: f64) -> String {
     } else {
         unit.format(value)
     };
-    typeset(&group_digits(&written))
+    typeset(&written)
 }
 
 /// A round value on an axis with all its digits and no more: `100 µs`, `50 MB/s`, `100.2 MB/s`.
@@ -84,20 +53,13 @@ fn prefix_factor(suffix: &str) -> f64 {
 
 /// A multiple of a round step, without the noise of binary fractions: `0.15`, never `0.15000000000000002`.
 pub(crate) fn round_number(value: f64) -> String {
-    typeset(&group_digits(&without_zeros(&format!("{value:.6}"))))
-}
-
-/// Drops the zeros that end a decimal fraction.
-fn without_zeros(number: &str) -> String {
-    let short =
-        if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number };
-    if short == "-0" { "0".to_owned() } else { short.to_owned() }
+    typeset(&group_digits(&without_zeros(value, 6)))
 }
 
 /// A round change on an axis: `+5 %`, `−0.05 %`.
 pub(crate) fn tick_percent(share: f64) -> String {
     let value = share * 100.0;
-    let text = without_zeros(&format!("{value:.4}"));
+    let text = without_zeros(value, 4);
     let sign = if value > 0.0 && text != "0" { "+" } else { "" };
     format!("{sign}{}\u{a0}%", typeset(&text))
 }
@@ -157,7 +119,7 @@ pub(crate) fn signed_percent(share: f64) -> String {
 /// A declared share such as a margin, exactly and without needless decimals: `3 %`, `2.5 %`, `0.001 %`.
 pub(crate) fn declared_percent(share: f64) -> String {
     // Nine decimals are more than anybody declares and fewer than the noise of binary fractions.
-    format!("{}\u{a0}%", without_zeros(&format!("{:.9}", share * 100.0)))
+    format!("{}\u{a0}%", without_zeros(share * 100.0, 9))
 }
 
 fn percent_number(share: f64, signed: bool) -> String {
@@ -258,9 +220,9 @@ pub(crate) fn duration(seconds: f64) -> String {
 pub(crate) fn bytes(value: u64) -> String {
     let written = match value {
         0..1_000 => format!("{value} B"),
-        _ => Unit::BytesPerSecond.format(value as f64).trim_end_matches("/s").to_owned(),
+        _ => Unit::Bytes.format(value as f64),
     };
-    typeset(&group_digits(&written))
+    typeset(&written)
 }
 
 #[cfg(test)]
@@ -268,16 +230,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digits_are_grouped_from_five_on() {
-        assert_eq!(count(1234), "1234");
-        assert_eq!(count(18_342), "18\u{202f}342");
-        assert_eq!(count(1_000_000), "1\u{202f}000\u{202f}000");
-    }
-
-    #[test]
     fn extreme_figures_stay_short() {
         assert_eq!(figure(Unit::BytesPerSecond, 1e-9), "1.00e-9\u{a0}B/s");
-        assert_eq!(figure(Unit::BytesPerSecond, 1e12), "1000\u{a0}GB/s");
+        assert_eq!(figure(Unit::BytesPerSecond, 1e12), "1\u{202f}000\u{a0}GB/s");
         assert_eq!(figure(Unit::Seconds, 1e-9), "1.00\u{a0}ns");
         assert_eq!(figure(Unit::Seconds, 1e12), "1\u{202f}000\u{202f}000\u{202f}000\u{202f}000\u{a0}s");
         assert_eq!(figure(Unit::Seconds, f64::NAN), NO_FIGURE);

@@ -4,6 +4,7 @@
 use iostone_model::experiment::{Configuration, Workload};
 use iostone_model::median::median;
 use iostone_model::metric::{COMMON_METRICS, Unit};
+use iostone_model::mountinfo;
 use iostone_model::run::RunRecord;
 use iostone_model::trial::{ContainerFacts, SpaceRecord};
 use iostone_model::units::round_count;
@@ -343,22 +344,10 @@ fn untold(landings: &[Landing<'_>], costs: &[Cost]) -> Vec<String> {
 
 /// A line of mountinfo (`proc_pid_mountinfo(5)`) in words; as it is where it is of another form.
 fn mount_words(line: &str) -> String {
-    let read = || {
-        let (before, after) = line.split_once(" - ")?;
-        let mut before = before.split(' ').skip(4);
-        let (target, own) = (before.next()?, before.next()?);
-        let mut after = after.split(' ');
-        let (filesystem, _source) = (after.next()?, after.next()?);
-        let mut options: Vec<&str> = Vec::new();
-        for option in own.split(',').chain(after.next().unwrap_or_default().split(',')) {
-            let is_directory = DIRECTORIES.iter().any(|name| option.starts_with(name));
-            if !option.is_empty() && !is_directory && !options.contains(&option) {
-                options.push(option);
-            }
-        }
-        Some(format!("{filesystem} at {target} ({})", options.join(", ")))
-    };
-    read().unwrap_or_else(|| line.to_owned())
+    let Some(mount) = mountinfo::parse(line.as_bytes()).pop() else { return line.to_owned() };
+    let mut options = mount.all_options();
+    options.retain(|option| !DIRECTORIES.iter().any(|name| option.starts_with(name)));
+    format!("{} at {} ({})", mount.filesystem, mount.target.display(), options.join(", "))
 }
 
 #[cfg(test)]

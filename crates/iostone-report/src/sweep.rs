@@ -37,7 +37,7 @@ pub(crate) fn is_geometric(sweep: &SweepVerdict) -> bool {
 
 /// "It took 39 trials; racing all 10 levels to the same guarantee would have taken about 72, so 54 % of those were enough."
 pub(crate) fn effort_sentence(sweep: &SweepVerdict) -> String {
-    let trials = counted(sweep.trials.into(), "trial");
+    let trials = counted(sweep.trials, "trial");
     let levels = counted(sweep.levels.len() as u64, "level");
     match sweep.trials_of_racing_all.filter(|all| *all > 0) {
         // Without an answer nothing was enough yet.
@@ -87,7 +87,7 @@ pub(crate) fn set_sentence(sweep: &SweepVerdict, margin: f64) -> Option<String> 
             let rest =
                 if others.is_empty() { String::new() } else { format!("; still in the race: {others}") };
             let blocks = sweep.blocks_to_go.map_or_else(String::new, |blocks| {
-                format!("; about {} still at the spread seen", counted(blocks.into(), "block"))
+                format!("; about {} still at the spread seen", counted(blocks, "block"))
             });
             Some(format!("Open: {leader} leads{rest}{blocks}."))
         }

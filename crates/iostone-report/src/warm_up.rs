@@ -57,7 +57,7 @@ fn ramp(run: &RunRecord) -> Option<String> {
             doubt = format!("{doubt}; {disturbed} of {pilots} failed a gate");
         }
         if declared.ramp.0.is_zero() {
-            let pilots = counted(declared.pilots.into(), "pilot");
+            let pilots = counted(declared.pilots, "pilot");
             return Some(format!(
                 "none, as {pilots} showed no need of it (MSER-5), declared before block 1{doubt}"
             ));
@@ -65,7 +65,7 @@ fn ramp(run: &RunRecord) -> Option<String> {
         let cuts = if declared.pilots == 1 {
             "the cut of one pilot (MSER-5)".to_owned()
         } else {
-            let pilots = counted(declared.pilots.into(), "pilot");
+            let pilots = counted(declared.pilots, "pilot");
             format!("the {} cut of {pilots} (MSER-5), that of {}", declared.rule, declared.asked_by)
         };
         let span = declared.ramp;

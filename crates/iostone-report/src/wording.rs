@@ -198,7 +198,7 @@ fn ruled_out([low, high]: [Option<f64>; 2]) -> String {
 
 fn forecast(comparison: &Comparison) -> Option<String> {
     let forecast = comparison.forecast?;
-    let budget = counted(forecast.budget.into(), "block");
+    let budget = counted(forecast.budget, "block");
     match (forecast.chance, forecast.between) {
         (Some(chance), Some([low, high])) => {
             return Some(format!(
@@ -266,7 +266,7 @@ pub(crate) fn block_count_sentence(verdicts: &Verdicts) -> String {
     if complete == 0 && discarded == 0 {
         return format!("{}, not in blocks", counted(trials, "figure"));
     }
-    let mut sentence = format!("{} ({})", counted(complete.into(), "block"), counted(trials, "figure"));
+    let mut sentence = format!("{} ({})", counted(complete, "block"), counted(trials, "figure"));
     if discarded > 0 {
         sentence = format!("{sentence}, {discarded} discarded");
     }
@@ -311,9 +311,9 @@ pub(crate) fn noise_sentence(noise: &NoiseFloor, blocks: u32) -> String {
         "Noise of this machine, from identical levels: ratios within a block spread by {} (robust standard deviation). \
          The {} measured would show a difference of {} or more, {} one of {} or more (80 % power).",
         percent(noise.sigma),
-        counted(blocks.into(), "block"),
+        counted(blocks, "block"),
         percent(noise.detectable_at_run),
-        counted(noise.budget.into(), "block"),
+        counted(noise.budget, "block"),
         percent(noise.detectable)
     )
 }

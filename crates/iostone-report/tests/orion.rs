@@ -71,7 +71,7 @@ fn the_answers_come_first_and_name_the_limit() {
     let page = page(&calibrations::basic());
     let heading = page.split_once("<h1>").unwrap().1.split_once("</h1>").unwrap().0;
     assert!(heading.contains("IOPS") && heading.contains("MB/s") && heading.contains("µs"), "{heading}");
-    assert!(page.contains("Bound by a known limit: 2000 reads/s on loop0"));
+    assert!(page.contains("Bound by a known limit: 2\u{202f}000 reads/s on loop0"));
     assert!(page.contains("class=\"ceiling\"") && page.contains("class=\"plateau\""));
     assert!(page.contains("knee at load 1.79"));
 }

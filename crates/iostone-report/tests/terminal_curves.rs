@@ -98,7 +98,10 @@ fn with_medians(mut verdicts: Verdicts) -> Verdicts {
 fn a_row_has_the_medians_of_both_levels_within_the_width() {
     for width in [40, 80, 120] {
         let written = verdicts_text(&with_medians(basic()), TextStyle { width, colour: false });
-        assert!(written.contains("1500\u{a0}/s") && written.contains("1680\u{a0}/s"), "{written}");
+        assert!(
+            written.contains("1\u{202f}500\u{a0}/s") && written.contains("1\u{202f}680\u{a0}/s"),
+            "{written}"
+        );
         let widest = written.lines().map(|line| line.chars().count()).max().unwrap_or(0);
         assert!(width < 80 || widest <= width, "{widest}: {written}");
     }
@@ -155,7 +158,7 @@ fn a_rehearsal_of_a_curve_shows_what_was_measured() {
         configuration.workload = iostone_model::experiment::Workload::Orion(Box::new(spec.clone()));
     }
     let written = text(&run, TextStyle::default());
-    assert!(written.contains("IOPS") && written.contains("2850\u{a0}/s"), "{written}");
+    assert!(written.contains("IOPS") && written.contains("2\u{202f}850\u{a0}/s"), "{written}");
 }
 
 #[test]

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use iostone_model::trial::DROPS_SYNCS;
 use serde::{Deserialize, Serialize};
 
-use crate::device::{BlockDevice, DeviceNumber, linked_devices, number_of, parse_number, read_attribute};
+use crate::device::{BlockDevice, DeviceNumber, linked_devices, number_in, number_of};
 use crate::error::StackError;
-use crate::mountinfo::{self, Mounted};
+use crate::mountinfo::{self, Mount};
 
 /// A device's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,7 +36,7 @@ pub struct StackDevice {
 }
 
 /// The mount that a path lies on: statx(2) gives the mount's id since Linux 5.8, else the deepest mount point above.
-pub(crate) fn mount_of(path: &Path) -> Result<Option<Mounted>, StackError> {
+pub(crate) fn mount_of(path: &Path) -> Result<Option<Mount>, StackError> {
     let mounts = mountinfo::own_mounts()?;
     let mount_id = rustix::fs::statx(
         rustix::fs::CWD,
@@ -71,14 +71,14 @@ pub(crate) fn drops_syncs_at(path: &Path) -> Result<bool, StackError> {
     Ok(mount_of(path)?.is_some_and(|mounted| drops_syncs(&mounted)))
 }
 
-fn describe(mounted: &Mounted) -> String {
+fn describe(mounted: &Mount) -> String {
     let words = format!("{} ({})", mounted.filesystem, mounted.source.display());
     if drops_syncs(mounted) { format!("{words}, {DROPS_SYNCS}") } else { words }
 }
 
 /// Whether it is an overlay whose writable layer takes no fsync: `volatile` (Documentation/filesystems/overlayfs.rst,
 /// "Volatile mount"), which newer kernels show as `fsync=volatile`. Podman mounts the layer of a `--rm` container so.
-fn drops_syncs(mounted: &Mounted) -> bool {
+fn drops_syncs(mounted: &Mount) -> bool {
     let is_volatile = |option: &String| matches!(option.as_str(), "volatile" | "fsync=volatile");
     mounted.filesystem == "overlay" && mounted.super_options.iter().any(is_volatile)
 }
@@ -164,8 +164,7 @@ pub(crate) fn disks_under(number: DeviceNumber) -> BTreeSet<DeviceNumber> {
 
 /// The disk of a partition: its directory in sysfs lies within the disk's.
 pub(crate) fn whole_disk_of(partition: &Path) -> Option<DeviceNumber> {
-    let disk = fs::canonicalize(partition).ok()?.parent()?.join("dev");
-    parse_number(&read_attribute(&disk).ok()?)
+    number_in(fs::canonicalize(partition).ok()?.parent()?)
 }
 
 #[cfg(test)]

@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 use crate::below::whole_disk_of;
 use crate::error::StackError;
 
+pub(crate) use iostone_model::mountinfo::parse_device_number as parse_number;
+
 pub(crate) use overlay::{FileNumber, numbers_of as file_numbers};
 
 /// Major and minor number.
@@ -173,19 +175,15 @@ pub(crate) fn read_attribute(path: &Path) -> Result<String, StackError> {
         .map_err(|source| StackError::io("read", path, source))
 }
 
-/// The number in an attribute such as `dev` (`8:16`).
-pub(crate) fn parse_number(text: &str) -> Option<DeviceNumber> {
-    let (major, minor) = text.trim().split_once(':')?;
-    Some((major.parse().ok()?, minor.parse().ok()?))
+/// The number in the attribute `dev` of a directory of sysfs.
+pub(crate) fn number_in(sysfs: &Path) -> Option<DeviceNumber> {
+    parse_number(&read_attribute(&sysfs.join("dev")).ok()?)
 }
 
 /// The numbers of the devices that a directory of sysfs links to: `holders`, `slaves`.
 pub(crate) fn linked_devices(directory: &Path) -> Vec<DeviceNumber> {
     let Ok(entries) = fs::read_dir(directory) else { return Vec::new() };
-    entries
-        .flatten()
-        .filter_map(|entry| parse_number(&read_attribute(&entry.path().join("dev")).ok()?))
-        .collect()
+    entries.flatten().filter_map(|entry| number_in(&entry.path())).collect()
 }
 
 /// The numbers of a disk's partitions.
@@ -194,7 +192,7 @@ pub(crate) fn partitions_of(sysfs: &Path) -> Vec<DeviceNumber> {
     entries
         .flatten()
         .filter(|entry| entry.path().join("partition").exists())
-        .filter_map(|entry| parse_number(&read_attribute(&entry.path().join("dev")).ok()?))
+        .filter_map(|entry| number_in(&entry.path()))
         .collect()
 }
 

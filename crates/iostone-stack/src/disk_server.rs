@@ -66,10 +66,7 @@ pub(crate) fn carry_marker(command: &mut Command, value: &str) {
 /// [`StackError::Io`] when it cannot be started, [`StackError::Tool`] with its words when it ends at once,
 /// [`StackError::Interrupted`] when the user has asked to stop.
 pub(crate) fn start(site: &mut Site, plan: &DiskPlan) -> Result<String, StackError> {
-    let program = match &site.server_program {
-        Some(program) => program.clone(),
-        None => std::env::current_exe().map_err(|source| StackError::io("find", "/proc/self/exe", source))?,
-    };
+    let program = site.own_program()?;
     let log = site.trial_directory()?.join("disk.log");
     let said = File::create(&log).map_err(|source| StackError::io("create", &log, source))?;
     let mut text =

@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata};
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Component, Path, PathBuf};
@@ -167,12 +167,6 @@ impl Entry {
     }
 }
 
-/// A path by which this process opens the very file or device of a descriptor anew, with flags of its own, whatever has
-/// become of its names (`proc_pid_fd(5)`). It holds for as long as the descriptor is open.
-pub fn path_of_open(file: impl AsFd) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}", file.as_fd().as_raw_fd()))
-}
-
 /// What tells a file from others.
 pub(crate) fn identity_of(metadata: &Metadata) -> FileIdentity {
     FileIdentity { dev: metadata.dev(), ino: metadata.ino() }
@@ -238,7 +232,7 @@ mod tests {
         assert!(new.create().unwrap().is_none());
         assert!(!entry.remove(&made).unwrap(), "another file");
         assert!(new.remove(&made).unwrap() && !new.remove(&made).unwrap());
-        assert_eq!(fs::read(path_of_open(&made)).unwrap(), b"x");
+        assert_eq!(fs::read(iostone_engine::path_of_open(&made)).unwrap(), b"x");
     }
 
     #[test]

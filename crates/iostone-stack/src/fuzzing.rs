@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::{array, filesystem, guard, journal, mountinfo, owner};
+use crate::{array, filesystem, guard, journal, owner};
 
 /// Reads an undo journal whose lines carry no seal: its steps in words, and how many of its bytes are whole lines.
 ///
@@ -11,11 +11,6 @@ use crate::{array, filesystem, guard, journal, mountinfo, owner};
 pub fn read_journal(bytes: &[u8]) -> Result<(Vec<String>, usize), String> {
     let content = journal::read_unsealed(bytes)?;
     Ok((content.entries.iter().map(|entry| entry.step.describe()).collect(), content.whole_bytes))
-}
-
-/// Target and source of every mount in a table of `proc_pid_mountinfo(5)`.
-pub fn read_mounts(bytes: &[u8]) -> Vec<(PathBuf, PathBuf)> {
-    mountinfo::parse(bytes).into_iter().map(|mount| (mount.target, mount.source)).collect()
 }
 
 /// The swap areas in the text of `/proc/swaps` (`proc_swaps(5)`).

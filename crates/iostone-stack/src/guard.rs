@@ -23,6 +23,8 @@ mod tests;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use iostone_model::figures::list;
+
 use crate::device::extent::Extent;
 use crate::device::opened::{FoundDevice, OpenedDevice};
 use crate::device::{BlockDevice, DeviceNumber, read_attribute, size_in_words};
@@ -117,7 +119,7 @@ impl Objection {
     /// Takes the override away: the word for it would let other devices go too.
     fn forbid_word(&mut self, word: &str, twins: &[BlockDevice]) {
         let names: Vec<String> = twins.iter().map(|twin| format!("`{}`", twin.path.display())).collect();
-        let also = format!("; `{word}` names {} as well", names.join(" and "));
+        let also = format!("; `{word}` names {} as well", list(&names));
         self.because.push_str(&also);
         self.next.push("name it behind `--destroy` by a link of its own under `/dev/disk/by-id`".to_owned());
         self.content_only = false;

@@ -47,11 +47,12 @@ mod tool;
 mod trust;
 mod undo;
 mod volume;
+mod whole_file;
 
 pub use below::{Role, StackDevice};
 pub use container::{AGENT_VARIABLE, InsideView, Provision, StandingContainer, check_room_for_stream};
 pub use control_groups::CgroupVersion;
-pub use entry::{Entry, path_of_open};
+pub use entry::Entry;
 pub use error::{Refusal, RefusalReason, StackError, UndoFailure};
 pub use fill::check_room;
 pub use governor::{GovernorPlan, ServeError, serve as serve_governor};
@@ -73,3 +74,4 @@ pub use throttle::{Bounds, Confinement, ThrottleController};
 pub use tool::quote;
 pub use trust::{refuse_exposed, refuse_exposed_runs};
 pub use undo::is_frozen;
+pub use whole_file::write_whole_file;

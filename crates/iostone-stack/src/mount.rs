@@ -91,7 +91,7 @@ impl Layer for MountLayer {
         let mounts = mountinfo::own_mounts()?;
         // The last one is on top where several lie on one another.
         let top = mounts.iter().rev().find(|mounted| mounted.target == self.target);
-        let Some(mounted) = top.filter(|mounted| mounted.is_of(device.number)) else {
+        let Some(mounted) = top.filter(|mounted| mountinfo::is_of(mounted, device.number)) else {
             return Err(StackError::NotApplied {
                 layer: "mount",
                 asked: format!("{} on {}", device.path.display(), self.target.display()),

@@ -17,10 +17,11 @@ use std::path::{Path, PathBuf};
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
-use crate::entry::{Entry, path_of_open};
+use crate::entry::Entry;
 use crate::error::StackError;
 use crate::load_file::{mark, mark_of, refuse_backing_file};
 use foreign::{block_device, refusal, why_foreign};
+use iostone_engine::path_of_open;
 use stream::open_own_stream;
 
 /// Files that may be written over although iostone did not make them: the user typed their names a second time.

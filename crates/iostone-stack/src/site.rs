@@ -118,6 +118,19 @@ pub(crate) struct Site {
 }
 
 impl Site {
+    /// This program, or the one that stands for it in tests.
+    ///
+    /// # Errors
+    /// [`StackError::Io`] when the kernel does not tell its path.
+    pub(crate) fn own_program(&self) -> Result<PathBuf, StackError> {
+        match &self.server_program {
+            Some(program) => Ok(program.clone()),
+            None => {
+                std::env::current_exe().map_err(|source| StackError::io("find", "/proc/self/exe", source))
+            }
+        }
+    }
+
     pub(crate) fn new(
         journal: Journal,
         work_directory: PathBuf,

@@ -4,17 +4,16 @@
 use std::ffi::{OsStr, OsString};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use iostone_probe::programs::{find_program, install_command, package_of};
+
 use crate::error::StackError;
 
-/// Where administration programs lie even when the PATH of a plain user leaves these out.
-pub(crate) const SYSTEM_DIRECTORIES: [&str; 4] = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"];
 /// As much of a program's output is kept, counted from its end.
 const KEPT_BYTES: usize = 64 * 1024;
 
@@ -28,68 +27,16 @@ pub(crate) struct Output {
     pub(crate) stderr: String,
 }
 
-/// The absolute path of a program, from PATH and the system's directories.
+/// The absolute path of a program.
 ///
 /// # Errors
 /// [`StackError::MissingTool`] with the command that installs it.
 pub(crate) fn find(tool: &str) -> Result<PathBuf, StackError> {
-    lookup(tool).ok_or_else(|| {
-        let package = package_of(tool);
-        StackError::MissingTool {
-            tool: tool.to_owned(),
-            package: package.to_owned(),
-            install: install_command(package),
-        }
+    find_program(tool).ok_or_else(|| StackError::MissingTool {
+        tool: tool.to_owned(),
+        package: package_of(tool).to_owned(),
+        install: install_command(tool),
     })
-}
-
-/// The absolute path of a program, if it is there. Relative parts of PATH are passed over: what they name depends on
-/// the working directory.
-pub(crate) fn lookup(tool: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path)
-        .chain(SYSTEM_DIRECTORIES.iter().map(PathBuf::from))
-        .filter(|directory| directory.is_absolute())
-        .map(|directory| directory.join(tool))
-        .find(|candidate| {
-            std::fs::metadata(candidate)
-                .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
-        })
-}
-
-fn package_of(tool: &str) -> &'static str {
-    match tool {
-        "mkfs.ext4" | "mkfs.ext2" => "e2fsprogs",
-        "mkfs.f2fs" => "f2fs-tools",
-        "mkfs.xfs" => "xfsprogs",
-        "mkfs.btrfs" => "btrfs-progs",
-        "mdadm" => "mdadm",
-        "lvm" => "lvm2",
-        "dmsetup" => "dmsetup",
-        "nbdfuse" => "libnbd-bin",
-        "docker" | "dockerd" | "containerd" => "docker.io",
-        "podman" | "conmon" => "podman",
-        "runc" => "runc",
-        _ => "util-linux",
-    }
-}
-
-fn install_command(package: &str) -> String {
-    for (manager, command) in [
-        ("apt-get", "apt-get install"),
-        ("dnf", "dnf install"),
-        ("yum", "yum install"),
-        ("zypper", "zypper install"),
-        ("pacman", "pacman -S"),
-        ("apk", "apk add"),
-    ] {
-        if lookup(manager).is_some() {
-            // Debian had another `docker` before.
-            let package = if manager == "apt-get" { package } else { package.trim_end_matches(".io") };
-            return format!("{command} {package}");
-        }
-    }
-    format!("apt-get install {package}")
 }
 
 /// Runs a program to its end; a status other than success is not an error here.
@@ -242,7 +189,7 @@ mod tests {
     fn a_missing_tool_is_named_with_its_package() {
         let error = find("iostone-no-such-tool").unwrap_err();
         assert!(
-            matches!(&error, StackError::MissingTool { package, .. } if package == "util-linux"),
+            matches!(&error, StackError::MissingTool { package, .. } if package == "iostone-no-such-tool"),
             "{error}"
         );
     }

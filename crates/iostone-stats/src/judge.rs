@@ -171,15 +171,5 @@ fn read<'a>(sets: &[FigureSet<'a>], rules: &Rules) -> Result<(Vec<Table<'a>>, Se
     }
 }
 
-/// The largest difference either way, as a fraction, that a comparison's interval leaves possible.
-///
-/// What an undecided comparison still says: larger differences are ruled out at its confidence. None where the
-/// interval is unbounded or empty.
-pub fn largest_possible_difference(comparison: &Comparison) -> Option<f64> {
-    let [low, high] = comparison.ratio_interval;
-    let (low, high) = low.zip(high).filter(|(low, high)| low <= high)?;
-    Some(low.ln().abs().max(high.ln().abs()).exp_m1())
-}
-
 #[cfg(test)]
 mod tests;

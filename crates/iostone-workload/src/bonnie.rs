@@ -17,10 +17,11 @@ use iostone_model::dataset::Observation;
 use iostone_model::experiment::BonnieWorkload;
 use iostone_model::trial::WorkloadReport;
 use iostone_model::units::Bytes;
+use iostone_probe::programs::find_program;
 use iostone_tools::Input;
 
 use crate::program::{Finished, Program};
-use crate::{Measurement, Place, Prepared, RawOutput, TrialContext, WorkloadError, installed};
+use crate::{Measurement, Place, Prepared, RawOutput, TrialContext, WorkloadError};
 use command_line::CommandLine;
 use figures::Figures;
 
@@ -197,7 +198,7 @@ impl PreparedBonnie {
 
     /// bonnie++'s own table, as its users know it; none where the converter is missing or refuses.
     fn table_in_html(&self, lines: &str) -> Option<RawOutput> {
-        installed(TO_HTML)?;
+        find_program(TO_HTML)?;
         let (reader, mut writer) = std::io::pipe().ok()?;
         let text = lines.to_owned();
         // A long text does not fit the pipe at once; if the converter ends early, so does the thread.

@@ -9,6 +9,8 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
+use iostone_probe::programs::find_program;
+
 use crate::WorkloadError;
 
 /// The writing process, whatever number it has in whatever namespace (cgroups(7)).
@@ -66,7 +68,7 @@ impl Entrance {
 
 /// Why the system says of a program that is there that it is not: what it names to run it is missing (execve(2), ENOENT).
 fn missing_interpreter(program: &str) -> Option<String> {
-    let path = crate::installed(program)?;
+    let path = find_program(program)?;
     let mut head = Vec::new();
     // The kernel itself reads no more of the first line (`BINPRM_BUF_SIZE`, linux/binfmts.h).
     File::open(&path).ok()?.take(256).read_to_end(&mut head).ok()?;

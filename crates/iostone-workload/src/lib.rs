@@ -13,7 +13,6 @@ mod dd;
 mod fio;
 pub mod foreground;
 mod groups;
-mod installed;
 pub mod io;
 mod ioping;
 mod orion;
@@ -29,10 +28,10 @@ use std::sync::atomic::AtomicBool;
 use iostone_model::experiment::Workload;
 use iostone_model::trial::WorkloadReport;
 use iostone_model::units::Bytes;
+use iostone_probe::programs::{find_program, install_command};
 use serde::{Deserialize, Serialize};
 
 pub use cpu::CpuUse;
-pub use installed::installed;
 
 /// Where a workload works: what the stack offers it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -138,7 +137,7 @@ pub enum WorkloadError {
     #[error("interrupted")]
     Interrupted,
     /// The program is not installed.
-    #[error("`{program}` is not on this machine")]
+    #[error("`{program}` is not on this machine; install it with `{}`", install_command(program))]
     NotInstalled {
         /// The program.
         program: &'static str,
@@ -204,7 +203,7 @@ pub fn preflight(
     memory: Option<Bytes>,
 ) -> Result<Option<Bytes>, WorkloadError> {
     if let Some(program) = workload.of_kind().program
-        && installed(program).is_none()
+        && find_program(program).is_none()
     {
         return Err(WorkloadError::NotInstalled { program });
     }

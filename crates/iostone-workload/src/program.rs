@@ -16,6 +16,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use iostone_model::units::Span;
+use iostone_probe::programs::find_program;
 
 use crate::capture::Capture;
 use crate::cpu::CpuUse;
@@ -125,7 +126,7 @@ impl Program {
     pub(crate) fn run_fed(&self, stop: &AtomicBool, stdin: Stdio) -> Result<Finished, WorkloadError> {
         let program = self.name().to_owned();
         // bonnie++ is where only the search path of root looks.
-        let mut command = Command::new(crate::installed(&program).unwrap_or_else(|| PathBuf::from(&program)));
+        let mut command = Command::new(find_program(&program).unwrap_or_else(|| PathBuf::from(&program)));
         command
             .args(self.argv.iter().skip(1))
             .current_dir(&self.directory)

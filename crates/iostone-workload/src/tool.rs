@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use iostone_model::dataset::Observation;
 use iostone_model::trial::WorkloadReport;
+use iostone_probe::programs::find_program;
 use iostone_tools::Input;
 use rustix::fs::{Advice, Mode, OFlags, fadvise, fsync, open, syncfs};
 
@@ -27,7 +28,7 @@ pub(crate) fn in_plain_words(mut program: Program) -> Program {
 /// # Errors
 /// It could not be started: it is not installed.
 pub(crate) fn ask(program: &str, argument: &str) -> Result<String, WorkloadError> {
-    let path = crate::installed(program).unwrap_or_else(|| program.into());
+    let path = find_program(program).unwrap_or_else(|| program.into());
     let output = Command::new(path)
         .arg(argument)
         .env(LOCALE.0, LOCALE.1)

@@ -1,6 +1,7 @@
 //! A simulation as a document: times, phases with their buckets, ceilings, and how sure all of it is.
 
 use iostone_model::cloud::CeilingKind;
+use iostone_model::figures::list;
 use iostone_model::prediction::{
     BucketLevel, CachedShare, CeilingRow, DISK_FULL, PREDICTION_SCHEMA, Phase, Prediction,
 };
@@ -412,7 +413,7 @@ fn notes(steps: &[Stretch], outcome: &Outcome, named: &[String]) -> Vec<String> 
             .filter(|(index, _)| step.tied & (1 << index) != 0)
             .map(|(_, name)| name.as_str())
             .collect();
-        let note = format!("{} bind alike; the first is named", both.join(" and "));
+        let note = format!("{} bind alike; the first is named", list(&both));
         if !notes.contains(&note) {
             notes.push(note);
         }

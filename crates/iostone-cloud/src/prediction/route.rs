@@ -2,6 +2,7 @@
 
 use iostone_model::cloud::{CatalogueDate, VolumeSpec};
 use iostone_model::experiment::{AllowanceStart, Array, Basis, Governor, Law, Link};
+use iostone_model::figures::counted;
 use iostone_model::prediction::{DATE_UNKNOWN, LINK_UNKNOWN, RentalPrice};
 use iostone_model::units::{ByteRate, Bytes, Fraction, Span};
 use iostone_model::verdict::Flag;
@@ -318,9 +319,9 @@ fn joined(array: &Array, members: u32) -> Result<Joined, PredictError> {
             Array::Btrfs(btrfs) => btrfs.level.as_str(),
             Array::None | Array::Lvm(_) => "striping",
         };
-        let plural = if members == 1 { "" } else { "s" };
         let message = format!(
-            "{level} takes at least {fewest} volumes, and there is {members} volume{plural}: say {fewest}x before the type"
+            "{level} takes at least {fewest} volumes, and there is {}: say {fewest}x before the type",
+            counted(members, "volume")
         );
         return Err(PredictError::Impossible(message));
     }

@@ -1,6 +1,7 @@
 //! Recommendations in words: the target, what was taken for granted, and the command that shows a choice.
 
 use iostone_model::cloud::VolumeSpec;
+use iostone_model::figures::group_digits;
 use iostone_model::recommendation::Target;
 use iostone_model::units::{BytesPerSecond, Fraction};
 
@@ -22,7 +23,7 @@ pub(super) fn target(wanted: &Wanted) -> Target {
         },
         Goal::Rate { bytes_per_second, ios_per_second, span } => {
             let rate = match ios_per_second {
-                Some(ios) => format!("{} IOPS", grouped(ios)),
+                Some(ios) => format!("{} IOPS", group_digits(&format!("{ios:.0}"))),
                 None => BytesPerSecond(bytes_per_second).to_string(),
             };
             let how_long = span.map_or_else(|| "in the long run".to_owned(), |span| format!("for {span}"));
@@ -59,8 +60,7 @@ pub(super) fn assumptions(wanted: &Wanted, pool: &Pool<'_>) -> Vec<String> {
         Goal::Rate { span, .. } => span.is_some(),
     };
     if bursts {
-        let start =
-            wanted.start.map_or_else(|| "full".to_owned(), |share| format!("{} full", percent(share)));
+        let start = wanted.start.map_or_else(|| "full".to_owned(), |share| format!("{share} full"));
         words.push(format!(
             "buckets of volumes and links are {start} at the start; an instance's link bursts for 30 min at least once in 24 h"
         ));
@@ -98,7 +98,7 @@ pub(super) fn predict_command(wanted: &Wanted, instance: &str, volumes: &VolumeS
         Amount::Time { span, written_per_mille } => {
             words.push(format!("--for {span}"));
             if written_per_mille != 1000 {
-                words.push(format!("--written {}", percent(Fraction(f64::from(written_per_mille) / 1000.0))));
+                words.push(format!("--written {}", Fraction(f64::from(written_per_mille) / 1000.0)));
             }
         }
     }
@@ -106,27 +106,11 @@ pub(super) fn predict_command(wanted: &Wanted, instance: &str, volumes: &VolumeS
     words.extend((work.pattern == Pattern::Random).then(|| "--random".to_owned()));
     words.extend(work.depth.map(|depth| format!("--depth {depth}")));
     words.extend(wanted.latency.map(|latency| format!("--latency {latency}")));
-    words.extend(start.map(|share| format!("--start {}", percent(share))));
+    words.extend(start.map(|share| format!("--start {share}")));
     words.push("--filesystem none".to_owned());
     words.push(format!("--date {}", wanted.date));
     if wanted.region != DEFAULT_REGION {
         words.push(format!("--region {}", wanted.region));
     }
     words.join(" ")
-}
-
-/// "40%", as it is typed.
-fn percent(share: Fraction) -> String {
-    format!("{}%", (share.0 * 1e9).round() / 1e7)
-}
-
-/// A whole number with its thousands told apart: "20,000".
-fn grouped(figure: f64) -> String {
-    let digits = format!("{figure:.0}");
-    let places = digits.len();
-    let parted = digits.chars().enumerate().flat_map(|(at, digit)| {
-        let comma = (at > 0 && (places - at).is_multiple_of(3)).then_some(',');
-        comma.into_iter().chain([digit])
-    });
-    parted.collect()
 }

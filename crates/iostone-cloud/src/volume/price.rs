@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use iostone_model::cloud::VolumeSpec;
+use iostone_model::figures::list;
 
 use super::words::grouped;
 
@@ -46,7 +47,7 @@ pub struct PricePart {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum UnknownVolumePrice {
     /// No such region in the table.
-    #[error("the catalogue has no prices of volumes in the region `{region}`, only in {}", known.join(" and "))]
+    #[error("the catalogue has no prices of volumes in the region `{region}`, only in {}", list(known))]
     Region {
         /// The region asked for.
         region: String,

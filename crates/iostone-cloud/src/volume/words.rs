@@ -1,23 +1,16 @@
 //! Rows of volume types in words, for tables, notes and errors.
 
+use iostone_model::figures::group_digits;
 use iostone_model::units::{ByteRate, Bytes, BytesPerSecond, three_digits};
 
 use super::row::{IopsLaw, ThroughputLaw, VolumeRow};
 
-/// `16000` as `16,000`; what is no whole number with three digits.
+/// `16000` as `16 000`; what is no whole number with three digits.
 pub(super) fn grouped(figure: f64) -> String {
     if figure.fract() != 0.0 || figure.abs() >= 1e15 {
         return three_digits(figure);
     }
-    let digits = format!("{figure:.0}");
-    let mut grouped = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            grouped.push(',');
-        }
-        grouped.push(digit);
-    }
-    grouped
+    group_digits(&format!("{figure:.0}"))
 }
 
 /// A rate in the unit that shows it exactly, where there is one: `250MiB/s`, `25MB/s`, `0.25MiB/s`.

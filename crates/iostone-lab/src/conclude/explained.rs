@@ -13,9 +13,7 @@ use iostone_model::ceiling::{BINDS, Ceiling, QueueDepth, exceeded_from};
 use iostone_model::cloud::{CatalogueDate, CeilingKind};
 use iostone_model::environment::Environment;
 use iostone_model::experiment::{BackingIo, Basis, Configuration, MachineSpec, Volume, Workload};
-use iostone_model::explanation::{
-    EXPLANATION_SCHEMA, ExplainedPart, Explanation, Flow, SERVED,
-};
+use iostone_model::explanation::{EXPLANATION_SCHEMA, ExplainedPart, Explanation, Flow, SERVED};
 use iostone_model::metric::Unit;
 use iostone_model::platform::Provider;
 use iostone_model::run::{Plan, RunRecord};

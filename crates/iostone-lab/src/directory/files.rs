@@ -1,10 +1,10 @@
 //! Files of a run directory: each is there whole after a crash, or not at all.
 
 use std::fs::{self, File};
-use std::io::Write;
 use std::path::Path;
 
 use iostone_model::sample::Sample;
+use iostone_stack::write_whole_file;
 use iostone_workload::RawOutput;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -26,22 +26,9 @@ pub(crate) fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<(), Lab
     write_durably(path, &text)
 }
 
-/// Writes a file so that after a crash it is there whole, or not at all: a new file, synced, then renamed.
+/// Writes a file so that after a crash it is there whole, or not at all.
 pub(super) fn write_durably(path: &Path, content: &[u8]) -> Result<(), LabError> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    let new = path.with_file_name(name);
-    let write = || {
-        let mut file = File::create(&new)?;
-        file.write_all(content)?;
-        file.sync_all()?;
-        fs::rename(&new, path)
-    };
-    write().map_err(|error| LabError::file("writing", path, error))?;
-    match path.parent() {
-        Some(parent) => sync_directory(parent),
-        None => Ok(()),
-    }
+    write_whole_file(path, content, 0o666).map_err(|error| LabError::file("writing", path, error))
 }
 
 /// Writes what a trial or a pilot left below `parent`: samples, raw output, and last the record.

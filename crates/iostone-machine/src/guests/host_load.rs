@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use iostone_model::figures::percent;
 use iostone_model::trial::DeviceActivity;
 use iostone_probe::{Probe, WatchedDevice};
 use iostone_stack::StackDevice;
@@ -142,10 +143,6 @@ fn add_steal(measured: &mut Measured, host: Option<f64>, waited: Option<f64>) {
         account.host_steal_seconds = Some(share * account.wall_seconds * f64::from(account.processors));
     }
     measured.losses.push(note);
-}
-
-fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
 }
 
 /// Nanoseconds on a processor, and waiting for one.

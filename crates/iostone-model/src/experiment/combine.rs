@@ -7,6 +7,7 @@ use toml::{Table, Value};
 
 use super::source::{Source, join};
 use crate::diagnostic::{Diagnostic, nearest};
+use crate::figures::{choice, quoted};
 
 /// The layers a level's settings may start with; each stands for itself below `stack`.
 pub(super) const LAYERS: &[&str] = &["volume", "array", "queue", "filesystem", "mount", "container", "limit"];
@@ -308,13 +309,9 @@ pub(super) fn level_settings(
     settings
 }
 
-/// `a`, `b` or `c`.
+/// `a`, `b` or `c`, as they are typed.
 pub(super) fn list<S: AsRef<str>>(words: &[S]) -> String {
-    let quoted: Vec<String> = words.iter().map(|word| format!("`{}`", word.as_ref())).collect();
-    match quoted.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
-        _ => quoted.concat(),
-    }
+    choice(&quoted(words))
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Configuration, Experiment, Factor, Workload};
+use crate::figures::{list, quoted};
 use mount_options::changed_options;
 
 /// Keys of a machine that name it or price it, and change nothing that is measured.
@@ -282,7 +283,7 @@ pub fn confounded_sentences(levels: &[ConfoundedLevel]) -> Vec<String> {
             "factor `{}` changes {} at once: {} {verb} from `{}` in {}; {ending}",
             one.factor,
             counted(one.things.len()),
-            one_after_another(&names),
+            list(&names),
             one.against,
             one.things_in_words()
         )
@@ -293,8 +294,7 @@ pub fn confounded_sentences(levels: &[ConfoundedLevel]) -> Vec<String> {
 impl ConfoundedLevel {
     /// `filesystem.kind` and `machine.kernel`, in backquotes.
     pub fn things_in_words(&self) -> String {
-        let quoted: Vec<String> = self.things.iter().map(|thing| format!("`{thing}`")).collect();
-        one_after_another(&quoted)
+        list(&quoted(&self.things))
     }
 }
 
@@ -303,14 +303,6 @@ fn counted(things: usize) -> String {
         2 => "two things".to_owned(),
         3 => "three things".to_owned(),
         more => format!("{more} things"),
-    }
-}
-
-fn one_after_another(words: &[String]) -> String {
-    match words {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
     }
 }
 

@@ -10,7 +10,7 @@ pub struct CpuAccount {
     /// Wall time.
     pub wall_seconds: f64,
     /// Processors of the machine; its times below add up to so many times the wall time, up to ticks of the kernel's clock
-    /// (1/100 s) and to what the kernel did not see go by, see [`CpuAccount::machine_unaccounted_seconds`].
+    /// (1/100 s) and to what the kernel did not see go by: a guest that its hypervisor does not let run gets no ticks.
     pub processors: u32,
     /// Of the whole machine, in user mode.
     pub machine_user_seconds: f64,
@@ -47,17 +47,6 @@ impl CpuAccount {
     pub fn used_seconds(&self) -> Option<f64> {
         Some(self.user_seconds? + self.system_seconds?)
     }
-
-    /// What is missing of processors times wall time: a guest that its hypervisor does not let run gets no ticks, and where
-    /// no clock tells it of stolen time nobody accounts for it. Up to a tick for each kind of time it is rounding.
-    pub fn machine_unaccounted_seconds(&self) -> f64 {
-        let accounted = self.machine_user_seconds
-            + self.machine_system_seconds
-            + self.machine_iowait_seconds
-            + self.machine_idle_seconds
-            + self.machine_steal_seconds.unwrap_or_default();
-        (f64::from(self.processors) * self.wall_seconds - accounted).max(0.0)
-    }
 }
 
 /// What an emulated CPU allowance gave in a trial, and how exactly.
@@ -88,24 +77,4 @@ pub struct GovernorRecord {
     /// force is among them, so that a simulation can be held against what was measured. Empty for a workload that works for
     /// a fixed time: it does less under another law, and takes no longer.
     pub other_laws: Vec<(String, f64)>,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_nobody_accounts_for_is_told() {
-        let account = CpuAccount {
-            wall_seconds: 4.0,
-            processors: 2,
-            machine_user_seconds: 3.0,
-            machine_system_seconds: 0.5,
-            machine_idle_seconds: 1.5,
-            ..CpuAccount::default()
-        };
-        assert!((account.machine_unaccounted_seconds() - 3.0).abs() < 1e-12);
-        let seen = CpuAccount { machine_steal_seconds: Some(3.01), ..account };
-        assert!(seen.machine_unaccounted_seconds().abs() < f64::EPSILON, "ticks never make it negative");
-    }
 }

@@ -2,8 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use iostone_model::orion::OrionHeader;
-
 use super::Format;
 
 pub(super) const SUMMARY: &str = "_summary.txt";
@@ -12,14 +10,6 @@ pub(super) const IOPS: &str = "_iops.csv";
 pub(super) const LAT: &str = "_lat.csv";
 pub(super) const TRACE: &str = "_trace.txt";
 pub(super) const HIST: &str = "_hist.txt";
-
-/// The prefix of a test's files: `NAME_YYYYMMDD_HHMM`, the time being that of its begin where it ran. NAME may hold a path.
-pub fn prefix_of(header: &OrionHeader) -> PathBuf {
-    // `2018-09-13T00:34:05+02:00[Europe/Berlin]`: the digits up to the minutes are local time.
-    let digits: String = header.started_at.chars().filter(char::is_ascii_digit).take(12).collect();
-    let (date, time) = digits.split_at_checked(8).unwrap_or((&digits, ""));
-    PathBuf::from(format!("{}_{date}_{time}", header.test.test_name))
-}
 
 /// The paths of the files that a layout has, in the order in which they are written.
 pub fn paths(prefix: &Path, format: Format) -> Vec<PathBuf> {

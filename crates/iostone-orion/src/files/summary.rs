@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use iostone_model::figures::counted;
 use iostone_model::orion::{LargeIo, OrionRecord, OrionTest, RunLevel, SimulatedArray};
 use iostone_model::units::Bytes;
 
@@ -69,8 +70,7 @@ fn conditions(record: &OrionRecord) -> Vec<String> {
     }
     let noted = record.points.iter().filter(|point| !point.notes.is_empty()).count();
     if noted > 0 {
-        let points = if noted == 1 { "point" } else { "points" };
-        lines.push(format!("Notes on {noted} {points} are in the trace"));
+        lines.push(format!("Notes on {} are in the trace", counted(noted, "point")));
     }
     lines
 }

@@ -6,7 +6,6 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use iostone_probe::Root;
-use iostone_probe::mountinfo::read_mounts;
 
 use crate::lun::Lun;
 
@@ -115,13 +114,14 @@ fn device_of(root: &Root, path: &Path, depth: u32) -> Option<String> {
     }
     // btrfs and overlay have a number of their own, which no device has.
     let canonical = fs::canonicalize(root.join(path)).ok()?;
-    let mount = read_mounts(root)
+    let mount = root
+        .mounts()
         .into_iter()
         .filter(|mount| canonical.starts_with(&mount.target))
-        .max_by_key(|mount| mount.target.len())?;
+        .max_by_key(|mount| mount.target.as_os_str().len())?;
     if mount.filesystem == "overlay" {
-        let upper = mount.super_options.split(',').find_map(|option| option.strip_prefix("upperdir="))?;
-        return if depth < DEEPEST { device_of(root, Path::new(upper), depth + 1) } else { None };
+        let upper = mount.super_option("upperdir")?;
+        return if depth < DEEPEST { device_of(root, &upper, depth + 1) } else { None };
     }
     let source = fs::metadata(root.join(&mount.source)).ok()?;
     let number = source.file_type().is_block_device().then(|| number_of(source.rdev()))?;

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use iostone_model::figures::{self, quoted};
 use iostone_model::orion::{LunKind, shortened};
 use iostone_model::units::Bytes;
 
@@ -277,11 +278,7 @@ pub enum EntryFault {
 }
 
 fn list(names: &[String]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{}`", shortened(name))).collect();
-    match quoted.split_last() {
-        Some((last, others)) if !others.is_empty() => format!("{} and {last}", others.join(", ")),
-        _ => quoted.concat(),
-    }
+    figures::list(&quoted(names.iter().map(|name| shortened(name))))
 }
 
 fn last(names: &[String]) -> &str {

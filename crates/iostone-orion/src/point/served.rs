@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use iostone_model::orion::{LunKind, ServedAtPoint};
 use iostone_model::sample::{DiskCounters, Sample};
-use iostone_probe::mountinfo::read_mounts;
 use iostone_probe::{DEFAULT_INTERVAL, Probe, Recording, Role, Root, WatchedDevice};
 use rustix::fs::{major, minor};
 
@@ -53,13 +52,15 @@ fn device_under(path: &Path, depth: u32) -> Option<String> {
         return Some(name);
     }
     let path = fs::canonicalize(path).ok()?;
-    let mounts = read_mounts(&Root::live());
-    let holds = |target: &str| path.starts_with(target);
+    let mounts = Root::live().mounts();
     // Of several on the same place the last one hides the others.
-    let mount = mounts.iter().filter(|mount| holds(&mount.target)).max_by_key(|mount| mount.target.len())?;
+    let mount = mounts
+        .iter()
+        .filter(|mount| path.starts_with(&mount.target))
+        .max_by_key(|mount| mount.target.as_os_str().len())?;
     if mount.filesystem == "overlay" {
-        let upper = mount.super_options.split(',').find_map(|option| option.strip_prefix("upperdir="))?;
-        return if depth < DEEPEST_OVERLAY { device_under(&PathBuf::from(upper), depth + 1) } else { None };
+        let upper = mount.super_option("upperdir")?;
+        return if depth < DEEPEST_OVERLAY { device_under(&upper, depth + 1) } else { None };
     }
     let source = fs::metadata(&mount.source).ok()?;
     kernel_name(source.rdev())

@@ -4,23 +4,23 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 
+use iostone_engine::{FileExtent, extents_of};
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::Errno;
 
 use super::Method;
-use super::fiemap::{self, Extent};
 
 /// The ranges of a file of that size that were never written, ascending, and how they were found.
 pub(super) fn find_unwritten(file: &File, bytes: u64) -> io::Result<(Vec<Range<u64>>, Method)> {
-    if let Ok(extents) = fiemap::read_extents(file) {
+    if let Ok(extents) = extents_of(file) {
         return Ok((complement(&written_of(&extents), bytes), Method::Fiemap));
     }
     Ok((complement(&written_by_seeking(file)?, bytes), Method::SeekHole))
 }
 
-fn written_of(extents: &[Extent]) -> Vec<Range<u64>> {
-    let written = extents.iter().filter(|extent| extent.is_written);
-    written.map(|extent| extent.start..extent.start.saturating_add(extent.length)).collect()
+fn written_of(extents: &[FileExtent]) -> Vec<Range<u64>> {
+    let written = extents.iter().filter(|extent| !extent.is_unwritten());
+    written.map(|extent| extent.logical..extent.logical.saturating_add(extent.length)).collect()
 }
 
 /// What lies between holes. A filesystem that knows of none calls the whole file data.

@@ -7,7 +7,6 @@ use iostone_model::environment::Cgroup;
 
 use super::count_list;
 use crate::hierarchy::{Groups, find_groups, parse_memberships};
-use crate::mountinfo::read_mounts;
 use crate::root::Root;
 
 /// Files that hold a limit, by the controller that offers them; in version 2 and version 1.
@@ -43,7 +42,7 @@ const UNLIMITED_BYTES: u64 = 1 << 62;
 /// Reads the control groups of this process. The limits of an ancestor are found under `../cpu.max`,
 /// `../../memory.max` and so on.
 pub(super) fn read_cgroup(root: &Root) -> Cgroup {
-    let mounts = read_mounts(root);
+    let mounts = root.mounts();
     let (has_v1, has_v2) = (
         mounts.iter().any(|mount| mount.filesystem == "cgroup"),
         mounts.iter().any(|mount| mount.filesystem == "cgroup2"),

@@ -1,6 +1,7 @@
 //! The machine in a few lines that a reader takes in at a glance.
 
 use iostone_model::environment::{BlockDevice, Environment};
+use iostone_model::figures::counted;
 use iostone_model::platform::Platform;
 use iostone_model::units::Bytes;
 
@@ -51,10 +52,10 @@ fn describe_cpu(environment: &Environment) -> String {
     let cpu = &environment.cpu;
     let mut parts = vec![cpu.model.clone(), format!("{} logical", cpu.logical)];
     if let Some(cores) = cpu.cores.filter(|cores| *cores != cpu.logical) {
-        parts.push(count(cores, "core"));
+        parts.push(counted(cores, "core"));
     }
     if let Some(sockets) = cpu.sockets.filter(|sockets| *sockets > 1) {
-        parts.push(count(sockets, "socket"));
+        parts.push(counted(sockets, "socket"));
     }
     if let Some(governor) = &cpu.governor {
         parts.push(format!("governor {governor}"));
@@ -63,10 +64,6 @@ fn describe_cpu(environment: &Environment) -> String {
         parts.push(format!("mitigations={mitigations}"));
     }
     parts.join(", ")
-}
-
-fn count(number: u32, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 fn describe_memory(environment: &Environment) -> String {

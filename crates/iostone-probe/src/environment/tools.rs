@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::io::Read;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
+
+use crate::programs::find_program;
 
 /// Where a tool prints its version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,10 +61,6 @@ const LONGEST_OUTPUT_BYTES: u64 = 64 * 1024;
 const LONGEST_VERSION_CHARS: usize = 200;
 /// What is recorded of a tool that is there and does not tell.
 const UNTOLD: &str = "present, version not told";
-/// Where tools of the administrator are, which the search path of other users often leaves out.
-const SYSTEM_FOLDERS: [&str; 6] =
-    ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"];
-
 /// The version of each tool, by name. `None` for one that is not installed.
 pub fn tool_versions(queries: &[ToolQuery]) -> BTreeMap<String, Option<String>> {
     queries.iter().map(|query| (query.name.clone(), ask(query, PATIENCE))).collect()
@@ -92,22 +88,6 @@ fn ask(query: &ToolQuery, patience: Duration) -> Option<String> {
         PrintedOn::Either => pick_line(&stdout, &query.line).or_else(|| pick_line(&stderr, &query.line)),
     };
     Some(picked.unwrap_or_else(|| UNTOLD.to_owned()))
-}
-
-/// Finds a program by the search path and the system's folders.
-fn find_program(program: &str) -> Option<PathBuf> {
-    let is_program = |path: &Path| {
-        path.metadata().is_ok_and(|facts| facts.is_file() && facts.permissions().mode() & 0o111 != 0)
-    };
-    if program.contains('/') {
-        return Some(PathBuf::from(program)).filter(|path| is_program(path));
-    }
-    let search = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&search)
-        .filter(|folder| folder.is_absolute())
-        .chain(SYSTEM_FOLDERS.iter().map(PathBuf::from))
-        .map(|folder| folder.join(program))
-        .find(|path| is_program(path))
 }
 
 /// Standard output and error of a process that is killed, with whatever it started, at the deadline.
@@ -164,6 +144,7 @@ fn pick_line(text: &str, line: &VersionLine) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::os::unix::fs::PermissionsExt;
 
     use super::*;
 

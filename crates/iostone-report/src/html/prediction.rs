@@ -7,7 +7,7 @@ use iostone_model::metric::Unit;
 
 use super::prose::{Prose, without_controls};
 use super::{FULL, Figure, SCRIPT, SLIM, STYLE, digest};
-use crate::figures::figure;
+use crate::figures::{counted, figure};
 use crate::prediction::{
     USED_NOTE, assumptions, basis_word, binds_words, dollars, expected_lines, headline, lift_sentences,
     measured_sentence, moved_words, notes, phase_span, price_sentence, race, shares_words, sources,
@@ -171,8 +171,10 @@ fn chips(answer: &Answer) -> Vec<Chip> {
     }
     let warnings = prediction.warnings.len();
     if warnings > 0 {
-        let noun = if warnings == 1 { "mistake" } else { "mistakes" };
-        chips.push(Chip { class: "heed", text: format!("! {warnings} {noun} in the question") });
+        chips.push(Chip {
+            class: "heed",
+            text: format!("! {} in the question", counted(warnings, "mistake")),
+        });
     }
     chips
 }

@@ -203,6 +203,6 @@ fn tip(view: &View<'_>, level: &SweepLevel) -> String {
         "{}: {}, median {median}{interval}, {}{beyond}",
         level.level,
         state_words(level.state),
-        figures::counted(level.trials.into(), "trial")
+        figures::counted(level.trials, "trial")
     )
 }

@@ -8,7 +8,7 @@ use iostone_model::metric::DBENCH_OPERATIONS;
 
 use super::wrap::wrap;
 use super::{Page, TextStyle, audit};
-use crate::figures::{figure, range};
+use crate::figures::{counted, figure, range};
 use crate::ink::{Ink, clean, dye};
 
 /// Lines of the table; more would not be read, and the JSON has all.
@@ -29,7 +29,6 @@ pub(crate) fn contents(dataset: &Dataset) -> String {
     let mut tools: Vec<&str> = dataset.files.iter().map(|file| file.tool.as_str()).collect();
     tools.sort_unstable();
     tools.dedup();
-    let counted = |count: usize, noun: &str| format!("{count} {noun}{}", if count == 1 { "" } else { "s" });
     let files = counted(dataset.files.len(), "file");
     let observations = counted(dataset.observations.len(), "observation");
     format!("{observations} from {files} of {}", clean(&tools.join(", ")))

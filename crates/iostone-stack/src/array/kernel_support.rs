@@ -5,6 +5,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use iostone_model::experiment::MdLevel;
+use iostone_probe::programs::find_program;
 
 use crate::device::read_attribute;
 use crate::error::StackError;
@@ -124,7 +125,7 @@ fn load<const COUNT: usize>(
 }
 
 fn probe(part: &Part, arguments: &[&str], interrupt: Option<&AtomicBool>) -> Result<(), StackError> {
-    let Some(modprobe) = tool::lookup("modprobe") else {
+    let Some(modprobe) = find_program("modprobe") else {
         return Err(missing(part, "cannot be loaded: there is no `modprobe` (package kmod)"));
     };
     match tool::run(&modprobe, arguments, interrupt) {

@@ -11,7 +11,7 @@ use iostone_model::trial::Check;
 
 use super::label::PhysicalVolume;
 use super::{OwnArray, kernel_support, lasting_path, members_of};
-use crate::device::{BlockDevice, DeviceNumber, linked_devices, parse_number, read_attribute};
+use crate::device::{BlockDevice, DeviceNumber, linked_devices, number_in, read_attribute};
 use crate::error::StackError;
 use crate::layer::Layer;
 use crate::site::{Geometry, Site};
@@ -148,7 +148,7 @@ pub(crate) fn find_mapped(name: &str) -> Option<BlockDevice> {
         if read_attribute(&entry.path().join("dm/name")).ok()? != name {
             return None;
         }
-        BlockDevice::numbered(parse_number(&read_attribute(&entry.path().join("dev")).ok()?)?).ok()
+        BlockDevice::numbered(number_in(&entry.path())?).ok()
     })
 }
 

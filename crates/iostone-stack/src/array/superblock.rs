@@ -144,7 +144,7 @@ pub(crate) fn arrays_of(uuid: &str) -> Vec<BlockDevice> {
     entries
         .flatten()
         .filter(|entry| entry.path().join("md").exists())
-        .filter_map(|entry| crate::device::parse_number(&read_attribute(&entry.path().join("dev")).ok()?))
+        .filter_map(|entry| crate::device::number_in(&entry.path()))
         .filter_map(|number| BlockDevice::numbered(number).ok())
         .filter(|device| is_array_of(device, uuid))
         .collect()

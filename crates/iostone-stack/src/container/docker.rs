@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use iostone_model::experiment::{Contained, ContainerPlace, Filesystem, Stack, StorageDriver};
 use iostone_model::trial::{Check, ContainerFacts};
+use iostone_probe::programs::find_program;
 
 use super::image::{self, BIND_INSIDE, LAYER_INSIDE, TMPFS_INSIDE, VOLUME_INSIDE};
 use super::{AGENT_VARIABLE, ENGINE_VARIABLE, StandingContainer, alike};
@@ -356,13 +357,7 @@ fn agent(
     site: &Site,
 ) -> Result<Vec<String>, StackError> {
     if inside.place == ContainerPlace::Host {
-        let program = match &site.server_program {
-            Some(program) => program.clone(),
-            None => {
-                std::env::current_exe().map_err(|source| StackError::io("find", "/proc/self/exe", source))?
-            }
-        };
-        return Ok(vec![program.display().to_string(), "agent".to_owned()]);
+        return Ok(vec![site.own_program()?.display().to_string(), "agent".to_owned()]);
     }
     let mark = format!("{AGENT_VARIABLE}={mark}");
     let mut words = vec!["exec", "--interactive", "--env", &mark, name];
@@ -383,7 +378,7 @@ pub(super) fn runtime_in_words(name: &str) -> String {
     if !name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-') {
         return name.to_owned();
     }
-    let version = tool::lookup(name).and_then(|program| tool::run(&program, &["--version"], None).ok());
+    let version = find_program(name).and_then(|program| tool::run(&program, &["--version"], None).ok());
     let first = version.as_ref().and_then(|output| output.stdout.lines().next()).unwrap_or_default();
     match first.split_whitespace().next_back().filter(|_| first.starts_with(name)) {
         Some(version) => format!("{name} {}", version.split('+').next().unwrap_or(version)),

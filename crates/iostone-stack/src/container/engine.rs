@@ -12,7 +12,7 @@ use super::inside::{MOUNTINFO, in_words};
 use crate::below::mount_of;
 use crate::device::DeviceNumber;
 use crate::error::StackError;
-use crate::mountinfo::{self, Mounted};
+use crate::mountinfo::{self, Mount};
 use crate::site::Site;
 
 /// As [`super::recognise`].
@@ -52,7 +52,7 @@ pub(super) fn recognise(site: &Site, view: &InsideView) -> Result<(ContainerFact
 }
 
 /// Whether an overlay drops every fsync: `volatile` on kernels from 5.10, `fsync=volatile` as later ones write it.
-fn is_volatile(seen: &Mounted) -> bool {
+fn is_volatile(seen: &Mount) -> bool {
     let said = |option: &String| option == "volatile" || option == "fsync=volatile";
     seen.filesystem == "overlay" && seen.super_options.iter().any(said)
 }
@@ -65,7 +65,7 @@ fn durability(asked: bool, found: bool) -> Result<Check, StackError> {
     Ok(check(words(asked).to_owned(), words(found).to_owned()))
 }
 
-fn in_memory(seen: &Mounted) -> Result<Check, StackError> {
+fn in_memory(seen: &Mount) -> Result<Check, StackError> {
     let asked = "place tmpfs".to_owned();
     if seen.filesystem != "tmpfs" {
         return Err(not_applied(asked, describe(seen)));
@@ -75,7 +75,7 @@ fn in_memory(seen: &Mounted) -> Result<Check, StackError> {
 
 /// The stack's filesystem, as this process sees it mounted.
 struct OwnFilesystem {
-    mounted: Mounted,
+    mounted: Mount,
     device_name: String,
     device_number: DeviceNumber,
 }
@@ -103,15 +103,15 @@ impl OwnFilesystem {
 
     /// Whether a mount, in whichever mount namespace, is of this filesystem. The numbers that mount tables show tell
     /// filesystems apart also where they have none on a device, as btrfs does.
-    fn is(&self, other: &Mounted) -> bool {
+    fn is(&self, other: &Mount) -> bool {
         let same_number = other.number == self.mounted.number;
         // Some distributions' kernels show each subvolume of a btrfs with a number of its own.
         other.filesystem == self.mounted.filesystem
-            && (same_number || (other.filesystem == "btrfs" && other.is_of(self.device_number)))
+            && (same_number || (other.filesystem == "btrfs" && mountinfo::is_of(other, self.device_number)))
     }
 
     /// The directory lies on this filesystem itself.
-    fn is_seen(&self, seen: &Mounted, standing: &StandingContainer) -> Result<Check, StackError> {
+    fn is_seen(&self, seen: &Mount, standing: &StandingContainer) -> Result<Check, StackError> {
         let place = &standing.facts.place;
         let driver = &standing.facts.driver;
         let what = if place == "layer" { format!("driver {driver}, ") } else { String::new() };
@@ -123,7 +123,7 @@ impl OwnFilesystem {
     }
 
     /// The directory lies on an overlay whose upper directory is on this filesystem, and is the container's.
-    fn holds_upper(&self, seen: &Mounted, standing: &StandingContainer) -> Result<Check, StackError> {
+    fn holds_upper(&self, seen: &Mount, standing: &StandingContainer) -> Result<Check, StackError> {
         let asked =
             format!("place layer, driver {}, upper directory on {}", standing.facts.driver, self.words());
         if seen.filesystem != "overlay" {
@@ -178,7 +178,7 @@ impl OwnFilesystem {
 
 /// The upper directory of an overlay. Kernels before 6.5 show it as it was given to mount(2), with backslashes before what
 /// has a meaning there; such a name exists only without them.
-fn upper_of(seen: &Mounted) -> Option<PathBuf> {
+fn upper_of(seen: &Mount) -> Option<PathBuf> {
     let upper = seen.super_option("upperdir")?;
     if upper.is_relative() || upper.exists() {
         return Some(upper);
@@ -192,7 +192,7 @@ fn real(path: &Path) -> PathBuf {
 }
 
 /// "ext4 on /dev/loop0 (device 7:0)".
-fn describe(mounted: &Mounted) -> String {
+fn describe(mounted: &Mount) -> String {
     format!("{} on {} ({})", mounted.filesystem, mounted.source.display(), in_words(mounted.number))
 }
 
@@ -212,7 +212,7 @@ fn seen_from() -> String {
 mod tests {
     use super::*;
 
-    fn line(text: &str) -> Mounted {
+    fn line(text: &str) -> Mount {
         mountinfo::parse(text.as_bytes()).pop().unwrap()
     }
 

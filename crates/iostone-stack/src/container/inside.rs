@@ -8,7 +8,7 @@ use super::InsideView;
 use crate::below::mount_of;
 use crate::device::number_of;
 use crate::error::StackError;
-use crate::mountinfo::{self, Mounted};
+use crate::mountinfo::{self, Mount};
 
 /// What the mount table is called in messages and checks.
 pub(super) const MOUNTINFO: &str = "/proc/self/mountinfo";
@@ -54,7 +54,7 @@ impl InsideView {
     /// # Errors
     /// [`StackError::Unexpected`] for a line that cannot be read, [`StackError::NotApplied`] where the directory's own
     /// device or filesystem is another than the line says: something else is mounted over it.
-    pub(super) fn mounted(&self) -> Result<Mounted, StackError> {
+    pub(super) fn mounted(&self) -> Result<Mount, StackError> {
         let mounted = mountinfo::parse(self.mount_line.as_bytes()).pop().ok_or_else(|| {
             StackError::unexpected(MOUNTINFO, format!("`{}` is no line of a mount", self.mount_line))
         })?;

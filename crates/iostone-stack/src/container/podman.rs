@@ -291,13 +291,7 @@ fn agent(
     site: &Site,
 ) -> Result<Vec<String>, StackError> {
     if inside.place == ContainerPlace::Host {
-        let program = match &site.server_program {
-            Some(program) => program.clone(),
-            None => {
-                std::env::current_exe().map_err(|source| StackError::io("find", "/proc/self/exe", source))?
-            }
-        };
-        return Ok(vec![program.display().to_string(), "agent".to_owned()]);
+        return Ok(vec![site.own_program()?.display().to_string(), "agent".to_owned()]);
     }
     let mut words: Vec<String> =
         ["exec", "--interactive", "--env", &format!("{AGENT_VARIABLE}={mark}"), name]

@@ -4,9 +4,11 @@ use std::fs;
 use std::io;
 use std::path::{Component, Path, PathBuf};
 
+use iostone_model::figures::{list, quoted};
+
 use super::{CgroupVersion, Controller, v2};
 use crate::error::StackError;
-use crate::mountinfo::{self, Mounted};
+use crate::mountinfo::{self, Mount};
 
 /// Where a group with some of the controllers can be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +32,7 @@ pub(crate) struct Hierarchies {
     root: PathBuf,
     /// `/proc/self/cgroup`, or that of another process.
     membership: String,
-    mounts: Vec<Mounted>,
+    mounts: Vec<Mount>,
     /// `/proc/cgroups`, empty where a kernel has none.
     known: String,
 }
@@ -115,7 +117,7 @@ impl Hierarchies {
     /// The group that this process is in in the hierarchy that has the controller, and those above it as far as it can see,
     /// nearest first; none where no mount shows them.
     pub(crate) fn line_with(&self, controller: Controller) -> Option<Vec<PathBuf>> {
-        let is_in = |mount: &&Mounted| match self.version_of(controller) {
+        let is_in = |mount: &&Mount| match self.version_of(controller) {
             CgroupVersion::One => {
                 mount.filesystem == "cgroup"
                     && mount.super_options.iter().any(|option| option == controller.name_1())
@@ -136,7 +138,7 @@ impl Hierarchies {
 
     /// The group of the process in the hierarchy that another group is of; none where it cannot be reached.
     pub(crate) fn home_beside(&self, group: &Path) -> Option<PathBuf> {
-        let is_above = |mount: &&Mounted| {
+        let is_above = |mount: &&Mount| {
             matches!(mount.filesystem.as_str(), "cgroup" | "cgroup2") && group.starts_with(&mount.target)
         };
         let mount = self.mounts.iter().filter(is_above).max_by_key(|mount| mount.target.as_os_str().len())?;
@@ -161,7 +163,7 @@ impl Hierarchies {
 
     fn place_1(&self, controller: Controller, own: &Path) -> Result<GroupPlace, StackError> {
         let name = controller.name_1();
-        let is_it = |mount: &&Mounted| {
+        let is_it = |mount: &&Mount| {
             mount.filesystem == "cgroup" && mount.super_options.iter().any(|option| option == name)
         };
         let line = self.line_of(self.mounts.iter().filter(is_it), own).ok_or_else(|| {
@@ -264,7 +266,7 @@ impl Hierarchies {
     }
 
     /// The group of a membership and those above it up to the mount, nearest first; none if no mount shows it.
-    fn line_of<'a>(&self, mut mounts: impl Iterator<Item = &'a Mounted>, own: &Path) -> Option<Vec<PathBuf>> {
+    fn line_of<'a>(&self, mut mounts: impl Iterator<Item = &'a Mount>, own: &Path) -> Option<Vec<PathBuf>> {
         let place = |path: &Path| self.root.join(path.strip_prefix("/").unwrap_or(path));
         mounts.find_map(|mount| {
             // Without a cgroup namespace a container's mount shows only its own part of the hierarchy.
@@ -293,9 +295,7 @@ fn switched_off(controller: Controller) -> StackError {
 
 /// "`cpu` and `memory`".
 fn in_words(controllers: &[Controller]) -> String {
-    let names: Vec<String> =
-        controllers.iter().filter_map(|one| Some(format!("`{}`", one.name_2()?))).collect();
-    names.join(" and ")
+    list(&quoted(controllers.iter().filter_map(|one| one.name_2())))
 }
 
 /// A container often sees its groups read-only.

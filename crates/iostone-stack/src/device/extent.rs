@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use super::overlay::{self, FileNumber};
-use super::{BlockDevice, DeviceNumber, number_of, parse_number, read_attribute};
+use super::{BlockDevice, DeviceNumber, number_in, number_of, read_attribute};
 use crate::below::whole_disk_of;
 use crate::error::StackError;
 use crate::mountinfo;
@@ -204,7 +204,7 @@ pub(crate) fn all_devices() -> Result<Vec<BlockDevice>, StackError> {
     let entries = fs::read_dir(&sysfs).map_err(|source| StackError::io("list", &sysfs, source))?;
     let mut devices: Vec<BlockDevice> = entries
         .flatten()
-        .filter_map(|entry| parse_number(&read_attribute(&entry.path().join("dev")).ok()?))
+        .filter_map(|entry| number_in(&entry.path()))
         .filter_map(|number| BlockDevice::of_any(number).ok())
         .filter(|device| device.size_bytes > 0)
         .collect();

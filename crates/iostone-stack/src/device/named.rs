@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use iostone_model::figures::list;
+
 use super::{BlockDevice, number_of, parse_number, read_attribute};
 use crate::error::StackError;
 
@@ -100,7 +102,7 @@ fn choose(serial: &str, disks: &[Disk]) -> Result<String, String> {
         }
         several => {
             let names: Vec<String> = several.iter().map(|disk| format!("`/dev/{}`", disk.name)).collect();
-            Err(format!("{} have that serial number; name one of them by its path", names.join(" and ")))
+            Err(format!("{} have that serial number; name one of them by its path", list(&names)))
         }
     }
 }

@@ -9,8 +9,9 @@ use std::path::Path;
 use rustix::fs::OFlags;
 
 use super::{BlockDevice, number_of};
-use crate::entry::{Entry, path_of_open};
+use crate::entry::Entry;
 use crate::error::StackError;
+use iostone_engine::path_of_open;
 
 /// A block device that a path leads to, found and not yet opened.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::{DeviceNumber, number_of};
-use crate::mountinfo::{self, Mounted, without_backslashes};
+use crate::mountinfo::{self, Mount, without_backslashes};
 
 /// Overlays on overlays: the kernel stacks two of them (`FILESYSTEM_MAX_STACK_DEPTH`).
 const DEPTH_MAX: usize = 4;
@@ -24,7 +24,7 @@ pub(crate) type FileNumber = (DeviceNumber, u64);
 /// more.
 pub(crate) fn numbers_of(path: &Path, own: FileNumber) -> Vec<FileNumber> {
     let mounts = mountinfo::mounts_of_all_namespaces().unwrap_or_default();
-    let overlays: Vec<(u32, Mounted)> =
+    let overlays: Vec<(u32, Mount)> =
         mounts.into_iter().filter(|(_, mounted)| mounted.filesystem == "overlay").collect();
     let mut found = BTreeSet::from([own]);
     let mut left = vec![(path.to_owned(), 0)];
@@ -43,7 +43,7 @@ pub(crate) fn numbers_of(path: &Path, own: FileNumber) -> Vec<FileNumber> {
 }
 
 /// The paths of a file on the other side of an overlay, if it is on either.
-fn other_sides(path: &Path, mounted: &Mounted) -> Vec<PathBuf> {
+fn other_sides(path: &Path, mounted: &Mount) -> Vec<PathBuf> {
     let root = mounted.root.strip_prefix("/").unwrap_or(&mounted.root);
     let layers = layers(mounted);
     let merged = path.strip_prefix(&mounted.target).ok().map(|below| root.join(below));
@@ -64,7 +64,7 @@ fn numbers_at(place: &Path, pid: u32) -> Vec<FileNumber> {
 }
 
 /// The upper directory and the lower ones. Since Linux 6.5 each lower one may have an option of its own (`lowerdir+`).
-fn layers(mounted: &Mounted) -> Vec<PathBuf> {
+fn layers(mounted: &Mount) -> Vec<PathBuf> {
     let mut layers: Vec<PathBuf> = mounted.super_option("upperdir").into_iter().collect();
     for option in &mounted.super_options {
         for name in ["lowerdir+=", "datadir+="] {

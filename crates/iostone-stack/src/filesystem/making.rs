@@ -88,7 +88,7 @@ fn check_device(site: &Site, device: &BlockDevice) -> Result<(), StackError> {
         check_array(site, device)?;
     }
     for (_, mounted) in mountinfo::mounts_of_all_namespaces()? {
-        if mounted.is_of(device.number) {
+        if mountinfo::is_of(&mounted, device.number) {
             return Err(StackError::unexpected(
                 &device.path,
                 format!("somebody mounted it on `{}`", mounted.target.display()),

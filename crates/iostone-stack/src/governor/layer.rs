@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use iostone_cloud::LawState;
 use iostone_model::experiment::{Governor, Limit};
+use iostone_model::figures::counted;
 use iostone_model::trial::Check;
 
 use super::GovernorPlan;
@@ -115,13 +116,14 @@ fn examine_on(governor: &Governor, processors: u32, limit: &Limit) -> Result<Vec
         ));
     }
     if allowance.vcpus > processors {
-        let plural = if processors == 1 { "" } else { "s" };
         return Err(StackError::setting(
             "machine.cpu",
             format!(
                 "`{}` has {} processors, but this machine has {processors} to give; take a type with at most \
-                 {processors} processor{plural}: `iostone credits --list` shows them",
-                allowance.instance, allowance.vcpus
+                 {}: `iostone credits --list` shows them",
+                allowance.instance,
+                allowance.vcpus,
+                counted(processors, "processor")
             ),
         ));
     }

@@ -67,12 +67,7 @@ impl GovernorProcess {
     /// [`StackError::Io`] when it cannot be started, [`StackError::Ungoverned`] with its words when it cannot govern,
     /// [`StackError::Interrupted`] when the user has asked to stop.
     pub(super) fn start(site: &mut Site, plan: GovernorPlan, limit: Option<f64>) -> Result<Self, StackError> {
-        let program = match &site.server_program {
-            Some(program) => program.clone(),
-            None => {
-                std::env::current_exe().map_err(|source| StackError::io("find", "/proc/self/exe", source))?
-            }
-        };
+        let program = site.own_program()?;
         let log = site.trial_directory()?.join("governor.log");
         let said = File::create(&log).map_err(|source| StackError::io("create", &log, source))?;
         let mut command = Command::new(&program);

@@ -98,7 +98,7 @@ mod tests {
             ("mkfs.btrfs", &["-q"], 300 << 20, 2 << 20, "btrfs"),
             ("mkfs.xfs", &["-q"], 400 << 20, 1 << 20, "XFS"),
         ] {
-            if crate::tool::lookup(mkfs).is_none() {
+            if iostone_probe::programs::find_program(mkfs).is_none() {
                 eprintln!("{mkfs} skipped: it is not installed");
                 continue;
             }

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
+use iostone_probe::programs::find_program;
+
 use crate::tool;
 
 /// What the programs found.
@@ -47,7 +49,7 @@ pub(super) fn identify(device: &Path) -> Known {
 }
 
 fn ask_wipefs(device: &Path) -> Option<Vec<String>> {
-    let program = tool::lookup("wipefs")?;
+    let program = find_program("wipefs")?;
     let arguments = [OsString::from("--no-act"), "--json".into(), device.into()];
     let output = tool::run(&program, &arguments, None).ok().filter(|output| output.status == Some(0))?;
     parse_wipefs(&output.stdout)
@@ -69,7 +71,7 @@ pub(super) fn parse_wipefs(text: &str) -> Option<Vec<String>> {
 }
 
 fn ask_blkid(device: &Path) -> Option<Vec<String>> {
-    let program = tool::lookup("blkid")?;
+    let program = find_program("blkid")?;
     let arguments = [OsString::from("--probe"), "--output".into(), "export".into(), device.into()];
     let output = tool::run(&program, &arguments, None).ok()?;
     match output.status? {

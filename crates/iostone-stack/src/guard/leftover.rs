@@ -5,9 +5,9 @@
 //! changes with every write: the kernel's counters of all devices that show the bytes, and the times of the file under a loop
 //! device. After a reboot the counters of a disk begin anew, so that only a loop device is known again then.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,7 @@ use crate::error::StackError;
 use crate::journal::random_bytes;
 use crate::owner::boot_id;
 use crate::registry::Registry;
+use crate::whole_file::write_whole_file;
 
 /// Where the records lie; without a place nothing is ever known for iostone's own.
 #[derive(Debug, Clone, Default)]
@@ -229,12 +230,7 @@ fn write(directory: &Path, opened: &OpenedDevice) -> Result<(), StackError> {
     let text = serde_json::to_vec_pretty(&record)
         .map_err(|error| StackError::unexpected(&path, error.to_string()))?;
     fs::create_dir_all(directory).map_err(|source| StackError::io("mkdir", directory, source))?;
-    let new = path.with_extension("new");
-    let _ = fs::remove_file(&new);
-    let file = File::options().write(true).create_new(true).mode(0o600).open(&new);
-    file.and_then(|mut file| io::Write::write_all(&mut file, &text).and_then(|()| file.sync_all()))
-        .and_then(|()| fs::rename(&new, &path))
-        .map_err(|source| StackError::io("write", &path, source))
+    write_whole_file(&path, &text, 0o600).map_err(|source| StackError::io("write", &path, source))
 }
 
 /// One name for each device: what tells it from others, with nothing in it that a file's name cannot hold.

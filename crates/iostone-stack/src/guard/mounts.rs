@@ -9,7 +9,7 @@ use super::family::Member;
 use crate::below::{btrfs_filesystems, disks_under_path};
 use crate::device::{BlockDevice, DeviceNumber, read_attribute};
 use crate::error::{RefusalReason, StackError};
-use crate::mountinfo::{self, Mounted, unescape};
+use crate::mountinfo::{self, Mount, unescape};
 use crate::tool::quote;
 
 /// The objection, if there is one; the root filesystem first. A device counts as the root filesystem's for being the
@@ -24,7 +24,7 @@ pub(super) fn objection(
 ) -> Result<Option<Objection>, StackError> {
     let numbers: BTreeSet<DeviceNumber> = family.iter().map(|member| member.device.number).collect();
     let mounts = mountinfo::mounts_of_all_namespaces()?;
-    let mut found: Vec<&(u32, Mounted)> =
+    let mut found: Vec<&(u32, Mount)> =
         mounts.iter().filter(|(_, mounted)| stands_on(mounted, &numbers)).collect();
     // The root of this namespace tells most, then mounts that the user can see.
     let own = std::process::id();
@@ -52,7 +52,7 @@ pub(super) fn objection(
     Ok(swap_objection(family))
 }
 
-fn mounted_objection(pid: u32, mounted: &Mounted, chain: &str, under_root: bool) -> Objection {
+fn mounted_objection(pid: u32, mounted: &Mount, chain: &str, under_root: bool) -> Objection {
     let target = mounted.target.display();
     let what = format!("the {} on `{target}`", mounted.filesystem);
     let own = pid == std::process::id();
@@ -72,7 +72,7 @@ fn mounted_objection(pid: u32, mounted: &Mounted, chain: &str, under_root: bool)
 }
 
 /// By the mount's own device number, or by its source where the filesystem has an anonymous one.
-fn stands_on(mounted: &Mounted, numbers: &BTreeSet<DeviceNumber>) -> bool {
+fn stands_on(mounted: &Mount, numbers: &BTreeSet<DeviceNumber>) -> bool {
     if mounted.number.0 != 0 {
         return numbers.contains(&mounted.number);
     }
@@ -97,7 +97,7 @@ fn swap_objection(family: &[Member]) -> Option<Objection> {
         }
     }
     if let Ok(resume) = read_attribute(Path::new("/sys/power/resume"))
-        && let Some(number) = crate::device::parse_number(&resume)
+        && let Some(number) = iostone_model::mountinfo::parse_device_number(&resume)
         && let Some(member) = family.iter().find(|member| member.device.number == number)
     {
         let because = format!("the machine hibernates to it ({})", member.chain);

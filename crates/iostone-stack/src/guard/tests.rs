@@ -206,7 +206,7 @@ fn swap_is_refused() {
 fn every_member_of_a_mounted_btrfs_is_refused() {
     let test = "every_member_of_a_mounted_btrfs_is_refused";
     let (Some(one), Some(two)) = (Disk::new(test, 128 * MIB), Disk::new(test, 128 * MIB)) else { return };
-    if crate::tool::lookup("mkfs.btrfs").is_none() {
+    if iostone_probe::programs::find_program("mkfs.btrfs").is_none() {
         eprintln!("{test} skipped: needs `mkfs.btrfs`");
         return;
     }

@@ -58,7 +58,7 @@ fn numbers_of(file: &File, path: &Path) -> Result<Vec<FileNumber>, StackError> {
         return Ok(Vec::new());
     }
     // The kernel's name of what is open, whatever was typed.
-    let name = std::fs::read_link(crate::entry::path_of_open(file)).unwrap_or_else(|_| path.to_owned());
+    let name = std::fs::read_link(iostone_engine::path_of_open(file)).unwrap_or_else(|_| path.to_owned());
     Ok(file_numbers(&name, (number_of(metadata.dev()), metadata.ino())))
 }
 

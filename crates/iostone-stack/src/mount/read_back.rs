@@ -5,7 +5,7 @@ use iostone_model::trial::Check;
 
 use super::options::MountOption;
 use crate::error::StackError;
-use crate::mountinfo::Mounted;
+use crate::mountinfo::Mount;
 
 /// Where options of the mount and options that differ from the filesystem's defaults are read.
 pub(crate) const MOUNTINFO: &str = "/proc/self/mountinfo";
@@ -38,7 +38,7 @@ fn is_same(asked: &MountOption, reported: &MountOption) -> bool {
 
 /// All that the kernel reports of one mount.
 pub(crate) struct Reported<'a> {
-    mounted: &'a Mounted,
+    mounted: &'a Mount,
     /// What `/proc/fs/ext4/DEVICE/options` holds, which lists defaults too; none where the kernel offers no such file.
     all: Option<Vec<MountOption>>,
     all_path: String,
@@ -46,7 +46,7 @@ pub(crate) struct Reported<'a> {
 
 impl<'a> Reported<'a> {
     /// `all` is the content of the file with all options, and its path.
-    pub(crate) fn new(mounted: &'a Mounted, all: Option<(String, String)>) -> Self {
+    pub(crate) fn new(mounted: &'a Mount, all: Option<(String, String)>) -> Self {
         let (all, all_path) = all.unzip();
         // Quota options are written without a line end between them.
         let all = all.map(|text| {
@@ -145,9 +145,9 @@ mod tests {
         commit=5\nmin_batch_time=0\nmax_batch_time=15000\ni_version\nstripe=0\ndata=ordered\n\
         inode_readahead_blks=32\ninit_itable=10\nmax_dir_size_kb=0\nprefetch_block_bitmaps";
 
-    fn mounted(options: &str, super_options: &str) -> Mounted {
+    fn mounted(options: &str, super_options: &str) -> Mount {
         let split = |list: &str| list.split(',').map(str::to_owned).collect();
-        Mounted {
+        Mount {
             mount_id: 1,
             number: (7, 0),
             root: PathBuf::from("/"),
@@ -268,7 +268,7 @@ mod tests {
             ("f2fs", "rw,lazytime,nobarrier", "nobarrier", Ok("nobarrier")),
             ("f2fs", "rw,inline_data", "barrier", Ok("no other `barrier` than the default")),
         ] {
-            let mounted = Mounted { filesystem: filesystem.to_owned(), ..mounted("rw", super_options) };
+            let mounted = Mount { filesystem: filesystem.to_owned(), ..mounted("rw", super_options) };
             let found = Reported::new(&mounted, None).check(&MountOption::of_word(asked));
             let found = found.map(|check| check.read_back).map_err(|error| error.to_string());
             match (found, expected) {

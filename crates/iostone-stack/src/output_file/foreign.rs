@@ -10,11 +10,11 @@ use rustix::io::Errno;
 
 use super::{Permit, Placing};
 use crate::device::size_in_words;
-use crate::entry::path_of_open;
 use crate::error::{Refusal, RefusalReason, StackError};
 use crate::load_file::{MARK, mark_of};
 use crate::tool::quote;
 use crate::trust::{Trust, user_in_words};
+use iostone_engine::path_of_open;
 
 /// Why a regular file must not be written over; none if iostone made it, or if it is empty: scripts name outputs with
 /// mktemp(1), and nothing is lost.

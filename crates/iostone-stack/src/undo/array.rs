@@ -9,7 +9,7 @@ use super::{ATTEMPTS, PAUSE, failure, mounted};
 use crate::array::{
     MdSuperblock, PhysicalVolume, VOLUME_NAME, Wiped, array_name, arrays_of, find_mapped, mapped_name,
 };
-use crate::device::{BlockDevice, linked_devices, number_of, parse_number, read_attribute};
+use crate::device::{BlockDevice, linked_devices, number_in, number_of, read_attribute};
 use crate::error::UndoFailure;
 use crate::journal::Journal;
 use crate::occupants;
@@ -59,7 +59,7 @@ fn unborn(node: &Path) -> Option<BlockDevice> {
     let sysfs = Path::new("/sys/block").join(node.file_name()?);
     let is_empty = read_attribute(&sysfs.join("md/array_state")).is_ok_and(|state| state == "clear")
         && linked_devices(&sysfs.join("slaves")).is_empty();
-    let number = parse_number(&read_attribute(&sysfs.join("dev")).ok()?)?;
+    let number = number_in(&sysfs)?;
     is_empty.then(|| BlockDevice::numbered(number).ok()).flatten()
 }
 
@@ -126,7 +126,7 @@ fn devices_of(
     }
     let Ok(entries) = fs::read_dir("/sys/class/block") else { return found };
     for entry in entries.flatten() {
-        let number = read_attribute(&entry.path().join("dev")).ok().and_then(|text| parse_number(&text));
+        let number = number_in(&entry.path());
         if let Some(device) = number.and_then(|number| BlockDevice::numbered(number).ok())
             && device.size_bytes > 0
             && found.iter().all(|known| known.number != device.number)

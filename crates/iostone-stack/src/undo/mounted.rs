@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::{ATTEMPTS, PAUSE, failure, is_ours, processes};
 use crate::device::DeviceNumber;
 use crate::error::{StackError, UndoFailure};
-use crate::mountinfo::{self, Mounted};
+use crate::mountinfo::{self, Mount};
 use crate::occupants::{self, Occupant};
 use crate::owner::start_time_of;
 use crate::site::own_directory_name;
@@ -19,7 +19,7 @@ pub(super) fn unmount(
     token: &str,
     end_ours: bool,
 ) -> Result<bool, UndoFailure> {
-    unmount_where(target, |top| top.is_of(number), token, end_ours)
+    unmount_where(target, |top| mountinfo::is_of(top, number), token, end_ours)
 }
 
 /// Unmounts what lies between the filesystem and the workload from a mount point of ours: a device of ours, or, without a
@@ -31,14 +31,15 @@ pub(super) fn unmount_layer(
     end_ours: bool,
 ) -> Result<bool, UndoFailure> {
     let name = own_directory_name(token);
-    let is_known =
-        |top: &Mounted| number.map_or_else(|| top.source == Path::new(&name), |number| top.is_of(number));
+    let is_known = |top: &Mount| {
+        number.map_or_else(|| top.source == Path::new(&name), |number| mountinfo::is_of(top, number))
+    };
     unmount_where(target, is_known, token, end_ours)
 }
 
 fn unmount_where(
     target: &Path,
-    is_known: impl Fn(&Mounted) -> bool,
+    is_known: impl Fn(&Mount) -> bool,
     token: &str,
     mut end_ours: bool,
 ) -> Result<bool, UndoFailure> {
@@ -59,7 +60,7 @@ fn unmount_where(
             Ok(()) => did = true,
             Err(rustix::io::Errno::BUSY) if end_ours => {
                 end_ours = false;
-                processes::end_descendants_on(&top.file_numbers())?;
+                processes::end_descendants_on(&mountinfo::file_numbers(top))?;
             }
             Err(rustix::io::Errno::BUSY) if attempts < ATTEMPTS => {
                 attempts += 1;
@@ -70,14 +71,14 @@ fn unmount_where(
     }
 }
 
-fn explain_busy(top: &Mounted, mounts: &[Mounted], errno: &str) -> UndoFailure {
+fn explain_busy(top: &Mount, mounts: &[Mount], errno: &str) -> UndoFailure {
     let target = top.target.as_path();
     if let Some(obstacle) = below(mounts, target).pop() {
         let reason =
             format!("it cannot be unmounted: `{}` is mounted on top of it", obstacle.target.display());
         return failure(target, reason, unmount_command(&obstacle.target));
     }
-    let found = occupants::occupants_of_filesystem(&top.file_numbers());
+    let found = occupants::occupants_of_filesystem(&mountinfo::file_numbers(top));
     let by =
         if found.is_empty() { String::new() } else { format!(", held by {}", occupants::in_words(&found)) };
     let next = found.first().map_or_else(|| unmount_command(target), Occupant::end_command);
@@ -93,7 +94,7 @@ pub(super) fn obstacle_in(directory: &Path) -> Option<UndoFailure> {
 }
 
 /// The mounts below a mount point, in the order in which they were made.
-fn below<'a>(mounts: &'a [Mounted], target: &Path) -> Vec<&'a Mounted> {
+fn below<'a>(mounts: &'a [Mount], target: &Path) -> Vec<&'a Mount> {
     mounts.iter().filter(|mounted| mounted.target != target && mounted.target.starts_with(target)).collect()
 }
 
@@ -115,8 +116,8 @@ pub(super) struct Obstacle {
 /// [`StackError::Io`] when the kernel does not give its tables.
 pub(super) fn obstacle(number: DeviceNumber) -> Result<Option<Obstacle>, StackError> {
     let mounts = mountinfo::mounts_of_all_namespaces()?;
-    let on_device: Vec<&(u32, Mounted)> =
-        mounts.iter().filter(|(_, mounted)| mounted.is_of(number)).collect();
+    let on_device: Vec<&(u32, Mount)> =
+        mounts.iter().filter(|(_, mounted)| mountinfo::is_of(mounted, number)).collect();
     let own = std::process::id();
     let visible: Vec<&Path> = on_device
         .iter()
@@ -143,7 +144,7 @@ pub(super) fn places_beside(number: DeviceNumber, target: &Path) -> Vec<PathBuf>
     let mounts = mountinfo::mounts_of_all_namespaces().unwrap_or_default();
     let mut places: Vec<PathBuf> = mounts
         .into_iter()
-        .filter(|(_, mounted)| mounted.target != target && mounted.is_of(number))
+        .filter(|(_, mounted)| mounted.target != target && mountinfo::is_of(mounted, number))
         .map(|(_, mounted)| mounted.target)
         .collect();
     places.sort();
@@ -156,7 +157,7 @@ pub(super) fn is_mounted_at(number: DeviceNumber, target: &Path) -> bool {
     mountinfo::mounts_of_all_namespaces()
         .unwrap_or_default()
         .iter()
-        .any(|(_, mounted)| mounted.target == target && mounted.is_of(number))
+        .any(|(_, mounted)| mounted.target == target && mountinfo::is_of(mounted, number))
 }
 
 /// "`/a`, `/b`".

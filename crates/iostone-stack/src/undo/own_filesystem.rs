@@ -16,7 +16,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::{ATTEMPTS, Did, PAUSE, failure, mounted};
-use crate::device::{BlockDevice, DeviceNumber};
+use crate::device::{BlockDevice, DeviceNumber, number_in};
 use crate::error::UndoFailure;
 use crate::filesystem::{Superblock, Usage, Wiped, wipe};
 use crate::journal::{Entry, Journal};
@@ -189,9 +189,7 @@ fn candidates(known: &Known<'_>) -> Vec<PathBuf> {
     }
     let Ok(entries) = fs::read_dir("/sys/class/block") else { return found };
     for entry in entries.flatten().filter(|_| !known.same_boot) {
-        let number = crate::device::read_attribute(&entry.path().join("dev"))
-            .ok()
-            .and_then(|text| crate::device::parse_number(&text));
+        let number = number_in(&entry.path());
         if let Some(device) = number.and_then(|number| BlockDevice::numbered(number).ok())
             && device.size_bytes == known.size_bytes
         {

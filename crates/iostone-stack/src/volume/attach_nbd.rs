@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use iostone_model::trial::Check;
 
-use crate::device::{BlockDevice, DeviceNumber, parse_number, read_attribute};
+use crate::device::{BlockDevice, DeviceNumber, number_in, read_attribute};
 use crate::error::StackError;
 use crate::ioctl::nbd;
 use crate::site::{Origin, Site};
@@ -133,7 +133,7 @@ fn free_devices() -> Result<Vec<(PathBuf, DeviceNumber)>, StackError> {
         .filter_map(|entry| {
             let name = entry.file_name().into_string().ok()?;
             let index = name.strip_prefix("nbd")?.parse().ok()?;
-            let number = parse_number(&read_attribute(&entry.path().join("dev")).ok()?)?;
+            let number = number_in(&entry.path())?;
             // Only a connected device has this attribute (drivers/block/nbd.c).
             (!entry.path().join("pid").exists()).then(|| (index, Path::new("/dev").join(name), number))
         })

@@ -1,6 +1,7 @@
 //! A comparison freed of what others took of the machine: by how much in each block, and what stands against it.
 
 use iostone_model::covariate::Covariate;
+use iostone_model::figures::list;
 use iostone_model::verdict::Flag;
 
 use super::Rules;
@@ -96,7 +97,7 @@ impl Adjustment {
 
 fn in_words(covariates: &[Covariate]) -> String {
     let names: Vec<String> = covariates.iter().map(Covariate::to_string).collect();
-    names.join(" and ")
+    list(&names)
 }
 
 fn key(covariates: &[Covariate]) -> String {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use iostone_model::figures::{counted, list};
 use iostone_model::verdict::{Comparison, Flag, Verdict};
 
 use super::Rules;
@@ -240,10 +241,7 @@ impl<'a> Pair<'a> {
         let mut flags = self.obstacles.clone();
         if !self.obstacles.is_empty() {
             let causes: Vec<&str> = self.obstacles.iter().map(|flag| flag.name.as_str()).collect();
-            flags.push(Flag::new(
-                "withheld",
-                format!("no verdict is given because of {}", causes.join(" and ")),
-            ));
+            flags.push(Flag::new("withheld", format!("no verdict is given because of {}", list(&causes))));
         }
         if verdict == Verdict::Undecided {
             flags.extend(self.too_few_blocks(rules, size.shares, budget));
@@ -295,11 +293,7 @@ impl<'a> Pair<'a> {
             } else {
                 String::new()
             };
-            let blocks = match self.ssr.blocks() {
-                1 => "1 block".to_owned(),
-                blocks => format!("{blocks} blocks"),
-            };
-            let message = format!("{blocks}; {needed}{beyond}");
+            let message = format!("{}; {needed}{beyond}", counted(self.ssr.blocks(), "block"));
             Flag::new("too-few-blocks", message)
         })
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use iostone_model::covariate::Exposure;
+use iostone_model::figures::quoted;
 use iostone_model::metric::Direction;
 
 use super::sequence::Sequence;
@@ -160,7 +161,7 @@ impl<'a> Table<'a> {
         let baseline = levels.iter().position(|level| *level == rules.baseline);
         let baseline = baseline.ok_or_else(|| JudgeError::UnknownBaseline {
             baseline: rules.baseline.clone(),
-            levels: list(&levels),
+            levels: quoted(&levels).join(", "),
         })?;
         let overlap = sequence.overlap();
         let table = Self { levels, strata, baseline, direction, blocks, blocked, superblock, overlap };
@@ -237,7 +238,7 @@ impl<'a> Table<'a> {
                 return Err(JudgeError::MissingBaseline {
                     stratum: (*stratum).to_owned(),
                     baseline: self.levels.get(self.baseline).copied().unwrap_or_default().to_owned(),
-                    levels: list(&present),
+                    levels: quoted(&present).join(", "),
                 });
             }
         }
@@ -251,10 +252,6 @@ fn place<'a>(names: &mut Vec<&'a str>, name: &'a str) -> usize {
         names.push(name);
         names.len() - 1
     })
-}
-
-fn list(names: &[&str]) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 fn check_rules(rules: &Rules) -> Result<(), JudgeError> {

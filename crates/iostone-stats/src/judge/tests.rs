@@ -96,8 +96,6 @@ fn equal_levels_are_equivalent_and_noisy_ones_undecided_with_a_forecast() {
     let noisy = run(&["on", "off"], 14, 5, |_, _, _| 100.0 * loud(0.1));
     let judgement = judge(&noisy, &rules()).unwrap();
     assert_eq!(only(&judgement).verdict, Some(Verdict::Undecided));
-    let left = largest_possible_difference(only(&judgement)).unwrap();
-    assert!(left > 0.03 && left < 0.5, "{left}");
     let forecast = only(&judgement).forecast.unwrap();
     assert_eq!((forecast.equivalence_at, forecast.budget), (None, 40));
     assert_eq!(next_step(&noisy, &rules(), true), Ok(Next::Futile));

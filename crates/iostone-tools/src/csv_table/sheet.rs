@@ -1,5 +1,7 @@
 //! A table as CSV: the names of its columns and its rows with their lines, whatever separates the cells.
 
+use iostone_model::figures::counted;
+
 use crate::Malformed;
 
 /// A table of figures is read whole; what is larger is a log of samples.
@@ -80,10 +82,10 @@ impl Sheet {
                         line,
                         expected: format!(
                             "{} as in the header; a cell with {} in it stands in quotes",
-                            count(columns.len()),
+                            counted(columns.len(), "cell"),
                             name_of(separator)
                         ),
-                        found: count(cells.len()),
+                        found: counted(cells.len(), "cell"),
                     });
                 }
             }
@@ -151,10 +153,6 @@ fn excel(text: &str) -> Option<u8> {
 /// Files are far smaller than an address space.
 fn to_index(byte: u64) -> usize {
     usize::try_from(byte).unwrap_or(usize::MAX)
-}
-
-fn count(cells: usize) -> String {
-    if cells == 1 { "1 cell".to_owned() } else { format!("{cells} cells") }
 }
 
 fn name_of(separator: u8) -> &'static str {

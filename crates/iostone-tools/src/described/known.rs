@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use iostone_model::dataset::{Aggregate, Averaged, Dataset, Ending, Facts, Observation};
 use iostone_model::diagnostic::nearest;
+use iostone_model::figures::list;
 use serde::Serialize;
 
 use super::DescribedError;
@@ -177,13 +178,7 @@ pub(super) fn check_label(entry: &Entry<'_>, dataset: &Dataset, label: &str) -> 
     if !dataset.values_of(label).is_empty() {
         return Ok(());
     }
-    let mut labels: Vec<&str> = dataset
-        .observations
-        .iter()
-        .flat_map(|observation| observation.labels.keys().map(String::as_str))
-        .collect();
-    labels.sort_unstable();
-    labels.dedup();
+    let labels: Vec<&str> = dataset.label_names().into_iter().collect();
     Err(entry.wrong(&one_of("a label", label, &labels), format!("`{label}`")))
 }
 
@@ -218,7 +213,7 @@ pub(super) fn check_where(
         return Ok(());
     }
     let found: Vec<String> = applies.iter().map(|(label, value)| format!("`{label} = {value}`")).collect();
-    Err(entry.wrong("labels that one observation has together", found.join(" and ")))
+    Err(entry.wrong("labels that one observation has together", list(&found)))
 }
 
 /// `a label: did you mean ...` or `a label: one of ...`.

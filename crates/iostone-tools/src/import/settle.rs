@@ -119,13 +119,7 @@ pub fn add_factors(dataset: &mut Dataset, asked: &[String]) -> Result<(), Unknow
 }
 
 fn hint(dataset: &Dataset, name: &str) -> String {
-    let mut labels: Vec<&str> = dataset
-        .observations
-        .iter()
-        .flat_map(|observation| observation.labels.keys().map(String::as_str))
-        .collect();
-    labels.sort_unstable();
-    labels.dedup();
+    let labels: Vec<&str> = dataset.label_names().into_iter().collect();
     match nearest(name, labels.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None if labels.is_empty() => {

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use iostone_model::experiment::DbenchWorkload;
+use iostone_probe::programs::find_program;
 
 use crate::WorkloadError;
-use crate::installed::installed;
 
 /// Where packages and `make install` put dbench's own loadfile.
 const LOADFILES: [&str; 4] = [
@@ -24,7 +24,7 @@ pub(super) struct Version(String);
 impl Version {
     /// Asks the installed dbench. Neither version has an option for it; both print it before they refuse a wrong one.
     pub(super) fn of_installed() -> Result<Self, WorkloadError> {
-        let path = installed("dbench").ok_or(WorkloadError::NotInstalled { program: "dbench" })?;
+        let path = find_program("dbench").ok_or(WorkloadError::NotInstalled { program: "dbench" })?;
         let output = Command::new(&path)
             .arg("--version")
             .env("LC_ALL", "C")

@@ -3,6 +3,7 @@
 use anyhow::{Result, anyhow, bail};
 use iostone_model::audit::{AuditReport, Severity};
 use iostone_model::dataset::{Ceiling, Dataset, Order, Quantity};
+use iostone_model::figures::counted;
 use iostone_report::clean;
 
 use crate::cli::{AuditArguments, FailOn, ListedOrder};
@@ -27,7 +28,7 @@ pub(crate) fn audit(arguments: &AuditArguments, printer: &mut Printer) -> Result
         printer.data(&iostone_report::audit_text(&report, style));
     }
     if found.unread > 0 {
-        let files = if found.unread == 1 { "1 file".to_owned() } else { format!("{} files", found.unread) };
+        let files = counted(found.unread, "file");
         bail!("{files} could not be read and had no part in this; see the warnings above");
     }
     Ok(if fails(&report, arguments.fail_on) { ExitCode::Failure } else { ExitCode::Success })

@@ -6,6 +6,7 @@ use anyhow::{Result, bail};
 use iostone_audit::reconsider;
 use iostone_model::case::CaseReport;
 use iostone_model::dataset::Dataset;
+use iostone_model::figures::list;
 use iostone_report::clean;
 use iostone_tools::described::{Described, read_described};
 
@@ -111,7 +112,7 @@ pub(crate) fn dataset_of_case(named: &str) -> Result<Dataset> {
         [(file, text)] => Ok(described(file, text)?.dataset),
         several => {
             let fit: Vec<String> = several.iter().map(|(file, _)| name_of(file)).collect();
-            bail!("`{}` fits {}; say which", clean(named), fit.join(" and "))
+            bail!("`{}` fits {}; say which", clean(named), list(&fit))
         }
     }
 }

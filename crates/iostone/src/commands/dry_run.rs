@@ -12,6 +12,7 @@ use iostone_model::experiment::{
     Allowance, Configuration, EmulatedBy, EmulatedInstance, MachineSpec, Profile, Stack, Timing, Volume,
     Workload,
 };
+use iostone_model::figures::{counted, list};
 use iostone_model::run::Plan;
 use iostone_model::units::{Bytes, Span};
 use iostone_report::clean;
@@ -283,16 +284,16 @@ fn pilots(plan: &Plan) -> Option<String> {
     lengths.sort_unstable();
     let (shortest, longest) = (lengths.first()?, lengths.last()?);
     let length = if shortest == longest { shortest.to_string() } else { format!("{shortest} to {longest}") };
-    let pilots = if count == 1 { "pilot" } else { "pilots" };
+    let pilots = counted(count, "pilot");
     let covariates: Vec<String> =
         plan.experiment.decide.covariates.iter().map(Covariate::to_string).collect();
     let worth = if covariates.is_empty() {
         String::new()
     } else {
-        format!("; they also give the slopes for {}", covariates.join(" and "))
+        format!("; they also give the slopes for {}", list(&covariates))
     };
     Some(format!(
-        "{count} {pilots} of {length} first, one a configuration: where MSER-5 cuts them is declared as the warm-up of \
+        "{pilots} of {length} first, one a configuration: where MSER-5 cuts them is declared as the warm-up of \
          every trial{worth}"
     ))
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use iostone_lab::write_import;
+use iostone_model::figures::counted;
 use iostone_report::clean;
 
 use crate::cli::ImportArguments;
@@ -61,8 +62,4 @@ fn split_tool(words: &[PathBuf]) -> (Option<String>, &[PathBuf]) {
         }
         _ => (None, words),
     }
-}
-
-fn counted(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use iostone_lab::conclude::Subject;
 use iostone_lab::{is_import, read_import, read_run};
+use iostone_model::figures::counted;
 use iostone_model::metric;
 use iostone_model::run::{ImportRecord, RunRecord};
 use iostone_model::trial::{ContainerFacts, CpuAccount, SpaceRecord, TrialRecord};
@@ -108,7 +109,7 @@ fn all_trials(run: &RunRecord) -> Result<String, std::fmt::Error> {
             "declared before block 1: {} of warm-up in every trial, the {} of {}",
             declared.ramp,
             clean(&declared.rule),
-            if declared.pilots == 1 { "1 pilot".to_owned() } else { format!("{} pilots", declared.pilots) }
+            counted(declared.pilots, "pilot")
         )?;
     }
     if let Some(runtime) = run.declared_ramp.as_ref().and_then(|declared| declared.runtime.as_ref()) {

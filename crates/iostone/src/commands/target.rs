@@ -7,12 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Result, bail};
-use iostone_engine::{Pin, claim_device};
+use iostone_engine::{Pin, claim_device, path_of_open};
 use iostone_machine::Failure;
 use iostone_model::experiment::{BlockVolume, Stack, Volume};
 use iostone_stack::{
     DeviceLoad, Entry, Permission, Refusal, RefusalReason, Registry, Session, StackError, create_own_file,
-    path_of_open,
 };
 use rustix::fs::{OFlags, major, minor};
 use rustix::io::Errno;

@@ -176,7 +176,10 @@ fn volume_laws_that_cannot_hold_and_files_without_rows_are_refused() {
         .ended_with(2)
         .complains_of("`iops.min` is 100, and must not be above `max`, which is 10");
     bench.write("floor.toml", row("{ law = \"size\", per_gib = 1, floor = 2000, cap = 1000 }"));
-    bench.iostone(&["catalog", "update", "floor.toml"]).ended_with(2).complains_of("`iops.floor` is 2,000");
+    bench
+        .iostone(&["catalog", "update", "floor.toml"])
+        .ended_with(2)
+        .complains_of("`iops.floor` is 2\u{202f}000");
     bench.write(
         "right.toml",
         row("{ law = \"provisioned\", min = 10, max = 100 }")

@@ -47,7 +47,7 @@ fn the_answer_comes_first() {
     let first = said.stdout.lines().next().unwrap();
     assert_eq!(
         first.replace('\u{a0}', " "),
-        "62 min (3717 s), held by the link of 500 Mbps = 62.5 MB/s = 59.6 MiB/s"
+        "62 min (3\u{202f}717 s), held by the link of 500 Mbps = 62.5 MB/s = 59.6 MiB/s"
     );
     assert_text("predict_one", &said.stdout);
     let two = ["--instance", "c4.large", "--instance", "c4.4xlarge"];

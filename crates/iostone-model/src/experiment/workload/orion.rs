@@ -15,6 +15,7 @@ use super::{DeclaredMetric, Ends, Preparation, one, parts};
 use crate::dataset::DataKind;
 use crate::experiment::check::Findings;
 use crate::experiment::{Configuration, Timing};
+use crate::figures::counted;
 use crate::orion::{
     FileData, LargeIo, LoadPoint, Matrix, OrionArgumentError, OrionTest, RunLevel, SimulatedArray,
 };
@@ -328,12 +329,11 @@ impl OrionWorkload {
     fn summary(&self) -> Vec<String> {
         let Ok(test) = self.test() else { return vec!["ORION".to_owned()] };
         let points = self.points().len();
-        let plural = if points == 1 { "" } else { "s" };
         let until = self.until.map_or_else(String::new, |until| format!(" or ±{until}"));
         parts([
             Some(format!("ORION {}", test.run.word())),
             (test.run == RunLevel::Advanced).then(|| format!("matrix {}", test.matrix.word())),
-            Some(format!("{points} point{plural} of {}{until}", test.duration)),
+            Some(format!("{} of {}{until}", counted(points, "point"), test.duration)),
             (test.write_percent > 0).then(|| format!("{} % writes", test.write_percent)),
             (test.large_io == LargeIo::Seq).then(|| "large I/O sequential".to_owned()),
             self.size.map(|size| match self.files {

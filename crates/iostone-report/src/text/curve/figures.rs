@@ -6,7 +6,7 @@ use iostone_model::verdict::{ConfigurationSummary, PointName};
 use super::super::wrap::wrap;
 use super::ROWS_SHOWN;
 use super::rows::{arrange, fits, start, without_inner_rules};
-use crate::figures::figure;
+use crate::figures::{counted, figure};
 use crate::ink::{Ink, clean, dye};
 
 /// More columns fit no terminal.
@@ -35,9 +35,7 @@ pub(super) fn draw(configurations: &[ConfigurationSummary], width: usize) -> Str
     let rows = points.len().saturating_sub(ROWS_SHOWN);
     let columns = configurations.len().saturating_sub(shown);
     let left = [(rows, "point"), (columns, "configuration")].into_iter().filter(|(count, _)| *count > 0);
-    let left: Vec<String> = left
-        .map(|(count, what)| format!("{count} more {what}{}", if count == 1 { "" } else { "s" }))
-        .collect();
+    let left: Vec<String> = left.map(|(count, what)| counted(count, &format!("more {what}"))).collect();
     if !left.is_empty() {
         let more = format!("... and {}: `iostone report --format json` has them all", left.join(", "));
         text = format!("{text}\n{}", wrap(&more, width));

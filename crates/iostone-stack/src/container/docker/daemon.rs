@@ -9,6 +9,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use iostone_model::experiment::StorageDriver;
+use iostone_probe::programs::search_path;
 
 use super::client::{Client, failed};
 use super::seclusion;
@@ -168,14 +169,11 @@ fn set_surroundings(command: &mut Command, place: &Path, mark: &str) -> Result<(
     let home = place.join("home");
     make_private(&home)?;
     make_private(&place.join("client"))?;
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let directories = std::env::split_paths(&path).chain(tool::SYSTEM_DIRECTORIES.iter().map(PathBuf::from));
-    let path = std::env::join_paths(directories).unwrap_or(path);
     let kept = KEPT_VARIABLES.iter().filter_map(|name| Some((*name, std::env::var_os(name)?)));
     command
         .env_clear()
         .envs(kept)
-        .env("PATH", path)
+        .env("PATH", search_path())
         .env("LC_ALL", "C")
         .env("HOME", &home)
         .env("DOCKER_CONFIG", &home)

@@ -16,10 +16,11 @@ use rustix::io::Errno;
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
 use rustix::thread::UnshareFlags;
 
+use iostone_probe::programs;
+
 use crate::error::StackError;
-use crate::mountinfo::{self, Mounted};
+use crate::mountinfo::{self, Mount};
 use crate::site::is_own_name;
-use crate::tool;
 use crate::undo::is_ours;
 
 /// What dockerd and containerd make at fixed places, whatever their flags say (found by strace with dockerd 20.10.24):
@@ -170,16 +171,14 @@ fn parent_of(path: &Path) -> Result<PathBuf, StackError> {
 }
 
 /// What has to be seen: where the session works, its mounts, and programs.
-fn needed_paths(mounts: &[Mounted], stage: &Path, token: &str) -> Vec<PathBuf> {
+fn needed_paths(mounts: &[Mount], stage: &Path, token: &str) -> Vec<PathBuf> {
     let ours = mounts.iter().map(|mounted| &mounted.target).filter(|target| is_ours(target, token));
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let programs = std::env::split_paths(&path).chain(tool::SYSTEM_DIRECTORIES.iter().map(PathBuf::from));
     let real = |path: PathBuf| fs::canonicalize(&path).unwrap_or(path);
-    [stage.to_owned()].into_iter().chain(ours.cloned()).chain(programs).map(real).collect()
+    [stage.to_owned()].into_iter().chain(ours.cloned()).chain(programs::directories()).map(real).collect()
 }
 
 /// Where sessions other than that with the token have mounted something; never what holds something that is needed.
-fn of_other_sessions<'a>(mounts: &'a [Mounted], needed: &[PathBuf], token: &str) -> Vec<&'a Path> {
+fn of_other_sessions<'a>(mounts: &'a [Mount], needed: &[PathBuf], token: &str) -> Vec<&'a Path> {
     let is_in_a_sessions =
         |target: &Path| target.components().any(|component| is_own_name(component.as_os_str()));
     let targets = mounts.iter().rev().map(|mounted| mounted.target.as_path());
@@ -310,7 +309,7 @@ mod tests {
         assert!(host.join("there/secret").exists());
     }
 
-    fn mounts(targets: &[&str]) -> Vec<Mounted> {
+    fn mounts(targets: &[&str]) -> Vec<Mount> {
         let lines: Vec<String> =
             targets.iter().map(|target| format!("60 1 7:3 / {target} rw - ext4 /dev/loop3 rw")).collect();
         mountinfo::parse(lines.join("\n").as_bytes())

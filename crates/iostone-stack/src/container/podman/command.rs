@@ -9,6 +9,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use iostone_model::experiment::StorageDriver;
+use iostone_probe::programs::{find_program, search_path};
 use serde::de::DeserializeOwned;
 
 use super::ENGINE;
@@ -254,7 +255,7 @@ pub(super) fn failed(reason: String) -> StackError {
 /// # Errors
 /// [`StackError::MissingTool`] without either.
 pub(super) fn runtime() -> Result<&'static str, StackError> {
-    match tool::lookup("runc").or_else(|| tool::lookup("crun")) {
+    match find_program("runc").or_else(|| find_program("crun")) {
         Some(program) if program.ends_with("runc") => Ok("runc"),
         Some(_) => Ok("crun"),
         None => tool::find("runc").map(|_| "runc"),
@@ -292,11 +293,8 @@ fn options(place: &Path, short: &Path, root: &Path, driver: StorageDriver, runti
 }
 
 fn environment(place: &Path, mark: &str) -> Vec<(&'static str, OsString)> {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let directories = std::env::split_paths(&path).chain(tool::SYSTEM_DIRECTORIES.iter().map(PathBuf::from));
-    let path = std::env::join_paths(directories.filter(|directory| directory.is_absolute())).unwrap_or(path);
     vec![
-        ("PATH", path),
+        ("PATH", search_path()),
         ("LC_ALL", "C".into()),
         ("HOME", place.join("home").into()),
         ("TMPDIR", spool(place).into()),

@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use iostone_model::figures::{list, quoted};
+
 use crate::below::{disks_under, disks_under_path};
 use crate::device::extent::Extent;
 use crate::device::{BlockDevice, DeviceNumber, partitions_of, size_in_words};
@@ -93,13 +95,8 @@ pub(super) fn notes(devices: &[&BlockDevice]) -> Vec<String> {
 
 /// "`sdb1` and `sdb2` are parts of one disk, `sdb`: ...".
 fn in_words(members: &[&str], disk: &str, are_parts: bool) -> String {
-    let mut names: Vec<String> = members.iter().map(|name| format!("`{name}`")).collect();
-    let last = names.pop().unwrap_or_default();
     let are = if are_parts { "are parts of" } else { "stand on" };
-    format!(
-        "{} and {last} {are} one disk, `{disk}`: an array over them is no faster than it",
-        names.join(", ")
-    )
+    format!("{} {are} one disk, `{disk}`: an array over them is no faster than it", list(&quoted(members)))
 }
 
 /// The whole disks under a device, through the file of a loop device too.

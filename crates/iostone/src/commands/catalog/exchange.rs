@@ -9,6 +9,7 @@ use iostone_cloud::{
     Change, ExchangeFormat, RowsError, catalogue, edit_user_rows, read_exchange, write_exchange,
 };
 use iostone_model::cloud::CatalogueDate;
+use iostone_model::figures::counted;
 use iostone_report::clean;
 use serde_json::json;
 
@@ -165,8 +166,8 @@ fn told(changes: &[Change], rows: usize) -> String {
     let added = changes.iter().filter(|change| change.is_new).count();
     let _ = writeln!(
         text,
-        "{rows} {} read: {added} added, {} changed, {} as they are",
-        if rows == 1 { "row" } else { "rows" },
+        "{} read: {added} added, {} changed, {} as they are",
+        counted(rows, "row"),
         changes.len() - added,
         rows - changes.len()
     );

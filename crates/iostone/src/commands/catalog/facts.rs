@@ -1,7 +1,8 @@
 //! What is known of an instance type, in words and figures.
 
 use iostone_cloud::{Catalogue, EbsSupport, Instance, allowances};
-use iostone_model::units::{ByteRate, Bytes, three_digits};
+use iostone_model::figures::{count, without_zeros};
+use iostone_model::units::{ByteRate, Bytes, round_count, three_digits};
 use iostone_report::clean;
 
 /// What stands where a fact is not known.
@@ -53,7 +54,7 @@ pub(super) fn of(catalogue: &Catalogue, instance: &Instance) -> Vec<Fact> {
             short: Some(instance.status.word().to_owned()),
             ..Fact::words("status", Some(instance.status.meaning().to_owned()))
         },
-        Fact::figure("vCPUs", instance.vcpus.map(f64::from), plain),
+        Fact::figure("vCPUs", instance.vcpus.map(f64::from), |vcpus| without_zeros(vcpus, 3)),
         Fact {
             figure: instance.memory.map(|memory| memory.0 as f64),
             short: instance.memory.map(Bytes::in_words),
@@ -61,8 +62,8 @@ pub(super) fn of(catalogue: &Catalogue, instance: &Instance) -> Vec<Fact> {
         },
         Fact::words("architecture", architectures),
         Fact::words("hypervisor", instance.hypervisor.as_deref().map(clean)),
-        Fact::figure("clock", instance.clock_ghz, |clock| format!("{} GHz", plain(clock))),
-        Fact::figure("ECU", instance.ecu, plain),
+        Fact::figure("clock", instance.clock_ghz, |clock| format!("{} GHz", without_zeros(clock, 3))),
+        Fact::figure("ECU", instance.ecu, |ecu| without_zeros(ecu, 3)),
         Fact {
             short: instance.ebs_support.map(|support| match support {
                 EbsSupport::Default => "own link".to_owned(),
@@ -72,7 +73,7 @@ pub(super) fn of(catalogue: &Catalogue, instance: &Instance) -> Vec<Fact> {
             ..Fact::words("EBS", support.map(str::to_owned))
         },
         Fact::rate("EBS baseline", ebs.map(|ebs| ebs.baseline)),
-        Fact::figure("EBS IOPS (16 KiB)", ebs.and_then(|ebs| ebs.baseline_iops).map(f64::from), grouped),
+        Fact::figure("EBS IOPS (16 KiB)", ebs.and_then(|ebs| ebs.baseline_iops).map(f64::from), whole),
     ];
     if ebs.is_some() {
         let words = Fact::rate("EBS for 30 min", burst.map(|burst| burst.maximum));
@@ -85,7 +86,7 @@ pub(super) fn of(catalogue: &Catalogue, instance: &Instance) -> Vec<Fact> {
         });
     }
     if let Some(burst) = burst {
-        facts.push(Fact::figure("IOPS for 30 min", burst.maximum_iops.map(f64::from), grouped));
+        facts.push(Fact::figure("IOPS for 30 min", burst.maximum_iops.map(f64::from), whole));
         let bucket = instance.link().and_then(|link| link.burst);
         let bytes = bucket.and_then(|bucket| bucket.credit_bytes);
         facts.push(Fact {
@@ -115,7 +116,7 @@ pub(super) fn of(catalogue: &Catalogue, instance: &Instance) -> Vec<Fact> {
     });
     facts.push(Fact {
         short: Some(match instance.credits() {
-            Some(credits) => format!("{} an hour", plain(credits.earned_per_hour)),
+            Some(credits) => format!("{} an hour", without_zeros(credits.earned_per_hour, 3)),
             None if has_another_law(instance) => "another law".to_owned(),
             None if is_only_users(instance) => UNKNOWN.to_owned(),
             None => "none".to_owned(),
@@ -135,7 +136,7 @@ fn disks(disks: &iostone_cloud::LocalDisks) -> String {
     match (disks.count, disks.each, disks.kind) {
         (0, _, _) => "none".to_owned(),
         (count, Some(each), Some(kind)) => {
-            format!("{count} x {} GB {}", plain(each.0 as f64 / 1e9), kind.word())
+            format!("{count} x {} GB {}", without_zeros(each.0 as f64 / 1e9, 3), kind.word())
         }
         _ => clean(&disks.words),
     }
@@ -164,9 +165,9 @@ fn credits(instance: &Instance) -> Option<String> {
     };
     Some(format!(
         "{} an hour, {} at most, {} at launch in standard mode; baseline {} of each processor; {} by default",
-        plain(credits.earned_per_hour),
-        plain(credits.maximum),
-        plain(credits.launch),
+        without_zeros(credits.earned_per_hour, 3),
+        without_zeros(credits.maximum, 3),
+        without_zeros(credits.launch, 3),
         credits.baseline,
         if credits.is_unlimited { "unlimited" } else { "standard" }
     ))
@@ -177,7 +178,7 @@ pub(super) fn every_unit(rate: ByteRate) -> String {
     let bytes = rate.0 as f64;
     format!(
         "{} Mbps = {} MB/s = {} MiB/s",
-        plain(bytes * 8.0 / 1e6),
+        without_zeros(bytes * 8.0 / 1e6, 3),
         megabytes(rate),
         three_digits(bytes / 1_048_576.0)
     )
@@ -185,26 +186,12 @@ pub(super) fn every_unit(rate: ByteRate) -> String {
 
 /// Decimal megabytes a second.
 pub(super) fn megabytes(rate: ByteRate) -> String {
-    plain(rate.0 as f64 / 1e6)
+    without_zeros(rate.0 as f64 / 1e6, 3)
 }
 
-/// A number with at most three decimals, and no zeros that tell nothing.
-pub(super) fn plain(value: f64) -> String {
-    let text = format!("{value:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-/// A whole number with its thousands apart: `4,000`.
-pub(super) fn grouped(value: f64) -> String {
-    let digits = format!("{value:.0}");
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+/// A whole number: `4 000`.
+fn whole(value: f64) -> String {
+    count(round_count(value))
 }
 
 #[cfg(test)]
@@ -214,8 +201,5 @@ mod tests {
     #[test]
     fn rates_are_told_in_every_unit() {
         assert_eq!(every_unit(ByteRate(62_500_000)), "500 Mbps = 62.5 MB/s = 59.6 MiB/s");
-        assert_eq!(grouped(4000.0), "4,000");
-        assert_eq!(grouped(420_000.0), "420,000");
-        assert_eq!(plain(2.0), "2");
     }
 }

@@ -9,11 +9,12 @@ use iostone_cloud::{
     Status, catalogue, write_exchange,
 };
 use iostone_model::diagnostic::nearest;
+use iostone_model::figures::{count, without_zeros};
 use iostone_model::units::{ByteRate, Bytes};
 use iostone_report::clean;
 use serde::Serialize;
 
-use super::facts::{grouped, megabytes, plain};
+use super::facts::megabytes;
 use super::table::{Column, fitting};
 use crate::exit_code::ExitCode;
 use crate::printer::Printer;
@@ -213,10 +214,13 @@ fn cells(catalogue: &Catalogue, one: &Instance, region: &str) -> Vec<String> {
     vec![
         format!("{}{mark}", clean(&one.name)),
         known(one.vcpus.map(|vcpus| vcpus.to_string())),
-        known(one.memory.map(|memory| format!("{} GiB", plain(memory.0 as f64 / f64::from(1 << 30))))),
+        known(
+            one.memory
+                .map(|memory| format!("{} GiB", without_zeros(memory.0 as f64 / f64::from(1 << 30), 3))),
+        ),
         known(one.ebs.map(|ebs| megabytes(ebs.baseline))),
         known(burst),
-        known(one.ebs.and_then(|ebs| ebs.baseline_iops).map(|iops| grouped(iops.into()))),
+        known(one.ebs.and_then(|ebs| ebs.baseline_iops).map(|iops| count(iops.into()))),
         known(catalogue.price(&one.name, region).ok().map(|price| price.usd_per_hour.to_string())),
         known(one.disks.as_ref().map(|disks| clean(&disks.words))),
         one.status.word().to_owned(),

@@ -5,6 +5,7 @@ use std::fmt::Write;
 use anyhow::Result;
 use iostone_cloud::{allowances, governed_types};
 use iostone_model::experiment::{Allowance, Basis, Law};
+use iostone_model::figures::counted;
 use iostone_model::units::three_digits;
 use serde::Serialize;
 
@@ -98,7 +99,7 @@ pub(super) fn figures(allowance: &Allowance) -> String {
 }
 
 fn processors(vcpus: u32) -> String {
-    if vcpus == 1 { "1 processor".to_owned() } else { format!("{vcpus} processors") }
+    counted(vcpus, "processor")
 }
 
 pub(super) fn basis(basis: Basis) -> &'static str {

@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use iostone_guest::{Cache, find_program};
+use iostone_guest::Cache;
 use iostone_model::environment::Environment;
+use iostone_probe::programs::{find_program, install_command};
 
 use super::{Finding, LOOP_EXPERIMENTS, State, finding};
 
@@ -133,21 +134,21 @@ pub(super) fn filesystems(kernel: &KernelFacts) -> impl Iterator<Item = Finding>
 pub(super) fn docker_daemon(environment: &Environment) -> Finding {
     const NAME: &str = "docker daemon";
     const BLOCKS: &str = "every experiment with a `docker` container";
-    let installed = |name: &str| find_program(name).is_ok();
-    let lacks = |found: &str, help: Option<&str>| Finding {
-        help: help.map(str::to_owned),
+    let lacks = |found: &str, help: &str| Finding {
+        help: Some(help.to_owned()),
         blocks: vec![BLOCKS],
         ..finding(NAME, State::Limited, found)
     };
-    let parts = [("dockerd", "docker.io"), ("containerd", "containerd"), ("runc", "runc")];
-    if let Some((name, package)) = parts.into_iter().find(|(name, _)| !installed(name)) {
-        return lacks(&format!("{name} is not installed"), Some(&format!("apt-get install {package}")));
+    if let Some(name) =
+        ["dockerd", "containerd", "runc"].into_iter().find(|name| find_program(name).is_none())
+    {
+        return lacks(&format!("{name} is not installed"), &install_command(name));
     }
     if !environment.root {
-        return lacks("only root can start a daemon of iostone's own", Some("sudo iostone ..."));
+        return lacks("only root can start a daemon of iostone's own", "sudo iostone ...");
     }
     if environment.cgroup.mode.as_str() == "none" {
-        return lacks("no control groups are mounted", Some("mount -t cgroup2 cgroup2 /sys/fs/cgroup"));
+        return lacks("no control groups are mounted", "mount -t cgroup2 cgroup2 /sys/fs/cgroup");
     }
     let foreign = if Path::new("/run/docker.sock").exists() {
         "; the one that has /run/docker.sock is left alone"
@@ -189,9 +190,7 @@ pub(super) fn emulated_volumes(kernel: &KernelFacts, environment: &Environment) 
         (true, true) => {
             return finding(NAME, State::Ready, "by nbdfuse over FUSE; the kernel has no nbd");
         }
-        (true, false) => {
-            ("no nbd in the kernel; FUSE is there, nbdfuse is not", "apt-get install libnbd-bin".into())
-        }
+        (true, false) => ("no nbd in the kernel; FUSE is there, nbdfuse is not", install_command("nbdfuse")),
         (false, _) => ("neither nbd nor FUSE in the kernel; a guest needs neither", kernel.help("nbd")),
     };
     Finding {
@@ -247,7 +246,7 @@ fn cached_kernels() -> Finding {
 
 /// Kernels are Debian's packages, found, fetched and unpacked by these.
 fn apt() -> Finding {
-    let missing = ["apt-cache", "apt-get", "dpkg-deb"].into_iter().find(|name| find_program(name).is_err());
+    let missing = ["apt-cache", "apt-get", "dpkg-deb"].into_iter().find(|name| find_program(name).is_none());
     match missing {
         None => finding("apt", State::Ready, "fetches guests' kernels from Debian"),
         Some(name) => finding(

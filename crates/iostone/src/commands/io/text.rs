@@ -3,6 +3,7 @@
 use std::fmt::{Error, Write};
 
 use iostone_engine::{EngineKind, LatencyHistogram, Outcome, VerifyReport};
+use iostone_model::figures::list;
 use iostone_model::metric::Unit;
 use iostone_report::clean;
 
@@ -62,7 +63,7 @@ fn write_counts(text: &mut String, outcome: &Outcome) -> Result<(), Error> {
             format!("{} {name} of {}", transfers.ios, average(transfers.bytes.0, transfers.ios))
         })
         .collect();
-    let done = if done.is_empty() { "nothing".to_owned() } else { done.join(" and ") };
+    let done = if done.is_empty() { "nothing".to_owned() } else { list(&done) };
     let engine = match outcome.engine.kind {
         EngineKind::IoUring => "io_uring",
         EngineKind::Sync => "synchronous calls",

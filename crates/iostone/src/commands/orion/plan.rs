@@ -3,6 +3,7 @@
 use std::fmt::Write;
 
 use anyhow::Result;
+use iostone_model::figures::counted;
 use iostone_model::orion::{LargeIo, LoadPoint, Matrix, OrionHeader, OrionTest, RunLevel};
 use iostone_model::units::{Bytes, Fraction};
 use iostone_report::clean;
@@ -182,7 +183,7 @@ fn in_text(
     warming: &Warming,
 ) -> Result<String, std::fmt::Error> {
     let mut lines = String::new();
-    let disks = if num_disks == 1 { "1 disk".to_owned() } else { format!("{num_disks} disks") };
+    let disks = counted(num_disks, "disk");
     writeln!(lines, "{}", bold(&format!("{} on {disks}", clean(&test.test_name))))?;
     writeln!(lines, "  small  {} random", test.size_small.in_words())?;
     let large = match test.large_io {
@@ -203,8 +204,12 @@ fn in_text(
             Matrix::Row => "one row",
             Matrix::Col => "one column",
         };
-        let plural = if points.len() == 1 { "load point" } else { "load points" };
-        writeln!(lines, "\n{} {plural}: {shape}, {} each.", points.len(), in_words(test.duration.0))?;
+        writeln!(
+            lines,
+            "\n{}: {shape}, {} each.",
+            counted(points.len(), "load point"),
+            in_words(test.duration.0)
+        )?;
     }
     for remark in Own::of_options(options).remarks(test) {
         writeln!(lines, "{remark}")?;
