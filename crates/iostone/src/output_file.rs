@@ -7,10 +7,10 @@ use clap::Args;
 use iostone_report::clean;
 use iostone_stack::{OutputFile, Permit, Placing, quote};
 
-/// Lets the content of an output file go; the same option for every command with one.
+/// Permission to replace an output file; the same option in every command that writes one.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Overwrite {
-    /// Type the output file's name again to replace a file that iostone did not make, or that was changed since
+    /// Replace the output file although iostone did not create it or it was changed since; repeat its name
     #[arg(long, value_name = "FILE")]
     overwrite: Option<PathBuf>,
 }

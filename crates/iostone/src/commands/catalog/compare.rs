@@ -16,7 +16,7 @@ use crate::printer::{Printer, bold};
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// Instance types; the others are held against the first
+    /// Instance types; the first is the reference
     #[arg(required = true, num_args = 2.., value_name = "TYPE")]
     names: Vec<String>,
     /// Print JSON

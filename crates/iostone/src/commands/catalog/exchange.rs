@@ -17,12 +17,12 @@ use crate::exit_code::{ExitCode, FileErrors};
 use crate::output_file::Overwrite;
 use crate::printer::{Printer, bold};
 
-/// What EC2 says of every type has some 5 MB.
+/// EC2's description of all types is some 5 MB.
 const LARGEST_UPDATE: u64 = 64 << 20;
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArguments {
-    /// How it is written; CSV holds instance types alone
+    /// Output format; CSV holds instance types only
     #[arg(long, value_enum, default_value_t = Format::Json)]
     format: Format,
     /// Write to this file instead of stdout
@@ -39,21 +39,21 @@ enum Format {
     Csv,
     /// One document
     Json,
-    /// As your catalogue
+    /// The format of your catalogue
     Toml,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct UpdateArguments {
-    /// An export (CSV, JSON, TOML), or what `aws ec2 describe-instance-types` printed
+    /// An export (CSV, JSON, TOML), or the output of `aws ec2 describe-instance-types`
     file: PathBuf,
-    /// Where the rows are from
+    /// Source of the rows
     #[arg(long, value_name = "TEXT")]
     source: Option<String>,
-    /// As of when they are, as in `2026-11-01`, `2026-11` or `2026`
+    /// Date of the rows, as in `2026-11-01`, `2026-11` or `2026`
     #[arg(long, value_name = "DATE")]
     date: Option<CatalogueDate>,
-    /// Show what would change, and write nothing
+    /// Show what would change and write nothing
     #[arg(long)]
     dry_run: bool,
     /// Print JSON

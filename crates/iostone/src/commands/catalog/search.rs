@@ -21,39 +21,39 @@ use crate::printer::Printer;
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct SearchArguments {
-    /// Parts of names, or words as `arm64`, `nitro`, `ssd`, `current`, `burstable`; all have to fit
+    /// Parts of names, or words such as `arm64`, `nitro`, `ssd`, `current`, `burstable`; all must match
     words: Vec<String>,
-    /// Virtual processors, as in `4`, `4..8`, `4..` or `..8`
+    /// vCPUs, as in `4`, `4..8`, `4..` or `..8`
     #[arg(long, value_name = "RANGE")]
     vcpus: Option<RangeOf<u32>>,
     /// Memory, as in `16GiB..`
     #[arg(long, value_name = "RANGE")]
     memory: Option<RangeOf<Bytes>>,
-    /// The link to EBS in the long run, as in `500Mbps..` or `125MB/s..250MB/s`
+    /// Baseline EBS bandwidth, as in `500Mbps..` or `125MB/s..250MB/s`
     #[arg(long, value_name = "RANGE")]
     ebs: Option<RangeOf<ByteRate>>,
     /// Instruction set: `x86_64`, arm64, i386, mac
     #[arg(long, value_name = "NAME", value_parser = architecture)]
     arch: Option<Architecture>,
-    /// The region whose prices are meant
+    /// Region of the prices
     #[arg(long, default_value = DEFAULT_REGION)]
     region: String,
-    /// US dollars an hour at most, on demand in the region
+    /// Maximum on-demand price in the region, in US dollars per hour
     #[arg(long, value_name = "USD", value_parser = price, allow_negative_numbers = true)]
     max_price: Option<f64>,
-    /// Types that earn CPU credits
+    /// Only types that earn CPU credits
     #[arg(long)]
     burstable: bool,
-    /// Types with disks of their own
+    /// Only types with instance store disks
     #[arg(long)]
     local_disk: bool,
-    /// Whether they can still be had: current, previous, retired, named
+    /// Generation: current, previous, retired, named
     #[arg(long, value_name = "STATUS", value_parser = status)]
     status: Option<Status>,
-    /// What comes first
+    /// Sort order
     #[arg(long, value_enum, default_value_t = Sort::Name)]
     sort: Sort,
-    /// Volume types in place of instance types; WORDS alone select them
+    /// Search volume types instead of instance types; only WORDS select them
     #[arg(long, conflicts_with_all = ["vcpus", "memory", "ebs", "arch", "max_price", "burstable", "local_disk", "status", "csv"])]
     volumes: bool,
     /// Print JSON

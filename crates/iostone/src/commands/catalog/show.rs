@@ -47,7 +47,7 @@ pub(super) fn show(arguments: &ShowArguments, printer: &mut Printer) -> Result<E
     Ok(ExitCode::Success)
 }
 
-/// No such type, with the one that is spelled most like it.
+/// No such type, with the most similar name.
 pub(super) fn unknown(catalogue: &Catalogue, name: &str) -> anyhow::Error {
     let instances = catalogue.instances().map(|instance| instance.name.as_str());
     let near = nearest(name, catalogue.volumes().names().chain(instances));
