@@ -154,7 +154,8 @@ impl ServerReport {
         let errno = failed.iter().find_map(|volume| volume.store_failures.first_errno)?;
         let names: Vec<String> = failed.iter().map(|volume| format!("`{}`", volume.name)).collect();
         Some(format!(
-            "what lies below {} failed {requests} {}, the first with \"{}\": that is this machine's doing, and no volume's",
+            "the storage below {} failed {requests} {}, the first with \"{}\": a fault of this machine, not of the emulated \
+             volume",
             names.join(", "),
             if requests == 1 { "request" } else { "requests" },
             std::io::Error::from_raw_os_error(errno),

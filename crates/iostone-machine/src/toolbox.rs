@@ -51,7 +51,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "mkfs.ext4",
         package: "e2fsprogs",
-        purpose: "makes ext4 filesystems",
+        purpose: "creates ext4 filesystems",
         blocks: Some("every experiment with an ext4 filesystem, such as experiments/barrier.toml"),
         only_for: None,
         version_argument: "-V",
@@ -60,7 +60,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "mkfs.xfs",
         package: "xfsprogs",
-        purpose: "makes XFS filesystems",
+        purpose: "creates XFS filesystems",
         blocks: Some("every experiment with an xfs filesystem, such as experiments/raid0.toml"),
         only_for: None,
         version_argument: "-V",
@@ -69,7 +69,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "mkfs.btrfs",
         package: "btrfs-progs",
-        purpose: "makes btrfs filesystems, also over several volumes",
+        purpose: "creates btrfs filesystems, also over several volumes",
         blocks: Some("every experiment with a btrfs filesystem or array"),
         only_for: None,
         version_argument: "--version",
@@ -78,7 +78,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "mkfs.ext2",
         package: "e2fsprogs",
-        purpose: "makes ext2 filesystems",
+        purpose: "creates ext2 filesystems",
         blocks: Some("every experiment with an ext2 filesystem, such as experiments/filesystems.toml"),
         only_for: None,
         version_argument: "-V",
@@ -87,7 +87,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "mkfs.f2fs",
         package: "f2fs-tools",
-        purpose: "makes F2FS filesystems",
+        purpose: "creates F2FS filesystems",
         blocks: Some("every experiment with an f2fs filesystem"),
         only_for: None,
         version_argument: "-V",
@@ -96,7 +96,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "mdadm",
         package: "mdadm",
-        purpose: "makes software RAID",
+        purpose: "creates software RAID",
         blocks: Some("every experiment with an `md` array, such as experiments/raid0.toml"),
         only_for: None,
         version_argument: "--version",
@@ -105,7 +105,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "lvm",
         package: "lvm2",
-        purpose: "makes striped logical volumes",
+        purpose: "creates striped logical volumes",
         blocks: Some("every experiment with an `lvm` array"),
         only_for: None,
         // `lvm version` would make the node /dev/mapper/control, even where the kernel has no device mapper.
@@ -115,7 +115,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "nbdfuse",
         package: "libnbd-bin",
-        purpose: "brings an emulated volume with latency, a cache or faults to this kernel where it has no nbd driver",
+        purpose: "attaches emulated volumes with latency, a cache or faults if the kernel has no nbd driver",
         blocks: None,
         only_for: None,
         version_argument: "--version",
@@ -124,7 +124,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "qemu-system-x86_64",
         package: "qemu-system-x86",
-        purpose: "boots guests with kernels of their own",
+        purpose: "boots guests with their own kernels",
         blocks: Some("every experiment on a `guest` machine, such as experiments/kernel.toml"),
         only_for: None,
         version_argument: "--version",
@@ -133,7 +133,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "qemu-img",
         package: "qemu-utils",
-        purpose: "turns disk images from one format into another",
+        purpose: "converts disk images",
         blocks: Some("`iostone image`"),
         only_for: Some(Use::OtherCommands),
         version_argument: "--version",
@@ -142,7 +142,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "docker",
         package: "docker.io",
-        purpose: "the client that drives a private Docker daemon",
+        purpose: "client of iostone's own Docker daemon",
         blocks: Some("every experiment with a `docker` container"),
         only_for: Some(Use::Docker),
         version_argument: "--version",
@@ -151,7 +151,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "dockerd",
         package: "docker.io",
-        purpose: "the daemon of its own that a `docker` container gets",
+        purpose: "iostone's own Docker daemon",
         blocks: Some("every experiment with a `docker` container"),
         only_for: Some(Use::Docker),
         version_argument: "--version",
@@ -160,7 +160,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "podman",
         package: "podman",
-        purpose: "runs `podman` containers; it needs no daemon",
+        purpose: "runs `podman` containers without a daemon",
         blocks: Some("every experiment with a `podman` container"),
         only_for: Some(Use::Podman),
         version_argument: "--version",
@@ -169,7 +169,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "conmon",
         package: "conmon",
-        purpose: "watches over podman's containers",
+        purpose: "monitors podman's containers",
         blocks: Some("every experiment with a `podman` container"),
         only_for: Some(Use::Podman),
         version_argument: "--version",
@@ -187,7 +187,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "crun",
         package: "crun",
-        purpose: "starts the containers of podman where there is no runc",
+        purpose: "starts podman's containers if there is no runc",
         blocks: None,
         only_for: Some(Use::Podman),
         version_argument: "--version",
@@ -196,7 +196,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "blkid",
         package: "util-linux",
-        purpose: "a second opinion for the guard on what a device carries",
+        purpose: "second check of a device's content for the guard",
         blocks: None,
         only_for: None,
         version_argument: "--version",
@@ -205,7 +205,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "wipefs",
         package: "util-linux",
-        purpose: "lists signatures for the guard, without touching them",
+        purpose: "lists signatures for the guard, read-only",
         blocks: None,
         only_for: None,
         version_argument: "--version",
@@ -233,7 +233,7 @@ pub const TOOLS: &[Tool] = &[
     Tool {
         name: "fio",
         package: "fio",
-        purpose: "the workload of that name; `iostone io` needs none",
+        purpose: "the workload of that name; `iostone io` works without it",
         blocks: Some("every experiment with a `fio` workload"),
         only_for: None,
         version_argument: "--version",

@@ -28,7 +28,7 @@ impl Overwrite {
                     let output = clean(&quote(output.as_os_str()));
                     bail!("`--overwrite {typed}` is not the output file, which is `{output}`");
                 }
-                None => bail!("`--overwrite {typed}` goes with an output file, and none is named"),
+                None => bail!("`--overwrite {typed}` needs an output file; none is named"),
             }
         }
         let permit = Permit::new("--overwrite", self.overwrite.iter().cloned().collect());

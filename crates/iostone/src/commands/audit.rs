@@ -28,7 +28,7 @@ pub(crate) fn audit(arguments: &AuditArguments, printer: &mut Printer) -> Result
     }
     if unread > 0 {
         let files = if unread == 1 { "1 file".to_owned() } else { format!("{unread} files") };
-        bail!("{files} could not be read and had no part in this; see the warnings above");
+        bail!("{files} could not be read and were left out; see the warnings above");
     }
     Ok(if fails(&report, arguments.fail_on) { ExitCode::Failure } else { ExitCode::Success })
 }

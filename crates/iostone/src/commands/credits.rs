@@ -163,13 +163,13 @@ fn span_seconds(text: &str) -> Result<f64> {
         return Ok(text.parse::<Span>()?.0.as_secs_f64());
     };
     let days: Span =
-        format!("{days}h").parse().map_err(|_| anyhow!("`{}` is not a span of time", clean(text)))?;
+        format!("{days}h").parse().map_err(|_| anyhow!("`{}` is not a duration", clean(text)))?;
     Ok(days.0.as_secs_f64() * 24.0)
 }
 
 fn positive(text: &str, seconds: f64) -> Result<f64> {
     if seconds <= 0.0 {
-        bail!("`{}` is no time at all", clean(text));
+        bail!("`{}` must be longer than 0", clean(text));
     }
     Ok(seconds)
 }

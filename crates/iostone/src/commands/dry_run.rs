@@ -82,9 +82,9 @@ fn steps(configuration: &Configuration, plan: &Plan, directory: &Path) -> Vec<Pl
     let settle = plan.experiment.trials.settle;
     let own = [
         workload_preparation(&configuration.workload),
-        Some((format!("rest until the devices are idle over {settle}"), 0)),
+        Some((format!("wait until the devices have been idle for {settle}"), 0)),
         Some((workload_step(configuration), 0)),
-        Some(("read every setting back once more".to_owned(), 0)),
+        Some(("read every setting back again".to_owned(), 0)),
     ];
     let own = own.into_iter().flatten().map(|(text, bytes)| PlannedStep {
         layer: "workload".to_owned(),
@@ -109,7 +109,7 @@ fn machine_step(machine: &MachineSpec, stack: &Stack) -> Option<PlannedStep> {
         MachineSpec::Guest(guest) => {
             let system = match &guest.rootfs {
                 Some(rootfs) => format!("root filesystem {}", rootfs.display()),
-                None => "nothing but the agent and its programs".to_owned(),
+                None => "only the agent and its programs".to_owned(),
             };
             let carried: Vec<String> = guest.carry.iter().map(|path| path.display().to_string()).collect();
             let carried = if carried.is_empty() {
@@ -128,7 +128,10 @@ fn machine_step(machine: &MachineSpec, stack: &Stack) -> Option<PlannedStep> {
         }
         MachineSpec::Local(local) if local.kernel.is_some() || !local.kernel_arguments.is_empty() => {
             let kernel = local.kernel.as_deref().unwrap_or("as it is");
-            format!("kernel {kernel}{}; where another runs, stop for a reboot", with(&local.kernel_arguments))
+            format!(
+                "kernel {kernel}{}; stop for a reboot if another kernel runs",
+                with(&local.kernel_arguments)
+            )
         }
         MachineSpec::Emulate(emulated) => standing_for(emulated, stack),
         MachineSpec::Governed(_) => {
@@ -177,7 +180,7 @@ fn workload_preparation(workload: &Workload) -> Option<(String, u64)> {
                 dd.size.0,
             ),
             DdDirection::Write => {
-                ("measure the source by itself: the same dd to /dev/null, about a second".to_owned(), 0)
+                ("measure the source alone: the same dd to /dev/null, about a second".to_owned(), 0)
             }
         }),
         Workload::Fio(_) => {
@@ -208,7 +211,7 @@ fn command_preparation(command: &CommandWorkload) -> Option<(String, u64)> {
     let copies = command.files.iter().map(|file| format!("copy {} there", file.display()));
     let programs = command.prepare.iter().map(|argv| format!("run {}", line_of(argv)));
     let parts: Vec<String> = copies.chain(programs).collect();
-    (!parts.is_empty()).then(|| (format!("untimed, outside all limits: {}; sync", parts.join("; ")), 0))
+    (!parts.is_empty()).then(|| (format!("not timed, outside all limits: {}; sync", parts.join("; ")), 0))
 }
 
 /// A program and its arguments as one would type them.
@@ -223,7 +226,7 @@ fn workload_step(configuration: &Configuration) -> String {
         Volume::Emulated(volume) if volume.effective_by(configuration.stack.link) == EmulatedBy::Server);
     let in_group =
         configuration.stack.volume.is_throttled() && !by_server && configuration.machine.guest().is_none();
-    if in_group { format!("in the control group: {text}") } else { text }
+    if in_group { format!("in the cgroup: {text}") } else { text }
 }
 
 fn workload_text(workload: &Workload) -> String {
@@ -272,13 +275,13 @@ fn io_text(io: &IoWorkload) -> String {
     match io.ramp_time {
         Timing::Fixed(ramp) if ramp.0.is_zero() => {}
         Timing::Fixed(ramp) => {
-            let _ = write!(text, ", {ramp} not counted");
+            let _ = write!(text, ", {ramp} ramp not measured");
         }
-        Timing::Auto => text.push_str(", the warm-up that pilots find not counted"),
+        Timing::Auto => text.push_str(", warm-up found by pilots not measured"),
     }
     match io.runtime {
         Some(Timing::Fixed(runtime)) => {
-            let _ = write!(text, ", {runtime} counted");
+            let _ = write!(text, ", {runtime} measured");
         }
         Some(Timing::Auto) => text.push_str(", runtime chosen from the pilots"),
         None => {}
@@ -287,7 +290,7 @@ fn io_text(io: &IoWorkload) -> String {
         let _ = write!(text, ", at most {size}");
     }
     if io.verifies() {
-        text.push_str(", then all that was written read back");
+        text.push_str(", then everything written is read back and verified");
     }
     text
 }
@@ -333,7 +336,7 @@ fn in_text(
         Some(_) if levels > iostone_stats::race::RACED_WHOLE => {
             format!(", the first two of {levels}, later ones mostly of about 3")
         }
-        Some(_) => format!(" of {levels} at first, later ones without levels shown to be worse"),
+        Some(_) => format!(" of {levels} at first; levels shown to be worse are dropped later"),
         None => format!(" of {levels}"),
     };
     let start = match plan.superblock {
@@ -366,9 +369,8 @@ fn in_text(
         writeln!(text, "boots   {boots}")?;
     }
     writeln!(text, "time    {}", time(estimate, plan))?;
-    let disk =
-        if estimate.disk == Bytes(0) { "next to nothing".to_owned() } else { estimate.disk.approximate() };
-    writeln!(text, "disk    {disk} at a time, removed afterwards; some MiB of records stay")?;
+    let disk = if estimate.disk == Bytes(0) { "almost none".to_owned() } else { estimate.disk.approximate() };
+    writeln!(text, "disk    {disk} at a time, removed afterwards; some MiB of records remain")?;
     for note in plan_notes(plan) {
         writeln!(text, "note    {}", clean(&note))?;
     }
@@ -387,7 +389,7 @@ fn boots(plan: &Plan) -> Option<String> {
     let (least, most) = reboots(plan, &running)?;
     let count = if least == most { least.to_string() } else { format!("{least} to {most}") };
     let noun = if most == 1 { "reboot" } else { "reboots" };
-    Some(format!("{} runs now; {count} {noun}, each ends a session with exit code 4", running.release))
+    Some(format!("{} runs now; {count} {noun}, each ending a session with exit code 4", running.release))
 }
 
 /// What comes before the first block where the ramp is left to pilots.
@@ -424,18 +426,18 @@ fn time(estimate: &Estimate, plan: &Plan) -> String {
                 (Some(_), Some(most)) => format!(", {} in all", in_words(most)),
                 _ => String::new(),
             };
-            format!("only the workload knows; at most {} a trial (its timeout){whole}", in_words(timeout))
+            format!("depends on the workload; at most {} per trial (its timeout){whole}", in_words(timeout))
         }
-        (_, Some(most), None) => format!("only the workload knows; at most {}", in_words(most)),
+        (_, Some(most), None) => format!("depends on the workload; at most {}", in_words(most)),
         _ => {
             let can_time_out =
                 |c: &Configuration| matches!(c.workload, Workload::Command(_) | Workload::Fio(_));
             let trial = if plan.experiment.configurations.iter().all(can_time_out) {
-                ", `workload.timeout` a trial"
+                ", `workload.timeout` per trial"
             } else {
                 ""
             };
-            format!("only the workload knows; `decide.time` bounds the run{trial}")
+            format!("depends on the workload; `decide.time` limits the run{trial}")
         }
     }
 }

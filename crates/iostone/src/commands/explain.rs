@@ -102,7 +102,7 @@ fn of_subject(
     let path = Path::new(subject);
     let is_toml = path.extension().is_some_and(|extension| extension == "toml");
     if is_toml && !path.exists() {
-        bail!("there is no file `{}`; `iostone casebook` shows figures that are built in", clean(subject));
+        bail!("there is no file `{}`; for built-in data sets see `iostone casebook`", clean(subject));
     }
     if is_toml && path.is_file() {
         let described = open_described(path).map_err(|error| anyhow!("{}", clean(&error.to_string())))?;

@@ -180,7 +180,7 @@ fn info(arguments: &InfoArguments, stop: &AtomicBool, printer: &mut Printer) -> 
 fn tell_leftovers(path: &Path, printer: &mut Printer) {
     for left in image::leftovers_beside(path) {
         printer.warning(format!(
-            "a conversion that was killed left `{}`; next: `iostone cleanup`, or `rm -r {}` if that does not know it",
+            "a killed conversion left `{}`; remove it with `iostone cleanup`, or with `rm -r {}` if cleanup does not list it",
             clean(&left.display().to_string()),
             clean(&iostone_stack::quote(left.as_os_str()))
         ));

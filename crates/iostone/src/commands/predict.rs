@@ -225,7 +225,7 @@ fn of_experiment(file: &Path, set: &[String], printer: &mut Printer) -> Result<A
         }
     }
     if let (true, Some(first)) = (predictions.is_empty(), unpredicted.first()) {
-        bail!("nothing can be predicted of `{}`: {}", clean(&first.label), clean(&first.reason));
+        bail!("cannot predict `{}`: {}", clean(&first.label), clean(&first.reason));
     }
     Ok(Answers::of(predictions, unpredicted))
 }

@@ -171,7 +171,7 @@ fn wanted(arguments: &RecommendArguments, printer: &mut Printer) -> Result<Wante
         work.io_size = work.io_size.or(Some(SMALL));
     }
     if work.io_size == Some(Bytes(0)) {
-        bail!("I/Os of no bytes move nothing: `--bs` has to be larger");
+        bail!("`--bs` must be larger than 0");
     }
     if arguments.random || arguments.iops.is_some() {
         work.pattern = iostone_cloud::Pattern::Random;
@@ -180,7 +180,7 @@ fn wanted(arguments: &RecommendArguments, printer: &mut Printer) -> Result<Wante
     let span = arguments.span.map(span_of);
     let goal = match (arguments.within, arguments.iops, &arguments.throughput) {
         (Some(_), None, None) if read.0 == 0 && write.0 == 0 => {
-            bail!("say how much is moved within the time: `--write SIZE` or `--read SIZE`")
+            bail!("give the bytes to move within the time: `--write SIZE` or `--read SIZE`")
         }
         (Some(seconds), None, None) => Goal::Within(span_of(seconds)),
         (None, Some(iops), None) => {
@@ -192,22 +192,20 @@ fn wanted(arguments: &RecommendArguments, printer: &mut Printer) -> Result<Wante
             Goal::Rate { bytes_per_second: rate.value.0 as f64, ios_per_second: None, span }
         }
         _ => bail!(
-            "say the target: `--within TIME` with `--write SIZE` or `--read SIZE`, or `--iops COUNT`, or `--throughput RATE`"
+            "give a target: `--within TIME` with `--write SIZE` or `--read SIZE`, or `--iops COUNT`, or `--throughput RATE`"
         ),
     };
     if arguments.start.is_some() && matches!(goal, Goal::Rate { span: None, .. }) {
-        bail!("in the long run buckets do not matter: `--start` goes with `--within` or `--for`");
+        bail!("`--start` needs `--within` or `--for`: burst buckets do not affect the long-term rate");
     }
     let moved = read.max(write);
     let capacity = match &arguments.size {
-        Some(size) if size.value < write => bail!(
-            "{} are written and the volumes would hold {}: `--size` has to be no less",
-            write,
-            size.said
-        ),
+        Some(size) if size.value < write => {
+            bail!("`--size {}` is less than the {} to write; increase it", size.said, write)
+        }
         Some(size) => size.value,
         None if moved.0 > 0 => moved,
-        None => bail!("say what the volumes have to hold: `--size SIZE`, as in --size 220GiB"),
+        None => bail!("give the capacity of the volumes, as in `--size 220GiB`"),
     };
     let date = arguments.date.unwrap_or_else(|| CatalogueDate::of_day(jiff::Zoned::now().date()));
     Ok(Wanted {

@@ -15,8 +15,7 @@ pub(super) fn check(workload: &Workload, configuration: &Configuration, findings
     let stack = &configuration.stack;
     let bare = stack.filesystem == Filesystem::None && !matches!(stack.volume, Volume::Directory(_));
     if bare {
-        let message =
-            format!("{} works in a directory, but the stack ends in a bare device", workload.kind());
+        let message = format!("{} needs a directory, but the stack ends in a raw device", workload.kind());
         findings.value("workload.kind", message, "add `filesystem = { kind = \"ext4\" }` to the stack");
     }
     match workload {
@@ -46,22 +45,21 @@ mod tests;
 
 fn check_dbench(dbench: &DbenchWorkload, findings: &mut Findings<'_>) {
     if dbench.clients == 0 {
-        findings.value("workload.clients", "no clients do nothing", "at least 1");
+        findings.value("workload.clients", "at least one client is needed", "at least 1");
     }
     if dbench.seconds < 10 {
-        let message =
-            format!("{} s are too short: dbench's figure is that of the last whole second", dbench.seconds);
+        let message = format!("{} s is too short: dbench reports the last whole second", dbench.seconds);
         findings.value("workload.seconds", message, "at least 10");
     }
     if dbench
         .clients_per_process
         .is_some_and(|clients| clients == 0 || !dbench.clients.is_multiple_of(clients))
     {
-        let message = "the clients do not divide into such processes";
+        let message = "the clients cannot be divided evenly into such processes";
         findings.value("workload.clients_per_process", message, "a divisor of `clients`");
     }
     if dbench.target_rate.is_some_and(|rate| rate.0 == 0 || !rate.0.is_multiple_of(1_000_000)) {
-        findings.value("workload.target_rate", "dbench takes whole MB/s", "as in `10MB/s`");
+        findings.value("workload.target_rate", "dbench accepts whole MB/s", "as in `10MB/s`");
     }
     if dbench.loadfile.as_ref().is_some_and(|path| !path.is_absolute()) {
         findings.value("workload.loadfile", "the loadfile is not an absolute path", "start it with /");
@@ -71,14 +69,18 @@ fn check_dbench(dbench: &DbenchWorkload, findings: &mut Findings<'_>) {
 fn check_bonnie(bonnie: &BonnieWorkload, findings: &mut Findings<'_>) {
     let chunk = |bytes: &Bytes| bytes.0.is_power_of_two() && (256..=1 << 20).contains(&bytes.0);
     if bonnie.chunk.is_some_and(|bytes| !chunk(&bytes)) {
-        findings.value("workload.chunk", "bonnie++ cannot use such a chunk", "a power of two, 256B to 1MiB");
+        findings.value(
+            "workload.chunk",
+            "bonnie++ does not accept this chunk size",
+            "a power of two, 256B to 1MiB",
+        );
     }
     let mebibytes = |bytes: Option<Bytes>| bytes.is_none_or(|bytes| bytes.0.is_multiple_of(1 << 20));
     if !mebibytes(bonnie.size) {
-        findings.value("workload.size", "bonnie++ takes its size in whole MiB", "as in `4GiB`");
+        findings.value("workload.size", "bonnie++ accepts sizes in whole MiB", "as in `4GiB`");
     }
     if !mebibytes(bonnie.memory) {
-        findings.value("workload.memory", "bonnie++ takes memory in whole MiB", "as in `512MiB`");
+        findings.value("workload.memory", "bonnie++ accepts memory in whole MiB", "as in `512MiB`");
     }
     if let (Some(size), Some(memory)) = (bonnie.size, bonnie.memory)
         && size.0 > 0
@@ -91,20 +93,20 @@ fn check_bonnie(bonnie: &BonnieWorkload, findings: &mut Findings<'_>) {
     if bonnie.size == Some(Bytes(0)) && bonnie.files == Some(0) {
         findings.value(
             "workload.files",
-            "neither a file nor small files: nothing would be done",
+            "there is nothing to do: neither a file nor small files",
             "at least 1",
         );
     }
     if bonnie.direct && !bonnie.fast {
-        let message = "bonnie++ cannot write single bytes with O_DIRECT and dies of it";
+        let message = "bonnie++ crashes when it writes single bytes with O_DIRECT";
         findings.value("workload.direct", message, "add `fast = true`");
     }
     if bonnie.direct_read.is_some_and(|size| size.0 == 0 || !size.0.is_multiple_of(1 << 20)) {
-        let message = "what is read with O_DIRECT goes 1 MiB at a time";
+        let message = "O_DIRECT reads use 1 MiB blocks";
         findings.value("workload.direct_read", message, "whole MiB, as `256MiB`");
     }
     if bonnie.runs == 0 {
-        findings.value("workload.runs", "no runs do nothing", "at least 1");
+        findings.value("workload.runs", "at least one run is needed", "at least 1");
     }
     for (key, number, most) in [
         ("directories", bonnie.directories, 99_999),
@@ -115,7 +117,7 @@ fn check_bonnie(bonnie: &BonnieWorkload, findings: &mut Findings<'_>) {
         if number.is_some_and(|number| number > most) {
             findings.value(
                 &format!("workload.{key}"),
-                "this is more than bonnie++ can be asked for",
+                "this exceeds what bonnie++ accepts",
                 &format!("at most {most}"),
             );
         }
@@ -124,7 +126,7 @@ fn check_bonnie(bonnie: &BonnieWorkload, findings: &mut Findings<'_>) {
         findings.key(
             "workload",
             "bonnie++ needs at least one seek and one seeker",
-            "leave them out, or 1 and more",
+            "leave them out, or give at least 1",
         );
     }
     let (largest, smallest) = (bonnie.file_max.unwrap_or_default(), bonnie.file_min.unwrap_or_default());

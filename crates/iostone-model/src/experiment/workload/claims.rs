@@ -64,6 +64,6 @@ mod tests {
         let overwritten = refusal("read_per_claimed_byte", &line("-write 100")).unwrap();
         assert!(overwritten.contains("claims no bytes read"), "{overwritten}");
         let program = r#"{ kind = "command", argv = ["true"] }"#;
-        assert!(refusal("read_per_claimed_byte", program).unwrap().contains("never tells"));
+        assert!(refusal("read_per_claimed_byte", program).unwrap().contains("do not report"));
     }
 }

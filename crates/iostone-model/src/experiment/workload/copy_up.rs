@@ -62,7 +62,7 @@ impl CopyUpWorkload {
     /// In a line for people.
     pub fn summary(&self) -> String {
         format!(
-            "first touches: {} files of {} opened, {} written into a file of {}{}",
+            "copy-up: {} files of {} opened, {} written into a file of {}{}",
             self.files,
             self.file_size,
             self.write,

@@ -138,7 +138,7 @@ fn read_skew(text: &str) -> Result<(Decimal, Option<Decimal>), String> {
         None => (text, None),
     };
     if center.is_some_and(|center| center > ONE) {
-        return Err("a centre is a share of the span, from 0 to 1".to_owned());
+        return Err("a centre is a share of the target, from 0 to 1".to_owned());
     }
     Ok((number.parse()?, center))
 }
@@ -146,7 +146,7 @@ fn read_skew(text: &str) -> Result<(Decimal, Option<Decimal>), String> {
 fn read_zone(text: &str) -> Result<Zone, String> {
     let (access, span) = text
         .split_once('/')
-        .ok_or_else(|| format!("`{text}` needs two percentages, of the requests and of the span"))?;
+        .ok_or_else(|| format!("`{text}` needs two percentages, of the requests and of the target"))?;
     Ok(Zone { access_percent: access.parse()?, span_percent: span.parse()? })
 }
 
@@ -160,8 +160,8 @@ fn read_zones(text: &str) -> Result<Vec<Zone>, String> {
     };
     match (sum(|zone| zone.access_percent), sum(|zone| zone.span_percent)) {
         (Some(HUNDRED), Some(span)) if span <= HUNDRED => Ok(zones),
-        (Some(HUNDRED), _) => Err("the zones cover more than the span".to_owned()),
-        (Some(access), _) => Err(format!("the shares of the requests add up to {access}, not to 100")),
+        (Some(HUNDRED), _) => Err("the zones cover more than the target".to_owned()),
+        (Some(access), _) => Err(format!("the shares of the requests add up to {access}, not 100")),
         (None, _) => Err("the shares of the requests are too large".to_owned()),
     }
 }
@@ -212,12 +212,12 @@ mod tests {
         for (text, reason) in [
             ("zipf", "it needs its theta, as in zipf:1.2"),
             ("zipf:1", "theta must be above 0, below 100 and not 1"),
-            ("zipf:1.2:1.5", "a centre is a share of the span, from 0 to 1"),
+            ("zipf:1.2:1.5", "a centre is a share of the target, from 0 to 1"),
             ("pareto:1", "its number must be between 0 and 1"),
             ("normal:101", "the deviation must be above 0 and at most 100 percent"),
-            ("zoned:60/10:30/20", "the shares of the requests add up to 90, not to 100"),
-            ("zoned:60/60:40/60", "the zones cover more than the span"),
-            ("zoned:100", "`100` needs two percentages, of the requests and of the span"),
+            ("zoned:60/10:30/20", "the shares of the requests add up to 90, not 100"),
+            ("zoned:60/60:40/60", "the zones cover more than the target"),
+            ("zoned:100", "`100` needs two percentages, of the requests and of the target"),
             ("hot-cold:100/10", "both percentages must be between 0 and 100"),
             ("random:3", "`random` takes no number"),
             ("uniform", "expected random, zipf, pareto, normal, zoned or hot-cold"),

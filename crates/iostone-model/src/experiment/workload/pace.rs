@@ -184,7 +184,7 @@ impl FromStr for RangeSync {
         let (words, every) =
             text.split_once(':').ok_or_else(|| refuse("it needs a number of writes, as in write:8"))?;
         let every = every.trim().parse().ok().filter(|every| *every > 0);
-        let every = every.ok_or_else(|| refuse("what follows the colon must be 1 or more"))?;
+        let every = every.ok_or_else(|| refuse("the number after the colon must be at least 1"))?;
         let mut sync = Self { every, wait_before: false, write: false, wait_after: false };
         for word in words.split(',') {
             let flag = match word.trim() {
@@ -194,7 +194,7 @@ impl FromStr for RangeSync {
                 _ => return Err(refuse("expected wait_before, write or wait_after")),
             };
             if std::mem::replace(flag, true) {
-                return Err(refuse("one of its words stands there twice"));
+                return Err(refuse("a word is repeated"));
             }
         }
         Ok(sync)
@@ -237,9 +237,9 @@ mod tests {
     fn what_is_wrong_with_a_sync_of_ranges_is_named() {
         let refused = |text: &str| text.parse::<RangeSync>().unwrap_err().reason;
         assert_eq!(refused("write"), "it needs a number of writes, as in write:8");
-        assert_eq!(refused("write:0"), "what follows the colon must be 1 or more");
+        assert_eq!(refused("write:0"), "the number after the colon must be at least 1");
         assert_eq!(refused("writes:8"), "expected wait_before, write or wait_after");
-        assert_eq!(refused("write,write:8"), "one of its words stands there twice");
+        assert_eq!(refused("write,write:8"), "a word is repeated");
     }
 
     proptest! {

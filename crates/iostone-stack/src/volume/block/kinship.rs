@@ -66,7 +66,7 @@ pub(super) fn refuse_unequal(devices: &[&BlockDevice]) -> Result<(), StackError>
             format!("`{}` {} ({} bytes)", device.name, size_in_words(device.size_bytes), device.size_bytes)
         })
         .collect();
-    let reason = format!("the members of an array have to be of equal size: {}", sizes.join(", "));
+    let reason = format!("the members of an array must have equal sizes: {}", sizes.join(", "));
     Err(StackError::usage(KEY, reason))
 }
 
@@ -97,7 +97,7 @@ fn in_words(members: &[&str], disk: &str, are_parts: bool) -> String {
     let last = names.pop().unwrap_or_default();
     let are = if are_parts { "are parts of" } else { "stand on" };
     format!(
-        "{} and {last} {are} one disk, `{disk}`: an array over them is no faster than it",
+        "{} and {last} {are} one disk, `{disk}`: an array over them is no faster than the disk",
         names.join(", ")
     )
 }
@@ -160,11 +160,11 @@ mod tests {
     fn members_on_one_disk_make_a_sentence() {
         assert_eq!(
             in_words(&["sdb1", "sdb2"], "sdb", true),
-            "`sdb1` and `sdb2` are parts of one disk, `sdb`: an array over them is no faster than it"
+            "`sdb1` and `sdb2` are parts of one disk, `sdb`: an array over them is no faster than the disk"
         );
         assert_eq!(
             in_words(&["loop0", "loop1", "loop2"], "vda", false),
-            "`loop0`, `loop1` and `loop2` stand on one disk, `vda`: an array over them is no faster than it"
+            "`loop0`, `loop1` and `loop2` stand on one disk, `vda`: an array over them is no faster than the disk"
         );
     }
 }

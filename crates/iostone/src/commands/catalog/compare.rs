@@ -38,7 +38,7 @@ pub(super) fn compare(arguments: &CompareArguments, printer: &mut Printer) -> Re
             Ok(instance) => instances.push(instance),
             Err(_) if catalogue.volumes().history(name).is_ok() => {
                 bail!(
-                    "`{}` is a volume type, and instance types are compared; see `iostone catalog show {}`",
+                    "`{}` is a volume type; only instance types can be compared; see `iostone catalog show {}`",
                     clean(name),
                     clean(name)
                 )

@@ -71,7 +71,7 @@ pub(super) fn export(arguments: &ExportArguments, printer: &mut Printer) -> Resu
     let text = write_exchange(&catalogue().rows(), format);
     match output {
         Some(output) => {
-            let written = format!("the catalogue is in `{}`", output.path().display());
+            let written = format!("the catalogue is `{}`", output.path().display());
             output.write(&text)?;
             printer.note(written);
         }
@@ -83,7 +83,7 @@ pub(super) fn export(arguments: &ExportArguments, printer: &mut Printer) -> Resu
 pub(super) fn update(arguments: &UpdateArguments, printer: &mut Printer) -> Result<ExitCode> {
     let name = arguments.file.display().to_string();
     if arguments.source.as_ref().is_some_and(|source| source.trim().is_empty()) {
-        bail!("`--source` is empty; leave it out or say where the rows are from");
+        bail!("`--source` is empty; name the source of the rows or omit it");
     }
     let text = catalogue_file::read(&arguments.file, LARGEST_UPDATE)?;
     let described = match read_exchange(&text) {
@@ -98,11 +98,11 @@ pub(super) fn update(arguments: &UpdateArguments, printer: &mut Printer) -> Resu
         printer.warning(note);
     }
     if described.rows.is_empty() {
-        bail!("`{}` holds no rows; `iostone catalog export` shows how they look", clean(&name));
+        bail!("`{}` has no rows; see `iostone catalog export` for the format", clean(&name));
     }
     let mut changes = catalogue().changes(&described.rows);
     let place = catalogue_file::place().ok_or_else(|| {
-        anyhow!("there is no place for your catalogue: set `{}` or `HOME`", catalogue_file::VARIABLE)
+        anyhow!("no location for your catalogue: set `{}` or `HOME`", catalogue_file::VARIABLE)
     })?;
     let is_written = !arguments.dry_run && !changes.is_empty();
     if is_written {
@@ -140,9 +140,9 @@ pub(super) fn update(arguments: &UpdateArguments, printer: &mut Printer) -> Resu
     }
     match (changes.is_empty(), arguments.dry_run) {
         (true, _) => {}
-        (false, true) => printer.note("nothing is written: this was a dry run"),
+        (false, true) => printer.note("dry run: nothing was written"),
         (false, false) => {
-            printer.note(format_args!("written into your catalogue, `{}`", place.path.display()));
+            printer.note(format_args!("written to your catalogue, `{}`", place.path.display()));
         }
     }
     Ok(ExitCode::Success)
@@ -165,7 +165,7 @@ fn told(changes: &[Change], rows: usize) -> String {
     let added = changes.iter().filter(|change| change.is_new).count();
     let _ = writeln!(
         text,
-        "{rows} {} read: {added} added, {} changed, {} as they are",
+        "{rows} {} read: {added} added, {} changed, {} unchanged",
         if rows == 1 { "row" } else { "rows" },
         changes.len() - added,
         rows - changes.len()

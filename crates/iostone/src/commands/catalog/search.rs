@@ -91,7 +91,7 @@ fn status(text: &str) -> Result<Status> {
 fn price(text: &str) -> Result<f64> {
     match text.parse::<f64>() {
         Ok(usd) if usd.is_finite() && usd > 0.0 => Ok(usd),
-        _ => bail!("expected US dollars an hour above 0, as in 0.5"),
+        _ => bail!("expected US dollars per hour above 0, as in 0.5"),
     }
 }
 
@@ -102,7 +102,7 @@ pub(super) fn search(arguments: &SearchArguments, printer: &mut Printer) -> Resu
     }
     if !catalogue.regions().contains(&arguments.region) {
         bail!(
-            "the catalogue has no prices of the region `{}`, only of {}",
+            "the catalogue has no prices for region `{}`, only for {}",
             clean(&arguments.region),
             catalogue.regions().join(", ")
         );
@@ -137,13 +137,11 @@ pub(super) fn search(arguments: &SearchArguments, printer: &mut Printer) -> Resu
     }
     if found.instances.is_empty() {
         let near = found.nearest.as_ref().map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
-        printer.note(format_args!("none of {} types fits{near}", found.of));
+        printer.note(format_args!("none of {} types matches{near}", found.of));
     }
     if found.unknown > 0 {
-        printer.note(format_args!(
-            "{} more may fit: something that was asked for is not known of them",
-            found.unknown
-        ));
+        printer
+            .note(format_args!("{} more may match: a requested property of them is unknown", found.unknown));
     }
     Ok(ExitCode::Success)
 }
@@ -190,14 +188,14 @@ fn text(catalogue: &Catalogue, found: &Found<'_>, region: &str, width: usize) ->
     let (mut text, left_out) = fitting(&columns, &rows, width);
     let _ = writeln!(text, "\n{} of {} types; prices of {region}.", found.instances.len(), found.of);
     if rows.iter().flatten().any(|cell| cell == NOT_KNOWN) {
-        let _ = writeln!(text, "{NOT_KNOWN} is not known.");
+        let _ = writeln!(text, "{NOT_KNOWN} means unknown.");
     }
     if found.instances.iter().any(|one| one.said.is_some()) {
         let _ =
-            writeln!(text, "* is of your catalogue, {}.", clean(catalogue.user_file().unwrap_or_default()));
+            writeln!(text, "* is from your catalogue, {}.", clean(catalogue.user_file().unwrap_or_default()));
     }
     if !left_out.is_empty() {
-        let _ = writeln!(text, "Not shown, for want of room: {}.", left_out.join(", "));
+        let _ = writeln!(text, "Not shown, for lack of space: {}.", left_out.join(", "));
     }
     text
 }
@@ -261,19 +259,19 @@ fn volumes(arguments: &SearchArguments, catalogue: &Catalogue, printer: &mut Pri
         let (mut text, left_out) = fitting(&columns, &rows, printer.table_width());
         let _ = writeln!(
             text,
-            "\n{} of {} volume types; `iostone catalog show TYPE` tells all.",
+            "\n{} of {} volume types; details: `iostone catalog show TYPE`.",
             rows.len(),
             names.len()
         );
         if !left_out.is_empty() {
-            let _ = writeln!(text, "Not shown, for want of room: {}.", left_out.join(", "));
+            let _ = writeln!(text, "Not shown, for lack of space: {}.", left_out.join(", "));
         }
         printer.data(&text);
     }
     if histories.is_empty() {
         let near = arguments.words.iter().find_map(|word| nearest(word, names.iter().copied()));
         let near = near.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
-        printer.note(format_args!("none of {} volume types fits{near}", names.len()));
+        printer.note(format_args!("none of {} volume types matches{near}", names.len()));
     }
     Ok(ExitCode::Success)
 }

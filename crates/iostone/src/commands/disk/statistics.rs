@@ -62,7 +62,7 @@ pub(super) fn statistics(arguments: &StatisticsArguments, printer: &mut Printer)
         return Ok(ExitCode::Success);
     };
     if before.identity.is_none() {
-        bail!("`{}` is a saved page, which counts no further; leave `--interval` out", path.display());
+        bail!("`{}` is a saved log page, whose counters do not change; omit `--interval`", path.display());
     }
     // Not before the first reading: a pipe is left by the signal itself.
     let stop = interrupt::stop_flag();

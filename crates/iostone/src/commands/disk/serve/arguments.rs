@@ -139,8 +139,7 @@ impl FromStr for IoBurst {
 }
 
 fn halves<'t>(text: &'t str, example: &str) -> Result<(&'t str, &'t str), String> {
-    text.split_once(':')
-        .ok_or_else(|| format!("a burst is what flows, a colon, and what the bucket holds: {example}"))
+    text.split_once(':').ok_or_else(|| format!("expected RATE:BUCKET, as in {example}"))
 }
 
 /// Latencies and the volatile write cache.
