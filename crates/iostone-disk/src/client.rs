@@ -112,7 +112,7 @@ impl Client {
                 u32::from_be_bytes(self.take()?),
             ];
             if magic != OPTION_REPLY_MAGIC || length > LARGEST_PAYLOAD_BYTES {
-                return Err(self.strange("answers what is no NBD"));
+                return Err(self.strange("does not speak NBD"));
             }
             let mut data = vec![0; usize::try_from(length).unwrap_or_default()];
             self.stream.read_exact(&mut data).map_err(DiskError::socket("read from", &self.socket))?;
@@ -257,20 +257,20 @@ impl Client {
     /// The next answer, in the order of the server. The data of a read go to the beginning of `bytes`.
     ///
     /// # Errors
-    /// When the server is gone, answers what nobody asked, or answers more than `bytes` holds.
+    /// When the server is gone, answers an unknown request, or answers more than `bytes` holds.
     pub fn receive(&mut self, bytes: &mut [u8]) -> Result<Answer, DiskError> {
         let mut head = [0; REPLY_BYTES];
         self.take_answer(&mut head)?;
         let Some((error, cookie)) = parse_reply(&head) else {
-            return Err(self.strange("answers what is no NBD"));
+            return Err(self.strange("does not speak NBD"));
         };
         let Some(request) = self.waiting.remove(&cookie) else {
-            return Err(self.strange("answers what nobody asked"));
+            return Err(self.strange("answers an unknown request"));
         };
         if error == 0 && request.command == Command::Read {
             let length = usize::try_from(request.length).unwrap_or(usize::MAX);
             let Some(place) = bytes.get_mut(..length) else {
-                return Err(self.strange("answers more than there is room for"));
+                return Err(self.strange("answers more than was requested"));
             };
             self.take_answer(place)?;
         }

@@ -154,7 +154,7 @@ impl ServerReport {
         let requests: u64 = failed.iter().map(|volume| volume.store_failures.requests).sum();
         let errno = failed.iter().find_map(|volume| volume.store_failures.first_errno)?;
         Some(format!(
-            "what lies below {} failed {}, the first with \"{}\": that is this machine's doing, and no volume's",
+            "the storage below {} failed {}, the first with \"{}\": a fault of this machine, not of the emulated volume",
             list(&quoted(failed.iter().map(|volume| &volume.name))),
             counted(requests, "request"),
             std::io::Error::from_raw_os_error(errno),

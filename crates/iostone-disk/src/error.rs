@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 #[non_exhaustive]
 pub enum DiskError {
     /// A socket at which a server listens already.
-    #[error("a server listens at `{}` already; name another socket, or end that server: `iostone disk control {} end`", socket.display(), control.display())]
+    #[error("a server is already listening at `{}`; name another socket, or stop that server: `iostone disk control {} end`", socket.display(), control.display())]
     Alive {
         /// The socket.
         socket: PathBuf,
@@ -16,7 +16,7 @@ pub enum DiskError {
         control: PathBuf,
     },
     /// Something that is no socket stands where one is to be made.
-    #[error("`{}` is there and is no socket; name another path, or move it away", .0.display())]
+    #[error("`{}` exists and is not a socket; name another path, or move it away", .0.display())]
     NoSocket(PathBuf),
     /// A socket could not be made, or watched.
     #[error("cannot {action} `{}`: {source}", path.display())]
@@ -39,7 +39,7 @@ pub enum DiskError {
         source: io::Error,
     },
     /// Another process serves the same file.
-    #[error("`{}` is locked by another process; two servers on one file would destroy it: end the other one first", .0.display())]
+    #[error("`{}` is locked by another process; two servers on one file would corrupt it: stop the other one first", .0.display())]
     Locked(PathBuf),
     /// The file is smaller than the volume.
     #[error("`{}` has {found_bytes} bytes and the volume {wanted_bytes}; enlarge it: `truncate --size {wanted_bytes} {}`", path.display(), path.display())]

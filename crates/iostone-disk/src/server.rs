@@ -111,14 +111,16 @@ fn check(plan: &DiskPlan) -> Result<(), DiskError> {
     for (index, volume) in plan.volumes.iter().enumerate() {
         let earlier = plan.volumes.get(..index).unwrap_or_default();
         if volume.model.size.0 == 0 {
-            return refused(format!("volume `{}` has no bytes; give it a size", volume.name));
+            return refused(format!("volume `{}` has size 0; give it a size", volume.name));
         }
         if earlier.iter().any(|other| other.name == volume.name) {
-            return refused(format!("two volumes are named `{}`; give one another name", volume.name));
+            return refused(format!("two volumes are named `{}`; rename one", volume.name));
         }
         if volume.socket == plan.control || earlier.iter().any(|other| other.socket == volume.socket) {
             let socket = volume.socket.display();
-            return refused(format!("`{socket}` is to serve twice; each volume, and control, needs its own"));
+            return refused(format!(
+                "`{socket}` is given twice; each volume and the control socket need their own"
+            ));
         }
     }
     Ok(())

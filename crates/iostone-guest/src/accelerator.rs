@@ -31,9 +31,9 @@ pub struct Choice {
 }
 
 /// What translation means for figures.
-const TRANSLATED: &str = "instructions are translated: caps and counts are right, figures that the CPU bounds are 10 to \
-                          50 times too slow; compare guests with guests only";
-const NATIVE: &str = "instructions are executed by the processor";
+const TRANSLATED: &str = "instructions are translated: limits and counts are right, CPU-bound figures are 10 to 50 times too \
+                          slow; compare guests only with guests";
+const NATIVE: &str = "instructions run natively";
 
 impl Choice {
     fn kvm(why: &str) -> Self {
@@ -104,7 +104,7 @@ pub fn choose(
         None => {}
     }
     if let Err(error) = openable {
-        return Ok(Choice::tcg(&format!("no KVM, as `{DEVICE}` cannot be used ({error})")));
+        return Ok(Choice::tcg(&format!("no KVM: `{DEVICE}` cannot be used ({error})")));
     }
     let found = found(question, spawn)?;
     Ok(if found.answered { Choice::kvm(&found.why) } else { Choice::tcg(&found.why) })
@@ -174,9 +174,7 @@ fn probe(
     let outcome = listen(question, &mut running, port)?;
     running.kill();
     let (answered, why) = match outcome {
-        Ok(elapsed) => {
-            (true, format!("KVM, with which a probe guest answered after {:.1} s", elapsed.as_secs_f64()))
-        }
+        Ok(elapsed) => (true, format!("KVM: a probe guest answered after {:.1} s", elapsed.as_secs_f64())),
         Err(why) => (false, why),
     };
     Ok(Found {
@@ -212,10 +210,10 @@ fn listen(
             let complaint = running.complaints_text();
             let line = complaint.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default();
             let line = if line.is_empty() { String::new() } else { format!(" (`{line}`)") };
-            return Ok(Err(format!("no KVM, as {ended} over a probe guest with it{line}")));
+            return Ok(Err(format!("no KVM: {ended} with a probe guest{line}")));
         }
     }
-    Ok(Err(format!("no KVM, as a probe guest with it did not answer within {} s", PROBE_PATIENCE.as_secs())))
+    Ok(Err(format!("no KVM: a probe guest did not answer within {} s", PROBE_PATIENCE.as_secs())))
 }
 
 #[cfg(test)]

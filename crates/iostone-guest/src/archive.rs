@@ -210,7 +210,7 @@ impl Read for HostContent {
         let wanted = usize::try_from(self.left_bytes).unwrap_or(usize::MAX).min(buffer.len());
         let count = self.source.read(buffer.get_mut(..wanted).unwrap_or_default())?;
         if count == 0 && wanted > 0 {
-            let reason = format!("it became {} bytes shorter while it was read", self.left_bytes);
+            let reason = format!("it shrank by {} bytes while it was read", self.left_bytes);
             return Err(io::Error::new(io::ErrorKind::UnexpectedEof, reason));
         }
         self.left_bytes -= count as u64;

@@ -166,7 +166,7 @@ impl Cache {
                 return Err(GuestError::Interrupted);
             }
             if !told {
-                progress("waiting for another iostone that fetches a kernel");
+                progress("waiting for another iostone process that is fetching a kernel");
                 told = true;
             }
             std::thread::sleep(TICK);
@@ -214,7 +214,7 @@ fn is_plain(release: &str) -> bool {
 pub(crate) fn make_directory(path: &Path) -> Result<(), GuestError> {
     std::fs::create_dir_all(path).map_err(|error| match error.kind() {
         ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => GuestError::Unsuitable(format!(
-            "the cache of kernels `{}` cannot be written ({error}); next: set {VARIABLE} to a directory that can",
+            "the kernel cache `{}` cannot be written ({error}); next: set {VARIABLE} to a writable directory",
             path.display()
         )),
         _ => GuestError::io("create", path, error),
@@ -234,7 +234,7 @@ fn place(variable: impl Fn(&str) -> Option<PathBuf>, root: bool) -> Result<PathB
         .map(|directory| directory.join("iostone"))
         .ok_or_else(|| {
             GuestError::Missing(format!(
-                "no place for the cache of kernels is known: HOME is not set; next: set {VARIABLE} to a directory"
+                "no directory for the kernel cache: HOME is not set; next: set {VARIABLE} to a directory"
             ))
         })
 }

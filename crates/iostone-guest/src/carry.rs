@@ -213,7 +213,7 @@ impl Cargo {
         let Some(directory) = &kernel.modules else {
             if self.notes.is_empty() {
                 self.notes.push(format!(
-                    "no modules were found for the kernel {}: what it has not built in is missing inside",
+                    "no modules found for the kernel {}: only built-in drivers work in the guest",
                     kernel.release
                 ));
             }

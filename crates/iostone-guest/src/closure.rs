@@ -52,7 +52,7 @@ pub(crate) fn kind_of(program: &Path) -> Result<Kind, GuestError> {
     }
     let segments = header
         .program_headers(endian, data.as_slice())
-        .map_err(|_| unsuitable(program, "its program headers lie beyond its beginning"))?;
+        .map_err(|_| unsuitable(program, "its program headers are not at its beginning"))?;
     for segment in segments {
         if segment.p_type(endian) == PT_INTERP {
             let name = segment
@@ -68,7 +68,7 @@ pub(crate) fn kind_of(program: &Path) -> Result<Kind, GuestError> {
 }
 
 fn unsuitable(program: &Path, reason: &str) -> GuestError {
-    GuestError::Unsuitable(format!("`{}` cannot be carried along: {reason}", program.display()))
+    GuestError::Unsuitable(format!("`{}` cannot be copied into the guest: {reason}", program.display()))
 }
 
 fn read_head(path: &Path) -> Result<Vec<u8>, GuestError> {
@@ -106,7 +106,7 @@ pub(crate) fn libraries(interpreter: &Path, program: &Path) -> Result<Vec<PathBu
     if !output.status.success() {
         let reason = complained.lines().next().unwrap_or("no reason given");
         return Err(GuestError::Missing(format!(
-            "the libraries of `{}` cannot be told: {reason}",
+            "cannot list the libraries of `{}`: {reason}",
             program.display()
         )));
     }

@@ -188,7 +188,7 @@ fn newest_of(
 ) -> Option<Kernel> {
     let newest = cached.iter().max_by(|one, other| version::compare(&one.version, &other.version))?;
     let kernel = cache.verified(newest)?;
-    progress(&format!("{} is taken from the cache: {reason}", newest.release));
+    progress(&format!("using {} from the cache: {reason}", newest.release));
     Some(kernel)
 }
 

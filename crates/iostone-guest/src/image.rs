@@ -63,8 +63,7 @@ impl ImageError {
     #[must_use]
     pub fn no_place(directory: &Path, error: &io::Error) -> Self {
         let reason = format!(
-            "nothing can be written in `{}`: {error}; next: choose a target elsewhere, or make that one writable and \
-             with room",
+            "cannot write to `{}`: {error}; next: choose another target directory, or make this one writable with enough space",
             directory.display()
         );
         match error.kind() {
@@ -80,11 +79,11 @@ impl ImageError {
     /// A file that somebody named cannot be read.
     fn unreadable(path: &Path, error: &io::Error) -> Self {
         let next = match error.kind() {
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => "see how it is spelled and where it is",
-            io::ErrorKind::PermissionDenied => "let its owner, or root, do this",
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => "check the path",
+            io::ErrorKind::PermissionDenied => "run this as its owner or root",
             // Of `open_file`: it is no plain file.
-            io::ErrorKind::InvalidInput => "name a plain file; `dd` makes one of a device",
-            _ => "see whether it can be copied",
+            io::ErrorKind::InvalidInput => "name a regular file; copy a device with `dd`",
+            _ => "check whether it can be copied",
         };
         Self::Usage(format!("cannot read `{}`: {error}; next: {next}", path.display()))
     }
@@ -147,7 +146,7 @@ pub fn inspect(
 ) -> Result<(Image, Vec<String>), ImageError> {
     let opened = open(path, from)?;
     let mut notes = opened.notes.clone();
-    notes.extend(not_whole(&opened).map(|reason| format!("it is {reason}; see whether it was cut off")));
+    notes.extend(not_whole(&opened).map(|reason| format!("it is {reason}; check whether it was truncated")));
     let is_alone = opened.other_files.is_empty();
     let qemu = QemuImg::find(stop)?;
     let image = describe(&Chain::alone(opened), &qemu, is_alone)?;
@@ -191,13 +190,16 @@ fn open(path: &Path, from: Option<ImageFormat>) -> Result<Opened, ImageError> {
     let metadata = file.metadata().map_err(unreadable)?;
     let header = Header::read(&file).map_err(unreadable)?;
     if header.size_bytes == 0 {
-        return Err(ImageError::Usage(format!("`{}` is empty; next: fetch or make it anew", path.display())));
+        return Err(ImageError::Usage(format!(
+            "`{}` is empty; next: download or create it again",
+            path.display()
+        )));
     }
     let (format, mut notes) = settle_format(&path, &header.content(), from)?;
     let certain_by = match from {
-        Some(_) => "you say so with `--from`",
-        None if ImageFormat::of_file_name(&path).is_some() => "its name says so and its bytes agree",
-        None => "its bytes are no other format's, and its name says nothing",
+        Some(_) => "as given by `--from`",
+        None if ImageFormat::of_file_name(&path).is_some() => "name and content agree",
+        None => "its content matches no other format, and its name names none",
     };
     if let Some(reason) = references::unreadable(format, &header) {
         return Err(ImageError::Usage(format!("`{}`: {reason}", path.display())));
@@ -216,8 +218,8 @@ fn open(path: &Path, from: Option<ImageFormat>) -> Result<Opened, ImageError> {
 fn snapshots_words(count: u32) -> Option<String> {
     match count {
         0 => None,
-        1 => Some("it holds 1 snapshot, which a conversion leaves behind".to_owned()),
-        _ => Some(format!("it holds {count} snapshots, which a conversion leaves behind")),
+        1 => Some("it has 1 snapshot, which is not converted".to_owned()),
+        _ => Some(format!("it has {count} snapshots, which are not converted")),
     }
 }
 
@@ -228,12 +230,11 @@ fn fixed_size(path: &Path, header: &Header) -> Result<Option<String>, ImageError
     };
     if there < stated {
         return Err(ImageError::Usage(format!(
-            "`{}` says that its disk has {stated} bytes, but holds {there}; next: fetch it anew",
+            "`{}` states a disk of {stated} bytes, but contains {there}; next: download it again",
             path.display()
         )));
     }
-    let behind =
-        || format!("{} bytes lie behind the disk of {stated} bytes and are no part of it", there - stated);
+    let behind = || format!("{} bytes after the disk of {stated} bytes are not part of it", there - stated);
     Ok((there > stated).then(behind))
 }
 
@@ -241,13 +242,13 @@ fn fixed_size(path: &Path, header: &Header) -> Result<Option<String>, ImageError
 fn not_whole(opened: &Opened) -> Option<String> {
     let size = opened.header.size_bytes;
     (opened.format == ImageFormat::Raw && !size.is_multiple_of(SECTOR))
-        .then(|| format!("no whole number of sectors: {size} bytes, sectors have {SECTOR}"))
+        .then(|| format!("not a multiple of the sector size: {size} bytes, sectors of {SECTOR}"))
 }
 
 fn whole(opened: &Opened) -> Result<(), ImageError> {
     not_whole(opened).map_or(Ok(()), |reason| {
         let shown = opened.path.display();
-        Err(ImageError::Usage(format!("`{shown}` is {reason}; next: see whether it was cut off")))
+        Err(ImageError::Usage(format!("`{shown}` is {reason}; next: check whether it was truncated")))
     })
 }
 
@@ -263,20 +264,16 @@ fn settle_format(
         (Some(ImageFormat::Raw), Content::Plain) => Ok((ImageFormat::Raw, Vec::new())),
         (Some(ImageFormat::Raw), other) => Ok((
             ImageFormat::Raw,
-            vec![format!(
-                "it has {}, which is taken for the disk's own content, as stated",
-                other.in_words()
-            )],
+            vec![format!("it has {}, taken as content of the disk as stated", other.in_words())],
         )),
         (Some(stated), Content::Known(found)) if stated == *found => Ok((stated, Vec::new())),
         (Some(stated), other) => Err(ImageError::Usage(format!(
-            "`{shown}` is no {}: it has {}; next: state what it is with `--from`",
+            "`{shown}` is not {}: it has {}; next: state its format with `--from`",
             stated.name(),
             other.in_words()
         ))),
         (None, Content::Foreign(other)) => Err(ImageError::Usage(format!(
-            "`{shown}` has the header of {}, which is not turned into anything here; next: {}, or `--from raw` if it is \
-             the content of a raw disk",
+            "`{shown}` has the header of {}, which cannot be converted here; next: {}, or `--from raw` if it is a raw disk",
             other.name, other.next
         ))),
         (None, content) => {
@@ -284,7 +281,7 @@ fn settle_format(
             match ImageFormat::of_file_name(path) {
                 Some(named) if named == found => Ok((found, Vec::new())),
                 Some(named) => Err(ImageError::Usage(format!(
-                    "`{shown}` is named as {} but has {}; next: state which it is, `--from {}` or `--from {}`",
+                    "`{shown}` is named as {} but has {}; next: state its format, `--from {}` or `--from {}`",
                     named.name(),
                     content.in_words(),
                     named.name(),
@@ -292,8 +289,8 @@ fn settle_format(
                 ))),
                 None if found == ImageFormat::Raw => Ok((found, Vec::new())),
                 None => Err(ImageError::Usage(format!(
-                    "`{shown}` has {}, but its name does not say so, and a raw disk may begin with the same bytes; next: \
-                     state which it is, `--from {}` or `--from raw`",
+                    "`{shown}` has {}, but another name, and a raw disk may begin with the same bytes; next: state its \
+                     format, `--from {}` or `--from raw`",
                     content.in_words(),
                     found.name()
                 ))),
@@ -311,14 +308,13 @@ fn chain_of(opened: Opened, with_other_files: bool) -> Result<(Chain, String), I
     let files = opened.other_files.join(", ");
     if !with_other_files {
         return Err(ImageError::Refused(format!(
-            "`{shown}` names {files}, whose content would be read as part of it; next: `--with-backing` if you trust where \
-             it comes from"
+            "`{shown}` names {files}, whose content would be read as part of it; next: `--with-backing` if you trust its source"
         )));
     }
     let chain = Chain::follow(opened)?;
     let all: Vec<String> =
         chain.members().skip(1).map(|member| format!("`{}`", member.path.display())).collect();
-    let told = format!("its header names {files}; read as well, as asked: {}", all.join(", "));
+    let told = format!("its header names {files}; also read, as requested: {}", all.join(", "));
     Ok((chain, told))
 }
 
@@ -337,7 +333,7 @@ fn check_tables(qemu: &QemuImg<'_>, chain: &Chain) -> Result<Vec<String>, ImageE
 fn tables_words(checked: Checked, format: ImageFormat) -> String {
     match checked {
         Checked::Sound => "qemu-img check found no error".to_owned(),
-        Checked::Leaks => "qemu-img check found room lost within it, and no other error".to_owned(),
+        Checked::Leaks => "qemu-img check found leaked clusters and no other error".to_owned(),
         Checked::Unsupported => format!("qemu-img has no check of {}", format.name()),
     }
 }
@@ -373,8 +369,8 @@ fn describe(chain: &Chain, qemu: &QemuImg<'_>, is_readable: bool) -> Result<Imag
     let stated = opened.header.vhd_current_bytes().filter(|_| opened.format == ImageFormat::Vhd);
     if let Some(stated) = stated.filter(|stated| *stated != info.virtual_bytes) {
         return Err(ImageError::Failed(format!(
-            "the footer of `{}` says that its disk has {stated} bytes, but qemu-img reads {} of it; next: have it written \
-             anew where it was made",
+            "the footer of `{}` states a disk of {stated} bytes, but qemu-img reads {}; next: have it exported again where it \
+             was created",
             opened.path.display(),
             info.virtual_bytes
         )));

@@ -57,8 +57,8 @@ impl FromStr for KernelSpec {
             return Ok(Self::Path(PathBuf::from(text)));
         }
         Err(GuestError::Unsuitable(format!(
-            "`{text}` names no kernel: give a path (`/boot/vmlinuz-6.1.0-50-amd64`), `host`, or a package of \
-             Debian's (`debian:6.1`, `debian:6.1.0-50-cloud-amd64`)"
+            "`{text}` does not name a kernel: give a path (`/boot/vmlinuz-6.1.0-50-amd64`), `host`, or a Debian package \
+             (`debian:6.1`, `debian:6.1.0-50-cloud-amd64`)"
         )))
     }
 }
@@ -108,7 +108,5 @@ fn modules_at(directory: &Path, release: &str) -> Result<PathBuf, GuestError> {
     [directory.join("lib/modules").join(release), directory.join(release), directory.clone()]
         .into_iter()
         .find(|candidate| candidate.is_dir())
-        .ok_or_else(|| {
-            GuestError::Missing(format!("there is no directory `{}` with modules", directory.display()))
-        })
+        .ok_or_else(|| GuestError::Missing(format!("there is no module directory `{}`", directory.display())))
 }

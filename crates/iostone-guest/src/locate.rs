@@ -22,7 +22,7 @@ pub fn program(name: &str) -> Result<PathBuf, GuestError> {
         Ok(path)
     } else if path.exists() {
         Err(GuestError::Unsuitable(format!(
-            "`{name}` is not a program; next: `chmod +x {name}`, or name another"
+            "`{name}` is not executable; next: `chmod +x {name}`, or name another"
         )))
     } else {
         Err(GuestError::Missing(format!("`{name}` is not on this host: no such file")))
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn a_file_that_is_no_program_is_told_apart_from_none() {
-        assert!(program("/etc/passwd").unwrap_err().to_string().contains("is not a program"));
+        assert!(program("/etc/passwd").unwrap_err().to_string().contains("is not executable"));
         assert!(program("/nowhere/at/all").unwrap_err().to_string().contains("no such file"));
         assert_eq!(program("/bin/sh").unwrap(), Path::new("/bin/sh"));
     }

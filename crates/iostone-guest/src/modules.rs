@@ -86,7 +86,7 @@ impl Modules {
         // One path a line; not there where nothing is built in that could be a module (kbuild.txt).
         let list = open_file(&directory.join("modules.builtin")).and_then(std::io::read_to_string);
         if list.is_err() {
-            modules.doubt = " (what is built in is not known: `modules.builtin` is missing beside them)";
+            modules.doubt = " (built-in modules are unknown: `modules.builtin` is missing)";
         }
         let list = list.unwrap_or_default();
         modules.built_in.extend(list.lines().filter_map(|line| name_of(Path::new(line.trim()))));
@@ -135,14 +135,14 @@ impl Modules {
     fn lacks(&self, name: &str, by: &str) -> GuestError {
         if self.files.is_empty() && self.built_in.is_empty() {
             return GuestError::Unsuitable(format!(
-                "there is no module in `{}`, and {by} needs `{name}`; next: name the directory with those of {} \
+                "there are no modules in `{}`, and {by} needs `{name}`; next: name the module directory of {} \
                  (`machine.modules`)",
                 self.directory.display(),
                 self.release
             ));
         }
         GuestError::Unsuitable(format!(
-            "`{name}` is not among the modules of {}, and {by} needs it{}; next: choose another kernel \
+            "`{name}`, needed by {by}, is not among the modules of {}{}; next: choose another kernel \
              (`iostone guest kernels`)",
             self.release, self.doubt
         ))
@@ -164,7 +164,7 @@ impl Order<'_> {
         let path = self.modules.files.get(name).ok_or_else(|| self.modules.lacks(name, by))?;
         if depth > DEEPEST {
             return Err(GuestError::Unsuitable(format!(
-                "the modules of {} need each other {DEEPEST} deep",
+                "the modules of {} have dependencies more than {DEEPEST} deep",
                 self.modules.release
             )));
         }
@@ -172,8 +172,8 @@ impl Order<'_> {
         let information = Information::of(&content, path)?;
         if let Some(other) = information.release.as_deref().filter(|other| *other != self.modules.release) {
             return Err(GuestError::Unsuitable(format!(
-                "the module `{}` is of the kernel {other}, and the guest's is {1}; next: name the directory with those \
-                 of {1} (`machine.modules`)",
+                "the module `{}` is for kernel {other}, but the guest's is {1}; next: name the module directory of {1} \
+                 (`machine.modules`)",
                 path.display(),
                 self.modules.release
             )));

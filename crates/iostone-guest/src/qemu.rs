@@ -42,7 +42,7 @@ impl Qemu {
     pub fn find() -> Result<Self, GuestError> {
         let path = candidates().find(|path| path.is_file()).ok_or_else(|| {
             GuestError::Missing(format!(
-                "`qemu-system-x86_64` is not on this machine, and guests need it; install it with `{}`",
+                "`qemu-system-x86_64`, needed for guests, is not installed; install it with `{}`",
                 install_command("qemu-system-x86_64")
             ))
         })?;
@@ -54,7 +54,7 @@ impl Qemu {
         let version = text.lines().next().unwrap_or_default().trim().to_owned();
         if !output.status.success() || version.is_empty() {
             return Err(GuestError::Unsuitable(format!(
-                "`{} --version` does not tell a version; is that QEMU?",
+                "`{} --version` prints no version; is it QEMU?",
                 path.display()
             )));
         }
@@ -169,7 +169,7 @@ pub fn check_memory(guest_bytes: u64, archive_bytes: u64) -> Result<(), GuestErr
     let least = least_memory_bytes(archive_bytes);
     if guest_bytes < least {
         return Err(GuestError::Unsuitable(format!(
-            "`machine.memory` is {} MiB, and a guest with what is carried in needs {} MiB",
+            "`machine.memory` is {} MiB, but the guest with its files needs {} MiB",
             guest_bytes >> 20,
             least.div_ceil(1 << 20)
         )));
@@ -179,7 +179,7 @@ pub fn check_memory(guest_bytes: u64, archive_bytes: u64) -> Result<(), GuestErr
     let needed = guest_bytes + (128 << 20);
     if needed > available {
         return Err(GuestError::Unsuitable(format!(
-            "`machine.memory` is {} MiB and QEMU needs some itself, but this host has {} MiB to spare",
+            "`machine.memory` is {} MiB plus QEMU's own, but this host has only {} MiB free",
             guest_bytes >> 20,
             available >> 20
         )));

@@ -190,7 +190,7 @@ impl Agent {
     /// # Errors
     /// No session was begun.
     pub(crate) fn open_session(&mut self) -> Result<&mut Session, Failure> {
-        self.session.as_mut().ok_or_else(|| Failure::new(FailureKind::Usage, "no session was begun"))
+        self.session.as_mut().ok_or_else(|| Failure::new(FailureKind::Usage, "no session was started"))
     }
 
     fn begin(&mut self, begin: Begin) -> Result<Reply, Failure> {
@@ -309,7 +309,7 @@ impl Agent {
         if self.session.is_some() {
             return Err(Failure::new(
                 FailureKind::Usage,
-                "this agent has a session, and builds its own place",
+                "this agent has a session and sets up its own container",
             ));
         }
         let view = InsideView::of(&entered.directory)?;
@@ -320,10 +320,7 @@ impl Agent {
     /// Runs the workload, watched by whoever asks.
     fn work(&mut self) -> Result<Reply, Failure> {
         let Some(Ready::Here(workload)) = self.workload.take().filter(|_| self.entered.is_some()) else {
-            return Err(Failure::new(
-                FailureKind::Usage,
-                "no workload was prepared in a place that was entered",
-            ));
+            return Err(Failure::new(FailureKind::Usage, "no workload was prepared in a container"));
         };
         Ok(Reply::Worked(Box::new(workload.run(&self.stop)?)))
     }
@@ -452,7 +449,7 @@ impl Agent {
         let own = measurement.cpu.map(|own| if works_here { own.without(probing) } else { own });
         cpu::tell_own(&mut recording.summary, own);
         if works_here && self.built()?.groups.as_ref().is_some_and(|one| one.version == CgroupVersion::Two) {
-            let words = "samples: taken under the limits of the workload, as all threads of a process are in cgroup v2";
+            let words = "samples: the sampler runs under the workload's limits, because cgroup v2 limits whole processes";
             recording.losses.push(words.to_owned());
         }
         for samples in recording.samples.chunks(SAMPLES_AN_EVENT) {

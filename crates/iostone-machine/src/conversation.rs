@@ -21,7 +21,7 @@ const LAST_ANSWER: Duration = Duration::from_secs(1);
 const STANDSTILL: Duration = Duration::from_secs(5);
 
 /// What is said of an agent that hangs.
-pub(crate) const SILENT: &str = "gave no sign of life";
+pub(crate) const SILENT: &str = "sent no heartbeat";
 
 /// How long to wait for an agent; no limits for one that cannot hang without its connection ending.
 #[derive(Debug, Clone, Copy, Default)]
@@ -169,11 +169,11 @@ impl Conversation {
             self.check(&patience, started, interrupted)?;
             match self.watched.as_mut().and_then(Watched::end) {
                 Some(Sight::Gone) => {
-                    return Err(Failure::lost(format!("{} was ended and has not answered", self.name)));
+                    return Err(Failure::lost(format!("{} was killed before it answered", self.name)));
                 }
                 Some(Sight::StandsStill) => {
                     let message = format!(
-                        "{} stood still for {} s: its process was stopped, or its control group frozen",
+                        "{} was suspended for {} s: its process was stopped, or its cgroup frozen",
                         self.name,
                         STANDSTILL.as_secs()
                     );
@@ -213,7 +213,7 @@ impl Conversation {
 
     fn send(&mut self, id: u64, request: Request) -> Result<(), Failure> {
         let Some(stream) = self.requests.as_mut() else {
-            return Err(Failure::lost(format!("{} is gone: the connection was closed", self.name)));
+            return Err(Failure::lost(format!("{} closed the connection", self.name)));
         };
         let sent = frame::write(stream, &Asked { id, request });
         sent.map_err(|error| {
@@ -283,7 +283,7 @@ mod tests {
         let agent = thread::spawn(move || crate::serve(theirs, answers, &StopFlag::default(), beat));
         conversation.greet(Patience::default()).unwrap();
         let failure = conversation.call(Request::Verify, Patience::default(), &mut |_| {}).unwrap_err();
-        assert_eq!(failure.message, "no session was begun");
+        assert_eq!(failure.message, "no session was started");
         shut.shutdown(std::net::Shutdown::Write).unwrap();
         agent.join().unwrap().unwrap();
     }
@@ -319,7 +319,7 @@ mod tests {
         for _ in 0..5 {
             let (alive, failure, largest) = hear_five_beats();
             assert_eq!(failure.kind, FailureKind::Lost);
-            assert!(failure.message.contains("no sign of life"), "{failure}");
+            assert!(failure.message.contains("no heartbeat"), "{failure}");
             // On a busy machine the beats themselves may come too late.
             if largest <= Duration::from_millis(300) {
                 assert_eq!(alive, 5);
@@ -404,7 +404,7 @@ mod tests {
         conversation.watch(|| Sight::Gone);
         let failure = conversation.call(Request::Verify, Patience::default(), &mut |_| {}).unwrap_err();
         assert_eq!((failure.kind, conversation.sight()), (FailureKind::Lost, Some(Sight::Gone)));
-        assert_eq!(failure.message, "the agent was ended and has not answered");
+        assert_eq!(failure.message, "the agent was killed before it answered");
         drop(theirs);
     }
 

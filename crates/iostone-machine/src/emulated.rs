@@ -57,7 +57,7 @@ pub enum Moment<'a> {
 /// The first thing that stands in the way.
 pub fn examine_emulated(stack: &Stack, work_directory: &Path) -> Result<Preflight, Failure> {
     // Flushes are timed by the server, whatever the files lie on; and nothing is compared here.
-    let next = ["`--directory`, and a directory that only root can change"];
+    let next = ["`--directory`, and a directory that only root can write to"];
     refuse_exposed(work_directory, "directory for the volumes", &next)?;
     Ok(Session::preflight(stack, false, work_directory)?)
 }

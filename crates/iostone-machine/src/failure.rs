@@ -85,7 +85,7 @@ fn with_override(refusal: &Refusal) -> String {
             // What begins with a dash would be taken for an option.
             let between = if word.starts_with('-') { "=" } else { " " };
             let word = quote(OsStr::new(word));
-            format!("{refusal}, or, if all of it may go, say so with `--destroy{between}{word}`")
+            format!("{refusal}, or, if none of it is needed, allow it with `--destroy{between}{word}`")
         }
         None => refusal.to_string(),
     }

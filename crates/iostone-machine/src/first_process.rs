@@ -54,7 +54,7 @@ pub fn be_first_process() -> Result<(), Failure> {
     }
     rustix::fs::sync();
     rustix::system::reboot(RebootCommand::PowerOff).map_err(|error| {
-        Failure::new(FailureKind::Guest, format!("the guest could not be switched off: {error}"))
+        Failure::new(FailureKind::Guest, format!("the guest could not be powered off: {error}"))
     })
 }
 

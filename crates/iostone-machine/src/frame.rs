@@ -37,14 +37,14 @@ pub fn read<T: DeserializeOwned>(stream: &mut impl Read) -> io::Result<Option<T>
     }
     let length = u32::from_be_bytes(length) as usize;
     if length > LARGEST_FRAME_BYTES {
-        let reason = format!("a frame of {length} bytes is announced; the other end is not an iostone agent");
+        let reason = format!("the header announces {length} bytes; the other end is not an iostone agent");
         return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
     }
     // Grown as bytes arrive: a wrong length must not reserve memory for what never comes.
     let mut body = Vec::new();
     stream.take(length as u64).read_to_end(&mut body)?;
     if body.len() < length {
-        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the stream broke off within a frame"));
+        return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "the stream ended within a frame"));
     }
     serde_json::from_slice(&body)
         .map(Some)

@@ -45,7 +45,7 @@ mod tests {
     fn a_strange_word_is_a_note_or_stands_behind_the_refusal() {
         let stacks = [Stack::of(Volume::Directory(DirectoryVolume { path: None }))];
         let words = ["/dev/disk/by-id/gone".to_owned()];
-        let sentence = "`--destroy /dev/disk/by-id/gone` names none of the devices";
+        let sentence = "`--destroy /dev/disk/by-id/gone` matches none of the devices";
         let found = say_strange_words(Ok(vec![Preflight::default()]), &stacks, &words).unwrap();
         assert_eq!(found[0].notes, [sentence]);
         let refused = Failure::new(FailureKind::Refused, "`/dev/x` is refused");

@@ -213,7 +213,7 @@ impl TrialRecord {
     pub fn syncs_dropped_by(&self) -> Option<String> {
         match self.container.as_deref() {
             Some(container) if container.volatile => {
-                Some("the layer of its container, which is mounted volatile".to_owned())
+                Some("its container's layer, mounted volatile".to_owned())
             }
             _ if self.syncs_dropped_below == Some(true) => {
                 Some("the filesystem below its volume, which is mounted volatile".to_owned())
@@ -330,7 +330,7 @@ pub struct GateOutcome {
     pub passed: bool,
     /// The figure and the limit in words: "steal 7.1 % of CPU time, limit 5 %".
     pub message: String,
-    /// It passed without having judged: it was off, or there was nothing to see. The message says which.
+    /// Not evaluated (off, or no data); does not fail the trial. The message says which.
     #[serde(default, skip_serializing_if = "is_default")]
     pub unjudged: bool,
 }

@@ -111,14 +111,14 @@ impl fmt::Display for DeclaredRuntime {
         match self.spread {
             Some(spread) => write!(
                 f,
-                ": shortest expected time to a verdict, about {} blocks at {trial:.1} s a trial (standard deviation of a block's \
-                 ratio {:.1} %)",
+                ": shortest expected time to a verdict, about {} blocks at {trial:.1} s per trial (standard deviation of the \
+                 block ratios {:.1} %)",
                 self.blocks,
                 100.0 * spread
             ),
             None => write!(
                 f,
-                ": the shortest with 500 operations; pilots of {} are too short to choose by",
+                ": the shortest with 500 operations; pilots of {} are too short to choose a runtime",
                 self.pilot
             ),
         }

@@ -131,8 +131,8 @@ pub(crate) fn note_of_limits(stack: &Stack, entered: &[PathBuf]) -> Option<Strin
     let limits = unheld(&Hierarchies::look().ok()?, entered);
     (!limits.is_empty()).then(|| {
         format!(
-            "a container is not held to what iostone itself is ({}), so that its figures are not to be compared with those \
-             of `place = \"host\"`; start iostone outside of that control group",
+            "iostone's own limits ({}) do not apply to a container, so its figures are not comparable with those of `place = \
+             \"host\"`; start iostone outside of that cgroup",
             limits.join("; ")
         )
     })

@@ -117,7 +117,7 @@ impl Entry {
             return Ok(Some(file));
         }
         let because = if metadata.is_file() {
-            format!("it belongs to {}, who may have written anything into it", user_in_words(metadata.uid()))
+            format!("it belongs to {}, who may have changed its content", user_in_words(metadata.uid()))
         } else {
             "it is not a regular file".to_owned()
         };
@@ -194,7 +194,7 @@ fn swappable(path: &Path, link: &OsStr, by: &str) -> StackError {
         device: path.to_owned(),
         identity: format!("through the symbolic link `{link}`"),
         reason: RefusalReason::SwappableLink,
-        because: format!("{by} can change that link, and with it what the path leads to"),
+        because: format!("{by} can change that link and redirect the path"),
         loses: Vec::new(),
         next: vec!["name the file or device itself".to_owned()],
         destroy: None,

@@ -33,7 +33,7 @@ pub enum StackError {
         what: String,
     },
     /// A program is not installed.
-    #[error("`{tool}` is not on this machine; install it with `{install}`")]
+    #[error("`{tool}` is not installed; install it with `{install}`")]
     MissingTool {
         /// The program's name.
         tool: String,
@@ -56,7 +56,7 @@ pub enum StackError {
     },
     /// A setting was made without an error, but the kernel has no word about it, so that nobody knows whether it holds.
     #[error(
-        "{layer}: asked for `{asked}`, but {from} says nothing of it, only `{reported}`; leave it out, or take another spelling"
+        "{layer}: asked for `{asked}`, but {from} shows only `{reported}`; leave it out or spell it otherwise"
     )]
     NotReported {
         /// The layer: mount.
@@ -70,7 +70,7 @@ pub enum StackError {
     },
     /// Too little room; nothing was written if this was found before, everything was removed if after.
     #[error(
-        "`{directory}` has {} to spare, but {} is needed: {} short; free some, {instead}",
+        "`{directory}` has {} free but {} is needed: {} short; free some, {instead}",
         size_in_words(*.free_bytes),
         size_in_words(*.needed_bytes),
         size_in_words(*.missing_bytes)
@@ -125,9 +125,7 @@ pub enum StackError {
     },
     /// The governor of an emulated CPU allowance ended or failed: what ran since then was held to no allowance, so that it
     /// does not count.
-    #[error(
-        "`governor`: {0}; what ran since then was not held to the CPU allowance, so that it does not count"
-    )]
+    #[error("`governor`: {0}; the CPU allowance was no longer enforced, so the trial does not count")]
     Ungoverned(String),
     /// A container could not be had: its daemon, its image or itself; the trial has failed, and the next gets a new one.
     #[error("{engine}: {reason}")]

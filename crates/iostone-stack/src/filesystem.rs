@@ -38,7 +38,7 @@ pub(crate) fn layer_of(stack: &Stack) -> Result<Box<dyn Layer>, StackError> {
         Filesystem::Btrfs(btrfs) => Ok(Box::new(btrfs::BtrfsLayer::new(btrfs, stack)?)),
         Filesystem::Ext2(ext2) => Ok(Box::new(ext2::Ext2Layer::new(ext2)?)),
         Filesystem::F2fs(f2fs) => Ok(Box::new(f2fs::F2fsLayer::new(f2fs)?)),
-        Filesystem::None => Err(StackError::usage("filesystem", "there is none to make")),
+        Filesystem::None => Err(StackError::usage("filesystem", "there is no filesystem to create")),
     }
 }
 

@@ -24,7 +24,7 @@ const CACHE_WINDOW_BYTES: u64 = 64 << 20;
 const RESERVE_BYTES: u64 = 256 << 20;
 /// What else helps where an image finds no room.
 const INSTEAD_OF_IMAGE: &str =
-    "make `volume.size` smaller, set `volume.directory` elsewhere, or keep the runs elsewhere with `--runs`";
+    "reduce `volume.size`, set `volume.directory` to another disk, or keep the runs elsewhere with `--runs`";
 
 /// Writes `size_bytes` of xoshiro256++ output from `seed` over the whole file and flushes it to the disk; afterwards
 /// nothing of it is in the page cache and the file has no holes.
@@ -232,7 +232,7 @@ mod tests {
         let error = no_space(Path::new("/small"), 60 << 20, 29_622_272, "use smaller files");
         assert_eq!(
             error.to_string(),
-            "`/small` has 28.2 MiB to spare, but 60 MiB is needed: 31.7 MiB short; free some, use smaller files"
+            "`/small` has 28.2 MiB free but 60 MiB is needed: 31.7 MiB short; free some, use smaller files"
         );
     }
 }

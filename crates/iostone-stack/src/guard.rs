@@ -121,7 +121,7 @@ impl Objection {
         let names: Vec<String> = twins.iter().map(|twin| format!("`{}`", twin.path.display())).collect();
         let also = format!("; `{word}` names {} as well", list(&names));
         self.because.push_str(&also);
-        self.next.push("name it behind `--destroy` by a link of its own under `/dev/disk/by-id`".to_owned());
+        self.next.push("name it after `--destroy` by its link under `/dev/disk/by-id`".to_owned());
         self.content_only = false;
     }
 }
@@ -140,7 +140,7 @@ pub(crate) fn inspect(path: &Path, allowance: &Allowance<'_>) -> Result<Guarded,
             reason: RefusalReason::NotABlockDevice,
             because: "it is not a block device".to_owned(),
             loses: Vec::new(),
-            next: vec!["`lsblk --paths --output NAME,SIZE,TYPE,MOUNTPOINTS` lists those that are".to_owned()],
+            next: vec!["`lsblk --paths --output NAME,SIZE,TYPE,MOUNTPOINTS` lists block devices".to_owned()],
             destroy: None,
         })));
     };
@@ -185,7 +185,7 @@ pub(crate) fn inspect(path: &Path, allowance: &Allowance<'_>) -> Result<Guarded,
         }
         is_free = false;
         let lost = objection.loses.join(", ");
-        notes.push(format!("`{}` is destroyed as asked: {lost}", path.display()));
+        notes.push(format!("destroying the data on `{}` as requested: {lost}", path.display()));
     }
     Ok(Guarded { opened, is_free, notes })
 }

@@ -68,7 +68,7 @@ pub(crate) fn layers_of(stack: &Stack) -> Result<Vec<Box<dyn Layer>>, StackError
                 if volume.burst.is_some() && stack.limit.io.is_some() {
                     return Err(StackError::usage(
                         "limit.io",
-                        "the volume's credits move its limits already; leave this out, or `volume.burst`",
+                        "`volume.burst` already changes the volume's limits; leave out one of the two",
                     ));
                 }
                 layers.push(Box::new(limited_too(throttle, stack)?));
@@ -85,7 +85,7 @@ pub(crate) fn layers_of(stack: &Stack) -> Result<Vec<Box<dyn Layer>>, StackError
         layers.push(array);
     }
     if !stack.queue.is_empty() && !on_device {
-        return Err(StackError::usage("queue", "a `directory` volume has no queue of its own"));
+        return Err(StackError::usage("queue", "a `directory` volume has no block queue"));
     }
     if let Some(queue) = QueueLayer::of(stack)? {
         layers.push(Box::new(queue));
@@ -101,7 +101,7 @@ pub(crate) fn layers_of(stack: &Stack) -> Result<Vec<Box<dyn Layer>>, StackError
         _ if !on_device => {
             return Err(StackError::usage(
                 "filesystem",
-                "a `directory` volume lies on a filesystem already; leave it out, or use `loop` or `block`",
+                "a `directory` volume is already on a filesystem; leave it out, or use `loop` or `block`",
             ));
         }
         _ => {
@@ -113,12 +113,12 @@ pub(crate) fn layers_of(stack: &Stack) -> Result<Vec<Box<dyn Layer>>, StackError
     if !stack.container.is_none() && stack.filesystem == Filesystem::None {
         return Err(StackError::usage(
             "container",
-            "its layers need a filesystem of the stack's own; add `filesystem = { kind = \"ext4\" }`",
+            "its layers need a filesystem in the stack; add `filesystem = { kind = \"ext4\" }`",
         ));
     }
     layers.extend(container::layer_of(stack)?);
     if stack.limit.io.is_some() && !on_device {
-        return Err(StackError::usage("limit.io", "a `directory` volume has no device of its own to limit"));
+        return Err(StackError::usage("limit.io", "a `directory` volume has no device to limit"));
     }
     // On top, so that neither mkfs nor the filling of images is held to them.
     limit::push_layers(&mut layers, &stack.limit, stack.governor.as_deref(), is_throttled)?;

@@ -123,7 +123,7 @@ pub(crate) fn layers_of_limits(
     governor: Option<&Governor>,
 ) -> Result<Vec<Box<dyn Layer>>, StackError> {
     if limit.io.is_some_and(|io| !io.is_empty()) {
-        return Err(StackError::usage("limit.io", "there is no volume whose device it could limit"));
+        return Err(StackError::usage("limit.io", "there is no volume device to limit"));
     }
     let mut layers: Vec<Box<dyn Layer>> = Vec::new();
     push_layers(&mut layers, limit, governor, false)?;

@@ -98,7 +98,7 @@ pub fn guard_file(file: &File, path: &Path, destroy: Option<&Path>) -> Result<()
         device: path.to_owned(),
         identity,
         reason: RefusalReason::ForeignFile,
-        because: "it was not made by iostone, or somebody wrote to it since, and the load would replace its content"
+        because: "iostone did not create it, or it was changed since, and the load would overwrite it"
             .to_owned(),
         loses,
         next: vec!["name a file that does not exist yet".to_owned()],

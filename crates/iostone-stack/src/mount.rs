@@ -57,14 +57,14 @@ impl Layer for MountLayer {
             .begin(Scope::Trial, Step::Mount { target: target.clone(), number: device.number })?;
         self.target.clone_from(&target);
         let data = std::ffi::CString::new(self.options.data())
-            .map_err(|_| StackError::usage("mount.options", "an option holds a zero byte"))?;
+            .map_err(|_| StackError::usage("mount.options", "an option contains a NUL byte"))?;
         rustix::mount::mount(&device.path, &target, filesystem, self.options.flags(), Some(data.as_c_str()))
             .map_err(|errno| match errno {
                 rustix::io::Errno::INVAL => StackError::NotApplied {
                     layer: "mount",
                     asked: self.options.words().join(","),
                     read_back:
-                        "Invalid argument: the kernel takes no such options (its log, `dmesg`, may say more)"
+                        "Invalid argument: the kernel does not accept these options (`dmesg` may say more)"
                             .to_owned(),
                     from: "mount(2)".to_owned(),
                 },
@@ -73,7 +73,7 @@ impl Layer for MountLayer {
                     layer: "mount",
                     asked: self.options.words().join(","),
                     read_back: format!(
-                        "No such file or directory: a {filesystem} that was made just now has nothing of that name; leave `{}` out",
+                        "No such file or directory: a new {filesystem} has nothing of that name; leave `{}` out",
                         data.to_string_lossy()
                     ),
                     from: "mount(2)".to_owned(),

@@ -59,7 +59,7 @@ fn plan_steps_at(stack: &Stack, work_directory: &Path, here: bool) -> Vec<Planne
             );
             let size = size_in_words(volume.size.0);
             if volume.fill {
-                let text = format!("write {size} of random data to {image} past the page cache, and sync it");
+                let text = format!("write {size} of random data to {image} with O_DIRECT, and sync it");
                 plan.add("volume", text, Some(image.clone()), volume.size.0);
             } else {
                 plan.add(
@@ -83,14 +83,14 @@ fn plan_steps_at(stack: &Stack, work_directory: &Path, here: bool) -> Vec<Planne
                 device.clone_into(&mut below);
             }
             if volume.is_throttled() {
-                plan.add("throttle", format!("make the control group {own}"), Some(own.clone()), 0);
+                plan.add("throttle", format!("create the cgroup {own}"), Some(own.clone()), 0);
                 let instance = volume.instance.unwrap_or_default();
                 for (node, limits) in [("/dev/loopN", volume.limits()), ("/dev/loopM", instance)] {
                     if !limits.is_empty() {
                         plan.add("throttle", format!("limit {node} in it: {limits}"), None, 0);
                     }
                 }
-                undo.insert(0, format!("remove the control group {own}"));
+                undo.insert(0, format!("remove the cgroup {own}"));
             }
             (device, undo)
         }
@@ -110,7 +110,7 @@ fn plan_steps_at(stack: &Stack, work_directory: &Path, here: bool) -> Vec<Planne
         let mut set = |setting: &str, value: String| {
             let path = format!("/sys/block/{name}/queue/{setting}");
             plan.add("queue", format!("echo {value} > {path}"), None, 0);
-            undo.insert(0, format!("put {path} back as it was"));
+            undo.insert(0, format!("restore {path}"));
         };
         if let Some(write_cache) = stack.queue.write_cache {
             set("write_cache", format!("'{}'", write_cache.as_sysfs()));
@@ -136,7 +136,7 @@ fn plan_steps_at(stack: &Stack, work_directory: &Path, here: bool) -> Vec<Planne
     }
     if let Some(governor) = &stack.governor {
         plan.steps.push(governor::plan_step(governor, &own));
-        undo.insert(0, "end the governor, which lifts the quota it set".to_owned());
+        undo.insert(0, "stop the governor, which removes its quota".to_owned());
     }
     for text in undo {
         plan.add("undo", text, None, 0);
@@ -156,8 +156,8 @@ impl Plan {
             self.add("volume", format!("check that {device} is not in use, and lock it (flock)"), None, 0);
             if here {
                 let text = format!(
-                    "check that {device} is empty: read its first and last {edge}, every place of a known signature and \
-                     {PLACES} places between them; of a loop device also all data of a sparse backing file",
+                    "check that {device} is empty: read its first and last {edge}, every offset of a known signature and \
+                     {PLACES} samples between; of a loop device also all data of a sparse backing file",
                     edge = size_in_words(EDGE_BYTES)
                 );
                 self.add("volume", text, None, 0);
@@ -203,14 +203,14 @@ mod tests {
             texts,
             [
                 "mkdir /srv/iostone-TOKEN",
-                "write 64 MiB of random data to /srv/iostone-TOKEN/volume.img past the page cache, and sync it",
+                "write 64 MiB of random data to /srv/iostone-TOKEN/volume.img with O_DIRECT, and sync it",
                 "losetup --find --show --direct-io=off /srv/iostone-TOKEN/volume.img",
                 "echo 'write through' > /sys/block/loopN/queue/write_cache",
                 "mkfs.ext4 -F -q -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 -U UUID /dev/loopN",
                 "mkdir --parents /srv/iostone-TOKEN/mount",
                 "mount -t ext4 -o barrier=0 /dev/loopN /srv/iostone-TOKEN/mount",
                 "umount /srv/iostone-TOKEN/mount",
-                "put /sys/block/loopN/queue/write_cache back as it was",
+                "restore /sys/block/loopN/queue/write_cache",
                 "losetup --detach /dev/loopN",
                 "rm -r /srv/iostone-TOKEN",
             ]
@@ -234,10 +234,10 @@ mod tests {
             [
                 "losetup --find --show --direct-io=on /srv/iostone-TOKEN/volume.img",
                 "losetup --find --show --direct-io=on /dev/loopM",
-                "make the control group iostone-TOKEN",
+                "create the cgroup iostone-TOKEN",
                 "limit /dev/loopN in it: reads 40MB/s, writes 40MB/s and 100 IOPS",
                 "limit /dev/loopM in it: reads and writes 60MB/s each",
-                "remove the control group iostone-TOKEN",
+                "remove the cgroup iostone-TOKEN",
                 "losetup --detach /dev/loopN",
                 "losetup --detach /dev/loopM",
                 "rm -r /srv/iostone-TOKEN",

@@ -205,11 +205,11 @@ impl<'a> Place<'a> {
     ) -> Result<Self, StackError> {
         match asked {
             Some(path) if path.is_dir() => {
-                let next = format!("set `{key}` to a directory that only root can change");
+                let next = format!("set `{key}` to a directory that only root can write to");
                 refuse_exposed(path, key, &[&next])?;
                 Ok(Self { path, key, asked: true })
             }
-            Some(path) => Err(StackError::usage(key, format!("`{}` is no directory", path.display()))),
+            Some(path) => Err(StackError::usage(key, format!("`{}` is not a directory", path.display()))),
             None => {
                 let path = work_directory.ancestors().find(|path| path.is_dir()).unwrap_or(Path::new("/"));
                 Ok(Self { path, key, asked: false })
@@ -222,18 +222,12 @@ impl<'a> Place<'a> {
         if self.asked {
             return StackError::usage(
                 self.key,
-                format!(
-                    "`{}` {what}; set it to a directory on a disk that can be written",
-                    self.path.display()
-                ),
+                format!("`{}` {what}; set it to a directory on a writable disk", self.path.display()),
             );
         }
         StackError::setting(
             self.path,
-            format!(
-                "it {what}; runs are kept there: keep them on a disk elsewhere with `--runs`, or set `{}`",
-                self.key
-            ),
+            format!("it {what} and holds the runs: keep them on a disk with `--runs`, or set `{}`", self.key),
         )
     }
 
@@ -241,7 +235,7 @@ impl<'a> Place<'a> {
     fn refuse_memory(&self, flush_matters: bool) -> Result<(), StackError> {
         let kind = filesystem_kind(self.path)?;
         if flush_matters && matches!(kind.as_str(), "tmpfs" | "ramfs" | "devtmpfs" | "rootfs") {
-            return Err(self.wrong(&format!("is {kind}, in memory, where a flush costs nothing")));
+            return Err(self.wrong(&format!("is {kind}, in memory, where flushes cost nothing")));
         }
         Ok(())
     }

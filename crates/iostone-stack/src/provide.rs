@@ -122,7 +122,7 @@ pub(crate) fn check_providable(stack: &Stack) -> Result<(), StackError> {
     match &stack.volume {
         Volume::Loop(volume) if volume.is_throttled() => Err(StackError::usage(
             "volume",
-            "a `loop` volume with limits cannot be handed to a guest; use `kind = \"emulated\"`, with `machine.link` \
+            "a `loop` volume with limits cannot be attached to a guest; use `kind = \"emulated\"`, with `machine.link` \
              for the instance's limit",
         )),
         _ => Ok(()),

@@ -110,7 +110,7 @@ fn set_write_cache(site: &mut Site, device: &BlockDevice, asked: WriteCache) -> 
         Some(libc::EINVAL) => StackError::NotApplied {
             layer: "queue",
             asked: asked.to_owned(),
-            read_back: "Invalid argument: the device has no volatile cache to speak of".to_owned(),
+            read_back: "Invalid argument: the device reports no volatile cache".to_owned(),
             from: path.display().to_string(),
         },
         _ => StackError::io("write", &path, source),
@@ -133,7 +133,7 @@ pub(crate) fn check_own_queue(device: &BlockDevice) -> Result<(), StackError> {
         return Err(StackError::usage(
             "queue",
             format!(
-                "`{}` is a partition, and the queue is the whole disk's, other partitions' too",
+                "`{}` is a partition; the queue belongs to the whole disk and its other partitions",
                 device.name
             ),
         ));

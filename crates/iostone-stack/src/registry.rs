@@ -204,9 +204,10 @@ fn is_dead(owner: &Owner) -> bool {
 
 fn replay(path: &Path, key: &Key) -> Result<Option<JournalOutcome>, StackError> {
     let unreadable = |reason: String| {
-        let next = format!("undo by hand what it lists and is yours, then `rm {}`", quote(path.as_os_str()));
+        let next =
+            format!("undo by hand the steps it lists that are yours, then `rm {}`", quote(path.as_os_str()));
         Ok(Some(JournalOutcome::Unreadable {
-            reason: format!("{reason}; nothing of it was done; next: {next}"),
+            reason: format!("{reason}; none of it was undone; next: {next}"),
         }))
     };
     let mut journal = match open_patiently(path, key) {
@@ -239,8 +240,8 @@ fn unusable(journals: &Path, reason: &str) -> StackError {
     StackError::setting(
         journals,
         format!(
-            "undo journals cannot be written there ({reason}); \
-             set `{STATE_DIRECTORY_VARIABLE}` to the absolute path of a directory that can be written"
+            "undo journals cannot be written there ({reason}); set `{STATE_DIRECTORY_VARIABLE}` to the absolute path of a \
+             writable directory"
         ),
     )
 }
@@ -267,7 +268,7 @@ fn state_directory(variable: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf
         .map(|state| state.join("iostone"))
         .ok_or_else(|| {
             let reason = format!(
-                "it is no absolute path, so there is no place for undo journals; set it, or `{STATE_DIRECTORY_VARIABLE}`"
+                "it is not an absolute path, so undo journals have no directory; set it, or `{STATE_DIRECTORY_VARIABLE}`"
             );
             StackError::setting("HOME", reason)
         })

@@ -46,7 +46,7 @@ impl Key {
             return Ok(key);
         }
         make(state_directory, &path)?;
-        Self::read(&path)?.ok_or_else(|| StackError::unexpected(&path, "it vanishes again and again"))
+        Self::read(&path)?.ok_or_else(|| StackError::unexpected(&path, "it keeps disappearing"))
     }
 
     /// Checks the key that is there, if any.
@@ -67,7 +67,7 @@ impl Key {
                 because: format!("{what}, so others can have sealed the journals"),
                 loses: Vec::new(),
                 next: vec![format!(
-                    "`rm {}`, after which the journals sealed with it are only named",
+                    "`rm {}`, after which journals sealed with it are only listed",
                     quote(path.as_os_str())
                 )],
                 destroy: None,

@@ -100,7 +100,7 @@ impl SpaceWatch {
         let Walk { mut found, no_map, losses } = walk;
         if let Some(error) = no_map {
             found.extents = None;
-            self.lose(format!("extents: {} does not tell them: {error}", self.kind()));
+            self.lose(format!("extents: not available on {}: {error}", self.kind()));
         } else {
             found.extents = found.extents.or(Some(0));
         }
@@ -116,7 +116,7 @@ impl SpaceWatch {
         match runs {
             Ok(runs) => Some(joined(runs.iter().map(|run| (run.device, run.physical, run.length)))),
             Err(error) => {
-                self.lose(format!("free runs: {} does not tell them: {error}", self.kind()));
+                self.lose(format!("free runs: not available on {}: {error}", self.kind()));
                 None
             }
         }

@@ -154,7 +154,7 @@ pub fn refuse_exposed(directory: &Path, what: &str, next: &[&str]) -> Result<(),
         identity: what.to_owned(),
         reason: RefusalReason::Exposed,
         because: format!(
-            "{} can rename what is in `{}`, and so have root write elsewhere",
+            "{} can rename files in `{}`, and so redirect root's writes",
             found.by,
             found.directory.display()
         ),
@@ -169,7 +169,7 @@ pub fn refuse_exposed(directory: &Path, what: &str, next: &[&str]) -> Result<(),
 /// # Errors
 /// Those of [`refuse_exposed`].
 pub fn refuse_exposed_runs(directory: &Path) -> Result<(), StackError> {
-    let next = ["`--runs /var/lib/iostone/runs`", "another directory that only root can change"];
+    let next = ["`--runs /var/lib/iostone/runs`", "another directory that only root can write to"];
     refuse_exposed(directory, "directory of runs", &next)
 }
 

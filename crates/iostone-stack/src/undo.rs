@@ -178,7 +178,7 @@ fn undo_step(journal: &mut Journal, number: usize) -> Result<Did, UndoFailure> {
             let lost = !did && entry.made.is_some() && is_whole;
             Ok(if lost {
                 Did::NotFound(format!(
-                    "not found at its path: directory `{}`; if it was moved, remove it where it is now",
+                    "directory `{}` not found at its path; if it was moved, remove it there",
                     path.display()
                 ))
             } else {

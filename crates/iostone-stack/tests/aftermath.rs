@@ -57,7 +57,7 @@ impl Standing {
         let mut child = Self(command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
         let told = machine.path().join("mount");
         while !told.exists() {
-            assert!(child.0.try_wait().unwrap().is_none(), "the session ended before its time");
+            assert!(child.0.try_wait().unwrap().is_none(), "the session ended early");
             std::thread::sleep(Duration::from_millis(5));
         }
         (child, fs::read_to_string(told).unwrap().into())
@@ -176,7 +176,7 @@ fn a_filesystem_that_the_user_unmounted_is_left_alone_and_one_that_we_unmount_is
         let left = words.iter().find(|word| word.starts_with("left alone: "));
         match how {
             "ours" => assert!(left.is_none() && uuid_of(&disk.path).is_none(), "{words:?}"),
-            "unmounted" => assert!(left.unwrap().contains("somebody else unmounted it"), "{words:?}"),
+            "unmounted" => assert!(left.unwrap().contains("another process unmounted it"), "{words:?}"),
             _ => assert!(left.unwrap().contains("and not by iostone"), "{words:?}"),
         }
         assert_eq!(uuid_of(&disk.path).is_some(), how != "ours", "{how}");

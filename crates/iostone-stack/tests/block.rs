@@ -112,7 +112,7 @@ fn a_filesystem_that_the_user_took_over_during_a_trial_is_reported_once() {
     let mount = session.apply(&stack, 1, 7).unwrap().target.mount.unwrap();
     machine::run("umount", &[mount.to_str().unwrap()]);
     let error = session.undo().unwrap_err().to_string();
-    assert!(error.contains("left alone, because somebody else unmounted it"), "{error}");
+    assert!(error.contains("left alone, because another process unmounted it"), "{error}");
     // The guard keeps the session itself off it from now on.
     assert_eq!(refusal(session.apply(&stack, 2, 7).unwrap_err()).reason, RefusalReason::Signature);
     session.finish().unwrap();
@@ -240,7 +240,7 @@ fn a_word_that_fits_no_device_is_told() {
     let disk = TestLoop::new(&machine.path().join("disk.img"), 32 * MIB);
     let fitting = format!("backing file {}, 32 MiB", disk.image.display());
     let told = strange_words(&[on(&disk.path)], &[fitting.clone(), "backing file x".to_owned()]);
-    assert_eq!(told, ["`--destroy backing file x` names none of the devices"]);
+    assert_eq!(told, ["`--destroy backing file x` matches none of the devices"]);
     assert_eq!(strange_words(&[], &[fitting]).len(), 1);
     drop(disk);
     machine.assert_clean();

@@ -242,7 +242,7 @@ fn a_foreign_mount_over_the_layer_is_not_unmounted() {
     let directory = applied.target.directory.unwrap();
     run("mount", &["-t", "tmpfs", "foreign", directory.to_str().unwrap()]);
     let error = session.undo().unwrap_err().to_string();
-    assert!(error.contains("`foreign` is mounted there, which iostone did not mount"), "{error}");
+    assert!(error.contains("`foreign` is mounted there, but not by iostone"), "{error}");
     run("umount", &[directory.to_str().unwrap()]);
     session.finish().unwrap();
     machine.assert_clean();

@@ -212,7 +212,7 @@ fn a_foreign_mount_in_our_place_is_not_unmounted() {
     let mount = session.apply(&loop_stack(16 * MIB, &[]), 1, 7).unwrap().target.mount.unwrap();
     machine::run("mount", &["-t", "tmpfs", "tmpfs", mount.to_str().unwrap()]);
     let error = session.undo().unwrap_err().to_string();
-    assert!(error.contains("which iostone did not mount") && error.contains("`umount "), "{error}");
+    assert!(error.contains("but not by iostone") && error.contains("`umount "), "{error}");
     machine::run("umount", &[mount.to_str().unwrap()]);
     session.finish().unwrap();
     machine.assert_clean();

@@ -122,8 +122,8 @@ fn what_has_no_signature_is_refused_by_its_name_or_its_place() {
     let lvm = [&noise(4, 6)[..], b" LVM2 x[5A%r0N*>"].concat();
     let size = 64 * MIB;
     let cases: [(&str, u64, &[u8], &str); 18] = [
-        ("random database pages", 3 * MIB, &page, "data at 3.00 MiB; no known format"),
-        ("plain dm-crypt", 0, &page, "data at byte 0; no known format"),
+        ("random database pages", 3 * MIB, &page, "data of unknown format at 3.00 MiB"),
+        ("plain dm-crypt", 0, &page, "data of unknown format at byte 0"),
         ("the last 4 KiB alone", size - 4096, &page[..4096], "data at 63.99 MiB"),
         ("the last byte", size - 1, b"x", "data at 63.99 MiB"),
         ("one byte in the middle", 33 * MIB + 77, b"x", "data at 33.00 MiB"),

@@ -49,7 +49,7 @@ fn one_volume_is_held_to_its_caps_in_bytes_and_in_requests() {
     let applied = session.apply(&stack, 1, 7).unwrap();
     assert_eq!(machine::loops_under(machine.path()), 1, "no instance without a link");
     assert!(
-        applied.notes.iter().any(|note| note.contains("as the kernel makes them")),
+        applied.notes.iter().any(|note| note.contains("as the kernel issues them")),
         "{:?}",
         applied.notes
     );

@@ -258,7 +258,7 @@ fn an_xfs_that_the_user_took_over_is_left_alone() {
     let mount = session.apply(&stack, 1, 7).unwrap().target.mount.unwrap();
     run("umount", &[mount.to_str().unwrap()]);
     let error = session.undo().unwrap_err().to_string();
-    assert!(error.contains("left alone, because somebody else unmounted it"), "{error}");
+    assert!(error.contains("left alone, because another process unmounted it"), "{error}");
     session.finish().unwrap();
     assert!(run("wipefs", &["--no-act", disk.path.to_str().unwrap()]).contains("xfs"));
     drop(disk);

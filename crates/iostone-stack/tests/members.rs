@@ -143,7 +143,7 @@ fn an_absent_serial_number_is_answered_with_those_there_are() {
     let machine = Machine::new();
     for name in ["serial:iostone-no-such-serial", "vol-0123456789abcdef0"] {
         let error = refused(&machine, &[PathBuf::from(name)]).to_string();
-        assert!(error.contains("no device has the serial number"), "{error}");
+        assert!(error.contains("no device has"), "{error}");
     }
     machine.assert_clean();
 }

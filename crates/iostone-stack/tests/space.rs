@@ -136,7 +136,7 @@ fn btrfs_moves_what_is_rewritten_unless_it_may_not() {
         assert_plausible(&record, "btrfs");
         assert_eq!(record.free_after, None);
         assert_eq!(record.losses.len(), 1, "{:?}", record.losses);
-        assert!(record.losses[0].starts_with("free runs: btrfs does not tell them: "), "{:?}", record.losses);
+        assert!(record.losses[0].starts_with("free runs: not available on btrfs: "), "{:?}", record.losses);
         (record.files_prepared.extents.unwrap(), record.files.extents.unwrap())
     };
     let (before, after) = rewritten(&[]);

@@ -91,7 +91,7 @@ pub(crate) fn load(command: &Command, printer: &mut Printer) -> Result<()> {
         if place.is_out_of_reach() {
             let path = place.path.display();
             printer.note(format_args!(
-                "`{path}` is out of reach for this user, so the catalogue is as built in; `{VARIABLE}` names another place"
+                "`{path}` is not accessible to this user; using the built-in catalogue. Set `{VARIABLE}` to another file"
             ));
         }
         return Ok(());
@@ -106,7 +106,7 @@ pub(crate) fn text_at(place: &Place) -> Result<Option<String>> {
         Ok(text) => Ok(Some(text)),
         Err(error) if !place.is_named && (is_missing(&error) || place.is_out_of_reach()) => Ok(None),
         Err(error) if place.is_named && is_missing(&error) => Err(error.context(format!(
-            "`{VARIABLE}` names a catalogue that is not there; `iostone catalog update FILE` makes one"
+            "`{VARIABLE}` names a catalogue that does not exist; create it with `iostone catalog update FILE`"
         ))),
         Err(error) => Err(error),
     }
@@ -133,7 +133,7 @@ pub(crate) fn read(path: &Path, largest: u64) -> Result<String> {
     file.take(largest + 1).read_to_end(&mut bytes).with_context(reading)?;
     if bytes.len() as u64 > largest {
         bail!(
-            "`{}` is larger than {} MiB, which no catalogue is",
+            "`{}` is larger than {} MiB, too large for a catalogue",
             clean(&path.display().to_string()),
             largest >> 20
         );
@@ -172,11 +172,11 @@ pub(crate) fn begin_writing(path: &Path) -> Result<Writing> {
             Err(error) => return Err(anyhow::Error::new(std::io::Error::from(error)).context(context())),
         }
         if stop.load(Ordering::Relaxed) {
-            bail!("nothing is written: it was interrupted while another process writes the catalogue");
+            bail!("nothing was written: interrupted while another process was writing the catalogue");
         }
         if started.elapsed() > PATIENCE {
             bail!(
-                "another process has locked the folder of `{}` for {} s; try again when it has ended",
+                "another process has locked the directory of `{}` for {} s; try again when it has finished",
                 clean(&path.display().to_string()),
                 PATIENCE.as_secs()
             );

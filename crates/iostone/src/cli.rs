@@ -18,13 +18,13 @@ use crate::commands::predict::PredictArguments;
 use crate::commands::recommend::RecommendArguments;
 use crate::output_file::Overwrite;
 
-/// Measures what a change to a machine's storage is worth, and leaves the machine as it found it.
+/// Measure whether a change makes storage faster, by how much and why.
 #[derive(Debug, Parser)]
 #[command(version, about, long_about = None, propagate_version = true, after_help = "\
 Exit codes: 0 it ran, whatever the verdict; 1 the workload failed; 2 usage or file error; 3 refused for safety; \
 4 partial and resumable; 130 interrupted, after undoing.")]
 pub(crate) struct Cli {
-    /// Say less: no progress, no remarks
+    /// Print no progress and no notes
     #[arg(long, short, global = true, env = "IOSTONE_QUIET", value_parser = FalseyValueParser::new())]
     pub(crate) quiet: bool,
     #[command(subcommand)]
@@ -33,60 +33,60 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Run an experiment, or go on with one
+    /// Run an experiment, or resume one
     Run(RunArguments),
-    /// Does ext4 run faster without barriers here? The answer in three minutes, on a disk made for it
+    /// Measure in three minutes whether ext4 is faster without write barriers, on a temporary loop device
     Demo(DemoArguments),
-    /// Show what a run found
+    /// Report the verdicts of a run, with the reasons
     Report(ReportArguments),
-    /// List the runs
+    /// List runs
     List(ListArguments),
-    /// Show one run trial by trial
+    /// Show a run trial by trial
     Show(ShowArguments),
-    /// Judge figures from anywhere
+    /// Judge figures from a CSV file or an import
     Judge(JudgeArguments),
-    /// Bring what other tools printed into a run
+    /// Import the output of fio, dd, iostat and other tools
     Import(ImportArguments),
-    /// Say what is doubtful in figures: a run's, or anybody's
+    /// Check a run or a data set for design errors and impossible figures
     Audit(AuditArguments),
-    /// Published investigations, judged again
+    /// Judge published benchmarks again
     Casebook(CasebookArguments),
-    /// Write a run's figures for other programs
+    /// Export a run as CSV, JSON, fio's JSON or bonnie++'s CSV
     Export(ExportArguments),
-    /// Load a file or a device, by the engine alone
+    /// Run an I/O load on files or block devices, in fio's language
     Io(Box<IoArguments>),
-    /// Oracle ORION's test of storage: its command line, its load points, its files
+    /// Run Oracle ORION's storage test, with its options and output files
     Orion(OrionArguments),
-    /// An emulated volume at a socket: limits, bursts, latencies, a cache that can lose its power
+    /// Serve emulated volumes over NBD: limits, bursts, latency, faults and power cuts
     Disk(DiskArguments),
-    /// Virtual machines with kernels of their own
+    /// Run programs in virtual machines with a kernel of your choice
     Guest(GuestArguments),
-    /// Disk images turned between raw, qcow2, vmdk, vhd and vhdx, checked before and after
+    /// Convert disk images between raw, qcow2, vmdk, vhd and vhdx, and check them
     Image(ImageArguments),
-    /// How long work takes on an instance whose processors are rationed, and what it spends
+    /// Predict how long work takes on a burstable instance, and the CPU credits it spends
     Credits(CreditsArguments),
-    /// A command under limits of CPU time and memory, and where its time went
+    /// Run a command under CPU and memory limits and report where its time went
     Limit(Box<LimitArguments>),
-    /// Instances and volumes of the cloud, with their limits
+    /// Look up instance and volume types and their limits
     Catalog(Box<CatalogArguments>),
-    /// How long work takes on an instance and its volumes, and what binds
+    /// Predict how long I/O takes on an instance and its volumes, and which limit binds
     Predict(Box<PredictArguments>),
-    /// What to rent for a target, and what each further dollar buys
+    /// Recommend instances and volumes for a target, by price
     Recommend(Box<RecommendArguments>),
-    /// What bound a run: every ceiling held against what was measured
+    /// Explain which limit bound a run: every ceiling against the measured figures
     Explain(Box<ExplainArguments>),
-    /// A command on an emulated volume, behind the link of an emulated instance
+    /// Run a command on emulated volumes behind an emulated instance's EBS bandwidth
     Emulate(Box<EmulateArguments>),
-    /// Say what this machine can do, what is missing, and the command that installs it
+    /// Check what this machine supports, and print the commands that install what is missing
     Doctor(DoctorArguments),
-    /// Undo whatever a crash left on this machine
+    /// Undo what a crashed run left on this machine
     Cleanup(CleanupArguments),
     /// Print the JSON Schema of experiment files
     Schema,
-    /// Move a control group's CPU quota by the law of an emulated allowance: a plan on standard input (not for people)
+    /// Adjust a cgroup's CPU quota by an emulated allowance; reads a plan on standard input (internal)
     #[command(hide = true)]
     Governor,
-    /// The other end of the agent protocol, on standard input and output (not for people)
+    /// Serve the agent protocol on standard input and output (internal)
     #[command(hide = true)]
     Agent(AgentArguments),
 }
@@ -102,7 +102,7 @@ pub(crate) struct RunsDirectory {
 /// Whether the metadata service of a cloud is asked which instance this is.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct MetadataChoice {
-    /// Do not ask the cloud's metadata service which instance this is; only the machine's own marks are looked at
+    /// Do not query the cloud's metadata service; identify the instance from DMI and the kernel only
     #[arg(long, env = "IOSTONE_NO_METADATA", value_parser = FalseyValueParser::new())]
     pub(crate) no_metadata: bool,
 }
@@ -113,25 +113,25 @@ pub(crate) struct RunArguments {
     /// The experiment file
     #[arg(required_unless_present = "resume", conflicts_with = "resume")]
     pub(crate) file: Option<PathBuf>,
-    /// Print every step, what will be created, and the time and room it takes; touch nothing
+    /// Print every step, what will be created, and the time and space needed; change nothing
     #[arg(long, conflicts_with = "resume")]
     pub(crate) dry_run: bool,
-    /// Set a value over the file's, as in `--set workload.bs=8KiB`; repeatable
+    /// Override a value of the file, as in `--set workload.bs=8KiB`; repeatable
     #[arg(long = "set", value_name = "PATH=VALUE", conflicts_with = "resume")]
     pub(crate) set: Vec<String>,
-    /// Go on with an unfinished run: its directory, its id, or `latest`
+    /// Resume an unfinished run: its directory, its id, or `latest`
     #[arg(long, value_name = "RUN")]
     pub(crate) resume: Option<String>,
-    /// Run the baseline against itself: this machine's noise, and how small a difference it could show
+    /// A/A check: run the baseline against itself to find the smallest difference this machine can detect
     #[arg(long, conflicts_with = "resume")]
     pub(crate) aa: bool,
-    /// A rehearsal: one block, small sizes, no verdict
+    /// Rehearse: one block, small sizes, no verdict
     #[arg(long, conflicts_with = "resume")]
     pub(crate) quick: bool,
     /// Print the verdicts as JSON on stdout
     #[arg(long)]
     pub(crate) json: bool,
-    /// Let the content of this device be destroyed: its stable id, or the identity that a refusal printed, in full;
+    /// Allow the data on this device to be destroyed: its stable id, or the identity that a refusal printed, in full;
     /// repeatable
     #[arg(long, value_name = "ID")]
     pub(crate) destroy: Vec<String>,
@@ -146,7 +146,7 @@ pub(crate) struct DemoArguments {
     /// Print the verdicts as JSON on stdout
     #[arg(long)]
     pub(crate) json: bool,
-    /// Set a value over the demo's, as in `--set decide.time=10min`; repeatable
+    /// Override a value of the demo, as in `--set decide.time=10min`; repeatable
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
     #[command(flatten)]
@@ -169,10 +169,10 @@ pub(crate) struct ReportArguments {
     /// The run: its directory, its id, or `latest`
     #[arg(default_value = "latest")]
     pub(crate) run: String,
-    /// How it is written
+    /// Output format
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub(crate) format: ReportFormat,
-    /// Hold the recorded trials against another level, of any factor: `ext4`, or `filesystem=ext4`
+    /// Compare the recorded trials with another baseline: a level of any factor, as in `ext4` or `filesystem=ext4`
     #[arg(long, value_name = "LEVEL")]
     pub(crate) baseline: Option<String>,
     /// Write to this file instead of stdout
@@ -198,7 +198,7 @@ pub(crate) struct ShowArguments {
     /// The run: its directory, its id, or `latest`
     #[arg(default_value = "latest")]
     pub(crate) run: String,
-    /// Show this trial in full
+    /// Show this trial in detail
     #[arg(long, value_name = "NUMBER")]
     pub(crate) trial: Option<u32>,
     /// Print the whole record as JSON
@@ -221,44 +221,44 @@ pub(crate) enum Better {
 pub(crate) struct JudgeArguments {
     /// A CSV file with a header line, `-` for standard input, or an import: its directory or its id
     pub(crate) file: PathBuf,
-    /// The column of figures
+    /// The column with the measured values
     #[arg(long, value_name = "COLUMN")]
     pub(crate) metric: String,
-    /// Which way the figures are better; as is known of the metric or its unit when left out
+    /// Whether higher or lower values are better; by default known from the metric or its unit
     #[arg(long, value_enum)]
     pub(crate) better: Option<Better>,
-    /// The column of levels
+    /// The column with the levels to compare
     #[arg(long, value_name = "COLUMN")]
     pub(crate) by: String,
-    /// The column of blocks; without it nothing is paired and no verdict is given
+    /// The column with the block; without it trials are not paired and there is no verdict
     #[arg(long, value_name = "COLUMN")]
     pub(crate) block: Option<String>,
-    /// The column that says in which order the trials of a block ran: positions or times
+    /// The column with the order of trials within a block: positions or times
     #[arg(long, value_name = "COLUMN")]
     pub(crate) order: Option<String>,
-    /// The column of a second factor: levels are compared within each of its values
+    /// The column with a second factor; levels are compared within each of its values
     #[arg(long, value_name = "COLUMN")]
     pub(crate) within: Option<String>,
-    /// The level that the others are held against
+    /// The level that the others are compared with
     #[arg(long, value_name = "LEVEL")]
     pub(crate) baseline: String,
-    /// Differences within it do not matter
+    /// Equivalence margin: the largest difference that does not matter
     #[arg(long, value_name = "PERCENT", default_value = "3%")]
     pub(crate) margin: iostone_model::units::Fraction,
-    /// Of all verdicts and intervals together
+    /// Confidence of all verdicts and ratio intervals jointly
     #[arg(long, value_name = "PERCENT", default_value = "95%")]
     pub(crate) confidence: iostone_model::units::Fraction,
-    /// The number of blocks that was planned as the most
+    /// The maximum number of blocks that was planned
     #[arg(long, value_name = "BLOCKS", default_value_t = 40)]
     pub(crate) budget: u32,
-    /// The number of blocks that was planned from the start: one look at all of them instead of looks on the way
+    /// The number of blocks, if it was fixed in advance: one analysis at the end, no interim analyses
     #[arg(long, value_name = "BLOCKS", conflicts_with = "budget")]
     pub(crate) planned: Option<u32>,
-    /// The step to which the figures were rounded, in their own unit; when left out, that of their last written digit, and more
-    /// where they repeat
+    /// The step to which the values were rounded, in their own unit; by default taken from their last digit, or coarser where
+    /// they repeat
     #[arg(long, value_name = "STEP")]
     pub(crate) resolution: Option<f64>,
-    /// Vouch that the order of the trials in each block was drawn by lot, where no column tells it
+    /// Assert that the order of trials within each block was randomised, where no column shows it
     #[arg(long)]
     pub(crate) randomised: bool,
     /// Print the verdicts as JSON
@@ -271,16 +271,16 @@ pub(crate) struct JudgeArguments {
 #[derive(Debug, Args)]
 #[command(after_help = IMPORT_HELP)]
 pub(crate) struct ImportArguments {
-    /// Files that other tools wrote; the first word may be the tool's name
+    /// Output files of other tools; the first word may be the tool's name
     #[arg(required = true, value_name = "[TOOL] FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// The tool that wrote them, where their content leaves it open
+    /// The tool that wrote them, if their content is ambiguous
     #[arg(long, value_name = "TOOL")]
     pub(crate) tool: Option<String>,
-    /// Take conditions from the files' names, as in `{condition}-{run}.log`
+    /// Take conditions from the file names, as in `{condition}-{run}.log`
     #[arg(long, value_name = "PATTERN")]
     pub(crate) by: Option<String>,
-    /// What the import is called; the first file's name when left out
+    /// Name of the import; by default that of the first file
     #[arg(long)]
     pub(crate) name: Option<String>,
     /// A label that was varied on purpose, beside those of `--by`; repeatable
@@ -295,12 +295,12 @@ pub(crate) struct ImportArguments {
 
 /// What can be imported.
 const IMPORT_HELP: &str = "\
-Tools: dbench, bonnie, fio, dd, time, vmstat, iostat, sar, sysbench, ioping, orion, elbencho, hyperfine, phoronix, csv. Which of \
-them wrote a file is told by its content. The files are kept beside what was read from them.
-In `--by`, `{run}`, `{block}` and `{order}` say which repetition, block and place in time a file is, `{_}` is passed over, and every \
+Tools: dbench, bonnie, fio, dd, time, vmstat, iostat, sar, sysbench, ioping, orion, elbencho, hyperfine, phoronix, csv. The \
+tool is recognised by the content of a file. The files are copied into the import.
+In `--by`, `{run}`, `{block}` and `{order}` are a file's repetition, block and order in time, `{_}` is ignored, and every \
 other name is a condition.";
 
-/// How grave a finding is.
+/// The severity from which `--fail-on` fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOn {
     /// Any finding.
@@ -311,37 +311,37 @@ pub(crate) enum FailOn {
     Serious,
 }
 
-/// What is known of the order of figures.
+/// The order in which the values were measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ListedOrder {
-    /// They were measured in the order in which they stand
+    /// In the order listed
     AsListed,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct AuditArguments {
-    /// A run (its directory, its id, or `latest`), files that other tools wrote, or a TOML file that describes figures
+    /// A run (its directory, its id, or `latest`), output files of other tools, or a TOML file that describes a data set
     #[arg(default_value = "latest", value_name = "RUN | FILE")]
     pub(crate) subjects: Vec<String>,
-    /// The tool that wrote the files, where their content leaves it open
+    /// The tool that wrote the files, if their content is ambiguous
     #[arg(long, value_name = "TOOL")]
     pub(crate) tool: Option<String>,
-    /// Take conditions from the files' names, as in `{condition}-{run}.log`
+    /// Take conditions from the file names, as in `{condition}-{run}.log`
     #[arg(long, value_name = "PATTERN")]
     pub(crate) by: Option<String>,
     /// A label that was varied on purpose; repeatable
     #[arg(long = "factor", value_name = "LABEL")]
     pub(crate) factors: Vec<String>,
-    /// A limit that is known, as in `--ceiling 'instance link=500Mbps'`; repeatable
+    /// A known limit, as in `--ceiling 'instance link=500Mbps'`; repeatable
     #[arg(long = "ceiling", value_name = "NAME=LIMIT")]
     pub(crate) ceilings: Vec<String>,
-    /// Memory of the machine that was measured
+    /// RAM of the measured machine
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<iostone_model::units::Bytes>,
-    /// What is known of the order of the figures
+    /// The order in which the values were measured
     #[arg(long, value_enum)]
     pub(crate) order: Option<ListedOrder>,
-    /// End with status 1 where something this grave is found
+    /// Exit with code 1 if there is a finding of at least this severity
     #[arg(long, value_enum, value_name = "SEVERITY")]
     pub(crate) fail_on: Option<FailOn>,
     /// Print the findings as JSON
@@ -364,12 +364,12 @@ pub(crate) enum CasebookFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct CasebookArguments {
-    /// One case only, by its name or a part of it
+    /// Only this case, by its name or a part of it
     pub(crate) case: Option<String>,
-    /// How it is written
+    /// Output format
     #[arg(long, value_enum, default_value_t = CasebookFormat::Text)]
     pub(crate) format: CasebookFormat,
-    /// Print JSON: the same as `--format json`
+    /// Print JSON; the same as `--format json`
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
     /// Write to this file instead of stdout
@@ -382,11 +382,11 @@ pub(crate) struct CasebookArguments {
 /// What figures are exported as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ExportFormat {
-    /// A table, a row for each figure
+    /// A table with a row for each value
     Csv,
-    /// The dataset as iostone keeps it
+    /// iostone's dataset document
     Json,
-    /// bonnie++'s CSV, as `bon_csv2html` takes it
+    /// bonnie++'s CSV, for `bon_csv2html`
     Bonnie,
     /// fio's JSON
     Fio,
@@ -397,7 +397,7 @@ pub(crate) struct ExportArguments {
     /// The run or import: its directory, its id, or `latest`
     #[arg(default_value = "latest")]
     pub(crate) run: String,
-    /// What to write
+    /// Output format
     #[arg(long, value_enum, default_value_t = ExportFormat::Csv)]
     pub(crate) format: ExportFormat,
     /// Write to this file instead of stdout
@@ -415,22 +415,22 @@ pub(crate) enum IoFormat {
     /// For people
     #[default]
     Normal,
-    /// As fio's JSON
+    /// fio's JSON
     Json,
-    /// As fio's JSON with the bins of its histograms
+    /// fio's JSON with histogram bins
     #[value(name = "json+")]
     JsonPlus,
-    /// As fio's terse format, version 3
+    /// fio's terse format, version 3
     Terse,
 }
 
 /// When `iostone io` shows how far it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(crate) enum Eta {
-    /// On a terminal
+    /// Only on a terminal
     #[default]
     Auto,
-    /// Not at all
+    /// Never
     Never,
 }
 
@@ -439,7 +439,7 @@ pub(crate) enum Eta {
 pub(crate) struct IoArguments {
     #[command(flatten)]
     pub(crate) options: IoOptions,
-    /// Job files of fio's, and options of fio's for loads beside them: --filename, --rw, --bs, --size, ...
+    /// fio job files, and fio options for further loads: --filename, --rw, --bs, --size, ...
     #[arg(value_name = "JOBFILE | --OPTION=VALUE", trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) load: Vec<String>,
 }
@@ -447,37 +447,37 @@ pub(crate) struct IoArguments {
 /// What a load's options look like; all of them are in `docs/reference/fio-options.md`.
 const IO_HELP: &str = "\
 Loads are described in fio's language, on the command line or in job files:
-  --filename=PATH     file or block device; files that are new are made, `--size` large
+  --filename=PATH     file or block device; a new file is created with --size bytes
   --rw=KIND           read, write, randread, randwrite, rw, randrw, trim, randtrim, trimwrite, randtrimwrite
   --bs=SIZE           block size; also --bsrange and --bssplit
-  --iodepth=N         requests in flight; --numjobs=N loads of the kind beside each other
+  --iodepth=N         queue depth; --numjobs=N runs N copies of the load at once
   --engine=NAME       auto, io_uring, psync, mmap, null; fio's --ioengine
-  --size=SIZE         of the file, or of the part of a device that is used
-  --runtime=TIME      end after this long, and with --time_based not before; --ramp_time=TIME goes before
-  --direct            past the page cache; --fsync=N, --fdatasync=N, --sync=dsync make writes durable
-  --rate_iops=N       an open loop: requests arrive by the clock; --rate, --rate_process=poisson
-  --rwmixread=N       share of reads in a mix; --random_distribution=zipf:1.2 and others
-  --verify=crc32c     blocks carry their place, generation and checksum, and are read back
-  --name=NAME         begins a further load
+  --size=SIZE         size of the file, or of the part of the device to use
+  --runtime=TIME      stop after this time; --time_based repeats the load until then; --ramp_time=TIME is not measured
+  --direct            O_DIRECT, without the page cache; --fsync=N, --fdatasync=N, --sync=dsync make writes durable
+  --rate_iops=N       open loop at N requests a second; also --rate, --rate_process=poisson
+  --rwmixread=N       percentage of reads in a mix; --random_distribution=zipf:1.2 and others
+  --verify=crc32c     write offset, generation and checksum into each block and check them
+  --name=NAME         start another load
 Units are iostone's (4KiB is 4096 bytes, 4kB is 4000) or, without a B, fio's (4k is 4096). In job files they are fio's.";
 
 /// iostone's own options of `iostone io`, beside fio's.
 #[derive(Debug, Clone, Default, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct IoOptions {
-    /// Print everything that was measured as JSON
+    /// Print all measurements as JSON
     #[arg(long, conflicts_with = "output_format")]
     pub(crate) json: bool,
-    /// Print in a format of fio's
+    /// Output format
     #[arg(long, value_enum, value_name = "FORMAT", default_value = "normal")]
     pub(crate) output_format: IoFormat,
     /// The same as --output-format=terse
     #[arg(long, conflicts_with_all = ["json", "output_format"])]
     pub(crate) minimal: bool,
-    /// The version of the terse format; there is one
+    /// Version of the terse format; only 3 exists
     #[arg(long, value_parser = ["3"], value_name = "VERSION")]
     pub(crate) terse_version: Option<String>,
-    /// Whether to show how far the load is
+    /// When to show progress
     #[arg(long, value_enum, value_name = "WHEN", default_value = "auto")]
     pub(crate) eta: Eta,
     /// Refuse loads that write
@@ -486,23 +486,23 @@ pub(crate) struct IoOptions {
     /// Write to this file instead of stdout
     #[arg(long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Type the name of a load's file, an output or a log again to write over one that iostone did not make, or a device's
-    /// identity as its refusal prints it; repeatable
+    /// Allow overwriting this file (a load's, an output or a log) that iostone did not create, or this device, by the
+    /// identity that its refusal prints; repeatable
     #[arg(long, value_name = "PATH")]
     pub(crate) destroy: Vec<PathBuf>,
-    /// Drop options that are not honoured, and list them, instead of refusing them
+    /// Ignore unsupported options and list them, instead of refusing them
     #[arg(long)]
     pub(crate) lenient: bool,
-    /// Only this section of the job files; repeatable
+    /// Run only this section of the job files; repeatable
     #[arg(long, value_name = "NAME")]
     pub(crate) section: Vec<String>,
-    /// Read everything, say what would be done, and do nothing
+    /// Parse everything, print what would run, and do no I/O
     #[arg(long)]
     pub(crate) parse_only: bool,
-    /// Keep the generations of verified blocks in this file, so that a later check can tell a stale block
+    /// Record the generation of each verified block in this file, so that a later check detects stale blocks
     #[arg(long, value_name = "FILE")]
     pub(crate) ledger: Option<PathBuf>,
-    /// The machine lost power since the blocks were written: what no sync made durable may be older
+    /// Check after a power cut: blocks that were not synced may be older
     #[arg(long)]
     pub(crate) after_crash: bool,
 }
@@ -510,7 +510,7 @@ pub(crate) struct IoOptions {
 #[derive(Debug, Args)]
 #[command(override_help = crate::commands::orion::HELP)]
 pub(crate) struct OrionArguments {
-    /// ORION's options, with iostone's own anywhere among them
+    /// ORION's options and iostone's, in any order
     #[arg(value_name = "OPTION", trailing_var_arg = true, allow_hyphen_values = true)]
     pub(crate) words: Vec<String>,
 }

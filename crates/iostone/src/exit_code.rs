@@ -52,7 +52,7 @@ pub(crate) struct FileErrors {
 /// A run that stopped and can go on.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{error}; {}go on with `iostone run --resume {run}`",
+    "{error}; {}resume with `iostone run --resume {run}`",
     if *has_trials { "the trials so far are kept: " } else { "then " }
 )]
 pub(crate) struct Resumable {

@@ -13,8 +13,8 @@ use iostone_machine::StopFlag;
 static STOP: OnceLock<StopFlag> = OnceLock::new();
 static INTERRUPTS: AtomicU32 = AtomicU32::new(0);
 
-const WARNING: &[u8] = b"\niostone: undoing; press Ctrl-C once more to leave everything as it is\n";
-const FAREWELL: &[u8] = b"\niostone: not everything was undone; `iostone cleanup` does it\n";
+const WARNING: &[u8] = b"\niostone: undoing; press Ctrl-C again to stop and leave everything as it is\n";
+const FAREWELL: &[u8] = b"\niostone: not everything was undone; run `iostone cleanup`\n";
 /// Partial: something is left, and `iostone cleanup` takes it up.
 const LEFT_BEHIND: libc::c_int = 4;
 

@@ -7,10 +7,10 @@ use clap::Args;
 use iostone_report::clean;
 use iostone_stack::{OutputFile, Permit, Placing, quote};
 
-/// Lets the content of an output file go; the same option for every command with one.
+/// Permission to replace an output file; the same option in every command that writes one.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Overwrite {
-    /// Type the output file's name again to replace a file that iostone did not make, or that was changed since
+    /// Replace the output file although iostone did not create it or it was changed since; repeat its name
     #[arg(long, value_name = "FILE")]
     overwrite: Option<PathBuf>,
 }
@@ -28,7 +28,7 @@ impl Overwrite {
                     let output = clean(&quote(output.as_os_str()));
                     bail!("`--overwrite {typed}` is not the output file, which is `{output}`");
                 }
-                None => bail!("`--overwrite {typed}` goes with an output file, and none is named"),
+                None => bail!("`--overwrite {typed}` needs an output file; none is named"),
             }
         }
         let permit = Permit::new("--overwrite", self.overwrite.iter().cloned().collect());

@@ -60,14 +60,20 @@ impl Printer {
     }
 
     /// A warning: something to be done about.
-    #[expect(clippy::unused_self, reason = "every output goes through the printer, however little it needs")]
+    #[expect(
+        clippy::unused_self,
+        reason = "all output goes through the printer, whether or not it uses its state"
+    )]
     pub(crate) fn warning(&mut self, text: impl Display) {
         let style = AnsiColor::Yellow.on_default().bold();
         let _ = writeln!(anstream::stderr(), "{style}warning{style:#}: {}", clean_lines(&text.to_string()));
     }
 
     /// What ended the command. Errors in a file were shown when they were found.
-    #[expect(clippy::unused_self, reason = "every output goes through the printer, however little it needs")]
+    #[expect(
+        clippy::unused_self,
+        reason = "all output goes through the printer, whether or not it uses its state"
+    )]
     pub(crate) fn error(&mut self, error: &anyhow::Error) {
         if error.downcast_ref::<FileErrors>().is_some() {
             return;
@@ -77,7 +83,10 @@ impl Printer {
     }
 
     /// Errors in a file, each with its place underlined.
-    #[expect(clippy::unused_self, reason = "every output goes through the printer, however little it needs")]
+    #[expect(
+        clippy::unused_self,
+        reason = "all output goes through the printer, whether or not it uses its state"
+    )]
     pub(crate) fn diagnostics(&mut self, file: &str, source: &str, diagnostics: &[Diagnostic]) {
         let mut stderr = anstream::stderr();
         let (file, source) = (clean(file), without_controls(source));
@@ -87,14 +96,20 @@ impl Printer {
     }
 
     /// How a report for this stdout looks.
-    #[expect(clippy::unused_self, reason = "every output goes through the printer, however little it needs")]
+    #[expect(
+        clippy::unused_self,
+        reason = "all output goes through the printer, whether or not it uses its state"
+    )]
     pub(crate) fn text_style(&self) -> TextStyle {
         let colour = anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
         TextStyle { width: asked_width().or_else(terminal_width).unwrap_or(USUAL_WIDTH).into(), colour }
     }
 
     /// How wide a table may be for this stdout: as wide as it likes where a program reads it.
-    #[expect(clippy::unused_self, reason = "every output goes through the printer, however little it needs")]
+    #[expect(
+        clippy::unused_self,
+        reason = "all output goes through the printer, whether or not it uses its state"
+    )]
     pub(crate) fn table_width(&self) -> usize {
         let is_for_people = std::io::stdout().is_terminal();
         let usual = if is_for_people { USUAL_WIDTH.into() } else { usize::MAX };

@@ -101,9 +101,9 @@ impl Observer for RunProgress<'_> {
             }
             Progress::PilotRecorded { record } => {
                 let found = match record.cut {
-                    Some(cut) if cut.at_limit => format!("no end of the warm-up within {}", cut.after),
+                    Some(cut) if cut.at_limit => format!("still warming up after {}", cut.after),
                     Some(cut) => format!("warm-up {}", cut.after),
-                    None => "too short to find a warm-up".to_owned(),
+                    None => "too short to detect a warm-up".to_owned(),
                 };
                 let (width, runtime) = (self.width, record.runtime);
                 let configuration = clean(&record.configuration);
@@ -160,13 +160,13 @@ impl Observer for RunProgress<'_> {
             }
             Progress::BlockDiscarded { reason } => {
                 self.line(&format!(
-                    "          block discarded, another takes its place: {}",
+                    "          block discarded and repeated: {}",
                     clean(reason)
                 ));
             }
             Progress::Unfit { failed, begun } => self.line(&format!(
-                "          {failed} of {begun} blocks failed a gate: this environment is unfit; all blocks are \
-                 kept, the discarded ones too"
+                "          machine too busy: {failed} of {begun} blocks failed a gate; all blocks are now kept, including the \
+                 discarded ones"
             )),
             Progress::Looked { verdicts } => {
                 if let Some(bar) = &self.bar {

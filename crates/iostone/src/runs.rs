@@ -60,7 +60,7 @@ pub(crate) fn find(parent: &Path, named: &str, printer: &mut Printer) -> Result<
         return match runs.last() {
             Some(run) => Ok(parent.join(&run.directory)),
             None if more => bail!("no run in `{}` can be read", parent.display()),
-            None => bail!("there is no run in `{}` yet; make one with `iostone demo`", parent.display()),
+            None => bail!("no runs in `{}` yet; start one with `iostone demo`", parent.display()),
         };
     }
     let fitting: Vec<&str> =
@@ -68,9 +68,9 @@ pub(crate) fn find(parent: &Path, named: &str, printer: &mut Printer) -> Result<
     match fitting.as_slice() {
         [one] => Ok(parent.join(one)),
         [] => bail!(
-            "`{named}` is no run directory, and no run in `{}` has it in its name; `iostone list` shows them",
+            "`{named}` is neither a run directory nor part of the name of a run in `{}`; `iostone list` shows the runs",
             parent.display()
         ),
-        several => bail!("`{named}` fits several runs: {}; give more of the name", several.join(", ")),
+        several => bail!("`{named}` matches several runs: {}; give more of the name", several.join(", ")),
     }
 }

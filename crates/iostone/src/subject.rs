@@ -149,7 +149,7 @@ pub(crate) fn find(
     let files: Vec<PathBuf> = subjects.iter().map(PathBuf::from).collect();
     let Files { import, .. } = read_files(&files, reading, printer)?;
     if import.dataset.observations.is_empty() {
-        bail!("nothing of what was given could be read");
+        bail!("none of the files could be read");
     }
     Ok(Found { dataset: import.dataset, run: None, unread: import.failures.len() })
 }

@@ -32,7 +32,7 @@ pub enum ControlError {
         source: io::Error,
     },
     /// The reply is none.
-    #[error("what listens at `{path}` does not speak as an emulated disk: {reason}")]
+    #[error("the server at `{path}` is not an emulated disk: {reason}")]
     Reply {
         /// The socket.
         path: PathBuf,
@@ -168,7 +168,7 @@ impl Control {
     }
 
     fn unexpected(&self, reply: &ControlReply) -> ControlError {
-        self.bad_reply(format!("`{reply:?}` answers another request"))
+        self.bad_reply(format!("unexpected reply `{reply:?}`"))
     }
 
     fn bad_reply(&self, reason: String) -> ControlError {

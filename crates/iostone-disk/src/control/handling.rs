@@ -12,7 +12,7 @@ use super::{
 pub fn handle(line: &str, server: &mut Steering<'_>) -> String {
     let reply = match serde_json::from_str::<ControlRequest>(line.trim()) {
         Ok(request) => answer(request, server).unwrap_or_else(ControlReply::Refused),
-        Err(error) => ControlReply::Refused(format!("this is not a request: {error}")),
+        Err(error) => ControlReply::Refused(format!("not a request: {error}")),
     };
     serde_json::to_string(&reply)
         .unwrap_or_else(|error| format!(r#"{{"refused":"the reply could not be written: {error}"}}"#))
@@ -72,7 +72,7 @@ fn chosen<'s, 'a>(
         && !server.volumes.iter().any(|volume| volume.name == name)
     {
         let names: Vec<String> = server.volumes.iter().map(|volume| format!("`{}`", volume.name)).collect();
-        return Err(format!("there is no volume `{name}` here; there is {}", names.join(", ")));
+        return Err(format!("there is no volume `{name}`; the volumes are {}", names.join(", ")));
     }
     let name = name.map(str::to_owned);
     Ok(server.volumes.iter_mut().filter(move |volume| name.as_deref().is_none_or(|name| volume.name == name)))
@@ -108,7 +108,7 @@ fn set(server: &mut Steering<'_>, volume: Option<&str>, settings: &[Setting]) ->
         match setting {
             Setting::Link(rate) => has_link = rate.is_some(),
             Setting::LinkIops(Some(_)) if !has_link => {
-                return Err("there is no link whose I/Os could be limited; set `link=RATE` before".to_owned());
+                return Err("there is no link to limit; set `link=RATE` first".to_owned());
             }
             _ => {}
         }
@@ -143,19 +143,19 @@ fn set(server: &mut Steering<'_>, volume: Option<&str>, settings: &[Setting]) ->
 fn cut(server: &mut Steering<'_>, volume: Option<&str>, keep: Fraction) -> Result<ControlReply, String> {
     let now_ns = server.now_ns;
     if !(0.0..=1.0).contains(&keep.0) {
-        return Err(format!("`{keep}` is not a share of what was not flushed; it is 0% to 100%"));
+        return Err(format!("`{keep}` must be 0% to 100% of the unflushed blocks"));
     }
     let mut reports = Vec::new();
     for volume in chosen(server, volume)? {
         if !volume.state.is_powered() {
-            return Err(format!("the power of `{}` is off already; `restore` switches it on", volume.name));
+            return Err(format!("the power of `{}` is already off; restore it with `restore`", volume.name));
         }
         volume.state.set_powered(false);
         volume.state.abandon_backlog(now_ns);
         let cache =
             volume.cache.as_deref_mut().map(|cache| cache.power_cut(keep)).transpose().map_err(|error| {
                 format!(
-                    "the power of `{}` is off, but what was to be kept could not be written: {error}",
+                    "the power of `{}` is off, but the blocks to keep could not be written: {error}",
                     volume.name
                 )
             })?;
@@ -168,7 +168,7 @@ fn cut(server: &mut Steering<'_>, volume: Option<&str>, keep: Fraction) -> Resul
 fn restore(server: &mut Steering<'_>, volume: Option<&str>) -> Result<(), String> {
     if chosen(server, volume)?.all(|volume| volume.state.is_powered()) {
         let whose = volume.map_or("every volume".to_owned(), |name| format!("`{name}`"));
-        return Err(format!("the power of {whose} is on already"));
+        return Err(format!("the power of {whose} is already on"));
     }
     for volume in chosen(server, volume)?.filter(|volume| !volume.state.is_powered()) {
         volume.state.set_powered(true);

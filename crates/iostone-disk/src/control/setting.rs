@@ -32,16 +32,16 @@ pub enum Setting {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SettingError {
     /// No equals sign.
-    #[error("`{0}` sets nothing; write `KEY=VALUE`, as `iops=3000`")]
+    #[error("`{0}` is not a setting; write `KEY=VALUE`, as in `iops=3000`")]
     NoValue(String),
     /// No such key.
     #[error(
-        "`{0}` cannot be set while a server runs; these can: iops, throughput, latency, write_latency, \
+        "`{0}` cannot be changed while a server runs; these can: iops, throughput, latency, write_latency, \
          flush_latency, latency_spread, link, link_iops"
     )]
     UnknownKey(String),
     /// Not a value of that key.
-    #[error("`{key}` cannot be `{value}`: {reason}; `none` lifts it")]
+    #[error("`{key}` cannot be `{value}`: {reason}; `none` removes the limit")]
     BadValue {
         /// The key.
         key: String,
@@ -59,7 +59,7 @@ impl Setting {
             Err(SettingError::BadValue {
                 key: key.to_owned(),
                 value: value.to_owned(),
-                reason: "nothing would ever be answered".to_owned(),
+                reason: "no request would be answered".to_owned(),
             })
         };
         match self {
@@ -119,6 +119,6 @@ fn parse_spread(text: &str) -> Result<LatencySpread, String> {
         "exponential" => Ok(LatencySpread::Exponential),
         "lognormal" => Ok(LatencySpread::Lognormal),
         "uniform" => Ok(LatencySpread::Uniform),
-        _ => Err("it is exponential, lognormal or uniform".to_owned()),
+        _ => Err("expected exponential, lognormal or uniform".to_owned()),
     }
 }

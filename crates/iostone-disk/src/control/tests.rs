@@ -162,7 +162,7 @@ fn settings_hold_all_together_or_not_at_all() {
     assert_eq!(
         reply,
         ControlReply::Refused(
-            "`iops` cannot be `0`: nothing would ever be answered; `none` lifts it".to_owned()
+            "`iops` cannot be `0`: no request would be answered; `none` removes the limit".to_owned()
         )
     );
     assert_eq!(server.link.link(), None);
@@ -199,7 +199,7 @@ fn the_buckets_of_a_link_are_seen_and_filled_and_a_workload_begins_with_their_st
     let reason = server.refusal(r#"{"do":"fill_link","credits":5}"#);
     assert_eq!(reason, "the link has no burst bucket of I/Os");
     let reason = server.refusal(r#"{"do":"set","settings":[{"link_iops":5}]}"#);
-    assert!(reason.contains("set `link=RATE` before"), "{reason}");
+    assert!(reason.contains("set `link=RATE` first"), "{reason}");
     let burst = Burst {
         iops: Some(200),
         credits: Some(1_000),
@@ -245,11 +245,11 @@ fn a_stall_and_the_end_are_carried_out() {
 fn what_is_no_request_is_refused_with_a_reason() {
     let mut server = Server::new();
     for (line, expected) in [
-        ("", "this is not a request"),
-        ("counters", "this is not a request"),
+        ("", "not a request"),
+        ("counters", "not a request"),
         (r#"{"do":"explode"}"#, "unknown variant `explode`"),
         (r#"{"do":"cut"}"#, "missing field `keep`"),
-        (r#"{"do":"cut","keep":"150%"}"#, "not a share"),
+        (r#"{"do":"cut","keep":"150%"}"#, "must be 0% to 100%"),
         (r#"{"do":"counters","volume":"v9"}"#, "no volume `v9` here; there is `fast`, `gp2`"),
         (r#"{"do":"set","settings":[{"size":"1GiB"}]}"#, "unknown variant `size`"),
     ] {
@@ -267,12 +267,12 @@ fn settings_are_read_from_a_command_line() {
     assert_eq!(read("write-latency=2ms"), Ok(Setting::WriteLatency(Some(Span(Duration::from_millis(2))))));
     assert_eq!(read("link=none"), Ok(Setting::Link(None)));
     assert_eq!(read("link_iops=4000"), Ok(Setting::LinkIops(Some(4_000))));
-    assert!(read("link-iops=0").unwrap_err().contains("nothing would ever be answered"));
+    assert!(read("link-iops=0").unwrap_err().contains("no request would be answered"));
     assert!(read("iops").unwrap_err().contains("`KEY=VALUE`"));
-    assert!(read("size=1GiB").unwrap_err().contains("cannot be set while a server runs"));
+    assert!(read("size=1GiB").unwrap_err().contains("cannot be changed while a server runs"));
     assert!(read("throughput=40").unwrap_err().contains("needs a unit"));
     assert!(read("latency_spread=wide").unwrap_err().contains("exponential"));
-    assert!(read("link=0B/s").unwrap_err().contains("nothing would ever be answered"));
+    assert!(read("link=0B/s").unwrap_err().contains("no request would be answered"));
 }
 
 /// A directory with a socket, at which one connection is served by `serve`; then the client's outcome.
@@ -348,7 +348,7 @@ fn what_answers_nonsense_or_hangs_up_is_said() {
         stream.write_all(b"NBDMAGIC\n").unwrap();
     };
     let error = with_server(nonsense, |control| control.counters().unwrap_err(), TIMEOUT);
-    assert!(error.to_string().contains("does not speak as an emulated disk"), "{error}");
+    assert!(error.to_string().contains("is not an emulated disk"), "{error}");
     let hang_up = |stream: UnixStream| {
         BufReader::new(stream).read_line(&mut String::new()).unwrap();
     };

@@ -108,11 +108,11 @@ fn a_plan_that_cannot_be_served_says_why() {
     let served = Served::new(&[volume(MIB)], None);
     let mut plan = served.plan.clone();
     let refused = Server::bind(&plan).unwrap_err().to_string();
-    assert!(refused.contains("a server listens at") && refused.contains("end"), "{refused}");
+    assert!(refused.contains("a server is already listening at") && refused.contains("end"), "{refused}");
     plan.volumes.push(plan.volumes[0].clone());
     assert!(Server::bind(&plan).unwrap_err().to_string().contains("two volumes are named `v0`"));
     plan.volumes[1].name = "v1".to_owned();
-    assert!(Server::bind(&plan).unwrap_err().to_string().contains("is to serve twice"));
+    assert!(Server::bind(&plan).unwrap_err().to_string().contains("is given twice"));
     plan.volumes.clear();
     assert!(Server::bind(&plan).unwrap_err().to_string().contains("needs a volume"));
 }

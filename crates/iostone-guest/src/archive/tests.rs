@@ -111,7 +111,7 @@ fn a_file_that_becomes_shorter_while_it_is_read_is_an_error_and_one_that_grows_i
     };
     assert_eq!(reads("four and more").unwrap(), "four");
     let error = reads("f").unwrap_err().to_string();
-    assert_eq!(error, "it became 3 bytes shorter while it was read");
+    assert_eq!(error, "it shrank by 3 bytes while it was read");
 }
 
 #[test]

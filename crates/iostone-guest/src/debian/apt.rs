@@ -33,7 +33,7 @@ impl Apt {
         let found = |name| {
             locate::program(name).map_err(|_| {
                 GuestError::Missing(
-                    "kernels of Debian's are fetched with apt and dpkg, which this host has not; next: name a kernel by \
+                    "fetching Debian kernels needs apt and dpkg, which this host lacks; next: name a kernel by \
                      its path (`/boot/vmlinuz-…`), with `machine.modules`"
                         .to_owned(),
                 )
@@ -73,8 +73,8 @@ impl Apt {
         match unreachable(&output.stderr) {
             None => Ok(()),
             Some(reason) => Err(GuestError::Missing(format!(
-                "the archive `{archive}` cannot be read: {reason}; next: look at the network, use a kernel of the cache \
-                 (`iostone guest kernels --cached`), or name one by its path"
+                "the archive `{archive}` cannot be read: {reason}; next: check the network, use a cached kernel (`iostone \
+                 guest kernels --cached`), or name one by its path"
             ))),
         }
     }

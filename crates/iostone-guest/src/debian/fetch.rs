@@ -37,7 +37,7 @@ pub(super) fn fetch(
         let digest = digest_of(&archive)?;
         if digest != package.sha256 {
             return Err(GuestError::Missing(format!(
-                "what was downloaded of `{}` {} is not what the archive's index says (SHA-256 {digest} for {}); next: \
+                "the download of `{}` {} does not match the archive's index (SHA-256 {digest} for {}); next: \
                  `iostone guest kernels --refresh`",
                 package.name, package.version, package.sha256
             )));

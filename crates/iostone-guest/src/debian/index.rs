@@ -132,8 +132,8 @@ impl Index {
                 Release::parse(&kernel.release).is_some_and(|release| release.flavour == flavour)
             });
             GuestError::Missing(format!(
-                "Debian's archive has no `{spec}`; there are the series {} of that flavour; next: \
-                 `iostone guest kernels` lists every version",
+                "Debian's archive has no `{spec}`; it has the series {} of that flavour; next: `iostone guest kernels` lists \
+                 all versions",
                 series_of(of_flavour)
             ))
         })

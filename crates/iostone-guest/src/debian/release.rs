@@ -64,8 +64,8 @@ impl FromStr for PackageSpec {
             Ok(Self { version: version.to_owned(), flavour })
         } else {
             Err(GuestError::Unsuitable(format!(
-                "`{text}` names no kernel of Debian's: give a series (`debian:6.1`), or a version \
-                 (`debian:6.1.0-50-cloud-amd64`), with `-generic` or `-rt` behind it for another flavour than cloud"
+                "`{text}` does not name a Debian kernel: give a series (`debian:6.1`) or a version \
+                 (`debian:6.1.0-50-cloud-amd64`), with `-generic` or `-rt` appended for another flavour than cloud"
             )))
         }
     }

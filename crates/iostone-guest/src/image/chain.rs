@@ -53,14 +53,13 @@ impl Chain {
             let same = |(other, _): &(Opened, Parts)| is_same(&other.metadata, &image.metadata);
             if layers.iter().any(same) {
                 return Err(ImageError::Usage(format!(
-                    "`{}` lies below itself: its backing files go in a circle; next: `qemu-img rebase -u` gives one of \
-                     them another, see qemu-img(1)",
+                    "the backing files of `{}` form a cycle; next: change one with `qemu-img rebase -u`, see qemu-img(1)",
                     image.path.display()
                 )));
             }
             if layers.len() == DEEPEST {
                 return Err(ImageError::Usage(format!(
-                    "more than {DEEPEST} images lie below each other, down to `{}`; next: merge some with `qemu-img commit`",
+                    "the chain of backing files is longer than {DEEPEST}, down to `{}`; next: merge some with `qemu-img commit`",
                     image.path.display()
                 )));
             }
@@ -110,7 +109,7 @@ impl Chain {
             count += 1;
             if let Some(user) = occupied::used_by(member.metadata) {
                 return Err(ImageError::Refused(format!(
-                    "`{}` is in use by {user}, so it may change while it is read; next: detach that first",
+                    "`{}` is in use by {user} and may change while it is read; next: detach it first",
                     member.path.display()
                 )));
             }
@@ -128,8 +127,7 @@ impl Chain {
             let after = fs::metadata(path).map_err(|error| ImageError::io("look at", path, error))?;
             if stamp(metadata) != stamp(&after) {
                 return Err(ImageError::Failed(format!(
-                    "`{}` was written to while it was read; nothing was put in the target's place; next: stop what \
-                     writes to it",
+                    "`{}` was written to while it was read; the target was not created; next: stop the writer",
                     path.display()
                 )));
             }
@@ -152,7 +150,7 @@ fn below(upper: &Opened, path: &Path, format: Option<&str>) -> Result<Opened, Im
         None => None,
         Some(name) => Some(ImageFormat::of_name(name).ok_or_else(|| {
             ImageError::Usage(format!(
-                "`{}` states the format `{}` for its backing file, which is not read here; next: {NO_NAME}",
+                "`{}` states the format `{}` for its backing file, which is not supported; next: {NO_NAME}",
                 upper.path.display(),
                 name.escape_debug()
             ))

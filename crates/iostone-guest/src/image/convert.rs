@@ -114,7 +114,7 @@ pub fn convert(request: &Request, stop: &AtomicBool, host: &mut dyn Host) -> Res
 
     // Under its later name, which VMware's format keeps within.
     let Some(name) = target.file_name() else {
-        return Err(ImageError::Usage(format!("`{}` is no name of a file", target.display())));
+        return Err(ImageError::Usage(format!("`{}` is not a file name", target.display())));
     };
     let made = private.file(name);
     host.progress(Progress::Phase("converting"));
@@ -129,13 +129,12 @@ pub fn convert(request: &Request, stop: &AtomicBool, host: &mut dyn Host) -> Res
     let mut image = describe(&made_chain, &qemu, true)?;
     if image.virtual_bytes != source.virtual_bytes {
         return Err(ImageError::Failed(format!(
-            "the disk in the new image would have {} bytes instead of {virtual_bytes}; nothing was put in the target's \
-             place",
+            "the disk in the new image would have {} bytes instead of {virtual_bytes}; the target was not created",
             image.virtual_bytes.unwrap_or(0)
         )));
     }
     chain.unchanged()?;
-    checks.push(format!("compared after it was written: the same {virtual_bytes} bytes"));
+    checks.push(format!("compared after writing: {virtual_bytes} identical bytes"));
     host.progress(Progress::Phase("digesting"));
     let sha256 = finish(&made, &target, &chain, stop)?;
     // Once more: a conversion takes its time, and somebody may have begun to use the old one.
@@ -150,13 +149,12 @@ pub fn convert(request: &Request, stop: &AtomicBool, host: &mut dyn Host) -> Res
 /// What should be known of it then.
 fn raw_by_name(source: &Path) -> Result<String, ImageError> {
     if ImageFormat::of_file_name(source).is_some() {
-        return Ok("only the source's name says that it is a raw disk: no partition table and no filesystem; `--from` if \
-                   it is none"
+        return Ok("recognised as a raw disk by its name only: no partition table and no filesystem; use `--from` if it is not"
             .to_owned());
     }
     Err(ImageError::Usage(format!(
-        "`{}` has no image format's header, no partition table and no filesystem, and its name does not say that it is a \
-         raw disk; next: `--from raw` if it is one",
+        "`{}` has no image header, partition table or filesystem, and its name does not say that it is a raw disk; next: \
+         `--from raw` if it is",
         source.display()
     )))
 }
@@ -187,7 +185,7 @@ fn target_format(request: &Request, target: &Path) -> Result<ImageFormat, ImageE
     let format = request.to.or_else(|| ImageFormat::of_file_name(target));
     format.ok_or_else(|| {
         let names = ImageFormat::ALL.map(ImageFormat::name).join(", ");
-        ImageError::Usage(format!("`{shown}` does not say its format; next: `--to` with one of {names}"))
+        ImageError::Usage(format!("the name `{shown}` implies no format; next: `--to` with one of {names}"))
     })
 }
 
@@ -201,7 +199,7 @@ fn subformat(request: &Request, to: ImageFormat) -> Result<Option<&'static str>,
         format!("{} has no subformats; next: leave `--subformat` out", to.name())
     } else {
         format!(
-            "`{asked}` is no subformat of {} that makes one file; next: one of {}",
+            "`{asked}` is not a single-file subformat of {}; next: one of {}",
             to.name(),
             choices.join(", ")
         )
@@ -228,7 +226,7 @@ fn check_target(request: &Request, target: &Path, chain: &Chain) -> Result<(), I
         Err(_) => {}
         Ok(old) if !old.is_file() => {
             return Err(ImageError::Refused(format!(
-                "`{shown}` exists and is no plain file; next: choose another name"
+                "`{shown}` exists and is not a regular file; next: choose another name"
             )));
         }
         Ok(_) if !request.replace => return Err(exists(target)),
@@ -237,7 +235,7 @@ fn check_target(request: &Request, target: &Path, chain: &Chain) -> Result<(), I
     let parent = parent_of(target);
     if !parent.is_dir() {
         return Err(ImageError::Usage(format!(
-            "there is no directory `{}`; next: make it, or choose a target elsewhere",
+            "there is no directory `{}`; next: create it, or choose another target",
             parent.display()
         )));
     }
@@ -254,7 +252,7 @@ fn check_replaced(target: &Path, old: &fs::Metadata) -> Result<(), ImageError> {
             Ok(true) => "a virtual machine or another qemu-img".to_owned(),
             Err(error) => {
                 return Err(ImageError::Refused(format!(
-                    "cannot see whether a virtual machine uses `{shown}`: {error}; next: choose another name"
+                    "cannot check whether a virtual machine uses `{shown}`: {error}; next: choose another name"
                 )));
             }
         },
@@ -269,12 +267,13 @@ fn check_size(source: &Image, to: ImageFormat, virtual_bytes: u64) -> Result<(),
     let size = if source.format == ImageFormat::Raw { source.file_bytes } else { virtual_bytes };
     if size == 0 || !size.is_multiple_of(SECTOR) {
         return Err(ImageError::Usage(format!(
-            "`{shown}` is no whole number of sectors: {size} bytes, sectors have {SECTOR}; next: see whether it was cut off"
+            "`{shown}` is not a multiple of the sector size: {size} bytes, sectors of {SECTOR}; next: check whether it was \
+             truncated"
         )));
     }
     match to.most_bytes() {
         Some(most) if size > most => Err(ImageError::Usage(format!(
-            "a disk of {size} bytes does not fit into {}, which holds {} at most; next: choose vhdx, vmdk or raw",
+            "a disk of {size} bytes does not fit in {}, whose maximum is {}; next: choose vhdx, vmdk or raw",
             to.name(),
             Bytes(most)
         ))),
@@ -288,17 +287,13 @@ fn check_room(parent: &Path, needed: u64) -> Result<String, ImageError> {
     let free = room.f_bavail.saturating_mul(room.f_frsize);
     if free < needed {
         return Err(ImageError::Usage(format!(
-            "the image takes about {} but `{}` has {} left; next: make room there, or choose a target elsewhere",
+            "the image needs about {} but `{}` has {} free; next: free space there, or choose another target",
             Bytes(needed).approximate(),
             parent.display(),
             Bytes(free).approximate()
         )));
     }
-    Ok(format!(
-        "room: it takes about {}, {} are free",
-        Bytes(needed).approximate(),
-        Bytes(free).approximate()
-    ))
+    Ok(format!("space: needs about {}, {} free", Bytes(needed).approximate(), Bytes(free).approximate()))
 }
 
 fn options(to: ImageFormat, subformat: Option<&str>) -> Vec<String> {
@@ -315,13 +310,13 @@ fn notes(image: &Image, virtual_bytes: u64) -> Vec<String> {
     if image.format == ImageFormat::Vhd {
         if !virtual_bytes.is_multiple_of(MIB) {
             notes.push(format!(
-                "Azure takes disks of whole MiB only, and this one has {virtual_bytes} bytes: enlarge the raw disk first, \
+                "Azure accepts only whole MiB, and this disk has {virtual_bytes} bytes: enlarge the raw disk first, \
                  `truncate --size {}`",
                 virtual_bytes.next_multiple_of(MIB)
             ));
         }
         if image.subformat.as_deref() == Some("dynamic") {
-            notes.push("Azure takes fixed disks only: `--subformat fixed`".to_owned());
+            notes.push("Azure accepts only fixed disks: `--subformat fixed`".to_owned());
         }
     }
     notes

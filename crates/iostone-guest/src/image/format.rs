@@ -121,7 +121,7 @@ pub(super) struct Foreign {
 
 impl Foreign {
     const fn image(offset: u64, magic: &'static [u8], name: &'static str) -> Self {
-        Self { offset, magic, name, next: "make a qcow2 of it with `qemu-img convert`" }
+        Self { offset, magic, name, next: "convert it to qcow2 with `qemu-img convert`" }
     }
 
     const fn packed(offset: u64, magic: &'static [u8], name: &'static str, next: &'static str) -> Self {
@@ -144,7 +144,7 @@ static FOREIGN: &[Foreign] = &[
         257,
         b"ustar",
         "tar",
-        "take the disks out with `tar --extract`, those of an OVA are vmdk",
+        "extract the disks with `tar --extract` (those of an OVA are vmdk)",
     ),
     Foreign::packed(0, &[0x1f, 0x8b, 8], "gzip", "unpack it with `gunzip`"),
     Foreign::packed(0, b"\xfd7zXZ\0", "xz", "unpack it with `unxz`"),

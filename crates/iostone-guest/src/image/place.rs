@@ -70,7 +70,7 @@ pub(super) fn put(file: &Path, target: &Path, replace: bool) -> Result<(), Image
     let parent = super::parent_of(target);
     let unnamed = |error: io::Error| {
         ImageError::Failed(format!(
-            "cannot rename the new image to `{}`: {error}; next: see that `{}` can be written to, or choose a target elsewhere",
+            "cannot rename the new image to `{}`: {error}; next: make `{}` writable, or choose another target",
             target.display(),
             parent.display()
         ))

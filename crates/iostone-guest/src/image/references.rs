@@ -37,12 +37,12 @@ pub(super) fn unreadable(format: ImageFormat, header: &Header) -> Option<String>
             Some("it is encrypted; next: decrypt it with `qemu-img convert` and its secret".to_owned())
         }
         ImageFormat::Vhd => (header.vhd_kind() == Some(4)).then(|| {
-            "it holds differences to a parent disk, which QEMU does not read; next: merge it where it was made".to_owned()
+            "it is a differencing disk, which QEMU does not read; next: merge it where it was created".to_owned()
         }),
         ImageFormat::Vmdk => Descriptor::of(header).left_out().map(|line| {
             format!(
-                "its extent `{}` is one that QEMU leaves out, so that all behind it would be shifted; next: make one file \
-                 of it with `vmware-vdiskmanager -r SOURCE -t 0 TARGET`",
+                "QEMU skips its extent `{}`, which would shift everything after it; next: merge it into one file with \
+                 `vmware-vdiskmanager -r SOURCE -t 0 TARGET`",
                 shown(line.trim().as_bytes())
             )
         }),
@@ -91,7 +91,7 @@ fn of_qcow2(header: &Header) -> Vec<String> {
 fn named_by_qcow2(header: &Header) -> Result<Named, String> {
     let mut named = Named::default();
     if has_backing(header) {
-        let name = backing_name(header).ok_or("the name of its backing file lies outside of its header")?;
+        let name = backing_name(header).ok_or("the name of its backing file is outside its header")?;
         let format = match extension(header, BACKING_FORMAT) {
             Some(format) => Some(text_of(format, "the format of its backing file")?),
             None => None,
@@ -149,10 +149,7 @@ fn file_name(name: &[u8], what: &str) -> Result<String, String> {
         return Err(format!("the name of its {what} is not UTF-8"));
     }
     if name.is_empty() || first == Some(&b':') {
-        return Err(format!(
-            "`{}` names no file, and protocols are not followed here",
-            shown(name.as_bytes())
-        ));
+        return Err(format!("`{}` is not a file; protocols are not followed", shown(name.as_bytes())));
     }
     Ok(name)
 }

@@ -82,7 +82,7 @@ fn file_node(path: &Path) -> Result<Value, ImageError> {
 pub(super) fn utf8(path: &Path) -> Result<&str, ImageError> {
     path.to_str().ok_or_else(|| {
         ImageError::Usage(format!(
-            "`{}`: its name is not UTF-8, which qemu-img cannot be told safely; next: give it another name",
+            "`{}`: its name is not UTF-8, so it cannot be passed to qemu-img safely; next: rename it",
             path.display()
         ))
     })
@@ -165,7 +165,7 @@ impl<'a> QemuImg<'a> {
             Some(LEAKS) => Ok(Checked::Leaks),
             Some(NO_CHECK) => Ok(Checked::Unsupported),
             Some(CORRUPT) => Err(ImageError::Failed(format!(
-                "`{}` is damaged, says qemu-img check: {}; next: fetch or make it anew",
+                "`{}` is damaged according to qemu-img check: {}; next: download or create it again",
                 node.path,
                 said(&output, &[node])
             ))),
@@ -230,7 +230,7 @@ impl<'a> QemuImg<'a> {
         match output.code {
             Some(0) => Ok(()),
             Some(1) => Err(ImageError::Failed(format!(
-                "what was written differs from `{}`: {}; nothing was put in the target's place",
+                "the new image differs from `{}`: {}; the target was not created",
                 left.path,
                 output.stdout.trim()
             ))),
@@ -246,7 +246,7 @@ fn percent(piece: &str) -> Option<f64> {
 }
 
 fn strange(command: &str, error: &serde_json::Error) -> ImageError {
-    ImageError::Failed(format!("what `qemu-img {command}` printed cannot be read: {error}"))
+    ImageError::Failed(format!("cannot parse the output of `qemu-img {command}`: {error}"))
 }
 
 fn complaint(action: &str, output: &Output, nodes: &[&Node]) -> ImageError {
@@ -259,11 +259,11 @@ fn complaint(action: &str, output: &Output, nodes: &[&Node]) -> ImageError {
         ));
     }
     let next = if said.contains("No space left on device") {
-        "make room where the target is to be"
+        "free space for the target"
     } else if action == "convert" {
-        "see whether the disk under it or under the target has failed, `dmesg`"
+        "check with `dmesg` whether a disk has failed"
     } else {
-        "fetch or make it anew if it was cut off or damaged"
+        "download or create it again if it was truncated or damaged"
     };
     ImageError::Failed(format!("qemu-img could not {action} `{path}`: {said}; next: {next}"))
 }
@@ -283,7 +283,7 @@ fn said(output: &Output, nodes: &[&Node]) -> String {
     match (text.is_empty(), output.code) {
         (false, _) => text.trim_end_matches('.').to_owned(),
         (true, Some(code)) => format!("it ended with status {code}"),
-        (true, None) => "a signal ended it".to_owned(),
+        (true, None) => "it was killed by a signal".to_owned(),
     }
 }
 
@@ -325,14 +325,12 @@ mod tests {
         let broken = format!("qemu-img: Could not open '{}': Image is corrupt\n", node.text);
         assert_eq!(
             complaint("read", &output(broken), &[&node]).to_string(),
-            "qemu-img could not read `/x/a.qcow2`: Could not open '/x/a.qcow2': Image is corrupt; next: fetch or make it \
-             anew if it was cut off or damaged"
+            "qemu-img could not read `/x/a.qcow2`: Could not open '/x/a.qcow2': Image is corrupt; next: download or create it \
+             again if it was truncated or damaged"
         );
         let full = output("qemu-img: error while writing at byte 0: No space left on device\n".to_owned());
         assert!(
-            complaint("convert", &full, &[&node])
-                .to_string()
-                .ends_with("; next: make room where the target is to be")
+            complaint("convert", &full, &[&node]).to_string().ends_with("; next: free space for the target")
         );
     }
 }

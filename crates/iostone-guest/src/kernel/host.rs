@@ -38,8 +38,8 @@ fn candidates(release: &str) -> Vec<PathBuf> {
 fn not_found(release: &str, candidates: &[PathBuf]) -> String {
     let places: Vec<String> = candidates.iter().map(|path| format!("`{}`", path.display())).collect();
     format!(
-        "the image of this host's kernel {release} was not found; it was looked for at {}; next: name a kernel by its \
-         path, or one of Debian's (`iostone guest kernels`)",
+        "the image of this host's kernel {release} was not found at {}; next: name a kernel by its path, or a Debian kernel \
+         (`iostone guest kernels`)",
         places.join(", ")
     )
 }

@@ -38,7 +38,7 @@ pub(crate) fn release_of(image: &Path) -> Result<String, GuestError> {
     let read = file.take(HEAD_BYTES as u64).read_to_end(&mut head);
     read.map_err(|error| GuestError::io("read the kernel", image, error))?;
     release_in(&head).map_err(|reason| {
-        GuestError::Unsuitable(format!("`{}` is no Linux kernel ({reason})", image.display()))
+        GuestError::Unsuitable(format!("`{}` is not a Linux kernel ({reason})", image.display()))
     })
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn release_of(image: &Path) -> Result<String, GuestError> {
 pub(super) fn release_in(head: &[u8]) -> Result<String, String> {
     if head.starts_with(b"\x7fELF") {
         return Err(
-            "it is an ELF file; a guest boots a bzImage, `arch/x86/boot/bzImage` of a build".to_owned()
+            "it is an ELF file; guests boot a bzImage (`arch/x86/boot/bzImage` of a build)".to_owned()
         );
     }
     if head.get(BOOT_FLAG_AT..BOOT_FLAG_AT + 2) != Some(&BOOT_FLAG) {
@@ -69,7 +69,7 @@ pub(super) fn release_in(head: &[u8]) -> Result<String, String> {
         Ok(release) if !release.is_empty() && release.bytes().all(|byte| byte.is_ascii_graphic()) => {
             Ok(release.to_owned())
         }
-        _ => Err("the version in its header is no text".to_owned()),
+        _ => Err("the version in its header is not text".to_owned()),
     }
 }
 

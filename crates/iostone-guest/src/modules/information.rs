@@ -25,7 +25,7 @@ impl Information {
     /// [`GuestError::Unsuitable`] when it is no module.
     pub(super) fn of(content: &[u8], path: &Path) -> Result<Self, GuestError> {
         let no_module = |reason: String| {
-            GuestError::Unsuitable(format!("`{}` is no module of a kernel: {reason}", path.display()))
+            GuestError::Unsuitable(format!("`{}` is not a kernel module: {reason}", path.display()))
         };
         let file = File::parse(content).map_err(|error| no_module(error.to_string()))?;
         let section =

@@ -96,7 +96,7 @@ fn modules_that_need_each_other_come_to_an_end() {
 fn an_empty_directory_is_no_directory_of_modules() {
     let empty = tempfile::tempdir().unwrap();
     let message = names(empty.path(), &["loop"]).unwrap_err().to_string();
-    assert!(message.starts_with("there is no module in"), "{message}");
+    assert!(message.starts_with("there are no modules in"), "{message}");
     assert!(message.contains("the array needs `loop`"), "{message}");
 }
 
@@ -126,7 +126,7 @@ fn packed_modules_are_unpacked() {
     std::fs::write(directory.path().join("packed-g.ko.gz"), "").unwrap();
     assert!(names(directory.path(), &["packed_g"]).unwrap_err().to_string().contains("gunzip"));
     std::fs::write(directory.path().join("packed-b.ko.xz"), "damaged").unwrap();
-    assert!(names(directory.path(), &["packed_b"]).unwrap_err().to_string().contains("cannot be unpacked"));
+    assert!(names(directory.path(), &["packed_b"]).unwrap_err().to_string().contains("cannot be decompressed"));
 }
 
 #[test]

@@ -20,11 +20,11 @@ pub(super) fn read(path: &Path) -> Result<Vec<u8>, GuestError> {
     let unpacked = match path.extension().and_then(OsStr::to_str) {
         Some("xz") => from_xz(&packed),
         Some("zst") => from_zstd(&packed),
-        Some("gz") => Err("gzip is not known here; next: `gunzip` it".to_owned()),
+        Some("gz") => Err("gzip is not supported; next: `gunzip` it".to_owned()),
         _ => return Ok(packed),
     };
     unpacked.map_err(|reason| {
-        GuestError::Unsuitable(format!("the module `{}` cannot be unpacked: {reason}", path.display()))
+        GuestError::Unsuitable(format!("the module `{}` cannot be decompressed: {reason}", path.display()))
     })
 }
 

@@ -44,7 +44,7 @@ fn node(index: usize) -> String {
 fn block_nodes(index: usize, drive: &BootDrive) -> Result<Vec<Value>, GuestError> {
     let text = |path: &std::path::Path| {
         path.to_str().map(str::to_owned).ok_or_else(|| {
-            GuestError::Unsuitable(format!("`{}` is not UTF-8, and QEMU takes no other path", path.display()))
+            GuestError::Unsuitable(format!("`{}` is not UTF-8, which QEMU needs", path.display()))
         })
     };
     Ok(match &drive.source {
@@ -126,7 +126,7 @@ impl Boot {
         for (index, drive) in self.drives.iter().enumerate() {
             if drive.serial.len() > LARGEST_SERIAL_BYTES {
                 return Err(GuestError::Unsuitable(format!(
-                    "`{}` is too long for the serial number of a drive, which has {} bytes",
+                    "`{}` is too long for a drive's serial number of {} bytes",
                     drive.serial, LARGEST_SERIAL_BYTES
                 )));
             }

@@ -32,7 +32,7 @@ impl Running {
         match self.child.try_wait() {
             Ok(None) => None,
             Ok(Some(status)) => Some(format!("QEMU ended ({status})")),
-            Err(error) => Some(format!("QEMU is gone: {error}")),
+            Err(error) => Some(format!("QEMU has ended: {error}")),
         }
     }
 

@@ -184,5 +184,5 @@ fn pilots_find_how_long_trials_are_measured() {
 fn a_runtime_left_to_pilots_needs_a_ramp_left_to_them() {
     let text = BARRIER.replace("runtime = \"10s\"", "runtime = \"auto\"");
     let found = read(&text, &[]).unwrap_err();
-    assert_eq!(found[0].message, "the runtime is chosen from pilots, which only `ramp_time = \"auto\"` runs");
+    assert_eq!(found[0].message, "pilots choose the runtime, and only `ramp_time = \"auto\"` runs pilots");
 }

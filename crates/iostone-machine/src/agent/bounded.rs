@@ -68,7 +68,7 @@ pub(super) fn tell_kills(report: &mut WorkloadReport, kills: u64, limit: Option<
 }
 
 fn whom(kills: u64) -> String {
-    if kills == 1 { "a process of it was".to_owned() } else { format!("{kills} processes of it were") }
+    if kills == 1 { "one of its processes was".to_owned() } else { format!("{kills} of its processes were") }
 }
 
 /// Says so of a container that failed where the kernel killed something of the trial: its agent, if that was `killed`.

@@ -48,17 +48,17 @@ fn a_kill_by_the_memory_limit_is_called_that() {
         "`python3` was ended by signal 9: killed by its memory limit of 20MiB; raise `limit.memory`"
     );
     let (failed, _) = said(Some("`sh` ended with status 137"), 2, limit);
-    assert!(failed.unwrap().contains("2 processes of it were killed by its memory limit"));
+    assert!(failed.unwrap().contains("2 of its processes were killed by its memory limit"));
     let (error, fact) = said(None, 1, limit);
     assert_eq!(
         (error, fact.unwrap().as_str()),
-        (None, "a process of it was killed by its memory limit of 20MiB")
+        (None, "one of its processes was killed by its memory limit of 20MiB")
     );
     let gone = Failure::new(FailureKind::Container, "docker: the agent in the container ended");
     let killed = tell_kill(gone.clone(), true, 1, limit);
     assert!(killed.message.ends_with("ended: killed by its memory limit of 20MiB; raise `limit.memory`"));
     let other = tell_kill(gone.clone(), false, 1, limit);
-    let words = "ended: a process of it was killed by its memory limit of 20MiB; raise `limit.memory`";
+    let words = "ended: one of its processes was killed by its memory limit of 20MiB; raise `limit.memory`";
     assert!(other.message.ends_with(words), "{other}");
     assert_eq!(tell_kill(gone.clone(), true, 0, limit), gone);
     assert_eq!(said(Some("other"), 0, limit), (Some("other".to_owned()), None));

@@ -71,7 +71,7 @@ impl Companion {
         let (program, arguments) = standing.agent.split_first().ok_or_else(|| {
             Failure::new(
                 FailureKind::Container,
-                format!("{engine}: nothing starts the agent in its container"),
+                format!("{engine} does not start the agent in its container"),
             )
         })?;
         let is_outside = standing.facts.place == "host";
@@ -230,19 +230,19 @@ impl Companion {
             Some(Sight::Gone) if !self.is_outside => {
                 // The client ends soon after, and tells whether the agent was killed; or it still waits.
                 self.ended = await_end(&mut self.child);
-                format!("{engine}: its agent's process ended in mid-trial: {message}")
+                format!("{engine}: the agent ended during the trial: {message}")
             }
             Some(Sight::StandsStill) => format!("{engine}: {message}"),
             _ => {
                 self.ended = await_end(&mut self.child);
                 let how = self
                     .ended
-                    .map_or_else(|| "its process still runs".to_owned(), |status| status.to_string());
+                    .map_or_else(|| "its process is still running".to_owned(), |status| status.to_string());
                 format!("{engine}: {message} ({how})")
             }
         };
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner).back().cloned();
-        let words = said.map_or_else(String::new, |line| format!("; it said last: `{line}`"));
+        let words = said.map_or_else(String::new, |line| format!("; last message: `{line}`"));
         Failure::new(FailureKind::Container, format!("{told}{words}"))
     }
 
@@ -255,10 +255,10 @@ impl Companion {
         let reason = match found.and_then(|process| process.pid().ok_or(0)) {
             Ok(pid) => return Ok(pid),
             Err(0) => "it has ended".to_owned(),
-            Err(several) => format!("{several} processes of this host carry its mark"),
+            Err(several) => format!("{several} processes of this host have its marker"),
         };
         let message = format!(
-            "{}: the limits of the trial cannot be laid on the agent in the container: {reason}",
+            "{}: cannot apply the trial's limits to the agent in the container: {reason}",
             self.engine
         );
         Err(Failure::new(FailureKind::Container, message))

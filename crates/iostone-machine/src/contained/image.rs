@@ -73,14 +73,15 @@ pub(crate) fn check_room_for_image(
 
 fn cargo_for(workload: Option<&Workload>) -> Result<Cargo, Failure> {
     let program = std::env::current_exe().map_err(|error| {
-        Failure::new(FailureKind::Failed, format!("where iostone's own program lies: {error}"))
+        Failure::new(FailureKind::Failed, format!("the path of the iostone binary: {error}"))
     })?;
     let mut cargo = Cargo::new();
     cargo.iostone(&program)?;
     if let Some(workload) = workload {
         cargo.supplies(&needs_of_container(workload)).map_err(|error| {
             let failure = Failure::from(error);
-            let message = format!("the container's image, which holds only what is carried there: {failure}");
+            let message =
+                format!("the container's image, which contains only what iostone copies into it: {failure}");
             Failure::new(failure.kind, message)
         })?;
     }

@@ -24,7 +24,7 @@ pub(super) fn load_all(say: &mut dyn FnMut(&str)) -> Result<(), Failure> {
         match loaded {
             Ok(()) | Err(Errno::EXIST) => {}
             // A driver for what is not here: an instruction of the processor, for one.
-            Err(Errno::NODEV) => say(&format!("the module `{name}` finds nothing to drive, and is left out")),
+            Err(Errno::NODEV) => say(&format!("the module `{name}` finds no device and is skipped")),
             Err(error) => {
                 return Err(wrong(&format!("the module `{name}` could not be loaded"), &error.into()));
             }

@@ -27,7 +27,7 @@ pub(super) fn open() -> Result<File, Failure> {
         }
         if Instant::now() >= deadline {
             let message =
-                format!("there is no port `{AGENT_PORT}` in `{PORTS}`; is the driver virtio_console there?");
+                format!("there is no port `{AGENT_PORT}` in `{PORTS}`; is the driver virtio_console loaded?");
             return Err(Failure::new(FailureKind::Guest, message));
         }
         std::thread::sleep(LOOK_EVERY);
@@ -39,7 +39,7 @@ pub(super) fn open() -> Result<File, Failure> {
         .map_err(|error| wrong(&format!("`{}`", path.display()), &error))?;
     while !has_other_end(&file) {
         if Instant::now() >= deadline {
-            let message = format!("nobody is at the other end of the port `{AGENT_PORT}`");
+            let message = format!("nothing is connected to the port `{AGENT_PORT}`");
             return Err(Failure::new(FailureKind::Guest, message));
         }
         std::thread::sleep(LOOK_EVERY);

@@ -43,11 +43,11 @@ pub(super) fn enter() -> Result<PathBuf, Failure> {
     }
     let layers = format!("lowerdir={BELOW},upperdir={ABOVE}/files,workdir={ABOVE}/work");
     mounts::mount("overlay", Path::new(TOGETHER), &layers)
-        .map_err(|error| wrong("laying memory over the root filesystem", &error))?;
+        .map_err(|error| wrong("mounting a tmpfs overlay on the root filesystem", &error))?;
     // In what is already memory, and moves along.
     fs::create_dir_all(CARRIED).map_err(|error| wrong(&format!("making `{CARRIED}`"), &error))?;
     rustix::mount::mount_bind("/", CARRIED)
-        .map_err(|error| wrong("binding what was carried in", &error.into()))?;
+        .map_err(|error| wrong("bind-mounting the copied files", &error.into()))?;
     for place in MOVED {
         let target = Path::new(TOGETHER).join(place.trim_start_matches('/'));
         fs::create_dir_all(&target)

@@ -185,9 +185,9 @@ impl Booted {
         let what = match (end, fate) {
             (End::NotBooted, fate) => format!("did not boot: {}", fate.unwrap_or(failure.message)),
             (End::Later, Some(fate)) => format!("died: {fate}"),
-            (End::Later, None) if silent => format!("hung: no sign of life for {} s", SILENCE.as_secs()),
+            (End::Later, None) if silent => format!("hung: no heartbeat for {} s", SILENCE.as_secs()),
             // Of a QEMU that still runs only the conversation knows what is wrong.
-            (End::Later, None) => format!("was given up: {}", failure.message),
+            (End::Later, None) => format!("was abandoned: {}", failure.message),
         };
         let message = format!("the guest {what}{}", in_lines(&self.running));
         self.dead = Some(message.clone());

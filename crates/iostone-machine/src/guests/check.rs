@@ -92,8 +92,8 @@ fn in_guest(
 ) -> Result<Preflight, Failure> {
     if stack.container.has_engine() {
         let message = format!(
-            "`stack.container`: a guest of QEMU has no {} inside; take `machine` out of the configuration, or use \
-             `kind = \"overlay\"`, which needs no engine",
+            "`stack.container`: {} is not available in a QEMU guest; remove `machine` from the configuration, or use `kind = \
+             \"overlay\"`, which needs no engine",
             stack.container.kind()
         );
         return Err(Failure::new(FailureKind::Usage, message));
@@ -118,7 +118,7 @@ fn in_guest(
     if let Volume::Directory(volume) = &stack.volume
         && (guest.rootfs.is_none() || volume.path.is_none())
     {
-        let note = "the `directory` volume is in the guest's memory, where a flush costs nothing";
+        let note = "the `directory` volume is in the guest's memory, where flushes cost nothing";
         if question.flushes_matter {
             return Err(Failure::new(FailureKind::Usage, format!("`stack.volume`: {note}; use `loop`")));
         }

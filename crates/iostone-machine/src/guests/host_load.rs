@@ -118,11 +118,11 @@ fn add_steal(measured: &mut Measured, host: Option<f64>, waited: Option<f64>) {
         (Some(waited), host) if host.is_none_or(|host| waited >= host) => (
             waited,
             format!(
-                "the guest's processors waited for one of the host's {} of the time in which they had work",
+                "the guest's vCPUs waited for a host CPU during {} of their runnable time",
                 percent(waited)
             ),
         ),
-        (_, Some(host)) => (host, format!("{} of CPU time was stolen from the host", percent(host))),
+        (_, Some(host)) => (host, format!("{} of the host's CPU time was stolen", percent(host))),
         (_, None) => {
             if inside.is_none() {
                 measured
@@ -228,7 +228,7 @@ mod tests {
         let (share, note) = taken(Some(0.02), Some(0.03), Some(0.2));
         assert!(share == Some(0.2) && note.contains("20.0 %"), "{note}");
         let (share, note) = taken(Some(0.0), Some(0.03), None);
-        assert!(share == Some(0.03) && note.contains("stolen from the host"), "{note}");
+        assert!(share == Some(0.03) && note.contains("of the host's CPU time was stolen"), "{note}");
         assert_eq!(taken(Some(0.0), None, None), (Some(0.0), String::new()));
     }
 
@@ -243,8 +243,7 @@ mod tests {
         assert_eq!(share, Some(0.004));
         assert_eq!(
             note,
-            "steal: not observable in the guest; seen from the host, the guest's processors waited for one of the \
-             host's 0.4 % of the time in which they had work"
+            "steal: not observable in the guest; seen from the host, the guest's vCPUs waited for a host CPU during 0.4 % of their runnable time"
         );
         assert_eq!(taken(None, Some(0.0)).0, Some(0.0));
         assert_eq!(taken(Some(0.1), None).0, Some(0.1));

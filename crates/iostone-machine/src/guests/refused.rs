@@ -64,9 +64,7 @@ mod tests {
 
     #[test]
     fn a_refusal_names_the_hosts_device_and_no_command_for_the_guest() {
-        let message = "`/dev/vdb` (serial iostone-v1, 64 MiB) is refused: there is an ext4 filesystem on `/dev/vdb`; \
-                       would be lost: an ext4 filesystem; next: `wipefs --all /dev/vdb`, or name another device, or, if \
-                       all of it may go, say so with `--destroy 'serial iostone-v1, 64 MiB'`";
+        let message = "`/dev/vdb` (serial iostone-v1, 64 MiB) is refused: there is an ext4 filesystem on `/dev/vdb`; would be lost: an ext4 filesystem; next: `wipefs --all /dev/vdb`, or name another device, or, if none of it is needed, allow it with `--destroy 'serial iostone-v1, 64 MiB'`";
         let seen = seen_from_host(Failure::new(FailureKind::Refused, message), &drives());
         assert!(seen.message.starts_with("`/dev/loop8` is refused inside the guest: there is"), "{seen}");
         assert!(!seen.message.contains("/dev/vd") && !seen.message.contains("iostone-v1"), "{seen}");

@@ -92,7 +92,7 @@ fn make(directory: &Path, place: &Path, stop: &StopFlag) -> Result<RootImage, Fa
     let failed = |error: rustix::io::Errno| {
         Failure::new(
             FailureKind::Failed,
-            format!("room for the root filesystem in `{}`: {error}", place.display()),
+            format!("space for the root filesystem in `{}`: {error}", place.display()),
         )
     };
     fs::create_dir_all(place).map_err(|error| {

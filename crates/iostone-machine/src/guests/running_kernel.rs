@@ -23,8 +23,8 @@ pub(super) fn check(machine: &MachineSpec) -> Result<(), Failure> {
 fn compare(local: &LocalMachine, release: &str, command_line: &str) -> Result<(), Failure> {
     if let Some(asked) = local.kernel.as_deref().filter(|asked| *asked != release) {
         let message = format!(
-            "this host runs the kernel `{release}`, and the configuration asks for `{asked}`; boot that one, then go on \
-             with `iostone run --resume`"
+            "this host runs kernel `{release}`, but the configuration needs `{asked}`; boot it, then resume with `iostone run \
+             --resume`"
         );
         return Err(Failure::new(FailureKind::Reboot, message));
     }
@@ -36,8 +36,8 @@ fn compare(local: &LocalMachine, release: &str, command_line: &str) -> Result<()
         None => Ok(()),
         Some(wanted) => {
             let message = format!(
-                "this host's kernel was started with `{command_line}`, and the configuration asks for `{wanted}` in it; \
-                 boot it so, then go on with `iostone run --resume`"
+                "this host's kernel command line is `{command_line}`, but the configuration needs `{wanted}` in it; reboot \
+                 with it, then resume with `iostone run --resume`"
             );
             Err(Failure::new(FailureKind::Reboot, message))
         }

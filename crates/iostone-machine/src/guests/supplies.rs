@@ -44,7 +44,7 @@ impl Freight {
     /// A program or a module that is not there, with who needs it.
     pub(super) fn load(&self, kernel: &Kernel) -> Result<Cargo, Failure> {
         let program = std::env::current_exe().map_err(|error| {
-            Failure::new(FailureKind::Failed, format!("where iostone's own program lies: {error}"))
+            Failure::new(FailureKind::Failed, format!("the path of the iostone binary: {error}"))
         })?;
         let mut cargo = Cargo::new();
         cargo.iostone(&program)?.needs(&self.needs, kernel)?;

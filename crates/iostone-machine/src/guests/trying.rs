@@ -57,7 +57,7 @@ pub fn try_out(
     progress: &mut dyn FnMut(&str),
     stop: &StopFlag,
 ) -> Result<TriedOut, Failure> {
-    let next = ["set `TMPDIR` to a directory that only root can change"];
+    let next = ["set `TMPDIR` to a directory that only root can write to"];
     refuse_exposed(&wanted.work_directory, "directory for the drives", &next)?;
     let mut supplies = Supplies::new(StopFlag::clone(stop));
     // Everything that may be missing, and what takes long to fetch, before anything is made.

@@ -19,7 +19,7 @@ pub struct CatalogueDate {
 
 /// Why a piece of text is not a date.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{text}` is not a date: expected a day, a month or a year, as 2017-07-10, 2017-07 or 2017")]
+#[error("`{text}` is not a date: expected a day, month or year, as in 2017-07-10, 2017-07 or 2017")]
 pub struct DateError {
     /// The text as it was given.
     pub text: String,

@@ -29,7 +29,8 @@ pub struct VolumeSpec {
 /// Why a piece of text names no volume.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "`{text}` is not a volume: {reason}; expected TYPE:SIZE[:IOPSiops][:RATE], as gp2:220GiB or 4xgp3:500GiB:6000iops:250MiB/s"
+    "`{text}` is not a volume: {reason}; expected TYPE:SIZE[:IOPSiops][:RATE], as in gp2:220GiB or \
+     4xgp3:500GiB:6000iops:250MiB/s"
 )]
 pub struct VolumeSpecError {
     /// The text as it was given.
@@ -55,7 +56,7 @@ impl FromStr for VolumeSpec {
             _ => (1, trimmed),
         };
         if count == 0 {
-            return Err(wrong(&"no volume at all"));
+            return Err(wrong(&"no volume"));
         }
         let mut parts = rest.split(':');
         let name = parts.next().unwrap_or_default();
@@ -80,14 +81,14 @@ impl FromStr for VolumeSpec {
         for part in parts {
             if let Some(digits) = part.strip_suffix("iops").or_else(|| part.strip_suffix("IOPS")) {
                 let iops =
-                    digits.trim().parse().map_err(|_| wrong(&format!("`{part}` is no number of IOPS")))?;
+                    digits.trim().parse().map_err(|_| wrong(&format!("`{part}` is not a number of IOPS")))?;
                 if spec.iops.replace(iops).is_some() {
-                    return Err(wrong(&"its IOPS are said twice"));
+                    return Err(wrong(&"its IOPS are given twice"));
                 }
             } else {
                 let rate = part.parse().map_err(|error| wrong(&error))?;
                 if spec.throughput.replace(rate).is_some() {
-                    return Err(wrong(&"its throughput is said twice"));
+                    return Err(wrong(&"its throughput is given twice"));
                 }
             }
         }
@@ -162,9 +163,9 @@ mod tests {
             ("gp2", "its size is missing"),
             (":220GiB", "its type is missing"),
             ("gp2:220", "`220`"),
-            ("0xgp2:1GiB", "no volume at all"),
+            ("0xgp2:1GiB", "no volume"),
             ("gp2:0GiB", "it has no size"),
-            ("gp3:1GiB:1iops:2iops", "its IOPS are said twice"),
+            ("gp3:1GiB:1iops:2iops", "its IOPS are given twice"),
             ("gp3:1GiB:fast", "`fast`"),
         ] {
             let error = text.parse::<VolumeSpec>().expect_err(text);

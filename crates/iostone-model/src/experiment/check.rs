@@ -52,16 +52,16 @@ pub(super) fn configuration(configuration: &Configuration, places: &Places<'_>) 
                 findings.value("stack.volume.path", message, "start it with /");
             }
             if stack.filesystem != Filesystem::None {
-                let message = "a directory already lies on a filesystem; none can be made in it";
+                let message = "a directory is already on a filesystem; none can be created in it";
                 findings.key("stack.filesystem", message, "leave this out, or use a `loop` volume");
             }
             if !stack.queue.is_empty() {
-                findings.key("stack.queue", "a directory has no queue of its own to set", "leave this out");
+                findings.key("stack.queue", "a directory has no block queue", "leave this out");
             }
         }
     }
     if stack.filesystem == Filesystem::None && !stack.mount.is_empty() {
-        let message = "there is no filesystem that these options could be used with";
+        let message = "there is no filesystem for these options";
         findings.key("stack.mount", message, "add `filesystem = { kind = \"ext4\" }`");
     }
     check_mount_options(&stack.mount.options, &mut findings);
@@ -112,12 +112,12 @@ fn check_mount_options(options: &[String], findings: &mut Findings<'_>) {
     for (index, option) in options.iter().enumerate() {
         let path = format!("stack.mount.options[{index}]");
         if option.is_empty() || option.contains([',', ' ', '\t', '\n', '\0']) {
-            findings.value(&path, format!("`{option}` is not one mount option"), "one option an entry");
+            findings.value(&path, format!("`{option}` is not one mount option"), "one option per entry");
         }
         let name = option_name(option);
         if options.iter().take(index).any(|earlier| option_name(earlier) == name) {
             let message = format!("`{option}` contradicts or repeats another option");
-            findings.value(&path, message, "the kernel would take the last one only");
+            findings.value(&path, message, "the kernel would use only the last one");
         }
     }
 }
@@ -136,7 +136,7 @@ pub(super) fn experiment(experiment: &Experiment, places: &Places<'_>) -> Vec<Di
     covariates::check(experiment, &mut findings);
     machine::check_all(experiment, &mut findings);
     if experiment.trials.warmups > 10 {
-        findings.value("trials.warmups", "more than ten warm-ups are no warm-up", "0 to 10");
+        findings.value("trials.warmups", "too many warm-ups; at most ten", "0 to 10");
     }
     findings.found
 }
@@ -188,8 +188,8 @@ pub(super) fn baselines(experiment: &Experiment, places: &Places<'_>) -> Vec<Dia
         })
     });
     if let Some(alone) = alone {
-        let message = format!("`{}` has nothing to be compared with: its baseline is left out", alone.name);
-        findings.key("combine.exclude", message, "leave this combination out too, or keep the baseline");
+        let message = format!("`{}` has nothing to compare with: its baseline is excluded", alone.name);
+        findings.key("combine.exclude", message, "exclude this combination as well, or keep the baseline");
     }
     let is_compared =
         |candidate: &Configuration| experiment.compared_level(candidate) != experiment.baseline_level;
@@ -199,12 +199,12 @@ pub(super) fn baselines(experiment: &Experiment, places: &Places<'_>) -> Vec<Dia
         !others.any(|other| is_compared(other) && experiment.stratum(other) == stratum)
     };
     if experiment.configurations.is_empty() {
-        findings.key("combine.exclude", "every combination is left out", "keep some");
+        findings.key("combine.exclude", "every combination is excluded", "keep some");
     } else if !experiment.configurations.iter().any(is_compared) {
-        let message = format!("no comparison is left: nothing but `{}` is", experiment.baseline_level);
+        let message = format!("no comparison is left: only `{}` remains", experiment.baseline_level);
         findings.key("combine.exclude", message, "keep something to compare with it");
     } else if let Some(idle) = experiment.configurations.iter().find(is_idle) {
-        let message = format!("`{}` would be measured and compared with nothing", idle.name);
+        let message = format!("`{}` would be measured but compared with nothing", idle.name);
         findings.key("combine.exclude", message, "exclude it as well");
     }
     findings.found
@@ -231,11 +231,11 @@ fn check_claims(experiment: &Experiment, findings: &mut Findings<'_>) {
     let (kind, profile) = (silent.workload.kind(), silent.workload.profile());
     let (reason, advice) = if !profile.reads && !profile.writes {
         (
-            format!("a workload of kind `{kind}` never tells how much it read or wrote"),
-            "decide by one of the program's own figures",
+            format!("`{kind}` workloads do not report how much they read or wrote"),
+            "decide by one of the program's own metrics",
         )
     } else {
-        (format!("`{}` has a workload that claims no bytes {way}", silent.name), "decide by another figure")
+        (format!("`{}` has a workload that claims no bytes {way}", silent.name), "decide by another metric")
     };
     findings.value("decide.metric", format!("{reason}, so there is no `{metric}`"), advice);
 }
@@ -250,9 +250,9 @@ fn check_decide(experiment: &Experiment, findings: &mut Findings<'_>) {
             let kind = configuration.workload.kind();
             let error = Diagnostic::new(
                 "io0008",
-                format!("a workload of kind `{kind}` has no metric `{}`", decide.metric),
+                format!("`{kind}` workloads have no metric `{}`", decide.metric),
             );
-            let error = findings.places.at_value(error, "decide.metric", "not one of its figures");
+            let error = findings.places.at_value(error, "decide.metric", "not one of its metrics");
             let point = unmeasured_point(&decide.metric, &configuration.workload);
             findings.found.push(match point {
                 Some(reason) => error.note(reason),
@@ -272,33 +272,33 @@ fn check_decide(experiment: &Experiment, findings: &mut Findings<'_>) {
     let is_curve = |c: &Configuration| c.workload.curve(&decide.metric).is_some();
     if experiment.sweep().is_some() && experiment.configurations.iter().any(is_curve) {
         let message =
-            format!("a sweep looks for the best of one figure, and `{}` has several", decide.metric);
+            format!("a sweep looks for the best value of one metric, and `{}` has several", decide.metric);
         findings.value("decide.metric", message, "choose one of its points");
     }
     if !(decide.margin.0 > 0.0 && decide.margin.0 < 1.0) {
         findings.value(
             "decide.margin",
-            format!("a margin of {} cannot be used", decide.margin),
+            format!("a margin of {} is out of range", decide.margin),
             "above 0%, below 100%",
         );
     }
     if !(0.5..=0.999).contains(&decide.confidence.0) {
-        let message = format!("a confidence of {} cannot be used", decide.confidence);
+        let message = format!("a confidence of {} is out of range", decide.confidence);
         findings.value("decide.confidence", message, "50% to 99.9%");
     }
     let blocks = decide.blocks;
     if blocks.min > blocks.max {
         let message =
-            format!("the least number of blocks, {}, is above the most, {}", blocks.min, blocks.max);
-        findings.value("decide.blocks", message, "min is at most max");
+            format!("the minimum number of blocks, {}, is above the maximum, {}", blocks.min, blocks.max);
+        findings.value("decide.blocks", message, "min must not exceed max");
     }
     for (key, count) in [("min", blocks.min), ("max", blocks.max)] {
         if count == 0 || count > MOST_BLOCKS {
-            let message = format!("{count} is no possible number of blocks");
+            let message = format!("{count} blocks is out of range");
             findings.value(&format!("decide.blocks.{key}"), message, &format!("1 to {MOST_BLOCKS}"));
         }
     }
     if decide.time.is_some_and(|time| time.0.is_zero()) {
-        findings.value("decide.time", "nothing can be decided in no time", "longer than a block takes");
+        findings.value("decide.time", "the time limit is 0", "longer than a block takes");
     }
 }

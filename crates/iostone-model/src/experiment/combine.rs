@@ -258,7 +258,7 @@ pub(super) fn option_name(option: &str) -> String {
 /// Figures of two workloads cannot be compared.
 pub(super) fn kind_varied() -> Diagnostic {
     Diagnostic::new("io0007", "the kind of workload cannot be varied")
-        .note("figures of two kinds of workload cannot be compared; write two experiments")
+        .note("two kinds of workload cannot be compared; write two experiments")
 }
 
 /// Reads a level's table: its first keys are layers of the stack, `stack` itself, or `workload`.
@@ -287,13 +287,12 @@ pub(super) fn level_settings(
                 stack.insert(key.clone(), value.clone());
             }
             (quoted, _) if quoted.split_once('.').is_some_and(|(layer, _)| varied().contains(&layer)) => {
-                let message =
-                    format!("`\"{key}\"` is one name with a dot in it, and no level has such a setting");
+                let message = format!("`\"{key}\"` is one name with a dot in it, not a setting");
                 let label = format!("write it without quotes: `{key}`");
                 errors.push(Diagnostic::new("io0007", message).at(source.key(&join(path, key)), label));
             }
             _ => {
-                let mut error = Diagnostic::new("io0007", format!("`{key}` is nothing that a level can set"))
+                let mut error = Diagnostic::new("io0007", format!("a level cannot set `{key}`"))
                     .at(source.key(&join(path, key)), "not a layer of the stack, nor `workload` or `machine`")
                     .note(format!("a level sets something below {}", list(&varied())));
                 if let Some(near) = nearest(key, varied()) {

@@ -275,9 +275,9 @@ pub fn confounded_sentences(levels: &[ConfoundedLevel]) -> Vec<String> {
         let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
         let verb = if names.len() == 1 { "differs" } else { "differ" };
         let ending = if one.declared {
-            "as the experiment declares; what is found is of all together"
+            "as the experiment declares; the result applies to all together"
         } else {
-            "what is found cannot be put down to any one of them; vary one at a time, or make each a factor of its own"
+            "the result cannot be attributed to any one of them; vary one at a time, or make each its own factor"
         };
         format!(
             "factor `{}` changes {} at once: {} {verb} from `{}` in {}; {ending}",

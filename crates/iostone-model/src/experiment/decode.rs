@@ -185,7 +185,7 @@ fn explain(message: &str, full: &str, section: &str, places: &Places<'_>) -> Dia
 /// serde's words for what it expected, in those of an experiment file.
 fn in_toml(expected: &str) -> &str {
     match expected {
-        "a string" | "string only" => "text in quotes",
+        "a string" | "string only" => "a quoted string",
         "a sequence" => "a list in brackets, as in [\"...\"]",
         "a boolean" => "true or false",
         "u32" => "a whole number from 0 to 4294967295",

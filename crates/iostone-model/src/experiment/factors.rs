@@ -41,7 +41,7 @@ pub(super) fn read_factors(
         let error = Diagnostic::new("io0007", "a sweep is the only factor of an experiment");
         let error = places.at_value(error, &format!("factor[{swept}].name"), "this one is a sweep");
         errors.push(error.note(
-            "its best level is looked for by itself; give the others' settings to the stack, or list levels instead",
+            "a sweep searches for its best level; put the other settings into the stack, or list levels instead",
         ));
     }
     factors
@@ -83,7 +83,7 @@ fn read_factor(
         let error = Diagnostic::new("io0007", format!("`{name}` cannot name a factor"));
         let error = places.at_value(error, &join(path, "name"), "not empty, without `=`, `,` and `+`");
         return Err(if name.contains('+') {
-            error.note("factors that go together are written one by one and joined by `combine.zip`")
+            error.note("write factors that vary together separately and join them with `combine.zip`")
         } else {
             error
         });
@@ -109,9 +109,9 @@ fn read_factor(
         }
         (levels, setting, values) => {
             let what = match (levels, setting, values) {
-                (Some(_), _, _) => "has levels and also a path or values; one of the two is enough",
+                (Some(_), _, _) => "has levels and also a path or values; use one of the two",
                 (None, Some(_), None) => "has a path but no values",
-                (None, None, Some(_)) => "has values but no path that they are for",
+                (None, None, Some(_)) => "has values but no path",
                 _ => "has neither levels nor a path with values",
             };
             let error = Diagnostic::new("io0007", format!("factor `{name}` {what}"));
@@ -176,7 +176,7 @@ fn swept_levels(
         .find(|other| table.contains_key(*other) && !(*other == "levels" && key == "levels.sweep"))
     {
         return wrong(
-            format!("a sweep has no `{other}`: its range says which there are"),
+            format!("a sweep has no `{other}`: its range defines the levels"),
             other,
             "leave it out",
         );
@@ -185,13 +185,13 @@ fn swept_levels(
         table.get("levels").and_then(Value::as_table).and_then(|l| l.keys().find(|k| *k != "sweep"))
     {
         return wrong(
-            "a sweep has no levels beside its range".to_owned(),
+            "a sweep has no levels besides its range".to_owned(),
             &join("levels", other),
             "leave it out",
         );
     }
     let Some(setting) = table.get("path") else {
-        let error = Diagnostic::new("io0007", "the sweep does not say which setting it goes through");
+        let error = Diagnostic::new("io0007", "the sweep has no path: which setting does it vary?");
         return Err(places
             .at_value(error, &place, "of what?")
             .note("add `path = \"limit.cpu\"` or the like"));
@@ -229,7 +229,7 @@ fn full_path(setting: &str, path: &str, places: &Places<'_>) -> Result<String, D
     if !varied().contains(&first) {
         let error = Diagnostic::new(
             "io0007",
-            format!("`{setting}` is no setting of the stack, the workload or the machine"),
+            format!("`{setting}` is not a setting of the stack, the workload or the machine"),
         );
         return Err(places
             .at_value(error, &join(path, "path"), "not a path that can be varied")

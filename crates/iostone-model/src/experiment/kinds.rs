@@ -41,8 +41,8 @@ fn kind<'a>(
         }
         Some(Value::String(kind)) => kind.as_str(),
         Some(_) => {
-            let error = Diagnostic::new("io0004", format!("the kind of {noun} is not text"));
-            return Err(places.at_value(error, &kind_path, "expected a word in quotes"));
+            let error = Diagnostic::new("io0004", format!("the kind of {noun} is not a string"));
+            return Err(places.at_value(error, &kind_path, "expected a quoted string"));
         }
     };
     if kinds.contains(&kind) {
@@ -84,8 +84,8 @@ pub(super) fn volume(value: &Value, path: &str, places: &Places<'_>) -> Result<V
 fn refuse_whole_spec(rest: &Value, path: &str, places: &Places<'_>) -> Result<(), Diagnostic> {
     let text = rest.get("type").and_then(Value::as_str).unwrap_or_default();
     let Some((name, _)) = text.split_once(':') else { return Ok(()) };
-    let error = Diagnostic::new("io0006", format!("`{text}` is more than the name of a volume type"));
-    let error = places.at_value(error, &join(path, "type"), "the name alone");
+    let error = Diagnostic::new("io0006", format!("`{text}` is not just the name of a volume type"));
+    let error = places.at_value(error, &join(path, "type"), "only the name");
     let Ok(spec) = text.parse::<VolumeSpec>() else { return Err(error) };
     let mut parts = vec![format!("\"{}\"", name.trim_start_matches(&format!("{}x", spec.count)))];
     let said = |key: &str| rest.get(key).is_some();

@@ -107,17 +107,11 @@ fn syntax_error(text: &str, span: Option<Range<usize>>, message: &str, nested: b
         _ if message.starts_with("string values must be quoted") && marked.trim().is_empty() => {
             "a value is missing here".to_owned()
         }
-        _ if message.starts_with("string values must be quoted") => "text stands in quotes".to_owned(),
+        _ if message.starts_with("string values must be quoted") => "put text in quotes".to_owned(),
         _ => message.replace('\n', ", "),
     };
     let error = Diagnostic::new("io0001", "this is not TOML").at(span, label);
-    if nested {
-        error.note(
-            "a list ends with `]` and an inline table with `}`; one of them may be missing before this place",
-        )
-    } else {
-        error
-    }
+    if nested { error.note("a `]` or `}` may be missing before this place") } else { error }
 }
 
 /// A path's next segment: keys with dots or brackets are quoted so that paths stay unambiguous.

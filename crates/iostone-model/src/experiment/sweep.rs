@@ -65,7 +65,7 @@ enum Steps {
 /// What is wrong, and what would be right, in a sentence without its end.
 pub(super) fn steps(text: &str, grain: u64) -> Result<Vec<Step>, String> {
     let form =
-        || format!("`{text}` is no range; expected `10%..100%`, `10%..100% step 5%` or `1..64 doubling`");
+        || format!("`{text}` is not a range; expected `10%..100%`, `10%..100% step 5%` or `1..64 doubling`");
     let (low, rest) = text.trim().split_once("..").ok_or_else(form)?;
     if low.trim().is_empty() || rest.trim().is_empty() || rest.starts_with('.') {
         return Err(form());
@@ -80,10 +80,12 @@ pub(super) fn steps(text: &str, grain: u64) -> Result<Vec<Step>, String> {
     };
     let (low, high) = (quantity(low)?, quantity(high)?);
     if low.kind != high.kind {
-        return Err(format!("the ends of `{text}` are different things; write both with units of one kind"));
+        return Err(format!(
+            "the ends of `{text}` have different units; write both with the same kind of unit"
+        ));
     }
     if low.amount >= high.amount {
-        return Err(format!("`{text}` does not go up; write the lower end first"));
+        return Err(format!("`{text}` does not increase; write the lower end first"));
     }
     let amounts = match &steps {
         Steps::Even => even(low, high, grain),
@@ -96,14 +98,14 @@ pub(super) fn steps(text: &str, grain: u64) -> Result<Vec<Step>, String> {
     {
         let odd = low.name(*odd);
         return Err(format!(
-            "`{text}` has the level {odd}, and this setting takes multiples of {grain}; take such ends, with `step {grain}` or \
+            "`{text}` has the level {odd}, but this setting takes multiples of {grain}; use such ends, with `step {grain}` or \
              `doubling`"
         ));
     }
     if amounts.len() < FEWEST {
         let few = amounts.len();
         return Err(format!(
-            "`{text}` has {few} levels, and a sweep at least {FEWEST}; list them as `values`"
+            "`{text}` has {few} levels, but a sweep needs at least {FEWEST}; list them as `values`"
         ));
     }
     if amounts.len() > MOST {
@@ -111,7 +113,7 @@ pub(super) fn steps(text: &str, grain: u64) -> Result<Vec<Step>, String> {
             Steps::By(step) => (high.amount - low.amount) / step.amount + 1,
             Steps::Even | Steps::Doubling => amounts.len() as u64,
         };
-        return Err(format!("`{text}` has {many} levels, and a sweep at most {MOST}; take larger steps"));
+        return Err(format!("`{text}` has {many} levels, but a sweep has at most {MOST}; use larger steps"));
     }
     let written_as = Quantity { binary: is_binary(low, high), ..low };
     Ok(amounts.into_iter().map(|amount| written_as.step(amount)).collect())
@@ -119,15 +121,13 @@ pub(super) fn steps(text: &str, grain: u64) -> Result<Vec<Step>, String> {
 
 fn by_steps(low: Quantity, high: Quantity, step: Quantity, text: &str) -> Result<Vec<u64>, String> {
     if step.kind != low.kind || step.amount == 0 {
-        return Err(format!(
-            "the step of `{text}` is no distance between its ends; write it with their unit"
-        ));
+        return Err(format!("the step of `{text}` has another unit than its ends; write it with theirs"));
     }
     let span = high.amount - low.amount;
     if !span.is_multiple_of(step.amount) {
         let last = low.name(low.amount + span / step.amount * step.amount);
         return Err(format!(
-            "steps of {} from {} do not meet {}; end at {last}, or take another step",
+            "steps of {} from {} do not reach {}; end at {last}, or use another step",
             low.name(step.amount),
             low.name(low.amount),
             low.name(high.amount)
@@ -139,7 +139,7 @@ fn by_steps(low: Quantity, high: Quantity, step: Quantity, text: &str) -> Result
 
 fn doubling(low: Quantity, high: Quantity, text: &str) -> Result<Vec<u64>, String> {
     if low.amount == 0 {
-        return Err(format!("`{text}` never leaves zero; begin above it"));
+        return Err(format!("doubling 0 stays 0 in `{text}`; begin above 0"));
     }
     let amounts: Vec<u64> = std::iter::successors(Some(low.amount), |amount| amount.checked_mul(2))
         .take_while(|a| *a <= high.amount)
@@ -148,7 +148,7 @@ fn doubling(low: Quantity, high: Quantity, text: &str) -> Result<Vec<u64>, Strin
         Some(last) if *last != high.amount => {
             let next = last.checked_mul(2).map(|next| format!(" or {}", low.name(next))).unwrap_or_default();
             let (from, to) = (low.name(low.amount), low.name(high.amount));
-            Err(format!("doubling {from} does not meet {to}; end at {}{next}", low.name(*last)))
+            Err(format!("doubling {from} does not reach {to}; end at {}{next}", low.name(*last)))
         }
         _ => Ok(amounts),
     }
@@ -296,7 +296,7 @@ fn quantity(text: &str) -> Result<Quantity, String> {
     match text.parse::<Bytes>() {
         Ok(size) => read(Kind::Size, Ok(size.0)),
         Err(_) => Err(format!(
-            "`{text}` is no quantity; expected a number, or one with %, KiB, MiB/s, ms or the like"
+            "`{text}` is not a quantity; expected a number, or one with %, KiB, MiB/s, ms or the like"
         )),
     }
 }
@@ -375,18 +375,18 @@ mod tests {
         wrong("10%", "expected `10%..100%`");
         wrong("10%..100% by 5%", "expected `10%..100%`");
         wrong("100%..10%", "the lower end first");
-        wrong("10%..64", "different things");
-        wrong("10%..100% step 7", "their unit");
+        wrong("10%..64", "different units");
+        wrong("10%..100% step 7", "with theirs");
         wrong("10%..100% step 25%", "end at 85%");
         wrong("1..100 doubling", "end at 64 or 128");
-        wrong("0..64 doubling", "begin above it");
+        wrong("0..64 doubling", "begin above 0");
         wrong("1..2", "has 2 levels");
-        wrong("1..1000 step 1", "has 1000 levels, and a sweep at most 64");
+        wrong("1..1000 step 1", "has 1000 levels, but a sweep has at most 64");
         wrong("..", "expected `10%..100%`");
         wrong("10%..", "expected `10%..100%`");
         wrong("10%...100%", "`10%...100%` is no range");
         wrong("a..b", "`a` is no quantity");
-        wrong("1x..2x", "no quantity");
+        wrong("1x..2x", "not a quantity");
     }
 
     proptest! {

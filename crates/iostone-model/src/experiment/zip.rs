@@ -37,21 +37,17 @@ fn zip_one(
         Err(places.at_value(Diagnostic::new("io0007", message), path, label))
     };
     if names.is_empty() {
-        return wrong(
-            "no factor is named that would go together".to_owned(),
-            path,
-            "name two or more factors",
-        );
+        return wrong("the list names no factors".to_owned(), path, "name two or more factors");
     }
     if names.len() < 2 {
-        return wrong("one factor alone cannot go together".to_owned(), path, "name two or more factors");
+        return wrong("the list names only one factor".to_owned(), path, "name two or more factors");
     }
     let mut found = Vec::new();
     for (place, name) in names.iter().enumerate() {
         let path = format!("{path}[{place}]");
         if let Some(earlier) = taken.iter().find(|earlier| earlier.contains(name)) {
-            let message = format!("`{name}` goes together with others already: `{}`", earlier.join("+"));
-            return wrong(message, &path, "name it in one list only, with all that go together");
+            let message = format!("`{name}` is already in another list: `{}`", earlier.join("+"));
+            return wrong(message, &path, "name it in one list only");
         }
         let Some(index) = factors.iter().position(|factor| factor.name == *name) else {
             return Err(unknown(name, factors, &path, places));
@@ -66,8 +62,9 @@ fn zip_one(
     if counts.iter().any(|count| counts.first() != Some(count)) {
         let each: Vec<String> =
             parts.iter().map(|part| format!("`{}` has {}", part.name, part.levels.len())).collect();
-        let message = format!("factors that go together have as many levels: {}", each.join(", "));
-        return wrong(message, path, "not as many levels");
+        let message =
+            format!("factors that vary together need the same number of levels: {}", each.join(", "));
+        return wrong(message, path, "another number of levels");
     }
     let joined = RawFactor {
         name: parts.iter().map(|part| part.name.as_str()).collect::<Vec<_>>().join("+"),
@@ -115,7 +112,7 @@ pub(super) fn exclusions(
     for (index, excluded) in combining.into_iter().flat_map(|combining| &combining.exclude).enumerate() {
         let path = format!("combine.exclude[{index}]");
         if excluded.is_empty() {
-            let error = Diagnostic::new("io0007", "an exclusion without a level leaves everything out");
+            let error = Diagnostic::new("io0007", "an exclusion without a level excludes everything");
             errors.push(places.at_value(error, &path, "name levels, as in { volumes = \"4\" }"));
             continue;
         }
@@ -128,7 +125,7 @@ pub(super) fn exclusions(
                 return Ok(());
             }
             let error = Diagnostic::new("io0007", format!("`{name}` has no level `{level}`"));
-            let error = places.at_value(error, &path, "not a level of it");
+            let error = places.at_value(error, &path, "not one of its levels");
             Err(error.note(format!("expected {}", list(&levels))))
         });
         match found.collect::<Result<(), Diagnostic>>() {
@@ -141,7 +138,7 @@ pub(super) fn exclusions(
 
 fn unknown(name: &str, factors: &[RawFactor], path: &str, places: &Places<'_>) -> Diagnostic {
     let names: Vec<&str> = factors.iter().map(|factor| factor.name.as_str()).collect();
-    let error = Diagnostic::new("io0007", format!("no factor is called `{name}`"));
+    let error = Diagnostic::new("io0007", format!("there is no factor `{name}`"));
     let error = places.at_value(error, path, "not a factor");
     match nearest(name, names.iter().copied()) {
         Some(near) => error.fix(format!("\"{near}\"")),
@@ -204,21 +201,21 @@ mod tests {
             let error = experiment(combining).unwrap_err();
             assert!(error.contains(words), "{combining}: {error}");
         };
-        refused("[combine]\nzip = [[\"volumes\", \"kernel\"]]", "as many levels");
-        refused("[combine]\nzip = [[\"volumes\", \"readahed\"]]", "no factor is called");
-        refused("[combine]\nzip = [[\"volumes\"]]", "cannot go together");
+        refused("[combine]\nzip = [[\"volumes\", \"kernel\"]]", "same number of levels");
+        refused("[combine]\nzip = [[\"volumes\", \"readahed\"]]", "there is no factor");
+        refused("[combine]\nzip = [[\"volumes\"]]", "only one factor");
         refused("[combine]\nzip = [[\"volumes\", \"volumes\"]]", "named twice");
-        refused("[combine]\nzip = [[]]", "no factor is named");
+        refused("[combine]\nzip = [[]]", "names no factors");
         let twice = "[combine]\nzip = [[\"volumes\", \"readahead\"], [\"readahead\", \"kernel\"]]";
-        refused(twice, "`readahead` goes together with others already: `volumes+readahead`");
+        refused(twice, "`readahead` is already in another list: `volumes+readahead`");
         refused(
             "[combine]\nexclude = [{ kernel = \"new\", volumes = \"4\" }]",
-            "`4, 256, old` would be measured and compared with nothing",
+            "`4, 256, old` would be measured but compared with nothing",
         );
         refused("[combine]\nexclude = [{ kernel = \"new\" }]", "no comparison is left");
         refused("[combine]\nexclude = [{ volumes = \"3\" }]", "has no level `3`");
-        refused("[combine]\nexclude = [{}]", "leaves everything out");
-        refused("[combine]\nexclude = [{ kernel = \"old\", volumes = \"4\" }]", "its baseline is left out");
+        refused("[combine]\nexclude = [{}]", "excludes everything");
+        refused("[combine]\nexclude = [{ kernel = \"old\", volumes = \"4\" }]", "its baseline is excluded");
         refused("[combine]\nexlude = []", "exlude");
     }
 }

@@ -124,7 +124,7 @@ impl FromStr for BlockRange {
         };
         let (min, max): (Bytes, Bytes) = (min.parse()?, max.parse()?);
         if min > max {
-            return refuse(text, RANGE, "the first must not be above the second");
+            return refuse(text, RANGE, "the first size must not exceed the second");
         }
         Ok(Self { min, max })
     }
@@ -187,11 +187,11 @@ mod tests {
     fn what_is_wrong_with_a_range_or_a_split_is_named() {
         let range = |text: &str| text.parse::<BlockRange>().unwrap_err().to_string();
         assert!(range("4KiB").contains("it needs two sizes"));
-        assert!(range("64KiB-4KiB").contains("the first must not be above the second"));
+        assert!(range("64KiB-4KiB").contains("the first size must not exceed the second"));
         assert!(range("4KiB-8").contains("`8` is not a size"));
         let split = |text: &str| text.parse::<BlockSplit>().unwrap_err().to_string();
         assert!(split("4KiB").contains("each size needs its share"));
-        assert!(split("4KiB/60:8KiB/30").contains("add up to 90, not to 100"));
+        assert!(split("4KiB/60:8KiB/30").contains("add up to 90, not 100"));
         assert!(split("4KiB/x:8KiB/30").contains("`x` is not a whole percentage"));
         assert!(split("").contains("each size needs its share"));
     }

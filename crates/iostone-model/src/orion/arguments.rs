@@ -18,7 +18,7 @@ const LONGEST_LAST_BYTES: usize = 200;
 #[non_exhaustive]
 pub enum OrionArgumentError {
     /// No level was given.
-    #[error("`-run` is missing; say which load: simple, normal, advanced, oltp or dss")]
+    #[error("`-run` is required: simple, normal, advanced, oltp or dss")]
     NoRun,
     /// An option that there is not.
     #[error("ORION has no option `{}`{}", shortened(.word), hint(*.nearest))]
@@ -30,7 +30,7 @@ pub enum OrionArgumentError {
     },
     /// A word that is no option.
     #[error(
-        "`{}` stands where an option is expected; values follow their option after a space, as in `-run simple`",
+        "expected an option instead of `{}`; a value follows its option after a space, as in `-run simple`",
         shortened(.word)
     )]
     Stray {
@@ -62,7 +62,7 @@ pub enum OrionArgumentError {
         option: &'static str,
     },
     /// An option that this level does not allow.
-    #[error("`{option}` can only be given with `-run advanced`; `-run {run}` settles it")]
+    #[error("`{option}` needs `-run advanced`; `-run {run}` sets it")]
     NotAtThisLevel {
         /// The option.
         option: &'static str,
@@ -70,7 +70,7 @@ pub enum OrionArgumentError {
         run: &'static str,
     },
     /// More at once than a machine can have.
-    #[error("`{option} {value}` needs {needed} {what}; at most {most} are possible")]
+    #[error("`{option} {value}` needs {needed} {what}; the maximum is {most}")]
     TooHeavy {
         /// The option.
         option: &'static str,
@@ -84,7 +84,7 @@ pub enum OrionArgumentError {
         most: u64,
     },
     /// More load points than anybody measures.
-    #[error("`{option} {value}` makes {points} load points; a test has at most {most}")]
+    #[error("`{option} {value}` gives {points} load points; the maximum is {most}")]
     TooManyPoints {
         /// The option.
         option: &'static str,
@@ -229,7 +229,7 @@ impl<'a> Given<'a> {
             return refuse("a name; NAME.lun lists the LUNs");
         }
         if name.chars().any(char::is_control) {
-            return refuse("a name without line ends and other control characters");
+            return refuse("a name without line breaks or other control characters");
         }
         if name.len() > LONGEST_NAME_BYTES
             || name.rsplit('/').next().is_some_and(|last| last.len() > LONGEST_LAST_BYTES)
@@ -269,10 +269,7 @@ impl<'a> Given<'a> {
         if let Some((_, _, layer)) = self.0.iter().find(|(name, ..)| *name == "-storax")
             && !layer.eq_ignore_ascii_case("skgfr")
         {
-            let expected =
-                "`skgfr`: iostone reads and writes files and devices of the system; `oss`, `asmlib` and \
-                            `odmlib` are layers of Oracle's"
-                    .to_owned();
+            let expected = "`skgfr`; `oss`, `asmlib` and `odmlib` are Oracle's own layers".to_owned();
             return Err(OrionArgumentError::BadValue {
                 option: "-storax",
                 value: (*layer).to_owned(),
@@ -407,15 +404,13 @@ mod tests {
         assert!(parse("-run oltp -write 50 -num_disks 4 -hugenotneeded").is_ok());
         assert!(parse("-run simple -testname x -num_disks 8 -cache_size 0 -verbose").is_ok());
         assert!(parse("-run simple -size_small 8").is_ok());
-        assert!(
-            parse("-run simple -write 10").unwrap_err().contains("can only be given with `-run advanced`")
-        );
+        assert!(parse("-run simple -write 10").unwrap_err().contains("needs `-run advanced`"));
         assert!(parse("-run normal -duration 10").unwrap_err().contains("`-duration`"));
     }
 
     #[test]
     fn mistakes_are_named() {
-        assert!(parse("").unwrap_err().contains("`-run` is missing"));
+        assert!(parse("").unwrap_err().contains("`-run` is required"));
         assert!(parse("-run fast").unwrap_err().contains("expected simple, normal"));
         assert!(parse("-run simple -testnam x").unwrap_err().contains("did you mean `-testname`?"));
         assert!(
@@ -427,7 +422,7 @@ mod tests {
         assert_eq!(parse("-write -run advanced").unwrap_err(), "`-write` needs a value: a percentage");
         let words = |name: &str| ["-run", "simple", "-testname", name].map(str::to_owned);
         let refused = |name: &str| OrionTest::parse(&words(name)).unwrap_err().to_string();
-        assert!(refused("a\nb").contains("`-testname` is `a\\nb`; expected a name without line ends"));
+        assert!(refused("a\nb").contains("`-testname` is `a\\nb`; expected a name without line breaks"));
         let long = refused(&"a".repeat(5_000));
         assert!(long.contains("aaa...aaa") && long.len() < 400, "{long}");
         assert!(parse("-run advanced -write 101").unwrap_err().contains("from 0 to 100"));

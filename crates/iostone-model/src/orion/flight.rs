@@ -125,19 +125,19 @@ mod tests {
         for (line, complaint) in [
             (
                 "-run normal -num_disks 65536",
-                "`-num_disks 65536` needs 327680 small I/Os in flight; at most 32768 are possible",
+                "`-num_disks 65536` needs 327680 small I/Os in flight; the maximum is 32768",
             ),
             (
                 "-run dss -num_disks 3000",
-                "`-num_disks 3000` needs 45000 large I/Os in flight; at most 32768 are possible",
+                "`-num_disks 3000` needs 45000 large I/Os in flight; the maximum is 32768",
             ),
             (
                 "-run advanced -matrix point -num_small 1 -num_large 5000 -type seq",
-                "`-num_large 5000` needs 5000 streams; at most 4096 are possible",
+                "`-num_large 5000` needs 5000 streams; the maximum is 4096",
             ),
             (
                 "-run advanced -type seq -num_streamIO 9000 -num_disks 2",
-                "`-num_streamIO 9000` needs 36000 large I/Os in flight in all streams; at most 32768 are possible",
+                "`-num_streamIO 9000` needs 36000 large I/Os in flight in all streams; the maximum is 32768",
             ),
         ] {
             assert_eq!(parsed(line).unwrap_err(), complaint, "{line}");
@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(normal.point_count(65_536), 16_404 * 6_573);
         assert_eq!(
             normal.check_point_count(2_000).unwrap_err().to_string(),
-            "`-num_disks 2000` makes 114400 load points; a test has at most 100000"
+            "`-num_disks 2000` gives 114400 load points; the maximum is 100000"
         );
         assert!(OrionTest::new(RunLevel::Simple).check_point_count(6_553).is_ok());
     }

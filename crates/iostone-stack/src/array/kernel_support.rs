@@ -117,7 +117,7 @@ fn load<const COUNT: usize>(
         }
         probe(&part, &[part.module], interrupt)?;
         if !(part.is_there)() {
-            return Err(missing(&part, "is loaded, but the kernel does not tell of it"));
+            return Err(missing(&part, "is loaded, but the kernel does not list it"));
         }
         loaded.push(part.module);
     }
@@ -143,8 +143,8 @@ fn missing(part: &Part, why: &str) -> StackError {
 
 fn in_words(part: &Part, release: &str, why: &str) -> String {
     format!(
-        "this kernel ({release}) has no {} (`{}`), and the module `{}` {why}; a guest has it: \
-         `machine = {{ kind = \"guest\", kernel = \"debian:6.1\" }}`",
+        "this kernel ({release}) has no {} (`{}`), and the module `{}` {why}; use a guest: `machine = {{ kind = \"guest\", \
+         kernel = \"debian:6.1\" }}`",
         part.what, part.option, part.module
     )
 }
@@ -166,7 +166,7 @@ mod tests {
         assert_eq!(
             in_words(&personality(MdLevel::Raid5), "6.18", "is not among its modules"),
             "this kernel (6.18) has no RAID5 (`CONFIG_MD_RAID456`), and the module `raid456` is not among its \
-             modules; a guest has it: `machine = { kind = \"guest\", kernel = \"debian:6.1\" }`"
+             modules; use a guest: `machine = { kind = \"guest\", kernel = \"debian:6.1\" }`"
         );
     }
 }

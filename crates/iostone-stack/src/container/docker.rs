@@ -72,7 +72,7 @@ impl DockerLayer {
         if contained.volatile {
             return Err(StackError::usage(
                 "container.volatile",
-                "Docker has no layer that drops fsync; use kind `podman`, which has it for `--rm`, or `overlay`",
+                "Docker has no layer that ignores fsync; use `podman`, which has one with `--rm`, or `overlay`",
             ));
         }
         Ok(Self { contained: contained.clone(), standing: None })
@@ -88,7 +88,7 @@ impl Layer for DockerLayer {
         let mount = site
             .mount
             .clone()
-            .ok_or_else(|| StackError::usage("container", "it needs a filesystem of the stack's own"))?;
+            .ok_or_else(|| StackError::usage("container", "it needs a filesystem in the stack"))?;
         let daemon = Daemon::start(site, &mount, self.contained.effective_driver())?;
         let info = info(&daemon, site)?;
         check_driver(&info, self.contained.effective_driver(), &daemon)?;
@@ -245,7 +245,7 @@ fn import(daemon: &Daemon, site: &Site) -> Result<f64, StackError> {
 /// Starts the container. Its first process is the agent with a standard input that stays open, so it waits for ever.
 fn run(daemon: &Daemon, name: &str, inside: &Inside, site: &Site) -> Result<(), StackError> {
     let Some((entry, rest)) = site.provision.program.split_first() else {
-        return Err(StackError::unexpected("container", "nothing was provided to run in it"));
+        return Err(StackError::unexpected("container", "no program was provided to run in it"));
     };
     let mut words: Vec<String> = [
         "run",
@@ -345,7 +345,7 @@ fn root_on_host(process: &Path, mount: &Path) -> Result<PathBuf, StackError> {
     root.zip(stack)
         .and_then(|(root, stack)| root.root.strip_prefix(&stack.root).ok())
         .map(|rest| mount.join(rest))
-        .ok_or_else(|| failed("the root of its container does not lie on the stack's filesystem".to_owned()))
+        .ok_or_else(|| failed("the root of its container is not on the stack's filesystem".to_owned()))
 }
 
 /// How the agent is started: inside, or beside it.

@@ -23,7 +23,7 @@ pub(super) fn recognise(site: &Site, view: &InsideView) -> Result<(ContainerFact
     let standing = site
         .container
         .as_ref()
-        .ok_or_else(|| StackError::unexpected("container", "there is none to look into"))?;
+        .ok_or_else(|| StackError::unexpected("container", "there is no container to inspect"))?;
     let own = OwnFilesystem::of(site)?;
     let seen = view.mounted()?;
     let is_layer = standing.facts.place == "layer";
@@ -90,9 +90,9 @@ impl OwnFilesystem {
             .into_iter()
             .rev()
             .find(|mounted| mounted.target == target)
-            .ok_or_else(|| StackError::unexpected(target, "nothing is mounted there any more"))?;
+            .ok_or_else(|| StackError::unexpected(target, "nothing is mounted there now"))?;
         let device = site.device.as_ref().or_else(|| site.members.first());
-        let device = device.ok_or_else(|| StackError::unexpected(target, "it stands on no device"))?;
+        let device = device.ok_or_else(|| StackError::unexpected(target, "it is on no device"))?;
         Ok(Self { mounted, device_name: device.name.clone(), device_number: device.number })
     }
 

@@ -68,7 +68,7 @@ fn write_members(
             let member = member.map_err(told)?;
             let header = member.header().clone();
             if header.entry_type().is_gnu_sparse() {
-                return Err(told(io::Error::other("it holds a sparse file, which is not handed on")));
+                return Err(told(io::Error::other("it contains a sparse file, which is not supported")));
             }
             given.insert(header.path()?.into_owned());
             image.append(&header, member)?;

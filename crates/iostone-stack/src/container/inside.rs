@@ -34,13 +34,13 @@ impl InsideView {
         let filesystem =
             rustix::fs::statfs(directory).map_err(|error| StackError::io("statfs", directory, error))?.f_type;
         let mounted = mount_of(directory)?
-            .ok_or_else(|| StackError::unexpected(directory, "no mount of this process holds it"))?;
+            .ok_or_else(|| StackError::unexpected(directory, "it is on no mount of this process"))?;
         let table = fs::read(MOUNTINFO).map_err(|error| StackError::io("read", MOUNTINFO, error))?;
         let id = format!("{} ", mounted.mount_id);
         let line = table
             .split(|&byte| byte == b'\n')
             .find(|line| line.starts_with(id.as_bytes()))
-            .ok_or_else(|| StackError::unexpected(directory, "its mount has just gone"))?;
+            .ok_or_else(|| StackError::unexpected(directory, "its mount has just disappeared"))?;
         Ok(Self {
             mount_line: String::from_utf8_lossy(line).into_owned(),
             device: number_of(metadata.dev()),
@@ -56,7 +56,7 @@ impl InsideView {
     /// device or filesystem is another than the line says: something else is mounted over it.
     pub(super) fn mounted(&self) -> Result<Mount, StackError> {
         let mounted = mountinfo::parse(self.mount_line.as_bytes()).pop().ok_or_else(|| {
-            StackError::unexpected(MOUNTINFO, format!("`{}` is no line of a mount", self.mount_line))
+            StackError::unexpected(MOUNTINFO, format!("`{}` is not a line of mountinfo", self.mount_line))
         })?;
         let kinds = MAGICS.iter().find(|(magic, _)| *magic == self.filesystem_magic).map(|(_, kinds)| *kinds);
         if kinds.is_some_and(|kinds| !kinds.contains(&mounted.filesystem.as_str())) {

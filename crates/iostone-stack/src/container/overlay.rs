@@ -43,7 +43,7 @@ impl OverlayLayer {
         if contained.effective_driver() != StorageDriver::Overlay2 {
             return Err(StackError::usage(
                 "container.driver",
-                "a plain overlay has no other driver than `overlay2`; leave it out, or take `kind = \"docker\"`",
+                "a plain overlay only has the driver `overlay2`; leave it out, or use `kind = \"docker\"`",
             ));
         }
         if contained.place == ContainerPlace::Volume {
@@ -53,8 +53,8 @@ impl OverlayLayer {
             return Err(StackError::usage(
                 "container.volatile",
                 format!(
-                    "only a writable layer drops fsync, and at `place = \"{}\"` there is none; leave it out, or take \
-                     `place = \"layer\"`",
+                    "only a writable layer can ignore fsync, and `place = \"{}\"` has none; leave it out, or use `place = \
+                     \"layer\"`",
                     contained.place.word()
                 ),
             ));
@@ -86,7 +86,7 @@ impl OverlayLayer {
             ));
         }
         let data = CString::new(options)
-            .map_err(|_| StackError::unexpected(base, "its path holds a zero byte, which no path can"))?;
+            .map_err(|_| StackError::unexpected(base, "its path contains a NUL byte"))?;
         self.mount_in_place(site, None, |source, target| {
             mount(source, target, "overlay", MountFlags::empty(), Some(data.as_c_str()))
         })?;
@@ -109,8 +109,8 @@ impl OverlayLayer {
                 Errno::INVAL => StackError::NotApplied {
                     layer: "container",
                     asked: self.words(),
-                    read_back: "Invalid argument: the kernel takes no such overlay over this filesystem (its log, `dmesg`, \
-                                may say more)"
+                    read_back: "Invalid argument: the kernel does not accept this overlay on this filesystem (`dmesg` may say \
+                                more)"
                         .to_owned(),
                     from: "mount(2)".to_owned(),
                 },
@@ -260,7 +260,7 @@ fn settings_note(mount_line: &str) -> String {
 fn no_volumes() -> StackError {
     StackError::usage(
         "container.place",
-        "a plain overlay has no volumes, which are an engine's; use `place = \"bind\"`, or `kind = \"docker\"`",
+        "a plain overlay has no volumes; use `place = \"bind\"`, or `kind = \"docker\"`",
     )
 }
 
@@ -280,18 +280,15 @@ pub(super) fn examine(stack: &Stack) -> Result<(), StackError> {
         return Err(StackError::unexpected(
             "/proc/filesystems",
             format!(
-                "the kernel of this machine, {release}, has no overlayfs, nor a module of that name; take another \
-                 `container.place`, or a guest with a kernel that has it: `machine = {{ kind = \"guest\", kernel = \
-                 \"debian:6.1\" }}`"
+                "this kernel ({release}) has neither overlayfs nor a module for it; use another `container.place`, or a guest \
+                 whose kernel has it: `machine = {{ kind = \"guest\", kernel = \"debian:6.1\" }}`"
             ),
         ));
     }
     if contained.volatile && version_of(&release).is_some_and(|version| version < VOLATILE_SINCE) {
         return Err(StackError::unexpected(
             "/proc/version",
-            format!(
-                "the kernel of this machine, {release}, knows `volatile` only from 5.10 on; leave it out"
-            ),
+            format!("`volatile` needs Linux 5.10, and this kernel is {release}; leave it out"),
         ));
     }
     check_upper(&stack.filesystem)

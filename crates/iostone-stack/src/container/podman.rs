@@ -59,7 +59,7 @@ impl PodmanLayer {
             return Err(StackError::usage(
                 "container.volatile",
                 format!(
-                    "only overlayfs drops fsync, not Podman's driver `{}`; leave it out, or take `driver = \"overlay2\"`",
+                    "only overlayfs can ignore fsync, not Podman's driver `{}`; leave it out, or use `driver = \"overlay2\"`",
                     contained.effective_driver().podman_name()
                 ),
             ));
@@ -68,8 +68,8 @@ impl PodmanLayer {
             return Err(StackError::usage(
                 "container.volatile",
                 format!(
-                    "only the container's own layer drops fsync, not `place = \"{}\"`; leave it out, or take \
-                     `place = \"layer\"`",
+                    "only the container's own layer can ignore fsync, not `place = \"{}\"`; leave it out, or use `place = \
+                     \"layer\"`",
                     contained.place.word()
                 ),
             ));
@@ -83,7 +83,7 @@ impl Layer for PodmanLayer {
         let mount = site
             .mount
             .clone()
-            .ok_or_else(|| StackError::usage("container", "it needs a filesystem of the stack's own"))?;
+            .ok_or_else(|| StackError::usage("container", "it needs a filesystem in the stack"))?;
         let driver = self.contained.effective_driver();
         let podman = Podman::begin(site, &mount, driver)?;
         let info = info(&podman, site)?;
@@ -234,7 +234,7 @@ fn import(podman: &Podman, site: &Site) -> Result<f64, StackError> {
 /// Starts the container. Its first process is the agent with a standard input that stays open, so it waits for ever.
 fn run(podman: &Podman, name: &str, inside: &Inside, volatile: bool, site: &Site) -> Result<(), StackError> {
     if site.provision.program.is_empty() {
-        return Err(StackError::unexpected("container", "nothing was provided to run in it"));
+        return Err(StackError::unexpected("container", "no program was provided to run in it"));
     }
     let entry = serde_json::to_string(&site.provision.program)
         .map_err(|error| StackError::unexpected("container", error.to_string()))?;

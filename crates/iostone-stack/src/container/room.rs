@@ -15,7 +15,8 @@ const TAR_BLOCK_BYTES: u64 = 512;
 /// What every engine says where there is no room (ENOSPC).
 const NO_ROOM: &str = "no space left";
 /// What helps where the stream finds none.
-const INSTEAD_OF_STREAM: &str = "Podman keeps the image's stream there: make the workload's files smaller, or keep runs elsewhere with `--runs`";
+const INSTEAD_OF_STREAM: &str = "Podman writes the image's stream there: make the workload's files smaller, or keep runs \
+                                 elsewhere with `--runs`";
 
 /// Makes sure that the stream of an image finds room where its engine keeps it first, beside a volume in the same place:
 /// Podman's, in the run's own directory. `archive_bytes` are those of the programs in it.

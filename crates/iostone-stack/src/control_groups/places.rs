@@ -63,7 +63,7 @@ impl Hierarchies {
         let membership = fs::read_to_string(&cgroup).map_err(|source| match source.kind() {
             io::ErrorKind::NotFound if !root.join("proc/self").exists() => StackError::unexpected(
                 "/proc",
-                "it does not show this process, and control groups are found by it; next: `mount -t proc proc /proc`",
+                "it does not show this process, so its cgroup cannot be found; next: `mount -t proc proc /proc`",
             ),
             _ => StackError::io("read", &cgroup, source),
         })?;
@@ -215,10 +215,9 @@ impl Hierarchies {
             return Err(StackError::unexpected(
                 top,
                 format!(
-                    "it holds processes, so it cannot hand the {names} controller down to a group of its own \
-                     (cgroups(7), \"no internal processes\"); next: \
-                     `systemd-run --scope --property=Delegate=yes iostone run ...`, or, in a container, start it with \
-                     the host's groups: `docker run --cgroupns=host ...`"
+                    "it holds processes, so it cannot delegate the {names} controller to a child cgroup (cgroups(7), \"no \
+                     internal processes\"); next: `systemd-run --scope --property=Delegate=yes iostone run ...`, or, in a \
+                     container, start it with the host's groups: `docker run --cgroupns=host ...`"
                 ),
             ));
         };
@@ -233,8 +232,8 @@ impl Hierarchies {
         StackError::unexpected(
             "/proc/self/mountinfo",
             format!(
-                "no control groups are mounted where this process could reach them, and {purpose} them; \
-                 next: `mount -t cgroup2 cgroup2 /sys/fs/cgroup`"
+                "no cgroup filesystem is mounted where this process can reach it, and {purpose} cgroups; next: `mount -t \
+                 cgroup2 cgroup2 /sys/fs/cgroup`"
             ),
         )
     }
@@ -246,14 +245,14 @@ impl Hierarchies {
         let (name, purpose) = (controller.name_2().unwrap_or_default(), controller.purpose());
         // Only the root of all groups has no type, and it lists what the kernel has.
         let because = if top.join("cgroup.type").exists() {
-            "whoever started this container or service did not hand it down; next: \
+            "this container or service did not get it delegated; next: \
              `systemd-run --scope --property=Delegate=yes iostone run ...`"
                 .to_owned()
         } else {
             let option = controller.option();
             format!("the kernel was built without `{option}`; next: `uname -r`, and a kernel with it")
         };
-        let reason = format!("it does not list `{name}`, the controller that {purpose}: {because}");
+        let reason = format!("it does not list the controller `{name}`, which {purpose}: {because}");
         StackError::unexpected(top.join(v2::CONTROLLERS), reason)
     }
 
@@ -303,10 +302,12 @@ fn checked_writable(place: GroupPlace) -> Result<GroupPlace, StackError> {
     let access = rustix::fs::access(&place.parent, rustix::fs::Access::WRITE_OK);
     let reason = match access {
         Ok(()) => return Ok(place),
-        Err(rustix::io::Errno::ROFS) => "it is mounted read-only, and limits are set by a group made in it; \
-             next: `mount -o remount,rw` it, or start the container with `--privileged`"
-            .to_owned(),
-        Err(errno) => format!("no group can be made in it ({errno}); next: run it with `sudo`"),
+        Err(rustix::io::Errno::ROFS) => {
+            "it is mounted read-only, and limits need a new cgroup in it; next: `mount -o \
+                                         remount,rw` it, or start the container with `--privileged`"
+                .to_owned()
+        }
+        Err(errno) => format!("no cgroup can be created in it ({errno}); next: run it with `sudo`"),
     };
     Err(StackError::unexpected(&place.parent, reason))
 }

@@ -62,7 +62,7 @@ pub(crate) fn resolve(word: &Path) -> Result<PathBuf, StackError> {
     };
     let number = read_attribute(&Path::new("/sys/block").join(&name).join("dev"))?;
     let number = parse_number(&number)
-        .ok_or_else(|| StackError::unexpected(&name, format!("`{number}` is no device number")))?;
+        .ok_or_else(|| StackError::unexpected(&name, format!("`{number}` is not a device number")))?;
     Ok(BlockDevice::numbered(number)?.path)
 }
 
@@ -94,7 +94,7 @@ fn choose(serial: &str, disks: &[Disk]) -> Result<String, String> {
     let found: Vec<&Disk> = disks.iter().filter(|disk| disk.serial == serial).collect();
     match found.as_slice() {
         [one] => Ok(one.name.clone()),
-        [] if disks.is_empty() => Err(format!("no device has the serial number `{serial}`, or any")),
+        [] if disks.is_empty() => Err(format!("no device has the serial number `{serial}`, nor any other")),
         [] => {
             let there: Vec<String> =
                 disks.iter().map(|disk| format!("`{}` ({})", disk.serial, disk.name)).collect();
@@ -102,7 +102,7 @@ fn choose(serial: &str, disks: &[Disk]) -> Result<String, String> {
         }
         several => {
             let names: Vec<String> = several.iter().map(|disk| format!("`/dev/{}`", disk.name)).collect();
-            Err(format!("{} have that serial number; name one of them by its path", list(&names)))
+            Err(format!("{} have this serial number; name one of them by its path", list(&names)))
         }
     }
 }
@@ -177,9 +177,9 @@ mod tests {
         );
         assert_eq!(
             choose("v0", &disks).unwrap_err(),
-            "`/dev/vdb` and `/dev/vdc` have that serial number; name one of them by its path"
+            "`/dev/vdb` and `/dev/vdc` have this serial number; name one of them by its path"
         );
-        assert!(choose("v0", &[]).unwrap_err().ends_with("or any"));
+        assert!(choose("v0", &[]).unwrap_err().ends_with("nor any other"));
     }
 
     #[test]

@@ -70,10 +70,7 @@ pub(super) fn split(mkfs: &str, known: &[Known], user: &[String]) -> Result<Vec<
             .filter(|known| known.takes_value || glued.is_none());
         let Some(found) = found else {
             let names: Vec<&str> = known.iter().map(Known::name).collect();
-            return Err(wrong(format!(
-                "`{word}` is not passed on to {mkfs}; these are: {}",
-                names.join(" ")
-            )));
+            return Err(wrong(format!("`{word}` is not allowed for {mkfs}; allowed: {}", names.join(" "))));
         };
         let value = if found.takes_value {
             let value = glued.or_else(|| words.next().cloned());

@@ -107,7 +107,7 @@ pub(super) fn check_size(
     };
     let each = if matches!(array, Array::Btrfs(_)) { "each member" } else { "the volume" };
     let reason = format!(
-        "mkfs.btrfs {}.{} makes no filesystem on {}: {each} needs {least} bytes or more; make it larger, or use ext4",
+        "mkfs.btrfs {}.{} cannot create a filesystem on {}: {each} needs at least {least} bytes; make it larger, or use ext4",
         version.0,
         version.1,
         size_in_words(size_bytes)
@@ -149,7 +149,7 @@ fn arguments_of(btrfs: &Btrfs, array: &Array) -> Result<(Vec<String>, Profiles),
         }
         if let Some(given) = given.iter().find(|given| matches!(given.name, "--data" | "--metadata")) {
             return Err(wrong(format!(
-                "`{}` is what `stack.array` says: set `array.level` or `array.metadata` there",
+                "`{}` is set by `stack.array`: use `array.level` or `array.metadata`",
                 given.name
             )));
         }

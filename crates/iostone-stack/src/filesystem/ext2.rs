@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn nothing_that_would_make_ext4_of_it_gets_through() {
         let error = merged(&["-O", "has_journal"]).unwrap_err();
-        assert!(error.contains("ext2 has no such feature"), "{error}");
+        assert!(error.contains("ext2 lacks this feature"), "{error}");
         for words in [
             &["-j"][..],
             &["-J", "size=4"],

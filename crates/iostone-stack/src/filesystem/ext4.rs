@@ -123,7 +123,7 @@ impl Flavour {
         let beyond = given.items().find(|item| !item.starts_with('^') && !features.contains(item));
         let Some(beyond) = beyond else { return Ok(()) };
         let kind = self.kind();
-        Err(wrong(format!("`-O {beyond}` is refused: {kind} has no such feature; take ext4 for it")))
+        Err(wrong(format!("`-O {beyond}` is refused: {kind} lacks this feature; use ext4")))
     }
 }
 
@@ -158,10 +158,12 @@ impl Arguments {
                     continue;
                 }
                 "-J" if given.items().any(|item| item.starts_with("device=")) => {
-                    return Err(wrong("an external journal is another device, which the guard does not see"));
+                    return Err(wrong(
+                        "an external journal is another device, which the guard does not check",
+                    ));
                 }
                 "-O" if given.items().any(|feature| feature == "journal_dev") => {
-                    return Err(wrong("`journal_dev` makes no filesystem"));
+                    return Err(wrong("`journal_dev` creates no filesystem"));
                 }
                 "-O" => flavour.check_features(&given)?,
                 "-b" => {
@@ -207,7 +209,7 @@ impl Arguments {
         };
         if block_bytes == 0 || !geometry.chunk_bytes.is_multiple_of(block_bytes) {
             return Err(wrong(format!(
-                "the array's chunk of {} bytes is no whole number of blocks of {block_bytes} bytes",
+                "the array's chunk of {} bytes is not a multiple of the block size of {block_bytes} bytes",
                 geometry.chunk_bytes
             )));
         }
@@ -302,7 +304,7 @@ mod tests {
         assert_eq!(over(&["-E", "stripe_width=4"]), format!("{ours},stripe_width=4"));
         assert_eq!(over(&["-b", "-2048"]), format!("{ours} -b -2048"));
         let odd = Some(Geometry { chunk_bytes: 6 << 10, data_members: 2 });
-        assert!(merged_over(&[], odd).unwrap_err().contains("no whole number of blocks"));
+        assert!(merged_over(&[], odd).unwrap_err().contains("not a multiple of the block size"));
     }
 
     #[test]

@@ -85,7 +85,7 @@ pub(super) fn check_size(mkfs: &Path, f2fs: &F2fs, size_bytes: u64) -> Result<()
     }
     let version = words_version_of(mkfs)?.map(|version| format!(" {version}")).unwrap_or_default();
     let reason = format!(
-        "mkfs.f2fs{version} makes no filesystem on {}: it takes {} or more; make it larger, or use ext4",
+        "mkfs.f2fs{version} cannot create a filesystem on {}: it needs at least {}; make it larger, or use ext4",
         size_in_words(size_bytes),
         size_in_words(SMALLEST_BYTES)
     );
@@ -157,6 +157,6 @@ mod tests {
         assert!(check(&[], 52 << 20) && check(&["-s", "2"], 1 << 20));
         let mkfs = Path::new("/bin/true");
         let error = check_size(mkfs, &f2fs(&[]), 51 << 20).unwrap_err().to_string();
-        assert!(error.contains("51 MiB") && error.contains("52 MiB or more"), "{error}");
+        assert!(error.contains("51 MiB") && error.contains("at least 52 MiB"), "{error}");
     }
 }

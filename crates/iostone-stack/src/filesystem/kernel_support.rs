@@ -22,8 +22,8 @@ pub(super) fn check(name: &str) -> Result<(), StackError> {
     Err(StackError::unexpected(
         FILESYSTEMS,
         format!(
-            "the kernel of this machine, {release}, has no {name}, nor a module of that name; take another \
-             `filesystem.kind`, or a guest with a kernel that has it: `machine = {{ kind = \"guest\", kernel = \"{guest}\" }}`"
+            "this kernel ({release}) has neither {name} nor a module for it; use another `filesystem.kind`, or a guest whose \
+             kernel has it: `machine = {{ kind = \"guest\", kernel = \"{guest}\" }}`"
         ),
     ))
 }
@@ -88,7 +88,7 @@ mod tests {
     fn a_filesystem_that_no_kernel_has_is_said_with_a_way_out() {
         let error = check("iostone-no-such-filesystem").unwrap_err().to_string();
         assert!(
-            error.contains("no iostone-no-such-filesystem") && error.contains("kind = \"guest\""),
+            error.contains("neither iostone-no-such-filesystem") && error.contains("kind = \"guest\""),
             "{error}"
         );
     }

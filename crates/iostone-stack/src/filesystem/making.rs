@@ -91,7 +91,7 @@ fn check_device(site: &Site, device: &BlockDevice) -> Result<(), StackError> {
         if mountinfo::is_of(&mounted, device.number) {
             return Err(StackError::unexpected(
                 &device.path,
-                format!("somebody mounted it on `{}`", mounted.target.display()),
+                format!("another process mounted it on `{}`", mounted.target.display()),
             ));
         }
     }
@@ -103,7 +103,7 @@ fn check_array(site: &Site, device: &BlockDevice) -> Result<(), StackError> {
     let slaves = linked_devices(&device.sysfs().join("slaves"));
     let ours = |number| site.members.iter().any(|member| member.number == number);
     if slaves.is_empty() || !slaves.iter().all(|&number| ours(number)) {
-        return Err(StackError::unexpected(&device.path, "no layer vouches for this device"));
+        return Err(StackError::unexpected(&device.path, "no layer checked this device"));
     }
     Ok(())
 }

@@ -34,10 +34,10 @@ const REFUSED: [(&str, &str, &str); 8] = [
     ("-d", "file", "the filesystem is made on the stack's device"),
     ("-d", "name", "the filesystem is made on the stack's device"),
     ("-d", "rtinherit", "there is no realtime device"),
-    ("-l", "file", "an external log is another device, which the guard does not see"),
-    ("-l", "name", "an external log is another device, which the guard does not see"),
-    ("-l", "logdev", "an external log is another device, which the guard does not see"),
-    ("-l", "internal=0", "an external log is another device, which the guard does not see"),
+    ("-l", "file", "an external log is another device, which the guard does not check"),
+    ("-l", "name", "an external log is another device, which the guard does not check"),
+    ("-l", "logdev", "an external log is another device, which the guard does not check"),
+    ("-l", "internal=0", "an external log is another device, which the guard does not check"),
     ("-m", "uuid", "iostone knows its filesystem by a UUID of its own"),
 ];
 
@@ -90,16 +90,17 @@ pub(super) fn check_size(mkfs: &Path, size_bytes: u64, is_striped: bool) -> Resu
     }
     let (version, has) = (format!("{}.{}", version.0, version.1), size_in_words(size_bytes));
     let too_small = |takes: String| {
-        let reason =
-            format!("mkfs.xfs {version} makes no filesystem on {has}: {takes}; make it larger, or use ext4");
+        let reason = format!(
+            "mkfs.xfs {version} cannot create a filesystem on {has}: {takes}; make it larger, or use ext4"
+        );
         Err(StackError::usage("volume.size", reason))
     };
     if size_bytes < SMALLEST_BYTES {
-        return too_small(format!("it takes {} or more", size_in_words(SMALLEST_BYTES)));
+        return too_small(format!("it needs at least {}", size_in_words(SMALLEST_BYTES)));
     }
     if is_striped && size_bytes <= TOO_SMALL_STRIPED_BYTES {
         return too_small(format!(
-            "it takes more than {} over an array with stripes",
+            "it needs more than {} on a striped array",
             size_in_words(TOO_SMALL_STRIPED_BYTES)
         ));
     }

@@ -256,14 +256,14 @@ fn stretched_to(governor: &Governor, given: f64) -> f64 {
     enough
 }
 
-const ENDED: &str = "it ended before it was asked to";
+const ENDED: &str = "it ended early";
 
 fn failed(reason: &str) -> StackError {
     StackError::Ungoverned(reason.to_owned())
 }
 
 fn unasked(answer: &Answer) -> StackError {
-    failed(&format!("it answered `{answer:?}`, which was not asked for"))
+    failed(&format!("unexpected answer `{answer:?}`"))
 }
 
 /// Reads the answers of a governor, until it ends. Should it end unasked, or say that it failed, its group is freed: a
@@ -284,7 +284,7 @@ fn read_answers(
         let lines = stdout.into_iter().flat_map(|stdout| BufReader::new(stdout).lines());
         for line in lines.map_while(Result::ok) {
             let answer = serde_json::from_str(&line)
-                .unwrap_or_else(|error| Answer::Failed(format!("its answer makes no sense: {error}")));
+                .unwrap_or_else(|error| Answer::Failed(format!("cannot parse its answer: {error}")));
             if let Answer::Failed(reason) = &answer {
                 fail(reason);
             }

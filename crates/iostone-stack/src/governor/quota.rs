@@ -42,7 +42,7 @@ impl Quota {
         period_for(share).ok_or_else(|| {
             let percent = share * 100.0;
             let reason = format!(
-                "its law comes down to {percent} % of a processor, and the kernel's smallest quota is 0.1 %: 1 ms in 1 s"
+                "its model throttles to {percent} % of a processor; the kernel's smallest quota is 0.1 %: 1 ms in 1 s"
             );
             StackError::setting("machine.cpu", reason)
         })
@@ -99,7 +99,7 @@ impl GovernedGroup {
             .map_err(|source| StackError::io("read", &self.usage_path, source))?;
         let text = String::from_utf8_lossy(text.get(..count).unwrap_or_default());
         parse_usage(self.version, &text)
-            .ok_or_else(|| StackError::unexpected(&self.usage_path, "it does not tell the CPU time"))
+            .ok_or_else(|| StackError::unexpected(&self.usage_path, "it does not report CPU time"))
     }
 
     /// The least share that any group above lets through; infinite if none has a quota. Version 1 refuses a quota above

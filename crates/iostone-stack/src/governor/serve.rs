@@ -26,7 +26,7 @@ const LONGEST_LINE: usize = 1 << 20;
 pub enum ServeError {
     /// The first line is no plan.
     #[error(
-        "standard input does not begin with a line that is a plan: {0}; a machine with `kind = \"governed\"` starts this by itself"
+        "standard input does not begin with a plan: {0}; a machine with `kind = \"governed\"` starts this by itself"
     )]
     NoPlan(String),
     /// Standard input or output.
@@ -74,7 +74,7 @@ pub fn serve(
             match command {
                 Command::Closed => break,
                 // Whoever asks is told that there is no answer; the reason has been said.
-                Command::Line(_) => said(&Answer::Failed("it does not govern any more".to_owned()))?,
+                Command::Line(_) => said(&Answer::Failed("it has stopped governing".to_owned()))?,
                 Command::Nothing => {}
             }
             continue;
@@ -85,7 +85,7 @@ pub fn serve(
             Command::Line(line) if line == BEGIN.trim_end() => work.begin().map(|()| Some(Answer::Begun)),
             Command::Line(line) => {
                 let Some(at) = end_of(&line) else {
-                    said(&Answer::Failed(format!("`{}` is no command", line.escape_debug())))?;
+                    said(&Answer::Failed(format!("`{}` is not a command", line.escape_debug())))?;
                     continue;
                 };
                 work.end(at).map(Some)
@@ -177,7 +177,7 @@ impl Work {
     fn end(&mut self, at: Duration) -> Result<Answer, StackError> {
         self.look_at(Some(at))?;
         let Some((course, ..)) = self.course.take() else {
-            return Ok(Answer::Failed("no law was begun".to_owned()));
+            return Ok(Answer::Failed("no model was started".to_owned()));
         };
         Ok(Answer::Record(Box::new(course.end())))
     }

@@ -49,8 +49,7 @@ pub(super) fn held_by_system(
     })? {
         return Ok(None);
     }
-    let because =
-        "the system has it open for itself alone: mounted elsewhere, ZFS, a storage target or the like";
+    let because = "it is opened exclusively: mounted elsewhere, ZFS, a storage target or the like";
     let next = format!("`lsblk --paths {}`", device.path.display());
     Ok(Some(Objection::alive(RefusalReason::Open, because, vec![next])))
 }
@@ -115,7 +114,7 @@ fn lock(
     let file = open(0).map_err(|source| StackError::io("open", &device.path, source))?;
     let metadata = file.metadata().map_err(|source| StackError::io("stat", &device.path, source))?;
     if number_of(metadata.rdev()) != device.number {
-        return Err(StackError::unexpected(&device.path, "it became another device meanwhile"));
+        return Err(StackError::unexpected(&device.path, "it has become another device"));
     }
     let locked = try_often(|| match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
         Ok(()) => Ok(true),

@@ -80,6 +80,6 @@ pub fn strange_words(stacks: &[Stack], destroy: &[String]) -> Vec<String> {
     destroy
         .iter()
         .filter(|word| !devices.iter().any(|device| fits(word, device)))
-        .map(|word| format!("`--destroy {word}` names none of the devices"))
+        .map(|word| format!("`--destroy {word}` matches none of the devices"))
         .collect()
 }

@@ -43,7 +43,7 @@ pub(super) fn objection(
         return Some(content(opened, RefusalReason::Partitioned, because, names));
     }
     examine(opened, look, leftovers, notes).unwrap_or_else(|error| {
-        let because = format!("it cannot be read ({error}), so nothing proves it empty");
+        let because = format!("it cannot be read ({error}), so it may hold data");
         Some(Objection::alive(RefusalReason::Unreadable, because, Vec::new()))
     })
 }
@@ -78,9 +78,8 @@ fn examine(
     }
     let Some(offset) = first_data(opened, &reader)? else {
         if let Some(name) = unproven(opened)? {
-            let because =
-                format!("the file under it, `{name}`, cannot be opened, so nothing proves it empty");
-            let loses = vec!["what no sample of it shows".to_owned()];
+            let because = format!("its backing file `{name}` cannot be opened, so it may hold data");
+            let loses = vec!["data that no sample shows".to_owned()];
             return Ok(Some(content(opened, RefusalReason::Data, because, loses)));
         }
         note_free(&opened.device, writes);
@@ -91,8 +90,8 @@ fn examine(
         (Some(name), _) => (name, String::new()),
         (None, Some((name, offset))) => (name, format!(" at {}", offset_in_words(offset))),
         (None, None) => {
-            let because = format!("it holds data at {at}; no known format");
-            let loses = vec![format!("data of no known format, at {at} and perhaps elsewhere")];
+            let because = format!("it holds data of unknown format at {at}");
+            let loses = vec![format!("data of unknown format, at {at} and perhaps elsewhere")];
             return Ok(Some(content(opened, RefusalReason::Data, because, loses)));
         }
     };
@@ -134,7 +133,9 @@ fn carried(opened: &OpenedDevice, window: &Window, notes: &mut Vec<String>) -> O
         return Some(content(opened, RefusalReason::Signature, because, known.found));
     }
     if !known.asked {
-        notes.push("neither `wipefs` nor `blkid` is there to look as well; util-linux has them".to_owned());
+        notes.push(
+            "neither `wipefs` nor `blkid` is installed for a second check; both are in util-linux".to_owned(),
+        );
     }
     None
 }

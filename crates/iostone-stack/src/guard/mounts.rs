@@ -39,7 +39,7 @@ pub(super) fn objection(
         return Ok(Some(mounted_objection(*pid, mounted, &chain, under_root)));
     }
     if under_root {
-        let because = "the root filesystem stands on it";
+        let because = "it holds the root filesystem";
         return Ok(Some(Objection::alive(RefusalReason::Root, because, Vec::new()).losing("this system")));
     }
     if let Some(members) =
@@ -57,7 +57,7 @@ fn mounted_objection(pid: u32, mounted: &Mount, chain: &str, under_root: bool) -
     let what = format!("the {} on `{target}`", mounted.filesystem);
     let own = pid == std::process::id();
     if under_root || (own && mounted.target == Path::new("/")) {
-        let because = format!("the root filesystem stands on it ({chain})");
+        let because = format!("it holds the root filesystem ({chain})");
         return Objection::alive(RefusalReason::Root, because, Vec::new()).losing("this system");
     }
     let quoted = quote(mounted.target.as_os_str());

@@ -71,7 +71,7 @@ impl Known<'_> {
             Step::Directory { path, content_is_ours: false } => {
                 check_path(path)?;
                 let is_on_the_way = self.places.iter().any(|place| place.starts_with(path));
-                require(is_on_the_way, "is neither the run's nor on the way to it")
+                require(is_on_the_way, "is neither the run's nor one of its parents")
             }
             Step::Image { path } => self.check_within_own(path),
             Step::Fuse { target } | Step::LayerMount { target, number: None } => {
@@ -88,19 +88,22 @@ impl Known<'_> {
             }
             Step::Loop { backing, .. } => {
                 check_path(backing)?;
-                require(is_ours(backing, token) || is_node(backing), "is over no file of the session's")
+                require(
+                    is_ours(backing, token) || is_node(backing),
+                    "has a backing file that is not the session's",
+                )
             }
             Step::Queue { name, number, diskseq, setting, old } => {
                 check_number(*number)?;
                 require(is_device_name(name), "is of no device")?;
                 require(
                     queue::is_possible(setting, old),
-                    "is no setting that iostone changes, or no value of it",
+                    "is not a setting that iostone changes, or not one of its values",
                 )?;
                 let is_claimed = self.claims.contains(&Claim { number: *number, diskseq: *diskseq });
                 require(
                     is_claimed || self.makes_devices(),
-                    "is of a device that the session has not claimed or made",
+                    "belongs to a device that the session neither claimed nor created",
                 )
             }
             Step::BtrfsDevices { numbers } => {
@@ -112,7 +115,7 @@ impl Known<'_> {
                 require(is_of_session(uuid, token), "has a UUID that the session did not make")
             }
             Step::MdArray { node, uuid, members } => {
-                require(is_md_node(node), "has a name that iostone gives to no array")?;
+                require(is_md_node(node), "has a name that iostone does not give to arrays")?;
                 require(is_of_session(uuid, token), "has a UUID that the session did not make")?;
                 check_devices(members)
             }
@@ -148,7 +151,7 @@ impl Known<'_> {
                 check_path(group)?;
                 require(controllers.len() <= PARTS_MAX, "has too many names")?;
                 let are_known = controllers.iter().all(|name| is_known_controller(name));
-                require(are_known, "is no controller that iostone knows")
+                require(are_known, "is not a controller that iostone knows")
             }
         }
     }
@@ -167,7 +170,7 @@ impl Known<'_> {
         if moves_own {
             return Ok(());
         }
-        Err(format!("no directory of the session's own lay in `{}`", from.display()))
+        Err(format!("the session had no directory in `{}`", from.display()))
     }
 
     fn check_own(&self, path: &Path) -> Result<(), String> {
@@ -175,7 +178,7 @@ impl Known<'_> {
         if is_ours(path, &self.owner.token) {
             return Ok(());
         }
-        Err(format!("`{}` lies in no directory of the session's own", path.display()))
+        Err(format!("`{}` is not in a directory of the session", path.display()))
     }
 
     fn check_within_own(&self, path: &Path) -> Result<(), String> {

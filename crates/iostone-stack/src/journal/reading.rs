@@ -100,7 +100,7 @@ fn problem_of(file: &File) -> std::io::Result<Option<String>> {
     } else if metadata.nlink() > 1 {
         "it has another name too"
     } else if metadata.len() > LARGEST_BYTES {
-        "it is larger than any journal"
+        "it is too large for a journal"
     } else {
         return Ok(None);
     };
@@ -132,7 +132,7 @@ fn read_sealed(bytes: &[u8], path: &Path, key: &Key) -> Result<(Content, Chain),
     let content = read_lines(bytes, |line| chain.open(line).ok_or_else(unsealed))?;
     if name != file_name(&content.owner.token) {
         return Err(format!(
-            "it is named otherwise than its owner's journal, `{}`",
+            "its name differs from that of its owner's journal, `{}`",
             file_name(&content.owner.token)
         ));
     }
@@ -140,7 +140,7 @@ fn read_sealed(bytes: &[u8], path: &Path, key: &Key) -> Result<(Content, Chain),
 }
 
 fn unsealed() -> String {
-    "its seal is not right: it was changed, or this registry's key did not write it".to_owned()
+    "its seal does not match: it was changed, or was written with another registry's key".to_owned()
 }
 
 /// As [`Journal::open`] reads, with lines that carry no seal; for what only looks at the format.

@@ -85,7 +85,7 @@ pub(super) fn check(asked: &Asked, arrangement: &Arrangement) -> Result<Vec<Stri
         && memory.0 > bytes
     {
         let reason = format!(
-            "{memory} is more than the {} that `{}`, a group that this process is in, has; ask for no more than that",
+            "{memory} is more than the {} of `{}`, a cgroup of this process; ask for no more than that",
             Bytes(bytes),
             above.display()
         );
@@ -97,7 +97,7 @@ pub(super) fn check(asked: &Asked, arrangement: &Arrangement) -> Result<Vec<Stri
         && let Some(other) = processors.0.difference(&there.0).next()
     {
         let reason = format!(
-            "processor {other} is not among `{there}`, which is all that `{}` has",
+            "processor {other} is not among `{there}`, the processors of `{}`",
             group.place.parent.display()
         );
         return Err(StackError::usage("limit.cpuset", reason));
@@ -110,8 +110,8 @@ fn check_quota(quota: Option<CpuQuota>, above: &Path, share: f64) -> Result<(), 
     Err(StackError::usage(
         "limit.cpu",
         format!(
-            "{quota} is more than the {} of a processor that `{}`, a group that this process is in, has; ask for no \
-             more than that, or start iostone outside of that group",
+            "{quota} is more than the {} of a processor of `{}`, a cgroup of this process; ask for no more than that, or \
+             start iostone outside of that cgroup",
             Fraction(share),
             above.display()
         ),

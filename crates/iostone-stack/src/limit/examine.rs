@@ -37,7 +37,7 @@ fn check_burst(asked: &Asked, arrangement: &Arrangement) -> Result<(), StackErro
     };
     let parent = &group.place.parent;
     if parent.join(quota).exists() && !parent.join(burst).exists() {
-        let reason = format!("`{}` has no `{burst}`: bursts are known since Linux 5.14", parent.display());
+        let reason = format!("`{}` has no `{burst}`: CPU bursts need Linux 5.14", parent.display());
         return Err(StackError::usage("limit.cpu", reason));
     }
     Ok(())
@@ -68,17 +68,19 @@ pub(super) fn notes(asked: &Asked, arrangement: &Arrangement) -> Vec<String> {
         && let Ok(processors) = std::thread::available_parallelism()
         && quota.share() >= processors.get() as f64
     {
-        notes.push(format!("{quota} is all that the {processors} processors here have: it limits nothing"));
+        notes.push(format!("{quota} is all of the {processors} processors here: it limits nothing"));
     }
     if let Some(quota) = asked.limit.cpu.quota().filter(CpuQuota::is_inexact) {
         notes.push(format!(
-            "a period of {} holds few ticks of the kernel's clock: the share may be missed by a third; {} and more is kept",
+            "a period of {} is only a few kernel ticks: the share may be off by a third; use {} or more",
             Span(quota.period),
             Span(LEAST_EXACT_PERIOD)
         ));
     }
     if asked.limit.memory.is_some() && has_swap() && !counts_swap(arrangement) {
-        notes.push("what exceeds the memory limit may go to swap: groups do not count it here".to_owned());
+        notes.push(
+            "memory above the limit may be swapped: this kernel does not account swap per cgroup".to_owned(),
+        );
     }
     notes
 }
@@ -120,7 +122,7 @@ impl LimitControllers {
         let machine = Hierarchies::look()?;
         let place = |controller| {
             machine.places(&[controller])?.into_iter().next().ok_or_else(|| {
-                StackError::unexpected("/proc/self/cgroup", "it names no control group of this process")
+                StackError::unexpected("/proc/self/cgroup", "it names no cgroup of this process")
             })
         };
         let cpu = place(Controller::Cpu)?;

@@ -103,12 +103,12 @@ fn write(group: &Path, setting: &Setting) -> Result<(), StackError> {
     write_line(&file, &setting.value).map_err(|error| {
         let read_back = match error.raw_os_error() {
             Some(libc::ENOENT) if setting.file.contains("burst") => {
-                "no such file: bursts are known since Linux 5.14".to_owned()
+                "no such file: CPU bursts need Linux 5.14".to_owned()
             }
             Some(libc::ENOENT) => format!("no such file: the kernel was built without it ({error})"),
             // What is wrong by itself was found before anything was made.
             Some(libc::EINVAL) if setting.file.contains("quota") => {
-                format!("{error}: a group above it, perhaps one that cannot be seen from here, has less")
+                format!("{error}: a parent cgroup, perhaps one not visible here, has a lower limit")
             }
             _ => error.to_string(),
         };

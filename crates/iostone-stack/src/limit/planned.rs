@@ -70,8 +70,8 @@ fn plan_devices(plan: &mut Plan, asked: &Asked, group: &str) {
 
 fn plan_in_words(plan: &mut Plan, asked: &Asked, name: &str, undo: &mut Vec<String>) {
     if !asked.is_throttled {
-        plan.add("limit", format!("make the control group {name}"), Some(name.to_owned()), 0);
-        undo.insert(0, format!("remove the control group {name}"));
+        plan.add("limit", format!("create the cgroup {name}"), Some(name.to_owned()), 0);
+        undo.insert(0, format!("remove the cgroup {name}"));
     }
     let limit = &asked.limit;
     let quota = limit.cpu.quota().map(|quota| format!("CPU time in it to {quota}"));
@@ -83,7 +83,7 @@ fn plan_in_words(plan: &mut Plan, asked: &Asked, name: &str, undo: &mut Vec<Stri
     plan_devices(plan, asked, name);
     if asked.is_governed {
         let governed = PathBuf::from(name).join(GOVERNED).display().to_string();
-        plan.add("limit", format!("make the control group {governed}"), Some(governed), 0);
+        plan.add("limit", format!("create the cgroup {governed}"), Some(governed), 0);
     }
 }
 
@@ -161,11 +161,11 @@ mod tests {
         assert_eq!(
             texts(&asked(r#"{"cpu":"30%","memory":"64MiB"}"#, true), None),
             [
-                "make the control group iostone-TOKEN",
+                "create the cgroup iostone-TOKEN",
                 "limit CPU time in it to 30%",
                 "limit memory in it to 64MiB",
-                "make the control group iostone-TOKEN/governed",
-                "remove the control group iostone-TOKEN",
+                "create the cgroup iostone-TOKEN/governed",
+                "remove the cgroup iostone-TOKEN",
             ]
         );
     }

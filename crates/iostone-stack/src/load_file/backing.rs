@@ -28,7 +28,7 @@ pub(crate) fn refuse_backing_file(file: &File, path: &Path) -> Result<(), StackE
     Err(refused(
         path,
         RefusalReason::Held,
-        format!("the loop device `{device}` stands on it"),
+        format!("it backs the loop device `{device}`"),
         vec![format!("whatever is on `{device}`")],
         format!("`losetup -d {device}` if nothing needs it"),
     ))
@@ -123,7 +123,7 @@ mod tests {
         fs::hard_link(&image, &link).unwrap();
         let _loop = Loop::over(&image);
         for name in [&image, &link] {
-            assert!(refuse(name).unwrap_err().to_string().contains("stands on it"), "{name:?}");
+            assert!(refuse(name).unwrap_err().to_string().contains("it backs the loop device"), "{name:?}");
         }
         assert!(refuse(&other).is_ok());
         // The name that sysfs tells leads to another file now, or to none.

@@ -72,8 +72,8 @@ const FLAGS: [(&str, MountFlags); 21] = [
 /// Settings of btrfs that cannot be had together, by (name, value) and name, and why (btrfs(5)): the kernel drops one of
 /// them without a word, which one depends on their order.
 const EXCLUSIVE: [(&str, &str, &str, &str); 2] = [
-    ("datacow", "off", "compress", "data that is overwritten in place is not compressed"),
-    ("datasum", "off", "compress", "compressed data is never without checksums"),
+    ("datacow", "off", "compress", "data overwritten in place is not compressed"),
+    ("datasum", "off", "compress", "compressed data always has checksums"),
 ];
 
 /// One option in its single form.
@@ -137,9 +137,7 @@ impl MountOptions {
                 )));
             }
             if REFUSED.contains(&key) {
-                return Err(wrong(format!(
-                    "`{word}` is refused: it acts on another mount or another device"
-                )));
+                return Err(wrong(format!("`{word}` is refused: it affects another mount or device")));
             }
             let option = MountOption::of_word(word);
             if let Some(earlier) = options.iter().find(|earlier| earlier.name == option.name) {

@@ -97,7 +97,7 @@ impl<'a> Reported<'a> {
         if WORD_DIFFERENCES.contains(&filesystem)
             && mount_default(filesystem, &asked.name) == Some(asked.value.as_str())
         {
-            return Some((format!("no other `{}` than the default", asked.name), MOUNTINFO.to_owned()));
+            return Some((format!("the default `{}`", asked.name), MOUNTINFO.to_owned()));
         }
         let option = self.all.as_ref()?.iter().find(|option| same(option))?;
         Some((option.word.clone(), self.all_path.clone()))
@@ -229,25 +229,25 @@ mod tests {
             ("xfs", XFS, "logbsize=262144", Ok("logbsize=256k")),
             ("xfs", XFS, "sunit=512", Ok("sunit=512")),
             ("xfs", XFS, "noquota", Ok("noquota")),
-            ("xfs", XFS, "nodiscard", Ok("no other `discard` than the default")),
-            ("xfs", XFS, "largeio", Err("says nothing of it")),
-            ("xfs", XFS, "barrier=1", Err("says nothing of it")),
+            ("xfs", XFS, "nodiscard", Ok("the default `discard`")),
+            ("xfs", XFS, "largeio", Err("shows only")),
+            ("xfs", XFS, "barrier=1", Err("shows only")),
             ("btrfs", BTRFS, "nodatacow", Ok("nodatacow")),
             ("btrfs", BTRFS, "datacow", Err("`nodatacow`")),
             ("btrfs", BTRFS, "compress=zstd", Ok("compress=zstd:3")),
             ("btrfs", BTRFS, "compress=zstd:5", Err("`compress=zstd:3`")),
-            ("btrfs", BTRFS, "barrier", Ok("no other `barrier` than the default")),
-            ("btrfs", BTRFS, "max_inline=2k", Ok("no other `max_inline` than the default")),
+            ("btrfs", BTRFS, "barrier", Ok("the default `barrier`")),
+            ("btrfs", BTRFS, "max_inline=2k", Ok("the default `max_inline`")),
             ("btrfs", BTRFS, "nodiscard", Err("`discard=async`")),
-            ("btrfs", BTRFS, "nobarrier", Err("says nothing of it")),
+            ("btrfs", BTRFS, "nobarrier", Err("shows only")),
             ("btrfs", BTRFS, "nodatasum", Ok("nodatasum")),
             ("btrfs", BTRFS, "space_cache=v2", Ok("space_cache=v2")),
             ("btrfs", BTRFS, "space_cache", Err("`space_cache=v2`")),
-            ("btrfs", BTRFS, "noautodefrag", Ok("no other `autodefrag` than the default")),
-            ("btrfs", BTRFS, "autodefrag", Err("says nothing of it")),
-            ("btrfs", BTRFS, "nossd_spread", Ok("no other `ssd_spread` than the default")),
-            ("btrfs", BTRFS, "ssd", Err("says nothing of it")),
-            ("btrfs", BTRFS, "compress-force=zstd", Err("says nothing of it")),
+            ("btrfs", BTRFS, "noautodefrag", Ok("the default `autodefrag`")),
+            ("btrfs", BTRFS, "autodefrag", Err("shows only")),
+            ("btrfs", BTRFS, "nossd_spread", Ok("the default `ssd_spread`")),
+            ("btrfs", BTRFS, "ssd", Err("shows only")),
+            ("btrfs", BTRFS, "compress-force=zstd", Err("shows only")),
             ("btrfs", OLD_BTRFS, "compress=zstd:3", Ok("compress=zstd")),
             ("btrfs", OLD_BTRFS, "compress=zstd", Ok("compress=zstd")),
             ("btrfs", OLD_BTRFS, "compress=zstd:5", Err("`compress=zstd`")),
@@ -266,7 +266,7 @@ mod tests {
             ("f2fs", F2FS, "fsync_mode=posix", Ok("fsync_mode=posix")),
             ("f2fs", F2FS, "fsync_mode=nobarrier", Err("`fsync_mode=posix`")),
             ("f2fs", "rw,lazytime,nobarrier", "nobarrier", Ok("nobarrier")),
-            ("f2fs", "rw,inline_data", "barrier", Ok("no other `barrier` than the default")),
+            ("f2fs", "rw,inline_data", "barrier", Ok("the default `barrier`")),
         ] {
             let mounted = Mount { filesystem: filesystem.to_owned(), ..mounted("rw", super_options) };
             let found = Reported::new(&mounted, None).check(&MountOption::of_word(asked));
@@ -288,8 +288,8 @@ mod tests {
             ("commit=5", "rw,relatime", "rw,commit=7", "`commit=7`"),
             ("noatime", "rw,relatime", "rw", "`relatime`"),
             ("strictatime", "rw,relatime", "rw", "`relatime`"),
-            ("oldalloc", "rw,relatime", "rw", "says nothing of it"),
-            ("nodev", "rw,relatime", "rw", "says nothing of it"),
+            ("oldalloc", "rw,relatime", "rw", "shows only"),
+            ("nodev", "rw,relatime", "rw", "shows only"),
             ("rw", "ro,relatime", "rw", "`ro`"),
         ] {
             let error = check(asked, options, super_options, &[]).unwrap_err();

@@ -26,7 +26,7 @@ pub(super) fn why_foreign(file: &File, metadata: &Metadata) -> Option<String> {
         return Some(format!("it belongs to {}", user_in_words(metadata.uid())));
     }
     if is_of_the_kernel(file) {
-        return Some("it is a file of the kernel's, and writing to it changes a setting".to_owned());
+        return Some("it is a kernel file, and writing to it changes a setting".to_owned());
     }
     if metadata.len() == 0 {
         return None;
@@ -37,10 +37,10 @@ pub(super) fn why_foreign(file: &File, metadata: &Metadata) -> Option<String> {
         Ok(length) if value.get(..length) == Some(mark_of(metadata).as_bytes()) => None,
         Ok(_) | Err(Errno::RANGE) => Some("it was changed since iostone wrote it".to_owned()),
         Err(Errno::OPNOTSUPP | Errno::NOSYS) => Some(
-            "its filesystem keeps no user extended attributes, so iostone cannot tell whether it made the file"
+            "its filesystem keeps no user extended attributes, so iostone cannot tell whether it created the file"
                 .to_owned(),
         ),
-        Err(_) => Some("iostone did not make it".to_owned()),
+        Err(_) => Some("iostone did not create it".to_owned()),
     }
 }
 
@@ -66,7 +66,7 @@ pub(super) fn refusal(
     let size = size_in_words(bytes);
     let (loses, consent) = match placing {
         _ if bytes == 0 => (Vec::new(), "if it may be written"),
-        Placing::Replace => (vec![format!("all {size} of it")], "if its content may go"),
+        Placing::Replace => (vec![format!("all {size} of it")], "if its content is not needed"),
         Placing::Append => (Vec::new(), "if the output may be appended to it"),
     };
     let name = quote(path.as_os_str());
@@ -97,7 +97,7 @@ pub(super) fn block_device(path: &Path) -> StackError {
         device: path.to_owned(),
         identity: "a block device".to_owned(),
         reason: RefusalReason::NotAFile,
-        because: "the output would replace what is on the device".to_owned(),
+        because: "the output would overwrite the device".to_owned(),
         loses: Vec::new(),
         next: vec!["name a file".to_owned()],
         destroy: None,

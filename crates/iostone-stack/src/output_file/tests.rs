@@ -68,7 +68,7 @@ fn a_foreign_file_is_refused_until_its_name_is_typed_again() {
     for permit in [Permit::new("--overwrite", Vec::new()), named(Path::new("my thesis"))] {
         let refusal = refused(write(&path, "x", &permit));
         assert_eq!(refusal.reason, RefusalReason::ForeignFile);
-        let option = format!("`--overwrite '{}'` if its content may go", path.display());
+        let option = format!("`--overwrite '{}'` if its content is not needed", path.display());
         assert!(refusal.to_string().contains(&option), "{refusal}");
         assert!(refusal.to_string().contains("13 bytes"), "{refusal}");
     }

@@ -15,13 +15,13 @@ pub(super) fn add(plan: &mut Plan, stack: &Stack, mount: &str, own: &str, undo: 
             let root = format!("{mount}/docker");
             let driver = contained.effective_driver().docker_name();
             let text = format!(
-                "dockerd --data-root {root} --storage-driver {driver} --bridge none --iptables=false, on a socket of its own, \
-                 in a mount namespace of its own"
+                "dockerd --data-root {root} --storage-driver {driver} --bridge none --iptables=false, on its own socket, in \
+                 its own mount namespace"
             );
-            plan.add("container", text, Some("a Docker daemon of iostone's own".to_owned()), 0);
+            plan.add("container", text, Some("iostone's own Docker daemon".to_owned()), 0);
             undo.insert(
                 0,
-                "end that daemon with all that it started, and unmount what it mounted".to_owned(),
+                "stop that daemon and everything it started, and unmount what it mounted".to_owned(),
             );
             add_container(plan, contained, "docker", mount);
         }
@@ -30,14 +30,14 @@ pub(super) fn add(plan: &mut Plan, stack: &Stack, mount: &str, own: &str, undo: 
             plan.add("container", format!("mkdir {SHORT} {root}"), Some(format!("{SHORT} and {root}")), 0);
             let text = format!(
                 "for every podman below: --root {root} --runroot {SHORT}/run --tmpdir {SHORT}/libpod --storage-driver {} \
-                 --runtime-flag root={SHORT}/state --cgroup-manager cgroupfs --events-backend none, with settings of its own",
+                 --runtime-flag root={SHORT}/state --cgroup-manager cgroupfs --events-backend none, with its own settings",
                 contained.effective_driver().podman_name()
             );
             plan.add("container", text, None, 0);
             undo.insert(
                 0,
                 format!(
-                    "end the container with all that podman started, unmount what it mounted, and rm -r {SHORT}"
+                    "stop the container and everything podman started, unmount what it mounted, and rm -r {SHORT}"
                 ),
             );
             add_container(plan, contained, "podman", mount);
@@ -185,7 +185,7 @@ mod tests {
             )),
             "{docker:?}"
         );
-        assert!(docker[4].starts_with("end that daemon"), "{docker:?}");
+        assert!(docker[4].starts_with("stop that daemon"), "{docker:?}");
         let layer = Contained { place: ContainerPlace::Layer, volatile: true, ..contained };
         let podman = steps_of(Container::Podman(layer));
         assert_eq!(podman[0], format!("mkdir /run/iostone-HEX {mount}/podman"));

@@ -35,7 +35,7 @@ pub(super) fn make_image(plan: &mut Plan, path: &Path, bytes: u64, fill: bool) {
     let image = path.display().to_string();
     let (text, bytes) = if fill {
         let size = size_in_words(bytes);
-        (format!("write {size} of random data to {image} past the page cache, and sync it"), bytes)
+        (format!("write {size} of random data to {image} with O_DIRECT, and sync it"), bytes)
     } else {
         (format!("truncate --size={bytes} {image}"), 0)
     };
@@ -75,7 +75,7 @@ fn by_cgroup(
         return;
     }
     let group = own_directory_name("TOKEN");
-    plan.add("throttle", format!("make the control group {group}"), Some(group.clone()), 0);
+    plan.add("throttle", format!("create the cgroup {group}"), Some(group.clone()), 0);
     for node in nodes.iter().filter(|_| !limits.is_empty()) {
         let burst = volume.burst.as_ref().map(burst_in_words).unwrap_or_default();
         plan.add("throttle", format!("limit {node} in it: {limits}{burst}"), None, 0);
@@ -85,7 +85,7 @@ fn by_cgroup(
         let burst = link.and_then(|link| link.burst).as_ref().map(burst_in_words).unwrap_or_default();
         plan.add("throttle", format!("limit /dev/loopM in it: {limits}{burst}"), None, 0);
     }
-    undo.insert(0, format!("remove the control group {group}"));
+    undo.insert(0, format!("remove the cgroup {group}"));
 }
 
 /// Adds the steps that make images and serve them, and what ends that to the front of `undo`.
@@ -107,7 +107,7 @@ pub(super) fn serve(
         Some("a process".to_owned()),
         0,
     );
-    undo.insert(0, "end the server".to_owned());
+    undo.insert(0, "stop the server".to_owned());
 }
 
 fn by_server(
@@ -201,11 +201,11 @@ mod tests {
                 "losetup --find --show --direct-io=on /srv/iostone-TOKEN/volume.img",
                 "losetup --find --show --direct-io=on --offset=0 --sizelimit=67108864 /dev/loopM",
                 "losetup --find --show --direct-io=on --offset=67108864 --sizelimit=67108864 /dev/loopM",
-                "make the control group iostone-TOKEN",
+                "create the cgroup iostone-TOKEN",
                 "limit /dev/loopN0 in it: reads and writes 100 IOPS each; up to 3000 IOPS out of 500 credits",
                 "limit /dev/loopN1 in it: reads and writes 100 IOPS each; up to 3000 IOPS out of 500 credits",
                 "limit /dev/loopM in it: reads and writes 62.5MB/s each",
-                "remove the control group iostone-TOKEN",
+                "remove the cgroup iostone-TOKEN",
                 "losetup --detach /dev/loopN1",
                 "losetup --detach /dev/loopN0",
                 "losetup --detach /dev/loopM",
@@ -221,7 +221,7 @@ mod tests {
         let texts = steps(&Stack::of(Volume::Emulated(volume)));
         let undo = &texts[texts.len() - 4..];
         assert!(undo[0].starts_with("losetup --detach") && undo[1].starts_with("umount"), "{undo:?}");
-        assert_eq!(undo[2], "end the server");
+        assert_eq!(undo[2], "stop the server");
         assert!(
             texts.iter().any(|text| text == "serve an emulated volume at a socket: latency 2ms"),
             "{texts:?}"

@@ -21,17 +21,17 @@ pub(super) fn add(plan: &mut Plan, stack: &Stack, device: &str, target: &str, un
     if let [_, _, ..] = devices.as_slice() {
         plan.add(
             "filesystem",
-            format!("tell the kernel of {} (BTRFS_IOC_SCAN_DEV)", devices.join(" ")),
+            format!("register {} with the kernel (BTRFS_IOC_SCAN_DEV)", devices.join(" ")),
             None,
             0,
         );
     }
     if name == "btrfs" {
-        let text = format!("have the kernel forget {} (BTRFS_IOC_FORGET_DEV)", devices.join(" "));
+        let text = format!("unregister {} from the kernel (BTRFS_IOC_FORGET_DEV)", devices.join(" "));
         undo.insert(0, text);
     }
     if let Volume::Block(_) = stack.volume {
-        undo.insert(0, format!("wipe the superblock with our UUID off {}", devices.join(" ")));
+        undo.insert(0, format!("wipe the superblock with iostone's UUID from {}", devices.join(" ")));
     }
     let options = MountOptions::parse(&stack.mount.options)
         .map(|options| options.words().join(","))
@@ -84,13 +84,13 @@ mod tests {
             texts,
             [
                 "mkfs.btrfs -f -K -q --data raid0 --metadata raid0 -U UUID /dev/sdb /dev/sdc",
-                "tell the kernel of /dev/sdb /dev/sdc (BTRFS_IOC_SCAN_DEV)",
+                "register /dev/sdb /dev/sdc with the kernel (BTRFS_IOC_SCAN_DEV)",
                 "mkdir --parents /srv/iostone-TOKEN/mount",
                 "mount -t btrfs /dev/sdb /srv/iostone-TOKEN/mount",
                 "echo 2048 > /sys/fs/btrfs/UUID/bdi/read_ahead_kb",
                 "umount /srv/iostone-TOKEN/mount",
-                "wipe the superblock with our UUID off /dev/sdb /dev/sdc",
-                "have the kernel forget /dev/sdb /dev/sdc (BTRFS_IOC_FORGET_DEV)",
+                "wipe the superblock with iostone's UUID from /dev/sdb /dev/sdc",
+                "unregister /dev/sdb /dev/sdc from the kernel (BTRFS_IOC_FORGET_DEV)",
             ]
         );
     }

@@ -44,7 +44,7 @@ pub fn plan_guest_steps(
     let mut devices = Vec::new();
     for (index, source) in sources.iter().enumerate() {
         let node = node_inside(index);
-        let text = format!("QEMU makes of {source} the drive {DRIVE_SERIAL}{index}, {node} inside");
+        let text = format!("QEMU attaches {source} as the drive {DRIVE_SERIAL}{index}, {node} in the guest");
         plan.add("volume", text, Some(node.clone()), 0);
         devices.push(PathBuf::from(node));
     }
@@ -52,7 +52,7 @@ pub fn plan_guest_steps(
         if devices.is_empty() { stack.volume.clone() } else { Volume::Block(BlockVolume { devices }) };
     plan.steps.push(boot);
     plan.steps.extend(plan_steps_at(&Stack { volume, link: None, ..stack.clone() }, work_inside, false));
-    plan.add("undo", "switch the guest off".to_owned(), None, 0);
+    plan.add("undo", "power the guest off".to_owned(), None, 0);
     for text in undo {
         plan.add("undo", text, None, 0);
     }
@@ -100,15 +100,15 @@ mod tests {
             [
                 "mkdir /srv/iostone-TOKEN",
                 "truncate --size=67108864 /srv/iostone-TOKEN/volume.img",
-                "QEMU makes of /srv/iostone-TOKEN/volume.img the drive iostone-v0, /dev/vda inside",
+                "QEMU attaches /srv/iostone-TOKEN/volume.img as the drive iostone-v0, /dev/vda in the guest",
                 "boot",
                 "check that /dev/vda is not in use, and lock it (flock)",
                 "mkfs.ext4 -F -q -E nodiscard,lazy_itable_init=0,lazy_journal_init=0 -U UUID /dev/vda",
                 "mkdir --parents /run/inside/iostone-TOKEN/mount",
                 "mount -t ext4 /dev/vda /run/inside/iostone-TOKEN/mount",
                 "umount /run/inside/iostone-TOKEN/mount",
-                "wipe the superblock with our UUID off /dev/vda",
-                "switch the guest off",
+                "wipe the superblock with iostone's UUID from /dev/vda",
+                "power the guest off",
                 "rm -r /srv/iostone-TOKEN",
             ]
         );
@@ -119,11 +119,11 @@ mod tests {
         let volume = EmulatedVolume { count: 2, ..EmulatedVolume::new(Bytes(64 << 20)) };
         let texts = texts(&Stack::of(Volume::Emulated(volume)));
         let all = texts.join("\n");
+        assert!(!all.contains("losetup") && !all.contains("nbdfuse") && !all.contains("cgroup"), "{all}");
         assert!(
-            !all.contains("losetup") && !all.contains("nbdfuse") && !all.contains("control group"),
+            texts.iter().any(|text| text.contains("the drive iostone-v1, /dev/vdb in the guest")),
             "{all}"
         );
-        assert!(texts.iter().any(|text| text.contains("the drive iostone-v1, /dev/vdb inside")), "{all}");
-        assert_eq!(texts[texts.len() - 2..], ["end the server", "rm -r /srv/iostone-TOKEN"]);
+        assert_eq!(texts[texts.len() - 2..], ["stop the server", "rm -r /srv/iostone-TOKEN"]);
     }
 }

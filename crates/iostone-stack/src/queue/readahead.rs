@@ -27,8 +27,7 @@ impl Readahead {
         let (sectors, step) = (u64::from(sectors), PAGE_BYTES / SECTOR_BYTES);
         if !sectors.is_multiple_of(step) {
             let reason = format!(
-                "{sectors} sectors are no whole number of pages, in which the kernel counts: it would keep {}; give a \
-                 multiple of {step}",
+                "{sectors} sectors are not a multiple of the page size: the kernel would set {}; give a multiple of {step}",
                 sectors / step * step
             );
             return Err(StackError::usage("queue.readahead", reason));
@@ -85,7 +84,7 @@ mod tests {
             assert_eq!(readahead.kib() * 2, u64::from(sectors));
             assert!(readahead.check(&readahead.kib().to_string(), "sysfs".to_owned()).is_ok());
         }
-        for (sectors, kept) in [(1, "keep 0"), (257, "keep 256"), (65534, "keep 65528")] {
+        for (sectors, kept) in [(1, "set 0"), (257, "set 256"), (65534, "set 65528")] {
             let error = Readahead::new(sectors).unwrap_err().to_string();
             assert!(error.contains(kept) && error.contains("multiple of 8"), "{error}");
         }

@@ -83,7 +83,7 @@ impl Trial {
     fn is_unreadable(&self, playground: &Playground, bytes: &[u8], about: &str) {
         let outcome = self.replay(playground, bytes, about);
         let JournalOutcome::Unreadable { reason } = &outcome else { panic!("{about}: {outcome:?}") };
-        assert!(reason.contains("nothing of it was done; next: "), "{reason}");
+        assert!(reason.contains("none of it was undone; next: "), "{reason}");
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) fn check(state_directory: &Path) -> Result<(), StackError> {
         None => Ok(()),
         Some(found) => {
             let because = format!(
-                "{} can rename what is in `{}`, and so put other journals in their place",
+                "{} can rename files in `{}`, and so replace the journals",
                 found.by,
                 found.directory.display()
             );
@@ -64,16 +64,15 @@ fn journals_of(state_directory: &Path) -> PathBuf {
 fn check_directory(directory: &Path, metadata: &Metadata) -> Result<(), StackError> {
     let own = rustix::process::geteuid();
     if metadata.is_symlink() {
-        let because =
-            "it is a symbolic link, and whoever can change it can put other journals in their place";
+        let because = "it is a symbolic link; anyone who can change it can replace the journals";
         return Err(refused(directory, because.to_owned(), None));
     }
     if !metadata.is_dir() {
-        return Err(unusable(directory, "it is no directory"));
+        return Err(unusable(directory, "it is not a directory"));
     }
     if metadata.uid() != own.as_raw() {
         let because = format!(
-            "it belongs to {}, who can have written the journals in it; iostone does what they say as {}",
+            "it belongs to {}, who may have written its journals; iostone would execute them as {}",
             user_in_words(metadata.uid()),
             user_in_words(own.as_raw())
         );
@@ -93,7 +92,7 @@ fn check_directory(directory: &Path, metadata: &Metadata) -> Result<(), StackErr
 }
 
 fn refused(directory: &Path, because: String, next: Option<String>) -> StackError {
-    let elsewhere = format!("set `{STATE_DIRECTORY_VARIABLE}` to a directory that only you can change");
+    let elsewhere = format!("set `{STATE_DIRECTORY_VARIABLE}` to a directory that only you can write to");
     StackError::Refused(Box::new(Refusal {
         device: directory.to_owned(),
         identity: "undo registry".to_owned(),

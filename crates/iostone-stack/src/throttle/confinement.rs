@@ -150,7 +150,7 @@ impl Bounds {
             way.file = PROCESSES;
             way.home = machine.home_beside(&way.group).ok_or_else(|| {
                 let reason = format!(
-                    "where process {process} is in the hierarchy of `{}` cannot be told, so that it could not be brought \
+                    "the cgroup of process {process} in the hierarchy of `{}` is unknown, so the process could not be moved \
                      back",
                     way.group.display()
                 );

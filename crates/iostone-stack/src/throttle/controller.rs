@@ -27,7 +27,7 @@ impl ThrottleController {
         let places = Hierarchies::look()?.places(&[Controller::Io])?;
         // One controller has one place, or none and an error.
         let place = places.into_iter().next().ok_or_else(|| {
-            StackError::unexpected("/proc/self/cgroup", "it names no control group of this process")
+            StackError::unexpected("/proc/self/cgroup", "it names no cgroup of this process")
         })?;
         let must_be_handed_down = !place.hand_down.is_empty();
         Ok(Self { version: place.version, home: place.home, parent: place.parent, must_be_handed_down })

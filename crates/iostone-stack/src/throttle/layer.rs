@@ -27,11 +27,11 @@ pub(crate) struct ThrottleLayer {
 
 /// What the kernel's way of limiting means for an emulated volume.
 const EMULATED_NOTES: &[&str] = &[
-    "emulated by control groups: reads and writes are limited apart, and requests count as the kernel makes them",
+    "emulated by cgroup limits: reads and writes are limited separately, and requests count as the kernel issues them",
 ];
 /// Measured: 75.9 MB/s over two volumes of 40 MB/s, again and again; the kernel's slices of a volume end apart.
 const ARRAY_NOTE: &[&str] =
-    &[EMULATED_NOTES[0], "reads over an array of emulated volumes come out up to 6 % below the cap"];
+    &[EMULATED_NOTES[0], "reads from an array of emulated volumes reach up to 6 % less than the limit"];
 
 impl ThrottleLayer {
     /// The limits of a volume and of the instance below it; none if there are none.
@@ -87,9 +87,7 @@ impl ThrottleLayer {
         }
         let place =
             machine.places(&wanted)?.into_iter().find(|place| place.controllers.contains(&Controller::Io));
-        place.ok_or_else(|| {
-            StackError::unexpected("/proc/self/cgroup", "it names no control group of this process")
-        })
+        place.ok_or_else(|| StackError::unexpected("/proc/self/cgroup", "it names no cgroup of this process"))
     }
 
     /// Each device that the layers below made with its limits, top first.

@@ -26,7 +26,7 @@ pub(super) fn left_alone(journal: &Journal, number: usize) -> Option<UndoFailure
     let above = journal.entries.iter().skip(number);
     let shared =
         above.filter(|entry| matches!(entry.step, Step::Mkfs { .. })).find_map(|e| e.shared.as_ref())?;
-    Some(failure(&node, format!("the array under it is left too: {shared}"), next))
+    Some(failure(&node, format!("the array below is left as well: {shared}"), next))
 }
 
 /// Stops a software RAID of ours and wipes its superblocks off its members. It is known by its UUID, whatever its
@@ -88,7 +88,7 @@ fn stop(array: &BlockDevice) -> Result<(), UndoFailure> {
                 (false, _, _) => format!("held by {}", above.join(", ")),
                 (_, Some(_), _) => format!("open in {}", occupants::in_words(&openers)),
                 (_, _, Err(error)) => error.to_string(),
-                (_, _, Ok(())) => "its members stay with it".to_owned(),
+                (_, _, Ok(())) => "its members are left as well".to_owned(),
             };
             let next = openers.first().map_or_else(next, occupants::Occupant::end_command);
             return Err(failure(&array.path, format!("the array cannot be stopped: {why}"), next));
@@ -157,7 +157,7 @@ fn wipe(
     let by = if by.is_empty() { String::new() } else { format!("; open in {}", occupants::in_words(&by)) };
     Err(failure(
         &member.path,
-        format!("the system has it open for itself alone{by}"),
+        format!("it is opened exclusively{by}"),
         format!("lsblk --paths {}", quote(member.path.as_os_str())),
     ))
 }

@@ -28,7 +28,7 @@ pub(super) fn remove(path: &Path, home: &Path, token: &str) -> Result<bool, Undo
             return Ok(false);
         }
         let next = format!("ls -la {}", quote(path.as_os_str()));
-        return Err(failure(path, "it lies in no hierarchy of control groups, so it was left alone", next));
+        return Err(failure(path, "it is not in a cgroup hierarchy, so it was left alone", next));
     };
     let home = Some(home).filter(|home| hierarchy_of(home).as_ref() == Some(&hierarchy));
     remove_group(path, home.or(path.parent()).unwrap_or(&hierarchy), token)
@@ -38,7 +38,7 @@ fn remove_group(path: &Path, home: &Path, token: &str) -> Result<bool, UndoFailu
     if !path.ends_with(own_directory_name(token)) {
         return Err(failure(
             path,
-            "its name does not hold the session's token, so it was left alone",
+            "its name does not contain the session's token, so it was left alone",
             format!("rmdir {}", quote(path.as_os_str())),
         ));
     }
@@ -135,7 +135,12 @@ mod tests {
         let group = directory.path().join("iostone-other");
         fs::create_dir(&group).unwrap();
         assert!(remove_group(&group, directory.path(), "t").is_err());
-        assert!(remove(&group, directory.path(), "other").unwrap_err().reason.contains("no hierarchy"));
+        assert!(
+            remove(&group, directory.path(), "other")
+                .unwrap_err()
+                .reason
+                .contains("not in a cgroup hierarchy")
+        );
         assert!(group.exists());
         for remove in [remove, remove_group] {
             assert!(!remove(&directory.path().join("iostone-t"), directory.path(), "t").unwrap());

@@ -95,7 +95,7 @@ pub(super) fn remove_with_content(
     let next = || format!("ls -la {}", quote(path.as_os_str()));
     let wrong = |reason: String| failure(path, reason, next());
     if !is_ours(path, token) {
-        return Err(wrong("its path does not hold the session's token, so it was left alone".to_owned()));
+        return Err(wrong("its path does not contain the session's token, so it was left alone".to_owned()));
     }
     let Some(name) = path.file_name() else { return Err(wrong("it has no name".to_owned())) };
     let parent = open_parent(path, token).map_err(|errno| wrong(errno.to_string()))?;
@@ -111,7 +111,7 @@ pub(super) fn remove_with_content(
     let stat = rustix::fs::fstat(&directory).map_err(|errno| wrong(errno.to_string()))?;
     // The device number of a filesystem may differ after a reboot, the inode does not.
     if made.is_some_and(|made| made.ino != stat.st_ino) {
-        return Err(wrong("it is not the directory that iostone made, so it was left alone".to_owned()));
+        return Err(wrong("it is not the directory that iostone created, so it was left alone".to_owned()));
     }
     if let Some(obstacle) = obstacle_in(path) {
         return Err(obstacle);

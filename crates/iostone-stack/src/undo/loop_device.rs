@@ -80,7 +80,7 @@ pub(super) fn remove_image(path: &Path, made: Option<FileIdentity>, token: &str)
     };
     let foreign = || {
         let next = format!("ls -li {}", quote(path.as_os_str()));
-        failure(path, "it is not the file that iostone made, so it was left alone", next)
+        failure(path, "it is not the file that iostone created, so it was left alone", next)
     };
     let Some(name) = path.file_name().filter(|_| is_ours(path, token)) else { return Err(foreign()) };
     let Some(parent) = directory::open_parent(path, token).map_err(wrong)? else { return Ok(Did::Nothing) };

@@ -52,7 +52,7 @@ fn unmount_where(
         if !is_known(top) || !is_ours(target, token) {
             return Err(failure(
                 target,
-                format!("`{}` is mounted there, which iostone did not mount", top.source.display()),
+                format!("`{}` is mounted there, but not by iostone", top.source.display()),
                 unmount_command(target),
             ));
         }
@@ -89,7 +89,7 @@ fn explain_busy(top: &Mount, mounts: &[Mount], errno: &str) -> UndoFailure {
 pub(super) fn obstacle_in(directory: &Path) -> Option<UndoFailure> {
     let mounts = mountinfo::own_mounts().ok()?;
     let top = mounts.iter().rev().find(|mounted| mounted.target.starts_with(directory))?;
-    let reason = format!("`{}` is mounted in it, which iostone did not mount", top.target.display());
+    let reason = format!("`{}` is mounted in it, but not by iostone", top.target.display());
     Some(failure(directory, reason, unmount_command(&top.target)))
 }
 

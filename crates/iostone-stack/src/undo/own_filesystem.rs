@@ -47,7 +47,7 @@ pub(super) fn note_other_users(journal: &mut Journal, mount: usize, number: Devi
             && !mounted::is_mounted_at(number, target)
             && was_mounted(number, &uuid)
         {
-            format!("somebody else unmounted it from `{}`", target.display())
+            format!("another process unmounted it from `{}`", target.display())
         } else {
             return;
         }
@@ -108,7 +108,7 @@ fn take_off_device(path: &Path, known: &Known<'_>) -> Result<Did, UndoFailure> {
         if let Some(obstacle) = &obstacle
             && (obstacle.visible || attempts >= ATTEMPTS)
         {
-            let reason = format!("{}, so our filesystem stays on it", obstacle.because);
+            let reason = format!("{}, so iostone's filesystem stays on it", obstacle.because);
             return Err(failure(path, reason, obstacle.next.clone()));
         }
         if obstacle.is_none() {
@@ -127,7 +127,7 @@ fn take_off_device(path: &Path, known: &Known<'_>) -> Result<Did, UndoFailure> {
             let by = occupants::openers_of_device(device.number);
             let by =
                 if by.is_empty() { String::new() } else { format!("; open in {}", occupants::in_words(&by)) };
-            return Err(unclear(format!("the system has it open for itself alone{by}")));
+            return Err(unclear(format!("it is opened exclusively{by}")));
         }
         attempts += 1;
         std::thread::sleep(PAUSE);
@@ -147,7 +147,7 @@ fn used_by_others(superblock: &Superblock, known: &Known<'_>) -> Option<String> 
         Usage::Perhaps if known.same_boot => return None,
         Usage::Perhaps => {
             return Some(format!(
-                "the machine was started anew since, and {} does not tell who mounted it last",
+                "the machine was rebooted since, and {} does not record who mounted it last",
                 superblock.kind.name()
             ));
         }
@@ -170,7 +170,7 @@ fn left_alone(path: &Path, because: &str) -> UndoFailure {
     failure(
         path,
         format!(
-            "the filesystem that iostone made on it is left alone, because {because}; if its content may go, wipe it"
+            "the filesystem that iostone created on it is left alone, because {because}; wipe it if its content is not needed"
         ),
         format!("wipefs --all {}", quote(path.as_os_str())),
     )
@@ -226,7 +226,7 @@ mod tests {
             }
             assert!(judge(kind, Usage::Never, target, Some("seen"), true).is_some());
             assert_eq!(judge(kind, Usage::Perhaps, target, None, true), None);
-            assert!(judge(kind, Usage::Perhaps, target, None, false).unwrap().contains("started anew"));
+            assert!(judge(kind, Usage::Perhaps, target, None, false).unwrap().contains("rebooted since"));
             assert!(judge(kind, Usage::Perhaps, None, None, true).unwrap().contains("not by iostone"));
         }
     }

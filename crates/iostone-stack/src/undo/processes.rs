@@ -64,7 +64,7 @@ pub(super) fn kill_within(groups: &[PathBuf]) -> Result<Option<String>, UndoFail
 }
 
 /// What an engine has left of processes, each once and [`HELD_MAX`] at most: the marked ones, and all in control groups of
-/// its own. While the handles are held their numbers mean nobody else.
+/// its own. Holding the pidfds prevents PID reuse.
 pub(super) fn handles_of_engine(variable: &str, value: &str, groups: &[PathBuf]) -> Vec<OwnedFd> {
     let is_marked = |pid| !value.is_empty() && carries(pid, variable, value);
     let mut pids: BTreeSet<u32> = mountinfo::processes().into_iter().filter(|&pid| is_marked(pid)).collect();
@@ -132,16 +132,14 @@ fn end_all(find: &dyn Fn() -> Vec<Found>, signals: &[Signal]) -> Result<Option<S
     if let Some(process) = find().first() {
         if let Some(group) = frozen_by(process.pid) {
             let file = group.join("freezer.state").display().to_string();
-            let reason = format!(
-                "process `{}` is frozen in this group and cannot end before it is thawed",
-                process.command
-            );
+            let reason =
+                format!("process `{}` is frozen in this cgroup; thaw it so that it can end", process.command);
             let next = format!("echo THAWED > {}", crate::quote(file.as_ref()));
             return Err(failure(&group, reason, next));
         }
         return Err(failure(
             Path::new(&format!("/proc/{}", process.pid)),
-            format!("process `{}` does not end, although it was killed", process.command),
+            format!("process `{}` was killed but has not ended", process.command),
             format!("cat /proc/{}/wchan", process.pid),
         ));
     }

@@ -35,7 +35,7 @@ pub(super) fn unmount_fuse(target: &Path, token: &str) -> Result<bool, UndoFailu
             mountinfo::own_mounts().map_err(|error| failure(target, error.to_string(), "iostone cleanup"))?;
         let Some(top) = mounts.iter().rev().find(|mounted| mounted.target == target) else { return Ok(did) };
         if !is_ours(target, token) || !(top.filesystem == "fuse" || top.filesystem.starts_with("fuse.")) {
-            let reason = format!("`{}` is mounted there, which iostone did not mount", top.source.display());
+            let reason = format!("`{}` is mounted there, but not by iostone", top.source.display());
             return Err(failure(target, reason, format!("umount {}", quote(target.as_os_str()))));
         }
         let lazily = if attempt < ATTEMPTS { UnmountFlags::empty() } else { UnmountFlags::DETACH };
@@ -48,7 +48,7 @@ pub(super) fn unmount_fuse(target: &Path, token: &str) -> Result<bool, UndoFailu
             Err(errno) => return Err(failure(target, format!("it cannot be unmounted: {errno}"), next())),
         }
         if attempt > 2 * ATTEMPTS {
-            return Err(failure(target, "it is mounted again and again", next()));
+            return Err(failure(target, "it keeps being remounted", next()));
         }
     }
     Ok(did)

@@ -150,7 +150,7 @@ pub(crate) fn check_own_attachment(site: &Site, device: &BlockDevice) -> Result<
             open_attached(&device.path)?.is_some_and(|(_, status)| is_of_file(&status, *identity))
         }
         Some(Origin::Nbd) => is_carried_by_us(device.number),
-        None => return Err(StackError::unexpected(&device.path, "no layer vouches for this device")),
+        None => return Err(StackError::unexpected(&device.path, "no layer checked this device")),
     };
     if is_ours {
         return Ok(());

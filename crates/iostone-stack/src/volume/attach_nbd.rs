@@ -80,7 +80,7 @@ pub(super) fn attach(
     }
     Err(StackError::unexpected(
         "/sys/block",
-        "no network block device is free; next: `modprobe -r nbd && modprobe nbd nbds_max=16`",
+        "all network block devices are in use; next: `modprobe -r nbd && modprobe nbd nbds_max=16`",
     ))
 }
 

@@ -40,7 +40,7 @@ impl EmulatedLayer {
                 if let Some(key) = volume.server_keys().first() {
                     return Err(StackError::Usage {
                         object: format!("stack.volume.{key}"),
-                        reason: "control groups cannot emulate it: leave `by = \"cgroup\"` out".to_owned(),
+                        reason: "cgroups cannot emulate it: leave `by = \"cgroup\"` out".to_owned(),
                     });
                 }
                 Ok(Self::Cgroup(CgroupVolumes::new(volume, link.is_some())))

@@ -122,7 +122,7 @@ pub(super) fn open_image(image: &Image, direct: bool) -> Result<File, StackError
     }
     .map_err(|source| StackError::io("open", &image.path, source))?;
     if identity_of(&file, &image.path)? != image.identity {
-        return Err(StackError::unexpected(&image.path, "it is no longer the file that iostone made"));
+        return Err(StackError::unexpected(&image.path, "it is no longer the file that iostone created"));
     }
     Ok(file)
 }

@@ -9,13 +9,13 @@ use iostone_machine::serve;
 use crate::exit_code::ExitCode;
 use crate::interrupt;
 
-/// How often the agent of a guest says that it lives.
+/// Heartbeat interval of a guest's agent.
 const HEARTBEAT: Duration = Duration::from_secs(2);
 
 /// The far end of the agent protocol.
 #[derive(Debug, Args)]
 pub(crate) struct AgentArguments {
-    /// Say every two seconds that the agent lives, as in a guest, which can hang without its connection ending
+    /// Send a heartbeat every two seconds, as in a guest, which can hang without closing its connection
     #[arg(long)]
     guest: bool,
 }

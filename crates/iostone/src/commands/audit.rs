@@ -29,7 +29,7 @@ pub(crate) fn audit(arguments: &AuditArguments, printer: &mut Printer) -> Result
     }
     if found.unread > 0 {
         let files = counted(found.unread, "file");
-        bail!("{files} could not be read and had no part in this; see the warnings above");
+        bail!("{files} could not be read and were left out; see the warnings above");
     }
     Ok(if fails(&report, arguments.fail_on) { ExitCode::Failure } else { ExitCode::Success })
 }

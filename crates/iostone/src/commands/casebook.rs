@@ -89,7 +89,7 @@ fn fitting(named: Option<&str>) -> Result<Vec<&'static (&'static str, &'static s
         CASES.iter().filter(|(file, _)| named.is_none_or(|named| name_of(file).contains(named))).collect();
     if fitting.is_empty() {
         let known = names_of_cases().join(", ");
-        bail!("no case is called `{}`; there are {known}", clean(named.unwrap_or_default()));
+        bail!("there is no case `{}`; the cases are {known}", clean(named.unwrap_or_default()));
     }
     Ok(fitting)
 }
@@ -112,7 +112,7 @@ pub(crate) fn dataset_of_case(named: &str) -> Result<Dataset> {
         [(file, text)] => Ok(described(file, text)?.dataset),
         several => {
             let fit: Vec<String> = several.iter().map(|(file, _)| name_of(file)).collect();
-            bail!("`{}` fits {}; say which", clean(named), list(&fit))
+            bail!("`{}` matches {}; name one", clean(named), list(&fit))
         }
     }
 }

@@ -26,15 +26,15 @@ pub(crate) struct CatalogArguments {
 
 #[derive(Debug, Subcommand)]
 enum CatalogCommand {
-    /// Look for types
+    /// Search for types
     Search(search::SearchArguments),
-    /// Everything that is known of a type
+    /// Show everything known about a type
     Show(show::ShowArguments),
-    /// Types side by side
+    /// Compare types side by side
     Compare(compare::CompareArguments),
-    /// Write the whole catalogue, your rows included
+    /// Write the whole catalogue, including your rows
     Export(exchange::ExportArguments),
-    /// Take rows from a file into your catalogue: an export, or what `aws ec2 describe-instance-types` printed
+    /// Import rows into your catalogue from an export or the output of `aws ec2 describe-instance-types`
     Update(exchange::UpdateArguments),
 }
 

@@ -32,7 +32,7 @@ pub(crate) fn cleanup(arguments: &CleanupArguments, printer: &mut Printer) -> Re
                     || "a process".to_owned(),
                     |owner| format!("process {} ({})", owner.pid, path(&owner.run_directory)),
                 );
-                writeln!(text, "left alone: {whose} is at work")?;
+                writeln!(text, "left alone: {whose} is running")?;
             }
             JournalOutcome::Undone { owner, undone } => {
                 writeln!(text, "undone after process {} ({}):", owner.pid, path(&owner.run_directory))?;

@@ -26,7 +26,7 @@ pub(crate) struct CreditsArguments {
     /// The instance type, as in `t2.micro`
     #[arg(required_unless_present = "list", value_name = "TYPE")]
     instance: Option<String>,
-    /// CPU time that the work takes on one processor of it, as in `9.33min` or `2h`
+    /// CPU time that the work takes on one of its processors, as in `9.33min` or `2h`
     #[arg(
         long,
         value_name = "TIME",
@@ -36,22 +36,22 @@ pub(crate) struct CreditsArguments {
         conflicts_with = "list"
     )]
     work: Option<f64>,
-    /// Share of a processor that the work uses where nothing holds it; above 100% with several threads
+    /// CPU utilisation of the work when unlimited; above 100% with several threads
     #[arg(long, value_name = "PERCENT", default_value = "100%")]
     utilisation: Fraction,
-    /// CPU limit of its own, of one processor
+    /// CPU limit of the work itself, as a share of one processor
     #[arg(long, value_name = "PERCENT")]
     limit: Option<Fraction>,
-    /// What the allowance holds at the start
+    /// Credits at the start
     #[arg(long, value_enum, default_value_t = Start::Launch)]
     start: Start,
-    /// CPU credits at the start, as the provider's console shows them
+    /// CPU credits at the start, as shown in the provider's console
     #[arg(long, value_name = "CREDITS", conflicts_with = "start")]
     balance: Option<f64>,
-    /// Credits may be overspent, for money
+    /// Unlimited mode: surplus credits are charged
     #[arg(long, conflicts_with_all = ["standard", "law"])]
     unlimited: bool,
-    /// Credits cannot be overspent
+    /// Standard mode: no surplus credits
     #[arg(long, conflicts_with = "law")]
     standard: bool,
     /// Add launch credits to `--balance` or `--start empty`
@@ -60,13 +60,13 @@ pub(crate) struct CreditsArguments {
     /// Leave launch credits out
     #[arg(long)]
     no_launch: bool,
-    /// Which of the known laws of the type holds; the one that fits its measurements best when left out
+    /// The model of the type's allowance; by default the one that fits its measurements best
     #[arg(long, value_name = "NAME")]
     law: Option<String>,
-    /// A time that somebody measured for this work, to hold against the prediction; `14d` is read too
+    /// A measured time of this work, to compare with the prediction; also in days, as in `14d`
     #[arg(long, value_name = "TIME", value_parser = long_span)]
     measured: Option<f64>,
-    /// List the types that are known with their laws and where each is from; of TYPE alone if given
+    /// List the known types with their models and sources; only TYPE if given
     #[arg(long)]
     list: bool,
     /// Print JSON
@@ -74,14 +74,14 @@ pub(crate) struct CreditsArguments {
     json: bool,
 }
 
-/// What an allowance holds at the start.
+/// Credits at the start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Start {
-    /// As much as it keeps
+    /// The maximum balance
     Full,
-    /// What an instance has that was just started
+    /// Those of a newly launched instance
     Launch,
-    /// Nothing
+    /// None
     Empty,
 }
 
@@ -163,13 +163,13 @@ fn span_seconds(text: &str) -> Result<f64> {
         return Ok(text.parse::<Span>()?.0.as_secs_f64());
     };
     let days: Span =
-        format!("{days}h").parse().map_err(|_| anyhow!("`{}` is not a span of time", clean(text)))?;
+        format!("{days}h").parse().map_err(|_| anyhow!("`{}` is not a duration", clean(text)))?;
     Ok(days.0.as_secs_f64() * 24.0)
 }
 
 fn positive(text: &str, seconds: f64) -> Result<f64> {
     if seconds <= 0.0 {
-        bail!("`{}` is no time at all", clean(text));
+        bail!("`{}` must be longer than 0", clean(text));
     }
     Ok(seconds)
 }

@@ -30,8 +30,8 @@ pub(crate) fn demo(arguments: &DemoArguments, printer: &mut Printer) -> Result<E
         set.push(SMALL_VOLUME.to_owned());
     } else {
         printer.note(
-            "Without root no disk can be made for the barrier question; this measures what a flush costs in this \
-             directory instead.",
+            "The barrier experiment needs root to create a loop device; measuring the cost of a flush in this directory \
+             instead.",
         );
     }
     set.extend(arguments.set.iter().cloned());
@@ -58,9 +58,7 @@ pub(crate) fn demo(arguments: &DemoArguments, printer: &mut Printer) -> Result<E
     )?;
     if !root {
         let program = std::env::args().next().unwrap_or_else(|| "iostone".to_owned());
-        printer.note(format_args!(
-            "\nFor the barrier question itself, on a disk made for it: sudo {program} demo"
-        ));
+        printer.note(format_args!("\nFor the barrier experiment on a loop device: sudo {program} demo"));
     }
     Ok(code)
 }

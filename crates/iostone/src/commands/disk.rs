@@ -12,7 +12,7 @@ use clap::{Args, Subcommand};
 use crate::exit_code::ExitCode;
 use crate::printer::Printer;
 
-/// Serves emulated volumes, and steers servers.
+/// Serves emulated volumes and controls servers.
 #[derive(Debug, Args)]
 pub(crate) struct DiskArguments {
     #[command(subcommand)]
@@ -21,13 +21,13 @@ pub(crate) struct DiskArguments {
 
 #[derive(Debug, Subcommand)]
 enum DiskCommand {
-    /// Serve an emulated volume, or several, over NBD until Ctrl-C
+    /// Serve one or more emulated volumes over NBD until Ctrl-C
     Serve(Box<serve::ServeArguments>),
-    /// Ask a server for its counters, or change what it does while it runs
+    /// Print a server's counters, or change its limits while it runs
     Control(control::ControlArguments),
-    /// What an EBS volume, or an instance store disk of Amazon EC2, has counted by itself
+    /// Print the NVMe statistics of an EBS volume or EC2 instance store disk
     Statistics(statistics::StatisticsArguments),
-    /// Carry out a plan, one line of JSON on standard input, until that is closed (not for people)
+    /// Serve a plan, one line of JSON on standard input, until it is closed (internal)
     #[command(hide = true)]
     Plan,
 }

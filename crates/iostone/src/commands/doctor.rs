@@ -150,27 +150,27 @@ fn lacking(tool: &Tool) -> State {
 
 fn io_uring() -> Finding {
     match uring_available() {
-        Ok(()) => finding("io_uring", State::Ready, "the kernel grants rings"),
+        Ok(()) => finding("io_uring", State::Ready, "io_uring works"),
         Err(reason) => Finding {
             help: reason
                 .contains("io_uring_disabled")
                 .then(|| "sysctl kernel.io_uring_disabled=0".to_owned()),
             blocks: vec!["every `io` workload with an iodepth above 1"],
-            ..finding("io_uring", State::Limited, format!("{reason}; synchronous calls are used instead"))
+            ..finding("io_uring", State::Limited, format!("{reason}; synchronous I/O is used instead"))
         },
     }
 }
 
 fn pressure(environment: &Environment) -> Finding {
     if environment.pressure_stall_information {
-        return finding("pressure stalls", State::Ready, "the kernel accounts for them");
+        return finding("pressure stalls", State::Ready, "the kernel records pressure (PSI)");
     }
     Finding {
         help: Some("boot with psi=1".to_owned()),
         ..finding(
             "pressure stalls",
             State::Limited,
-            "the kernel does not account for them; trials lack that signal",
+            "the kernel records no pressure (PSI); trials lack this signal",
         )
     }
 }
@@ -178,7 +178,7 @@ fn pressure(environment: &Environment) -> Finding {
 fn cgroups(environment: &Environment) -> Finding {
     let mode = environment.cgroup.mode.as_str();
     let state = if mode == "none" { State::Limited } else { State::Ready };
-    finding("control groups", state, format!("{mode}; throttling by a CPU quota is watched"))
+    finding("control groups", state, format!("{mode}; CPU throttling is recorded"))
 }
 
 /// Whether volumes can be limited, and by which version of control groups.
@@ -218,7 +218,9 @@ fn volume_statistics(environment: &Environment) -> Option<Finding> {
     let first = names.first()?;
     let all = names.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
     Some(match read_statistics(&root.join(format!("/dev/{first}"))) {
-        Ok(_) => finding("EBS statistics", State::Ready, format!("{all}: read before and after each trial")),
+        Ok(_) => {
+            finding("EBS statistics", State::Ready, format!("{all}: sampled before and after each trial"))
+        }
         Err(error) => {
             let found = format!("{all}: {error}; trials lack them");
             let help = (!environment.root).then(|| "sudo iostone ...".to_owned());
@@ -268,8 +270,8 @@ fn verdict(missing: usize, limited: usize) -> String {
     let needed = match missing {
         0 if limited == 0 => return "Everything is there.".to_owned(),
         0 => "Everything needed is there.".to_owned(),
-        1 => "One thing is missing.".to_owned(),
-        several => format!("{several} things are missing."),
+        1 => "One item is missing.".to_owned(),
+        several => format!("{several} items are missing."),
     };
     match limited {
         0 => needed,
@@ -302,8 +304,8 @@ mod tests {
     fn the_sentence_agrees_with_the_marks() {
         assert_eq!(verdict(0, 0), "Everything is there.");
         assert_eq!(verdict(0, 1), "Everything needed is there. One more would help.");
-        assert_eq!(verdict(1, 0), "One thing is missing.");
-        assert_eq!(verdict(1, 2), "One thing is missing. 2 more would help.");
-        assert_eq!(verdict(3, 1), "3 things are missing. One more would help.");
+        assert_eq!(verdict(1, 0), "One item is missing.");
+        assert_eq!(verdict(1, 2), "One item is missing. 2 more would help.");
+        assert_eq!(verdict(3, 1), "3 items are missing. One more would help.");
     }
 }

@@ -83,9 +83,9 @@ fn steps(configuration: &Configuration, plan: &Plan, directory: &Path) -> Vec<Pl
     let settle = plan.experiment.trials.settle;
     let own = [
         configuration.workload.profile().preparation.map(|done| (done.words, done.bytes.0)),
-        Some((format!("rest until the devices are idle over {settle}"), 0)),
+        Some((format!("wait until the devices have been idle for {settle}"), 0)),
         Some((workload_step(configuration), 0)),
-        Some(("read every setting back once more".to_owned(), 0)),
+        Some(("read every setting back again".to_owned(), 0)),
     ];
     let own = own.into_iter().flatten().map(|(text, bytes)| PlannedStep {
         layer: "workload".to_owned(),
@@ -110,7 +110,7 @@ fn machine_step(machine: &MachineSpec, stack: &Stack) -> Option<PlannedStep> {
         MachineSpec::Guest(guest) => {
             let system = match &guest.rootfs {
                 Some(rootfs) => format!("root filesystem {}", rootfs.display()),
-                None => "nothing but the agent and its programs".to_owned(),
+                None => "only the agent and its programs".to_owned(),
             };
             let carried: Vec<String> = guest.carry.iter().map(|path| path.display().to_string()).collect();
             let carried = if carried.is_empty() {
@@ -129,7 +129,10 @@ fn machine_step(machine: &MachineSpec, stack: &Stack) -> Option<PlannedStep> {
         }
         MachineSpec::Local(local) if local.kernel.is_some() || !local.kernel_arguments.is_empty() => {
             let kernel = local.kernel.as_deref().unwrap_or("as it is");
-            format!("kernel {kernel}{}; where another runs, stop for a reboot", with(&local.kernel_arguments))
+            format!(
+                "kernel {kernel}{}; stop for a reboot if another kernel runs",
+                with(&local.kernel_arguments)
+            )
         }
         MachineSpec::Emulate(emulated) => standing_for(emulated, stack),
         MachineSpec::Governed(_) => {
@@ -174,7 +177,7 @@ fn workload_step(configuration: &Configuration) -> String {
         Volume::Emulated(volume) if volume.effective_by(configuration.stack.link) == EmulatedBy::Server);
     let in_group =
         configuration.stack.volume.is_throttled() && !by_server && configuration.machine.guest().is_none();
-    if in_group { format!("in the control group: {text}") } else { text }
+    if in_group { format!("in the cgroup: {text}") } else { text }
 }
 
 /// What it does, and how much of it counts in no figure.
@@ -219,7 +222,7 @@ fn in_text(
         Some(_) if levels > iostone_stats::race::RACED_WHOLE => {
             format!(", the first two of {levels}, later ones mostly of about 3")
         }
-        Some(_) => format!(" of {levels} at first, later ones without levels shown to be worse"),
+        Some(_) => format!(" of {levels} at first; levels shown to be worse are dropped later"),
         None => format!(" of {levels}"),
     };
     let start = match plan.superblock {
@@ -252,9 +255,8 @@ fn in_text(
         writeln!(text, "boots   {boots}")?;
     }
     writeln!(text, "time    {}", time(estimate, plan))?;
-    let disk =
-        if estimate.disk == Bytes(0) { "next to nothing".to_owned() } else { estimate.disk.approximate() };
-    writeln!(text, "disk    {disk} at a time, removed afterwards; some MiB of records stay")?;
+    let disk = if estimate.disk == Bytes(0) { "almost none".to_owned() } else { estimate.disk.approximate() };
+    writeln!(text, "disk    {disk} at a time, removed afterwards; some MiB of records remain")?;
     for note in plan_notes(plan) {
         writeln!(text, "note    {}", clean(&note))?;
     }
@@ -273,7 +275,7 @@ fn boots(plan: &Plan) -> Option<String> {
     let (least, most) = reboots(plan, &running)?;
     let count = if least == most { least.to_string() } else { format!("{least} to {most}") };
     let noun = if most == 1 { "reboot" } else { "reboots" };
-    Some(format!("{} runs now; {count} {noun}, each ends a session with exit code 4", running.release))
+    Some(format!("{} runs now; {count} {noun}, each ending a session with exit code 4", running.release))
 }
 
 /// What comes before the first block where the ramp is left to pilots.
@@ -310,17 +312,17 @@ fn time(estimate: &Estimate, plan: &Plan) -> String {
                 (Some(_), Some(most)) => format!(", {} in all", in_words(most)),
                 _ => String::new(),
             };
-            format!("only the workload knows; at most {} a trial (its timeout){whole}", in_words(timeout))
+            format!("depends on the workload; at most {} per trial (its timeout){whole}", in_words(timeout))
         }
-        (_, Some(most), None) => format!("only the workload knows; at most {}", in_words(most)),
+        (_, Some(most), None) => format!("depends on the workload; at most {}", in_words(most)),
         _ => {
             let can_time_out = |one: &Configuration| one.workload.profile().may_time_out;
             let trial = if plan.experiment.configurations.iter().all(can_time_out) {
-                ", `workload.timeout` a trial"
+                ", `workload.timeout` per trial"
             } else {
                 ""
             };
-            format!("only the workload knows; `decide.time` bounds the run{trial}")
+            format!("depends on the workload; `decide.time` limits the run{trial}")
         }
     }
 }

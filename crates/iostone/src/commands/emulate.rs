@@ -36,10 +36,8 @@ pub(crate) fn emulate(arguments: &EmulateArguments, printer: &mut Printer) -> Re
         asked.leave_cpu_out();
         examine_emulated(&asked.stack, &asked.work_directory)
             .map_err(|missing| asked.with_advice(missing))?;
-        printer.warning(format_args!(
-            "the processors of {} cannot be emulated here, so they are not: {missing}",
-            asked.instance.emulate
-        ));
+        printer
+            .warning(format_args!("not emulating the processors of {}: {missing}", asked.instance.emulate));
     }
     for note in &asked.notes {
         printer.note(format_args!("note: {note}"));
@@ -107,7 +105,7 @@ fn shell() -> Result<std::ffi::OsString> {
     let shell = std::env::var_os("SHELL").filter(|shell| !shell.is_empty());
     let shell = shell.unwrap_or_else(|| "/bin/sh".into());
     if !std::path::Path::new(&shell).is_file() {
-        bail!("`$SHELL` is `{}`, which is no program; name a command behind `--`", shell.to_string_lossy());
+        bail!("`$SHELL` is `{}`, which is not a program; name a command after `--`", shell.to_string_lossy());
     }
     Ok(shell)
 }

@@ -27,13 +27,13 @@ pub(crate) struct ExplainArguments {
     /// The run: its directory, its id, or `latest`; a described dataset (TOML); or `casebook` and the name of a case
     #[arg(value_name = "RUN|FILE.toml|casebook CASE", num_args = 1..=2, default_value = "latest")]
     subject: Vec<String>,
-    /// The instance type that it ran on, in place of what was recorded, as `c4.large`
+    /// The instance type instead of the recorded one, as in `c4.large`
     #[arg(long, value_name = "TYPE")]
     instance: Option<String>,
-    /// The volumes that it ran on, as `gp2:220GiB` or `4xgp3:500GiB:6000iops:250MiB/s`
+    /// The volumes instead of the recorded ones, as in `gp2:220GiB` or `4xgp3:500GiB:6000iops:250MiB/s`
     #[arg(long, value_name = "SPEC")]
     volume: Option<VolumeSpec>,
-    /// The date whose limits hold, as `2017-07`; by default that of the run
+    /// Use the limits of this date, as in `2017-07`; by default that of the run
     #[arg(long, value_name = "DATE")]
     date: Option<CatalogueDate>,
     /// Print JSON
@@ -102,7 +102,7 @@ fn of_subject(
     let path = Path::new(subject);
     let is_toml = path.extension().is_some_and(|extension| extension == "toml");
     if is_toml && !path.exists() {
-        bail!("there is no file `{}`; `iostone casebook` shows figures that are built in", clean(subject));
+        bail!("there is no file `{}`; for built-in data sets see `iostone casebook`", clean(subject));
     }
     if is_toml && path.is_file() {
         let described = open_described(path).map_err(|error| anyhow!("{}", clean(&error.to_string())))?;

@@ -28,10 +28,7 @@ pub(crate) fn export(arguments: &ExportArguments, printer: &mut Printer) -> Resu
             let fitting: Vec<&Observation> =
                 dataset.observations.iter().filter(|o| is_of_bonnie(o)).collect();
             if fitting.is_empty() {
-                bail!(
-                    "`{}` has no figures of bonnie++'s phases; `--format csv` writes what it has",
-                    dataset.name
-                );
+                bail!("`{}` has no results of bonnie++ phases; use `--format csv`", dataset.name);
             }
             iostone_tools::bonnie_csv(&fitting)
         }
@@ -39,10 +36,7 @@ pub(crate) fn export(arguments: &ExportArguments, printer: &mut Printer) -> Resu
             let dataset = with_jobs(dataset, &path)?;
             let fitting = of_phases(&dataset, &["iops", "read.iops", "write.iops"]);
             if fitting.is_empty() {
-                bail!(
-                    "`{}` has no figures that fio's JSON could hold; `--format csv` writes what it has",
-                    dataset.name
-                );
+                bail!("`{}` has no results that fit fio's JSON; use `--format csv`", dataset.name);
             }
             format!("{}\n", serde_json::to_string_pretty(&iostone_tools::fio_json(&fitting))?)
         }

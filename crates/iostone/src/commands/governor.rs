@@ -10,7 +10,7 @@ pub(crate) fn governor() -> Result<ExitCode> {
     let stop = interrupt::stop_flag();
     // Should whoever started this die without closing its end of standard input, a child of its holding it for one.
     rustix::process::set_parent_process_death_signal(Some(Signal::TERM))
-        .context("cannot ask to be ended with the parent")?;
+        .context("cannot set the parent-death signal")?;
     // Locked to the end: the answers are read by a program, one line at a time.
     iostone_stack::serve_governor(&mut Standard, &mut std::io::stdout().lock(), &stop)?;
     Ok(ExitCode::Success)

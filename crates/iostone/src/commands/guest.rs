@@ -20,9 +20,9 @@ pub(crate) struct GuestArguments {
 
 #[derive(Debug, Subcommand)]
 enum GuestCommand {
-    /// List kernels that guests can boot, fetch some, remove some
+    /// List, fetch and remove the kernels that guests can boot
     Kernels(KernelsArguments),
-    /// Boot a guest, run one program in it, take it away
+    /// Boot a guest, run a program in it, remove the guest
     Run(Box<RunInGuestArguments>),
 }
 

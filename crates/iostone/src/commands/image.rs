@@ -17,7 +17,7 @@ use crate::interrupt;
 use crate::printer::Printer;
 use workshop::Workshop;
 
-/// Turns images, checks them, says what they are.
+/// Converts, checks and describes images.
 #[derive(Debug, Args)]
 pub(crate) struct ImageArguments {
     #[command(subcommand)]
@@ -26,11 +26,11 @@ pub(crate) struct ImageArguments {
 
 #[derive(Debug, Subcommand)]
 enum ImageCommand {
-    /// Make an image in another format, compare it with the source, and only then give it its name
+    /// Convert an image to another format and compare it with the source before giving it its name
     Convert(ConvertArguments),
-    /// Check an image: what its header names, who uses it, its own tables
+    /// Check an image: other files it names, processes using it, its own tables
     Check(CheckArguments),
-    /// Say what an image is, and what lies on the disk within
+    /// Print an image's format, size, and the partitions and filesystems in it
     Info(InfoArguments),
 }
 
@@ -38,21 +38,21 @@ enum ImageCommand {
 struct ConvertArguments {
     /// The image
     source: PathBuf,
-    /// What is made of it
+    /// The image to create
     target: PathBuf,
-    /// The target's format; as its name says when left out
+    /// The target's format; by default from its name
     #[arg(long, value_enum, value_name = "FORMAT")]
     to: Option<NamedFormat>,
-    /// The source's format, where its name and its bytes do not agree
+    /// The source's format, if its name and content disagree
     #[arg(long, value_enum, value_name = "FORMAT")]
     from: Option<NamedFormat>,
-    /// vmdk: `monolithicSparse` or `streamOptimized`; vhd and vhdx: `dynamic` or `fixed`. The first when left out
+    /// Variant: vmdk `monolithicSparse` (default) or `streamOptimized`; vhd and vhdx `dynamic` (default) or `fixed`
     #[arg(long, value_name = "NAME")]
     subformat: Option<String>,
-    /// Replace a target that exists, once the new one is whole
+    /// Replace an existing target once the new image is complete
     #[arg(long)]
     force: bool,
-    /// Read other files that the source names as well: backing files, extents
+    /// Also read the backing files and extents that the source names
     #[arg(long)]
     with_backing: bool,
     /// Print JSON
@@ -64,10 +64,10 @@ struct ConvertArguments {
 struct CheckArguments {
     /// The image
     file: PathBuf,
-    /// Its format, where its name and its bytes do not agree
+    /// Its format, if its name and content disagree
     #[arg(long, value_enum, value_name = "FORMAT")]
     from: Option<NamedFormat>,
-    /// Read other files that it names as well: backing files, extents
+    /// Also read the backing files and extents that it names
     #[arg(long)]
     with_backing: bool,
     /// Print JSON
@@ -79,7 +79,7 @@ struct CheckArguments {
 struct InfoArguments {
     /// The image
     file: PathBuf,
-    /// Its format, where its name and its bytes do not agree
+    /// Its format, if its name and content disagree
     #[arg(long, value_enum, value_name = "FORMAT")]
     from: Option<NamedFormat>,
     /// Print JSON
@@ -90,14 +90,14 @@ struct InfoArguments {
 /// A format of images.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum NamedFormat {
-    /// The disk's bytes and nothing else
+    /// The bytes of the disk, without a header
     #[value(alias = "img")]
     Raw,
-    /// That of QEMU
+    /// QEMU's
     Qcow2,
-    #[value(help = "That of VMware")]
+    #[value(help = "VMware's")]
     Vmdk,
-    /// That of Virtual PC and Azure; QEMU calls it vpc
+    /// Virtual PC's and Azure's; vpc in QEMU
     #[value(alias = "vpc")]
     Vhd,
     /// Hyper-V's
@@ -176,11 +176,11 @@ fn info(arguments: &InfoArguments, stop: &AtomicBool, printer: &mut Printer) -> 
     Ok(ExitCode::Success)
 }
 
-/// Of a conversion that was killed, only a directory with half an image is left: whoever comes next is told.
+/// A killed conversion leaves only a directory with half an image: the next one reports it.
 fn tell_leftovers(path: &Path, printer: &mut Printer) {
     for left in image::leftovers_beside(path) {
         printer.warning(format!(
-            "a conversion that was killed left `{}`; next: `iostone cleanup`, or `rm -r {}` if that does not know it",
+            "a killed conversion left `{}`; remove it with `iostone cleanup`, or with `rm -r {}` if cleanup does not list it",
             clean(&left.display().to_string()),
             clean(&iostone_stack::quote(left.as_os_str()))
         ));

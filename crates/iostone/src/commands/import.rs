@@ -46,7 +46,7 @@ pub(crate) fn import(arguments: &ImportArguments, printer: &mut Printer) -> Resu
     }
     printer.note(format_args!("\nkept in {}", clean(&path.display().to_string())));
     if failed > 0 {
-        bail!("nothing was imported of {}; see the warnings above", counted(failed, "file"));
+        bail!("nothing was imported from {}; see the warnings above", counted(failed, "file"));
     }
     Ok(ExitCode::Success)
 }

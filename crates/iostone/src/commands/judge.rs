@@ -29,7 +29,7 @@ use table::Table;
 pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result<ExitCode> {
     let name = arguments.file.display().to_string();
     if !(arguments.margin.0 > 0.0 && arguments.margin.0 < 1.0) {
-        bail!("`--margin {}` cannot be used; the margin must be above 0% and below 100%", arguments.margin);
+        bail!("`--margin {}` must be above 0% and below 100%", arguments.margin);
     }
     let Source { figures, dataset, unit, better, resolution, randomised } = read(arguments, printer)?;
     let rules = Rules {
@@ -74,7 +74,7 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
         audit: (figures.len() <= MOST_AUDITED_ROWS).then(|| iostone_audit::audit(&dataset)),
         curves: Vec::new(),
         flatness: Vec::new(),
-        scope: "judged from a table; how it was measured is not known".to_owned(),
+        scope: "judged from a table; the measurement conditions are unknown".to_owned(),
     };
     verdicts.headline = headline(&verdicts);
     if arguments.json {
@@ -93,8 +93,8 @@ fn fewer_blocks(comparisons: &[Comparison], rules: &Rules) -> Option<Flag> {
     let blocks = open.map(|comparison| comparison.blocks).max()?;
     (rules.looks == Looks::Sequential && blocks < rules.budget).then(|| {
         let message = format!(
-            "the limits leave room for looks up to {} blocks, and there are {blocks}; if {blocks} blocks were planned from \
-             the start, `--planned {blocks}` judges them with one look, which shows smaller differences",
+            "the verdict limits are planned for up to {} blocks and there are {blocks}; if the number was fixed in advance, \
+             `--planned {blocks}` analyses once and detects smaller differences",
             rules.budget
         );
         Flag::new("fewer-blocks", message)
@@ -113,9 +113,7 @@ fn rounded(comparisons: &[Comparison], rules: &Rules) -> Option<Flag> {
             }
             _ => digits.as_str(),
         };
-        let message = format!(
-            "the figures are rounded to {step}, taken from the table; `--resolution` says it otherwise"
-        );
+        let message = format!("the values appear to be rounded to {step}; override with `--resolution`");
         Flag::new("rounded-figures", message)
     })
 }
@@ -125,9 +123,8 @@ const MOST_AUDITED_ROWS: usize = 50_000;
 
 fn not_audited(rows: usize) -> Option<Flag> {
     (rows > MOST_AUDITED_ROWS).then(|| {
-        let message = format!(
-            "{rows} rows are more than the {MOST_AUDITED_ROWS} that are audited; audit a part of them"
-        );
+        let message =
+            format!("{rows} rows exceed the audit limit of {MOST_AUDITED_ROWS}; audit a part of them");
         Flag::new("not-audited", message)
     })
 }
@@ -139,7 +136,7 @@ fn direction(arguments: &JudgeArguments, known: Option<Direction>) -> Result<Dir
         (Some(Better::Lower), _) => Ok(Direction::Lower),
         (None, Some(known)) => Ok(known),
         (None, None) => bail!(
-            "`{}` is no metric or unit that iostone knows; say which way it is better: `--better higher` or `--better lower`",
+            "`{}` is not a known metric or unit; give its direction: `--better higher` or `--better lower`",
             clean(&arguments.metric)
         ),
     }
@@ -176,7 +173,7 @@ fn read(arguments: &JudgeArguments, printer: &mut Printer) -> Result<Source> {
             Ok(Source { figures, dataset, unit, better, resolution, randomised })
         }
         Some(Ok(path)) => bail!(
-            "`{}` is a run of iostone's own, which has its verdicts: `iostone report {}`",
+            "`{}` is a run with its own verdicts: `iostone report {}`",
             clean(&path.display().to_string()),
             clean(&path.display().to_string())
         ),

@@ -54,7 +54,7 @@ pub(crate) fn limit(arguments: &LimitArguments, printer: &mut Printer) -> Result
 }
 
 fn asked(arguments: &LimitArguments, dispositions: Dispositions) -> Result<LimitedProgram> {
-    let work_directory = std::env::current_dir().context("finding the directory that this is")?;
+    let work_directory = std::env::current_dir().context("finding the current directory")?;
     Ok(LimitedProgram {
         argv: arguments.command.clone(),
         limit: arguments.limit()?,
@@ -94,11 +94,11 @@ fn report(
     }
     let left = match run.left_running {
         0 => return Ok(is_told),
-        1 => "a process running, which was".to_owned(),
-        several => format!("{several} processes running, which were"),
+        1 => "a process".to_owned(),
+        several => format!("{several} processes"),
     };
-    // One that did not end is told of on its own.
-    let ended = if run.trouble.is_empty() { "ended" } else { "told to end" };
-    printer.warning(format_args!("the command left {left} {ended} with its limits"));
+    // One that did not end is reported separately.
+    let ended = if run.trouble.is_empty() { "killed" } else { "signalled" };
+    printer.warning(format_args!("the command left {left} running, {ended} when its limits were removed"));
     Ok(is_told)
 }

@@ -20,7 +20,7 @@ pub(crate) fn list(arguments: &ListArguments, printer: &mut Printer) -> Result<E
         return Ok(ExitCode::Success);
     }
     if runs.is_empty() && !more {
-        printer.note(format_args!("no run in `{}` yet; make one with `iostone demo`", parent.display()));
+        printer.note(format_args!("no runs in `{}` yet; start one with `iostone demo`", parent.display()));
     }
     let mut text = String::new();
     for run in &runs {
@@ -28,10 +28,7 @@ pub(crate) fn list(arguments: &ListArguments, printer: &mut Printer) -> Result<E
         let state = if run.finished {
             String::new()
         } else {
-            format!(
-                "  (unfinished: `iostone run --resume {}` goes on with it)",
-                named(parent, &run.directory)
-            )
+            format!("  (unfinished; resume with `iostone run --resume {}`)", named(parent, &run.directory))
         };
         let noun = if run.imported { "observation" } else { "trial" };
         let plural = if run.trials == 1 { noun.to_owned() } else { format!("{noun}s") };
@@ -58,7 +55,7 @@ fn named(parent: &Path, directory: &str) -> String {
 /// Why an unfinished run is not at work any more, where its last session told.
 fn ending(run: &RunListing) -> Option<String> {
     let reason = run.ended.as_deref().filter(|_| !run.finished)?;
-    let is_no_failure = reason == "interrupted" || reason.starts_with("waits for a reboot");
+    let is_no_failure = reason == "interrupted" || reason.starts_with("waiting for a reboot");
     Some(if is_no_failure { reason.to_owned() } else { format!("failed: {reason}") })
 }
 

@@ -53,7 +53,7 @@ fn hush(options: &OrionOptions, printer: &mut Printer) {
 
 /// The disks that scale the loads: as many as LUNs, unless it was said.
 fn disks(test: &OrionTest, options: &OrionOptions) -> Result<u32> {
-    let explained = "the number of disks is that of the LUNs; `-num_disks N` plans without a `.lun` file";
+    let explained = "the number of disks defaults to the number of LUNs; use `-num_disks N` to plan without a `.lun` file";
     let luns = match (test.num_disks, options.create) {
         (Some(disks), _) => return Ok(disks),
         (None, None) => read_lun_file(&test.test_name).context(explained)?.len(),

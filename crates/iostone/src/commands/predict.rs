@@ -25,10 +25,10 @@ use quantities::{Asked, CpuUse};
 #[derive(Debug, Args)]
 #[command(after_help = PREDICT_HELP)]
 pub(crate) struct PredictArguments {
-    /// An experiment file: each of its configurations is predicted
+    /// An experiment file; predict each of its configurations
     #[arg(conflicts_with_all = OF_QUESTIONS)]
     file: Option<PathBuf>,
-    /// Set a value over the file's, as in `--set workload.size=8GiB`; repeatable
+    /// Override a value of the file, as in `--set workload.size=8GiB`; repeatable
     #[arg(long = "set", value_name = "PATH=VALUE", requires = "file")]
     set: Vec<String>,
     /// The instance type, as in `c4.large`; repeatable, to compare
@@ -37,68 +37,68 @@ pub(crate) struct PredictArguments {
     /// The volumes, as in `gp2:220GiB` or `4xgp3:500GiB:6000iops:250MiB/s`; repeatable, to compare
     #[arg(long, value_name = "VOLUME", value_parser = quantities::volumes)]
     volume: Vec<Asked<VolumeSpec>>,
-    /// Bytes that are written
+    /// Bytes to write
     #[arg(long, value_name = "SIZE", value_parser = quantities::size, allow_hyphen_values = true)]
     write: Option<Asked<Bytes>>,
-    /// Bytes that are read, evenly mixed with those written
+    /// Bytes to read, evenly mixed with the writes
     #[arg(long, value_name = "SIZE", value_parser = quantities::size, allow_hyphen_values = true)]
     read: Option<Asked<Bytes>>,
-    /// Go on for a time instead: how much is moved in it
+    /// Predict the bytes moved in this time instead
     #[arg(long = "for", value_name = "TIME", value_parser = quantities::seconds, conflicts_with_all = ["write", "read"])]
     span: Option<f64>,
-    /// Share of writes in the bytes of `--for`
+    /// Share of writes in those bytes
     #[arg(long, value_name = "PERCENT", value_parser = quantities::share, default_value = "100%", requires = "span")]
     written: Fraction,
-    /// Bytes of each I/O; as large as the kernel makes them when left out
+    /// Block size; by default as large as the kernel merges I/Os
     #[arg(long, value_name = "SIZE", value_parser = quantities::size)]
     bs: Option<Asked<Bytes>>,
-    /// I/Os lie anywhere, not one behind the other
+    /// Random instead of sequential I/O
     #[arg(long)]
     random: bool,
-    /// I/Os under way at once; without end when left out
+    /// Queue depth; by default unlimited
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     depth: Option<u32>,
-    /// The date whose limits hold, as in `2017-07`; today when left out
+    /// Use the limits of this date, as in `2017-07`; by default today's
     #[arg(long, value_name = "DATE")]
     date: Option<CatalogueDate>,
-    /// Writes may stay in memory when the work ends, as with `dd` without `conv=fsync`
+    /// Writes may end in the page cache, as with `dd` without `conv=fsync`
     #[arg(long)]
     buffered: bool,
-    /// What the data comes from, or goes to, gives no more than this
+    /// Maximum rate of the data's source or destination
     #[arg(long, value_name = "RATE", value_parser = quantities::rate)]
     source: Option<Asked<ByteRate>>,
-    /// A CPU limit, as in `30%` of a processor, or the CPU time that the work takes, as in `2s/GiB`; repeatable, for both
+    /// CPU limit, as in `30%` of a processor, or CPU time of the work, as in `2s/GiB`; repeatable, for both
     #[arg(long, value_name = "SHARE | TIME/GiB", value_parser = quantities::cpu)]
     cpu: Vec<CpuUse>,
-    /// The time that an I/O takes, in place of the volume's; it holds work up together with `--depth` and `--bs`
+    /// Latency of an I/O instead of the volume's; with `--depth` and `--bs` it limits the rate
     #[arg(long, value_name = "TIME", value_parser = quantities::seconds)]
     latency: Option<f64>,
-    /// The filesystem on the volumes, just made: how much fits, and what it writes beside [default: ext4]
+    /// The filesystem on the volumes, newly created, for its capacity and metadata writes [default: ext4]
     #[arg(long, value_enum, value_name = "KIND")]
     filesystem: Option<MadeOn>,
-    /// How several volumes are joined; striped when left out
+    /// RAID level of several volumes; by default raid0
     #[arg(long, value_enum, value_name = "LEVEL")]
     raid: Option<Raid>,
-    /// What every bucket holds at the start: full, empty, or a share as in `40%`; volumes and link are full and CPU credits
-    /// those of a launch when left out
+    /// Initial fill of all burst buckets: full, empty, or a share as in `40%`; by default volumes and link are full and CPU
+    /// credits are those at launch
     #[arg(long, value_name = "SHARE", value_parser = quantities::start)]
     start: Option<Fraction>,
-    /// The bandwidth of a link, in place of the instance's; its limit of IOPS stays
+    /// EBS bandwidth instead of the instance's; its IOPS limit stays
     #[arg(long, value_name = "RATE", value_parser = quantities::rate)]
     link: Option<Asked<ByteRate>>,
-    /// The region whose price holds
+    /// Region of the prices
     #[arg(long, value_name = "REGION", requires = "instance")]
     region: Option<String>,
-    /// A time that was expected: the formulas that give it are named
+    /// An expected time; report the mistaken formulas that would give it
     #[arg(long, value_name = "TIME", value_parser = quantities::expectation, conflicts_with = "span")]
     expect: Option<Expectation>,
-    /// A time that was measured: how far off it is, and what explains it
+    /// A measured time; report how far off the prediction is and why
     #[arg(long, value_name = "TIME", value_parser = quantities::seconds, conflicts_with = "span")]
     measured: Option<f64>,
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Write a page to this file as well
+    /// Also write an HTML page to this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     #[command(flatten)]
@@ -137,7 +137,7 @@ enum MadeOn {
     Ext4,
     /// XFS
     Xfs,
-    /// Nothing: the work goes to the device
+    /// None; the I/O goes to the device
     None,
 }
 
@@ -177,8 +177,8 @@ impl From<Raid> for MdLevel {
 
 /// How it is asked.
 const PREDICT_HELP: &str = "\
-Sizes, rates and times carry units, decimal and binary told apart: 220GiB, 62.5MB/s, 500Mbps, 4KiB, 23min.
-Mistakes in units are told beside the answer; what may mean two things is refused.";
+Sizes, rates and times carry units, decimal or binary: 220GiB, 62.5MB/s, 500Mbps, 4KiB, 23min.
+Mistakes in units are reported beside the answer; ambiguous values are refused.";
 
 pub(crate) fn predict(arguments: &PredictArguments, printer: &mut Printer) -> Result<ExitCode> {
     let output = arguments.overwrite.open(arguments.html.as_deref())?;
@@ -225,7 +225,7 @@ fn of_experiment(file: &Path, set: &[String], printer: &mut Printer) -> Result<A
         }
     }
     if let (true, Some(first)) = (predictions.is_empty(), unpredicted.first()) {
-        bail!("nothing can be predicted of `{}`: {}", clean(&first.label), clean(&first.reason));
+        bail!("cannot predict `{}`: {}", clean(&first.label), clean(&first.reason));
     }
     Ok(Answers::of(predictions, unpredicted))
 }

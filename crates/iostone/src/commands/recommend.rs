@@ -18,82 +18,82 @@ use quantities::Asked;
 #[derive(Debug, Args)]
 #[command(after_help = RECOMMEND_HELP)]
 pub(crate) struct RecommendArguments {
-    /// The target: the work is done in this time
+    /// Target: complete the work within this time
     #[arg(long, value_name = "TIME", value_parser = quantities::seconds, conflicts_with_all = ["iops", "throughput", "span"])]
     within: Option<f64>,
-    /// The target: so many I/Os a second, of `--bs` each, anywhere
+    /// Target: random IOPS at block size `--bs`
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..), conflicts_with = "throughput")]
     iops: Option<u32>,
-    /// The target: so many bytes a second
+    /// Target: bandwidth
     #[arg(long, value_name = "RATE", value_parser = quantities::rate)]
     throughput: Option<Asked<ByteRate>>,
-    /// The rate is held for a time, for which bursts count; in the long run when left out
+    /// How long to sustain the rate, so that bursts count; by default indefinitely
     #[arg(long = "for", value_name = "TIME", value_parser = quantities::seconds)]
     span: Option<f64>,
-    /// Bytes that are written within the time
+    /// Bytes to write within the time
     #[arg(long, value_name = "SIZE", value_parser = quantities::size, requires = "within")]
     write: Option<Asked<Bytes>>,
-    /// Bytes that are read within the time, evenly mixed with those written
+    /// Bytes to read within the time, evenly mixed with the writes
     #[arg(long, value_name = "SIZE", value_parser = quantities::size, requires = "within")]
     read: Option<Asked<Bytes>>,
-    /// Bytes that the volumes have to hold; what is written or read when left out
+    /// Capacity of the volumes; by default the bytes written or read
     #[arg(long, value_name = "SIZE", value_parser = quantities::size)]
     size: Option<Asked<Bytes>>,
-    /// Bytes of each I/O; 4KiB with `--iops`, else as large as the kernel makes them when left out
+    /// Block size; by default 4KiB with `--iops`, else as large as the kernel merges I/Os
     #[arg(long, value_name = "SIZE", value_parser = quantities::size)]
     bs: Option<Asked<Bytes>>,
-    /// I/Os lie anywhere, not one behind the other; so they do with `--iops`
+    /// Random instead of sequential I/O; implied by `--iops`
     #[arg(long)]
     random: bool,
-    /// I/Os under way at once; without end when left out
+    /// Queue depth; by default unlimited
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     depth: Option<u32>,
-    /// The time that an I/O takes; it holds work up together with `--depth` and `--bs`
+    /// Latency of an I/O; with `--depth` and `--bs` it limits the rate
     #[arg(long, value_name = "TIME", value_parser = quantities::seconds, requires = "depth")]
     latency: Option<f64>,
-    /// What every bucket holds at the start, where bursts count: full, empty, or a share as in `40%`; full when left out
+    /// Initial fill of all burst buckets, where bursts count: full, empty, or a share as in `40%`; by default full
     #[arg(long, value_name = "SHARE", value_parser = quantities::start)]
     start: Option<Fraction>,
-    /// The region whose prices hold
+    /// Region of the prices
     #[arg(long, value_name = "REGION", default_value = iostone_cloud::DEFAULT_REGION)]
     region: String,
     /// Only instances with this instruction set
     #[arg(long, value_enum, value_name = "SET")]
     arch: Option<Set>,
-    /// Only instances with so many processors, as in `4..` or `4..16`
+    /// Only instances with this many vCPUs, as in `4..` or `4..16`
     #[arg(long, value_name = "RANGE")]
     vcpus: Option<RangeOf<u32>>,
-    /// Only instances with so much memory, as in `16GiB..`
+    /// Only instances with this much memory, as in `16GiB..`
     #[arg(long, value_name = "RANGE")]
     memory: Option<RangeOf<Bytes>>,
-    /// Only these families or types of instances, as in `c*,m5` or `c4.large`
+    /// Only these instance families or types, as in `c*,m5` or `c4.large`
     #[arg(long, value_name = "PATTERN,...", value_delimiter = ',')]
     family: Vec<String>,
-    /// Only instances of this status; any that is not retired when left out
+    /// Only instances of this status; by default all but retired ones
     #[arg(long, value_enum, value_name = "STATUS,...", value_delimiter = ',')]
     status: Vec<Generation>,
-    /// Whether instances with disks of their own may be taken; the disks are not used
+    /// Whether to include instances with instance store disks; the disks are not used
     #[arg(long, value_enum, value_name = "ok | no", default_value = "ok")]
     local_disk: Consent,
-    /// Whether burstable instances may be taken
+    /// Whether to include burstable instances
     #[arg(long, value_enum, value_name = "ok | no", default_value = "no")]
     burstable: Consent,
     /// Only these volume types, as in `gp3,io2`
     #[arg(long, value_name = "TYPE,...", value_delimiter = ',')]
     volume_type: Vec<String>,
-    /// The most volumes that are striped
+    /// Maximum number of striped volumes
     #[arg(long, value_name = "COUNT", default_value = "8", value_parser = clap::value_parser!(u32).range(1..=64))]
     max_volumes: u32,
-    /// The date whose limits of volumes hold, as in `2017-07`; today when left out
+    /// Use the volume limits of this date, as in `2017-07`; by default today's
     #[arg(long, value_name = "DATE")]
     date: Option<CatalogueDate>,
-    /// Name everything that was left out, and every step that more money buys
+    /// List everything that was excluded, and every step that more money buys
     #[arg(long)]
     all: bool,
     /// Print JSON
     #[arg(long)]
     json: bool,
-    /// Write a page to this file as well
+    /// Also write an HTML page to this file
     #[arg(long, value_name = "FILE")]
     html: Option<PathBuf>,
     #[command(flatten)]
@@ -110,7 +110,7 @@ enum Set {
     Arm64,
 }
 
-/// Whether a type can still be had.
+/// Generation of a type.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Generation {
     /// Of the current generation
@@ -121,18 +121,18 @@ enum Generation {
     Retired,
 }
 
-/// Whether something may be.
+/// Whether to include a kind of instance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Consent {
-    /// It may
+    /// Include them
     Ok,
-    /// It may not
+    /// Leave them out
     No,
 }
 
 /// How it is asked.
 const RECOMMEND_HELP: &str = "\
-One target: --within TIME with --write or --read, or --iops, or --throughput. Exit code 1 where nothing in the catalogue meets it.
+One target: --within TIME with --write or --read, or --iops, or --throughput. Exit code 1 if nothing in the catalogue meets it.
 Sizes, rates and times carry units: 220GiB, 500MB/s, 16KiB, 25min.";
 
 pub(crate) fn recommend(arguments: &RecommendArguments, printer: &mut Printer) -> Result<ExitCode> {
@@ -171,7 +171,7 @@ fn wanted(arguments: &RecommendArguments, printer: &mut Printer) -> Result<Wante
         work.io_size = work.io_size.or(Some(SMALL));
     }
     if work.io_size == Some(Bytes(0)) {
-        bail!("I/Os of no bytes move nothing: `--bs` has to be larger");
+        bail!("`--bs` must be larger than 0");
     }
     if arguments.random || arguments.iops.is_some() {
         work.pattern = iostone_cloud::Pattern::Random;
@@ -180,7 +180,7 @@ fn wanted(arguments: &RecommendArguments, printer: &mut Printer) -> Result<Wante
     let span = arguments.span.map(span_of);
     let goal = match (arguments.within, arguments.iops, &arguments.throughput) {
         (Some(_), None, None) if read.0 == 0 && write.0 == 0 => {
-            bail!("say how much is moved within the time: `--write SIZE` or `--read SIZE`")
+            bail!("give the bytes to move within the time: `--write SIZE` or `--read SIZE`")
         }
         (Some(seconds), None, None) => Goal::Within(span_of(seconds)),
         (None, Some(iops), None) => {
@@ -192,22 +192,20 @@ fn wanted(arguments: &RecommendArguments, printer: &mut Printer) -> Result<Wante
             Goal::Rate { bytes_per_second: rate.value.0 as f64, ios_per_second: None, span }
         }
         _ => bail!(
-            "say the target: `--within TIME` with `--write SIZE` or `--read SIZE`, or `--iops COUNT`, or `--throughput RATE`"
+            "give a target: `--within TIME` with `--write SIZE` or `--read SIZE`, or `--iops COUNT`, or `--throughput RATE`"
         ),
     };
     if arguments.start.is_some() && matches!(goal, Goal::Rate { span: None, .. }) {
-        bail!("in the long run buckets do not matter: `--start` goes with `--within` or `--for`");
+        bail!("`--start` needs `--within` or `--for`: burst buckets do not affect the long-term rate");
     }
     let moved = read.max(write);
     let capacity = match &arguments.size {
-        Some(size) if size.value < write => bail!(
-            "{} are written and the volumes would hold {}: `--size` has to be no less",
-            write,
-            size.said
-        ),
+        Some(size) if size.value < write => {
+            bail!("`--size {}` is less than the {} to write; increase it", size.said, write)
+        }
         Some(size) => size.value,
         None if moved.0 > 0 => moved,
-        None => bail!("say what the volumes have to hold: `--size SIZE`, as in --size 220GiB"),
+        None => bail!("give the capacity of the volumes, as in `--size 220GiB`"),
     };
     let date = arguments.date.unwrap_or_else(|| CatalogueDate::of_day(jiff::Zoned::now().date()));
     Ok(Wanted {

@@ -23,8 +23,7 @@ pub(crate) fn report(arguments: &ReportArguments, printer: &mut Printer) -> Resu
     let text = if is_import(&path) {
         if arguments.baseline.is_some() {
             bail!(
-                "`{}` holds figures that were measured elsewhere, without a baseline; hold a table of them against one with \
-                 `iostone judge FILE.csv --baseline LEVEL`",
+                "`{}` is an import without a baseline; compare its levels with `iostone judge FILE.csv --baseline LEVEL`",
                 path.display()
             );
         }

@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &RunArguments, printer: &mut Printer) -> Result<Exi
         clean_first(machine.as_mut(), printer)?;
         return conduct(&plan, &mut directory, machine.as_mut(), stop, arguments, printer);
     }
-    let file = arguments.file.as_deref().ok_or_else(|| anyhow!("name an experiment file"))?;
+    let file = arguments.file.as_deref().ok_or_else(|| anyhow!("no experiment file given"))?;
     let text = read_file(file)?;
     let name = file.display().to_string();
     let experiment = parse(&name, &text, &arguments.set, printer)?;
@@ -157,14 +157,10 @@ fn clean_first(machine: &mut dyn Machine, printer: &mut Printer) -> Result<(), L
     for (journal, outcome) in &report.journals {
         match outcome {
             JournalOutcome::Undone { owner, undone } if !undone.is_empty() => {
-                printer.note(format_args!(
-                    "undid what process {} had left: {}",
-                    owner.pid,
-                    undone.join(", ")
-                ));
+                printer.note(format_args!("undone after process {}: {}", owner.pid, undone.join(", ")));
             }
             JournalOutcome::Failed { failure, .. } => {
-                printer.warning(format_args!("an earlier run could not be undone: {failure}"));
+                printer.warning(format_args!("cannot undo an earlier run: {failure}"));
             }
             JournalOutcome::Unreadable { reason } => {
                 printer.warning(format_args!("`{}` is left alone: {reason}", journal.display()));
@@ -230,7 +226,7 @@ fn offer_unit(run_id: &str, run: &Path, printer: &mut Printer) {
     let Ok(program) = std::env::current_exe() else { return };
     let name = format!("iostone-resume-{run_id}.service");
     printer.note(format_args!(
-        "to go on by itself after the reboot, write this to `/etc/systemd/system/{name}`, then `systemctl enable {name}`; \
+        "to resume automatically after the reboot, write this to `/etc/systemd/system/{name}`, then `systemctl enable {name}`; \
          `systemctl disable {name}` once the run has ended\n\n{}",
         resume_unit(&program, run, &set_variables())
     ));
@@ -259,7 +255,8 @@ fn resume_unit(program: &Path, run: &Path, variables: &[(&str, PathBuf)]) -> Str
         variables.iter().map(|(name, path)| format!("Environment=\"{name}={}\"\n", escaped(path))).collect();
     let variables = assignments.concat();
     format!(
-        "[Unit]\nDescription=iostone goes on with a run after a reboot\nAfter=local-fs.target\n\n[Service]\nType=oneshot\n{variables}\
+        "[Unit]\nDescription=iostone: resume a run after a \
+         reboot\nAfter=local-fs.target\n\n[Service]\nType=oneshot\n{variables}\
          ExecStart={} run --resume {}\nSuccessExitStatus=4\n\n[Install]\nWantedBy=multi-user.target\n",
         quoted(program),
         quoted(run)

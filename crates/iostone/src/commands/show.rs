@@ -88,14 +88,14 @@ fn all_trials(run: &RunRecord) -> Result<String, std::fmt::Error> {
     let state = if run.finished { "finished" } else { "unfinished" };
     writeln!(text, "{state}, seed {}, metric {}", run.plan.seed, clean(&decide.metric))?;
     if let Some(reason) = &run.ended {
-        let ended = if run.finished { "ended" } else { "ended before its time" };
+        let ended = if run.finished { "ended" } else { "ended early" };
         writeln!(text, "{ended}: {}", clean(reason))?;
     }
     for pilot in &run.pilots {
         let found = match pilot.cut {
-            Some(cut) if cut.at_limit => format!("no end of the warm-up within {}", cut.after),
+            Some(cut) if cut.at_limit => format!("still warming up after {}", cut.after),
             Some(cut) => format!("warm-up {}", cut.after),
-            None => "too short to find a warm-up".to_owned(),
+            None => "too short to detect a warm-up".to_owned(),
         };
         let configuration = clean(&pilot.configuration);
         let failed: Vec<String> =
@@ -106,7 +106,7 @@ fn all_trials(run: &RunRecord) -> Result<String, std::fmt::Error> {
     if let Some(declared) = &run.declared_ramp {
         writeln!(
             text,
-            "declared before block 1: {} of warm-up in every trial, the {} of {}",
+            "declared before block 1: {} warm-up in every trial, the {} of {}",
             declared.ramp,
             clean(&declared.rule),
             counted(declared.pilots, "pilot")
@@ -205,7 +205,7 @@ fn container_lines(container: &ContainerFacts) -> Result<String, std::fmt::Error
     let engine = container.engine_version.iter().map(|version| format!(" {version}"));
     let runtime = container.runtime.iter().map(|runtime| format!(", {runtime}"));
     let engine: String = engine.chain(runtime).collect();
-    let sync = if container.volatile { "dropped: nothing that is synced there is durable" } else { "kept" };
+    let sync = if container.volatile { "dropped; synced data there is not durable" } else { "kept" };
     let lines = [
         ("engine", format!("{}{engine}", container.kind)),
         ("layers", format!("{} on {}", container.driver, container.backing_filesystem)),

@@ -180,9 +180,9 @@ impl GuardedDevice {
                 device: self.name.clone(),
                 identity: format!("device {}:{}", major(number), minor(number)),
                 reason: RefusalReason::Held,
-                because: "it was attached anew after the guard had looked at it".to_owned(),
+                because: "it was re-attached after the guard had checked it".to_owned(),
                 loses: Vec::new(),
-                next: vec!["begin again once nobody else uses it".to_owned()],
+                next: vec!["try again once no other process uses it".to_owned()],
                 destroy: None,
             })))
             .into());
@@ -245,7 +245,7 @@ pub(super) fn not_found(error: StackError) -> anyhow::Error {
 /// Refuses to make a file below `/dev`: a typing error in a device's name must not fill the memory that `/dev` lies in.
 pub(super) fn refuse_mistyped_device(path: &Path) -> Result<()> {
     if path.starts_with("/dev") && !path.starts_with("/dev/shm") {
-        bail!("there is no device `{}`; `lsblk` lists those that there are", path.display());
+        bail!("there is no device `{}`; `lsblk` lists the devices", path.display());
     }
     Ok(())
 }

@@ -135,7 +135,7 @@ fn a_case_reads_as_it_should() {
     }
     let said = bench.iostone(&["casebook", "cobol"]).ended_with(2);
     assert!(
-        said.stderr.contains("no case is called `cobol`; there are barriers-and-kernels, raid0"),
+        said.stderr.contains("there is no case `cobol`; the cases are barriers-and-kernels, raid0"),
         "{}",
         said.stderr
     );

@@ -25,7 +25,7 @@ fn serve(bench: &Bench, arguments: &[&str]) -> (Serving, String) {
     let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
     let mut said = String::new();
     let mut lines = BufReader::new(child.stderr.take().unwrap());
-    while !said.contains("Ctrl-C ends it") {
+    while !said.contains("Ctrl-C stops it") {
         assert_ne!(lines.read_line(&mut said).unwrap(), 0, "{said}");
     }
     (Serving(child), said)
@@ -51,13 +51,13 @@ fn a_served_volume_is_steered_and_ended() {
     assert_eq!(wrong.code, Some(2), "{wrong:?}");
     let second = bench.iostone(&["disk", "serve", "--socket", "v", "--memory", "--size", "32MiB"]);
     assert_eq!(second.code, Some(2), "{second:?}");
-    assert!(second.stderr.contains("a server listens at"), "{second:?}");
+    assert!(second.stderr.contains("a server is already listening at"), "{second:?}");
     let cut = bench.iostone(&["disk", "control", "v.control", "cut", "--keep", "50%"]);
     assert!(cut.stdout.contains("power off"), "{cut:?}");
     assert!(client.write(0, &[8; 4096], false).is_err());
     assert_eq!(bench.iostone(&["disk", "control", "v.control", "restore"]).code, Some(0));
     let again = bench.iostone(&["disk", "control", "v.control", "restore"]);
-    assert!(again.code != Some(0) && again.stderr.contains("is on already"), "{again:?}");
+    assert!(again.code != Some(0) && again.stderr.contains("is already on"), "{again:?}");
     client.write(0, &[9; 4096], false).unwrap();
     assert_eq!(bench.iostone(&["disk", "control", "v.control", "end"]).code, Some(0));
     assert!(serving.0.wait().unwrap().success());
@@ -90,7 +90,7 @@ fn a_link_that_bursts_shows_what_is_left_and_is_filled() {
     assert_eq!(control(&["fill", "--link", "--credit-bytes", "1GiB"]).code, Some(0));
     assert!((left(&counters()).1 - 8_388_608.0).abs() < 1.0, "no more than the bucket holds");
     let text = control(&["counters"]).stdout;
-    assert!(text.contains("link of 10MB/s and 1000 IOPS: 1MiB in 1 I/Os so far"), "{text}");
+    assert!(text.contains("link of 10MB/s and 1000 IOPS: 1MiB in 1 I/Os"), "{text}");
     assert!(text.contains("  burst: 8388608 bytes left"), "{text}");
     assert_eq!(control(&["set", "link_iops=1", "link=1B/s"]).code, Some(0));
     assert_eq!(control(&["begin"]).code, Some(0));
@@ -133,13 +133,13 @@ fn what_makes_no_sense_is_refused_with_why() {
         (&["--memory", "--size", "32MiB", "--iops", "0"], "a volume of 0 IOPS never answers"),
         (&["--memory", "--size", "32MiB", "--merge"], "--io-size"),
         (&["--memory", "--size", "32MiB", "--iops", "5", "--burst-iops", "10"], "--burst-credits"),
-        (&["--memory", "--size", "32MiB", "--error-offset", "1GiB"], "the errors lie beyond the volume"),
+        (&["--memory", "--size", "32MiB", "--error-offset", "1GiB"], "the errors are beyond the volume"),
         (&["--memory", "--size", "a lot"], "is not"),
         (&["--memory", "--size", "32MiB", "--link-iops", "5"], "--link <RATE>"),
-        (&["--memory", "--size", "32MiB", "--link", "0B/s"], "nothing would ever be answered"),
+        (&["--memory", "--size", "32MiB", "--link", "0B/s"], "would answer no request"),
         (&["--memory", "--size", "32MiB", "--link", "5MB/s", "--link-burst", "9MB/s"], "593MB/s:5GB"),
         (&["--memory", "--size", "32MiB", "--link", "5MB/s", "--link-burst", "5MB/s:1GB"], "no more than"),
-        (&["--memory", "--size", "32MiB", "--link", "5MB/s", "--link-burst-start", "50%"], "fills no bucket"),
+        (&["--memory", "--size", "32MiB", "--link", "5MB/s", "--link-burst-start", "50%"], "needs a bucket"),
         (&["--memory", "--size", "32MiB", "--link", "5MB/s", "--link-burst", "9MB/s:0B"], "a bucket of 0"),
         (
             &[
@@ -158,7 +158,7 @@ fn what_makes_no_sense_is_refused_with_why() {
         (&["--memory", "--size", "32MiB", "--link-burst-start", "150%"], "--link <RATE>"),
         (&["--size", "32MiB"], "or `--memory`"),
         (&["--memory", "--direct", "--size", "32MiB"], "--direct"),
-        (&["--file", "huge", "--size", "9000000TiB"], "more than any file can hold"),
+        (&["--file", "huge", "--size", "9000000TiB"], "exceeds the largest file size"),
         (&["--file", "small", "--size", "32MiB"], "truncate --size"),
     ];
     for (arguments, why) in cases {

@@ -44,10 +44,10 @@ fn a_saved_page_is_told_in_words() {
     let said = bench.iostone(&["disk", "statistics", "page"]);
     assert_eq!(said.code, Some(0), "{said:?}");
     insta::assert_snapshot!(said.stdout, @r"
-    page: EBS volume, since it was attached or the instance started
+    page: EBS volume, since the volume was attached or the instance started
       reads                           100, 1.00 MiB, 500 us each
       writes                          200, 3.00 GiB, 2000 us each
-      queue                           7 at this moment
+      queue                           7 now
       above the volume's IOPS         1.500 s
       above the volume's throughput   0.000 s
       above the instance's IOPS       0.000 s
@@ -101,7 +101,7 @@ fn what_is_no_page_and_no_device_is_refused() {
         (&["zeros"], "it begins with 0x00000000"),
         (&["nvme999n1"], "`/dev/nvme999n1` cannot be opened"),
         (&["/dev/null"], "`/dev/null` is not an NVMe device"),
-        (&["page", "--interval", "1s"], "`page` is a saved page, which counts no further"),
+        (&["page", "--interval", "1s"], "`page` is a saved log page, whose counters do not change"),
     ] {
         let said = bench.iostone(&[&["disk", "statistics"], arguments].concat());
         assert_eq!(said.code, Some(2), "{said:?}");

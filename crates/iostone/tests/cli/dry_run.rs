@@ -84,10 +84,10 @@ fn a_timeout_is_told_as_the_bound_that_it_is() {
         said.lines().find(|line| line.starts_with("time ")).unwrap().to_owned()
     };
     let timeout = "workload.timeout=2min";
-    assert_eq!(time(&[timeout]), "time    only the workload knows; at most 2 min a trial (its timeout)");
+    assert_eq!(time(&[timeout]), "time    depends on the workload; at most 2 min per trial (its timeout)");
     assert_eq!(
         time(&[timeout, "decide.time=10min"]),
-        "time    only the workload knows; at most 2 min a trial (its timeout), 10 min in all"
+        "time    depends on the workload; at most 2 min per trial (its timeout), 10 min in all"
     );
 }
 
@@ -101,7 +101,7 @@ fn an_engine_inside_a_guest_is_refused_before_any_step_is_told() {
         let said = bench.iostone(&["run", "barrier.toml", "--dry-run", "--set", &container, "--set", guest]);
         let said = said.ended_with(2);
         assert!(
-            said.stdout.is_empty() && said.stderr.contains(&format!("a guest has no {engine} inside")),
+            said.stdout.is_empty() && said.stderr.contains(&format!("{engine} is not available in a guest")),
             "{said:?}"
         );
     }

@@ -102,7 +102,7 @@ fn a_dataset_without_a_machine_says_how_to_name_one() {
     for (arguments, words) in [
         (&["explain", "figures.toml", "--volume", "gp2"][..], "its size is missing"),
         (&["explain", "figures.toml", "--date", "July"][..], "is not a date"),
-        (&["explain", "casebook", "nothing"][..], "no case is called `nothing`"),
+        (&["explain", "casebook", "nothing"][..], "there is no case `nothing`"),
         (&["explain", "a", "b"][..], "takes one run or file"),
         (&["explain", "casebook"][..], "`casebook` needs the name of a case: barriers-and-kernels, raid0"),
         (&["explain", "nosuch.toml"][..], "there is no file `nosuch.toml`"),

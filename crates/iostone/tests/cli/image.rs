@@ -104,11 +104,11 @@ fn a_damaged_image_is_told_and_nothing_is_made_of_it() {
     bench.write("short.qcow2", b"QFI\xfb\0\0\0\x03");
     assert_refused(&bench.iostone(&["image", "convert", "short.qcow2", "b.vmdk"]), 1, "short.qcow2");
     bench.write("odd.raw", [7; 1000]);
-    assert_refused(&bench.iostone(&["image", "convert", "odd.raw", "b.vmdk"]), 2, "whole number of sectors");
-    assert_refused(&bench.iostone(&["image", "check", "odd.raw"]), 2, "whole number of sectors");
+    assert_refused(&bench.iostone(&["image", "convert", "odd.raw", "b.vmdk"]), 2, "multiple of the sector size");
+    assert_refused(&bench.iostone(&["image", "check", "odd.raw"]), 2, "multiple of the sector size");
     let said = bench.iostone(&["image", "info", "odd.raw"]);
     assert_ran(&said);
-    assert!(said.stdout.contains("no whole number of sectors: 1000 bytes"), "{said:?}");
+    assert!(said.stdout.contains("no multiple of the sector size: 1000 bytes"), "{said:?}");
     bench.write("empty.raw", "");
     assert_refused(&bench.iostone(&["image", "convert", "empty.raw", "b.vmdk"]), 2, "is empty");
     assert_no_leftovers(&bench);
@@ -199,7 +199,7 @@ fn a_target_is_replaced_only_when_asked_and_never_the_source() {
     assert_refused(&same, 3, "the source itself");
     std::os::unix::fs::symlink("nowhere", bench.path("symbolic.raw")).unwrap();
     let link = bench.iostone(&["image", "convert", "a.raw", "symbolic.raw", "--force"]);
-    assert_refused(&link, 3, "no plain file");
+    assert_refused(&link, 3, "not a regular file");
     assert_refused(
         &bench.iostone(&["image", "convert", "a.raw", "no/where.raw"]),
         2,
@@ -212,7 +212,7 @@ fn a_target_is_replaced_only_when_asked_and_never_the_source() {
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     fs::write(bench.path(".").join(&strange), [1; 512]).unwrap();
     let output = bench.command(&["image", "info", "--json"]).arg(&strange).output().unwrap();
-    assert!(String::from_utf8_lossy(&output.stderr).contains("next: give it another name"), "{output:?}");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("next: rename it"), "{output:?}");
     let flat = bench.iostone(&["image", "convert", "a.raw", "x.vmdk", "--subformat", "monolithicFlat"]);
     assert_refused(&flat, 2, "streamOptimized");
     assert_refused(&bench.iostone(&["image", "convert", "gone.raw", "x.vmdk"]), 2, "gone.raw");
@@ -275,8 +275,7 @@ fn an_interrupt_leaves_nothing_and_a_kill_is_told_and_undone() {
     let said = bench.iostone(&["image", "check", "a.raw"]);
     assert_ran(&said);
     assert!(
-        said.stderr.contains("a conversion that was killed left")
-            && said.stderr.contains("`iostone cleanup`"),
+        said.stderr.contains("a killed conversion left") && said.stderr.contains("`iostone cleanup`"),
         "{said:?}"
     );
     assert!(!bench.path("a.vmdk").exists());
@@ -329,7 +328,7 @@ fn images_that_lie_below_themselves_are_told() {
     qemu_img(&bench, &["rebase", "-u", "-b", "a.qcow2", "-F", "qcow2", "b.qcow2"]);
     for command in [&["check", "a.qcow2"][..], &["convert", "a.qcow2", "c.raw"][..]] {
         let said = bench.iostone(&[&["image"], command, &["--with-backing"]].concat());
-        assert_refused(&said, 2, "go in a circle");
+        assert_refused(&said, 2, "form a cycle");
     }
     qemu_img(&bench, &["rebase", "-u", "-b", "nbd:localhost:10809", "-F", "raw", "b.qcow2"]);
     let said = bench.iostone(&["image", "check", "a.qcow2", "--with-backing"]);
@@ -407,7 +406,7 @@ fn a_vhd_keeps_its_end_whoever_made_it() {
     let said = bench.iostone(&["image", "convert", "box.vhd", "disk.raw"]);
     assert_ran(&said);
     assert!(said.stdout.contains("the same 10485760 bytes"), "{said:?}");
-    assert!(!said.stdout.contains("if it is no raw disk"), "{said:?}");
+    assert!(!said.stdout.contains("if it is not a raw disk"), "{said:?}");
     assert!(fs::read(bench.path("disk.raw")).unwrap() == content);
     bench.write("cut.vhd", [&vhd[..5 << 20], &vhd[10 << 20..]].concat());
     assert_refused(&bench.iostone(&["image", "convert", "cut.vhd", "cut.raw"]), 2, "but holds 5242880");
@@ -458,7 +457,7 @@ fn a_target_without_room_is_refused_before_anything_is_written() {
         return;
     }
     let mounted = Mounted(small);
-    assert_refused(&bench.iostone(&["image", "convert", "a.raw", "small/a.qcow2"]), 2, "make room there");
+    assert_refused(&bench.iostone(&["image", "convert", "a.raw", "small/a.qcow2"]), 2, "free space there");
     assert_eq!(fs::read_dir(&mounted.0).unwrap().count(), 0);
     // Zeros take no room, and looking at a disk takes none beside the target.
     fs::File::create(bench.path("zeros.raw")).unwrap().set_len(64 << 20).unwrap();
@@ -468,7 +467,7 @@ fn a_target_without_room_is_refused_before_anything_is_written() {
     assert_refused(
         &bench.iostone(&["image", "convert", "zeros.raw", "small/b.qcow2"]),
         2,
-        "next: choose a target",
+        "next: choose another target",
     );
 }
 

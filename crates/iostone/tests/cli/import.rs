@@ -188,7 +188,7 @@ fn what_cannot_be_exported_says_so() {
     bench.write("on.log", dbench(198.832, 291.996));
     bench.iostone(&["import", "on.log"]).ended_with(0);
     let said = bench.iostone(&["export", "--format", "bonnie"]).ended_with(2);
-    assert!(said.stderr.contains("no figures of bonnie++'s phases"), "{}", said.stderr);
+    assert!(said.stderr.contains("no results of bonnie++ phases"), "{}", said.stderr);
     let json = bench.iostone(&["export", "--format", "json"]).ended_with(0).json();
     assert_eq!(json["schema"], "iostone/dataset/1");
 }

@@ -175,11 +175,11 @@ fn figures_are_as_coarse_as_they_are_written() {
         |all: &Value| all["flags"].as_array().unwrap().iter().any(|flag| flag["name"] == "rounded-figures");
     assert!(told(&taken) && !told(&said));
     let text = text_of(&coarse(), TIMED);
-    assert!(text.contains("the figures are rounded to 0.1, taken from the table"), "{text}");
+    assert!(text.contains("the values appear to be rounded to 0.1;"), "{text}");
     // Steps of five among whole numbers show in the gaps; an import of the table says the same.
     let fives = coarse().replace(",1.2\n", ",110\n").replace(",1.1\n", ",105\n");
     let text = text_of(&fives, TIMED);
-    assert!(text.contains("the figures are rounded to 5"), "{text}");
+    assert!(text.contains("the values appear to be rounded to 5"), "{text}");
     let fine = table(&in_blocks(&[true, false, false, true, true, false]), |_| 1.0);
     assert!(!text_of(&fine, TIMED).contains("rounded"));
 }

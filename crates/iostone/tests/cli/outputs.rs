@@ -84,8 +84,10 @@ fn a_foreign_file_keeps_every_byte_until_its_name_is_typed_twice() {
         symlink("thesis", bench.path("link")).unwrap();
         for name in ["thesis", "link"] {
             let said = writer.run(&bench, name, None).ended_with(3);
-            said.complains_of(&format!("`{name}` (a file of 13 bytes) is refused: iostone did not make it"));
-            said.complains_of(&format!("`{} {name}` if its content may go", writer.again));
+            said.complains_of(&format!(
+                "`{name}` (a file of 13 bytes) is refused: iostone did not create it"
+            ));
+            said.complains_of(&format!("`{} {name}` if its content is not needed", writer.again));
             assert_eq!(said.stdout, "");
         }
         let other = writer.run(&bench, "thesis", Some("elsewhere")).ended_with(2);
@@ -169,7 +171,7 @@ fn a_command_that_fails_leaves_no_empty_output() {
     bench
         .iostone(&["casebook", "--overwrite", "x"])
         .ended_with(2)
-        .complains_of("`--overwrite x` goes with an output file, and none is named");
+        .complains_of("`--overwrite x` needs an output file; none is named");
 }
 
 /// Two jobs, and logs of all kinds.
@@ -196,7 +198,7 @@ fn logs_are_refused_before_the_load_and_written_again_over_our_own() {
     edit(&bench.path("log_clat.2.log"), THESIS);
     let load = fs::metadata(bench.path("load")).unwrap().modified().unwrap();
     let said = bench.iostone(&LOGGED).ended_with(3);
-    said.complains_of("`--destroy log_clat.2.log` if its content may go");
+    said.complains_of("`--destroy log_clat.2.log` if its content is not needed");
     assert_eq!(read(&bench, "log_clat.2.log"), THESIS);
     assert_eq!(fs::metadata(bench.path("load")).unwrap().modified().unwrap(), load, "nothing was run");
     bench.iostone(&[&LOGGED[..], &["--destroy", "log_clat.2.log"]].concat()).ended_with(0);

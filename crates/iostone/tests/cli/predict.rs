@@ -110,13 +110,13 @@ fn what_cannot_be_predicted_ends_with_2() {
     refused("--volume gp2:220GiB", "--write SIZE");
     refused("--write 220GiB", "name an instance, a volume or a source");
     refused("--volume gp3:100GiB:99999999iops --write 1GiB", "gp3");
-    refused("--volume gp2:220GiB --write 1GiB --start 140%", "neither full, empty nor a share");
+    refused("--volume gp2:220GiB --write 1GiB --start 140%", "not full, empty or a share");
     refused("nothing.toml", "nothing.toml");
     let work = "--volume gp2:220GiB --write 1GiB";
     refused("--volume gp2:220GiB --write -5GiB", "`-5GiB` is no size");
     refused("--volume gp2:220GiB --for 1h --expect 5min", "cannot be used with");
     refused("--volume gp2:220GiB --for 1h --measured 5min", "cannot be used with");
-    refused("--volume gp2:220GiB --for 1h --written 150%", "more than the whole");
+    refused("--volume gp2:220GiB --for 1h --written 150%", "is above 100%");
     refused("--volume gp2:220GiB --read 1GiB --buffered", "nothing is written");
     refused(&format!("{work} --region mars"), "--instance");
     refused(&format!("{work} --cpu 10% --cpu 50%"), "given twice");

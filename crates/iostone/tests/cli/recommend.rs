@@ -141,7 +141,7 @@ fn the_page_loads_nothing_and_marks_by_shape_and_word() {
 fn what_cannot_be_asked_is_refused() {
     let bench = Bench::new();
     let cases: [(&[&str], &str); 8] = [
-        (&["recommend"], "say the target"),
+        (&["recommend"], "give a target"),
         (&["recommend", "--within", "25min"], "--write SIZE"),
         (&["recommend", "--throughput", "500MB/s"], "--size"),
         (&["recommend", "--throughput", "500", "--size", "1TiB"], "500"),

@@ -12,7 +12,7 @@ const SHOWN_DIRECTORY: &str = "/home/me";
 /// Runs what is marked in a page; gives the number of commands.
 #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn run_examples(page: &Page) -> usize {
-    // Not /tmp: it may be in memory, where a flush costs nothing and experiments about it are refused.
+    // Not /tmp: it may be in memory, where flushes cost nothing and experiments about it are refused.
     let directory = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let here = fs::canonicalize(directory.path()).unwrap();
     for folder in ["experiments", "experiments/build"] {
@@ -42,7 +42,7 @@ fn run_examples(page: &Page) -> usize {
                 shown.push(*line);
             }
             let said = say(&here, &format!("{typed} {further}"), &place);
-            if said.contains("in memory, where a flush costs nothing") {
+            if said.contains("in memory, where flushes cost nothing") {
                 eprintln!("skipped: {place}: {} is in memory", here.display());
                 return count;
             }

@@ -173,7 +173,7 @@ fn fails_by_itself(victim: &str, signal: Signal, reason: &str) {
 fn a_container_that_loses_its_shim_fails_its_trial() {
     needs_root!();
     needs_tool!("dockerd");
-    fails_by_itself("containerd-shim", Signal::KILL, "its agent's process ended in mid-trial");
+    fails_by_itself("containerd-shim", Signal::KILL, "the agent ended during the trial");
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn a_killed_daemon_fails_its_trial() {
 fn a_killed_containerd_fails_its_trial() {
     needs_root!();
     needs_tool!("dockerd");
-    fails_by_itself("containerd", Signal::KILL, "ended in mid-trial");
+    fails_by_itself("containerd", Signal::KILL, "ended during the trial");
 }
 
 #[test]

@@ -181,7 +181,7 @@ fn data_of_no_known_format_are_refused_by_every_command_and_keep_every_byte() {
             let said = words(&output);
             let expected = if what == "run --dry-run" { Some(0) } else { Some(3) };
             assert_eq!(output.status.code(), expected, "{what}: {said}");
-            assert!(said.contains("no known format") && said.contains("data at"), "{what}: {said}");
+            assert!(said.contains("data of unknown format at"), "{what}: {said}");
             assert!(said.contains("--destroy"), "{what}: {said}");
             assert!(disk.content() == before, "{what} at {place}: a byte was changed");
         }

@@ -217,7 +217,7 @@ fn what_cannot_be_had_is_said_before_anything_starts() {
     let wrong: [(&[&str], &str); 10] = [
         (&["30%", "--memory", "1KiB"], "`--memory 1KiB`"),
         (&["30%", "--cpuset", "8191"], "`--cpuset`"),
-        (&["30%", "--memory", "9999999TiB"], "the kernel takes no limit of 9999999TiB"),
+        (&["30%", "--memory", "9999999TiB"], "the kernel does not accept a limit of 9999999TiB"),
         (&["50%", "--period", "1ms"], "`--period 10ms`"),
         (&["0.5%"], "`--period 200ms`"),
         (&["20%", "--burst", "21ms"], "above the quota of 20ms"),

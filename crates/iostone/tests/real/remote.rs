@@ -109,5 +109,5 @@ fn an_agent_answers_frames_and_greets_first() {
     assert!(text.contains("the first request must be `hello`"), "{text}");
     assert!(text.contains(r#""reply":"hello","version":4"#), "{text}");
     assert!(text.contains("mkfs.ext4"), "{text}");
-    assert!(text.contains("no session was begun"), "{text}");
+    assert!(text.contains("no session was started"), "{text}");
 }

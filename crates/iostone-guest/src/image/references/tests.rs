@@ -139,7 +139,7 @@ fn a_disk_of_differences_and_an_encrypted_one_are_told() {
     tail.resize(512, 0);
     tail[63] = 4;
     let vhd = Header { head: Vec::new(), tail, size_bytes: 512 };
-    assert!(unreadable(ImageFormat::Vhd, &vhd).unwrap().contains("parent disk"));
+    assert!(unreadable(ImageFormat::Vhd, &vhd).unwrap().contains("differencing disk"));
     let mut head = qcow2(0);
     head[35] = 2;
     assert!(unreadable(ImageFormat::Qcow2, &header(head)).unwrap().contains("encrypted"));
@@ -177,7 +177,7 @@ fn an_extent_that_qemu_leaves_out_makes_the_disk_unreadable() {
         let reason = reason_of(line).unwrap();
         let shown = line.trim();
         assert!(
-            reason.contains(&format!("its extent `{}` is one that QEMU leaves out", shown.escape_debug())),
+            reason.contains(&format!("QEMU skips its extent `{}`", shown.escape_debug())),
             "{reason}"
         );
     }

@@ -39,7 +39,7 @@ fn an_engine_that_cannot_start_the_agent_is_told_with_its_last_words() {
     assert_eq!(failure.kind, FailureKind::Container);
     assert_eq!(
         failure.message,
-        "docker: the agent in the container ended (exit status: 125); it said last: `Error: no such container`"
+        "docker: the agent in the container ended (exit status: 125); last message: `Error: no such container`"
     );
     let missing = failure_of(&["/no/such/engine"]);
     assert_eq!(missing.kind, FailureKind::Container);
@@ -89,7 +89,7 @@ fn an_agent_that_was_seen_to_be_gone_first_is_known_by_the_end_of_its_client() {
         let mut companion = companion_of(end, "layer", answers);
         companion.conversation.watch(|| Sight::Gone);
         let told = companion.ask(Request::Work, None).unwrap_err();
-        assert!(told.message.contains("ended in mid-trial"), "{told}");
+        assert!(told.message.contains("ended during the trial"), "{told}");
         assert_eq!(companion.was_killed(), killed, "{told}");
     }
 }

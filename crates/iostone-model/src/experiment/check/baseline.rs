@@ -32,9 +32,9 @@ impl Misnamed {
 
 fn of_sweep() -> Misnamed {
     Misnamed {
-        message: "a sweep has no baseline: it looks for the best of its levels".to_owned(),
+        message: "a sweep has no baseline: it searches for its best level".to_owned(),
         label: "leave it out",
-        hint: Hint::Note("to hold levels against one of them, list them as `values`".to_owned()),
+        hint: Hint::Note("to compare levels with one of them, list them as `values`".to_owned()),
     }
 }
 
@@ -102,14 +102,14 @@ fn named<'a>(baseline: &str, factors: &'a [Factor]) -> Result<&'a Factor, Misnam
                 Some(near) => Hint::Fix(format!("\"{near}\"")),
                 None => Hint::Note(format!("expected {}", list(&levels))),
             };
-            Err(Misnamed { message: format!("no level is called `{baseline}`"), label: "not a level", hint })
+            Err(Misnamed { message: format!("there is no level `{baseline}`"), label: "not a level", hint })
         }
         several => {
             let choices: Vec<String> =
                 several.iter().map(|factor| format!("{}={level}", factor.name)).collect();
             Err(Misnamed {
                 message: format!("several factors have a level `{level}`"),
-                label: "which of them?",
+                label: "name its factor",
                 hint: Hint::Note(format!("write {}", list(&choices))),
             })
         }
@@ -128,8 +128,8 @@ impl Experiment {
             return Err(of_sweep().told(placeless));
         }
         if self.factors.is_empty() {
-            let error = Diagnostic::new("io0008", format!("no level is called `{baseline}`"));
-            return Err(error.note("the run varies nothing, so there is nothing to compare"));
+            let error = Diagnostic::new("io0008", format!("there is no level `{baseline}`"));
+            return Err(error.note("the run has only one level, so there is nothing to compare"));
         }
         let factor = named(baseline, &self.factors).map_err(|misnamed| misnamed.told(placeless))?;
         let (_, level) = parts(baseline);
@@ -146,7 +146,8 @@ impl Experiment {
         if has_company {
             return Ok(other);
         }
-        let error = Diagnostic::new("io0008", format!("nothing of the run can be held against `{baseline}`"));
+        let error =
+            Diagnostic::new("io0008", format!("nothing in the run can be compared with `{baseline}`"));
         Err(error.note("no other level was measured with it under the same levels of the other factors"))
     }
 }
@@ -184,10 +185,10 @@ baseline = "small"
             assert_eq!(other.configurations, own.configurations);
         }
         let error = own.with_baseline("smal").unwrap_err();
-        assert_eq!((error.code.as_str(), error.message.as_str()), ("io0008", "no level is called `smal`"));
+        assert_eq!((error.code.as_str(), error.message.as_str()), ("io0008", "there is no level `smal`"));
         assert_eq!(error.fix.as_deref(), Some("\"small\""));
         let error = own.with_baseline("mount=each").unwrap_err();
-        assert_eq!(error.message, "no level is called `mount=each`");
+        assert_eq!(error.message, "there is no level `mount=each`");
     }
 
     #[test]
@@ -205,7 +206,7 @@ baseline = "small"
         let mut own = read(TWO, &[]).unwrap();
         own.configurations.retain(|one| one.levels["sync"] == "none");
         let error = own.with_baseline("none").unwrap_err();
-        assert_eq!(error.message, "nothing of the run can be held against `none`");
+        assert_eq!(error.message, "nothing in the run can be compared with `none`");
         assert_eq!(own.with_baseline("large").unwrap().baseline_factor, "size");
     }
 
@@ -216,6 +217,6 @@ baseline = "small"
         let swept = "[[factor]]\npath = \"workload.iodepth\"\nname = \"depth\"\nsweep = \"1..8 doubling\"\n";
         let text = format!("{}{swept}{}", &TWO[..at], &TWO[rest..].replace("baseline = \"small\"\n", ""));
         let error = read(&text, &[]).unwrap().with_baseline("4").unwrap_err();
-        assert_eq!(error.message, "a sweep has no baseline: it looks for the best of its levels");
+        assert_eq!(error.message, "a sweep has no baseline: it searches for its best level");
     }
 }

@@ -17,8 +17,8 @@ pub(super) fn check(experiment: &Experiment, findings: &mut Findings<'_>) {
         if wanted.iter().take(index).any(|earlier| earlier == covariate) {
             findings.value(
                 &format!("{KEY}[{index}]"),
-                format!("`{}` stands here twice", covariate.key()),
-                "once is enough",
+                format!("`{}` is listed twice", covariate.key()),
+                "list it once",
             );
         }
     }
@@ -29,14 +29,14 @@ pub(super) fn check(experiment: &Experiment, findings: &mut Findings<'_>) {
     }
     let metric = &experiment.decide.metric;
     if find(metric).is_some_and(|metric| !matches!(metric.unit, Unit::PerSecond | Unit::BytesPerSecond)) {
-        let message = format!("covariates adjust rates, and `{metric}` is no rate");
+        let message = format!("covariates adjust rates, and `{metric}` is not a rate");
         findings.value(KEY, message, "decide by a throughput, or leave this out");
     }
     if experiment.sweep().is_some() {
         findings.value(KEY, "sweeps cannot be adjusted for covariates", "leave this out");
     }
     if wanted.contains(&Covariate::Steal) && experiment.limits_cpu() {
-        let message = "the experiment limits CPU time itself, which a kernel may count as steal";
+        let message = "the experiment limits CPU time, which the kernel may count as steal";
         findings.value(KEY, message, "leave `steal` out");
     }
 }
@@ -65,8 +65,8 @@ mod tests {
             assert!(found.len() == 1 && found[0].contains(words), "{words}: {found:?}");
         };
         refused(complaints("[\"steal\"]", "1s", "iops"), "fitted to pilots");
-        refused(complaints("[\"steal\"]", "auto", "latency_p99"), "is no rate");
-        refused(complaints("[\"steal\", \"steal\"]", "auto", "iops"), "stands here twice");
+        refused(complaints("[\"steal\"]", "auto", "latency_p99"), "is not a rate");
+        refused(complaints("[\"steal\", \"steal\"]", "auto", "iops"), "is listed twice");
         refused(complaints("[\"weather\"]", "auto", "iops"), "weather");
     }
 }

@@ -10,11 +10,11 @@ pub(super) fn check(stack: &Stack, findings: &mut Findings<'_>) {
     let Some(io) = stack.limit.io.filter(|io| !io.is_empty()) else { return };
     match &stack.volume {
         Volume::Directory(_) => {
-            let message = "a directory has no device of its own to limit";
+            let message = "a directory has no device to limit";
             findings.key("stack.limit.io", message, "leave this out, or use a `loop` volume");
         }
         Volume::Emulated(volume) if volume.burst.is_some() => {
-            let message = format!("{io}, while the volume's credits move its limits");
+            let message = format!("{io}, while the volume's burst already changes its limits");
             findings.key("stack.limit.io", message, "leave this out, or `burst` of the volume");
         }
         Volume::Loop(_) | Volume::Block(_) | Volume::Emulated(_) => {}

@@ -23,7 +23,7 @@ pub(super) fn check_volume(volume: &LoopVolume, findings: &mut Findings<'_>) {
     }
     check_limits(instance, "stack.volume.instance", findings);
     if volume.backing_io == Some(BackingIo::Buffered) {
-        let message = "an instance's limits do not see what goes through the page cache";
+        let message = "an instance's limits do not apply to page-cache I/O";
         let error = crate::diagnostic::Diagnostic::new("io0006", message);
         let error = findings.places.at_value(error, "stack.volume.backing_io", "leave it out, or `direct`");
         findings.found.push(findings.places.at_key(error, "stack.volume.instance", "this instance"));
@@ -35,7 +35,7 @@ fn check_limits(limits: &Limits, path: &str, findings: &mut Findings<'_>) {
         [("iops", limits.iops), ("read_iops", limits.read_iops), ("write_iops", limits.write_iops)]
     {
         if iops.is_some_and(|iops| iops == 0 || iops == NO_LIMIT_IOPS) {
-            let message = format!("{} is no limit that the kernel knows", iops.unwrap_or_default());
+            let message = format!("the kernel does not accept a limit of {}", iops.unwrap_or_default());
             findings.value(&format!("{path}.{key}"), message, "1 to 4294967294; leave it out for no limit");
         }
     }
@@ -45,7 +45,7 @@ fn check_limits(limits: &Limits, path: &str, findings: &mut Findings<'_>) {
         ("write_throughput", limits.write_throughput),
     ] {
         if rate.is_some_and(|rate| rate.0 == 0 || rate.0 == u64::MAX) {
-            let message = format!("{} is no limit that the kernel knows", rate.unwrap_or_default());
+            let message = format!("the kernel does not accept a limit of {}", rate.unwrap_or_default());
             findings.value(&format!("{path}.{key}"), message, "at least 1B/s; leave it out for no limit");
         }
     }
@@ -94,7 +94,7 @@ pub(super) fn check_workload(configuration: &Configuration, findings: &mut Findi
     if !volume.is_throttled() || !io.rw.writes() || io.direct || configuration.workload.syncs() {
         return;
     }
-    let message = "writes into the page cache are not held to the volume's limits";
+    let message = "writes to the page cache are not limited by the volume";
     findings.key("workload", message, "add `direct = true`, or `fdatasync = 1`");
 }
 
@@ -146,24 +146,24 @@ mod tests {
     fn limits_that_cannot_hold_are_refused() {
         let instance = "instance = { throughput = \"500Mbps\" }";
         assert_eq!(wrong(instance, "instance = {}"), ["an instance without limits would change nothing"]);
-        assert_eq!(wrong(instance, "iops = 0"), ["0 is no limit that the kernel knows"]);
+        assert_eq!(wrong(instance, "iops = 0"), ["the kernel does not accept a limit of 0"]);
         assert_eq!(
             wrong(instance, "instance = { write_iops = 4294967295 }"),
-            ["4294967295 is no limit that the kernel knows"]
+            ["the kernel does not accept a limit of 4294967295"]
         );
         assert_eq!(
             wrong(instance, "read_throughput = \"0MB/s\""),
-            ["0B/s is no limit that the kernel knows"]
+            ["the kernel does not accept a limit of 0B/s"]
         );
         assert_eq!(
             wrong(instance, &format!("backing_io = \"buffered\", {instance}")),
-            ["an instance's limits do not see what goes through the page cache"]
+            ["an instance's limits do not apply to page-cache I/O"]
         );
     }
 
     #[test]
     fn writes_that_end_in_the_page_cache_are_refused_on_a_throttled_volume() {
-        let message = "writes into the page cache are not held to the volume's limits";
+        let message = "writes to the page cache are not limited by the volume";
         let buffered = "randwrite\"\nsize = \"64MiB\"\n# ";
         let direct = "randread\"\nbs = \"64KiB\"\niodepth = 8\ndirect = true";
         assert_eq!(wrong(direct, buffered), [message]);

@@ -16,7 +16,7 @@ pub(super) fn check(configuration: &Configuration, findings: &mut Findings<'_>) 
     super::stack::check_link(&configuration.stack, &configuration.machine, findings);
     let machine = &configuration.machine;
     if machine.usd_per_hour().is_some_and(|price| !price.is_finite() || price < 0.0) {
-        findings.value("machine.usd_per_hour", "not a price", "US dollars an hour, as 0.40");
+        findings.value("machine.usd_per_hour", "not a price", "US dollars per hour, as in 0.40");
     }
     if let Some(link) = machine.link() {
         check_link(&link, findings);
@@ -26,7 +26,7 @@ pub(super) fn check(configuration: &Configuration, findings: &mut Findings<'_>) 
         MachineSpec::Agent(agent) => {
             if agent.argv.first().is_none_or(String::is_empty) {
                 let example = "expected [\"ssh\", \"host\", \"iostone\", \"agent\"]";
-                findings.value("machine.argv", "there is no program that would start the agent", example);
+                findings.value("machine.argv", "there is no program to start the agent", example);
             }
         }
         MachineSpec::Local(local) => check_local(local, findings),
@@ -38,10 +38,10 @@ pub(super) fn check(configuration: &Configuration, findings: &mut Findings<'_>) 
 /// A link that carries something, and whose bursts are above what it carries in the long run.
 fn check_link(link: &Link, findings: &mut Findings<'_>) {
     if link.throughput.0 == 0 {
-        findings.value("machine.link", "a link of 0B/s carries nothing", "as 500Mbps");
+        findings.value("machine.link", "a link of 0B/s moves no data", "as 500Mbps");
     }
     if link.iops == Some(0) {
-        findings.value("machine.link.iops", "a link of 0 IOPS carries nothing", "1 or more");
+        findings.value("machine.link.iops", "a link of 0 IOPS moves no data", "1 or more");
     }
     if let Some(burst) = &link.burst {
         let base = (link.iops, Some(link.throughput));
@@ -60,7 +60,7 @@ fn check_governed(governed: &Governed, findings: &mut Findings<'_>) {
 /// Which instances are known is for the plan to say, which has the catalogue.
 fn check_emulated(emulated: &EmulatedInstance, configuration: &Configuration, findings: &mut Findings<'_>) {
     if !matches!(configuration.stack.volume, Volume::Emulated(_)) {
-        let message = "the link of an emulated instance leads to emulated volumes, and there are none";
+        let message = "an emulated instance needs emulated volumes, and there are none";
         let label = "add `volume = { kind = \"emulated\", type = \"gp2\", size = \"220GiB\" }`";
         findings.key("machine.emulate", message, label);
     }
@@ -75,12 +75,11 @@ fn check_local(local: &LocalMachine, findings: &mut Findings<'_>) {
     if let Some(kernel) = &local.kernel {
         let is_of_a_guest = kernel == "host" || kernel.starts_with("debian:") || kernel.contains('/');
         if is_of_a_guest {
-            let message =
-                format!("`{kernel}` is no release of a kernel: it names one that a guest would boot");
+            let message = format!("`{kernel}` is not a kernel release but names a kernel for a guest");
             findings.value("machine.kernel", message, "for that, set `kind = \"guest\"`");
         } else if !is_word(kernel) {
-            let message = format!("`{}` is no release of a kernel", kernel.escape_debug());
-            let label = "as `uname -r` tells it; to boot a kernel, set `kind = \"guest\"`";
+            let message = format!("`{}` is not a kernel release", kernel.escape_debug());
+            let label = "as in `uname -r`; to boot a kernel, set `kind = \"guest\"`";
             findings.value("machine.kernel", message, label);
         }
     }
@@ -89,8 +88,8 @@ fn check_local(local: &LocalMachine, findings: &mut Findings<'_>) {
 
 fn check_kernel_arguments(words: &[String], findings: &mut Findings<'_>) {
     for (index, word) in words.iter().enumerate().filter(|(_, word)| !is_word(word)) {
-        let message = format!("`{}` is not one word of a kernel's command line", word.escape_debug());
-        findings.value(&format!("machine.kernel_arguments[{index}]"), message, "one word an entry");
+        let message = format!("`{}` is not one parameter of a kernel command line", word.escape_debug());
+        findings.value(&format!("machine.kernel_arguments[{index}]"), message, "one parameter per entry");
     }
 }
 
@@ -104,11 +103,11 @@ fn check_guest(guest: &Guest, configuration: &Configuration, findings: &mut Find
         findings.value("machine.kernel", "no kernel is named", example);
     }
     if guest.memory < SMALLEST_MEMORY {
-        let message = format!("a guest with {} of memory does not boot", guest.memory);
+        let message = format!("a guest cannot boot with {} of memory", guest.memory);
         findings.value("machine.memory", message, &format!("at least {SMALLEST_MEMORY}"));
     }
     if guest.cpus == 0 || guest.cpus > MOST_CPUS {
-        findings.value("machine.cpus", format!("{} processors cannot be had", guest.cpus), "1 to 255");
+        findings.value("machine.cpus", format!("{} processors is out of range", guest.cpus), "1 to 255");
     }
     let paths = [("rootfs", &guest.rootfs), ("modules", &guest.modules)];
     for (key, path) in paths.iter().filter_map(|(key, path)| path.as_ref().map(|path| (key, path))) {
@@ -124,14 +123,14 @@ fn check_guest(guest: &Guest, configuration: &Configuration, findings: &mut Find
     check_kernel_arguments(&guest.kernel_arguments, findings);
     let container = &configuration.stack.container;
     if container.has_engine() {
-        let message = format!("a guest has no {} inside", container.kind());
+        let message = format!("{} is not available in a guest", container.kind());
         let label = "leave `machine` out, or use `kind = \"overlay\"`, which needs no engine";
         findings.key("stack.container", message, label);
     }
     if let Volume::Directory(volume) = &configuration.stack.volume
         && volume.path.is_some()
     {
-        let message = "a directory of this host is not to be seen in a guest";
+        let message = "a directory of this host is not visible in a guest";
         findings.value("stack.volume.path", message, "leave it out, or use a `loop` volume");
     }
 }
@@ -143,7 +142,7 @@ pub(super) fn check_all(experiment: &Experiment, findings: &mut Findings<'_>) {
         agents.iter().any(|machine| matches!(machine, MachineSpec::Agent(_))) && agents[0] != agents[1]
     };
     if let Some(guilty) = experiment.configurations.iter().find(|configuration| differs(configuration)) {
-        let message = format!("`{}` cannot vary an agent: it is connected once for a run", guilty.name);
+        let message = format!("`{}` cannot vary an agent: it is connected once per run", guilty.name);
         findings.key("machine", message, "`local` and `guest` can be varied");
     }
 }

@@ -6,22 +6,17 @@ use crate::experiment::{Experiment, IoWorkload, Workload};
 /// Checks a workload that leaves its ramp to a pilot.
 pub(in crate::experiment) fn check_io(io: &IoWorkload, findings: &mut Findings<'_>) {
     if io.is_runtime_auto() && !io.ramp_time.is_auto() {
-        let message = "the runtime is chosen from pilots, which only `ramp_time = \"auto\"` runs";
+        let message = "pilots choose the runtime, and only `ramp_time = \"auto\"` runs pilots";
         findings.value("workload.runtime", message, "add `ramp_time = \"auto\"`, or give a time");
     }
     if !io.ramp_time.is_auto() {
         return;
     }
     if io.io_size.is_some() {
-        let message =
-            "a workload that ends with its bytes has no time of which a pilot could cut off the start";
-        findings.value(
-            "workload.ramp_time",
-            message,
-            "give a time, or bound the workload by `runtime` alone",
-        );
+        let message = "a workload limited by bytes has no runtime for a pilot to choose a ramp from";
+        findings.value("workload.ramp_time", message, "give a time, or limit the workload by `runtime` only");
     } else if io.runtime.is_none() {
-        findings.value("workload.ramp_time", "a pilot needs to know how long trials take", "add `runtime`");
+        findings.value("workload.ramp_time", "pilots need a runtime", "add `runtime`");
     }
 }
 
@@ -35,7 +30,7 @@ pub(super) fn check_all(experiment: &Experiment, findings: &mut Findings<'_>) {
         let count = experiment.configurations.iter().filter(|c| is_left(&c.workload)).count();
         if count != 0 && count != experiment.configurations.len() {
             let message = format!("some configurations leave `{key}` to a pilot and some do not");
-            let label = "pilots find one time for every trial: `auto` for all, or a time for each";
+            let label = "pilots choose one time for all trials: use `auto` for all, or a time for each";
             findings.key(&format!("workload.{key}"), message, label);
         }
     }
@@ -67,13 +62,12 @@ mod tests {
     #[test]
     fn a_ramp_is_left_to_pilots_only_where_time_ends_the_workload() {
         assert_eq!(complaints("\"auto\"", "runtime = \"10s\""), Vec::<String>::new());
-        let refused =
-            "a workload that ends with its bytes has no time of which a pilot could cut off the start";
+        let refused = "a workload limited by bytes has no runtime for a pilot to choose a ramp from";
         assert_eq!(complaints("\"auto\"", "io_size = \"1GiB\""), [refused]);
         assert_eq!(complaints("\"auto\"", "runtime = \"10s\"\nio_size = \"1GiB\""), [refused]);
         assert_eq!(complaints("\"2s\"", "io_size = \"1GiB\""), Vec::<String>::new());
         let both = complaints("\"auto\"", "");
-        assert!(both.contains(&"a pilot needs to know how long trials take".to_owned()), "{both:?}");
+        assert!(both.contains(&"pilots need a runtime".to_owned()), "{both:?}");
     }
 
     #[test]

@@ -40,7 +40,7 @@ pub(super) fn check_emulated(volume: &EmulatedVolume, findings: &mut Findings<'_
         findings.value(&key("size"), message, "a volume has whole blocks");
     }
     if volume.count == 0 || volume.count > MOST_VOLUMES {
-        let message = format!("{} volumes cannot be made", volume.count);
+        let message = format!("{} volumes is out of range", volume.count);
         findings.value(&key("count"), message, &format!("1 to {MOST_VOLUMES}"));
     }
     if volume.directory.as_ref().is_some_and(|directory| !directory.is_absolute()) {
@@ -53,16 +53,16 @@ pub(super) fn check_emulated(volume: &EmulatedVolume, findings: &mut Findings<'_
         findings.value(&key("throughput"), "a volume of 0B/s never answers", "more than that");
     }
     if volume.merge && volume.io_size.is_none() && volume.volume_type.is_none() {
-        let message = "`merge` needs `io_size`: up to which size do adjacent I/Os count as one?";
+        let message = "`merge` needs `io_size`, the size up to which adjacent I/Os count as one";
         findings.key(&key("merge"), message, "add `io_size = \"256KiB\"`");
     }
     if volume.io_size.is_some_and(|size| size.0 == 0) {
-        findings.value(&key("io_size"), "an I/O of no bytes counts as nothing", "as 256KiB");
+        findings.value(&key("io_size"), "the I/O size is 0", "as 256KiB");
     }
     if volume.by == Some(EmulatedBy::Cgroup)
         && let Some(first) = volume.server_keys().first()
     {
-        let message = format!("control groups cannot emulate `{first}`");
+        let message = format!("cgroups cannot emulate `{first}`");
         findings.key(&key(first), message, "leave `by = \"cgroup\"` out, or this");
     }
     check_type(volume, findings);
@@ -76,12 +76,12 @@ fn check_type(volume: &EmulatedVolume, findings: &mut Findings<'_>) {
     let key = |name: &str| format!("stack.volume.{name}");
     // Whoever settles a type trusts it to be there only where the figures are the type's already.
     if volume.stands_for.is_some() {
-        let message = "`stands_for` is what a plan keeps of a `type`, and no key of a file";
+        let message = "`stands_for` is written by plans and is not a key of experiment files";
         findings.key(&key("stands_for"), message, "write `type = \"gp2\"` and the `size`");
     }
     let Some(name) = &volume.volume_type else {
         if volume.date.is_some() {
-            let message = "`date` says whose limits of which time hold, and the volume has no `type`";
+            let message = "`date` needs a `type` whose limits it selects";
             findings.key(&key("date"), message, "add `type = \"gp2\"`, or leave it out");
         }
         return;
@@ -92,12 +92,12 @@ fn check_type(volume: &EmulatedVolume, findings: &mut Findings<'_>) {
     let (provider, volume_type) = name.split_once('/').unwrap_or(("aws", name));
     if !is_word(provider) || !is_word(volume_type) {
         let message = format!("`{}` is not the name of a volume type", name.escape_debug());
-        findings.value(&key("type"), message, "as gp2, or azure/premium-ssd");
+        findings.value(&key("type"), message, "as in gp2 or azure/premium-ssd");
     }
     let own =
         [("io_size", volume.io_size.is_some()), ("merge", volume.merge), ("burst", volume.burst.is_some())];
     for (own, _) in own.iter().filter(|(_, set)| *set) {
-        let message = format!("`{own}` is what the type `{name}` says");
+        let message = format!("`{own}` is set by the type `{name}`");
         findings.key(&key(own), message, "leave it out, or describe the volume without `type`");
     }
 }
@@ -126,32 +126,32 @@ pub(super) fn check_burst_of(
     if burst.iops.is_none() && burst.throughput.is_none() {
         findings.key(
             path,
-            "a burst of nothing",
+            "a burst without limits",
             "add `iops` and `credits`, or `throughput` and `credit_bytes`",
         );
     }
     match (burst.iops, base_iops) {
         (Some(_), None) => {
-            findings.key(path, "a burst needs the rate of the long run", &format!("add `{own}.iops`"));
+            findings.key(path, "a burst needs a baseline rate", &format!("add `{own}.iops`"));
         }
         (Some(high), Some(low)) if high <= low => {
-            let message = format!("a burst of {high} IOPS is not above the {own}'s own {low}");
+            let message = format!("a burst of {high} IOPS is not above the {own}'s baseline of {low}");
             findings.value(&format!("{path}.iops"), message, &format!("more than `{own}.iops`"));
         }
         _ => {}
     }
     match (burst.throughput, base_throughput) {
         (Some(_), None) => {
-            findings.key(path, "a burst needs the rate of the long run", &format!("add `{own}.throughput`"));
+            findings.key(path, "a burst needs a baseline rate", &format!("add `{own}.throughput`"));
         }
         (Some(high), Some(low)) if high <= low => {
-            let message = format!("a burst of {high} is not above the {own}'s own {low}");
+            let message = format!("a burst of {high} is not above the {own}'s baseline of {low}");
             findings.value(&format!("{path}.throughput"), message, &format!("more than `{own}.throughput`"));
         }
         _ => {}
     }
     if burst.start.is_some_and(|start| !(0.0..=1.0).contains(&start.0)) {
-        findings.value(&format!("{path}.start"), "a bucket is from empty to full", "0% to 100%");
+        findings.value(&format!("{path}.start"), "from 0% to 100%", "0% to 100%");
     }
 }
 
@@ -161,11 +161,7 @@ fn check_latency(volume: &EmulatedVolume, findings: &mut Findings<'_>) {
         && volume.write_latency.is_none()
         && volume.flush_latency.is_none()
     {
-        findings.key(
-            "stack.volume.latency_spread",
-            "there is no latency that could scatter",
-            "add `latency`",
-        );
+        findings.key("stack.volume.latency_spread", "there is no latency to spread", "add `latency`");
     }
 }
 
@@ -177,7 +173,7 @@ fn check_faults(volume: &EmulatedVolume, findings: &mut Findings<'_>) {
                 let end =
                     error.length.map_or(Some(volume.size.0), |length| error.offset.0.checked_add(length.0));
                 if error.offset >= volume.size || end.is_none_or(|end| end > volume.size.0) {
-                    let message = format!("the errors lie beyond the volume of {}", volume.size);
+                    let message = format!("the errors are beyond the volume of {}", volume.size);
                     findings.value(&path, message, "`offset` and `length` within the size");
                 }
                 if error.share.is_some_and(|share| !(share.0 > 0.0 && share.0 <= 1.0)) {
@@ -189,7 +185,7 @@ fn check_faults(volume: &EmulatedVolume, findings: &mut Findings<'_>) {
                 }
             }
             Fault::Stall(stall) if stall.lasts.0.is_zero() || stall.lasts >= stall.every => {
-                let message = "a stall has to end before the next begins";
+                let message = "a stall must end before the next begins";
                 findings.value(&path, message, "`lasts` above zero and below `every`");
             }
             Fault::Stall(_) => {}
@@ -223,7 +219,7 @@ pub(super) fn check_array(configuration: &Configuration, findings: &mut Findings
         Array::None => 0,
     };
     if members < usize::try_from(fewest).unwrap_or(usize::MAX) {
-        let message = format!("the array takes at least {fewest} volumes, not {members}");
+        let message = format!("the array needs at least {fewest} volumes, not {members}");
         findings.key(path, message, "more `devices`, or a larger `count`");
     }
     match &stack.array {
@@ -242,15 +238,11 @@ pub(super) fn check_array(configuration: &Configuration, findings: &mut Findings
                 findings.value(&format!("{path}.stripe_size"), message, "as 256KiB");
             }
             if lvm.stripes == Some(0) {
-                findings.value(
-                    &format!("{path}.stripes"),
-                    "a stripe goes over one volume at least",
-                    "1 or more",
-                );
+                findings.value(&format!("{path}.stripes"), "a stripe needs at least one volume", "1 or more");
             }
         }
         Array::Btrfs(_) if !matches!(stack.filesystem, Filesystem::Btrfs(_)) => {
-            let message = "an array of kind `btrfs` is made by the filesystem btrfs";
+            let message = "an array of kind `btrfs` needs the btrfs filesystem";
             findings.key(path, message, "add `filesystem = { kind = \"btrfs\" }`");
         }
         Array::Btrfs(_) | Array::None => {}
@@ -260,7 +252,7 @@ pub(super) fn check_array(configuration: &Configuration, findings: &mut Findings
 /// A cap on all emulated volumes needs some.
 pub(super) fn check_link(stack: &Stack, machine: &MachineSpec, findings: &mut Findings<'_>) {
     if machine.link().is_some() && !matches!(stack.volume, Volume::Emulated(_)) {
-        let message = "`machine.link` caps emulated volumes, and there are none";
+        let message = "`machine.link` limits emulated volumes, and there are none";
         findings.key("machine.link", message, "add `volume = { kind = \"emulated\", ... }`");
     }
 }

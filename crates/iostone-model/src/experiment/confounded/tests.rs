@@ -176,9 +176,9 @@ fn a_filesystem_and_a_kernel_are_two_things_and_both_are_named() {
     assert!(!one.declared);
     assert_eq!(
         confounded_sentences(&found),
-        ["factor `filesystem` changes two things at once: `b` differs from `a` in `filesystem.kind` and \
-          `machine.kernel`; what is found cannot be put down to any one of them; vary one at a time, or make each a \
-          factor of its own"]
+        [
+            "factor `filesystem` changes two things at once: `b` differs from `a` in `filesystem.kind` and `machine.kernel`; the result cannot be attributed to any one of them; vary one at a time, or make each its own factor"
+        ]
     );
 }
 

@@ -109,7 +109,7 @@ impl Law {
             // A ratio of two figures of a report has as many digits as they had.
             Self::Share { share } => {
                 let rounded = Fraction((share.0 * 1e3).round() / 1e3);
-                format!("{rounded} of each processor, all the time")
+                format!("{rounded} of each processor, constantly")
             }
             Self::Bucket { capacity_seconds, refill, throttled_refill, slow, resume } => {
                 let while_slow = if throttled_refill == refill {
@@ -128,19 +128,19 @@ impl Law {
                 )
             }
             Self::Window { window_seconds, threshold, slow } => format!(
-                "full speed as long as no more than {threshold} of each processor was used over the last {window_seconds} \
-                 seconds, else {slow}"
+                "full speed while at most {threshold} of each processor was used over the last {window_seconds} seconds, else \
+                 {slow}"
             ),
             Self::Credits { baseline, earned_per_hour, maximum, launch, unlimited } => {
                 let launch = if *launch > 0.0 { format!(" and {launch} at launch") } else { String::new() };
                 let after = if *unlimited {
-                    "full speed for money after that".to_owned()
+                    "then full speed at extra charge".to_owned()
                 } else {
                     format!("then {baseline} of each processor")
                 };
                 format!(
-                    "{earned_per_hour} CPU credits an hour, at most {maximum}{launch}, each a processor for a minute; full \
-                     speed while there are any, {after}"
+                    "{earned_per_hour} CPU credits per hour, at most {maximum}{launch}, each one processor-minute; full speed \
+                     while credits last, {after}"
                 )
             }
         }

@@ -178,7 +178,7 @@ fn what_does_not_go_with_a_sweep_is_refused_at_its_place() {
         assert_eq!(text.get(span), Some(at), "{error:?}");
     };
     let range = "sweep = \"10%..100%\"";
-    wrong("10%..100%", "100%..10%", "does not go up", "\"100%..10%\"");
+    wrong("10%..100%", "100%..10%", "does not increase", "\"100%..10%\"");
     wrong("10%..100%", "10..100", "of the wrong kind", "\"10..100\"");
     wrong(range, &format!("{range}\nvalues = [\"1%\"]"), "a sweep has no `values`", "[\"1%\"]");
     wrong("path = \"limit.cpu\"\n", "", "which setting", "\"10%..100%\"");

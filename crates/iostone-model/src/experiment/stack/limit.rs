@@ -71,19 +71,23 @@ impl Limit {
         let mut add = |key, message: String, expected| problems.push(LimitProblem { key, message, expected });
         if let Some(quota) = self.cpu.quota() {
             if !(SHORTEST_PERIOD..=LONGEST_PERIOD).contains(&quota.period) {
-                add("cpu", format!("the kernel takes no period of {}", Span(quota.period)), "1ms to 1s");
+                add(
+                    "cpu",
+                    format!("the kernel does not accept a period of {}", Span(quota.period)),
+                    "1ms to 1s",
+                );
             }
             if quota.quota < SHORTEST_PERIOD {
                 let (quota, period) = (Span(quota.quota), Span(quota.period));
                 add(
                     "cpu",
-                    format!("a quota of {quota} in {period} is below the kernel's least"),
+                    format!("a quota of {quota} in {period} is below the kernel's minimum"),
                     "at least 1ms in each period; a longer period allows a smaller share",
                 );
             }
             if quota.share() > f64::from(MOST) {
-                let message = format!("that is more than {MOST} processors, and no kernel has so many");
-                add("cpu", message, "a share of at most 819200%");
+                let message = format!("that is more than {MOST} processors, the kernel's maximum");
+                add("cpu", message, "at most 819200%");
             }
             if quota.burst.is_some_and(|burst| burst > quota.quota) {
                 let message = "the burst is above the quota, which the kernel refuses".to_owned();
@@ -91,29 +95,29 @@ impl Limit {
             }
         }
         if let Some(memory) = self.memory.filter(|memory| *memory < LEAST_MEMORY) {
-            add("memory", format!("no program starts with {memory} of memory"), "at least 4MiB");
+            add("memory", format!("{memory} of memory is too little to start a program"), "at least 4MiB");
         }
         if let Some(memory) = self.memory.filter(|memory| *memory > MOST_MEMORY) {
-            add("memory", format!("the kernel takes no limit of {memory}"), "at most 4194304TiB");
+            add("memory", format!("the kernel does not accept a limit of {memory}"), "at most 4194304TiB");
         }
         if let Some(cpuset) = &self.cpuset {
             let expected = "processors as `0`, `0-1` or `0,2-3`";
             match cpuset.parse::<ProcessorSet>() {
                 Err(reason) => add("cpuset", reason, expected),
-                Ok(set) if set.0.is_empty() => add("cpuset", "no processor is left".to_owned(), expected),
+                Ok(set) if set.0.is_empty() => add("cpuset", "the list is empty".to_owned(), expected),
                 Ok(_) => {}
             }
         }
         if let Some(io) = &self.io {
             if io.is_empty() {
-                let expected = "expected `throughput`, `iops` or those of one direction";
-                add("io", "nothing is limited here".to_owned(), expected);
+                let expected = "expected `throughput`, `iops`, or those of reads or writes";
+                add("io", "no limit is set here".to_owned(), expected);
             }
             let [reads, writes] = [io.reads(), io.writes()];
             let is_zero =
                 |one: &DirectionLimits| one.iops == Some(0) || one.throughput.is_some_and(|rate| rate.0 == 0);
             if is_zero(&reads) || is_zero(&writes) {
-                add("io", "a limit of nothing means none to the kernel".to_owned(), "at least 1");
+                add("io", "the kernel takes a limit of 0 as no limit".to_owned(), "at least 1");
             }
         }
         problems
@@ -283,7 +287,7 @@ impl<'de> Deserialize<'de> for CpuLimit {
                 let table = QuotaTable::deserialize(serde::de::value::MapAccessDeserializer::new(map))?;
                 let period = table.period.map_or(DEFAULT_PERIOD, |period| period.0);
                 if period.is_zero() {
-                    return Err(A::Error::custom("a period of 0s cannot be had; expected 1ms to 1s"));
+                    return Err(A::Error::custom("the period is 0s; expected 1ms to 1s"));
                 }
                 let burst = table.burst.map(|burst| burst.0);
                 Ok(CpuLimit::Quota(CpuQuota { quota: table.quota.0, period, burst }))
@@ -337,7 +341,7 @@ mod tests {
         };
         assert!(of("{\"cpu\":\"190%\",\"memory\":\"64MiB\",\"cpuset\":\"0-1\"}").is_empty());
         let least = of("{\"cpu\":\"0.5%\"}");
-        assert!(least[0].contains("below the kernel's least"), "{least:?}");
+        assert!(least[0].contains("below the kernel's minimum"), "{least:?}");
         let burst = of("{\"cpu\":{\"quota\":\"5ms\",\"burst\":\"6ms\"}}");
         assert_eq!(burst, ["cpu: the burst is above the quota, which the kernel refuses"]);
         assert_eq!(of("{\"cpu\":{\"quota\":\"5ms\",\"period\":\"2s\"}}").len(), 1);
@@ -345,8 +349,8 @@ mod tests {
         assert!(of("{\"cpu\":\"819200%\",\"memory\":\"4194304TiB\"}").is_empty());
         let beyond = of("{\"cpu\":\"9999999999999999999999%\",\"memory\":\"9999999TiB\"}");
         assert!(beyond[0].contains("more than 8192 processors"), "{beyond:?}");
-        assert_eq!(beyond[1], "memory: the kernel takes no limit of 9999999TiB");
-        assert_eq!(of("{\"cpuset\":\"\"}"), ["cpuset: no processor is left"]);
+        assert_eq!(beyond[1], "memory: the kernel does not accept a limit of 9999999TiB");
+        assert_eq!(of("{\"cpuset\":\"\"}"), ["cpuset: the list is empty"]);
     }
 
     proptest! {

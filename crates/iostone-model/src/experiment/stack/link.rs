@@ -91,7 +91,9 @@ impl<'de> Deserialize<'de> for Link {
             type Value = Link;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a rate as 500Mbps, or { throughput = \"500Mbps\", iops = 4000, burst = { .. } }")
+                f.write_str(
+                    "a rate such as 500Mbps, or { throughput = \"500Mbps\", iops = 4000, burst = { .. } }",
+                )
             }
 
             fn visit_str<E: serde::de::Error>(self, text: &str) -> Result<Link, E> {

@@ -26,11 +26,11 @@ impl FromStr for ProcessorSet {
             }
             let number = |word: &str| {
                 if word.is_empty() || !word.bytes().all(|byte| byte.is_ascii_digit()) {
-                    return Err(format!("`{part}` is neither a processor's number nor a range of them"));
+                    return Err(format!("`{part}` is neither a processor number nor a range"));
                 }
                 let number = word.parse().ok().filter(|&number: &u32| number < MOST);
                 number.ok_or_else(|| {
-                    format!("no kernel has a processor {word}: their numbers end at {}", MOST - 1)
+                    format!("there is no processor {word}: the kernel's highest number is {}", MOST - 1)
                 })
             };
             let (first, last) = part.split_once('-').unwrap_or((part, part));
@@ -79,7 +79,7 @@ mod tests {
             assert!(read(wrong).is_err(), "{wrong}");
         }
         let beyond = read("0-99999999").unwrap_err();
-        assert!(beyond.contains("no kernel has a processor 99999999"), "{beyond}");
+        assert!(beyond.contains("there is no processor 99999999"), "{beyond}");
         assert!(read("3-1").unwrap_err().contains("ends before it begins"));
     }
 

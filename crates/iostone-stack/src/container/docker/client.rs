@@ -137,7 +137,7 @@ impl Client {
             return Err(failed(format!("`docker {command}` failed: {}", answer.words)));
         }
         serde_json::from_str(answer.stdout.trim())
-            .map_err(|error| failed(format!("the answer to `docker {command}` makes no sense: {error}")))
+            .map_err(|error| failed(format!("cannot parse the answer to `docker {command}`: {error}")))
     }
 }
 

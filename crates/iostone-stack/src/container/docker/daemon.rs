@@ -109,7 +109,7 @@ impl Daemon {
         // The daemon starts another one, whose containers are the same; what the trial ran on is not.
         match self.containerd {
             Some(pid) if !is_alive(pid) => {
-                Err(failed(format!("its containerd (process {pid}) ended in mid-trial")))
+                Err(failed(format!("its containerd (process {pid}) ended during the trial")))
             }
             _ => Ok(()),
         }
@@ -129,8 +129,7 @@ impl Daemon {
             if let Some(Ok(Some(status))) = ended {
                 let driver = self.driver.docker_name();
                 return Err(self.ended(&format!(
-                    "the daemon did not start with storage driver `{driver}` ({status}; is another \
-                     `stack.container.driver` better?)"
+                    "the daemon did not start with storage driver `{driver}` ({status}; try another `stack.container.driver`)"
                 )));
             }
             // Asked only once there is somebody to ask. It listens before it answers, so silence means only that it is busy.
@@ -149,7 +148,7 @@ impl Daemon {
     fn ended(&self, what: &str) -> StackError {
         let words = last_words(&fs::read_to_string(&self.log).unwrap_or_default());
         failed(if words.is_empty() {
-            format!("{what}, and said nothing; see what `dockerd` says when it is started by hand")
+            format!("{what} without a message; start `dockerd` by hand to see why")
         } else {
             format!("{what}: {words}")
         })

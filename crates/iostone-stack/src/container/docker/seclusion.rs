@@ -162,8 +162,8 @@ fn parent_of(path: &Path) -> Result<PathBuf, StackError> {
     fs::canonicalize(parent).map_err(|error| StackError::Lacking {
         object: parent.display().to_string(),
         reason: format!(
-            "the engine makes `{}`, which can be kept from this machine only where the directory above it is there \
-             ({error}); next: `mkdir {}`",
+            "the engine creates `{}`, which can be hidden from this machine only if its parent exists ({error}); next: `mkdir \
+             {}`",
             path.display(),
             parent.display()
         ),
@@ -222,7 +222,7 @@ fn rebuilt(
 
 fn c_string(path: &Path) -> Result<CString, StackError> {
     CString::new(path.as_os_str().as_bytes())
-        .map_err(|_| StackError::unexpected(path, "its name holds a zero byte"))
+        .map_err(|_| StackError::unexpected(path, "its name contains a NUL byte"))
 }
 
 impl Act {

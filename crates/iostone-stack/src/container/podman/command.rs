@@ -241,7 +241,7 @@ impl Podman {
             return Err(failed(format!("`podman {command}` failed: {}", answer.words)));
         }
         serde_json::from_str(answer.stdout.trim())
-            .map_err(|error| failed(format!("the answer to `podman {command}` makes no sense: {error}")))
+            .map_err(|error| failed(format!("cannot parse the answer to `podman {command}`: {error}")))
     }
 }
 

@@ -73,7 +73,7 @@ fn what_is_missing_is_said_with_the_next_command() {
         ("proc/self/mountinfo", UNIFIED),
         ("sys/fs/cgroup/cgroup.controllers", "cpu\n"),
     ]);
-    assert!(lacking.contains("does not list `io`"), "{lacking}");
+    assert!(lacking.contains("does not list the controller `io`"), "{lacking}");
     let unmounted = refused(&[("proc/self/cgroup", "7:blkio:/\n0::/\n"), ("proc/self/mountinfo", "")]);
     assert!(unmounted.contains("mount -t cgroup -o blkio"), "{unmounted}");
     let nothing = refused(&[("proc/self/cgroup", ""), ("proc/self/mountinfo", "")]);
@@ -164,5 +164,8 @@ fn a_controller_that_is_missing_is_named() {
         ],
         Controller::Cpu,
     );
-    assert!(delegated.contains("did not hand it down") && delegated.contains("Delegate=yes"), "{delegated}");
+    assert!(
+        delegated.contains("did not get it delegated") && delegated.contains("Delegate=yes"),
+        "{delegated}"
+    );
 }

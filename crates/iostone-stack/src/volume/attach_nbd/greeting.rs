@@ -33,7 +33,7 @@ pub(super) fn greet(mut stream: impl Read + Write, socket: &Path) -> Result<Expo
     let rest = head.strip_prefix(INIT_MAGIC).and_then(|rest| rest.strip_prefix(OPTION_MAGIC));
     let flags = match rest {
         Some(&[high, low]) => u16::from_be_bytes([high, low]),
-        _ => return Err(StackError::unexpected(socket, "whoever listens there speaks no newstyle NBD")),
+        _ => return Err(StackError::unexpected(socket, "the server there does not speak newstyle NBD")),
     };
     let common = flags & HANDSHAKE_FLAGS;
     let mut words = u32::from(common).to_be_bytes().to_vec();
@@ -94,6 +94,6 @@ mod tests {
     #[test]
     fn another_protocol_is_told() {
         let error = greet_a_server_that_says(b"HTTP/1.1 400 Bad Request\r\n").0.unwrap_err();
-        assert!(error.to_string().contains("no newstyle NBD"), "{error}");
+        assert!(error.to_string().contains("does not speak newstyle NBD"), "{error}");
     }
 }

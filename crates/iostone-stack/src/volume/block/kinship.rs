@@ -68,7 +68,7 @@ pub(super) fn refuse_unequal(devices: &[&BlockDevice]) -> Result<(), StackError>
             format!("`{}` {} ({} bytes)", device.name, size_in_words(device.size_bytes), device.size_bytes)
         })
         .collect();
-    let reason = format!("the members of an array have to be of equal size: {}", sizes.join(", "));
+    let reason = format!("the members of an array must have equal sizes: {}", sizes.join(", "));
     Err(StackError::usage(KEY, reason))
 }
 
@@ -96,7 +96,7 @@ pub(super) fn notes(devices: &[&BlockDevice]) -> Vec<String> {
 /// "`sdb1` and `sdb2` are parts of one disk, `sdb`: ...".
 fn in_words(members: &[&str], disk: &str, are_parts: bool) -> String {
     let are = if are_parts { "are parts of" } else { "stand on" };
-    format!("{} {are} one disk, `{disk}`: an array over them is no faster than it", list(&quoted(members)))
+    format!("{} {are} one disk, `{disk}`: an array over them is no faster than the disk", list(&quoted(members)))
 }
 
 /// The whole disks under a device, through the file of a loop device too.
@@ -157,11 +157,11 @@ mod tests {
     fn members_on_one_disk_make_a_sentence() {
         assert_eq!(
             in_words(&["sdb1", "sdb2"], "sdb", true),
-            "`sdb1` and `sdb2` are parts of one disk, `sdb`: an array over them is no faster than it"
+            "`sdb1` and `sdb2` are parts of one disk, `sdb`: an array over them is no faster than the disk"
         );
         assert_eq!(
             in_words(&["loop0", "loop1", "loop2"], "vda", false),
-            "`loop0`, `loop1` and `loop2` stand on one disk, `vda`: an array over them is no faster than it"
+            "`loop0`, `loop1` and `loop2` stand on one disk, `vda`: an array over them is no faster than the disk"
         );
     }
 }

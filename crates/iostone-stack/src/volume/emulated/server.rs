@@ -41,18 +41,18 @@ impl ServerAttachment {
                 Some(key) => Err(StackError::Usage {
                     object: format!("stack.volume.{key}"),
                     reason: format!(
-                        "iostone's disk server emulates it, and nothing here makes a device of that: this kernel has \
-                         no network block devices, and `{tool}` (package `{package}`) is not installed; \
-                         next: `{install}`, or leave the key out"
+                        "iostone's disk server emulates it, but cannot be attached as a device: this kernel has no network \
+                         block devices, and `{tool}` (package `{package}`) is not installed; next: `{install}`, or leave the \
+                         key out"
                     ),
                 }),
                 // Only a burst asks for it: control groups can do that too, if less exactly.
                 None if volume.by.is_none() => Err(StackError::Usage {
                     object: "stack.volume.by".to_owned(),
                     reason: format!(
-                        "bursts are emulated by iostone's disk server, and nothing here makes a device of that: this kernel \
-                         has no network block devices, and `{tool}` (package `{package}`) is not installed; \
-                         next: `{install}`, or `by = \"cgroup\"`, which follows bursts less exactly"
+                        "bursts are emulated by iostone's disk server, which cannot be attached as a device: this kernel has \
+                         no network block devices, and `{tool}` (package `{package}`) is not installed; next: `{install}`, or \
+                         `by = \"cgroup\"`, which follows bursts less exactly"
                     ),
                 }),
                 None => Err(StackError::MissingTool { tool, package, install }),
@@ -65,7 +65,7 @@ impl ServerAttachment {
         match self {
             Self::Nbd => "the kernel's NBD client",
             Self::Fuse(_) => {
-                "nbdfuse and a loop device, which carry few requests at once and add 0.1 to 0.5 ms to each"
+                "nbdfuse and a loop device, which handle few requests at once and add 0.1 to 0.5 ms to each"
             }
         }
     }

@@ -16,7 +16,7 @@ use crate::printer::{Printer, bold};
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArguments {
-    /// Instance types; the others are held against the first
+    /// Instance types; the first is the reference
     #[arg(required = true, num_args = 2.., value_name = "TYPE")]
     names: Vec<String>,
     /// Print JSON
@@ -38,7 +38,7 @@ pub(super) fn compare(arguments: &CompareArguments, printer: &mut Printer) -> Re
             Ok(instance) => instances.push(instance),
             Err(_) if catalogue.volumes().history(name).is_ok() => {
                 bail!(
-                    "`{}` is a volume type, and instance types are compared; see `iostone catalog show {}`",
+                    "`{}` is a volume type; only instance types can be compared; see `iostone catalog show {}`",
                     clean(name),
                     clean(name)
                 )

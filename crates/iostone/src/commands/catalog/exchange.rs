@@ -18,12 +18,12 @@ use crate::exit_code::{ExitCode, FileErrors};
 use crate::output_file::Overwrite;
 use crate::printer::{Printer, bold};
 
-/// What EC2 says of every type has some 5 MB.
+/// EC2's description of all types is some 5 MB.
 const LARGEST_UPDATE: u64 = 64 << 20;
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArguments {
-    /// How it is written; CSV holds instance types alone
+    /// Output format; CSV holds instance types only
     #[arg(long, value_enum, default_value_t = Format::Json)]
     format: Format,
     /// Write to this file instead of stdout
@@ -40,21 +40,21 @@ enum Format {
     Csv,
     /// One document
     Json,
-    /// As your catalogue
+    /// The format of your catalogue
     Toml,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct UpdateArguments {
-    /// An export (CSV, JSON, TOML), or what `aws ec2 describe-instance-types` printed
+    /// An export (CSV, JSON, TOML), or the output of `aws ec2 describe-instance-types`
     file: PathBuf,
-    /// Where the rows are from
+    /// Source of the rows
     #[arg(long, value_name = "TEXT")]
     source: Option<String>,
-    /// As of when they are, as in `2026-11-01`, `2026-11` or `2026`
+    /// Date of the rows, as in `2026-11-01`, `2026-11` or `2026`
     #[arg(long, value_name = "DATE")]
     date: Option<CatalogueDate>,
-    /// Show what would change, and write nothing
+    /// Show what would change and write nothing
     #[arg(long)]
     dry_run: bool,
     /// Print JSON
@@ -72,7 +72,7 @@ pub(super) fn export(arguments: &ExportArguments, printer: &mut Printer) -> Resu
     let text = write_exchange(&catalogue().rows(), format);
     match output {
         Some(output) => {
-            let written = format!("the catalogue is in `{}`", output.path().display());
+            let written = format!("the catalogue is `{}`", output.path().display());
             output.write(&text)?;
             printer.note(written);
         }
@@ -84,7 +84,7 @@ pub(super) fn export(arguments: &ExportArguments, printer: &mut Printer) -> Resu
 pub(super) fn update(arguments: &UpdateArguments, printer: &mut Printer) -> Result<ExitCode> {
     let name = arguments.file.display().to_string();
     if arguments.source.as_ref().is_some_and(|source| source.trim().is_empty()) {
-        bail!("`--source` is empty; leave it out or say where the rows are from");
+        bail!("`--source` is empty; name the source of the rows or omit it");
     }
     let text = catalogue_file::read(&arguments.file, LARGEST_UPDATE)?;
     let described = match read_exchange(&text) {
@@ -99,11 +99,11 @@ pub(super) fn update(arguments: &UpdateArguments, printer: &mut Printer) -> Resu
         printer.warning(note);
     }
     if described.rows.is_empty() {
-        bail!("`{}` holds no rows; `iostone catalog export` shows how they look", clean(&name));
+        bail!("`{}` has no rows; see `iostone catalog export` for the format", clean(&name));
     }
     let mut changes = catalogue().changes(&described.rows);
     let place = catalogue_file::place().ok_or_else(|| {
-        anyhow!("there is no place for your catalogue: set `{}` or `HOME`", catalogue_file::VARIABLE)
+        anyhow!("no location for your catalogue: set `{}` or `HOME`", catalogue_file::VARIABLE)
     })?;
     let is_written = !arguments.dry_run && !changes.is_empty();
     if is_written {
@@ -141,9 +141,9 @@ pub(super) fn update(arguments: &UpdateArguments, printer: &mut Printer) -> Resu
     }
     match (changes.is_empty(), arguments.dry_run) {
         (true, _) => {}
-        (false, true) => printer.note("nothing is written: this was a dry run"),
+        (false, true) => printer.note("dry run: nothing was written"),
         (false, false) => {
-            printer.note(format_args!("written into your catalogue, `{}`", place.path.display()));
+            printer.note(format_args!("written to your catalogue, `{}`", place.path.display()));
         }
     }
     Ok(ExitCode::Success)
@@ -166,7 +166,7 @@ fn told(changes: &[Change], rows: usize) -> String {
     let added = changes.iter().filter(|change| change.is_new).count();
     let _ = writeln!(
         text,
-        "{} read: {added} added, {} changed, {} as they are",
+        "{} read: {added} added, {} changed, {} unchanged",
         counted(rows, "row"),
         changes.len() - added,
         rows - changes.len()

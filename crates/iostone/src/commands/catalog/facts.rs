@@ -45,9 +45,9 @@ pub(super) fn of(catalogue: &Catalogue, instance: &Instance) -> Vec<Fact> {
     let joined = |words: Vec<&str>| (!words.is_empty()).then(|| words.join(", "));
     let architectures = joined(instance.architectures.iter().map(|one| one.word()).collect());
     let support = instance.ebs_support.map(|support| match support {
-        EbsSupport::Default => "a link of its own, always",
-        EbsSupport::OnRequest => "a link of its own, where asked for",
-        EbsSupport::None => "no link of its own: EBS shares its network",
+        EbsSupport::Default => "dedicated EBS bandwidth (EBS-optimized by default)",
+        EbsSupport::OnRequest => "dedicated EBS bandwidth if requested (EBS-optimized option)",
+        EbsSupport::None => "no dedicated EBS bandwidth: EBS shares the network",
     });
     let mut facts = vec![
         Fact {
@@ -67,7 +67,7 @@ pub(super) fn of(catalogue: &Catalogue, instance: &Instance) -> Vec<Fact> {
         Fact {
             short: instance.ebs_support.map(|support| match support {
                 EbsSupport::Default => "own link".to_owned(),
-                EbsSupport::OnRequest => "own link on request".to_owned(),
+                EbsSupport::OnRequest => "on request".to_owned(),
                 EbsSupport::None => "shares the network".to_owned(),
             }),
             ..Fact::words("EBS", support.map(str::to_owned))
@@ -96,8 +96,8 @@ pub(super) fn of(catalogue: &Catalogue, instance: &Instance) -> Vec<Fact> {
                 "EBS burst bucket",
                 bytes.map(|bytes| {
                     format!(
-                        "{} GB = 30 min of what the maximum is above the baseline; that it is filled by what stays unused below \
-                         the baseline is assumed",
+                        "{} GB = 30 min of what the maximum is above the baseline; assumed to refill with the bandwidth \
+                         unused below the baseline",
                         three_digits(bytes.0 as f64 / 1e9)
                     )
                 }),
@@ -157,14 +157,14 @@ fn credits(instance: &Instance) -> Option<String> {
         if has_another_law(instance) {
             let name = clean(&instance.name);
             return Some(format!(
-                "none are published, but it is burstable by a law of its own; `iostone credits {name}` tells"
+                "none published, but burstable by a model of its own; see `iostone credits {name}`"
             ));
         }
-        let none = "none: not burstable, as far as the table knows";
+        let none = "none: not known to be burstable";
         return (!is_only_users(instance)).then(|| none.to_owned());
     };
     Some(format!(
-        "{} an hour, {} at most, {} at launch in standard mode; baseline {} of each processor; {} by default",
+        "{} per hour, {} at most, {} at launch in standard mode; baseline {} of each vCPU; {} by default",
         without_zeros(credits.earned_per_hour, 3),
         without_zeros(credits.maximum, 3),
         without_zeros(credits.launch, 3),

@@ -22,39 +22,39 @@ use crate::printer::Printer;
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct SearchArguments {
-    /// Parts of names, or words as `arm64`, `nitro`, `ssd`, `current`, `burstable`; all have to fit
+    /// Parts of names, or words such as `arm64`, `nitro`, `ssd`, `current`, `burstable`; all must match
     words: Vec<String>,
-    /// Virtual processors, as in `4`, `4..8`, `4..` or `..8`
+    /// vCPUs, as in `4`, `4..8`, `4..` or `..8`
     #[arg(long, value_name = "RANGE")]
     vcpus: Option<RangeOf<u32>>,
     /// Memory, as in `16GiB..`
     #[arg(long, value_name = "RANGE")]
     memory: Option<RangeOf<Bytes>>,
-    /// The link to EBS in the long run, as in `500Mbps..` or `125MB/s..250MB/s`
+    /// Baseline EBS bandwidth, as in `500Mbps..` or `125MB/s..250MB/s`
     #[arg(long, value_name = "RANGE")]
     ebs: Option<RangeOf<ByteRate>>,
     /// Instruction set: `x86_64`, arm64, i386, mac
     #[arg(long, value_name = "NAME", value_parser = architecture)]
     arch: Option<Architecture>,
-    /// The region whose prices are meant
+    /// Region of the prices
     #[arg(long, default_value = DEFAULT_REGION)]
     region: String,
-    /// US dollars an hour at most, on demand in the region
+    /// Maximum on-demand price in the region, in US dollars per hour
     #[arg(long, value_name = "USD", value_parser = price, allow_negative_numbers = true)]
     max_price: Option<f64>,
-    /// Types that earn CPU credits
+    /// Only types that earn CPU credits
     #[arg(long)]
     burstable: bool,
-    /// Types with disks of their own
+    /// Only types with instance store disks
     #[arg(long)]
     local_disk: bool,
-    /// Whether they can still be had: current, previous, retired, named
+    /// Generation: current, previous, retired, named
     #[arg(long, value_name = "STATUS", value_parser = status)]
     status: Option<Status>,
-    /// What comes first
+    /// Sort order
     #[arg(long, value_enum, default_value_t = Sort::Name)]
     sort: Sort,
-    /// Volume types in place of instance types; WORDS alone select them
+    /// Search volume types instead of instance types; only WORDS select them
     #[arg(long, conflicts_with_all = ["vcpus", "memory", "ebs", "arch", "max_price", "burstable", "local_disk", "status", "csv"])]
     volumes: bool,
     /// Print JSON
@@ -92,7 +92,7 @@ fn status(text: &str) -> Result<Status> {
 fn price(text: &str) -> Result<f64> {
     match text.parse::<f64>() {
         Ok(usd) if usd.is_finite() && usd > 0.0 => Ok(usd),
-        _ => bail!("expected US dollars an hour above 0, as in 0.5"),
+        _ => bail!("expected US dollars per hour above 0, as in 0.5"),
     }
 }
 
@@ -103,7 +103,7 @@ pub(super) fn search(arguments: &SearchArguments, printer: &mut Printer) -> Resu
     }
     if !catalogue.regions().contains(&arguments.region) {
         bail!(
-            "the catalogue has no prices of the region `{}`, only of {}",
+            "the catalogue has no prices for region `{}`, only for {}",
             clean(&arguments.region),
             catalogue.regions().join(", ")
         );
@@ -138,13 +138,11 @@ pub(super) fn search(arguments: &SearchArguments, printer: &mut Printer) -> Resu
     }
     if found.instances.is_empty() {
         let near = found.nearest.as_ref().map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
-        printer.note(format_args!("none of {} types fits{near}", found.of));
+        printer.note(format_args!("none of {} types matches{near}", found.of));
     }
     if found.unknown > 0 {
-        printer.note(format_args!(
-            "{} more may fit: something that was asked for is not known of them",
-            found.unknown
-        ));
+        printer
+            .note(format_args!("{} more may match: a requested property of them is unknown", found.unknown));
     }
     Ok(ExitCode::Success)
 }
@@ -191,14 +189,14 @@ fn text(catalogue: &Catalogue, found: &Found<'_>, region: &str, width: usize) ->
     let (mut text, left_out) = fitting(&columns, &rows, width);
     let _ = writeln!(text, "\n{} of {} types; prices of {region}.", found.instances.len(), found.of);
     if rows.iter().flatten().any(|cell| cell == NOT_KNOWN) {
-        let _ = writeln!(text, "{NOT_KNOWN} is not known.");
+        let _ = writeln!(text, "{NOT_KNOWN} means unknown.");
     }
     if found.instances.iter().any(|one| one.said.is_some()) {
         let _ =
-            writeln!(text, "* is of your catalogue, {}.", clean(catalogue.user_file().unwrap_or_default()));
+            writeln!(text, "* is from your catalogue, {}.", clean(catalogue.user_file().unwrap_or_default()));
     }
     if !left_out.is_empty() {
-        let _ = writeln!(text, "Not shown, for want of room: {}.", left_out.join(", "));
+        let _ = writeln!(text, "Not shown, for lack of space: {}.", left_out.join(", "));
     }
     text
 }
@@ -265,19 +263,19 @@ fn volumes(arguments: &SearchArguments, catalogue: &Catalogue, printer: &mut Pri
         let (mut text, left_out) = fitting(&columns, &rows, printer.table_width());
         let _ = writeln!(
             text,
-            "\n{} of {} volume types; `iostone catalog show TYPE` tells all.",
+            "\n{} of {} volume types; details: `iostone catalog show TYPE`.",
             rows.len(),
             names.len()
         );
         if !left_out.is_empty() {
-            let _ = writeln!(text, "Not shown, for want of room: {}.", left_out.join(", "));
+            let _ = writeln!(text, "Not shown, for lack of space: {}.", left_out.join(", "));
         }
         printer.data(&text);
     }
     if histories.is_empty() {
         let near = arguments.words.iter().find_map(|word| nearest(word, names.iter().copied()));
         let near = near.map(|name| format!(", did you mean `{name}`?")).unwrap_or_default();
-        printer.note(format_args!("none of {} volume types fits{near}", names.len()));
+        printer.note(format_args!("none of {} volume types matches{near}", names.len()));
     }
     Ok(ExitCode::Success)
 }

@@ -47,15 +47,15 @@ pub(super) fn show(arguments: &ShowArguments, printer: &mut Printer) -> Result<E
     Ok(ExitCode::Success)
 }
 
-/// No such type, with the one that is spelled most like it.
+/// No such type, with the most similar name.
 pub(super) fn unknown(catalogue: &Catalogue, name: &str) -> anyhow::Error {
     let instances = catalogue.instances().map(|instance| instance.name.as_str());
     let near = nearest(name, catalogue.volumes().names().chain(instances));
     let next = near.map_or_else(
-        || "`iostone catalog search` lists what it knows".to_owned(),
-        |near| format!("did you mean `{near}`? `iostone catalog search` lists what it knows"),
+        || "`iostone catalog search` lists the types".to_owned(),
+        |near| format!("did you mean `{near}`? `iostone catalog search` lists the types"),
     );
-    anyhow::anyhow!("the catalogue knows no instance or volume type `{}`; {next}", clean(name))
+    anyhow::anyhow!("no instance or volume type `{}` in the catalogue; {next}", clean(name))
 }
 
 /// An instance type as JSON: what is not known is null.
@@ -85,7 +85,7 @@ pub(super) fn entry(catalogue: &Catalogue, instance: &Instance) -> Result<Value>
             "maximum_iops": ebs.maximum_iops,
             "burst_bucket_bytes": burst.and_then(|burst| burst.credit_bytes).map(|bytes| bytes.0),
             "burst_bucket_ios": burst.and_then(|burst| burst.credits),
-            "refill": burst.map(|_| "assumed: by what stays unused below the baseline"),
+            "refill": burst.map(|_| "assumed: refills with the bandwidth unused below the baseline"),
         })),
         "network": instance.network.map(|network| json!({
             "baseline_bytes_per_second": network.baseline.0,
@@ -105,7 +105,7 @@ pub(super) fn entry(catalogue: &Catalogue, instance: &Instance) -> Result<Value>
             "unlimited_by_default": credits.is_unlimited,
         })),
     }) else {
-        bail!("`{}` does not go into JSON", clean(&instance.name));
+        bail!("`{}` cannot be written as JSON", clean(&instance.name));
     };
     entry.insert("prices".to_owned(), Value::Array(prices));
     entry.insert("source".to_owned(), json!(instance.source));

@@ -57,7 +57,7 @@ pub(super) fn summary(as_json: bool, printer: &mut Printer) -> Result<ExitCode> 
         text.push_str(&labelled(&count.to_string(), &clean(source), 5, width));
     }
     if own > 0 {
-        text.push_str(&labelled(&own.to_string(), "with rows of your own", 5, width));
+        text.push_str(&labelled(&own.to_string(), "with your rows", 5, width));
     }
     let total: usize = volumes.values().sum();
     let _ = writeln!(text, "{}", bold(&format!("{total} volume types, {times} rows of limits over time")));
@@ -65,7 +65,7 @@ pub(super) fn summary(as_json: bool, printer: &mut Printer) -> Result<ExitCode> 
         volumes.iter().map(|(provider, count)| format!("{} {count}", clean(provider))).collect();
     let _ = writeln!(text, "  {}", by_provider.join(", "));
     let regions: BTreeSet<String> = catalogue.regions().iter().map(|region| clean(region)).collect();
-    let _ = writeln!(text, "{}", bold("Prices on demand"));
+    let _ = writeln!(text, "{}", bold("On-demand prices"));
     let regions: Vec<String> = regions.into_iter().collect();
     text.push_str(&labelled(
         AS_OF,
@@ -76,13 +76,13 @@ pub(super) fn summary(as_json: bool, printer: &mut Printer) -> Result<ExitCode> 
     let _ = writeln!(text, "{}", bold("Your catalogue"));
     let yours = match (catalogue.user_file(), place) {
         (Some(file), _) => clean(file),
-        (None, Some(place)) => format!("none; `{place}` would be it"),
+        (None, Some(place)) => format!("none; it would be `{place}`"),
         (None, None) => format!("none; `{}` names one", catalogue_file::VARIABLE),
     };
     let _ = writeln!(text, "  {yours}");
     let _ = writeln!(
         text,
-        "\nGo on with `iostone catalog search`, `show TYPE`, `compare TYPE TYPE`, `export`, `update FILE`."
+        "\nNext: `iostone catalog search`, `show TYPE`, `compare TYPE TYPE`, `export`, `update FILE`."
     );
     printer.data(&text);
     Ok(ExitCode::Success)

@@ -16,10 +16,10 @@ use crate::printer::Printer;
 /// Longer than any server needs that is not stuck.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Which server, and what it is to do.
+/// The server and the request.
 #[derive(Debug, Args)]
 pub(super) struct ControlArguments {
-    /// The control socket, which `iostone disk serve` names
+    /// The control socket that `iostone disk serve` printed
     socket: PathBuf,
     /// Only this volume, by name: v0, v1 and so on
     #[arg(long, global = true)]
@@ -33,45 +33,45 @@ pub(super) struct ControlArguments {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// What the volumes have done so far
+    /// Print the volumes' counters
     Counters,
-    /// Count anew, from zero
+    /// Reset the counters
     Reset,
-    /// Change limits and latencies, from now on: iops=3000 throughput=40MB/s latency=2ms link=none
+    /// Change limits and latencies: iops=3000 throughput=40MB/s latency=2ms link=none
     Set {
-        /// iops, throughput, latency, write-latency, flush-latency, latency-spread, link or link-iops; none lifts it
+        /// iops, throughput, latency, write-latency, flush-latency, latency-spread, link or link-iops; `none` removes a limit
         #[arg(value_name = "KEY=VALUE", required = true)]
         settings: Vec<Setting>,
     },
-    /// Cut the power: what was not flushed is lost but for a share, and everything fails from then on
+    /// Cut the power: unflushed writes are lost but for a share, and requests fail until power-on
     Cut {
-        /// The share of the unflushed blocks that still reaches the medium
+        /// Share of the unflushed blocks that still reaches the medium
         #[arg(long, value_name = "SHARE", default_value = "50%")]
         keep: Fraction,
     },
-    /// Switch the power on again
+    /// Restore the power
     Restore,
-    /// Answer nothing for a while, from now on
+    /// Stall: answer no request for a while
     Stall {
-        /// For how long, as 500ms
+        /// Duration, as in 500ms
         #[arg(value_name = "TIME")]
         lasts: Span,
     },
-    /// Set what is in the burst buckets
+    /// Set the credits in the burst buckets
     Fill {
-        /// I/Os in the bucket of I/Os
+        /// I/O credits
         #[arg(long, value_name = "COUNT", required_unless_present = "credit_bytes")]
         credits: Option<u64>,
-        /// Bytes in the bucket of bytes
+        /// Byte credits
         #[arg(long, value_name = "SIZE")]
         credit_bytes: Option<Bytes>,
-        /// Of the link, and not of the volumes
+        /// Set those of the link instead of the volumes
         #[arg(long, conflicts_with = "volume")]
         link: bool,
     },
-    /// A workload begins: fill every burst bucket to what it is to hold then
+    /// Reset every burst bucket to its initial fill, as a workload begins
     Begin,
-    /// End the server
+    /// Stop the server
     End,
 }
 

@@ -18,11 +18,11 @@ pub(super) fn plan(printer: &mut Printer) -> Result<ExitCode> {
     let stop = interrupt::stop_flag();
     // Should whoever started this die without closing its end of standard input, a child of its holding it for one.
     rustix::process::set_parent_process_death_signal(Some(Signal::TERM))
-        .context("cannot ask to be ended with the parent")?;
+        .context("cannot set the parent-death signal")?;
     let mut line = String::new();
     std::io::stdin().lock().read_line(&mut line).context("cannot read the plan from standard input")?;
     let plan: DiskPlan = serde_json::from_str(&line).context(
-        "standard input does not begin with a line that is a plan; `iostone disk serve` is for people",
+        "standard input does not begin with a plan; to serve a volume by hand, use `iostone disk serve`",
     )?;
     let server = Server::bind_pinned(&plan, &hold(&plan)?)?;
     printer.data("ready\n");

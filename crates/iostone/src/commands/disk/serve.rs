@@ -40,19 +40,19 @@ const LARGEST_FILE_BYTES: u64 = i64::MAX.unsigned_abs();
 fn plan_of(arguments: &ServeArguments) -> Result<(DiskPlan, Pins)> {
     if arguments.file.is_none() && !arguments.memory {
         anyhow::bail!(
-            "where do the bytes of the volume lie? add `--file image`, or `--memory` for one that is gone with the server"
+            "no storage for the volume: add `--file image`, or `--memory` for one that is lost when the server ends"
         );
     }
     let size_bytes = match (arguments.size, &arguments.file) {
         (Some(size), _) => size.0,
         (None, Some(file)) => length_of(file)?,
         (None, None) => {
-            anyhow::bail!("how large is the volume? add `--size 1GiB`, or `--file` with a file that is there")
+            anyhow::bail!("no size for the volume: add `--size 1GiB`, or `--file` with an existing file")
         }
     };
     if size_bytes > LARGEST_FILE_BYTES {
         let (size, largest) = (Bytes(size_bytes), Bytes(LARGEST_FILE_BYTES).approximate());
-        anyhow::bail!("`--size {size}` is more than any file can hold; it is at most {largest}");
+        anyhow::bail!("`--size {size}` exceeds the largest file size, {largest}");
     }
     let model = model::of(arguments, size_bytes)?;
     // The path of the working directory: a client may be in another.
@@ -89,13 +89,13 @@ fn introduce(plan: &DiskPlan) -> String {
             writeln!(text, "  a file:    mkdir v && nbdfuse v '{uri}'    (then `losetup` makes it a device)");
         let _ = writeln!(text, "  a device:  nbd-client -unix {} /dev/nbd0", volume.socket.display());
     }
-    let _ = writeln!(text, "steer it:    iostone disk control {} counters", plan.control.display());
-    let _ = write!(text, "Ctrl-C ends it");
+    let _ = writeln!(text, "control it:  iostone disk control {} counters", plan.control.display());
+    let _ = write!(text, "Ctrl-C stops it");
     text
 }
 
 fn length_of(file: &Path) -> Result<u64> {
-    let explained = || format!("cannot open `{}`; `--size` makes a new file", file.display());
+    let explained = || format!("cannot open `{}`; `--size` creates a new file", file.display());
     let mut opened = match Held::find(file).map_err(not_found).with_context(explained)? {
         Found::Nothing(_) => return Err(io::Error::from(io::ErrorKind::NotFound)).with_context(explained),
         Found::Held(held) if held.metadata().file_type().is_fifo() => {
@@ -110,7 +110,7 @@ fn length_of(file: &Path) -> Result<u64> {
 /// Finds what a volume lies on and holds it, or makes a file; what is there stays as it is. A device must not be in use;
 /// what is on it is what is served.
 fn hold(path: &Path, size_bytes: u64) -> Result<Pin> {
-    let failed = || format!("cannot make `{}` with {}", path.display(), Bytes(size_bytes));
+    let failed = || format!("cannot create `{}` with {}", path.display(), Bytes(size_bytes));
     let held = match Held::find(path).map_err(not_found)? {
         Found::Held(held) => held,
         Found::Nothing(entry) => {
@@ -132,7 +132,7 @@ fn hold(path: &Path, size_bytes: u64) -> Result<Pin> {
 }
 
 fn absolute(path: &Path) -> Result<PathBuf> {
-    std::path::absolute(path).with_context(|| format!("cannot tell where `{}` is", path.display()))
+    std::path::absolute(path).with_context(|| format!("cannot resolve the path of `{}`", path.display()))
 }
 
 /// The path itself for one volume, with `-0`, `-1` and so on for several.

@@ -23,12 +23,12 @@ const SCHEMA: &str = "iostone/nvme-statistics/1";
 /// Ctrl-C is looked for this often.
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Which device, and over what time.
+/// The device and the interval.
 #[derive(Debug, Args)]
 pub(super) struct StatisticsArguments {
-    /// An NVMe device, as `/dev/nvme1n1` or `nvme1n1`, or a file or pipe with its page, as `nvme get-log --raw-binary` writes it
+    /// An NVMe device, as in `/dev/nvme1n1` or `nvme1n1`, or a file or pipe with its log page from `nvme get-log --raw-binary`
     device: PathBuf,
-    /// Tell what is counted within so long from now on, instead of since the volume was attached
+    /// Measure over this time instead of since the volume was attached
     #[arg(long, value_name = "TIME")]
     interval: Option<Span>,
     /// Print JSON
@@ -62,7 +62,7 @@ pub(super) fn statistics(arguments: &StatisticsArguments, printer: &mut Printer)
         return Ok(ExitCode::Success);
     };
     if before.identity.is_none() {
-        bail!("`{}` is a saved page, which counts no further; leave `--interval` out", path.display());
+        bail!("`{}` is a saved log page, whose counters do not change; omit `--interval`", path.display());
     }
     // Not before the first reading: a pipe is left by the signal itself.
     let stop = interrupt::stop_flag();

@@ -58,9 +58,9 @@ impl KernelFacts {
     /// Why something is not there.
     fn lacking(&self) -> &'static str {
         if self.takes_modules {
-            "the kernel has not loaded it, or has none; a guest's has"
+            "not loaded, or not in this kernel; guest kernels have it"
         } else {
-            "the kernel has none and takes no modules; a guest's has"
+            "not in this kernel, which loads no modules; guest kernels have it"
         }
     }
 
@@ -91,35 +91,31 @@ fn takes_modules(has_list: bool, disabled: &str, command_line: &str) -> bool {
 
 pub(super) fn loop_devices(kernel: &KernelFacts) -> Finding {
     if Path::new("/dev/loop-control").exists() {
-        return finding("loop devices", State::Ready, "/dev/loop-control is there");
+        return finding("loop devices", State::Ready, "/dev/loop-control exists");
     }
     Finding {
         help: Some(kernel.help("loop")),
         blocks: vec![LOOP_EXPERIMENTS],
-        ..finding(
-            "loop devices",
-            State::Missing,
-            "no /dev/loop-control; inside a container it must be handed in",
-        )
+        ..finding("loop devices", State::Missing, "no /dev/loop-control; a container needs it passed in")
     }
 }
 
 /// The filesystems that the kernel has, or can load upon a mount.
 pub(super) fn filesystems(kernel: &KernelFacts) -> impl Iterator<Item = Finding> {
     let rows = [
-        ("ext4", "every experiment with an ext4 filesystem on this host itself"),
-        ("xfs", "every experiment with an xfs filesystem on this host itself"),
-        ("btrfs", "every experiment with a btrfs filesystem or array on this host itself"),
-        ("ext2", "every experiment with an ext2 filesystem on this host itself"),
-        ("f2fs", "every experiment with an f2fs filesystem on this host itself"),
+        ("ext4", "every experiment with an ext4 filesystem on this host"),
+        ("xfs", "every experiment with an xfs filesystem on this host"),
+        ("btrfs", "every experiment with a btrfs filesystem or array on this host"),
+        ("ext2", "every experiment with an ext2 filesystem on this host"),
+        ("f2fs", "every experiment with an f2fs filesystem on this host"),
         ("overlay", OVERLAY_EXPERIMENTS),
     ];
     rows.into_iter().map(|(name, blocks)| {
         if kernel.has_filesystem(name) {
-            return finding(name, State::Ready, "the kernel knows it");
+            return finding(name, State::Ready, "the kernel supports it");
         }
         if kernel.has_module(name) {
-            return finding(name, State::Ready, "a module of the kernel, loaded upon a mount");
+            return finding(name, State::Ready, "a kernel module, loaded on mount");
         }
         Finding {
             help: Some(kernel.help(name)),
@@ -145,17 +141,17 @@ pub(super) fn docker_daemon(environment: &Environment) -> Finding {
         return lacks(&format!("{name} is not installed"), &install_command(name));
     }
     if !environment.root {
-        return lacks("only root can start a daemon of iostone's own", "sudo iostone ...");
+        return lacks("only root can start iostone's own daemon", "sudo iostone ...");
     }
     if environment.cgroup.mode.as_str() == "none" {
-        return lacks("no control groups are mounted", "mount -t cgroup2 cgroup2 /sys/fs/cgroup");
+        return lacks("no cgroup filesystem is mounted", "mount -t cgroup2 cgroup2 /sys/fs/cgroup");
     }
     let foreign = if Path::new("/run/docker.sock").exists() {
-        "; the one that has /run/docker.sock is left alone"
+        "; the daemon on /run/docker.sock is left alone"
     } else {
         ""
     };
-    finding(NAME, State::Ready, format!("all that a daemon of iostone's own needs is there{foreign}"))
+    finding(NAME, State::Ready, format!("everything for iostone's own daemon is installed{foreign}"))
 }
 
 /// Whether the kernel joins volumes; a guest's kernel can where this one does not.
@@ -173,8 +169,8 @@ pub(super) fn arrays(kernel: &KernelFacts) -> [Finding; 2] {
     let md = Path::new("/proc/mdstat").exists();
     let mapper = kernel.has_device("device-mapper");
     [
-        row("software RAID", md, "md_mod", "every experiment with an `md` array on this host itself"),
-        row("device mapper", mapper, "dm_mod", "every experiment with an `lvm` array on this host itself"),
+        row("software RAID", md, "md_mod", "every experiment with an `md` array on this host"),
+        row("device mapper", mapper, "dm_mod", "every experiment with an `lvm` array on this host"),
     ]
 }
 
@@ -188,14 +184,14 @@ pub(super) fn emulated_volumes(kernel: &KernelFacts, environment: &Environment) 
     }
     let (found, help) = match (fuse, nbdfuse) {
         (true, true) => {
-            return finding(NAME, State::Ready, "by nbdfuse over FUSE; the kernel has no nbd");
+            return finding(NAME, State::Ready, "by nbdfuse over FUSE; the kernel lacks nbd");
         }
-        (true, false) => ("no nbd in the kernel; FUSE is there, nbdfuse is not", install_command("nbdfuse")),
+        (true, false) => ("the kernel lacks nbd; FUSE is available, nbdfuse is not", install_command("nbdfuse")),
         (false, _) => ("neither nbd nor FUSE in the kernel; a guest needs neither", kernel.help("nbd")),
     };
     Finding {
         help: Some(help),
-        blocks: vec!["emulated volumes with latency, a cache or faults on this host itself"],
+        blocks: vec!["emulated volumes with latency, a cache or faults on this host"],
         ..finding(NAME, State::Limited, found)
     }
 }
@@ -215,8 +211,7 @@ fn kvm() -> Finding {
         ),
         Err(error) => {
             let found = format!(
-                "{DEVICE}: {error}; guests run by TCG: instructions are translated, caps and counts are right, what the \
-                 CPU bounds is 10 to 50 times slower"
+                "{DEVICE}: {error}; guests run under TCG: limits and counts are right, CPU-bound work is 10 to 50 times slower"
             );
             finding("kvm", State::Limited, found)
         }
@@ -236,7 +231,7 @@ fn cached_kernels() -> Finding {
             ..finding(
                 NAME,
                 State::Limited,
-                format!("none in {place}; the first run that names one fetches it"),
+                format!("none in {place}; the first run that needs one fetches it"),
             )
         },
         1 => finding(NAME, State::Ready, format!("1 in {place}")),
@@ -252,7 +247,7 @@ fn apt() -> Finding {
         Some(name) => finding(
             "apt",
             State::Limited,
-            format!("no {name}; guests boot `host`, or a kernel that is named by its path"),
+            format!("no {name}; guests can boot `host`, or a kernel given by its path"),
         ),
     }
 }

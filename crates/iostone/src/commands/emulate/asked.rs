@@ -69,8 +69,8 @@ impl EmulateArguments {
         let is_governed = iostone_cloud::allowance(&self.instance, None).is_ok();
         if is_governed && self.speed > FASTEST_SPEED && !self.no_cpu {
             bail!(
-                "`--speed {}`: {} has a CPU allowance, which is emulated at most {FASTEST_SPEED} times faster; or leave its \
-                 processors as they are with `--no-cpu`",
+                "`--speed {}`: the CPU allowance of {} is emulated at most {FASTEST_SPEED} times faster; lower the speed, or \
+                 skip CPU emulation with `--no-cpu`",
                 self.speed,
                 self.instance
             );
@@ -126,7 +126,7 @@ impl EmulateArguments {
     fn link(&self) -> Result<Option<Link>> {
         let known = catalogue().instance(&self.instance)?.link();
         if self.link.is_some_and(|rate| rate.0 == 0) {
-            bail!("`--link`: a link of 0B/s carries nothing; as in `--link 500Mbps`");
+            bail!("`--link` must be above 0, as in `--link 500Mbps`");
         }
         let Some(mut link) = self
             .link
@@ -134,10 +134,7 @@ impl EmulateArguments {
             .or(known)
         else {
             if self.link_iops.is_some() {
-                bail!(
-                    "`--link-iops`: nothing is known of the link of {}; say its rate with `--link`",
-                    self.instance
-                );
+                bail!("`--link-iops`: the link of {} is unknown; give its rate with `--link`", self.instance);
             }
             return Ok(None);
         };
@@ -162,10 +159,7 @@ impl EmulateArguments {
     /// What stays of the catalogue's link beside the rate that was asked for.
     fn link_note(&self, link: Option<Link>) -> Option<String> {
         let iops = link.filter(|_| self.link.is_some() && self.link_iops.is_none())?.iops?;
-        Some(format!(
-            "a link of another rate keeps the {iops} IOPS of {}; `--link-iops` says others",
-            self.instance
-        ))
+        Some(format!("`--link` keeps the {iops} IOPS of {}; change them with `--link-iops`", self.instance))
     }
 
     fn emulated(&self, date: CatalogueDate, instance: &EmulatedInstance) -> Result<EmulatedVolume> {
@@ -220,10 +214,10 @@ impl EmulateArguments {
 
     fn check(&self, stack: &Stack) -> Result<()> {
         if self.volume.count == 1 && self.raid.is_some() {
-            bail!("`--raid` joins several volumes, and `{}` is one; as in `--volume 2x{0}`", self.volume);
+            bail!("`--raid` needs several volumes and `{}` is one; use e.g. `--volume 2x{0}`", self.volume);
         }
         if stack.filesystem == Filesystem::None && !self.mount_options.is_empty() {
-            bail!("`--mount-options`: nothing is mounted with `--filesystem none`");
+            bail!("`--mount-options` needs a filesystem; `--filesystem none` mounts nothing");
         }
         Ok(())
     }
@@ -282,12 +276,12 @@ impl Asked {
         let real = self.volumes.size.0.saturating_mul(u64::from(self.volumes.count));
         let speed = real / free.max(1) + 1;
         let advice = if speed as f64 <= FASTEST_EMULATION && free > 0 {
-            format!("`--speed {speed}` makes them fit, or name another place with `--directory`")
+            format!("use `--speed {speed}`, or name another directory with `--directory`")
         } else {
-            "name another place with `--directory`".to_owned()
+            "name another directory with `--directory`".to_owned()
         };
         bail!(
-            "{} takes {} at 1/{} of its size, and `{}` has {} to spare; {advice}",
+            "{} takes {} at 1/{} of its size and `{}` has only {} free; {advice}",
             self.volumes,
             Bytes(needed).approximate(),
             self.instance.speed,
@@ -301,12 +295,11 @@ impl Asked {
         let text = failure.to_string();
         let error = anyhow::Error::from(failure);
         if self.limits_cpu() && (text.contains("`cpu`") || text.contains("limit.cpu")) {
-            return error
-                .context("the instance's processors cannot be emulated here; `--no-cpu` leaves them out");
+            return error.context("cannot emulate the instance's processors here; `--no-cpu` runs without");
         }
         if matches!(self.stack.array, Array::Md(_)) && text.contains("md") {
             return error.context(
-                "several volumes are joined by md, which this host does not do; `--filesystem btrfs` joins them by itself",
+                "several volumes need md, which this host lacks; `--filesystem btrfs` has its own RAID",
             );
         }
         error

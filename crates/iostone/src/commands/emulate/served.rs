@@ -39,7 +39,7 @@ impl Served {
             }
         });
         if let Err(error) = told {
-            self.trouble.push(format!("the disk server of the emulation: {error}"));
+            self.trouble.push(format!("the emulation's disk server: {error}"));
         }
     }
 

@@ -64,7 +64,7 @@ pub(super) fn describe(document: &EmulateDocument) -> String {
                 document.ios.map(|ios| format!(", {ios} I/Os as the volumes count")).unwrap_or_default();
             rows.push(("passed", format!("{} read, {} written{ios}", size(read), size(written))));
         }
-        _ => rows.push(("passed", "not known: the disk server did not tell".to_owned())),
+        _ => rows.push(("passed", "unknown: the disk server did not report it".to_owned())),
     }
     if let Some(rate) = document.bytes_per_second {
         rows.push(("rate", Unit::BytesPerSecond.format(rate)));
@@ -73,11 +73,10 @@ pub(super) fn describe(document: &EmulateDocument) -> String {
         let least = Unit::Seconds.format(predicted.seconds);
         let share = predicted.share_of_time * 100.0;
         let words = if predicted.share_of_time >= HELD {
-            format!("{} binds: {least} at least, {share:.1} % of the time", predicted.binding)
+            format!("{} binds: needs at least {least}, {share:.1} % of the time", predicted.binding)
         } else {
             format!(
-                "nothing of these: the volumes need {least} for it at least, {share:.1} % of the time; the lowest \
-                 ceiling is {}",
+                "none of these limits: the volumes need at least {least}, {share:.1} % of the time; the lowest ceiling is {}",
                 predicted.binding
             )
         };

@@ -24,13 +24,13 @@ pub(crate) struct KernelsArguments {
     /// Remove kernels from the cache: a series, or a release; repeatable
     #[arg(long, value_name = "SPEC", num_args = 1.., conflicts_with = "refresh")]
     remove: Vec<String>,
-    /// Read the archive's lists anew, however fresh they are
+    /// Refresh the archive's package lists even if they are recent
     #[arg(long, conflicts_with = "cached")]
     refresh: bool,
-    /// Only what the cache has; asks nobody
+    /// List only cached kernels; use no network
     #[arg(long)]
     cached: bool,
-    /// Every version and flavour, and not the newest of each series alone
+    /// List every version and flavour, not only the newest of each series
     #[arg(long)]
     all: bool,
     /// Print JSON, with every version and flavour
@@ -131,7 +131,7 @@ fn list(arguments: &KernelsArguments, cache: &Cache, printer: &mut Printer) -> R
     Ok(ExitCode::Success)
 }
 
-/// What the cache has, and the newest of each series for virtual machines; the newest come first.
+/// The cached kernels, and the newest of each series for virtual machines; newest first.
 fn worth_showing(kernels: &[ListedKernel]) -> Vec<&ListedKernel> {
     let mut series = BTreeSet::new();
     kernels

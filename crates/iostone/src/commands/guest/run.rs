@@ -14,19 +14,19 @@ use crate::exit_code::ExitCode;
 use crate::interrupt;
 use crate::printer::Printer;
 
-/// Boots a guest, runs a program of this host's in it, and takes everything away again.
+/// Boots a guest, runs a program of the host in it, and removes the guest.
 ///
 /// The program is carried in with the libraries that it loads. What it prints is printed; the status is 0 if it ended
 /// with 0 and 1 otherwise.
 #[derive(Debug, Args)]
 pub(crate) struct RunInGuestArguments {
-    /// The kernel: a file, `host`, or a package of Debian's (`debian:6.1`); see `iostone guest kernels`
+    /// The kernel: a file, `host`, or a Debian package (`debian:6.1`); see `iostone guest kernels`
     #[arg(long)]
     kernel: String,
-    /// The directory with the kernel's modules, where it is not found beside the kernel
+    /// The directory with the kernel's modules, if it is not beside the kernel
     #[arg(long, value_name = "DIRECTORY")]
     modules: Option<PathBuf>,
-    /// A word to add to the kernel's command line; repeatable
+    /// A parameter for the kernel's command line; repeatable
     #[arg(long, value_name = "WORD")]
     kernel_argument: Vec<String>,
     /// Processors
@@ -35,28 +35,28 @@ pub(crate) struct RunInGuestArguments {
     /// Memory
     #[arg(long, default_value = "512MiB")]
     memory: Bytes,
-    /// An empty drive of that size, `/dev/vda` and so on, with the serial number `iostone-v0` and so on; repeatable
+    /// Add an empty virtio drive of this size: `/dev/vda` and so on, serial numbers `iostone-v0` and so on; repeatable
     #[arg(long, value_name = "SIZE")]
     drive: Vec<Bytes>,
-    /// An empty NVMe drive of that size, `/dev/nvme0n1` and so on, with the serial number `iostone-n0` and so on; repeatable
+    /// Add an empty NVMe drive of this size: `/dev/nvme0n1` and so on, serial numbers `iostone-n0` and so on; repeatable
     #[arg(long, value_name = "SIZE")]
     nvme_drive: Vec<Bytes>,
-    /// A further program, file or directory of this host to carry in; repeatable
+    /// Copy this program, file or directory into the guest as well; repeatable
     #[arg(long, value_name = "PATH")]
     carry: Vec<PathBuf>,
-    /// A module of the kernel to load, with those that it needs; repeatable
+    /// Load this kernel module and its dependencies; repeatable
     #[arg(long, value_name = "NAME")]
     module: Vec<String>,
-    /// A root filesystem to run in, a directory or an image; the program is one of its own then
+    /// Run in this root filesystem, a directory or an image; the program is then looked up in it
     #[arg(long, value_name = "PATH")]
     rootfs: Option<PathBuf>,
-    /// How instructions are executed; found out if left out
+    /// How to execute instructions; by default KVM if it is available
     #[arg(long, value_enum)]
     accelerator: Option<Executing>,
-    /// How long the program may take once the guest is up
+    /// Time limit of the program, once the guest has booted
     #[arg(long, value_name = "TIME", default_value = "60s")]
     timeout: Span,
-    /// Print what the guest printed on its console too, on standard error
+    /// Print the guest's console on standard error as well
     #[arg(long)]
     console: bool,
     /// The program, as a path or a name in PATH, and its arguments
@@ -136,7 +136,7 @@ fn wish(arguments: &RunInGuestArguments) -> Result<TryOut> {
     })
 }
 
-/// Where the drives are made: the directory for temporary files, which is this user's to write in.
+/// Where the drives are created: the directory for temporary files.
 fn work_directory() -> Result<PathBuf> {
     let directory = std::env::temp_dir();
     std::path::absolute(Path::new(&directory)).context("finding the directory for temporary files")

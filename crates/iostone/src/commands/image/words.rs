@@ -39,7 +39,7 @@ pub(super) fn checked(image: &Image, checks: &[String]) -> String {
 /// What lies on an image that somebody gave. One that was just made needs no doubt of its format.
 fn content_of_given(image: &Image) -> String {
     let is_doubtful = image.format == ImageFormat::Raw && !image.head.is_empty() && found(image).is_none();
-    let doubt = if is_doubtful { "; `--from` if it is no raw disk" } else { "" };
+    let doubt = if is_doubtful { "; use `--from` if it is not a raw disk" } else { "" };
     format!("{}{doubt}", content(image))
 }
 
@@ -105,15 +105,15 @@ fn one_line(image: &Image) -> String {
     ))
 }
 
-/// What lies on the disk: a partition table, a filesystem, or nothing that is known.
+/// What lies on the disk: a partition table, a filesystem, or unknown content.
 fn content(image: &Image) -> String {
     match found(image) {
         Some(found) if found.contains("partition table") => found,
-        Some(found) => format!("{found}, directly and without a partition table"),
-        None if image.head.is_empty() => "what lies on the disk was not looked at".to_owned(),
+        Some(found) => format!("{found}, on the whole disk, without a partition table"),
+        None if image.head.is_empty() => "content not examined".to_owned(),
         None => {
             let zeros = image.head.iter().all(|byte| *byte == 0);
-            let start = if zeros { "zeros at its beginning" } else { "nothing that is known" };
+            let start = if zeros { "zeros at its beginning" } else { "unknown content" };
             format!("{start}: no partition table and no filesystem")
         }
     }

@@ -133,7 +133,7 @@ mod tests {
         for parent in [&target, &link] {
             for object in [target.clone(), target.join(".iostone-image-1")] {
                 let ImageError::Usage(reason) = refused(parent, full(&object)) else { panic!("no place") };
-                assert!(reason.contains("choose a target elsewhere"), "{reason}");
+                assert!(reason.contains("choose another target"), "{reason}");
             }
         }
     }

@@ -14,7 +14,7 @@ use iostone_model::units::{Bytes, Fraction, Span};
 
 use crate::output_file::Overwrite;
 
-/// Runs a command under limits, and says where its time went.
+/// Runs a command under limits and reports where its time went.
 ///
 /// The command has this terminal, its own standard streams and its signals; Ctrl-C reaches it. Once it has ended, the limits
 /// are taken away and a table of its time goes to standard error. The status is the command's own: its exit code, 128 and
@@ -26,35 +26,34 @@ pub(crate) struct LimitArguments {
     /// CPU time as a share of one processor, as in `30%` or `150%`, or `none`
     #[arg(value_name = "SHARE", default_value = "none", value_parser = read_share)]
     share: Share,
-    /// In which time the share holds, 1ms to 1s: within it the command runs at full speed until its part is used up
+    /// Period of the CPU quota, 1ms to 1s: in each, the command runs at full speed until its quota is used up
     #[arg(long, value_name = "TIME", default_value = "100ms")]
     period: Span,
-    /// CPU time that was not used and may be kept for later periods, at most a period's part
+    /// Unused CPU time that may be carried over to later periods, at most one period's quota
     #[arg(long, value_name = "TIME")]
     burst: Option<Span>,
-    /// Memory, page cache included
+    /// Memory limit, page cache included
     #[arg(long, value_name = "SIZE")]
     memory: Option<Bytes>,
-    /// The processors that may be used, as in `0`, `0-1` or `0,2-3`
+    /// CPUs that the command may use, as in `0`, `0-1` or `0,2-3`
     #[arg(long, value_name = "LIST")]
     cpuset: Option<String>,
-    /// Emulate the CPU allowance of an instance type within the limit, as in `t1.micro`; `iostone credits --list` has them
+    /// Emulate the CPU allowance of an instance type within the limit, as in `t1.micro`; see `iostone credits --list`
     #[arg(long, value_name = "TYPE")]
     governed: Option<String>,
-    /// How many times faster the allowance is spent and earned
+    /// Spend and earn the allowance this many times faster
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, requires = "governed")]
     speed: f64,
-    /// Which of the known laws of the type holds
+    /// The model of the type's allowance
     #[arg(long, value_name = "NAME", requires = "governed")]
     law: Option<String>,
-    /// What the allowance holds at the beginning
+    /// Credits at the start
     #[arg(long, value_enum, default_value = "launch", requires = "governed")]
     start: Start,
-    /// Print the figures as JSON on stdout; what the command prints goes to stderr then, or stays where it is with
-    /// --output
+    /// Print the figures as JSON on stdout; the command's own output then goes to stderr, unless --output is given
     #[arg(long)]
     pub(super) json: bool,
-    /// Write the table, or the JSON, to this file instead
+    /// Write the table or the JSON to this file
     #[arg(long, value_name = "FILE")]
     pub(super) output: Option<PathBuf>,
     #[command(flatten)]
@@ -65,11 +64,11 @@ pub(crate) struct LimitArguments {
 }
 
 const HELP: &str = "\
-Limits need root, or a control group that was delegated to this user:
+Needs root, or a cgroup delegated to this user:
   iostone limit 30% -- make -j1
   iostone limit 150% --memory 512MiB -- make -j2
   iostone limit 30% --governed t1.micro --speed 20 -- make
-Processes that the command leaves running are ended with its limits.";
+Processes that the command leaves running are killed when its limits are removed.";
 
 /// `none` or a share of one processor.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -90,11 +89,11 @@ fn read_share(text: &str) -> Result<Share, String> {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Start {
-    /// What an instance has that was just started
+    /// Those of a newly launched instance
     Launch,
-    /// As much as it can hold
+    /// The maximum balance
     Full,
-    /// Nothing
+    /// None
     Empty,
 }
 
@@ -242,7 +241,7 @@ mod tests {
             "{}",
             refused("30% --memory 1KiB")
         );
-        assert!(refused("--memory 9999999TiB").contains("the kernel takes no limit of 9999999TiB"));
+        assert!(refused("--memory 9999999TiB").contains("the kernel does not accept a limit of 9999999TiB"));
         let beyond = refused("30% --cpuset 0-99999999");
         assert!(beyond.starts_with("`--cpuset 0-99999999`: no kernel has a processor 99999999"), "{beyond}");
     }

@@ -280,7 +280,7 @@ mod tests {
             ),
             (
                 "-run normal -num_disks 2000 --plan",
-                "`-num_disks 2000` makes 114400 load points; a test has at most 100000",
+                "`-num_disks 2000` gives 114400 load points; the maximum is 100000",
             ),
         ] {
             assert_eq!(sorted(line).unwrap_err(), complaint, "{line}");
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn a_missing_level_is_said_in_one_way() {
-        let missing = "`-run` is missing; say which load: simple, normal, advanced, oltp or dss";
+        let missing = "`-run` is required: simple, normal, advanced, oltp or dss";
         for line in
             ["", "--plan", "-num_disks 4", "--until 80%", "-verbose -testname x", "--create 0B --json"]
         {

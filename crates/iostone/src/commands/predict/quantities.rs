@@ -31,7 +31,7 @@ impl<T> Asked<T> {
 /// A size: `220GiB`.
 pub(crate) fn size(text: &str) -> Result<Asked<Bytes>> {
     if text.trim_start().starts_with('-') {
-        bail!("`{}` is no size: a size is more than nothing, as 5GiB", clean(text));
+        bail!("`{}` is not a size above 0, as in 5GiB", clean(text));
     }
     let (number, unit) = split(text);
     if unit.is_empty()
@@ -51,7 +51,7 @@ pub(crate) fn size(text: &str) -> Result<Asked<Bytes>> {
     }
     let value: Bytes = text.parse()?;
     if value.0 == 0 {
-        bail!("`{}` is nothing at all", clean(text));
+        bail!("`{}` must be above 0", clean(text));
     }
     let thousands = number.parse::<u64>().ok().filter(|count| *count >= 10_000 && count.is_multiple_of(1000));
     let mistake = thousands.zip(larger(unit)).map(|(count, larger)| {
@@ -82,7 +82,7 @@ fn larger(unit: &str) -> Option<&'static str> {
 pub(crate) fn rate(text: &str) -> Result<Asked<ByteRate>> {
     let (number, unit) = split(text);
     let failed = match text.parse::<ByteRate>() {
-        Ok(value) if value.0 == 0 => bail!("`{}` is no rate at all", clean(text)),
+        Ok(value) if value.0 == 0 => bail!("`{}` must be above 0", clean(text)),
         Ok(value) => return Ok(Asked::of(value, text, None)),
         Err(error) => error,
     };
@@ -103,7 +103,7 @@ fn told(number: &str, unit: &str, error: UnitError) -> anyhow::Error {
     }
     if unit.is_empty() && number.parse::<f64>().is_ok() {
         return anyhow!(
-            "`{number}` has no unit: {number}MB/s are bytes, {number}Mbps are bits, an eighth of it"
+            "`{number}` has no unit: {number}MB/s are bytes, {number}Mbps are bits, an eighth as much"
         );
     }
     error.into()
@@ -222,7 +222,7 @@ pub(crate) fn seconds(text: &str) -> Result<f64> {
         _ => text.parse::<Span>()?.0.as_secs_f64(),
     };
     if seconds <= 0.0 {
-        bail!("`{}` is no time at all", clean(text));
+        bail!("`{}` must be above 0", clean(text));
     }
     Ok(seconds)
 }
@@ -253,7 +253,7 @@ pub(crate) fn cpu(text: &str) -> Result<CpuUse> {
     }
     match text.trim().strip_suffix("/GiB") {
         Some(span) => Ok(CpuUse::SecondsPerByte(seconds(span)? / GIB)),
-        None => bail!("`{}` is neither a limit, as 30%, nor what a GiB takes, as 2s/GiB", clean(text)),
+        None => bail!("`{}` is neither a limit, as in 30%, nor CPU time per GiB, as in 2s/GiB", clean(text)),
     }
 }
 
@@ -261,7 +261,7 @@ pub(crate) fn cpu(text: &str) -> Result<CpuUse> {
 pub(crate) fn share(text: &str) -> Result<Fraction> {
     let share: Fraction = text.parse()?;
     if share.0 > 1.0 {
-        bail!("`{}` is more than the whole, 100%", clean(text));
+        bail!("`{}` is above 100%", clean(text));
     }
     Ok(share)
 }
@@ -273,7 +273,7 @@ pub(crate) fn start(text: &str) -> Result<Fraction> {
         "empty" => Ok(Fraction(0.0)),
         share => match share.parse::<Fraction>() {
             Ok(share) if share.0 <= 1.0 => Ok(share),
-            _ => bail!("`{}` is neither full, empty nor a share as 40%", clean(text)),
+            _ => bail!("`{}` is not full, empty or a share as in 40%", clean(text)),
         },
     }
 }

@@ -21,8 +21,7 @@ pub(super) struct Doubted {
 }
 
 /// Said where a filesystem is assumed.
-const ASSUMED_FILESYSTEM: &str =
-    "the volumes carry an ext4 that was just made; `--filesystem` says otherwise";
+const ASSUMED_FILESYSTEM: &str = "assuming a new ext4 on the volumes; change it with `--filesystem`";
 
 /// Every question, in the order of the instances.
 pub(super) fn of(arguments: &PredictArguments, catalogue: &Catalogue) -> Result<Vec<Doubted>> {
@@ -50,8 +49,7 @@ pub(super) fn of(arguments: &PredictArguments, catalogue: &Catalogue) -> Result<
         let mut assumptions: Vec<String> =
             assumed.then(|| ASSUMED_FILESYSTEM.to_owned()).into_iter().collect();
         if let (Some(Link { iops: Some(iops), .. }), Some(name)) = (question.link, &question.instance) {
-            assumptions
-                .push(format!("the link has the bandwidth of `--link` and the {iops} IOPS of {name}'s own"));
+            assumptions.push(format!("the link has the bandwidth of `--link` and {name}'s {iops} IOPS"));
         }
         Doubted { mistakes: mistakes(arguments, catalogue, &question, volumes), assumptions, question }
     };
@@ -73,7 +71,7 @@ fn work(arguments: &PredictArguments) -> Result<Work> {
     let mut work = match arguments.span {
         Some(seconds) => Work::timed(Span(Duration::from_secs_f64(seconds)), arguments.written),
         None if read.0 == 0 && write.0 == 0 => {
-            bail!("say how much is moved: `--write SIZE`, `--read SIZE`, or `--for TIME`")
+            bail!("give the bytes to move: `--write SIZE`, `--read SIZE`, or `--for TIME`")
         }
         None => Work::sequential(read, write),
     };
@@ -89,7 +87,7 @@ fn work(arguments: &PredictArguments) -> Result<Work> {
             Amount::Time { written_per_mille, .. } => written_per_mille > 0,
         };
         if !writes {
-            bail!("`--buffered` is of writes, and nothing is written: leave it out");
+            bail!("`--buffered` applies to writes and nothing is written: omit it");
         }
         work.cache = CacheUse::Buffered { dirty_ratio: Fraction(USUAL_DIRTY_SHARE) };
     }
@@ -102,10 +100,10 @@ fn cpu(said: &[CpuUse]) -> Result<(Option<f64>, Option<f64>)> {
     for one in said {
         let (known, value, what) = match one {
             CpuUse::Share(share) => (&mut limit, share.0, "a limit, as 30%"),
-            CpuUse::SecondsPerByte(seconds) => (&mut cost, *seconds, "what a GiB takes, as 2s/GiB"),
+            CpuUse::SecondsPerByte(seconds) => (&mut cost, *seconds, "CPU time per GiB, as in 2s/GiB"),
         };
         if known.replace(value).is_some() {
-            bail!("`--cpu` was given twice with {what}: give one");
+            bail!("`--cpu` was given twice with {what}: give it once");
         }
     }
     Ok((limit, cost))

@@ -92,15 +92,15 @@ fn what_is_packed_or_unknown_is_not_taken_for_a_raw_disk() {
 
     bench.write("unknown", [7; 4096]);
     let said = bench.iostone(&["image", "convert", "unknown", "y.qcow2"]);
-    assert_refused(&said, 2, "next: `--from raw` if it is one");
+    assert_refused(&said, 2, "next: `--from raw` if it is");
     assert!(!bench.path("y.qcow2").exists());
     let said = bench.iostone(&["image", "convert", "unknown", "y.qcow2", "--from", "raw"]);
     assert_ran(&said);
-    assert!(!said.stdout.contains("only the source's name"), "{said:?}");
+    assert!(!said.stdout.contains("recognised as a raw disk by its name only"), "{said:?}");
     bench.write("named.img", [7; 4096]);
     let said = bench.iostone(&["image", "convert", "named.img", "z.qcow2"]);
     assert_ran(&said);
-    assert!(said.stdout.contains("only the source's name says that it is a raw disk"), "{said:?}");
+    assert!(said.stdout.contains("recognised as a raw disk by its name only"), "{said:?}");
     assert_no_leftovers(&bench);
 }
 
@@ -109,7 +109,7 @@ fn snapshots_that_are_left_behind_are_told() {
     needs!("qemu-img");
     let bench = Bench::new();
     qemu_img(&bench, &["create", "-q", "-f", "qcow2", "a.qcow2", "1M"]);
-    let words = "snapshots, which a conversion leaves behind";
+    let words = "snapshots, which are not converted";
     assert!(!bench.iostone(&["image", "info", "a.qcow2"]).stdout.contains("snapshot"));
     qemu_img(&bench, &["snapshot", "-c", "one", "a.qcow2"]);
     qemu_img(&bench, &["snapshot", "-c", "two", "a.qcow2"]);
@@ -132,12 +132,12 @@ fn what_cannot_be_read_or_made_comes_with_what_to_do() {
     assert_refused(
         &bench.iostone(&["image", "info", "empty.raw"]),
         2,
-        "is empty; next: fetch or make it anew",
+        "is empty; next: download or create it again",
     );
     let said = bench.iostone(&["image", "convert", "a.raw", "no/where.raw"]);
-    assert_refused(&said, 2, "; next: make it, or choose a target elsewhere");
+    assert_refused(&said, 2, "; next: create it, or choose another target");
     bench.write("short.qcow2", b"QFI\xfb\0\0\0\x03");
-    assert_refused(&bench.iostone(&["image", "info", "short.qcow2"]), 1, "; next: fetch or make it anew");
+    assert_refused(&bench.iostone(&["image", "info", "short.qcow2"]), 1, "; next: download or create it again");
     // Without a journal nothing is made.
     let mut command = bench.command(&["image", "convert", "a.raw", "b.qcow2"]);
     let said = Said::from(command.env("IOSTONE_STATE_DIR", "/proc/iostone").output().unwrap());

@@ -38,7 +38,7 @@ fn loads_that_cannot_be_done_are_refused() {
     ];
     assert_text("io_refusals", &ask(&bench, cases));
     let huge = bench.iostone(&["io", "--filename=new", "--size=900TiB", "--rw=write"]).ended_with(2);
-    huge.complains_of("to spare, but 900 TiB is needed");
+    huge.complains_of("free but 900 TiB is needed");
     assert_eq!(bench.names(), ["data", "directory"]);
 }
 

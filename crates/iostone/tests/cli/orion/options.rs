@@ -8,7 +8,7 @@ use crate::support::Bench;
 fn every_spelling_of_help_prints_the_same_page() {
     let bench = Bench::new();
     let page = bench.iostone(&["orion", "-help"]).ended_with(0).stdout;
-    for option in ["-run LEVEL", "-num_streamIO", "--destroy FILE", "WRITES RANDOM DATA OVER EVERYTHING"] {
+    for option in ["-run LEVEL", "-num_streamIO", "--destroy FILE", "OVERWRITES ALL DATA"] {
         assert!(page.contains(option), "{option}");
     }
     for words in [
@@ -61,11 +61,11 @@ fn a_plan_for_people_says_how_long_and_how_warm() {
 fn what_orion_or_good_sense_forbids_is_refused_before_anything_is_looked_at() {
     let bench = Bench::new();
     let cases: &[(&[&str], &str)] = &[
-        (&[], "`-run` is missing"),
+        (&[], "`-run` is required"),
         (&["-run", "simpel"], "`-run` is `simpel`"),
         (&["-run", "simple", "-duration", "5"], "`-duration` can only be given with `-run advanced`"),
         (&["-run", "advanced", "-matrix", "row"], "`-num_large` is needed with `-matrix row`"),
-        (&["-run", "simple", "-storax", "asmlib"], "layers of Oracle's"),
+        (&["-run", "simple", "-storax", "asmlib"], "Oracle's own layers"),
         (&["-run", "simple", "-numdisks", "4"], "did you mean"),
         (&["--run", "simple"], "has one dash: `-run`"),
         (&["-run", "simple", "-plan"], "has two dashes: `--plan`"),
@@ -75,11 +75,11 @@ fn what_orion_or_good_sense_forbids_is_refused_before_anything_is_looked_at() {
         (&["-run", "simple", "--until", "2"], "did you mean `2%`?"),
         (&["-run", "simple", "--seed", "x"], "`--seed` is `x`: expected a whole number"),
         (&["-run", "advanced", "-write", "--plan"], "`-write` needs a value"),
-        (&["-num_disks", "4", "--plan"], "`-run` is missing; say which load: simple"),
+        (&["-num_disks", "4", "--plan"], "`-run` is required: simple"),
         (&["-run", "oltp", "-num_disks", "99999999999999999999"], "a whole number from 1 to 65536"),
         (
             &["-run", "normal", "-num_disks", "65536", "--plan", "--json"],
-            "`-num_disks 65536` needs 327680 small I/Os in flight; at most 32768 are possible",
+            "`-num_disks 65536` needs 327680 small I/Os in flight; the maximum is 32768",
         ),
         (
             &["-run", "normal", "-num_disks", "6000", "--plan", "--json"],

@@ -24,10 +24,7 @@ fn a_damaged_run_is_named_and_the_others_are_shown() {
     fs::write(run.join("journal.jsonl"), &journal[..journal.len() - 20]).unwrap();
     let listed = say("a journal cut short", &["list"], 0);
     let name = run.file_name().unwrap().to_str().unwrap();
-    assert!(
-        listed.contains(&format!("(unfinished: `iostone run --resume {name}` goes on with it)")),
-        "{listed}"
-    );
+    assert!(listed.contains(&format!("(unfinished; resume with `iostone run --resume {name}`)")), "{listed}");
     say("a journal cut short", &["report"], 0);
     say("a journal cut short", &["run", "--resume", name, "--quiet"], 0);
     assert!(!say("the same resumed", &["list"], 0).contains("unfinished"));
@@ -132,7 +129,7 @@ fn a_name_that_fits_several_runs_is_not_guessed() {
     let said = bench.iostone(&["show", "program"]).ended_with(2);
     assert_eq!(
         masked(&said.stderr, &bench, "program"),
-        "error: `program` fits several runs: [date]-program-[id], [date]-program-[id]; give more of the name\n"
+        "error: `program` matches several runs: [date]-program-[id], [date]-program-[id]; give more of the name\n"
     );
 }
 

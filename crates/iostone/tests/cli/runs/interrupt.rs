@@ -32,7 +32,7 @@ fn an_interrupted_run_is_undone_kept_and_resumed() {
     let last = masked(said.stderr.lines().last().unwrap(), &bench, "program");
     assert_eq!(
         last,
-        "error: interrupted; the trials so far are kept: go on with `iostone run --resume runs/[date]-program-[id]`"
+        "error: interrupted; the trials so far are kept: resume with `iostone run --resume runs/[date]-program-[id]`"
     );
     bench.assert_undone();
 

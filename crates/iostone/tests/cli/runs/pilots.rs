@@ -97,7 +97,7 @@ fn a_resumed_run_repeats_no_pilot() {
     kill_process(Pid::from_child(&child), Signal::INT).unwrap();
     stderr.read_to_string(&mut said).unwrap();
     assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
-    assert!(said.contains("go on with `iostone run --resume "), "{said}");
+    assert!(said.contains("resume with `iostone run --resume "), "{said}");
     bench.assert_undone();
     let shown = bench.iostone(&["show"]).ended_with(0).stdout;
     assert!(shown.contains("pilot 1: ") && !shown.contains("declared before"), "{shown}");
@@ -138,11 +138,11 @@ fn pilots_are_planned_and_refused_where_they_cannot_be() {
     let planned =
         "2 pilots of 10s first, one a configuration: where MSER-5 cuts them is declared as the warm-up";
     assert!(said.contains(planned), "{said}");
-    assert!(said.contains("the warm-up that pilots find not counted, 5s counted"), "{said}");
+    assert!(said.contains("warm-up found by pilots not measured, 5s measured"), "{said}");
 
     bench.write("bytes.toml", with_pilots().replace("runtime = \"5s\"", "io_size = \"1MiB\""));
     let said = bench.iostone(&["run", "bytes.toml", "--dry-run"]).ended_with(2);
-    said.complains_of("has no time of which a pilot could cut off the start");
+    said.complains_of("has no runtime for a pilot to choose a ramp from");
     let program = PROGRAM.replace("kind = \"command\"", "kind = \"command\"\nramp_time = \"auto\"");
     bench.write("program.toml", program);
     let said = bench.iostone(&["run", "program.toml", "--dry-run"]).ended_with(2);
@@ -190,17 +190,14 @@ fn a_plan_says_what_is_left_to_the_pilots() {
         .replace("[decide]", "[decide]\ncovariates = [\"foreign-io\"]");
     bench.write("experiment.toml", &text);
     let said = bench.iostone(&["run", "experiment.toml", "--dry-run"]).ended_with(0).stdout;
-    assert!(
-        said.contains("the warm-up that pilots find not counted, runtime chosen from the pilots"),
-        "{said}"
-    );
+    assert!(said.contains("warm-up found by pilots not measured, runtime chosen from the pilots"), "{said}");
     let first = "2 pilots of 30s first, one a configuration: where MSER-5 cuts them is declared as the warm-up of every trial; \
                  they also give the slopes for foreign I/O";
     assert!(said.contains(first), "{said}");
 
     bench.write("fixed.toml", text.replace("ramp_time = \"auto\"", "ramp_time = \"1s\""));
     let refused = bench.iostone(&["run", "fixed.toml", "--dry-run"]).ended_with(2).stderr;
-    for reason in ["the runtime is chosen from pilots", "fitted to pilots"] {
+    for reason in ["pilots choose the runtime", "fitted to pilots"] {
         assert!(refused.contains(reason), "`{reason}` is not in:\n{refused}");
     }
 }

@@ -51,7 +51,7 @@ fn a_dry_run_tells_the_shape() {
     let said = bench.iostone(&["run", "open-loop.toml", "--dry-run"]).ended_with(0).stdout;
     let said = masked(&said, &bench, "open-loop");
     let shape = "io randrw bssplit=4KiB/80:64KiB/20 iodepth=32 random_distribution=hot-cold:90/10 rate_iops=300,100 \
-                 rate_process=poisson direct, 1s not counted, 10s counted";
+                 rate_process=poisson direct, 1s ramp not measured, 10s measured";
     assert!(said.contains(shape), "{said}");
 }
 

@@ -31,7 +31,7 @@ fn a_sweep_interrupted_after_its_first_block_is_resumed_to_its_verdict() {
     bench.write("experiment.toml", experiment());
     let planned = bench.iostone(&["run", "experiment.toml", "--dry-run"]).ended_with(0).stdout;
     assert!(
-        planned.contains(" blocks of 3 at first, later ones without levels shown to be worse\n"),
+        planned.contains(" blocks of 3 at first; levels shown to be worse are dropped later\n"),
         "{planned}"
     );
 
@@ -69,7 +69,7 @@ fn a_sweep_interrupted_after_its_first_block_is_resumed_to_its_verdict() {
         assert!(report.contains("600") && !report.contains("baseline ``"), "{format}:\n{report}");
     }
     let refused = bench.iostone(&["report", "--baseline", "400"]).ended_with(2);
-    refused.complains_of("error[io0008]: a sweep has no baseline: it looks for the best of its levels");
+    refused.complains_of("error[io0008]: a sweep has no baseline: it searches for its best level");
     for format in ["json", "csv"] {
         let exported = bench.iostone(&["export", "--format", format]).ended_with(0).stdout;
         assert!(exported.contains("600"), "{format}:\n{exported}");

@@ -30,7 +30,7 @@ fn emulated_volumes_that_cannot_be_are_refused() {
             emulated("a volume that never answers", "iops = 0"),
             emulated("merging up to nothing", "merge = true"),
             emulated("control groups asked for latency", "by = \"cgroup\", latency = \"2ms\""),
-            emulated("a burst of nothing", "iops = 100, burst = {}"),
+            emulated("a burst without limits", "iops = 100, burst = {}"),
             emulated("a burst without credits", "iops = 100, burst = { iops = 3000 }"),
             emulated("a burst without a rate of the long run", "burst = { iops = 3000, credits = 1000 }"),
             emulated("a burst below the rate", "iops = 100, burst = { iops = 50, credits = 1000 }"),

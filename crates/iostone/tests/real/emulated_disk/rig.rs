@@ -41,7 +41,7 @@ impl Rig {
         let mut serving = command.stderr(Stdio::piped()).spawn().unwrap();
         let mut said = BufReader::new(serving.stderr.take().unwrap());
         let mut text = String::new();
-        while !text.contains("Ctrl-C ends it") {
+        while !text.contains("Ctrl-C stops it") {
             assert_ne!(said.read_line(&mut text).unwrap(), 0, "{text}");
         }
         Self { attached: None, serving, _said: said, lab }

@@ -96,7 +96,7 @@ fn the_file_below_a_device_is_never_written_over() {
     let load = ["io", "--filename", image, "--rw=randwrite", "--size=1MiB", "--destroy", image];
     let output = lab.iostone(&load).output().unwrap();
     assert_eq!(output.status.code(), Some(3), "{}", words(&output));
-    assert!(words(&output).contains(&format!("the loop device `{}` stands on it", disk.device)));
+    assert!(words(&output).contains(&format!("it backs the loop device `{}`", disk.device)));
 }
 
 #[test]

@@ -4,18 +4,22 @@ use crate::experiment::check::Findings;
 use std::collections::BTreeSet;
 
 use crate::experiment::{CommandWorkload, PickedMetric};
-use crate::metric::{self, COMMAND_METRICS, COMMON_METRICS};
+use crate::metric::{self, COMMAND_METRICS, COMMON_METRICS, Direction, Unit};
 
 pub(super) fn check(command: &CommandWorkload, findings: &mut Findings<'_>) {
     if command.argv.first().is_none_or(String::is_empty) {
         findings.value("workload.argv", "there is no program to run", "expected [\"program\", \"argument\"]");
     }
     if command.argv.iter().any(|argument| argument.contains('\0')) {
-        findings.value("workload.argv", "an argument holds a NUL byte", "no program can receive it");
+        findings.value(
+            "workload.argv",
+            "an argument contains a NUL byte",
+            "programs cannot receive NUL bytes",
+        );
     }
     check_preparation(command, findings);
     if command.timeout.is_some_and(|timeout| timeout.0.is_zero()) {
-        findings.value("workload.timeout", "no program ends in no time", "longer than the program takes");
+        findings.value("workload.timeout", "the timeout is 0", "longer than the program runs");
     }
     for name in command.env.keys() {
         if name.is_empty() || name.contains(['=', '\0']) {
@@ -44,7 +48,7 @@ fn check_preparation(command: &CommandWorkload, findings: &mut Findings<'_>) {
             findings.value(&path, "there is no program to run", "expected [\"program\", \"argument\"]");
         }
         if argv.iter().any(|argument| argument.contains('\0')) {
-            findings.value(&path, "an argument holds a NUL byte", "no program can receive it");
+            findings.value(&path, "an argument contains a NUL byte", "programs cannot receive NUL bytes");
         }
     }
     let mut names = BTreeSet::new();
@@ -52,13 +56,21 @@ fn check_preparation(command: &CommandWorkload, findings: &mut Findings<'_>) {
         let path = format!("workload.files[{index}]");
         let text = file.to_string_lossy();
         match file.file_name() {
-            None => findings.value(&path, format!("`{text}` names no file"), "a path that ends in its name"),
+            None => findings.value(
+                &path,
+                format!("`{text}` does not name a file"),
+                "expected a path that ends in a file name",
+            ),
             Some(_) if text.ends_with('/') || text.contains('\0') => {
-                findings.value(&path, format!("`{text}` names no file"), "a path that ends in its name");
+                findings.value(
+                    &path,
+                    format!("`{text}` does not name a file"),
+                    "expected a path that ends in a file name",
+                );
             }
             Some(name) if !names.insert(name) => {
-                let message = format!("a second file is called `{}`", name.to_string_lossy());
-                findings.value(&path, message, "they are copied into one directory; rename one");
+                let message = format!("two files are named `{}`", name.to_string_lossy());
+                findings.value(&path, message, "both are copied into one directory; rename one");
             }
             Some(_) => {}
         }
@@ -72,8 +84,8 @@ fn check_metric(name: &str, picked: &PickedMetric, findings: &mut Findings<'_>) 
     let path = format!("workload.metrics.{name}");
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '_' | '.' | '-');
     if name.is_empty() || name.len() > LONGEST_NAME || !name.chars().all(plain) {
-        let message = format!("`{name}` cannot name a figure");
-        findings.key(&path, message, "up to 64 small letters, digits, `_`, `.` and `-`");
+        let message = format!("`{name}` is not a valid metric name");
+        findings.key(&path, message, "up to 64 lower-case letters, digits, `_`, `.` and `-`");
     } else if COMMAND_METRICS.iter().chain(COMMON_METRICS).any(|own| own.name == name) {
         let message = format!("`{name}` is measured by iostone itself");
         findings.key(&path, message, "rename it");
@@ -81,9 +93,20 @@ fn check_metric(name: &str, picked: &PickedMetric, findings: &mut Findings<'_>) 
         && (known.unit, known.direction) != (picked.unit.kind, picked.better)
     {
         // One name must mean the same wherever runs are compared.
-        let message =
-            format!("`{name}` is {} elsewhere, in another unit or the other way round", known.title);
-        findings.key(&path, message, "rename it, or mend `unit` and `better`");
+        let unit = match known.unit {
+            Unit::BytesPerSecond => "MB/s",
+            Unit::PerSecond => "/s",
+            Unit::Seconds => "s",
+            Unit::Bytes => "MiB",
+            Unit::Share => "%",
+            Unit::Plain => "no unit",
+        };
+        let better = match known.direction {
+            Direction::Higher => "higher",
+            Direction::Lower => "lower",
+        };
+        let message = format!("`{name}` is a built-in metric ({unit}, {better} is better)");
+        findings.key(&path, message, "rename it, or use this unit and direction");
     }
     match (&picked.regex, &picked.pointer) {
         (Some(_), Some(_)) => {
@@ -91,8 +114,8 @@ fn check_metric(name: &str, picked: &PickedMetric, findings: &mut Findings<'_>) 
         }
         (None, None) => findings.key(
             &path,
-            format!("nothing says where `{name}` stands in the output"),
-            "add `regex = '...'`, or `pointer = \"/...\"` where it is JSON",
+            format!("`{name}` has no pattern to find it in the output"),
+            "add `regex = '...'`, or `pointer = \"/...\"` for JSON output",
         ),
         (Some(pattern), None) => {
             if let Err(why) = check_pattern(pattern) {
@@ -119,13 +142,13 @@ fn check_pattern(pattern: &str) -> Result<(), String> {
         Ok(regex) => {
             let groups = regex.captures_len() - 1;
             let groups = if groups == 0 { "no group".to_owned() } else { format!("{groups} groups") };
-            Err(format!("the expression has {groups}; `(?:...)` groups without picking"))
+            Err(format!("the expression has {groups}; use `(?:...)` for the other groups"))
         }
         Err(error) => {
             // The crate draws the pattern with a mark below it; its last line says what is wrong.
             let text = error.to_string();
             let why = text.lines().last().unwrap_or_default().trim_start_matches("error: ").to_owned();
-            Err(format!("this is no regular expression: {why}"))
+            Err(format!("not a regular expression: {why}"))
         }
     }
 }

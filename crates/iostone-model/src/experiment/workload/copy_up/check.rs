@@ -11,12 +11,12 @@ const LARGEST_WRITE: Bytes = Bytes(64 << 20);
 
 pub(super) fn check(touches: &CopyUpWorkload, stack: &Stack, findings: &mut Findings<'_>) {
     if touches.write.0 == 0 {
-        findings.value("workload.write", "a write of no bytes touches nothing", "at least 1B");
+        findings.value("workload.write", "the write size is 0", "at least 1B");
     } else if touches.write > LARGEST_WRITE {
         let message = format!("a write of {} is too large", touches.write);
         findings.value("workload.write", message, &format!("at most {LARGEST_WRITE}"));
     } else if touches.size < touches.write {
-        let message = format!("a write of {} does not fit into a file of {}", touches.write, touches.size);
+        let message = format!("a write of {} does not fit in a file of {}", touches.write, touches.size);
         findings.value("workload.size", message, "at least `write`");
     }
     if touches.files > MOST_FILES {
@@ -24,7 +24,7 @@ pub(super) fn check(touches: &CopyUpWorkload, stack: &Stack, findings: &mut Find
         findings.value("workload.files", message, &format!("at most {MOST_FILES}"));
     }
     if touches.file_size > LARGEST_WRITE {
-        let message = format!("a small file of {} is none", touches.file_size);
+        let message = format!("a small file of {} is too large", touches.file_size);
         findings.value("workload.file_size", message, &format!("at most {LARGEST_WRITE}"));
     }
     check_room(touches, stack, findings);

@@ -19,14 +19,10 @@ pub(super) fn check(dd: &DdWorkload, findings: &mut Findings<'_>) {
     let reads = dd.direction == DdDirection::Read;
     if reads {
         if dd.source.is_some() {
-            findings.value("workload.source", "reads come from a file of iostone's own", "leave this out");
+            findings.value("workload.source", "reads use a file that iostone creates", "leave this out");
         }
         if dd.conv.is_some() || !dd.oflag.is_empty() {
-            findings.key(
-                "workload",
-                "`conv` and `oflag` are about what is written",
-                "leave them out of a read",
-            );
+            findings.key("workload", "`conv` and `oflag` apply to writes", "leave them out for reads");
         }
     }
     if dd.source.as_ref().is_some_and(|source| source != "generated" && !source.starts_with('/')) {
@@ -37,7 +33,7 @@ pub(super) fn check(dd: &DdWorkload, findings: &mut Findings<'_>) {
         );
     }
     if !reads && dd.source() == "generated" && dd.iflag.iter().any(|flag| flag != "fullblock") {
-        let message = "these flags do nothing on a pipe, which generated data comes from";
+        let message = "these flags have no effect on a pipe, the source of generated data";
         findings.value("workload.iflag", message, "leave this out, or name a `source`");
     }
     check_words("conv", dd.conv.as_deref().unwrap_or_default(), CONVERSIONS, findings);
@@ -47,12 +43,12 @@ pub(super) fn check(dd: &DdWorkload, findings: &mut Findings<'_>) {
 
 fn check_sizes(dd: &DdWorkload, findings: &mut Findings<'_>) {
     if dd.bs.0 == 0 || dd.bs.0 > 1 << 30 {
-        findings.value("workload.bs", "dd cannot be asked for such blocks here", "1B to 1GiB");
+        findings.value("workload.bs", "this block size is not supported for dd", "1B to 1GiB");
     } else if dd.size.0 == 0 || !dd.size.0.is_multiple_of(dd.bs.0) {
-        let message = format!("{} is not a whole number of blocks of {}", dd.size, dd.bs);
+        let message = format!("{} is not a multiple of the block size of {}", dd.size, dd.bs);
         findings.value("workload.size", message, "a multiple of `bs`");
     } else if dd.is_direct() && !dd.bs.0.is_multiple_of(SECTOR_BYTES) {
-        let message = format!("`direct` cannot move blocks of {}", dd.bs);
+        let message = format!("`direct` does not support blocks of {}", dd.bs);
         findings.value("workload.bs", message, "a multiple of 512B, or of the device's sectors");
     }
 }

@@ -19,6 +19,6 @@ pub(super) fn check(fio: &FioWorkload, findings: &mut Findings<'_>) {
         findings.value("workload.job_file", "the job file is not an absolute path", "start it with /");
     }
     if fio.timeout.is_some_and(|timeout| timeout.0.is_zero()) {
-        findings.value("workload.timeout", "no program ends in no time", "longer than the job takes");
+        findings.value("workload.timeout", "the timeout is 0", "longer than the job runs");
     }
 }

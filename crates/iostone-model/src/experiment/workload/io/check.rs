@@ -32,7 +32,7 @@ pub(super) fn check(io: &IoWorkload, configuration: &Configuration, findings: &m
 
 fn check_load(io: &IoWorkload, findings: &mut Findings<'_>) {
     if io.iodepth == 0 || io.iodepth > LARGEST_DEPTH {
-        findings.value("workload.iodepth", "the depth is out of range", "1 to 4096");
+        findings.value("workload.iodepth", "the queue depth is out of range", "1 to 4096");
     }
     if io.numjobs == 0 || io.numjobs > MOST_JOBS {
         findings.value("workload.numjobs", "the number of jobs is out of range", "1 to 256");
@@ -48,7 +48,7 @@ fn check_load(io: &IoWorkload, findings: &mut Findings<'_>) {
 
 fn check_engine(io: &IoWorkload, findings: &mut Findings<'_>) {
     if io.engine == IoEngine::Sync && io.iodepth > 1 {
-        let message = format!("synchronous calls cannot keep {} requests in flight", io.iodepth);
+        let message = format!("synchronous I/O cannot keep {} requests in flight", io.iodepth);
         findings.value("workload.iodepth", message, "1 with `engine = \"sync\"`; use `numjobs` for more");
     }
     if io.engine != IoEngine::Mmap {
@@ -59,15 +59,15 @@ fn check_engine(io: &IoWorkload, findings: &mut Findings<'_>) {
         findings.value("workload.iodepth", message, "1 with `engine = \"mmap\"`; use `numjobs` for more");
     }
     if io.direct {
-        let message = "a mapping is the page cache itself and cannot go past it";
+        let message = "mmap I/O always uses the page cache";
         findings.value("workload.direct", message, "leave it out with `engine = \"mmap\"`");
     }
     if io.sync != SyncMode::None {
-        let message = "stores into a mapping pass `sync` by";
+        let message = "`sync` has no effect on mmap stores";
         findings.value("workload.sync", message, "use `fsync` or `fdatasync` with `engine = \"mmap\"`");
     }
     if !io.flags.is_empty() {
-        let message = "memory that is mapped has no requests to flag";
+        let message = "mmap I/O has no requests to flag";
         findings.value("workload.flags", message, "leave them out with `engine = \"mmap\"`");
     }
 }
@@ -81,15 +81,11 @@ fn check_window(io: &IoWorkload, findings: &mut Findings<'_>) {
         );
     }
     if io.asked_runtime().is_some_and(|runtime| runtime.0.is_zero()) {
-        findings.value(
-            "workload.runtime",
-            "nothing can be measured in no time",
-            "at least 100ms is sensible",
-        );
+        findings.value("workload.runtime", "the runtime is 0", "at least 100ms is sensible");
     }
     ramp::check_io(io, findings);
     if io.io_size.is_some_and(|size| size.0 == 0) {
-        findings.value("workload.io_size", "nothing can be measured with no bytes", "at least one block");
+        findings.value("workload.io_size", "the amount is 0", "at least one block");
     } else if let Some(size) = io.io_size {
         check_whole_blocks(size, io, findings);
     }
@@ -104,13 +100,13 @@ fn check_whole_blocks(size: Bytes, io: &IoWorkload, findings: &mut Findings<'_>)
     }
     match size.0 / block.0 {
         0 => {
-            let message = format!("{size} does not hold one block of {block}");
+            let message = format!("{size} is smaller than one block of {block}");
             findings.value("workload.io_size", message, "too small");
         }
         whole => {
             let message = format!("{size} is not a multiple of the block size of {block}");
             let below = Bytes(whole.saturating_mul(block.0));
-            findings.value("workload.io_size", message, &format!("the next below is {below}"));
+            findings.value("workload.io_size", message, &format!("the next smaller is {below}"));
         }
     }
 }
@@ -129,13 +125,13 @@ fn check_span(io: &IoWorkload, configuration: &Configuration, findings: &mut Fin
     };
     let largest = io.block_sizes().largest();
     if size < largest {
-        let message = format!("{size} does not hold one block of {largest}");
+        let message = format!("{size} is smaller than one block of {largest}");
         findings.value("workload.size", message, "too small");
         return;
     }
     let shared_out = !io.rw.is_random() || io.verifies();
     if shared_out && size.0 / largest.0 < u64::from(io.numjobs) {
-        let message = format!("{size} are not {} blocks of {largest}, one for each job", io.numjobs);
+        let message = format!("{size} is less than {} blocks of {largest}, one for each job", io.numjobs);
         findings.value("workload.numjobs", message, "sequential and verifying jobs get a part each");
     }
     if let Volume::Loop(volume) = &stack.volume
@@ -147,7 +143,7 @@ fn check_span(io: &IoWorkload, configuration: &Configuration, findings: &mut Fin
         let error = Diagnostic::new("io0006", message);
         let error = findings.places.at_value(error, "workload.size", "this file");
         let error = findings.places.at_value(error, "stack.volume.size", "this volume");
-        findings.found.push(error.note("a filesystem keeps about a tenth of its volume for itself"));
+        findings.found.push(error.note("a filesystem reserves about a tenth of its volume"));
     }
 }
 

@@ -19,8 +19,7 @@ const LARGEST_BUFFERS: Bytes = Bytes(16 << 30);
 pub(super) fn check(orion: &OrionWorkload, configuration: &Configuration, findings: &mut Findings<'_>) {
     if orion.arguments.is_some() && orion.has_keys() {
         for key in orion.keys() {
-            let message =
-                format!("ORION's options are given twice: in `arguments`, and as the key `{key}` beside it");
+            let message = format!("ORION's options are given twice: in `arguments` and as the key `{key}`");
             let label = "one of the two forms: leave this out, or write all of `arguments` as keys";
             findings.key(&format!("workload.{key}"), message, label);
         }
@@ -56,7 +55,7 @@ fn refuse(orion: &OrionWorkload, error: &OrionArgumentError, findings: &mut Find
         | OrionArgumentError::Mismatch { option, .. } => *option,
         OrionArgumentError::NoRun | OrionArgumentError::Unknown { .. } | OrionArgumentError::Stray { .. } => {
             let label = "add `run = \"advanced\"`, or `arguments = \"-run ...\"`";
-            findings.key("workload", "nothing says which load ORION is to put on", label);
+            findings.key("workload", "ORION's load is missing", label);
             return;
         }
     };
@@ -79,7 +78,7 @@ fn refuse(orion: &OrionWorkload, error: &OrionArgumentError, findings: &mut Find
             &format!("expected {}", expected.trim_end()),
         );
     } else {
-        findings.value(&path, error.to_string(), "not with the other options");
+        findings.value(&path, error.to_string(), "conflicts with the other options");
     }
 }
 
@@ -93,23 +92,23 @@ fn check_points(orion: &OrionWorkload, test: &OrionTest, findings: &mut Findings
         None => format!("workload.{key}"),
     };
     if test.duration < SHORTEST_POINT {
-        let message = format!("a point of {} is over before it has a rate", test.duration);
+        let message = format!("a point of {} is too short to measure a rate", test.duration);
         findings.value(&place("duration"), message, &format!("at least {SHORTEST_POINT}"));
     }
     if orion.until.is_some() && test.duration.0.as_secs() < 2 {
-        let message = format!("in {} no point becomes precise", test.duration);
+        let message = format!("{} is too short for a precise point", test.duration);
         findings.value(&place("duration"), message, "at least 2s, the longest that a point may take");
     }
     let count = orion.point_count(test);
     if count > MOST_POINTS {
-        let message = format!("a matrix of {count} points is no trial");
+        let message = format!("a matrix of {count} points is too large");
         findings.key(
             "workload",
             message,
             &format!("at most {MOST_POINTS}: fewer disks, or another `matrix`"),
         );
     } else if orion.points().iter().all(|point| point.small == 0 && point.large == 0) {
-        findings.key("workload", "no point has any load", "`num_small` or `num_large` of at least 1");
+        findings.key("workload", "no point has a load", "`num_small` or `num_large` of at least 1");
     }
 }
 
@@ -122,7 +121,11 @@ fn check_files(
     let stack = &configuration.stack;
     let bare = stack.filesystem == Filesystem::None && !matches!(stack.volume, Volume::Directory(_));
     if orion.files == 0 || orion.files > MOST_FILES {
-        findings.value("workload.files", "there are no such files", &format!("1 to {MOST_FILES}"));
+        findings.value(
+            "workload.files",
+            "the number of files is out of range",
+            &format!("1 to {MOST_FILES}"),
+        );
         return;
     }
     let flight = orion.in_flight(test);
@@ -145,8 +148,7 @@ fn check_files(
     if let Some(room) = room
         && flight > room
     {
-        let message =
-            format!("{} in flight at the highest load do not fit into {room}", flight.approximate());
+        let message = format!("{} in flight at the highest load do not fit in {room}", flight.approximate());
         findings.key("workload", message, "larger files, or lower loads");
     }
     if let Volume::Loop(volume) = &stack.volume
@@ -154,7 +156,7 @@ fn check_files(
         && test.writes()
         && !orion.direct
     {
-        let message = "writes into the page cache are not held to the volume's limits";
+        let message = "writes to the page cache are not limited by the volume";
         findings.value("workload.direct", message, "leave it out");
     }
 }
@@ -162,17 +164,17 @@ fn check_files(
 /// A bare device is the one LUN, as large as it is.
 fn check_bare(orion: &OrionWorkload, findings: &mut Findings<'_>) -> Option<()> {
     if orion.size.is_some() {
-        let message = "the stack ends in a bare device, which is the LUN as it is";
+        let message = "the stack ends in a raw device, which is the LUN";
         findings.value("workload.size", message, "leave it out, or add a filesystem to the stack");
         return None;
     }
     if orion.data != FileData::Random {
-        let message = "the stack ends in a bare device, which keeps what is on it";
+        let message = "the stack ends in a raw device, which keeps its content";
         findings.value("workload.data", message, "leave it out, or add a filesystem to the stack");
         return None;
     }
     if orion.files > 1 {
-        let message = "the stack ends in a bare device, which is the only LUN";
+        let message = "the stack ends in a raw device, which is the only LUN";
         findings.value("workload.files", message, "leave it out, or add a filesystem to the stack");
         return None;
     }
@@ -186,7 +188,7 @@ fn check_sizes(
     findings: &mut Findings<'_>,
 ) -> Option<Bytes> {
     let Some(size) = orion.size else {
-        findings.key("workload", "nothing says how large the data files are", "add `size = \"10GiB\"`");
+        findings.key("workload", "the size of the data files is missing", "add `size = \"10GiB\"`");
         return None;
     };
     if !size.0.is_multiple_of(4096) {
@@ -195,7 +197,7 @@ fn check_sizes(
     }
     let largest = test.size_large.max(test.size_small);
     if size < largest {
-        let message = format!("a file of {size} has no room for an I/O of {largest}");
+        let message = format!("a file of {size} is too small for an I/O of {largest}");
         findings.value("workload.size", message, &format!("at least {largest}"));
         return None;
     }
@@ -241,7 +243,7 @@ pub(in crate::experiment) fn check_metric(experiment: &Experiment, findings: &mu
     // What the first one lacks is spoken of already.
     let Some(other) = experiment.configurations.iter().skip(1).find(lacks) else { return };
     if experiment.configurations.first().is_some_and(|first| first.workload.metric(metric).is_some()) {
-        let message = format!("`{}` measures no point that gives `{metric}`", other.name);
+        let message = format!("`{}` measures no point for `{metric}`", other.name);
         findings.value(
             "decide.metric",
             message,

@@ -38,8 +38,8 @@ fn a_level_settles_its_options_but_not_the_time_of_a_point() {
     assert_eq!(oltp.test().unwrap().duration, Span(Duration::from_millis(500)));
     assert_eq!(oltp.disks(&oltp.test().unwrap()), 2);
     let said = |text: &str| keys(text).test().unwrap_err().to_string();
-    assert!(said("run = 'oltp'\nsize_large = '2MiB'").contains("`-size_large` can only be given with"));
-    assert!(said("write = 5").contains("`-run` is missing"));
+    assert!(said("run = 'oltp'\nsize_large = '2MiB'").contains("`-size_large` needs"));
+    assert!(said("write = 5").contains("`-run` is required"));
     assert!(said("run = 'advanced'\nsize_small = '1000B'").contains("whole KiB"));
     assert!(said("run = 'advanced'\nwrite = 101").contains("from 0 to 100"));
     assert!(line("-run simple -duration 1 -duration 2").test().is_err());

@@ -13,7 +13,7 @@ pub(super) fn check(sysbench: &SysbenchWorkload, findings: &mut Findings<'_>) {
         findings.value("workload.threads", "the number of threads is out of range", "1 to 1024");
     }
     if sysbench.seconds == 0 {
-        findings.value("workload.seconds", "sysbench would run for ever", "at least 1");
+        findings.value("workload.seconds", "sysbench would run forever", "at least 1");
     }
     match (&sysbench.file_test_mode, sysbench.test) {
         (None, SysbenchTest::Fileio) => {
@@ -78,21 +78,21 @@ fn check_files(sysbench: &SysbenchWorkload, findings: &mut Findings<'_>) {
         return;
     }
     if sysbench.cpu_max_prime.is_some() {
-        findings.key("workload.cpu_max_prime", "the fileio test looks for no primes", "leave this out");
+        findings.key("workload.cpu_max_prime", "the fileio test has no primes", "leave this out");
     }
     let block = sysbench.file_block_size.unwrap_or(BLOCK);
     let files = sysbench.file_num.unwrap_or(FILES);
     let each = sysbench.room().0 / u64::from(files.max(1));
     if block.0 == 0 {
-        findings.value("workload.file_block_size", "blocks of no bytes move nothing", "at least 1B");
+        findings.value("workload.file_block_size", "the block size is 0", "at least 1B");
     } else if files > 0 && each < block.0 {
         let message = format!("each of {files} files would be smaller than a block of {block}");
         findings.key("workload", message, "a larger `file_total_size`, or fewer files with `file_num`");
     } else if sysbench.is_direct() && !block.0.is_multiple_of(512) {
-        let message = format!("`direct` cannot move blocks of {block}");
+        let message = format!("`direct` does not support blocks of {block}");
         findings.value("workload.file_block_size", message, "a multiple of 512B, or of the device's sectors");
     }
     if sysbench.file_num == Some(0) {
-        findings.value("workload.file_num", "no files can hold nothing", "at least 1");
+        findings.value("workload.file_num", "the number of files is 0", "at least 1");
     }
 }

@@ -24,7 +24,7 @@ pub(super) fn counters(report: &ServerReport) -> String {
 fn write_link(text: &mut String, rate: ByteRate, report: &ServerReport) {
     let cap = report.link_iops.map(|iops| format!(" and {iops} IOPS")).unwrap_or_default();
     let (bytes, ios) = (Bytes(report.link_bytes), report.link_ios);
-    let _ = writeln!(text, "link of {rate}{cap}: {bytes} in {ios} I/Os so far");
+    let _ = writeln!(text, "link of {rate}{cap}: {bytes} in {ios} I/Os");
     if let Some(credits) = report.link_credits {
         let _ = writeln!(text, "  burst: {credits:.0} I/Os left");
     }
@@ -54,8 +54,7 @@ fn write_volume(text: &mut String, volume: &VolumeReport) {
     if let Some(cache) = &volume.cache {
         let _ = writeln!(
             text,
-            "  cache: {} of {} blocks not on the medium; to the medium: {} as it was full, {} by and by, {} flushed; \
-             {} lost",
+            "  cache: {} of {} blocks dirty; written back: {} as it was full, {} in the background, {} by flushes; {} lost",
             cache.dirty_blocks,
             cache.capacity_blocks,
             cache.evicted_blocks,

@@ -11,28 +11,28 @@ use iostone_model::units::{ByteRate, Bytes, Fraction, Span, UnitError};
 /// The options.
 #[derive(Debug, Args)]
 pub(in crate::commands::disk) struct ServeArguments {
-    /// The Unix socket at which the volume is; several have -0, -1 and so on behind the name
+    /// The Unix socket to serve on; with --count, -0, -1 and so on are appended
     #[arg(long, value_name = "SOCKET")]
     pub(super) socket: PathBuf,
-    /// Where the server is steered [default: the socket's name with .control behind]
+    /// The control socket [default: the socket's name with .control appended]
     #[arg(long, value_name = "SOCKET")]
     pub(super) control: Option<PathBuf>,
-    /// The size of the volume, as 1GiB [default: that of the file]
+    /// Size of the volume, as in 1GiB [default: that of the file]
     #[arg(long)]
     pub(super) size: Option<Bytes>,
-    /// The file or block device on which it lies; a file that is not there is made
+    /// The file or block device that holds the data; a missing file is created
     #[arg(long, value_name = "FILE", conflicts_with = "memory")]
     pub(super) file: Option<PathBuf>,
-    /// Past the page cache of this machine
+    /// Bypass this machine's page cache (O_DIRECT)
     #[arg(long, requires = "file", conflicts_with = "memory")]
     pub(super) direct: bool,
-    /// In memory, which is taken as the volume is written; gone with the server
+    /// Keep the data in memory, allocated as it is written; lost when the server ends
     #[arg(long)]
     pub(super) memory: bool,
-    /// So many such volumes
+    /// Number of such volumes
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub(super) count: u32,
-    /// Of everything random
+    /// Seed of the random numbers
     #[arg(long, default_value_t = 1)]
     pub(super) seed: u64,
     #[command(flatten)]
@@ -45,53 +45,53 @@ pub(in crate::commands::disk) struct ServeArguments {
     pub(super) faults: FaultArguments,
 }
 
-/// How much it does.
+/// Limits of a volume.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Limits")]
 pub(super) struct LimitArguments {
-    /// I/Os a second in the long run
+    /// Baseline IOPS
     #[arg(long)]
     pub(super) iops: Option<u32>,
-    /// Bytes a second in the long run, as 160MiB/s
+    /// Baseline bandwidth, as in 160MiB/s
     #[arg(long, value_name = "RATE")]
     pub(super) throughput: Option<ByteRate>,
-    /// How large an I/O may be to count as one
+    /// Largest I/O that counts as one
     #[arg(long, value_name = "SIZE")]
     pub(super) io_size: Option<Bytes>,
-    /// Adjacent small I/Os count as one until they fill --io-size
+    /// Count adjacent small I/Os as one up to --io-size
     #[arg(long, requires = "io_size")]
     pub(super) merge: bool,
-    /// I/Os a second while credits last
+    /// Burst IOPS while credits last
     #[arg(long, value_name = "IOPS", requires_all = ["iops", "burst_credits"])]
     pub(super) burst_iops: Option<u32>,
-    /// I/Os that the full bucket holds
+    /// Size of the I/O credit bucket, in I/Os
     #[arg(long, value_name = "COUNT", requires = "burst_iops")]
     pub(super) burst_credits: Option<u64>,
-    /// Bytes a second while credits last
+    /// Burst bandwidth while credits last
     #[arg(long, value_name = "RATE", requires_all = ["throughput", "burst_credit_bytes"])]
     pub(super) burst_throughput: Option<ByteRate>,
-    /// Bytes that the full bucket holds
+    /// Size of the byte credit bucket
     #[arg(long, value_name = "SIZE", requires = "burst_throughput")]
     pub(super) burst_credit_bytes: Option<Bytes>,
-    /// How full the buckets are at first [default: 100%]
+    /// Initial fill of the buckets [default: 100%]
     #[arg(long, value_name = "SHARE")]
     pub(super) burst_start: Option<Fraction>,
 }
 
-/// What all volumes together may move.
+/// Limits of all volumes together.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Link of the instance")]
 pub(super) struct LinkArguments {
-    /// Bytes a second of all volumes together, as 500Mbps
+    /// Bandwidth of all volumes together, as in 500Mbps
     #[arg(id = "link", long = "link", value_name = "RATE")]
     pub(super) rate: Option<ByteRate>,
-    /// I/Os a second of all volumes together
+    /// IOPS of all volumes together
     #[arg(id = "link_iops", long = "link-iops", value_name = "IOPS", requires = "link")]
     pub(super) iops: Option<u32>,
-    /// Bytes a second while credits last, and the bytes that the full bucket holds, as 593MB/s:5GB
+    /// Burst bandwidth and bucket size, as in 593MB/s:5GB
     #[arg(id = "link_burst", long = "link-burst", value_name = "RATE:SIZE", requires = "link")]
     pub(super) burst: Option<ByteBurst>,
-    /// I/Os a second while credits last, and the I/Os that the full bucket holds, as 18000:250000
+    /// Burst IOPS and bucket size, as in 18000:250000
     #[arg(
         id = "link_burst_iops",
         long = "link-burst-iops",
@@ -99,7 +99,7 @@ pub(super) struct LinkArguments {
         requires = "link_iops"
     )]
     pub(super) burst_iops: Option<IoBurst>,
-    /// How full the buckets of the link are at first [default: 100%]
+    /// Initial fill of the link's buckets [default: 100%]
     #[arg(id = "link_burst_start", long = "link-burst-start", value_name = "SHARE", requires = "link")]
     pub(super) burst_start: Option<Fraction>,
 }
@@ -139,51 +139,50 @@ impl FromStr for IoBurst {
 }
 
 fn halves<'t>(text: &'t str, example: &str) -> Result<(&'t str, &'t str), String> {
-    text.split_once(':')
-        .ok_or_else(|| format!("a burst is what flows, a colon, and what the bucket holds: {example}"))
+    text.split_once(':').ok_or_else(|| format!("expected RATE:BUCKET, as in {example}"))
 }
 
-/// How long it takes, and what it holds back.
+/// Latencies and the volatile write cache.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Latencies and cache")]
 pub(super) struct LatencyArguments {
-    /// The time that every read and write takes at least, as 2ms
+    /// Minimum latency of reads and writes, as in 2ms
     #[arg(long, value_name = "TIME")]
     pub(super) latency: Option<Span>,
-    /// That of writes, where it is another
+    /// Minimum latency of writes, if different
     #[arg(long, value_name = "TIME")]
     pub(super) write_latency: Option<Span>,
-    /// The time that a flush takes at least
+    /// Minimum latency of flushes
     #[arg(long, value_name = "TIME")]
     pub(super) flush_latency: Option<Span>,
-    /// How latencies scatter
+    /// Distribution of latencies
     #[arg(long, value_enum, value_name = "SHAPE")]
     pub(super) latency_spread: Option<Spread>,
-    /// A write cache of this size that loses its content with the power
+    /// Size of a volatile write cache, which loses its content on a power cut
     #[arg(long, value_name = "SIZE")]
     pub(super) cache: Option<Bytes>,
 }
 
-/// What goes wrong.
+/// Injected faults.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Faults")]
 pub(super) struct FaultArguments {
-    /// I/O errors from this byte on
+    /// First byte of the range with I/O errors
     #[arg(long, value_name = "SIZE")]
     pub(super) error_offset: Option<Bytes>,
-    /// On so many bytes [default: to the end]
+    /// Length of that range [default: to the end]
     #[arg(long, value_name = "SIZE")]
     pub(super) error_length: Option<Bytes>,
-    /// Of which requests [default: reads and writes]
+    /// Requests that fail [default: reads and writes]
     #[arg(long, value_enum, value_name = "OPERATION")]
     pub(super) error_on: Option<Operation>,
-    /// The share of them that fails [default: all]
+    /// Share of them that fails [default: all]
     #[arg(long, value_name = "SHARE")]
     pub(super) error_share: Option<Fraction>,
-    /// A pause as often as this
+    /// Interval between stalls
     #[arg(long, value_name = "TIME", requires = "stall_lasts")]
     pub(super) stall_every: Option<Span>,
-    /// How long one lasts
+    /// Duration of a stall
     #[arg(long, value_name = "TIME", requires = "stall_every")]
     pub(super) stall_lasts: Option<Span>,
 }

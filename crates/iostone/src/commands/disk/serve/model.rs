@@ -153,7 +153,7 @@ mod tests {
         check(&model).unwrap();
         model.iops = None;
         let error = check(&model).unwrap_err().to_string();
-        assert!(error.contains("a burst needs the rate of the long run (add `--iops`)"), "{error}");
+        assert!(error.contains("a burst needs a baseline rate (add `--iops`)"), "{error}");
         model.burst = None;
         model.merge = true;
         let error = check(&model).unwrap_err().to_string();

@@ -25,10 +25,10 @@ pub(super) fn in_words(path: &Path, reading: &Reading, activity: Option<&NvmeAct
     let (counters, queue) = if let Some(activity) = activity {
         let _ = writeln!(text, ", over {:.3} s", activity.seconds);
         let (before, after) = (activity.queue_length_before, activity.queue_length_after);
-        (&activity.grown, format!("{before} at first, {after} at last"))
+        (&activity.grown, format!("{before} before, {after} after"))
     } else {
-        let _ = writeln!(text, ", since it was attached or the instance started");
-        (&statistics.counters, format!("{} at this moment", statistics.queue_length))
+        let _ = writeln!(text, ", since the volume was attached or the instance started");
+        (&statistics.counters, format!("{} now", statistics.queue_length))
     };
     write_totals(&mut text, counters);
     line(&mut text, "queue", &queue);

@@ -9,11 +9,7 @@ pub(super) fn check(io: &IoWorkload, findings: &mut Findings<'_>) {
         check_unwritten(io, findings);
     }
     if io.fsync > 0 && io.fdatasync > 0 {
-        findings.value(
-            "workload.fdatasync",
-            "both `fsync` and `fdatasync` are asked for",
-            "choose one of them",
-        );
+        findings.value("workload.fdatasync", "both `fsync` and `fdatasync` are set", "choose one of them");
     }
     check_flags(io, findings);
     check_content(io, findings);
@@ -42,7 +38,7 @@ fn check_unwritten(io: &IoWorkload, findings: &mut Findings<'_>) {
             .filter(|_| key.starts_with("flags"))
             .and_then(|index| io.flags.get(index))
             .map_or(key, |flag| flag.word());
-        let message = format!("`{name}` does nothing in a workload that only {does}");
+        let message = format!("`{name}` has no effect in a workload that only {does}");
         findings.value(&format!("workload.{key}"), message, "leave it out, or write");
     }
 }
@@ -55,14 +51,15 @@ fn check_flags(io: &IoWorkload, findings: &mut Findings<'_>) {
         let refused = match flag {
             _ if earlier.contains(flag) => Some(("stands there twice", "once is enough")),
             RequestFlag::Hipri | RequestFlag::Atomic if !io.direct => {
-                Some(("is for requests past the page cache", "add `direct = true`"))
+                Some(("needs direct I/O", "add `direct = true`"))
             }
-            RequestFlag::Hipri if syncs && on_a_ring => {
-                Some(("makes a ring that polls, and such a ring takes no syncs", "leave it or the syncs out"))
-            }
-            RequestFlag::Atomic if io.rw.reads() => Some(("is for writes alone", "leave out the reads")),
+            RequestFlag::Hipri if syncs && on_a_ring => Some((
+                "polls for completions, and polled rings do not support syncs",
+                "leave it or the syncs out",
+            )),
+            RequestFlag::Atomic if io.rw.reads() => Some(("applies to writes only", "leave out the reads")),
             RequestFlag::Dontcache if io.direct => {
-                Some(("drops pages from a cache that `direct` goes past", "leave one of them out"))
+                Some(("drops pages from the page cache, which `direct` bypasses", "leave one of them out"))
             }
             _ => None,
         };
@@ -85,7 +82,7 @@ fn check_content(io: &IoWorkload, findings: &mut Findings<'_>) {
     }
     if let Some(chunk) = io.buffer_compress_chunk {
         if io.buffer_compress_percentage.is_none() {
-            let message = "`buffer_compress_chunk` says in which pieces, but not how much compresses";
+            let message = "`buffer_compress_chunk` needs `buffer_compress_percentage`";
             findings.value(
                 "workload.buffer_compress_chunk",
                 message,
@@ -100,7 +97,7 @@ fn check_content(io: &IoWorkload, findings: &mut Findings<'_>) {
 /// A sealed block begins with a header of 64 bytes, and a block of another size must be divisible into such.
 fn check_verify(io: &IoWorkload, findings: &mut Findings<'_>) {
     if io.rw.trims() {
-        let message = "discarded blocks hold nothing to be checked";
+        let message = "discarded blocks cannot be verified";
         findings.value("workload.verify", message, "leave it out, or do not discard");
         return;
     }
@@ -108,14 +105,14 @@ fn check_verify(io: &IoWorkload, findings: &mut Findings<'_>) {
     let unit = blocks.smallest();
     let path = format!("workload.{}", blocks.key());
     if unit.0 < 128 {
-        let message = format!("a block of {unit} has no room for what `verify` puts into it");
+        let message = format!("a block of {unit} is too small for the header that `verify` writes");
         findings.value(&path, message, "at least 128B");
     } else if let Some(wrong) = blocks.written().into_iter().find(|bytes| !bytes.0.is_multiple_of(unit.0)) {
         let message = format!("blocks of {wrong} cannot be verified in units of {unit}, the smallest");
         findings.value(&path, message, "every size must be a multiple of the smallest");
     }
     if io.dedupe_percentage > 0 {
-        let message = "a verified block carries its own place, so that none repeats another";
+        let message = "each verified block contains its offset, so no block repeats another";
         findings.value("workload.dedupe_percentage", message, "leave it or `verify` out");
     }
 }

@@ -10,7 +10,7 @@ pub(super) fn check_blocks(io: &IoWorkload, findings: &mut Findings<'_>) -> bool
         [("bs", io.bs.is_some()), ("bsrange", io.bsrange.is_some()), ("bssplit", io.bssplit.is_some())];
     let given: Vec<&str> = given.into_iter().filter(|(_, given)| *given).map(|(key, _)| key).collect();
     if let [first, .., last] = given.as_slice() {
-        let message = format!("both `{first}` and `{last}` say how large blocks are");
+        let message = format!("both `{first}` and `{last}` set the block size");
         findings.value(&format!("workload.{last}"), message, "choose one of them");
         return false;
     }
@@ -33,7 +33,7 @@ pub(super) fn check_blocks(io: &IoWorkload, findings: &mut Findings<'_>) -> bool
 pub(super) fn check_order(io: &IoWorkload, findings: &mut Findings<'_>) {
     if let Some(percent) = io.rwmixread {
         if !io.rw.is_mixed() {
-            let message = format!("`rw = \"{}\"` has no reads and writes to be mixed", io.rw.word());
+            let message = format!("`rw = \"{}\"` does not mix reads and writes", io.rw.word());
             findings.value("workload.rwmixread", message, "leave it out, or use `rw` or `randrw`");
         } else if percent > 100 {
             findings.value("workload.rwmixread", "the share of reads is out of range", "0 to 100");
@@ -44,7 +44,7 @@ pub(super) fn check_order(io: &IoWorkload, findings: &mut Findings<'_>) {
     }
     for (key, set) in [("random_distribution", io.skew().is_some()), ("norandommap", io.norandommap)] {
         if set {
-            let message = format!("`{key}` does nothing where blocks are visited in sequence");
+            let message = format!("`{key}` has no effect on sequential I/O");
             let label = format!("leave it out, or use `rw = \"rand{}\"`", io.rw.word());
             findings.value(&format!("workload.{key}"), message, &label);
         }

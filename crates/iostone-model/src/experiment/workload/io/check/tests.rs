@@ -65,10 +65,10 @@ fn only_what_must_reach_the_device_is_held_against_it() {
 fn a_mix_at_a_rate_is_given_as_two_rates() {
     assert_eq!(
         refused("rw = \"randrw\"\nrwmixread = 70\nrate_iops = 2000"),
-        ["`rwmixread` and `rate_iops` both say how many of the requests are reads"]
+        ["`rwmixread` and `rate_iops` both set the share of reads"]
     );
     let factor = "rw = \"randread\"\nrate_iops = \"1400,600\"";
-    assert_eq!(refused(factor), ["`rw = \"randread\"` has no reads and writes to be told apart"]);
+    assert_eq!(refused(factor), ["`rw = \"randread\"` does not mix reads and writes"]);
 }
 
 #[test]
@@ -78,9 +78,9 @@ fn a_mapping_has_one_request_in_flight_and_the_page_cache_only() {
         refused(lines),
         [
             "a mapping cannot keep 2 requests in flight",
-            "a mapping is the page cache itself and cannot go past it",
-            "stores into a mapping pass `sync` by",
-            "memory that is mapped has no requests to flag",
+            "mmap I/O always uses the page cache",
+            "`sync` has no effect on mmap stores",
+            "mmap I/O has no requests to flag",
         ]
     );
 }
@@ -96,7 +96,7 @@ fn what_is_moved_is_whole_blocks_where_all_blocks_are_alike() {
     experiment("rw = \"randread\"\nbs = \"12KiB\"").unwrap();
     assert_eq!(
         refused("rw = \"read\"\nbs = \"64MiB\""),
-        ["64MiB are not 2 blocks of 64MiB, one for each job"]
+        ["64MiB is less than 2 blocks of 64MiB, one for each job"]
     );
     experiment("rw = \"randread\"\nbs = \"64MiB\"").unwrap();
 }
