@@ -286,9 +286,8 @@ mod tests {
         let text = include_str!("../../../experiments/barrier.toml");
         let (head, rest) = text.split_once("[workload]").unwrap();
         let (_, decide) = rest.split_once("[decide]").unwrap();
-        let dd = format!("{head}[workload]\nkind = \"dd\"\nsize = \"16MiB\"\n[decide]{decide}")
-            .replace("\"iops\"", "\"throughput\"");
-        let workload = iostone_model::experiment::read(&dd, &[]).unwrap().configurations[0].clone();
+        let fio = format!("{head}[workload]\nkind = \"fio\"\njob = \"[j]\"\n[decide]{decide}");
+        let workload = iostone_model::experiment::read(&fio, &[]).unwrap().configurations[0].clone();
         let mut trial = measured(1000, 500);
         assert_eq!(failed(&workload, &settled(), &trial), Vec::<String>::new());
         trial.report.must_reach_device = true;

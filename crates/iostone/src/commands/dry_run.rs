@@ -184,8 +184,8 @@ fn workload_step(configuration: &Configuration) -> String {
 fn workload_text(workload: &Workload) -> String {
     let Profile { mut summary, ramp, .. } = workload.profile();
     match ramp {
-        Some(Timing::Fixed(ramp)) if !ramp.0.is_zero() => summary.push(format!("{ramp} not counted")),
-        Some(Timing::Auto) => summary.push("the warm-up that pilots find not counted".to_owned()),
+        Some(Timing::Fixed(ramp)) if !ramp.0.is_zero() => summary.push(format!("{ramp} ramp not measured")),
+        Some(Timing::Auto) => summary.push("the ramp that pilots find not measured".to_owned()),
         _ => {}
     }
     summary.join(", ")

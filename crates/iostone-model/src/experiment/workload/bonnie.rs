@@ -195,85 +195,37 @@ impl Profiled for BonnieWorkload {
     }
 }
 
+/// The rates of all phases, then the CPU shares, then the longest single operations.
+macro_rules! phases {
+    ($($name:literal, $unit:ident, $title:literal;)+) => {
+        &[
+            $(metric($name, Unit::$unit, Direction::Higher, $title),)+
+            $(metric(concat!($name, ".cpu"), Unit::Share, Direction::Lower, concat!("CPU share of ", $title)),)+
+            $(metric(
+                concat!($name, ".latency_max"),
+                Unit::Seconds,
+                Direction::Lower,
+                concat!("maximum latency of ", $title),
+            ),)+
+        ]
+    };
+}
+
 /// What bonnie++ yields: a rate, a share of one CPU and the longest single operation of each phase.
-pub const BONNIE_METRICS: &[Metric] = &[
-    metric("char_write", Unit::BytesPerSecond, Direction::Higher, "writing by the byte"),
-    metric("block_write", Unit::BytesPerSecond, Direction::Higher, "block writes"),
-    metric("rewrite", Unit::BytesPerSecond, Direction::Higher, "rewriting"),
-    metric("char_read", Unit::BytesPerSecond, Direction::Higher, "reading by the byte"),
-    metric("block_read", Unit::BytesPerSecond, Direction::Higher, "block reads"),
-    metric("random_seeks", Unit::PerSecond, Direction::Higher, "random seeks"),
-    metric("sequential_create", Unit::PerSecond, Direction::Higher, "files created in order"),
-    metric("sequential_stat", Unit::PerSecond, Direction::Higher, "files looked up in order"),
-    metric("sequential_delete", Unit::PerSecond, Direction::Higher, "files deleted in order"),
-    metric("random_create", Unit::PerSecond, Direction::Higher, "files created at random"),
-    metric("random_stat", Unit::PerSecond, Direction::Higher, "files looked up at random"),
-    metric("random_delete", Unit::PerSecond, Direction::Higher, "files deleted at random"),
-    metric("char_write.cpu", Unit::Share, Direction::Lower, "CPU share of writing by the byte"),
-    metric("block_write.cpu", Unit::Share, Direction::Lower, "CPU share of block writes"),
-    metric("rewrite.cpu", Unit::Share, Direction::Lower, "CPU share of rewriting"),
-    metric("char_read.cpu", Unit::Share, Direction::Lower, "CPU share of reading by the byte"),
-    metric("block_read.cpu", Unit::Share, Direction::Lower, "CPU share of block reads"),
-    metric("random_seeks.cpu", Unit::Share, Direction::Lower, "CPU share of random seeks"),
-    metric("sequential_create.cpu", Unit::Share, Direction::Lower, "CPU share of files created in order"),
-    metric("sequential_stat.cpu", Unit::Share, Direction::Lower, "CPU share of files looked up in order"),
-    metric("sequential_delete.cpu", Unit::Share, Direction::Lower, "CPU share of files deleted in order"),
-    metric("random_create.cpu", Unit::Share, Direction::Lower, "CPU share of files created at random"),
-    metric("random_stat.cpu", Unit::Share, Direction::Lower, "CPU share of files looked up at random"),
-    metric("random_delete.cpu", Unit::Share, Direction::Lower, "CPU share of files deleted at random"),
-    metric(
-        "char_write.latency_max",
-        Unit::Seconds,
-        Direction::Lower,
-        "maximum latency of writing by the byte",
-    ),
-    metric("block_write.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of block writes"),
-    metric("rewrite.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of rewriting"),
-    metric(
-        "char_read.latency_max",
-        Unit::Seconds,
-        Direction::Lower,
-        "maximum latency of reading by the byte",
-    ),
-    metric("block_read.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of block reads"),
-    metric("random_seeks.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of random seeks"),
-    metric(
-        "sequential_create.latency_max",
-        Unit::Seconds,
-        Direction::Lower,
-        "maximum latency of files created in order",
-    ),
-    metric(
-        "sequential_stat.latency_max",
-        Unit::Seconds,
-        Direction::Lower,
-        "maximum latency of files looked up in order",
-    ),
-    metric(
-        "sequential_delete.latency_max",
-        Unit::Seconds,
-        Direction::Lower,
-        "maximum latency of files deleted in order",
-    ),
-    metric(
-        "random_create.latency_max",
-        Unit::Seconds,
-        Direction::Lower,
-        "maximum latency of files created at random",
-    ),
-    metric(
-        "random_stat.latency_max",
-        Unit::Seconds,
-        Direction::Lower,
-        "maximum latency of files looked up at random",
-    ),
-    metric(
-        "random_delete.latency_max",
-        Unit::Seconds,
-        Direction::Lower,
-        "maximum latency of files deleted at random",
-    ),
-];
+pub const BONNIE_METRICS: &[Metric] = phases! {
+    "char_write", BytesPerSecond, "writing by the byte";
+    "block_write", BytesPerSecond, "block writes";
+    "rewrite", BytesPerSecond, "rewriting";
+    "char_read", BytesPerSecond, "reading by the byte";
+    "block_read", BytesPerSecond, "block reads";
+    "random_seeks", PerSecond, "random seeks";
+    "sequential_create", PerSecond, "files created in order";
+    "sequential_stat", PerSecond, "files looked up in order";
+    "sequential_delete", PerSecond, "files deleted in order";
+    "random_create", PerSecond, "files created at random";
+    "random_stat", PerSecond, "files looked up at random";
+    "random_delete", PerSecond, "files deleted at random";
+};
 
 /// What follows bonnie++ where `direct_read` is asked for.
 const BONNIE_DIRECT_METRICS: &[Metric] =

@@ -140,64 +140,36 @@ impl Profiled for DbenchWorkload {
     }
 }
 
-/// The operations of a dbench table, as dbench spells them.
-pub const DBENCH_OPERATIONS: &[&str] = &[
-    "NTCreateX",
-    "Close",
-    "Rename",
-    "Unlink",
-    "Deltree",
-    "Rmdir",
-    "Mkdir",
-    "Qpathinfo",
-    "Qfileinfo",
-    "Qfsinfo",
-    "Sfileinfo",
-    "Find",
-    "WriteX",
-    "ReadX",
-    "LockX",
-    "UnlockX",
-    "Flush",
-];
+/// What dbench yields, over all and of each operation; and these operations.
+macro_rules! operations {
+    ($($name:literal)+) => {
+        /// The operations of a dbench table, as dbench spells them.
+        pub const DBENCH_OPERATIONS: &[&str] = &[$($name),+];
 
-/// What dbench yields.
-pub const DBENCH_METRICS: &[Metric] = &[
-    metric("throughput", Unit::BytesPerSecond, Direction::Higher, "throughput"),
-    metric("pass_time", Unit::Seconds, Direction::Lower, "time for one pass of the loadfile"),
-    metric("latency_max", Unit::Seconds, Direction::Lower, "maximum latency"),
-    metric("NTCreateX.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of NTCreateX"),
-    metric("NTCreateX.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of NTCreateX"),
-    metric("Close.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of Close"),
-    metric("Close.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of Close"),
-    metric("Rename.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of Rename"),
-    metric("Rename.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of Rename"),
-    metric("Unlink.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of Unlink"),
-    metric("Unlink.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of Unlink"),
-    metric("Deltree.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of Deltree"),
-    metric("Deltree.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of Deltree"),
-    metric("Rmdir.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of Rmdir"),
-    metric("Rmdir.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of Rmdir"),
-    metric("Mkdir.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of Mkdir"),
-    metric("Mkdir.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of Mkdir"),
-    metric("Qpathinfo.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of Qpathinfo"),
-    metric("Qpathinfo.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of Qpathinfo"),
-    metric("Qfileinfo.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of Qfileinfo"),
-    metric("Qfileinfo.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of Qfileinfo"),
-    metric("Qfsinfo.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of Qfsinfo"),
-    metric("Qfsinfo.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of Qfsinfo"),
-    metric("Sfileinfo.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of Sfileinfo"),
-    metric("Sfileinfo.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of Sfileinfo"),
-    metric("Find.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of Find"),
-    metric("Find.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of Find"),
-    metric("WriteX.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of WriteX"),
-    metric("WriteX.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of WriteX"),
-    metric("ReadX.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of ReadX"),
-    metric("ReadX.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of ReadX"),
-    metric("LockX.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of LockX"),
-    metric("LockX.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of LockX"),
-    metric("UnlockX.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of UnlockX"),
-    metric("UnlockX.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of UnlockX"),
-    metric("Flush.latency_mean", Unit::Seconds, Direction::Lower, "mean latency of Flush"),
-    metric("Flush.latency_max", Unit::Seconds, Direction::Lower, "maximum latency of Flush"),
-];
+        /// What dbench yields.
+        pub const DBENCH_METRICS: &[Metric] = &[
+            metric("throughput", Unit::BytesPerSecond, Direction::Higher, "throughput"),
+            metric("pass_time", Unit::Seconds, Direction::Lower, "time for one pass of the loadfile"),
+            metric("latency_max", Unit::Seconds, Direction::Lower, "maximum latency"),
+            $(
+                metric(
+                    concat!($name, ".latency_mean"),
+                    Unit::Seconds,
+                    Direction::Lower,
+                    concat!("mean latency of ", $name),
+                ),
+                metric(
+                    concat!($name, ".latency_max"),
+                    Unit::Seconds,
+                    Direction::Lower,
+                    concat!("maximum latency of ", $name),
+                ),
+            )+
+        ];
+    };
+}
+
+operations! {
+    "NTCreateX" "Close" "Rename" "Unlink" "Deltree" "Rmdir" "Mkdir" "Qpathinfo" "Qfileinfo" "Qfsinfo" "Sfileinfo"
+    "Find" "WriteX" "ReadX" "LockX" "UnlockX" "Flush"
+}

@@ -50,8 +50,10 @@ fn a_dry_run_tells_the_shape() {
     bench.write("open-loop.toml", OPEN_LOOP);
     let said = bench.iostone(&["run", "open-loop.toml", "--dry-run"]).ended_with(0).stdout;
     let said = masked(&said, &bench, "open-loop");
-    let shape = "io randrw bssplit=4KiB/80:64KiB/20 iodepth=32 random_distribution=hot-cold:90/10 rate_iops=300,100 \
-                 rate_process=poisson direct, 1s ramp not measured, 10s measured";
+    let shape = "randrw 4KiB/80:64KiB/20, spread hot-cold:90/10, open loop of 300 reads/s and 100 writes/s at random, \
+                 depth 32, 10s, ";
+    let said = said.lines().find(|line| line.contains("O_DIRECT")).unwrap();
+    assert!(said.ends_with("O_DIRECT, 1s ramp not measured"), "{said}");
     assert!(said.contains(shape), "{said}");
 }
 
