@@ -49,7 +49,7 @@ pub(crate) struct Lane {
 
 /// What one thread is to do.
 #[derive(Debug)]
-pub(crate) struct Shift<'a> {
+pub(crate) struct WorkerConfig<'a> {
     pub(crate) clock: Clock,
     pub(crate) stamp: Stamp,
     pub(crate) iodepth: u32,
@@ -91,7 +91,7 @@ pub(crate) trait Watch {
 /// The state of the loop.
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, each looked at by itself")]
 pub(crate) struct Driver<'a, S> {
-    shift: Shift<'a>,
+    config: WorkerConfig<'a>,
     source: S,
     payload: Payload,
     pacer: Option<Pacer>,
@@ -120,8 +120,8 @@ pub(crate) struct Driver<'a, S> {
     tally: Tally,
 }
 
-/// What a thread needs besides its shift.
-pub(crate) struct Kit<S> {
+/// What a thread needs besides its configuration.
+pub(crate) struct WorkerState<S> {
     pub(crate) source: S,
     pub(crate) payload: Payload,
     pub(crate) pacer: Option<Pacer>,
@@ -129,14 +129,14 @@ pub(crate) struct Kit<S> {
 }
 
 impl<'a, S: Source> Driver<'a, S> {
-    pub(crate) fn new(shift: Shift<'a>, kit: Kit<S>) -> Self {
-        let Kit { source, payload, pacer, verifier } = kit;
+    pub(crate) fn new(config: WorkerConfig<'a>, state: WorkerState<S>) -> Self {
+        let WorkerState { source, payload, pacer, verifier } = state;
         Self {
-            slots: Slots::new(shift.iodepth),
-            odd: Vec::with_capacity(shift.iodepth as usize),
-            tally: Tally::new(shift.closes_ns.saturating_sub(shift.opens_ns)),
-            pause: Pause::new(shift.cadence.think, shift.opens_ns),
-            shift,
+            slots: Slots::new(config.iodepth),
+            odd: Vec::with_capacity(config.iodepth as usize),
+            tally: Tally::new(config.closes_ns.saturating_sub(config.opens_ns)),
+            pause: Pause::new(config.cadence.think, config.opens_ns),
+            config,
             source,
             payload,
             pacer,
@@ -162,14 +162,14 @@ impl<'a, S: Source> Driver<'a, S> {
         engine: &mut E,
         watch: &mut impl Watch,
     ) -> (Tally, Option<Verifier>) {
-        let mut now = self.shift.clock.now_ns();
+        let mut now = self.config.clock.now_ns();
         self.open_when_due(now, watch);
         while !self.is_finished(now) {
             let (want, at_most) = self.submit(engine, now);
             now = self.turn(engine, want, at_most, watch);
         }
         // A window that never opened has no length, and one that time closed has exactly the length asked for.
-        self.tally.ended_ns = now.clamp(self.shift.opens_ns, self.shift.closes_ns);
+        self.tally.ended_ns = now.clamp(self.config.opens_ns, self.config.closes_ns);
         if self.open {
             self.tally.recorder.close(&self.tally.of, self.pacer.is_some());
             watch.closed();
@@ -189,10 +189,10 @@ impl<'a, S: Source> Driver<'a, S> {
     ) -> u64 {
         if let Err(error) = engine.enter(want, at_most) {
             self.fail(Operation::Submit, error.raw_os_error().unwrap_or(libc::EIO), None, 0);
-            return self.shift.clock.now_ns();
+            return self.config.clock.now_ns();
         }
         let arrived = engine.arrived();
-        let now = self.shift.clock.now_ns();
+        let now = self.config.clock.now_ns();
         self.open_when_due(now, watch);
         if self.tally.recorder.is_due(now) && !self.closing {
             self.tally.recorder.close_until(now, &self.tally.of, self.pacer.is_some());
@@ -206,34 +206,34 @@ impl<'a, S: Source> Driver<'a, S> {
             if !self.odd.is_empty() {
                 self.settle_odd(engine, now);
             }
-            self.shift.lane.counted.store(self.counted, Ordering::Relaxed);
-            self.shift.lane.bytes.store(self.counted_bytes, Ordering::Relaxed);
+            self.config.lane.counted.store(self.counted, Ordering::Relaxed);
+            self.config.lane.bytes.store(self.counted_bytes, Ordering::Relaxed);
         }
         now
     }
 
     #[inline]
     fn open_when_due(&mut self, now: u64, watch: &mut impl Watch) {
-        if !self.open && now >= self.shift.opens_ns && !self.closing {
+        if !self.open && now >= self.config.opens_ns && !self.closing {
             self.open = true;
-            self.tally.recorder.open(self.shift.opens_ns);
+            self.tally.recorder.open(self.config.opens_ns);
             watch.opened();
         }
     }
 
     #[inline]
     fn is_finished(&mut self, now: u64) -> bool {
-        if now >= self.shift.closes_ns || self.failed {
+        if now >= self.config.closes_ns || self.failed {
             return true;
         }
-        let enough = self.counted >= self.shift.limit_ios || self.counted_bytes >= self.shift.limit_bytes;
+        let enough = self.counted >= self.config.limit_ios || self.counted_bytes >= self.config.limit_bytes;
         let exhausted = self.exhausted && self.slots.in_flight() == 0;
         if (enough || exhausted) && self.barrier.is_clear() {
             return true;
         }
-        let stopped = self.shift.stop.load(Ordering::Relaxed);
+        let stopped = self.config.stop.load(Ordering::Relaxed);
         self.tally.interrupted = stopped;
-        stopped || self.shift.halt.load(Ordering::Relaxed) || self.shift.exit_all.load(Ordering::Relaxed)
+        stopped || self.config.halt.load(Ordering::Relaxed) || self.config.exit_all.load(Ordering::Relaxed)
     }
 
     /// Queues what may be submitted now; says how many completions to wait for, and how long at most.
@@ -253,7 +253,7 @@ impl<'a, S: Source> Driver<'a, S> {
             self.read_back_backlog();
         }
         let ready = self.may_submit();
-        let batch = ready.min(u64::from(self.shift.batch)).min(engine.room() as u64);
+        let batch = ready.min(u64::from(self.config.batch)).min(engine.room() as u64);
         if batch == 0 {
             return (1, None);
         }
@@ -272,13 +272,13 @@ impl<'a, S: Source> Driver<'a, S> {
     fn may_submit(&mut self) -> u64 {
         let free = self.slots.free();
         if self.draining {
-            self.draining = self.slots.in_flight() > self.shift.iodepth_low.into();
+            self.draining = self.slots.in_flight() > self.config.iodepth_low.into();
             if self.draining {
                 return 0;
             }
         }
         if self.open {
-            free.min((self.shift.limit_ios - self.counted).saturating_sub(self.slots.in_flight()))
+            free.min((self.config.limit_ios - self.counted).saturating_sub(self.slots.in_flight()))
         } else {
             free
         }
@@ -287,14 +287,14 @@ impl<'a, S: Source> Driver<'a, S> {
     /// Whether the bytes counted and in flight are all that the window may have.
     #[inline]
     fn has_enough_bytes(&self) -> bool {
-        self.open && self.counted_bytes + self.in_flight_bytes >= self.shift.limit_bytes
+        self.open && self.counted_bytes + self.in_flight_bytes >= self.config.limit_bytes
     }
 
     /// Queues up to `batch` blocks; says how many, and when the next one is to begin if that is later.
     #[inline]
     fn submit_blocks<E: Engine>(&mut self, engine: &mut E, batch: u64, now: u64) -> (usize, Option<u64>) {
-        let mut since = match self.shift.stamp {
-            Stamp::PerIo => self.shift.clock.now_ns(),
+        let mut since = match self.config.stamp {
+            Stamp::PerIo => self.config.clock.now_ns(),
             _ => now,
         };
         let (mut begun, mut writes, mut later) = (0usize, 0usize, None);
@@ -333,20 +333,20 @@ impl<'a, S: Source> Driver<'a, S> {
                 verifier.begin_read(&request);
             }
             engine.queue(Transfer { slot, place, request });
-            if is_write && self.barrier.note_write(&self.shift.cadence, &request) {
+            if is_write && self.barrier.note_write(&self.config.cadence, &request) {
                 break;
             }
-            if self.pause.note(self.shift.clock, now) {
+            if self.pause.note(self.config.clock, now) {
                 break;
             }
         }
         if writes > 0 {
             // Making the data took time that is not the device's.
-            since = self.shift.clock.now_ns();
+            since = self.config.clock.now_ns();
             self.barrier.last_submitted_ns = since;
             self.slots.restamp_latest(begun, since);
         }
-        self.draining = self.shift.iodepth_low > 0 && self.slots.free() == 0;
+        self.draining = self.config.iodepth_low > 0 && self.slots.free() == 0;
         self.count_depth(begun);
         (begun, later)
     }
@@ -393,14 +393,14 @@ impl<'a, S: Source> Driver<'a, S> {
         if self.slots.in_flight() > 0 {
             return (1, None);
         }
-        let sleep = self.pause.wait(self.shift.clock, now, self.shift.stop);
+        let sleep = self.pause.wait(self.config.clock, now, self.config.stop);
         (0, sleep.map(|sleep| sleep.min(LONGEST_SLEEP)))
     }
 
     #[inline]
     fn complete(&mut self, completion: Completion, batch_ns: u64) {
         let Completion { tag, result } = completion;
-        let at = if self.shift.stamp == Stamp::PerIo { self.shift.clock.now_ns() } else { batch_ns };
+        let at = if self.config.stamp == Stamp::PerIo { self.config.clock.now_ns() } else { batch_ns };
         if tag == SYNC_TAG {
             self.complete_sync(result, at);
         } else if result.cast_unsigned() == self.slots.length_bytes(tag) && self.verifier.is_none() {
@@ -419,23 +419,23 @@ impl<'a, S: Source> Driver<'a, S> {
         let Some(count) = self.tally.of.get_mut(request.direction as usize) else { return };
         if !self.open {
             self.tally.ramp_ios += 1;
-            self.shift.lane.ramp.store(self.tally.ramp_ios, Ordering::Relaxed);
-        } else if at <= self.shift.closes_ns && self.counted < self.shift.limit_ios && !self.closing {
+            self.config.lane.ramp.store(self.tally.ramp_ios, Ordering::Relaxed);
+        } else if at <= self.config.closes_ns && self.counted < self.config.limit_ios && !self.closing {
             self.counted += 1;
             self.counted_bytes += u64::from(request.length_bytes);
             count.ios += 1;
             count.bytes += u64::from(request.length_bytes);
-            if self.shift.stamp != Stamp::None {
+            if self.config.stamp != Stamp::None {
                 let service = at.saturating_sub(submitted_ns);
                 count.service.record(service);
                 if self.pacer.is_some() {
                     count.response.record(at.saturating_sub(intended_ns));
                 }
-                if service > self.shift.max_latency_ns {
+                if service > self.config.max_latency_ns {
                     self.fail(Operation::TooSlow, libc::ETIMEDOUT, Some(request), request.length_bytes);
                 }
             }
-        } else if self.pacer.is_some() && intended_ns < self.shift.closes_ns {
+        } else if self.pacer.is_some() && intended_ns < self.config.closes_ns {
             // It began in time and took longer than the window: its wait belongs to the answer.
             count.response.record(at.saturating_sub(intended_ns));
         }
@@ -444,11 +444,11 @@ impl<'a, S: Source> Driver<'a, S> {
     /// Ends the job, unless failures are only counted; of several the first is kept.
     fn fail(&mut self, operation: Operation, errno: i32, request: Option<Request>, transferred_bytes: u32) {
         self.tally.errors += 1;
-        if !self.shift.continue_on_error || operation == Operation::Submit {
+        if !self.config.continue_on_error || operation == Operation::Submit {
             self.failed = true;
-            self.shift.halt.store(true, Ordering::Relaxed);
+            self.config.halt.store(true, Ordering::Relaxed);
         }
-        let at_ns = self.shift.clock.now_ns();
+        let at_ns = self.config.clock.now_ns();
         let request = request.unwrap_or(Request {
             direction: Direction::Read,
             target: 0,

@@ -1,8 +1,8 @@
 //! Prepares jobs' targets, and runs the jobs on them.
 
-mod crew;
 mod members;
 mod span;
+mod together;
 
 use std::fs::File;
 use std::sync::Arc;
@@ -22,10 +22,10 @@ use crate::source::Part;
 use crate::target::{self, TargetKind};
 use crate::verify::Ledger;
 use crate::volume::VolumeMap;
-use crew::PROGRESS_INTERVAL;
-pub use crew::run_together;
 use members::Members;
 use span::{check_memory, resolve_part};
+use together::PROGRESS_INTERVAL;
+pub use together::run_together;
 
 /// What a job is busy with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -13,7 +13,7 @@ use crate::outcome::{
     CpuTime, CpuUse, EngineKind, EngineReport, Layout, Outcome, Scheduling, Steadiness, Syncs, Transfers,
 };
 use crate::verify::VerifyReport;
-use crate::worker::{Crew, Report};
+use crate::worker::{Report, SharedJob};
 use series::SeriesSum;
 
 /// What is known of a job besides the reports of its threads.
@@ -87,10 +87,10 @@ impl Sum {
 }
 
 /// Merges what the threads have counted. The window is as long as the thread that was at it longest.
-pub(crate) fn summarise(crew: &Crew<'_>, reports: Vec<Report>, ending: Ending) -> Outcome {
-    let job = crew.job;
+pub(crate) fn summarise(shared: &SharedJob<'_>, reports: Vec<Report>, ending: Ending) -> Outcome {
+    let job = shared.job;
     let Ending { reason, open_flags, layout, steadiness, fell_short } = ending;
-    let mut engine = EngineReport { kind: crew.engine, reason, features: Vec::new(), declined: Vec::new() };
+    let mut engine = EngineReport { kind: shared.engine, reason, features: Vec::new(), declined: Vec::new() };
     let mut sum = Sum::default();
     for report in reports {
         sum.add(&mut engine, report);
@@ -100,7 +100,7 @@ pub(crate) fn summarise(crew: &Crew<'_>, reports: Vec<Report>, ending: Ending) -
     engine.features.retain(|feature| !declined.iter().any(|line| line.starts_with(&format!("{feature}:"))));
     sum.syncs.count = sum.syncs.latency.count();
 
-    let begun = crew.begun_ns.get().map_or(0, |begun| begun + nanoseconds(job.start_delay.0));
+    let begun = shared.begun_ns.get().map_or(0, |begun| begun + nanoseconds(job.start_delay.0));
     let opened_ns = begun + nanoseconds(job.ramp_time.0);
     let elapsed = Duration::from_nanos(sum.ended_ns.saturating_sub(opened_ns));
     let completed = sum.transfers.iter().map(|transfers| transfers.ios).sum::<u64>() + sum.ramp_ios;
@@ -126,10 +126,10 @@ pub(crate) fn summarise(crew: &Crew<'_>, reports: Vec<Report>, ending: Ending) -
         unserved: sum.unserved,
         depth_levels: sum.depth_levels,
         ramp_ios: sum.ramp_ios,
-        cpu: CpuUse { process: crew.process.used(), submitters: sum.submitters },
-        io_workers: if crew.engine == EngineKind::IoUring { sum.io_workers } else { 0 },
+        cpu: CpuUse { process: shared.process.used(), submitters: sum.submitters },
+        io_workers: if shared.engine == EngineKind::IoUring { sum.io_workers } else { 0 },
         stamp: job.stamp,
-        clock: crew.clock.kind(),
+        clock: shared.clock.kind(),
         interrupted: sum.interrupted,
         error,
         errors: sum.errors,

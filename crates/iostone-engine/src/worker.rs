@@ -1,7 +1,7 @@
 //! One thread of a job: gets memory and a ring, waits for the start, drives, and measures what it cost.
 
+mod config;
 mod meter;
-mod shift;
 
 use std::fs::File;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -16,7 +16,7 @@ pub(crate) use meter::ProcessMeter;
 
 use crate::arena::{Arena, ArenaPlan, Sharing};
 use crate::clock::Clock;
-use crate::driver::{Driver, Kit, Lane, Tally};
+use crate::driver::{Driver, Lane, Tally, WorkerState};
 use crate::engine::Engine;
 use crate::engine::mmap::MmapEngine;
 use crate::engine::null::NullEngine;
@@ -42,7 +42,7 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(100);
 const MOST_PIECES_AT_ONCE: u32 = 256;
 
 /// What all threads of a job share. Nothing of it is written while I/O is measured, but for the stop flags.
-pub(crate) struct Crew<'a> {
+pub(crate) struct SharedJob<'a> {
     pub(crate) job: &'a Job,
     pub(crate) engine: EngineKind,
     pub(crate) clock: Clock,
@@ -77,32 +77,38 @@ pub(crate) struct Gate {
 }
 
 /// Does thread `number`'s part. None when it, or another thread, could not get ready.
-pub(crate) fn work(crew: &Crew<'_>, number: u32, files: &[File], lane: &Lane, gate: &Gate) -> Option<Report> {
+pub(crate) fn work(
+    shared: &SharedJob<'_>,
+    number: u32,
+    files: &[File],
+    lane: &Lane,
+    gate: &Gate,
+) -> Option<Report> {
     // The ring comes after the arena here and so is dropped before it: requests never outlive their memory.
     let (mut arena, payload) =
-        match processor::settle(crew.job, number).and_then(|()| get_memory(crew, number)) {
+        match processor::settle(shared.job, number).and_then(|()| get_memory(shared, number)) {
             Ok(memory) => memory,
             Err(error) => return refuse(gate, error),
         };
-    let mut ring = match open_ring(crew, files, &arena) {
+    let mut ring = match open_ring(shared, files, &arena) {
         Ok(ring) => ring,
         Err(error) => return refuse(gate, error),
     };
     gate.ready.send(Ok(())).ok()?;
     gate.begin.recv().ok()?;
-    let begun_ns = shift::begin(crew);
-    wait_until(crew, begun_ns);
+    let begun_ns = config::begin(shared);
+    wait_until(shared, begun_ns);
 
-    let report = if crew.job.is_plain() {
-        let source = plan_plain(crew, number);
-        drive(crew, number, files, lane, Task { source, payload, arena: &mut arena, ring: &mut ring })
+    let report = if shared.job.is_plain() {
+        let source = plan_plain(shared, number);
+        drive(shared, number, files, lane, Task { source, payload, arena: &mut arena, ring: &mut ring })
     } else {
-        let (offsets, _) = payload::streams_of_thread(crew.job.seed, number);
-        let source = Shaped::new(crew.job, shift::parts_of(crew, number), offsets);
-        drive(crew, number, files, lane, Task { source, payload, arena: &mut arena, ring: &mut ring })
+        let (offsets, _) = payload::streams_of_thread(shared.job.seed, number);
+        let source = Shaped::new(shared.job, config::parts_of(shared, number), offsets);
+        drive(shared, number, files, lane, Task { source, payload, arena: &mut arena, ring: &mut ring })
     };
-    if crew.job.exit_all {
-        crew.exit_all.store(true, Ordering::Relaxed);
+    if shared.job.exit_all {
+        shared.exit_all.store(true, Ordering::Relaxed);
     }
     Some(report)
 }
@@ -116,42 +122,49 @@ struct Task<'a, S> {
 }
 
 /// Drives the thread's source through its engine, and reads back what is to be verified.
-fn drive<S: Source>(crew: &Crew<'_>, number: u32, files: &[File], lane: &Lane, task: Task<'_, S>) -> Report {
+fn drive<S: Source>(
+    shared: &SharedJob<'_>,
+    number: u32,
+    files: &[File],
+    lane: &Lane,
+    task: Task<'_, S>,
+) -> Report {
     let Task { source, payload, arena, ring } = task;
-    let verifier = crew
+    let verifier = shared
         .ledger
         .as_ref()
-        .map(|ledger| Verifier::new(crew.job, Arc::clone(ledger), shift::parts_of(crew, number)));
-    let shift = shift::plan(crew, number, files, lane);
-    let kit = Kit { source, payload, pacer: shift::plan_arrivals(crew, number), verifier };
-    let driver = Driver::new(shift, kit);
-    let mut meter = EdgeMeter::new(&crew.process);
-    let writes = crew.job.rw.changes_target();
-    let flags = shift::request_flags(crew.job);
-    let ((mut tally, verifier), io_workers) = if crew.job.verify.as_ref().is_some_and(|verify| verify.only) {
+        .map(|ledger| Verifier::new(shared.job, Arc::clone(ledger), config::parts_of(shared, number)));
+    let config = config::plan(shared, number, files, lane);
+    let state = WorkerState { source, payload, pacer: config::plan_arrivals(shared, number), verifier };
+    let driver = Driver::new(config, state);
+    let mut meter = EdgeMeter::new(&shared.process);
+    let writes = shared.job.rw.changes_target();
+    let flags = config::request_flags(shared.job);
+    let ((mut tally, verifier), io_workers) = if shared.job.verify.as_ref().is_some_and(|verify| verify.only)
+    {
         (driver.run_nothing(), 0)
     } else if let Some(ring) = ring {
         let mut engine = ring.engine(files, arena);
-        let ended = run(crew, driver, &mut engine, &mut meter);
+        let ended = run(shared, driver, &mut engine, &mut meter);
         // Before the engine waits for what is in flight: the workers end with this thread.
         (ended, usage::count_io_workers(rustix::thread::gettid().as_raw_nonzero().get()))
     } else {
-        let ended = match crew.engine {
+        let ended = match shared.engine {
             EngineKind::Mmap => {
-                let mapped = MmapEngine::new(files, writes, crew.parts, arena)
-                    .and_then(|mut engine| engine.advise(crew.job.rw.is_random()).map(|()| engine));
+                let mapped = MmapEngine::new(files, writes, shared.parts, arena)
+                    .and_then(|mut engine| engine.advise(shared.job.rw.is_random()).map(|()| engine));
                 match mapped {
                     Ok(mut engine) => driver.run(&mut engine, &mut meter),
                     Err(error) => driver.refuse(&error),
                 }
             }
-            EngineKind::Null => run(crew, driver, &mut NullEngine::new(arena), &mut meter),
-            _ => run(crew, driver, &mut SyncEngine::new(files, arena, flags), &mut meter),
+            EngineKind::Null => run(shared, driver, &mut NullEngine::new(arena), &mut meter),
+            _ => run(shared, driver, &mut SyncEngine::new(files, arena, flags), &mut meter),
         };
         (ended, 0)
     };
     if let Some(mut verifier) = verifier {
-        shift::read_back(crew, files, &mut verifier, &mut tally);
+        config::read_back(shared, files, &mut verifier, &mut tally);
         tally.verify = Some(verifier.report());
     }
     let (features, declined) =
@@ -161,20 +174,20 @@ fn drive<S: Source>(crew: &Crew<'_>, number: u32, files: &[File], lane: &Lane, t
 
 /// Runs the loop on an engine, with the volume between them if there is one.
 fn run<S: Source, E: Engine>(
-    crew: &Crew<'_>,
+    shared: &SharedJob<'_>,
     driver: Driver<'_, S>,
     engine: &mut E,
     meter: &mut EdgeMeter<'_>,
 ) -> (Tally, Option<Verifier>) {
-    let Some(map) = crew.volume else { return driver.run(engine, meter) };
-    let job = crew.job;
+    let Some(map) = shared.volume else { return driver.run(engine, meter) };
+    let job = shared.job;
     let nowait = job.flags.contains(&RequestFlag::Nowait);
-    driver.run(&mut VolumeEngine::new(engine, map, job.iodepth, pieces_per_request(crew), nowait), meter)
+    driver.run(&mut VolumeEngine::new(engine, map, job.iodepth, pieces_per_request(shared), nowait), meter)
 }
 
 /// Requests to targets that a request of the job can take; 1 without a volume.
-fn pieces_per_request(crew: &Crew<'_>) -> u32 {
-    let pieces = crew.volume.map_or(1, |map| map.most_pieces(crew.job.largest_block().0));
+fn pieces_per_request(shared: &SharedJob<'_>) -> u32 {
+    let pieces = shared.volume.map_or(1, |map| map.most_pieces(shared.job.largest_block().0));
     u32::try_from(pieces).unwrap_or(u32::MAX)
 }
 
@@ -184,27 +197,27 @@ fn refuse(gate: &Gate, error: EngineError) -> Option<Report> {
     None
 }
 
-fn open_ring(crew: &Crew<'_>, files: &[File], arena: &Arena) -> Result<Option<Ring>, EngineError> {
-    if !matches!(crew.engine, EngineKind::IoUring | EngineKind::IoUringNop) {
+fn open_ring(shared: &SharedJob<'_>, files: &[File], arena: &Arena) -> Result<Option<Ring>, EngineError> {
+    if !matches!(shared.engine, EngineKind::IoUring | EngineKind::IoUringNop) {
         return Ok(None);
     }
-    let pieces = pieces_per_request(crew);
+    let pieces = pieces_per_request(shared);
     // A sync of a volume is one of every member.
-    let syncs = crew.volume.map_or(1, VolumeMap::members);
+    let syncs = shared.volume.map_or(1, VolumeMap::members);
     let plan = RingPlan {
-        depth: crew.job.iodepth.saturating_mul(pieces).max(syncs),
-        batch: crew.job.batch.saturating_mul(pieces).min(crew.job.batch.max(MOST_PIECES_AT_ONCE)),
-        request_flags: shift::request_flags(crew.job),
-        nop: crew.engine == EngineKind::IoUringNop,
+        depth: shared.job.iodepth.saturating_mul(pieces).max(syncs),
+        batch: shared.job.batch.saturating_mul(pieces).min(shared.job.batch.max(MOST_PIECES_AT_ONCE)),
+        request_flags: config::request_flags(shared.job),
+        nop: shared.engine == EngineKind::IoUringNop,
     };
     Ring::open(plan, files, arena).map(Some).map_err(|reason| EngineError::NoRing { reason })
 }
 
 /// The thread's buffers, touched and, for writes, full of data; and what renews them.
-fn get_memory(crew: &Crew<'_>, number: u32) -> Result<(Arena, Payload), EngineError> {
-    let (_, data) = payload::streams_of_thread(crew.job.seed, number);
-    let plan = ArenaPlan::of(crew.job);
-    let mut payload = Payload::new(&crew.job.data, plan.block_bytes as usize, data);
+fn get_memory(shared: &SharedJob<'_>, number: u32) -> Result<(Arena, Payload), EngineError> {
+    let (_, data) = payload::streams_of_thread(shared.job.seed, number);
+    let plan = ArenaPlan::of(shared.job);
+    let mut payload = Payload::new(&shared.job.data, plan.block_bytes as usize, data);
     if plan.sharing == Sharing::Shared {
         payload = payload.shared_with_reads();
     }
@@ -212,7 +225,7 @@ fn get_memory(crew: &Crew<'_>, number: u32) -> Result<(Arena, Payload), EngineEr
         let bytes = Bytes(plan.used_bytes().map_or(u64::MAX, |bytes| bytes as u64));
         EngineError::Buffers { bytes, source }
     })?;
-    let writes = crew.job.rw.writes();
+    let writes = shared.job.rw.writes();
     for place in arena.places() {
         if writes && !arena.is_for_reads(place) {
             payload.fill(arena.block_mut(place));
@@ -225,10 +238,10 @@ fn get_memory(crew: &Crew<'_>, number: u32) -> Result<(Arena, Payload), EngineEr
 }
 
 /// The walk of the hot path: random ones cover the whole span each, sequential ones a part each.
-fn plan_plain(crew: &Crew<'_>, number: u32) -> Plain {
-    let job = crew.job;
+fn plan_plain(shared: &SharedJob<'_>, number: u32) -> Plain {
+    let job = shared.job;
     let block_bytes = u32::try_from(job.largest_block().0).unwrap_or(u32::MAX);
-    let part = shift::parts_of(crew, number)
+    let part = config::parts_of(shared, number)
         .first()
         .copied()
         .unwrap_or(Part { offset_bytes: 0, length_bytes: u64::from(block_bytes) });
@@ -246,10 +259,11 @@ fn plan_plain(crew: &Crew<'_>, number: u32) -> Plain {
 }
 
 /// Sleeps until the job's own beginning, or until it is not to begin at all.
-fn wait_until(crew: &Crew<'_>, begun_ns: u64) {
+fn wait_until(shared: &SharedJob<'_>, begun_ns: u64) {
     loop {
-        let left = Duration::from_nanos(begun_ns.saturating_sub(crew.clock.now_ns()));
-        let stopped = [crew.stop, &crew.halt, crew.exit_all].iter().any(|flag| flag.load(Ordering::Relaxed));
+        let left = Duration::from_nanos(begun_ns.saturating_sub(shared.clock.now_ns()));
+        let stopped =
+            [shared.stop, &shared.halt, shared.exit_all].iter().any(|flag| flag.load(Ordering::Relaxed));
         if left.is_zero() || stopped {
             return;
         }

@@ -18,19 +18,19 @@ impl<S: Source> Driver<'_, S> {
     pub(super) fn is_uniform(&self, arrived: usize, now: u64) -> bool {
         self.open
             && !self.closing
-            && now <= self.shift.closes_ns
-            && self.shift.stamp != Stamp::PerIo
-            && self.shift.max_latency_ns == u64::MAX
+            && now <= self.config.closes_ns
+            && self.config.stamp != Stamp::PerIo
+            && self.config.max_latency_ns == u64::MAX
             && self.pacer.is_none()
             && self.verifier.is_none()
             && self.barrier.is_clear()
-            && self.shift.limit_ios - self.counted >= arrived as u64
+            && self.config.limit_ios - self.counted >= arrived as u64
     }
 
     /// Takes a batch of completions run by run; see [`is_uniform`](Self::is_uniform).
     #[inline]
     pub(super) fn reap_runs<E: Engine>(&mut self, engine: &mut E, now: u64) {
-        let record = self.shift.stamp != Stamp::None;
+        let record = self.config.stamp != Stamp::None;
         let (mut ios, mut bytes) = (0, 0);
         let mut run = Run { direction: Direction::Read, ns: 0, ios: 0, bytes: 0 };
         let Self { slots, odd, tally, .. } = self;

@@ -34,9 +34,9 @@ impl<S: Source> Driver<'_, S> {
         {
             verifier.made_durable();
         }
-        if self.open && at <= self.shift.closes_ns {
+        if self.open && at <= self.config.closes_ns {
             self.tally.sync_latency.record(at.saturating_sub(since_ns));
-            if self.shift.cadence.fsync == 1 || self.shift.cadence.fdatasync == 1 {
+            if self.config.cadence.fsync == 1 || self.config.cadence.fdatasync == 1 {
                 self.tally.durable_latency.record(at.saturating_sub(self.barrier.last_submitted_ns));
             }
         }
@@ -80,7 +80,7 @@ impl<S: Source> Driver<'_, S> {
     /// Whether so much was written since the last reading back that it is time for the next.
     #[inline]
     pub(super) fn backlog_is_due(&self) -> bool {
-        let backlog = u64::from(self.shift.cadence.backlog);
+        let backlog = u64::from(self.config.cadence.backlog);
         backlog > 0 && self.barrier.writes() - self.read_back_at >= backlog
     }
 
@@ -89,7 +89,7 @@ impl<S: Source> Driver<'_, S> {
     pub(super) fn read_back_backlog(&mut self) {
         self.read_back_at = self.barrier.writes();
         let Some(verifier) = &mut self.verifier else { return };
-        if let Err(fault) = verifier.read_back_recent(self.shift.files, self.shift.stop) {
+        if let Err(fault) = verifier.read_back_recent(self.config.files, self.config.stop) {
             let errno = fault.raw_os_error().unwrap_or(libc::EIO);
             self.fail(Operation::Verify, errno, Some(fault.request), 0);
         } else if verifier.is_fatal() {
@@ -99,7 +99,7 @@ impl<S: Source> Driver<'_, S> {
 
     /// `EAGAIN` asks to try again, unless the job asked for it with `RWF_NOWAIT`.
     fn may_retry(&self, errno: i32) -> bool {
-        errno == libc::EAGAIN && !self.shift.nowait
+        errno == libc::EAGAIN && !self.config.nowait
     }
 
     /// Frees the slot of an I/O that failed.
@@ -109,8 +109,8 @@ impl<S: Source> Driver<'_, S> {
         self.in_flight_bytes -= length_bytes;
         if self.open {
             // A job that outlives its errors does not make up for them, or it would not end where all I/O fails.
-            self.shift.limit_ios = self.shift.limit_ios.saturating_sub(1).max(self.counted);
-            self.shift.limit_bytes = self.shift.limit_bytes.saturating_sub(length_bytes);
+            self.config.limit_ios = self.config.limit_ios.saturating_sub(1).max(self.counted);
+            self.config.limit_bytes = self.config.limit_bytes.saturating_sub(length_bytes);
         }
         if let Some(verifier) = &mut self.verifier {
             verifier.give_up(&flight.request);
@@ -131,7 +131,7 @@ impl<S: Source> Driver<'_, S> {
                 if let Some(verifier) = &mut self.verifier {
                     verifier.acknowledge(&request);
                 }
-                self.count(slot, self.shift.clock.now_ns());
+                self.count(slot, self.config.clock.now_ns());
             }
             Err(error) => {
                 let (failed, done_bytes) = engine.blame(transfer, done_bytes);
@@ -145,7 +145,7 @@ impl<S: Source> Driver<'_, S> {
 
     /// Does no I/O at all: for a job that only checks what is there.
     pub(crate) fn run_nothing(mut self) -> (Tally, Option<Verifier>) {
-        self.tally.ended_ns = self.shift.clock.now_ns();
+        self.tally.ended_ns = self.config.clock.now_ns();
         (self.tally, self.verifier)
     }
 
@@ -160,19 +160,19 @@ impl<S: Source> Driver<'_, S> {
     pub(super) fn finish<E: Engine>(&mut self, engine: &mut E, watch: &mut impl Watch) {
         self.closing = true;
         self.barrier.clear();
-        let matters = self.pacer.is_some() || self.verifier.is_some() || self.shift.cadence.end_fsync;
+        let matters = self.pacer.is_some() || self.verifier.is_some() || self.config.cadence.end_fsync;
         while matters && self.slots.in_flight() > 0 && self.waits(engine, watch) {}
-        if self.shift.cadence.end_fsync && !self.failed {
+        if self.config.cadence.end_fsync && !self.failed {
             self.barrier.demand(SyncKind::All);
             while !self.barrier.is_clear() {
-                let now = self.shift.clock.now_ns();
+                let now = self.config.clock.now_ns();
                 self.submit_sync(engine, now);
                 if !self.barrier.is_clear() && !self.waits(engine, watch) {
                     break;
                 }
             }
         }
-        if self.tally.ended_ns == self.shift.closes_ns {
+        if self.tally.ended_ns == self.config.closes_ns {
             self.count_unserved();
         }
     }
@@ -193,13 +193,13 @@ impl<S: Source> Driver<'_, S> {
             let Some(request) = self.held.take().or_else(|| self.source.next(pacer.first_due())) else {
                 break;
             };
-            let Some(due) = pacer.due_ns(request.direction).filter(|due| *due < self.shift.closes_ns) else {
+            let Some(due) = pacer.due_ns(request.direction).filter(|due| *due < self.config.closes_ns) else {
                 break;
             };
             pacer.advance(request.direction, request.length_bytes);
             self.tally.unserved += 1;
             if let Some(count) = self.tally.of.get_mut(request.direction as usize) {
-                count.response.record(self.shift.closes_ns - due);
+                count.response.record(self.config.closes_ns - due);
             }
         }
     }

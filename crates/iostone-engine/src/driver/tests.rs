@@ -144,9 +144,9 @@ fn flag() -> &'static AtomicBool {
     Box::leak(Box::new(AtomicBool::new(false)))
 }
 
-/// A shift that begins now and has neither ramp nor end.
-fn shift(iodepth: u32) -> Shift<'static> {
-    Shift {
+/// A config that begins now and has neither ramp nor end.
+fn config(iodepth: u32) -> WorkerConfig<'static> {
+    WorkerConfig {
         clock: Clock::Manual,
         stamp: Stamp::PerBatch,
         iodepth,
@@ -168,27 +168,27 @@ fn shift(iodepth: u32) -> Shift<'static> {
     }
 }
 
-fn drive(shift: Shift<'_>, direction: Direction, script: &mut Script) -> (Tally, Edges) {
-    drive_at(shift, direction, None, script)
+fn drive(config: WorkerConfig<'_>, direction: Direction, script: &mut Script) -> (Tally, Edges) {
+    drive_at(config, direction, None, script)
 }
 
 fn drive_at(
-    shift: Shift<'_>,
+    config: WorkerConfig<'_>,
     direction: Direction,
     pace: Option<Pace>,
     script: &mut Script,
 ) -> (Tally, Edges) {
     let (arrivals, data) = streams_of_thread(1, 0);
     let part = Part { offset_bytes: 0, length_bytes: 1000 * u64::from(BLOCK) };
-    let begun_ns = shift.opens_ns;
-    let kit = Kit {
+    let begun_ns = config.opens_ns;
+    let state = WorkerState {
         source: Plain::sequential(direction, BLOCK, part, 0),
         payload: Payload::new(&Data::default(), BLOCK as usize, data),
         pacer: pace.and_then(|pace| Pacer::begin(&pace, [direction].into_iter(), begun_ns, arrivals)),
         verifier: None,
     };
     let mut edges = Edges::default();
-    let (tally, _) = Driver::new(shift, kit).run(script, &mut edges);
+    let (tally, _) = Driver::new(config, state).run(script, &mut edges);
     (tally, edges)
 }
 
@@ -205,11 +205,11 @@ fn series(tally: &Tally) -> Vec<u64> {
 #[test]
 fn what_completes_during_the_ramp_is_counted_nowhere_else() {
     let mut script = Script::new(1, 1);
-    let mut shift = shift(1);
-    shift.opens_ns += 10 * STEP_NS;
-    shift.limit_ios = 5;
-    let opens_ns = shift.opens_ns;
-    let (tally, edges) = drive(shift, Direction::Read, &mut script);
+    let mut config = config(1);
+    config.opens_ns += 10 * STEP_NS;
+    config.limit_ios = 5;
+    let opens_ns = config.opens_ns;
+    let (tally, edges) = drive(config, Direction::Read, &mut script);
     // The tenth completes as the window opens, and so within it.
     assert_eq!((tally.ramp_ios, latency(&tally).count()), (9, 5));
     assert_eq!((series(&tally), tally.ended_ns - opens_ns), (vec![5], 4 * STEP_NS));
@@ -219,10 +219,10 @@ fn what_completes_during_the_ramp_is_counted_nowhere_else() {
 #[test]
 fn what_completes_after_the_window_is_not_counted() {
     let mut script = Script::new(4, 1);
-    let mut shift = shift(4);
-    shift.closes_ns = shift.opens_ns + 10 * STEP_NS - 1;
-    let closes_ns = shift.closes_ns;
-    let (tally, _) = drive(shift, Direction::Read, &mut script);
+    let mut config = config(4);
+    config.closes_ns = config.opens_ns + 10 * STEP_NS - 1;
+    let closes_ns = config.closes_ns;
+    let (tally, _) = drive(config, Direction::Read, &mut script);
     assert_eq!((latency(&tally).count(), tally.ended_ns), (9, closes_ns));
     assert!(!tally.interrupted && tally.fault.is_none());
 }
@@ -230,9 +230,9 @@ fn what_completes_after_the_window_is_not_counted() {
 #[test]
 fn the_queue_is_kept_full_and_latency_runs_from_submission_to_reaping() {
     let mut script = Script::new(8, 1);
-    let mut shift = shift(8);
-    shift.limit_ios = 100;
-    let (tally, _) = drive(shift, Direction::Read, &mut script);
+    let mut config = config(8);
+    config.limit_ios = 100;
+    let (tally, _) = drive(config, Direction::Read, &mut script);
     assert_eq!(script.most_in_flight(), 8);
     assert_eq!((latency(&tally).count(), latency(&tally).max_ns()), (100, Some(8 * STEP_NS)));
     let blocks = script.events.iter().filter(|event| matches!(event, Event::Block(_))).count();
@@ -242,18 +242,18 @@ fn the_queue_is_kept_full_and_latency_runs_from_submission_to_reaping() {
 #[test]
 fn submissions_are_batched_while_the_queue_fills() {
     let mut script = Script::new(128, usize::MAX);
-    let mut shift = shift(128);
-    shift.limit_ios = 320;
-    let (tally, _) = drive(shift, Direction::Read, &mut script);
+    let mut config = config(128);
+    config.limit_ios = 320;
+    let (tally, _) = drive(config, Direction::Read, &mut script);
     assert_eq!((latency(&tally).count(), script.entered), (320, 10));
 }
 
 #[test]
 fn a_sync_waits_for_the_writes_before_it_and_holds_back_those_after_it() {
     let mut script = Script::new(4, 1);
-    let mut shift = shift(4);
-    (shift.cadence.fdatasync, shift.cadence.fsync, shift.limit_ios) = (3, 6, 7);
-    let (tally, _) = drive(shift, Direction::Write, &mut script);
+    let mut config = config(4);
+    (config.cadence.fdatasync, config.cadence.fsync, config.limit_ios) = (3, 6, 7);
+    let (tally, _) = drive(config, Direction::Write, &mut script);
     let order: Vec<Event> =
         script.events.iter().copied().filter(|event| !matches!(event, Event::Block(_))).collect();
     let Event::Completed = order[0] else { panic!("{order:?}") };
@@ -273,9 +273,9 @@ fn a_sync_waits_for_the_writes_before_it_and_holds_back_those_after_it() {
 #[test]
 fn a_durable_write_lasts_from_its_submission_to_the_end_of_its_sync() {
     let mut script = Script::new(1, 1);
-    let mut shift = shift(1);
-    (shift.cadence.fdatasync, shift.limit_ios) = (1, 5);
-    let (tally, _) = drive(shift, Direction::Write, &mut script);
+    let mut config = config(1);
+    (config.cadence.fdatasync, config.limit_ios) = (1, 5);
+    let (tally, _) = drive(config, Direction::Write, &mut script);
     assert_eq!((tally.durable_latency.count(), tally.sync_latency.count()), (5, 5));
     assert_eq!((tally.durable_latency.min_ns(), tally.durable_latency.max_ns()), (Some(2000), Some(2000)));
     assert_eq!(latency(&tally).max_ns(), Some(STEP_NS));
@@ -286,9 +286,9 @@ fn an_io_to_be_tried_again_is_counted_once() {
     for errno in [libc::EAGAIN, libc::EINTR] {
         let mut script = Script::new(2, 1);
         script.results.insert(3, -errno);
-        let mut shift = shift(2);
-        shift.limit_ios = 10;
-        let (tally, _) = drive(shift, Direction::Read, &mut script);
+        let mut config = config(2);
+        config.limit_ios = 10;
+        let (tally, _) = drive(config, Direction::Read, &mut script);
         assert_eq!((latency(&tally).count(), tally.fault.is_none()), (10, true));
         let blocks = script.events.iter().filter(|event| **event == Event::Block(3)).count();
         assert_eq!(blocks, 2);
@@ -303,9 +303,9 @@ fn the_rest_of_a_short_write_is_written_or_says_what_is_in_the_way() {
         let mut script = Script::new(1, 1);
         script.results.insert(3, 100);
         script.rest = rest;
-        let mut shift = shift(1);
-        shift.limit_ios = 10;
-        let (tally, _) = drive(shift, Direction::Write, &mut script);
+        let mut config = config(1);
+        config.limit_ios = 10;
+        let (tally, _) = drive(config, Direction::Write, &mut script);
         assert_eq!((tally.fault.map(|fault| fault.errno), latency(&tally).count()), (errno, counted));
         if let Some(fault) = tally.fault {
             assert_eq!((fault.request.offset_bytes, fault.transferred_bytes), (3 * u64::from(BLOCK), 100));
@@ -317,9 +317,9 @@ fn the_rest_of_a_short_write_is_written_or_says_what_is_in_the_way() {
 fn a_failure_ends_the_job_for_all_threads_and_keeps_the_figures() {
     let mut script = Script::new(4, 1);
     script.results.insert(7, -libc::EIO);
-    let shift = shift(4);
-    let halt = shift.halt;
-    let (tally, edges) = drive(shift, Direction::Read, &mut script);
+    let config = config(4);
+    let halt = config.halt;
+    let (tally, edges) = drive(config, Direction::Read, &mut script);
     let fault = tally.fault.unwrap();
     assert_eq!(
         (fault.operation, fault.errno, fault.request.offset_bytes),
@@ -333,9 +333,9 @@ fn a_failure_ends_the_job_for_all_threads_and_keeps_the_figures() {
 fn a_sync_that_fails_ends_the_job() {
     let mut script = Script::new(1, 1);
     script.results.insert(1, -libc::EIO);
-    let mut shift = shift(1);
-    shift.cadence.fsync = 1;
-    let (tally, _) = drive(shift, Direction::Write, &mut script);
+    let mut config = config(1);
+    config.cadence.fsync = 1;
+    let (tally, _) = drive(config, Direction::Write, &mut script);
     assert_eq!(tally.fault.map(|fault| fault.operation), Some(Operation::Sync));
     assert_eq!((latency(&tally).count(), tally.sync_latency.count()), (1, 0));
 }
@@ -344,14 +344,14 @@ fn a_sync_that_fails_ends_the_job() {
 fn a_stop_ends_the_window_where_it_stands_or_before_it_opened() {
     for (ramp_steps, counted, opened) in [(0, 6, 1), (1_000_000, 0, 0)] {
         let mut script = Script::new(1, 1);
-        let mut shift = shift(1);
-        shift.opens_ns += ramp_steps * STEP_NS;
+        let mut config = config(1);
+        config.opens_ns += ramp_steps * STEP_NS;
         script.stop_after = Some((6, flag()));
         if let Some((_, stop)) = script.stop_after {
-            shift.stop = stop;
+            config.stop = stop;
         }
-        let opens_ns = shift.opens_ns;
-        let (tally, edges) = drive(shift, Direction::Read, &mut script);
+        let opens_ns = config.opens_ns;
+        let (tally, edges) = drive(config, Direction::Read, &mut script);
         assert_eq!((latency(&tally).count(), tally.interrupted, edges.opened), (counted, true, opened));
         assert_eq!((edges.closed, tally.ended_ns - opens_ns), (opened, counted * STEP_NS));
     }
@@ -360,10 +360,10 @@ fn a_stop_ends_the_window_where_it_stands_or_before_it_opened() {
 #[test]
 fn completions_fall_into_the_interval_they_completed_in() {
     let mut script = Script::new(1, 1);
-    let mut shift = shift(1);
+    let mut config = config(1);
     // A hundred thousand steps are an interval.
-    shift.closes_ns = shift.opens_ns + 250_000 * STEP_NS;
-    let (tally, _) = drive(shift, Direction::Read, &mut script);
+    config.closes_ns = config.opens_ns + 250_000 * STEP_NS;
+    let (tally, _) = drive(config, Direction::Read, &mut script);
     assert_eq!(series(&tally).len(), 3);
     assert_eq!((series(&tally)[0], series(&tally)[1]), (99_999, 100_000));
     assert_eq!(series(&tally).iter().sum::<u64>(), latency(&tally).count());
@@ -372,9 +372,9 @@ fn completions_fall_into_the_interval_they_completed_in() {
 #[test]
 fn a_stamp_per_io_is_taken_at_each_completion() {
     let mut script = Script::new(4, 2);
-    let mut shift = shift(4);
-    (shift.stamp, shift.limit_ios) = (Stamp::PerIo, 20);
-    let (tally, _) = drive(shift, Direction::Read, &mut script);
+    let mut config = config(4);
+    (config.stamp, config.limit_ios) = (Stamp::PerIo, 20);
+    let (tally, _) = drive(config, Direction::Read, &mut script);
     assert_eq!((latency(&tally).count(), latency(&tally).max_ns()), (20, Some(2 * STEP_NS)));
 }
 
@@ -388,9 +388,9 @@ fn pace(iops: f64) -> Pace {
 fn in_an_open_loop_a_wait_for_room_belongs_to_the_response() {
     // One in flight for 1 us at a time, arrivals twice as fast: the nth waits n half microseconds.
     let mut script = Script::new(1, 1);
-    let mut shift = shift(1);
-    shift.limit_ios = 100;
-    let (tally, _) = drive_at(shift, Direction::Read, Some(pace(2e6)), &mut script);
+    let mut config = config(1);
+    config.limit_ios = 100;
+    let (tally, _) = drive_at(config, Direction::Read, Some(pace(2e6)), &mut script);
     let count = &tally.of[0];
     assert_eq!((count.service.count(), count.service.max_ns()), (100, Some(STEP_NS)));
     assert_eq!((count.response.count(), count.response.max_ns()), (100, Some(100 * STEP_NS - 99 * 500)));
@@ -399,9 +399,9 @@ fn in_an_open_loop_a_wait_for_room_belongs_to_the_response() {
 #[test]
 fn arrivals_that_never_were_submitted_count_with_the_time_they_waited() {
     let mut script = Script::new(1, 1);
-    let mut shift = shift(1);
-    shift.closes_ns = shift.opens_ns + 100 * STEP_NS;
-    let (tally, _) = drive_at(shift, Direction::Read, Some(pace(2e6)), &mut script);
+    let mut config = config(1);
+    config.closes_ns = config.opens_ns + 100 * STEP_NS;
+    let (tally, _) = drive_at(config, Direction::Read, Some(pace(2e6)), &mut script);
     // 200 arrive, 100 are served; the last arrives half a step before the end.
     assert_eq!((tally.of[0].ios, tally.unserved), (100, 100));
     assert_eq!(tally.of[0].response.count(), 200);
@@ -411,10 +411,10 @@ fn arrivals_that_never_were_submitted_count_with_the_time_they_waited() {
 #[test]
 fn an_open_loop_sleeps_until_the_next_arrival() {
     let mut script = Script::new(8, 8);
-    let mut shift = shift(8);
-    shift.limit_ios = 50;
-    let opens_ns = shift.opens_ns;
-    let (tally, _) = drive_at(shift, Direction::Read, Some(pace(1e4)), &mut script);
+    let mut config = config(8);
+    config.limit_ios = 50;
+    let opens_ns = config.opens_ns;
+    let (tally, _) = drive_at(config, Direction::Read, Some(pace(1e4)), &mut script);
     assert_eq!((tally.of[0].ios, script.most_in_flight()), (50, 1));
     assert_eq!(tally.of[0].response.max_ns(), Some(STEP_NS));
     // Forty-nine gaps of 100 us and the last completion.
@@ -424,21 +424,21 @@ fn an_open_loop_sleeps_until_the_next_arrival() {
 #[test]
 fn a_pause_waits_for_what_is_in_flight_and_then_lasts() {
     let mut script = Script::new(4, 1);
-    let mut shift = shift(4);
-    shift.limit_ios = 8;
+    let mut config = config(4);
+    config.limit_ios = 8;
     let time = Span(Duration::from_micros(50));
-    shift.cadence.think = Some(Think { time, spin: Span::default(), every: 4, io_time: None });
-    let opens_ns = shift.opens_ns;
-    let (tally, _) = drive(shift, Direction::Read, &mut script);
+    config.cadence.think = Some(Think { time, spin: Span::default(), every: 4, io_time: None });
+    let opens_ns = config.opens_ns;
+    let (tally, _) = drive(config, Direction::Read, &mut script);
     assert_eq!((tally.of[0].ios, tally.ended_ns - opens_ns), (8, 8 * STEP_NS + 50_000));
 }
 
 #[test]
 fn a_full_queue_drains_to_its_low_mark() {
     let mut script = Script::new(8, 1);
-    let mut shift = shift(8);
-    (shift.limit_ios, shift.iodepth_low) = (24, 2);
-    drive(shift, Direction::Read, &mut script);
+    let mut config = config(8);
+    (config.limit_ios, config.iodepth_low) = (24, 2);
+    drive(config, Direction::Read, &mut script);
     let mut in_flight = 0i32;
     let depths: Vec<i32> = script
         .events
@@ -458,9 +458,9 @@ fn failures_are_counted_when_the_job_is_to_go_on() {
     let mut script = Script::new(2, 1);
     script.results.insert(3, -libc::EIO);
     script.results.insert(5, -libc::ENXIO);
-    let mut shift = shift(2);
-    (shift.limit_ios, shift.continue_on_error) = (10, true);
-    let (tally, _) = drive(shift, Direction::Read, &mut script);
+    let mut config = config(2);
+    (config.limit_ios, config.continue_on_error) = (10, true);
+    let (tally, _) = drive(config, Direction::Read, &mut script);
     // What failed counts as done: a job does not make up for it.
     assert_eq!((tally.of[0].ios, tally.errors), (8, 2));
     assert_eq!(tally.fault.map(|fault| fault.errno), Some(libc::EIO));
@@ -469,18 +469,18 @@ fn failures_are_counted_when_the_job_is_to_go_on() {
 #[test]
 fn an_io_that_takes_too_long_ends_the_job() {
     let mut script = Script::new(4, 1);
-    let mut shift = shift(4);
-    shift.max_latency_ns = 3 * STEP_NS;
-    let (tally, _) = drive(shift, Direction::Read, &mut script);
+    let mut config = config(4);
+    config.max_latency_ns = 3 * STEP_NS;
+    let (tally, _) = drive(config, Direction::Read, &mut script);
     assert_eq!(tally.fault.map(|fault| fault.operation), Some(Operation::TooSlow));
 }
 
 #[test]
 fn bytes_bound_a_window_as_ios_do() {
     let mut script = Script::new(4, 1);
-    let mut shift = shift(4);
-    shift.limit_bytes = 10 * u64::from(BLOCK);
-    let (tally, _) = drive(shift, Direction::Write, &mut script);
+    let mut config = config(4);
+    config.limit_bytes = 10 * u64::from(BLOCK);
+    let (tally, _) = drive(config, Direction::Write, &mut script);
     assert_eq!((tally.of[1].ios, tally.of[1].bytes), (10, 10 * u64::from(BLOCK)));
     assert_eq!(tally.depth_levels.iter().sum::<u64>(), 10);
 }

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use iostone_model::load::RequestFlag;
 
-use super::Crew;
-use crate::driver::{Cadence, Lane, Pacer, RawFault, Shift, Tally};
+use super::SharedJob;
+use crate::driver::{Cadence, Lane, Pacer, RawFault, Tally, WorkerConfig};
 use crate::engine::uring::BATCH;
 use crate::fault::Operation;
 use crate::job::Job;
@@ -19,24 +19,24 @@ fn nanoseconds(duration: Duration) -> u64 {
 }
 
 /// When the job begins, on its clock; the first thread of all jobs starts the clock.
-pub(super) fn begin(crew: &Crew<'_>) -> u64 {
-    let begun = *crew.begun_ns.get_or_init(|| crew.clock.now_ns());
-    begun.saturating_add(nanoseconds(crew.job.start_delay.0))
+pub(super) fn begin(shared: &SharedJob<'_>) -> u64 {
+    let begun = *shared.begun_ns.get_or_init(|| shared.clock.now_ns());
+    begun.saturating_add(nanoseconds(shared.job.start_delay.0))
 }
 
 /// The thread's part of each target: all of it for a random job, which covers the whole span in an order of its own;
 /// a share each where threads would otherwise do the same blocks, or overwrite what another one checks.
-pub(super) fn parts_of(crew: &Crew<'_>, number: u32) -> Vec<Part> {
-    if crew.job.rw.is_random() && crew.job.verify.is_none() {
-        return crew.parts.to_vec();
+pub(super) fn parts_of(shared: &SharedJob<'_>, number: u32) -> Vec<Part> {
+    if shared.job.rw.is_random() && shared.job.verify.is_none() {
+        return shared.parts.to_vec();
     }
-    let unit = crew.job.largest_block().0.max(1);
+    let unit = shared.job.largest_block().0.max(1);
     let share = |part: &Part| {
-        let (first, units) = share_of(part.length_bytes / unit, crew.job.numjobs, number);
+        let (first, units) = share_of(part.length_bytes / unit, shared.job.numjobs, number);
         Part { offset_bytes: part.offset_bytes + first * unit, length_bytes: units * unit }
     };
-    let whole = crew.job.numjobs == 1;
-    crew.parts.iter().map(|part| if whole { *part } else { share(part) }).collect()
+    let whole = shared.job.numjobs == 1;
+    shared.parts.iter().map(|part| if whole { *part } else { share(part) }).collect()
 }
 
 /// First unit and number of units of thread `number` when `units` are shared out; remainders go to the first.
@@ -62,18 +62,23 @@ pub(super) fn request_flags(job: &Job) -> i32 {
     job.flags.iter().map(value).fold(0, |flags, flag| flags | flag)
 }
 
-pub(super) fn plan<'a>(crew: &'a Crew<'_>, number: u32, files: &'a [File], lane: &'a Lane) -> Shift<'a> {
-    let job = crew.job;
-    let opens_ns = begin(crew).saturating_add(nanoseconds(job.ramp_time.0));
+pub(super) fn plan<'a>(
+    shared: &'a SharedJob<'_>,
+    number: u32,
+    files: &'a [File],
+    lane: &'a Lane,
+) -> WorkerConfig<'a> {
+    let job = shared.job;
+    let opens_ns = begin(shared).saturating_add(nanoseconds(job.ramp_time.0));
     let closes_ns = job.runtime.map_or(u64::MAX, |runtime| opens_ns.saturating_add(nanoseconds(runtime.0)));
-    let once = || parts_of(crew, number).iter().map(|part| bytes_of_pass(job, part)).sum();
+    let once = || parts_of(shared, number).iter().map(|part| bytes_of_pass(job, part)).sum();
     let limit_bytes = match (job.io_size, job.runtime, job.ios) {
         (Some(bytes), _, _) => bytes.0,
         (None, None, None) => once(),
         (None, _, _) => u64::MAX,
     };
-    Shift {
-        clock: crew.clock,
+    WorkerConfig {
+        clock: shared.clock,
         stamp: job.stamp,
         iodepth: job.iodepth,
         batch: job.batch.min(job.iodepth.max(BATCH)),
@@ -94,9 +99,9 @@ pub(super) fn plan<'a>(crew: &'a Crew<'_>, number: u32, files: &'a [File], lane:
         continue_on_error: job.continue_on_error,
         nowait: job.flags.contains(&RequestFlag::Nowait),
         files,
-        stop: crew.stop,
-        halt: &crew.halt,
-        exit_all: crew.exit_all,
+        stop: shared.stop,
+        halt: &shared.halt,
+        exit_all: shared.exit_all,
         lane,
     }
 }
@@ -109,27 +114,30 @@ fn bytes_of_pass(job: &Job, part: &Part) -> u64 {
 }
 
 /// The arrivals of an open loop; None in a closed one.
-pub(super) fn plan_arrivals(crew: &Crew<'_>, number: u32) -> Option<Pacer> {
-    let job = crew.job;
+pub(super) fn plan_arrivals(shared: &SharedJob<'_>, number: u32) -> Option<Pacer> {
+    let job = shared.job;
     // The streams of another seed, so that arrivals and places have nothing to do with each other.
     let (arrivals, _) = payload::streams_of_thread(job.seed ^ 0xA55A_A55A_A55A_A55A, number);
-    Pacer::begin(&job.pace, job.directions_taken(), begin(crew), arrivals)
+    Pacer::begin(&job.pace, job.directions_taken(), begin(shared), arrivals)
 }
 
 /// After the load: reads back what was written, or everything where nothing else was asked for.
-pub(super) fn read_back(crew: &Crew<'_>, files: &[File], verifier: &mut Verifier, tally: &mut Tally) {
-    let Some(verify) = &crew.job.verify else { return };
-    let failed = tally.fault.is_some() && !crew.job.continue_on_error;
-    let wanted = verify.only || (verify.read_back && crew.job.rw.writes());
+pub(super) fn read_back(shared: &SharedJob<'_>, files: &[File], verifier: &mut Verifier, tally: &mut Tally) {
+    let Some(verify) = &shared.job.verify else { return };
+    let failed = tally.fault.is_some() && !shared.job.continue_on_error;
+    let wanted = verify.only || (verify.read_back && shared.job.rw.writes());
     if failed || !wanted {
         return;
     }
-    let checked =
-        if verify.only { verifier.check_all(files, crew.stop) } else { verifier.read_back(files, crew.stop) };
+    let checked = if verify.only {
+        verifier.check_all(files, shared.stop)
+    } else {
+        verifier.read_back(files, shared.stop)
+    };
     if let Err(fault) = checked {
         tally.errors += 1;
         let errno = fault.raw_os_error().unwrap_or(libc::EIO);
-        let (at_ns, request) = (crew.clock.now_ns(), fault.request);
+        let (at_ns, request) = (shared.clock.now_ns(), fault.request);
         let fault = RawFault { at_ns, operation: Operation::Verify, errno, request, transferred_bytes: 0 };
         tally.fault.get_or_insert(fault);
     }

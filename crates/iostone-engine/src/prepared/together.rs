@@ -15,7 +15,7 @@ use crate::error::EngineError;
 use crate::monitor::{Monitor, Reading, Ruling};
 use crate::outcome::Outcome;
 use crate::summary::{Ending, summarise};
-use crate::worker::{self, Crew, Gate, ProcessMeter, Report};
+use crate::worker::{self, Gate, ProcessMeter, Report, SharedJob};
 
 /// How often progress is told, and the rate looked at.
 pub(super) const PROGRESS_INTERVAL: Duration = Duration::from_millis(100);
@@ -35,9 +35,9 @@ pub fn run_together(
 ) -> Result<Vec<Outcome>, EngineError> {
     let begun_ns = OnceLock::new();
     let exit_all = AtomicBool::new(false);
-    let crews: Vec<Crew<'_>> = jobs
+    let shared_jobs: Vec<SharedJob<'_>> = jobs
         .iter()
-        .map(|prepared| Crew {
+        .map(|prepared| SharedJob {
             job: &prepared.job,
             engine: prepared.selection.kind,
             clock: prepared.clock,
@@ -54,10 +54,10 @@ pub fn run_together(
     let lanes: Vec<Vec<Lane>> =
         jobs.iter().map(|prepared| prepared.files.iter().map(|_| Lane::default()).collect()).collect();
     let mut watches: Vec<Watch> = jobs.iter().map(Watch::new).collect();
-    let reports = run_crews(&jobs, &crews, &lanes, &mut watches, progress)?;
-    let ended = jobs.iter().zip(&crews).zip(reports).zip(watches);
+    let reports = run_jobs(&jobs, &shared_jobs, &lanes, &mut watches, progress)?;
+    let ended = jobs.iter().zip(&shared_jobs).zip(reports).zip(watches);
     Ok(ended
-        .map(|(((prepared, crew), reports), watch)| {
+        .map(|(((prepared, shared), reports), watch)| {
             let ending = Ending {
                 reason: prepared.selection.reason.clone(),
                 open_flags: prepared.open_flags.clone(),
@@ -65,7 +65,7 @@ pub fn run_together(
                 steadiness: watch.monitor.steadiness(),
                 fell_short: watch.fell_short,
             };
-            summarise(crew, reports, ending)
+            summarise(shared, reports, ending)
         })
         .collect())
 }
@@ -82,15 +82,15 @@ impl Watch {
     }
 
     /// Looks at the job, and ends it when the monitor says so.
-    fn look(&mut self, crew: &Crew<'_>, lanes: &[Lane]) {
-        let Some((elapsed, Phase::Measure)) = elapsed(crew) else { return };
+    fn look(&mut self, shared: &SharedJob<'_>, lanes: &[Lane]) {
+        let Some((elapsed, Phase::Measure)) = elapsed(shared) else { return };
         let sum = |of: fn(&Lane) -> u64| lanes.iter().map(of).sum();
         let reading = Reading {
             elapsed,
             ios: sum(|lane| lane.counted.load(Ordering::Relaxed)),
             bytes: sum(|lane| lane.bytes.load(Ordering::Relaxed)),
         };
-        if crew.halt.load(Ordering::Relaxed) {
+        if shared.halt.load(Ordering::Relaxed) {
             return;
         }
         match self.monitor.look(reading) {
@@ -98,14 +98,14 @@ impl Watch {
             Ruling::Steady => {}
             Ruling::FellShort(sentence) => self.fell_short = Some(sentence),
         }
-        crew.halt.store(true, Ordering::Relaxed);
+        shared.halt.store(true, Ordering::Relaxed);
     }
 }
 
 /// Starts a thread per job and lane, lets them begin together, and tells progress until all have ended.
-fn run_crews(
+fn run_jobs(
     jobs: &[Prepared],
-    crews: &[Crew<'_>],
+    shared_jobs: &[SharedJob<'_>],
     lanes: &[Vec<Lane>],
     watches: &mut [Watch],
     progress: &mut dyn FnMut(Progress),
@@ -116,14 +116,14 @@ fn run_crews(
         let (alive, ended) = mpsc::channel::<()>();
         let mut threads = Vec::new();
         let mut gates = Vec::new();
-        for ((prepared, crew), lanes) in jobs.iter().zip(crews).zip(lanes) {
+        for ((prepared, shared), lanes) in jobs.iter().zip(shared_jobs).zip(lanes) {
             let mut of_job = Vec::new();
             for ((number, files), lane) in (0u32..).zip(&prepared.files).zip(lanes) {
                 let (open, begin) = mpsc::channel();
                 let gate = Gate { ready: ready.clone(), begin };
                 let alive = alive.clone();
                 let thread = Builder::new().name(format!("io-{number}")).spawn_scoped(scope, move || {
-                    let report = worker::work(crew, number, files, lane, &gate);
+                    let report = worker::work(shared, number, files, lane, &gate);
                     drop(alive);
                     report
                 });
@@ -142,10 +142,10 @@ fn run_crews(
             let _ = gate.send(());
         }
         while ended.recv_timeout(PROGRESS_INTERVAL) == Err(RecvTimeoutError::Timeout) {
-            for ((crew, lanes), watch) in crews.iter().zip(lanes).zip(&mut *watches) {
-                watch.look(crew, lanes);
+            for ((shared, lanes), watch) in shared_jobs.iter().zip(lanes).zip(&mut *watches) {
+                watch.look(shared, lanes);
             }
-            if let Some(now) = observe(crews, lanes) {
+            if let Some(now) = observe(shared_jobs, lanes) {
                 progress(now);
             }
         }
@@ -157,12 +157,12 @@ fn run_crews(
 }
 
 /// Time in the ramp or in the window of a job; None before it has begun.
-fn elapsed(crew: &Crew<'_>) -> Option<(Duration, Phase)> {
-    let running = Duration::from_nanos(crew.clock.now_ns().saturating_sub(*crew.begun_ns.get()?));
-    let running = running.checked_sub(crew.job.start_delay.0)?;
-    Some(match running.checked_sub(crew.job.ramp_time.0) {
+fn elapsed(shared: &SharedJob<'_>) -> Option<(Duration, Phase)> {
+    let running = Duration::from_nanos(shared.clock.now_ns().saturating_sub(*shared.begun_ns.get()?));
+    let running = running.checked_sub(shared.job.start_delay.0)?;
+    Some(match running.checked_sub(shared.job.ramp_time.0) {
         Some(measured)
-            if crew.job.runtime.is_some_and(|runtime| measured > runtime.0 + PROGRESS_INTERVAL) =>
+            if shared.job.runtime.is_some_and(|runtime| measured > runtime.0 + PROGRESS_INTERVAL) =>
         {
             (measured, Phase::Verify)
         }
@@ -172,8 +172,8 @@ fn elapsed(crew: &Crew<'_>) -> Option<(Duration, Phase)> {
 }
 
 /// How far the threads of all jobs are, told by the first job that is still at it.
-fn observe(crews: &[Crew<'_>], lanes: &[Vec<Lane>]) -> Option<Progress> {
-    let (elapsed, phase) = crews.iter().filter_map(elapsed).min_by_key(|(_, phase)| match phase {
+fn observe(shared_jobs: &[SharedJob<'_>], lanes: &[Vec<Lane>]) -> Option<Progress> {
+    let (elapsed, phase) = shared_jobs.iter().filter_map(elapsed).min_by_key(|(_, phase)| match phase {
         Phase::Measure => 0,
         Phase::Ramp | Phase::Layout => 1,
         Phase::Verify => 2,
