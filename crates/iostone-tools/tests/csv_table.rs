@@ -113,5 +113,9 @@ fn times_tell_the_order_and_results_are_no_levels() {
     let first = &reading.observations[0];
     assert!(first.order.is_some_and(|order| order > 1.7e9), "{first:?}");
     assert!(first.figures.contains_key("avg_response"), "{first:?}");
-    assert_eq!(reading.observations[1].value("wall_time"), Some(-53.2), "a clock that ran backwards is a figure");
+    assert_eq!(
+        reading.observations[1].value("wall_time"),
+        Some(-53.2),
+        "a clock that ran backwards is a figure"
+    );
 }
