@@ -167,7 +167,7 @@ fn data(text: &str) -> Result<DataKind, &'static str> {
 /// `completed`, `disk-full`, `given-up: after two weeks`, `failed: Input/output error`.
 fn ending(text: &str) -> Result<Ending, &'static str> {
     let (how, why) = text.split_once(':').map_or((text, ""), |(how, why)| (how.trim_end(), why.trim()));
-    match how.to_lowercase().as_str() {
+    match how.to_lowercase().replace([' ', '_'], "-").as_str() {
         "completed" if why.is_empty() => Ok(Ending::Completed),
         "disk-full" if why.is_empty() => Ok(Ending::DiskFull),
         "given-up" => Ok(Ending::GivenUp(why.to_owned())),
@@ -187,7 +187,7 @@ mod tests {
             "40%",
             "true",
             "zeros",
-            "disk-full",
+            "Disk full",
             "120MB/s",
             "2017-07",
             "gp2:220GiB",

@@ -68,8 +68,8 @@ pub(super) fn is_time(text: &str) -> bool {
     text.split([' ', 'T']).any(|word| {
         let mut parts = word.splitn(3, ':');
         let seconds = |part: &str| part.starts_with(|letter: char| letter.is_ascii_digit());
-        parts.next().is_some_and(digits)
-            && parts.next().is_some_and(|part| digits(part))
+        parts.next().is_some_and(&digits)
+            && parts.next().is_some_and(&digits)
             && parts.next().is_some_and(seconds)
     })
 }

@@ -104,10 +104,10 @@ fn of_fact(observation: &Observation) -> Option<Claim> {
 fn of_shares(dataset: &Dataset, observation: &Observation) -> Option<Claim> {
     let (mut sum, mut total, mut of_all, mut names) = (0.0, None::<(&str, f64)>, false, Vec::new());
     for (metric, figure) in &observation.figures {
-        let named = metric.starts_with('%') || metric.ends_with('%');
+        let in_percent = metric.starts_with('%') || metric.ends_with('%');
         let share = match dataset.unit_of(metric) {
             Unit::Share => figure.value,
-            Unit::Plain if named => figure.value / 100.0,
+            Unit::Plain if in_percent => figure.value / 100.0,
             _ => continue,
         };
         let lower = metric.to_lowercase();

@@ -146,7 +146,8 @@ fn of_word(word: &str) -> Option<Statistic> {
         "mean" | "avg" | "average" => return Some(Statistic::Mean),
         _ => {}
     }
-    let number = word.strip_prefix('p').filter(|rest| !rest.ends_with('%'));
+    // One digit behind it is a number of something: `const_p1`.
+    let number = word.strip_prefix('p').filter(|rest| !rest.ends_with('%') && rest.len() > 1);
     let number =
         number.or_else(|| ["%", "th", "st", "nd", "rd"].iter().find_map(|end| word.strip_suffix(end)))?;
     let starts = number.starts_with(|letter: char| letter.is_ascii_digit());
@@ -176,6 +177,7 @@ mod tests {
         assert_eq!(is("max_min_ratio"), None);
         assert_eq!(is("throughput"), None);
         assert_eq!(is("pages"), None);
+        assert_eq!(is("const_p1"), None);
     }
 
     #[test]
