@@ -98,7 +98,10 @@ fn with_medians(mut verdicts: Verdicts) -> Verdicts {
 fn a_row_has_the_medians_of_both_levels_within_the_width() {
     for width in [40, 80, 120] {
         let written = verdicts_text(&with_medians(basic()), TextStyle { width, colour: false });
-        assert!(written.contains("1\u{202f}500\u{a0}/s") && written.contains("1\u{202f}680\u{a0}/s"), "{written}");
+        assert!(
+            written.contains("1\u{202f}500\u{a0}/s") && written.contains("1\u{202f}680\u{a0}/s"),
+            "{written}"
+        );
         let widest = written.lines().map(|line| line.chars().count()).max().unwrap_or(0);
         assert!(width < 80 || widest <= width, "{widest}: {written}");
     }
