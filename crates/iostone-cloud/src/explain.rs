@@ -93,6 +93,14 @@ pub fn hold(measured: &Measured, bounds: Vec<Ceiling>) -> ExplainedFigure {
         .filter(|bound| bound.at_most > 0.0 && bound.at_most.is_finite())
         .map(|bound| bound.hold(measured.value, measured.seconds, measured.tolerance))
         .collect();
+    // What another ceiling held, or memory answered, happens to be near the long run of this one: that says nothing of its credits.
+    let is_explained =
+        |held: &Held| matches!(held.state, HeldState::Binds | HeldState::BindsInBurst | HeldState::Exceeded);
+    if ceilings.iter().any(is_explained) {
+        for held in ceilings.iter_mut().filter(|held| held.state == HeldState::BindsInLongRun) {
+            held.state = HeldState::Free;
+        }
+    }
     ceilings.sort_by(|one, other| one.ceiling.at_most.total_cmp(&other.ceiling.at_most));
     let narrowest = ceilings.iter().min_by(|one, other| one.at_best.total_cmp(&other.at_best));
     let excess = excess::of(measured, ceilings.first(), narrowest);

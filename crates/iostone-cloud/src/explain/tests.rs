@@ -133,6 +133,14 @@ fn a_volume_at_its_baseline_for_two_hours_has_spent_its_credits_and_binds() {
     let times = held.headroom.as_ref().map(|headroom| headroom.times);
     assert!(times.is_some_and(|times| (times - 128.0 * 64.0 / 300.0).abs() < 0.1), "{:?}", held.headroom);
     assert_eq!(hours(200.0, "gp2:100GiB").binds, None);
+    // What another ceiling held says nothing of the credits of this one.
+    let figure = figure(100e6, 100.0, Flow::Read);
+    let link = bound(CeilingKind::Link, "the link", 101e6);
+    let bucket = bound(CeilingKind::Volume, "the volume", 102e6);
+    let bucket = Ceiling { burst: Some(500e6), capacity: Some(1e12), ..bucket };
+    let states: Vec<HeldState> =
+        hold(&figure, vec![link, bucket]).ceilings.iter().map(|held| held.state).collect();
+    assert_eq!(states, [HeldState::Binds, HeldState::Free]);
     // Between the long run and the best it is on credits, and what binds more narrowly still comes first.
     assert_eq!(hours(600.0, "gp2:100GiB").binds, None);
     assert_eq!(hours(1050.0, "gp2:100GiB").binding().map(|held| held.state), Some(HeldState::BindsInBurst));
@@ -148,8 +156,8 @@ fn a_volume_does_less_off_nitro_as_predictions_have_it() {
     let iops = |instance| most(Some(instance), "io2:4TiB:64000iops", Unit::PerSecond, 4096);
     assert_eq!((iops("r4.16xlarge"), iops("r5.24xlarge")), (32_000.0, 64_000.0));
     let rate = |instance| most(instance, "io1:4TiB:64000iops", Unit::BytesPerSecond, 1 << 20);
-    assert_eq!(rate(Some("r4.16xlarge")), 500.0 * 1_048_576.0);
-    assert_eq!(rate(Some("r5.24xlarge")), 1000.0 * 1_048_576.0);
+    let rates = [rate(Some("r4.16xlarge")), rate(Some("r5.24xlarge"))];
+    assert_eq!(rates, [500.0, 1000.0].map(|mib: f64| mib * 1_048_576.0));
     // Behind an instance that nobody knows the volume has its own limits.
     assert_eq!(rate(Some("r4.unheard")), rate(None));
 }

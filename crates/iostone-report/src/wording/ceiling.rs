@@ -72,21 +72,23 @@ pub(crate) fn sentence(figure: &ExplainedFigure) -> String {
         Some(held) => {
             format!("{told}, {} % of {}: it binds{}", percent(held), named(held, unit), next(figure))
         }
-        None => match figure.ceilings.iter().find(|held| held.state == HeldState::OnCredits) {
-            Some(credits) => {
-                let above = times(figure.measured / credits.ceiling.at_most);
-                format!("{told}, {above} {} in the long run{because}", named(credits, unit))
-            }
-            None => {
-                let lowest = figure.ceilings.first().unwrap_or(narrowest);
-                let (share, name) = (percent(lowest), named(lowest, unit));
-                if figure.uncounted {
-                    return format!("what binds is not known: {told}, {share} % of {name}; {UNCOUNTED}");
-                }
-                format!("no known ceiling binds: {told}, {share} % of the lowest, {name}{}", unspent(lowest))
-            }
-        },
+        None => unbound(figure, narrowest, &because),
     }
+}
+
+/// Where no ceiling binds: on credits, or below all that are known.
+fn unbound(figure: &ExplainedFigure, narrowest: &Held, because: &str) -> String {
+    let (told, unit) = (told(figure), figure.unit);
+    if let Some(credits) = figure.ceilings.iter().find(|held| held.state == HeldState::OnCredits) {
+        let above = times(figure.measured / credits.ceiling.at_most);
+        return format!("{told}, {above} {} in the long run{because}", named(credits, unit));
+    }
+    let lowest = figure.ceilings.first().unwrap_or(narrowest);
+    let (share, name) = (percent(lowest), named(lowest, unit));
+    if figure.uncounted {
+        return format!("what binds is not known: {told}, {share} % of {name}; {UNCOUNTED}");
+    }
+    format!("no known ceiling binds: {told}, {share} % of the lowest, {name}{}", unspent(lowest))
 }
 
 /// What a figure above the narrowest ceiling that nothing explains says of the path.

@@ -82,7 +82,7 @@ fn every_declared_figure_of_a_finished_matrix_is_there_or_says_why_not() {
     assert!((measured.report.measured_seconds - 12.0).abs() < 1e-9);
     assert_eq!(measured.report.claimed_read_bytes, 6000 * 8192 + 200 * (1 << 20));
     assert!(measured.report.must_reach_device && measured.report.operations_per_100ms.is_empty());
-    assert_eq!(measured.report.facts["max_iops"], "1000 /s @ Small=2 and Large=0");
+    assert_eq!(measured.report.facts["max_iops"], "1\u{202f}000 /s @ Small=2 and Large=0");
 }
 
 #[test]

@@ -47,7 +47,7 @@ fn every_trap_of_the_reports_is_found_by_a_rule() {
         ("cpu-limit", "given-up", "216 times the 93.3min expected (the credit law"),
         ("instance-bandwidth", "unit-slip", "as with MB taken for MiB"),
         ("instance-bandwidth", "unit-slip", "take 60.1 min"),
-        ("instance-bandwidth", "above-ceiling", "4.99 GB of the 232 GB written do not fit"),
+        ("instance-bandwidth", "above-ceiling", "4.99 GB of the 232 GB written did not fit"),
         ("instance-bandwidth", "at-ceiling", "it binds"),
         ("instance-bandwidth", "source-limited", "/dev/urandom"),
         ("instance-bandwidth", "disk-full", "by filling it, not by finishing"),

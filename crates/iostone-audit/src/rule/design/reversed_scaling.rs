@@ -82,9 +82,9 @@ mod tests {
         let found = findings(&ReversedScaling, &seeks(&[("1", 7528.0), ("2", 4549.0), ("4", 4507.0)]));
         assert_eq!((found.len(), found[0].severity), (1, Severity::Note));
         assert!(
-            found[0]
-                .message
-                .starts_with("random_seeks falls by 39.6 % from disks=1 to disks=2, 7528 /s to 4549 /s"),
+            found[0].message.starts_with(
+                "random_seeks falls by 39.6 % from disks=1 to disks=2, 7\u{202f}528 /s to 4\u{202f}549 /s"
+            ),
             "{}",
             found[0].message
         );

@@ -100,7 +100,7 @@ impl Beyond {
 
     /// The whole sentence: "block reads: 2.07 GB/s, 16.6 times ...".
     fn told(&self, dataset: &Dataset) -> String {
-        let short = self.in_short(&title(dataset, &self.figure.figure), ": ");
+        let short = self.in_short(title(dataset, &self.figure.figure), ": ");
         let carries = self.figure.unit.format(self.figure.measured / self.times());
         let why = self.figure.excess.as_ref().map_or("", |excess| excess.words.as_str());
         format!("{short} ({carries}), which the path cannot carry: {why}")

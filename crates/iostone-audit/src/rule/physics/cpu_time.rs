@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(found.severity, Severity::Serious);
         assert_eq!(
             found.message,
-            "the same work on the same machine took 8.80 times the CPU time: 10787 s under limit=none, 1226 s under \
+            "the same work on the same machine took 8.80 times the CPU time: 10\u{202f}787 s under limit=none, 1\u{202f}226 s under \
              limit=30 %: time stolen or throttled was booked as the program's own"
         );
     }
@@ -275,7 +275,7 @@ mod tests {
         }
         let found = only(&CpuTime, &set);
         assert_eq!(found.severity, Severity::Warning);
-        let start = "the same work took 10.0 times the CPU time: 10000 s under compiler=gcc, 1000 s under compiler=clang";
+        let start = "the same work took 10.0 times the CPU time: 10\u{202f}000 s under compiler=gcc, 1\u{202f}000 s under compiler=clang";
         assert!(found.message.starts_with(start), "{}", found.message);
     }
 

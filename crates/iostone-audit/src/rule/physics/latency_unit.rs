@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(found.severity, Severity::Serious);
         assert_eq!(
             found.message,
-            "latencies are about a thousand times off: 4398 /s at 905 ms each keep 3980 in flight, but 4.00 were (rate \
+            "latencies are about a thousand times off: 4\u{202f}398 /s at 905 ms each keep 3980 in flight, but 4.00 were (rate \
              times latency is what is in flight)"
         );
         let held_back = dataset(vec![observed(&[("iodepth", "32")], 100.0, 0.3e-3)]);

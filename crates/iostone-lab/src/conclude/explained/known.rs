@@ -61,34 +61,31 @@ fn known_ceiling(part: &ExplainedPart, figure: &ExplainedFigure) -> Option<Known
 /// says the same.
 pub(crate) fn above_limits(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Vec<Flag> {
     let flag = |(part, own): (ExplainedPart, Vec<&TrialRecord>)| {
-        let above: Vec<String> = part.figures.iter().filter_map(above).collect();
-        let rates = above.join("; ");
         let configuration = plan.experiment.configurations.iter().find(|one| one.name == part.configuration);
         let compressed =
             own.first().zip(configuration).and_then(|(trial, one)| trial.compressed_by(&one.stack));
-        let (name, why) = match compressed {
-            Some(by) => {
-                let why = format!(
-                    ": compressed by {by}, so that fewer bytes passed it, or the page cache answered"
-                );
-                ("compressed", why)
-            }
-            None => ("page-cache", String::new()),
-        };
-        (!above.is_empty()).then(|| Flag::new(name, format!("under {}: {rates}{why}", part.configuration)))
+        let name = if compressed.is_some() { "compressed" } else { "page-cache" };
+        let why = compressed.map(|by| {
+            format!("compressed by {by}, so that fewer bytes passed it, or the page cache answered")
+        });
+        let above: Vec<String> =
+            part.figures.iter().filter_map(|figure| above(figure, why.as_deref())).collect();
+        let message = format!("under {}: {}", part.configuration, above.join("; "));
+        (!above.is_empty()).then(|| Flag::new(name, message))
     };
     parts(plan, trials, blocks).filter_map(flag).collect()
 }
 
-/// "block_read of 512 MB/s is 8.19 times the link of 62.5MB/s: memory answered ...".
-fn above(figure: &ExplainedFigure) -> Option<String> {
+/// "`block_read` of 512 MB/s is 8.19 times the link of 62.5MB/s: memory answered ...", or for another reason where there is one.
+fn above(figure: &ExplainedFigure, why: Option<&str>) -> Option<String> {
     let excess = figure.excess.as_ref().filter(|excess| !excess.unserved)?;
     let is_buffered = figure.passed_device == Some(false) && figure.unit == Unit::BytesPerSecond;
     let narrowest = figure.narrowest().filter(|_| is_buffered)?;
     let times = figure.measured / narrowest.at_best;
     (times > FROM_MEMORY).then(|| {
         let (value, times) = (figure.unit.format(figure.measured), three_digits(times));
-        format!("{} of {value} is {times} times {}: {}", figure.figure, narrowest.ceiling.name, excess.words)
+        let (name, why) = (&narrowest.ceiling.name, why.unwrap_or(&excess.words));
+        format!("{} of {value} is {times} times {name}: {why}", figure.figure)
     })
 }
 

@@ -192,7 +192,7 @@ fn pairs_get_their_blocks_though_the_metric_is_decided_before() {
 #[test]
 fn a_curve_at_its_volumes_limit_is_flat_because_of_that() {
     let found = judged("limited", (5, |_| 490.0), (1, |_| 491.0));
-    assert_told(&found, FlatCause::Volume, &["limit, not to barriers: ", "% of 500 writes/s"]);
+    assert_told(&found, FlatCause::Volume, &["limit, not to barriers: ", "% of 500 IOPS of the volume"]);
     assert_eq!(found.stratum, "volume=limited");
     // Both at it, though one lies higher, whatever was flushed.
     let found = judged("limited", (900, |_| 460.0), (1, |_| 498.0));

@@ -196,7 +196,7 @@ mod tests {
         };
         let found = look(&of(4_000_000.0)).unwrap();
         assert!(
-            found[0].message.contains("1000 /s of 4KiB are 4.10 MB/s, 2.4 % above it"),
+            found[0].message.contains("1\u{202f}000 /s of 4KiB are 4.10 MB/s, 2.4 % above it"),
             "{}",
             found[0].message
         );
