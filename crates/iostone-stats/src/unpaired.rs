@@ -114,7 +114,7 @@ fn permutation_p(baseline: &[f64], level: &[f64]) -> f64 {
     share.min(1.0)
 }
 
-/// How many of the extreme differences lie outside the interval on either side; none where even none is too few.
+/// How many of the extreme differences lie outside the interval on either side; none if the sample is too small for this confidence.
 fn interval_rank(baseline: usize, level: usize, alpha: f64) -> Option<usize> {
     if baseline + level > LARGEST_EXACT {
         let (m, n) = (baseline as f64, level as f64);

@@ -126,7 +126,9 @@ fn packed_modules_are_unpacked() {
     std::fs::write(directory.path().join("packed-g.ko.gz"), "").unwrap();
     assert!(names(directory.path(), &["packed_g"]).unwrap_err().to_string().contains("gunzip"));
     std::fs::write(directory.path().join("packed-b.ko.xz"), "damaged").unwrap();
-    assert!(names(directory.path(), &["packed_b"]).unwrap_err().to_string().contains("cannot be decompressed"));
+    assert!(
+        names(directory.path(), &["packed_b"]).unwrap_err().to_string().contains("cannot be decompressed")
+    );
 }
 
 #[test]

@@ -248,10 +248,8 @@ fn check_decide(experiment: &Experiment, findings: &mut Findings<'_>) {
         // A workload that is wrong itself has none, and is spoken of already.
         if !names.is_empty() && !names.contains(&decide.metric.as_str()) {
             let kind = configuration.workload.kind();
-            let error = Diagnostic::new(
-                "io0008",
-                format!("`{kind}` workloads have no metric `{}`", decide.metric),
-            );
+            let error =
+                Diagnostic::new("io0008", format!("`{kind}` workloads have no metric `{}`", decide.metric));
             let error = findings.places.at_value(error, "decide.metric", "not one of its metrics");
             let point = unmeasured_point(&decide.metric, &configuration.workload);
             findings.found.push(match point {

@@ -214,7 +214,7 @@ pub(super) fn parse_answer(bytes: &[u8], ended: bool) -> Result<Option<Answer>, 
     Ok(Some(answer))
 }
 
-/// The pieces of a body that comes in pieces (RFC 9112, 7.1), without what may follow the last; none before that.
+/// Decodes a chunked body (RFC 9112, 7.1), without trailers; none while it is incomplete.
 fn join_chunks(mut body: &[u8]) -> Result<Option<Vec<u8>>, AskError> {
     let mut whole = Vec::new();
     loop {

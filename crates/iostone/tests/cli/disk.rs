@@ -138,7 +138,7 @@ fn what_makes_no_sense_is_refused_with_why() {
         (&["--memory", "--size", "32MiB", "--link-iops", "5"], "--link <RATE>"),
         (&["--memory", "--size", "32MiB", "--link", "0B/s"], "would answer no request"),
         (&["--memory", "--size", "32MiB", "--link", "5MB/s", "--link-burst", "9MB/s"], "593MB/s:5GB"),
-        (&["--memory", "--size", "32MiB", "--link", "5MB/s", "--link-burst", "5MB/s:1GB"], "no more than"),
+        (&["--memory", "--size", "32MiB", "--link", "5MB/s", "--link-burst", "5MB/s:1GB"], "must be above"),
         (&["--memory", "--size", "32MiB", "--link", "5MB/s", "--link-burst-start", "50%"], "needs a bucket"),
         (&["--memory", "--size", "32MiB", "--link", "5MB/s", "--link-burst", "9MB/s:0B"], "a bucket of 0"),
         (

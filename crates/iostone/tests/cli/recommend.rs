@@ -145,7 +145,10 @@ fn what_cannot_be_asked_is_refused() {
         (&["recommend", "--within", "25min"], "--write SIZE"),
         (&["recommend", "--throughput", "500MB/s"], "--size"),
         (&["recommend", "--throughput", "500", "--size", "1TiB"], "500"),
-        (&["recommend", "--write", "220GiB", "--within", "25min", "--size", "100GiB"], "no less"),
+        (
+            &["recommend", "--write", "220GiB", "--within", "25min", "--size", "100GiB"],
+            "less than the 220GiB",
+        ),
         (&["recommend", "--iops", "9", "--size", "1GiB", "--region", "mars-1"], "mars-1"),
         (&["recommend", "--iops", "9", "--size", "1GiB", "--volume-type", "gp33"], "did you mean `gp3`"),
         (&["recommend", "--iops", "9", "--size", "1GiB", "--start", "empty"], "--for"),

@@ -120,9 +120,8 @@ fn report_and_audit_agree(bench: &Bench, name: &str) {
         assert_eq!(text.matches(&format!("{rule} ({severity}): ")).count(), 1, "{rule} in:\n{text}");
         assert!(!text.contains(&format!("! {rule}: ")), "{rule} is told as a flag too:\n{text}");
         let flags = report["verdicts"]["flags"].as_array().unwrap();
-        let is_told = |flag: &serde_json::Value| {
-            (&flag["name"], &flag["severity"]) == (&finding["rule"], &finding["severity"])
-        };
+        let is_told =
+            |flag: &Value| (&flag["name"], &flag["severity"]) == (&finding["rule"], &finding["severity"]);
         assert!(flags.iter().any(is_told), "{rule} in {flags:?}");
     }
 }

@@ -128,12 +128,7 @@ mod tests {
         assert_eq!(
             found.message,
             "throughput: 171 MB/s, 2.2 % above the limit of `volume`, 160MiB/s (168 MB/s); 4.99 GB of the 232 GB \
-<<<<<<< HEAD
-             written did not fit through it in 1355 s and stayed in memory: 20 % of 30.0 GiB = 6.44 GB may"
-=======
-             written do not fit through it in 1\u{202f}355 s; the page cache may keep them unwritten (20 % of 30.0 GiB of \
-             memory is 6.44 GB)"
->>>>>>> w6
+             written did not fit through it in 1\u{202f}355 s and stayed in memory: 20 % of 30.0 GiB = 6.44 GB may"
         );
     }
 

@@ -176,10 +176,7 @@ fn an_extent_that_qemu_leaves_out_makes_the_disk_unreadable() {
     for line in ["RW 63 ZERO", "RW 63 ZERO\r", "NOACCESS 63 ZERO", "RDONLY 8 FLAT \"z\" 0"] {
         let reason = reason_of(line).unwrap();
         let shown = line.trim();
-        assert!(
-            reason.contains(&format!("QEMU skips its extent `{}`", shown.escape_debug())),
-            "{reason}"
-        );
+        assert!(reason.contains(&format!("QEMU skips its extent `{}`", shown.escape_debug())), "{reason}");
     }
     assert_eq!(reason_of("RW 8 FLAT \"ZERO\" 0"), None);
     assert_eq!(reason_of("# RW 63 ZERO"), None);

@@ -1,6 +1,5 @@
 //! Tests of how a load point becomes jobs.
 
-use iostone_model::load::BlockSizes;
 use iostone_model::orion::RunLevel;
 use proptest::prelude::*;
 

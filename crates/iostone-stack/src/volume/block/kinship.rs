@@ -96,7 +96,10 @@ pub(super) fn notes(devices: &[&BlockDevice]) -> Vec<String> {
 /// "`sdb1` and `sdb2` are parts of one disk, `sdb`: ...".
 fn in_words(members: &[&str], disk: &str, are_parts: bool) -> String {
     let are = if are_parts { "are parts of" } else { "stand on" };
-    format!("{} {are} one disk, `{disk}`: an array over them is no faster than the disk", list(&quoted(members)))
+    format!(
+        "{} {are} one disk, `{disk}`: an array over them is no faster than the disk",
+        list(&quoted(members))
+    )
 }
 
 /// The whole disks under a device, through the file of a loop device too.

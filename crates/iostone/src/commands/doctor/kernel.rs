@@ -186,7 +186,9 @@ pub(super) fn emulated_volumes(kernel: &KernelFacts, environment: &Environment) 
         (true, true) => {
             return finding(NAME, State::Ready, "by nbdfuse over FUSE; the kernel lacks nbd");
         }
-        (true, false) => ("the kernel lacks nbd; FUSE is available, nbdfuse is not", install_command("nbdfuse")),
+        (true, false) => {
+            ("the kernel lacks nbd; FUSE is available, nbdfuse is not", install_command("nbdfuse"))
+        }
         (false, _) => ("neither nbd nor FUSE in the kernel; a guest needs neither", kernel.help("nbd")),
     };
     Finding {

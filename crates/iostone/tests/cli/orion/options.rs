@@ -63,7 +63,7 @@ fn what_orion_or_good_sense_forbids_is_refused_before_anything_is_looked_at() {
     let cases: &[(&[&str], &str)] = &[
         (&[], "`-run` is required"),
         (&["-run", "simpel"], "`-run` is `simpel`"),
-        (&["-run", "simple", "-duration", "5"], "`-duration` can only be given with `-run advanced`"),
+        (&["-run", "simple", "-duration", "5"], "`-duration` needs `-run advanced`"),
         (&["-run", "advanced", "-matrix", "row"], "`-num_large` is needed with `-matrix row`"),
         (&["-run", "simple", "-storax", "asmlib"], "Oracle's own layers"),
         (&["-run", "simple", "-numdisks", "4"], "did you mean"),
@@ -81,10 +81,7 @@ fn what_orion_or_good_sense_forbids_is_refused_before_anything_is_looked_at() {
             &["-run", "normal", "-num_disks", "65536", "--plan", "--json"],
             "`-num_disks 65536` needs 327680 small I/Os in flight; the maximum is 32768",
         ),
-        (
-            &["-run", "normal", "-num_disks", "6000", "--plan", "--json"],
-            "load points; a test has at most 100000",
-        ),
+        (&["-run", "normal", "-num_disks", "6000", "--plan", "--json"], "load points; the maximum is 100000"),
         (&["--resume", "x"], "there is no record `x_record.jsonl`"),
     ];
     for (words, complaint) in cases {

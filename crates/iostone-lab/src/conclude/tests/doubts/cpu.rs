@@ -67,14 +67,8 @@ fn ninefold_cpu_time_for_the_same_build_is_told_with_its_figures() {
     let ninefold = |steal| records((7674.352, 3112.487), (901.468, 324.844), steal);
     assert_eq!(
         message(&plan, &ninefold(None)).unwrap(),
-<<<<<<< HEAD:crates/iostone-lab/src/conclude/tests/doubts/cpu.rs
-        "the same work on the same machine took 8.80 times the CPU time: 10787 s under quota=none, 1226 s under quota=30%: \
+        "the same work on the same machine took 8.80 times the CPU time: 10\u{202f}787 s under quota=none, 1\u{202f}226 s under quota=30%: \
          time stolen or throttled was booked as the program's own"
-=======
-        "the same work took 8.80 times the CPU time: 10\u{202f}787 s under `none`, 1\u{202f}226 s under `30%` (medians); steal is not \
-         observable here, so stolen time may have been booked as the program's own; else a slower or slower clocked \
-         processor, or work that was not the same"
->>>>>>> w6:crates/iostone-lab/src/conclude/cpu/tests.rs
     );
     let found = |steal| {
         let (trials, blocks) = ninefold(steal);
