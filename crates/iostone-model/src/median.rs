@@ -26,7 +26,7 @@ mod tests {
     #[test]
     fn an_even_number_of_values_has_its_median_between_two() {
         assert_eq!(median([4.0, 1.0, 3.0, 2.0]), Some(2.5));
-        assert_eq!(median(&[3.0]), Some(3.0));
+        assert_eq!(median([3.0]), Some(3.0));
         assert_eq!(median(Vec::<f64>::new()), None);
         assert_eq!(median([1.0, f64::INFINITY, f64::INFINITY]), Some(f64::INFINITY));
     }

@@ -8,7 +8,7 @@ use crate::audit::AuditReport;
 use crate::covariate::DeclaredCovariate;
 use crate::dataset::Dataset;
 use crate::environment::Environment;
-use crate::experiment::{Boot, Configuration, ConfoundedLevel, Experiment};
+use crate::experiment::{Boot, Configuration, ConfoundedLevel, Experiment, Timing};
 use crate::explanation::Explanation;
 use crate::metric::{Direction, Unit};
 use crate::omitted::is_default;
@@ -119,7 +119,7 @@ impl Plan {
 
     /// Whether it leaves the ramp to pilots; a checked experiment does so for all configurations or for none.
     pub fn needs_pilots(&self) -> bool {
-        let is_auto = |one: &Configuration| one.workload.profile().ramp.is_some_and(|ramp| ramp.is_auto());
+        let is_auto = |one: &Configuration| one.workload.profile().ramp.is_some_and(Timing::is_auto);
         self.experiment.configurations.iter().any(is_auto)
     }
 

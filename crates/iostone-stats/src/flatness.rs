@@ -140,7 +140,7 @@ pub fn course(lines: &[Line], confidence: f64) -> Course {
         Some([low, high]) if is_even && low >= -FLAT_WITHIN && high <= FLAT_WITHIN => Shape::Flat,
         _ => Shape::Undecided,
     };
-    let medians = at_loads.iter().filter_map(|strays| median(strays));
+    let medians = at_loads.iter().filter_map(median);
     Course {
         slope: median(&slopes),
         interval: interval.map_or([None, None], |ends| ends.map(Some)),

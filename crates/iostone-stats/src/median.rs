@@ -123,7 +123,7 @@ pub(crate) fn shamos_spread(numbers: &[f64]) -> Option<f64> {
         .iter()
         .enumerate()
         .flat_map(|(index, one)| numbers.iter().take(index).map(move |other| (one - other).abs()));
-    median(&pairs.collect::<Vec<_>>()).map(|distance| distance / OF_NORMAL)
+    median(pairs).map(|distance| distance / OF_NORMAL)
 }
 
 #[cfg(test)]

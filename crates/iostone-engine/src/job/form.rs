@@ -75,7 +75,7 @@ struct SyncFileRangeForm {
     wait_after: bool,
 }
 
-#[expect(clippy::ref_option, reason = "serde calls it so")]
+#[expect(clippy::ref_option, clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
 pub(super) fn sync_file_range<S: Serializer>(
     sync: &Option<SyncFileRange>,
     serializer: S,

@@ -74,9 +74,9 @@ fn zones(
             _ => Err(format!("`{text}` is not a percentage from 0 to 100")),
         };
         let zones = accesses.into_iter().zip(read_extents(&sizes)?);
-        let zone = |(text, extent)| Ok(Zone { access_percent: access(text)?, extent });
-        let zoned = RandomDistribution::Zoned(zones.map(zone).collect::<Result<_, String>>()?);
-        zoned.check().map(|()| zoned)
+        let make = |(text, extent)| Ok(Zone { access_percent: access(text)?, extent });
+        let distribution = RandomDistribution::Zoned(zones.map(make).collect::<Result<_, String>>()?);
+        distribution.check().map(|()| distribution)
     })?;
     match lists {
         [Some(read), Some(write), Some(trim)] => Ok(PerDirection { read, write, trim }),

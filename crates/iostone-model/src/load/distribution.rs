@@ -127,7 +127,7 @@ fn check_zones(zones: &[Zone]) -> Result<(), String> {
     let access: f64 = zones.iter().map(|zone| zone.access_percent).sum();
     let span: f64 =
         zones.iter().map(|zone| if let Extent::Percent(percent) = zone.extent { percent } else { 0.0 }).sum();
-    if !((access - 100.0).abs() <= ROUNDING) {
+    if access.is_nan() || (access - 100.0).abs() > ROUNDING {
         let access = (access / ROUNDING).round() * ROUNDING;
         return Err(format!("the shares of the requests add up to {access}, not to 100"));
     }

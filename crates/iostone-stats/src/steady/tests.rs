@@ -157,7 +157,7 @@ fn false_alarms(length: usize, cv: f64, phi: f64) -> f64 {
             .collect();
         windows(&samples).is_some_and(|windows| !windows.is_steady())
     };
-    f64::from((0..SERIES).filter(|_| is_alarm(&mut rng)).count() as u32) / f64::from(SERIES)
+    (0..SERIES).filter(|_| is_alarm(&mut rng)).count() as f64 / f64::from(SERIES)
 }
 
 /// The table of `docs/concepts/warm-up.md`: shares of false alarms in percent.

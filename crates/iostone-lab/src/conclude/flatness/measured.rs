@@ -77,9 +77,8 @@ impl<'a> Measured<'a> {
         let plateau = median(&logs).map(f64::exp);
         let limit = limit(configuration, size);
         let share_of = |log: f64| limit.as_ref().map(|(_, rate)| log.exp() / rate);
-        let middle = |figure: fn(&TrialRecord) -> Option<f64>| {
-            median(&own.iter().filter_map(|trial| figure(trial)).collect::<Vec<_>>())
-        };
+        let middle =
+            |figure: fn(&TrialRecord) -> Option<f64>| median(own.iter().filter_map(|trial| figure(trial)));
         let curve = LoadCurve {
             configuration: configuration.name.clone(),
             shape,

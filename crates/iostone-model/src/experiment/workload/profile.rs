@@ -32,6 +32,7 @@ impl WorkloadKind {
 
 /// What a workload does with its settings.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent answers, of which no two make a state")]
 pub struct Profile {
     /// What it is asked to do, for people, in parts: `dbench`, `5 clients`, `20 s`.
     pub summary: Vec<String>,

@@ -123,11 +123,8 @@ impl Table {
                 block,
                 order: match (order, &arguments.order) {
                     (Some(index), Some(name)) => Some(clock.read(cell(index)).map_err(|reason| {
-                        anyhow!(
-                            "`{file}`, line {line}: `{}` in column `{}` {reason}",
-                            clean(cell(index)),
-                            clean(name)
-                        )
+                        let (wrong, name) = (clean(cell(index)), clean(name));
+                        anyhow!("`{file}`, line {line}: `{wrong}` in column `{name}` {reason}")
                     })?),
                     _ => None,
                 },

@@ -23,7 +23,7 @@ pub(in crate::commands::disk) struct ServeArguments {
     /// The file or block device that holds the data; a missing file is created
     #[arg(long, value_name = "FILE", conflicts_with = "memory")]
     pub(super) file: Option<PathBuf>,
-    /// Bypass this machine's page cache (O_DIRECT)
+    /// Bypass this machine's page cache with `O_DIRECT`
     #[arg(long, requires = "file", conflicts_with = "memory")]
     pub(super) direct: bool,
     /// Keep the data in memory, allocated as it is written; lost when the server ends
