@@ -425,7 +425,7 @@ mod tests {
         assert!(settled("a", Content::Known(Qcow2), None).unwrap_err().contains("--from raw"));
         assert!(settled("a.vmdk", Content::Plain, None).unwrap_err().contains("named as vmdk"));
         assert_eq!(settled("a.img", Content::Known(Qcow2), Some(Raw)), Ok(Raw));
-        assert!(settled("a.img", Content::Plain, Some(Vmdk)).unwrap_err().contains("is no vmdk"));
+        assert!(settled("a.img", Content::Plain, Some(Vmdk)).unwrap_err().contains("is not vmdk"));
         let mut vdi = vec![0; 0x44];
         vdi[0x40..].copy_from_slice(&[0x7f, 0x10, 0xda, 0xbe]);
         let vdi = Header { head: vdi, tail: Vec::new(), size_bytes: 1 << 20 }.content();
@@ -447,9 +447,9 @@ mod tests {
         rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
         let gone = place.path().join("gone");
         for (path, next) in [
-            (Path::new("/dev/null"), "a character device, not a file; next: name a plain file"),
-            (place.path(), "a directory, not a file; next: name a plain file"),
-            (&fifo, "a FIFO, not a file; next: name a plain file"),
+            (Path::new("/dev/null"), "a character device, not a file; next: name a regular file"),
+            (place.path(), "a directory, not a file; next: name a regular file"),
+            (&fifo, "a FIFO, not a file; next: name a regular file"),
             (&gone, "; next: see how it is spelled"),
         ] {
             let error = open(path, None).err().unwrap();

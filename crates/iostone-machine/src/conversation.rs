@@ -383,7 +383,7 @@ mod tests {
         });
         let failure = conversation.call(Request::Verify, Patience::default(), &mut |_| {}).unwrap_err();
         assert_eq!((failure.kind, conversation.sight()), (FailureKind::Lost, Some(Sight::StandsStill)));
-        assert!(failure.message.starts_with("the agent stood still for 5 s: "), "{failure}");
+        assert!(failure.message.starts_with("the agent was suspended for 5 s: "), "{failure}");
         assert!(begun.elapsed() >= STANDSTILL + 3 * WATCH_EVERY);
         drop(theirs);
     }

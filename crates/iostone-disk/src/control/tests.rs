@@ -115,7 +115,7 @@ fn what_failed_below_is_told_apart_from_faults() {
     server.below = StoreFailures { requests: 3, first_errno: Some(libc::ENOSPC) };
     let said = ask(&mut server).trouble_below().unwrap();
     assert!(
-        said.starts_with("what lies below `fast` failed 3 requests, the first with \"No space left"),
+        said.starts_with("the storage below `fast` failed 3 requests, the first with \"No space left"),
         "{said}"
     );
 }
@@ -148,7 +148,7 @@ fn a_cut_takes_the_cache_and_the_power() {
     assert_eq!(reply, ControlReply::Cut(reports));
     assert!(!server.fast.is_powered() && !server.gp2.is_powered());
     let reason = server.refusal(r#"{"do":"cut","volume":"gp2","keep":"50%"}"#);
-    assert!(reason.contains("`gp2` is off already"), "{reason}");
+    assert!(reason.contains("the power of `gp2` is already off"), "{reason}");
     assert_eq!(server.handle(r#"{"do":"restore","volume":"fast"}"#), ControlReply::Done);
     assert!(server.fast.is_powered() && !server.gp2.is_powered());
     server.cache.read_at(&mut [0; 512], 0).unwrap();
@@ -250,7 +250,7 @@ fn what_is_no_request_is_refused_with_a_reason() {
         (r#"{"do":"explode"}"#, "unknown variant `explode`"),
         (r#"{"do":"cut"}"#, "missing field `keep`"),
         (r#"{"do":"cut","keep":"150%"}"#, "must be 0% to 100%"),
-        (r#"{"do":"counters","volume":"v9"}"#, "no volume `v9` here; there is `fast`, `gp2`"),
+        (r#"{"do":"counters","volume":"v9"}"#, "there is no volume `v9`; the volumes are `fast`, `gp2`"),
         (r#"{"do":"set","settings":[{"size":"1GiB"}]}"#, "unknown variant `size`"),
     ] {
         let reason = server.refusal(line);

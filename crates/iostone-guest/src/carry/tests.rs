@@ -115,7 +115,7 @@ fn a_missing_program_is_named_with_who_needs_it() {
     assert!(message.starts_with("the array needs `no-such-program`"), "{message}");
     let mut cargo = Cargo::new();
     cargo.needs(&Needs::default(), &kernel).unwrap();
-    assert!(cargo.notes()[0].contains("no modules were found for the kernel 6.1"));
+    assert!(cargo.notes()[0].contains("no modules found for the kernel 6.1"));
 }
 
 #[test]

@@ -141,6 +141,6 @@ mod tests {
         put(&new, &old, true).unwrap();
         assert_eq!(fs::read_to_string(&old).unwrap(), "new");
         let error = put(&place.path().join("gone"), &old, true).unwrap_err().to_string();
-        assert!(error.contains("; next: see that"), "{error}");
+        assert!(error.contains("; next: make"), "{error}");
     }
 }

@@ -28,7 +28,7 @@ fn what_is_no_kernel_is_refused_with_the_reason() {
     let mut head = image(b"6.1\0");
     head[0x20e..0x210].fill(0);
     assert!(release_in(&head).unwrap_err().contains("no version"));
-    assert!(release_in(&image(b"\xff\xfe\0")).unwrap_err().contains("no text"));
+    assert!(release_in(&image(b"\xff\xfe\0")).unwrap_err().contains("is not text"));
     let directory = tempfile::tempdir().unwrap();
     let file = directory.path().join("vmlinuz");
     std::fs::write(&file, "text").unwrap();

@@ -82,7 +82,7 @@ fn what_is_built_in_needs_no_loading() {
 fn a_module_that_the_kernel_lacks_is_named_with_who_needs_it() {
     let tree = directory(TREE);
     let message = names(tree.path(), &["raid10"]).unwrap_err().to_string();
-    let expected = "`raid10` is not among the modules of 6.1.0-1-cloud-amd64, and the array needs it";
+    let expected = "`raid10`, needed by the array, is not among the modules of 6.1.0-1-cloud-amd64";
     assert!(message.starts_with(expected), "{message}");
 }
 

@@ -384,8 +384,8 @@ mod tests {
         wrong("1..1000 step 1", "has 1000 levels, but a sweep has at most 64");
         wrong("..", "expected `10%..100%`");
         wrong("10%..", "expected `10%..100%`");
-        wrong("10%...100%", "`10%...100%` is no range");
-        wrong("a..b", "`a` is no quantity");
+        wrong("10%...100%", "`10%...100%` is not a range");
+        wrong("a..b", "`a` is not a quantity");
         wrong("1x..2x", "not a quantity");
     }
 

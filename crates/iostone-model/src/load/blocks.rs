@@ -191,7 +191,7 @@ mod tests {
         assert!(range("4KiB-8").contains("`8` is not a size"));
         let split = |text: &str| text.parse::<BlockSplit>().unwrap_err().to_string();
         assert!(split("4KiB").contains("each size needs its share"));
-        assert!(split("4KiB/60:8KiB/30").contains("add up to 90, not 100"));
+        assert!(split("4KiB/60:8KiB/30").contains("add up to 90, not to 100"));
         assert!(split("4KiB/x:8KiB/30").contains("`x` is not a whole percentage"));
         assert!(split("").contains("each size needs its share"));
     }

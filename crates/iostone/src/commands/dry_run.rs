@@ -185,7 +185,7 @@ fn workload_text(workload: &Workload) -> String {
     let Profile { mut summary, ramp, .. } = workload.profile();
     match ramp {
         Some(Timing::Fixed(ramp)) if !ramp.0.is_zero() => summary.push(format!("{ramp} ramp not measured")),
-        Some(Timing::Auto) => summary.push("the ramp that pilots find not measured".to_owned()),
+        Some(Timing::Auto) => summary.push("the ramp found by pilots not measured".to_owned()),
         _ => {}
     }
     summary.join(", ")

@@ -53,5 +53,5 @@ fn the_newest_of_a_series_is_chosen() {
 #[test]
 fn a_series_that_is_not_there_is_answered_with_those_that_are() {
     let message = index().newest(&"6.12".parse().unwrap()).unwrap_err().to_string();
-    assert!(message.contains("no `debian:6.12-cloud`; there are the series 6.1, 7.2"), "{message}");
+    assert!(message.contains("no `debian:6.12-cloud`; it has the series 6.1, 7.2"), "{message}");
 }

@@ -37,11 +37,11 @@ fn a_command_may_pick_figures_by_one_way_each() {
     assert_eq!(command(r#"{ rate = { regex = '([0-9.]+) MB/s', unit = "MB/s", better = "higher" } }"#), "");
     assert_eq!(command(r#"{ mean = { pointer = "/results/0/mean", unit = "s", better = "lower" } }"#), "");
     for (metric, complaint) in [
-        (r#"{ a = { better = "lower" } }"#, "has no pattern `a` stands"),
+        (r#"{ a = { better = "lower" } }"#, "`a` has no pattern to find it in the output"),
         (r#"{ a = { regex = '(1)', pointer = "/a", better = "lower" } }"#, "`a` is picked twice"),
         (r#"{ a = { regex = '1', better = "lower" } }"#, "the expression has no group"),
         (r#"{ a = { regex = '(1)(2)', better = "lower" } }"#, "the expression has 2 groups"),
-        (r#"{ a = { regex = '(1', better = "lower" } }"#, "no regular expression: unclosed group"),
+        (r#"{ a = { regex = '(1', better = "lower" } }"#, "not a regular expression: unclosed group"),
         (r#"{ a = { pointer = "a", better = "lower" } }"#, "`a` is not a JSON pointer"),
         (
             r#"{ wall_time = { regex = '(1)', better = "lower" } }"#,
@@ -161,7 +161,7 @@ fn nothing_is_decided_by_bytes_that_are_never_claimed() {
     let overwritten = refusal("read_per_claimed_byte", &line("-write 100")).unwrap();
     assert!(overwritten.contains("claims no bytes read"), "{overwritten}");
     let program = r#"{ kind = "command", argv = ["true"] }"#;
-    assert!(refusal("read_per_claimed_byte", program).unwrap().contains("never tells"));
+    assert!(refusal("read_per_claimed_byte", program).unwrap().contains("do not report"));
 }
 
 #[test]

@@ -26,17 +26,17 @@ pub(super) fn settle(arguments: &CreditsArguments) -> Result<Settled> {
     let allowance = law(instance, arguments)?;
     let work = arguments.work.unwrap_or_default();
     if work <= 0.0 {
-        bail!("`--work` is no time at all; write the CPU time of the work, as in `--work 9.33min`");
+        bail!("`--work` must be longer than 0; write the CPU time of the work, as in `--work 9.33min`");
     }
     let wanted = arguments.utilisation.0;
     if wanted <= 0.0 {
         bail!(
-            "`--utilisation` is nothing; write the share of a processor that the work uses, as in `--utilisation 63%`"
+            "`--utilisation` must be above 0; write the share of a processor that the work uses, as in `--utilisation 63%`"
         );
     }
     if arguments.limit.is_some_and(|limit| limit.0 <= 0.0) {
         bail!(
-            "`--limit` is nothing; write the share of a processor that the work may use, as in `--limit 30%`"
+            "`--limit` must be above 0; write the share of a processor that the work may use, as in `--limit 30%`"
         );
     }
     if arguments.limit.is_some_and(|limit| limit.0 < LEAST_LIMIT) {
@@ -44,7 +44,7 @@ pub(super) fn settle(arguments: &CreditsArguments) -> Result<Settled> {
     }
     if wanted < LEAST_UTILISATION {
         bail!(
-            "`--utilisation` is next to nothing; write the share of a processor that the work uses, as in `--utilisation 63%`"
+            "`--utilisation` is too small; write the share of a processor that the work uses, as in `--utilisation 63%`"
         );
     }
     if arguments.launch && matches!(allowance.law, Law::Credits { launch, .. } if launch <= 0.0) {

@@ -81,8 +81,8 @@ fn what_makes_no_sense_is_refused_with_what_would() {
         ("t3.micro --work 1h --launch", "`t3.micro` has no launch credits"),
         ("m5.large --work 1h", "`m5.large` is not one whose CPU is limited"),
         ("t2.mirco --work 1h", "`t2.micro`? `iostone credits --list`"),
-        ("t2.micro --work 1h --utilisation 0%", "`--utilisation` is nothing"),
-        ("t2.micro --work 1h --limit 0%", "`--limit` is nothing"),
+        ("t2.micro --work 1h --utilisation 0%", "`--utilisation` must be above 0"),
+        ("t2.micro --work 1h --limit 0%", "`--limit` must be above 0"),
         ("t2.micro --work 1h --measured 0d", "is no time at all"),
         ("t2.micro --work 9.3", "it needs a unit"),
     ] {

@@ -243,7 +243,7 @@ mod tests {
         );
         assert!(refused("--memory 9999999TiB").contains("the kernel does not accept a limit of 9999999TiB"));
         let beyond = refused("30% --cpuset 0-99999999");
-        assert!(beyond.starts_with("`--cpuset 0-99999999`: no kernel has a processor 99999999"), "{beyond}");
+        assert!(beyond.starts_with("`--cpuset 0-99999999`: there is no processor 99999999"), "{beyond}");
     }
 
     #[test]

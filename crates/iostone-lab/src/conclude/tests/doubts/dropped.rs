@@ -33,8 +33,8 @@ fn a_volatile_layer_is_told_with_its_syncs() {
     assert_eq!(
         messages(&syncing(1), &trials, &blocks, "sync-dropped"),
         [
-            "nothing that was synced is durable: every fsync is dropped by the layer of its container, which is mounted \
-          volatile, at 8000 syncs a second"
+            "nothing that was synced is durable: every fsync is dropped by its container's layer, mounted volatile, at \
+             8\u{202f}000 syncs a second"
         ]
     );
     let (trials, blocks) = records(false);

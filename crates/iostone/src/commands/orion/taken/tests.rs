@@ -118,7 +118,7 @@ fn a_test_that_reads_does_not_claim_what_others_write_meanwhile() {
     let taken = take(&luns, false, &[]).unwrap();
     change(&path);
     drop(taken);
-    assert!(take(&luns, true, &[]).unwrap_err().to_string().contains("somebody wrote to it since"));
+    assert!(take(&luns, true, &[]).unwrap_err().to_string().contains("it was changed since"));
     assert!(take_to(&luns, Touch::FillHoles, &[]).is_err());
     let taken = take_to(&luns, Touch::FillHoles, &[luns[0].name.clone()]).unwrap();
     taken.filled(&luns[0]).unwrap();

@@ -113,7 +113,7 @@ fn times_and_sizes_must_make_a_measurement() {
     assert!(complaints(&format!("{ADVANCED}\nfiles = 5")).contains("need 80MiB on a volume of 64MiB"));
     assert!(complaints(&format!("{ADVANCED}\nfiles = 0")).contains("number of files is out of range"));
     assert!(complaints("run = \"advanced\"\nsize = \"512KiB\"").contains("too small for an I/O of 1MiB"));
-    assert!(complaints(&format!("{ADVANCED}\nnum_disks = 20")).contains("do not fit into 16MiB"));
+    assert!(complaints(&format!("{ADVANCED}\nnum_disks = 20")).contains("do not fit in 16MiB"));
     let many = complaints(&format!("{ADVANCED}\nmatrix = \"detailed\"\nnum_disks = 5000"));
     assert!(many.contains("points is too large"), "{many}");
     let deep = complaints(&format!("{ADVANCED}\nnum_disks = 65536"));
