@@ -142,10 +142,9 @@ pub(crate) fn select(
                 format!("a block goes to one member after the other, for want of `io_uring`: {reason}"),
             ),
         },
-        IoEngine::Auto if job.iodepth == 1 => selected(
-            EngineKind::Sync,
-            "at depth 1 each I/O is one system call either way, and a ring adds its own work to it".into(),
-        ),
+        IoEngine::Auto if job.iodepth == 1 => {
+            selected(EngineKind::Sync, "io_uring gains nothing at depth 1".into())
+        }
         IoEngine::Auto => match probe() {
             Ok(()) => selected(EngineKind::IoUring, "available, and the depth is above 1".into()),
             Err(reason) => Err(EngineError::DepthNeedsRing { iodepth: job.iodepth, reason }),

@@ -90,7 +90,7 @@ fn sizes_follow_fio() {
     assert_eq!(job("filename=old\nsize=1m\nbs=3k").size, Some(Bytes(MIB)));
     assert_eq!(job("filesize=2m\nnrfiles=4\nrw=write").size, Some(Bytes(2 * MIB)));
     assert_eq!(job("filename=/dev/disk:/dev/other").size, None);
-    assert!(refusal("[j]\nrw=read\n").contains("`size` is missing: `j.0.0` has none of its own"));
+    assert!(refusal("[j]\nrw=read\n").contains("`size` is required: `j.0.0` does not exist or is empty"));
     assert!(refusal("[j]\nfilename=/dev/null\n").contains("`size` is missing"));
     assert_eq!(
         refusal("[j]\nfilename=old\noffset=20m\n"),

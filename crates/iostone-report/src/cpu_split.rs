@@ -11,7 +11,7 @@ use crate::view::{Point, Row, View};
 
 /// Parts may exceed the wall time by so much, as clocks are read one after the other, before more than one thing ran.
 const CLOCKS_APART: f64 = 0.02;
-/// Less than this of the whole is what adding up parts leaves of nothing.
+/// Rounding residue, as a share of the whole; treated as zero.
 const ROUNDING: f64 = 1e-9;
 /// In a workload that is shorter than this many seconds, what is between its own clock and the probe's shows.
 const SHORT: f64 = 0.2;
@@ -152,7 +152,7 @@ impl Split {
         parts.retain(|(part, _)| *part != Part::Other);
         let mut split = Self { wall, whole, steal_from_host: false, parts };
         let drawn: f64 = split.drawn().iter().map(|(_, seconds)| seconds).sum();
-        // What rounding leaves of nothing is nothing.
+        // Rounding residue.
         let left = whole - drawn;
         split.parts.push((Part::Other, if left > ROUNDING * whole { left } else { 0.0 }));
         split.whole = whole.max(drawn);
@@ -275,8 +275,7 @@ impl<'a> CpuTimes<'a> {
         }
         if has(Part::Pressure) {
             sentences.push(
-                "I/O pressure of the machine is the time in which some task of anybody waited for I/O: groups of this kernel do \
-                 not tell whose, so it is no part of the bar."
+                "I/O pressure is machine-wide, so it is no part of the bar: this kernel has no per-cgroup PSI."
                     .to_owned(),
             );
         }

@@ -362,7 +362,7 @@ fn method(run: &RunRecord, view: &View<'_>) -> String {
              compared within blocks, where whatever else the machine was doing met both: the logarithms of their ratios are \
              ranked by size and their signs counted (Wilcoxon's signed-rank statistic, with limits computed for a look after \
              every block). A level leaves the race once it is shown to be worse. The chance that the best level is lost on the \
-             way, over all levels and looks together, is at most what {confidence} leaves. Levels not shown to be worse by more \
+             way, over all levels and interim checks, is at most what {confidence} leaves. Levels not shown to be worse by more \
              than the margin of {margin} declared beforehand are named beside the best. The metric is {metric}, {direction}.",
             metric = view.metric_title(),
             direction = view.direction_words(),
@@ -384,8 +384,8 @@ fn method(run: &RunRecord, view: &View<'_>) -> String {
          which of them wins a block would be a coin toss whatever else the machine was doing, so the logarithms of the \
          ratios within blocks are ranked by size and their signs counted ({statistic}, with limits \
          computed for a look after every block from {minimum} up to {maximum}). The typical ratio is the Hodges-Lehmann \
-         estimate; its interval is the set of ratios that those limits do not reject, and it holds at {confidence} for \
-         all comparisons and looks together. Equivalent means that the interval of the equivalence test lies within the \
+         estimate; its interval is the set of ratios that those limits do not reject, and it covers all comparisons \
+         and interim checks jointly at {confidence}. Equivalent means that the interval of the equivalence test lies within the \
          margin of {margin} declared beforehand. The metric is {metric}, {direction}; ratios are turned so that more \
          than 1 is better.",
         minimum = decide.blocks.min,

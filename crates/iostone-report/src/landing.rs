@@ -291,10 +291,7 @@ pub(crate) fn note(landings: &[Landing<'_>]) -> String {
     let has = |cost: Cost| costs.contains(&cost);
     let mut sentences = vec!["Medians over the trials that count.".to_owned()];
     if has(Cost::SpacePerByte) {
-        sentences.push(
-            "Room ÷ files: what the filesystem gave up since it was made, for each byte of the files' sizes."
-                .to_owned(),
-        );
+        sentences.push("Room ÷ files: space used per byte of file data.".to_owned());
     }
     if has(Cost::WrittenPerByte) || has(Cost::ReadPerByte) {
         sentences.push(

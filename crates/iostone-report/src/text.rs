@@ -220,8 +220,8 @@ fn legend(view: &View<'_>) -> Option<String> {
     let compared = view.rows.iter().any(|row| row.comparison.is_some_and(|c| c.ratio.is_some()));
     let side = if view.better == Direction::Higher { "above" } else { "below" };
     let better = format!(
-        "Changes are the metric's own: {side} 0\u{a0}% (\u{d7}1) is better. Their intervals hold for \
-         all comparisons and looks together; those of medians are context."
+        "Changes are the metric's own: {side} 0\u{a0}% (\u{d7}1) is better. Ratio intervals \
+         cover all comparisons and interim checks jointly; median intervals are for orientation."
     );
     let invalid = view.rows.iter().any(|row| row.trial_counts().1 > 0);
     let invalid = invalid.then_some(if view.rehearsal {

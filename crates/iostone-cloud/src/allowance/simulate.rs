@@ -9,8 +9,7 @@ use super::{LawState, allowances};
 
 /// Points kept of a course; a law that goes slow and fast more often is told by its sums.
 const POINTS_KEPT: usize = 4096;
-/// A law that changes more often than this while the work lasts goes round in circles: what the last half of the changes
-/// gave, it gives for the rest of the work.
+/// After this many phase changes a steady cycle is assumed: the rest of the work is extrapolated from the last half.
 const CHANGES_FOLLOWED: u64 = 20_000;
 
 /// Work, and how much of a machine it could use if it were let.

@@ -8,7 +8,7 @@ use crate::prediction::{Amount, Order, Work};
 const TIE: f64 = 1e-9;
 /// Of a bucket: less than this is empty, or full but for this.
 const NOTHING: f64 = 1e-12;
-/// A law that goes slow and fast more often than this goes round in circles: what the last half gave, it gives for the rest.
+/// After this many phase changes a steady cycle is assumed: the rest is extrapolated from the last half.
 const EVENTS_FOLLOWED: u32 = 8192;
 
 /// How much is to flow.

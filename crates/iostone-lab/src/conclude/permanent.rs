@@ -119,8 +119,7 @@ fn changes(winner: &Configuration, baseline: &Configuration) -> Vec<String> {
             Volume::Directory(_) => "in this directory",
             _ => "on this volume",
         };
-        lines
-            .push(format!("# nothing to set on the machine: {} is how a program works {place}", winner.name));
+        lines.push(format!("# nothing to change {place}: `{}` is another command", winner.name));
     }
     lines
 }

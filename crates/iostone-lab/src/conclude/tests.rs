@@ -206,7 +206,7 @@ fn trials_that_are_not_steady_are_flagged_and_count() {
     let verdicts = concluded(&plan("", ""), &falling);
     let message = has(&verdicts, "not-steady").unwrap();
     assert!(message.contains("0 of 8 under `on`, 8 of 8 under `off` (it falls)"), "{message}");
-    assert!(message.contains("the 10s behind the ramp"), "{message}");
+    assert!(message.contains("the 10s after the ramp"), "{message}");
     assert_eq!(verdicts.comparisons[0].verdict, Some(Verdict::Faster));
     assert_eq!((verdicts.comparisons[0].decided_at, verdicts.comparisons[0].blocks), (Some(6), 8));
 }

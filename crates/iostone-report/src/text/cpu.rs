@@ -108,7 +108,7 @@ pub(crate) fn of_trial(account: &CpuAccount, width: usize) -> String {
     let mut text = format!("  {}\n", bar(&split, split.whole, width.saturating_sub(4).min(LONGEST_BAR)));
     for part in Part::ALL {
         let value = match split.seconds(part) {
-            Some(seconds) if !part.is_drawn() => format!("{}, of anybody", figure(Unit::Seconds, seconds)),
+            Some(seconds) if !part.is_drawn() => format!("{}, machine-wide", figure(Unit::Seconds, seconds)),
             Some(seconds) => {
                 format!("{:<9} {:>7} of {of}", figure(Unit::Seconds, seconds), percent(seconds / split.whole))
             }

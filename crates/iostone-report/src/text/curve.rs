@@ -18,8 +18,8 @@ const POINTS_SHOWN: usize = 15;
 /// More rows nobody reads; the rest is in the other formats.
 const ROWS_SHOWN: usize = 40;
 
-const LEGEND: &str = "Ratios are of performance: above 0\u{a0}% (\u{d7}1) is better. Their intervals hold for all points and \
-                      looks together.";
+const LEGEND: &str = "Ratios are of performance: above 0\u{a0}% (\u{d7}1) is better. Their intervals cover all points \
+                      and interim checks jointly.";
 const FOLDED: &str = " A row of several points gives the span of their medians, of their typical ratios and of their intervals.";
 
 /// The curves with their points, each curve under its verdict; without a verdict the figures alone.

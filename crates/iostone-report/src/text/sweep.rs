@@ -131,8 +131,8 @@ fn legend(found: &SweepVerdict, bars: bool) -> String {
     let signs: Vec<String> = occurring.collect();
     let bars = if bars { " Bars: medians from zero." } else { "" };
     format!(
-        "{}. Ratios are of performance to {} within blocks: below 0\u{a0}% (\u{d7}1) is worse; their intervals hold \
-         for all levels and looks together.{bars}",
+        "{}. Ratios are of performance to {} within blocks: below 0\u{a0}% (\u{d7}1) is worse; their intervals \
+         cover all levels and interim checks jointly.{bars}",
         signs.join("  "),
         sweep::against_words(found)
     )

@@ -100,8 +100,8 @@ fn measured(plan: &Plan) -> String {
         plan.experiment.configurations.iter().filter_map(|c| runtime(&c.workload)).collect();
     times.dedup();
     match times.as_slice() {
-        [one] => format!("the {one} behind the ramp"),
-        _ => "the time behind the ramp".to_owned(),
+        [one] => format!("the {one} after the ramp"),
+        _ => "the time after the ramp".to_owned(),
     }
 }
 

@@ -123,7 +123,7 @@ fn start(arguments: &CreditsArguments) -> AllowanceStart {
 /// How people count what the law keeps: credits, or CPU seconds.
 pub(super) fn amount(allowance: &Allowance, cpu_seconds: f64) -> String {
     use iostone_model::units::three_digits;
-    // What rounding leaves of nothing is nothing.
+    // Rounding residue.
     let cpu_seconds = if cpu_seconds.abs() < 1e-3 { 0.0 } else { cpu_seconds };
     if has_credits(allowance) {
         three_digits(cpu_seconds / CREDIT_SECONDS)
