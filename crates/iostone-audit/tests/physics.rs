@@ -242,7 +242,7 @@ fn dd_beyond_its_volume_is_the_page_cache_and_at_its_link_is_the_link() {
     let above = only(&report, "above-ceiling");
     assert_eq!(above.observations, [1]);
     assert!(above.message.contains("2.2 % above the limit of `volume`"), "{}", above.message);
-    assert!(above.message.contains("20 % of 30.0 GiB of memory is 6.44 GB"), "{}", above.message);
+    assert!(above.message.contains("20 % of 30.0 GiB = 6.44 GB"), "{}", above.message);
     let at = only(&report, "at-ceiling");
     assert_eq!((at.severity, at.observations.as_slice()), (Severity::Note, [0].as_slice()));
     assert!(at.message.contains("98.8 % of the limit of `instance link`, 500Mbps"), "{}", at.message);

@@ -450,7 +450,7 @@ mod tests {
             (Path::new("/dev/null"), "a character device, not a file; next: name a regular file"),
             (place.path(), "a directory, not a file; next: name a regular file"),
             (&fifo, "a FIFO, not a file; next: name a regular file"),
-            (&gone, "; next: see how it is spelled"),
+            (&gone, "; next: check the path"),
         ] {
             let error = open(path, None).err().unwrap();
             assert!(matches!(&error, ImageError::Usage(reason) if reason.contains(next)), "{error}");

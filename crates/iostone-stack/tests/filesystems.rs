@@ -185,7 +185,7 @@ fn a_volume_too_small_for_btrfs_is_refused_with_the_size_that_would_do() {
         eprintln!("skipped: this mkfs.btrfs is of an old version");
         return;
     }
-    assert!(examine(108 * MIB).unwrap_err().contains("114294784 bytes or more"));
+    assert!(examine(108 * MIB).unwrap_err().contains("at least 114294784 bytes"));
     examine(109 * MIB).unwrap();
     let mut session = machine.session();
     session.apply(&with(btrfs(), sparse(109 * MIB), &[]), 1, 7).unwrap();
@@ -463,7 +463,7 @@ fn f2fs_that_the_kernel_has_not_is_refused_before_anything_is_done() {
             .map_err(|error| error.to_string())
     };
     let error = in_guest(51 * MIB).unwrap_err();
-    assert!(error.contains("stack.volume.size") && error.contains("52 MiB or more"), "{error}");
+    assert!(error.contains("stack.volume.size") && error.contains("at least 52 MiB"), "{error}");
     in_guest(52 * MIB).unwrap();
 }
 

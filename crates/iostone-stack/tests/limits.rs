@@ -144,9 +144,9 @@ fn what_the_machine_does_not_have_is_refused_before_anything_is_made() {
     let mut session = machine.session();
     for (json, words) in [
         (r#"{"cpuset":"4000"}"#, "processor 4000 is not among"),
-        (r#"{"cpu":"0.5%"}"#, "below the kernel's least"),
+        (r#"{"cpu":"0.5%"}"#, "below the kernel's minimum"),
         (r#"{"cpu":{"quota":"5ms","burst":"6ms"}}"#, "the burst is above the quota"),
-        (r#"{"cpu":{"quota":"5ms","period":"2s"}}"#, "no period of 2s"),
+        (r#"{"cpu":{"quota":"5ms","period":"2s"}}"#, "does not accept a period of 2s"),
         (r#"{"memory":"1MiB"}"#, "at least 4MiB"),
         (r#"{"io":{"iops":5}}"#, "no volume"),
     ] {

@@ -169,7 +169,7 @@ fn what_cannot_be_had_is_refused_with_its_reason_and_leaves_nothing() {
     assert!(matches!(late, StackError::Container { engine: "podman", .. }), "{late}");
     // A layer that keeps what it is told to drop.
     let kept = session.apply(&stack(StorageDriver::Vfs, ContainerPlace::Layer, true), 2, 1).unwrap_err();
-    assert!(kept.to_string().contains("only overlayfs drops fsync"), "{kept}");
+    assert!(kept.to_string().contains("only overlayfs can ignore fsync"), "{kept}");
     // A filesystem without room for the image.
     let lower = LowerFiles { large: Bytes(90 * MIB), small_count: 0, small: Bytes(0) };
     session.provision(provision(&machine, Some(lower))).unwrap();

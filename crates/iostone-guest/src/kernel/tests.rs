@@ -34,7 +34,7 @@ fn what_is_no_kernel_is_refused_with_the_reason() {
     std::fs::write(&file, "text").unwrap();
     let message = at_path(&file).unwrap_err().to_string();
     assert!(
-        message.ends_with("is no Linux kernel (it has no boot sector: 0xAA55 is not at 0x1FE)"),
+        message.ends_with("is not a Linux kernel (it has no boot sector: 0xAA55 is not at 0x1FE)"),
         "{message}"
     );
     assert!(matches!(at_path(&directory.path().join("none")), Err(GuestError::Missing(_))));

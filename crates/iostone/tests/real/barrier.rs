@@ -66,7 +66,7 @@ fn without_barriers_a_disk_with_a_volatile_cache_is_faster_and_the_flushes_say_w
         .find(|evidence| evidence["configuration"] == "off")
         .unwrap();
     assert!(
-        off["sentence"].as_str().unwrap().contains("barrier=0: read back as nobarrier, 0 flushes"),
+        off["sentence"].as_str().unwrap().contains("barrier=0: read back as nobarrier, flushes a trial: 0"),
         "{off}"
     );
     assert!(verdicts["permanent"].to_string().contains("noatime,barrier=0"));

@@ -146,7 +146,7 @@ fn a_full_disk_below_is_an_io_error_that_is_told() {
     let output = lab.iostone(&arguments).output().unwrap();
     let said = words(&output);
     assert!(!output.status.success(), "{said}");
-    assert!(said.contains("what lies below `v0` failed"), "{said}");
+    assert!(said.contains("the storage below `v0` failed"), "{said}");
     assert!(said.contains("Input/output error") && said.contains("\"No space left on device"), "{said}");
     drop(small);
     lab.assert_nothing_left();

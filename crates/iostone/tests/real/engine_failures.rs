@@ -194,7 +194,7 @@ fn a_killed_containerd_fails_its_trial() {
 fn a_stopped_agent_fails_its_trial_and_is_not_waited_for() {
     needs_root!();
     needs_tool!("dockerd");
-    fails_by_itself("agent", Signal::STOP, "stood still for 5 s");
+    fails_by_itself("agent", Signal::STOP, "was suspended for 5 s");
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn what_makes_no_sense_is_refused_with_what_would() {
         ("t2.mirco --work 1h", "`t2.micro`? `iostone credits --list`"),
         ("t2.micro --work 1h --utilisation 0%", "`--utilisation` must be above 0"),
         ("t2.micro --work 1h --limit 0%", "`--limit` must be above 0"),
-        ("t2.micro --work 1h --measured 0d", "is no time at all"),
+        ("t2.micro --work 1h --measured 0d", "`0d` must be longer than 0"),
         ("t2.micro --work 9.3", "it needs a unit"),
     ] {
         let said = refused(line);
