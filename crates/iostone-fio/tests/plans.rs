@@ -91,7 +91,7 @@ fn sizes_follow_fio() {
     assert_eq!(job("filesize=2m\nnrfiles=4\nrw=write").size, Some(Bytes(2 * MIB)));
     assert_eq!(job("filename=/dev/disk:/dev/other").size, None);
     assert!(refusal("[j]\nrw=read\n").contains("`size` is required: `j.0.0` does not exist or is empty"));
-    assert!(refusal("[j]\nfilename=/dev/null\n").contains("`size` is missing"));
+    assert!(refusal("[j]\nfilename=/dev/null\n").contains("`size` is required"));
     assert_eq!(
         refusal("[j]\nfilename=old\noffset=20m\n"),
         "job.fio:3:1: `old` ends before the region begins"

@@ -71,7 +71,7 @@ fn a_dry_run_tells_what_is_copied_and_run_before_the_clock() {
     let output = lab.iostone(&["run", &file, "--dry-run"]).output().unwrap();
     let said = words(&output);
     assert!(
-        said.contains("not timed, outside all limits: copy /")
+        said.contains("untimed, outside all limits: copy /")
             && said.contains("words.txt there; run cp words.txt"),
         "{said}"
     );
