@@ -90,7 +90,7 @@ fn sizes_follow_fio() {
     assert_eq!(job("filename=old\nsize=1m\nbs=3k").size, Some(Bytes(MIB)));
     assert_eq!(job("filesize=2m\nnrfiles=4\nrw=write").size, Some(Bytes(2 * MIB)));
     assert_eq!(job("filename=/dev/disk:/dev/other").size, None);
-    assert!(refusal("[j]\nrw=read\n").contains("`size` is required: `j.0.0` does not exist or is empty"));
+    assert!(refusal("[j]\nrw=read\n").contains("`size` is required: `j.0.0` does not exist or has no size"));
     assert!(refusal("[j]\nfilename=/dev/null\n").contains("`size` is required"));
     assert_eq!(
         refusal("[j]\nfilename=old\noffset=20m\n"),
@@ -98,7 +98,7 @@ fn sizes_follow_fio() {
     );
     assert!(refusal("[j]\nsize=1k\n").contains("less than one block of 4096 bytes"));
     assert!(refusal("[j]\nfilename=a:b\nfilesize=1m-2m\n").contains("would differ in size"));
-    assert!(refusal("[j]\nsize=50%\nfilename=new\n").contains("`size` is missing"));
+    assert!(refusal("[j]\nsize=50%\nfilename=new\n").contains("`size` is required"));
 }
 
 #[test]

@@ -154,7 +154,7 @@ impl Planner<'_> {
                     Some(bytes) if bytes > 0 => {
                         ("offset", format!("`{target}` ends before the region begins"))
                     }
-                    _ => ("size", format!("`size` is required: `{target}` does not exist or is empty")),
+                    _ => ("size", format!("`size` is required: `{target}` does not exist or has no size")),
                 };
                 self.refuse_job(section, option, why);
                 return None;

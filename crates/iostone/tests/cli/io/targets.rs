@@ -69,7 +69,7 @@ fn memory_devices_need_a_size() {
     bench
         .iostone(&["io", "--filename=/dev/zero", "--rw=read"])
         .ended_with(2)
-        .complains_of("`size` is missing");
+        .complains_of("`size` is required");
 }
 
 #[test]
