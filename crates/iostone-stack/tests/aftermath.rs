@@ -252,7 +252,7 @@ fn a_directory_that_nothing_leads_to_is_reported() {
     fs::rename(machine.path().join("run"), machine.path().join("renamed")).unwrap();
     let words = undone(&machine);
     let own = image.parent().unwrap().display().to_string();
-    let not_found = words.iter().find(|word| word.starts_with("not found")).unwrap();
+    let not_found = words.iter().find(|word| word.contains("not found at its path")).unwrap();
     assert!(not_found.contains(&own) && not_found.contains("if it was moved"), "{not_found}");
     machine.assert_clean();
 }

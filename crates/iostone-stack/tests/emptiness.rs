@@ -124,9 +124,9 @@ fn what_has_no_signature_is_refused_by_its_name_or_its_place() {
     let cases: [(&str, u64, &[u8], &str); 18] = [
         ("random database pages", 3 * MIB, &page, "data of unknown format at 3.00 MiB"),
         ("plain dm-crypt", 0, &page, "data of unknown format at byte 0"),
-        ("the last 4 KiB alone", size - 4096, &page[..4096], "data at 63.99 MiB"),
-        ("the last byte", size - 1, b"x", "data at 63.99 MiB"),
-        ("one byte in the middle", 33 * MIB + 77, b"x", "data at 33.00 MiB"),
+        ("the last 4 KiB alone", size - 4096, &page[..4096], "data of unknown format at 63.99 MiB"),
+        ("the last byte", size - 1, b"x", "data of unknown format at 63.99 MiB"),
+        ("one byte in the middle", 33 * MIB + 77, b"x", "data of unknown format at 33.00 MiB"),
         ("an InnoDB data file", 0, &innodb, "an InnoDB data file"),
         ("an Oracle data file", 0, &oracle, "an Oracle data file"),
         ("an Oracle ASM disk", 32, b"ORCLDISKDATA1", "an Oracle ASM disk"),
@@ -181,7 +181,10 @@ fn what_real_tools_leave_is_refused_with_its_beginning_wiped() {
         assert!(refusal.because.contains(words), "{mkfs}: {refusal}");
         // The window of a loop device may begin behind the superblock.
         let behind = TestLoop::over_part(&disk.image, MIB, size - MIB);
-        assert!(refused(&disks.machine, mkfs, &behind).because.contains("data at"), "{mkfs}");
+        assert!(
+            refused(&disks.machine, mkfs, &behind).because.contains("data of unknown format at"),
+            "{mkfs}"
+        );
     }
     let source = disks.machine.path().join("thesis");
     std::fs::write(&source, noise(100_000, 9)).unwrap();
@@ -233,7 +236,8 @@ fn the_extents_of_a_sparse_file_are_read_through_whatever_stands_on_it() {
     for device in [&upper, &shifted] {
         let refusal = preflight(&disks.machine, &device.path).expect("it passed");
         assert!(
-            refusal.because.contains("data at 499.99 GiB") || refusal.because.contains("data at 500.00 GiB"),
+            refusal.because.contains("data of unknown format at 499.99 GiB")
+                || refusal.because.contains("data of unknown format at 500.00 GiB"),
             "{refusal}"
         );
     }

@@ -451,7 +451,7 @@ fn f2fs_that_the_kernel_has_not_is_refused_before_anything_is_done() {
     };
     match examine(128 * MIB) {
         Err(error) => assert!(
-            error.contains("no f2fs") && error.contains("kind = \"guest\""),
+            error.contains("neither f2fs") && error.contains("kind = \"guest\""),
             "what to do instead: {error}"
         ),
         Ok(_) => eprintln!("{test} skipped: this kernel has f2fs as a module"),
