@@ -335,7 +335,7 @@ fn a_fixed_ramp_runs_no_pilot_and_trials_that_fall_are_flagged() {
     let flag = verdicts.flags.iter().find(|flag| flag.name == "not-steady").unwrap();
     // How many blocks it takes is a matter of the drawn orders.
     assert!(flag.message.contains(" under `off` (it falls)"), "{}", flag.message);
-    let audit = iostone_lab::read_run(directory.path()).unwrap().audit.unwrap();
+    let audit = read_run(directory.path()).unwrap().audit.unwrap();
     let finding = audit.findings.iter().find(|finding| finding.rule == "not-steady").unwrap();
     assert!(finding.advice.contains("`workload.ramp_time = \"auto\"`"), "{}", finding.advice);
     assert!(record(&directory).pilots.is_empty());
