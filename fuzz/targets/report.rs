@@ -45,7 +45,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(mut run) = serde_json::from_value::<RunRecord>(document) else { return };
     // What was concluded elsewhere, or what would be concluded here.
     if bytes.len().is_multiple_of(2) {
-        let Ok(verdicts) = conclude(&run.plan, &run.trials, &journal(&run), false) else { return };
+        let Ok(verdicts) = conclude(&run.plan, &run.trials, &journal(&run), &run.environment, false) else { return };
         run.verdicts = Some(verdicts);
     }
     report(&run);
