@@ -7,7 +7,7 @@ use std::path::Path;
 
 use iostone_fuzz::assert_survives_json;
 use iostone_model::orion::{LoadPoint, OrionTest};
-use iostone_orion::course::course;
+use iostone_orion::schedule::schedule;
 use iostone_orion::files::{self, Format};
 use iostone_orion::lun::parse_lun_text;
 use iostone_orion::{findings, record};
@@ -69,8 +69,8 @@ fn read_record(content: &[u8]) {
     }
     let _ = (files::trace(&record), files::histogram(&record));
     let found = findings::find(&record);
-    let next = course(&record.header).next(&record.points);
-    assert_eq!(next, course(&record.header).next(&record.points), "a course changes its mind");
+    let next = schedule(&record.header).next(&record.points);
+    assert_eq!(next, schedule(&record.header).next(&record.points), "a schedule changes its mind");
     let page = iostone_report::orion_html(&record, &found).expect("a page");
     assert!(!page.contains("<script>alert"), "markup of a record is in the page");
 }

@@ -122,8 +122,8 @@ fn facts(
 ) -> Facts {
     let report = &trial.workload;
     // The stack's device served others meanwhile, if anybody.
-    let footing = trial.signals.footing().filter(|_| !trial.works_in_memory());
-    let served = footing.map(|footing| footing.served);
+    let device_under_test = trial.signals.device_under_test().filter(|_| !trial.works_in_memory());
+    let served = device_under_test.map(|device_under_test| device_under_test.served);
     let flushes = load::flushes(configuration, trial);
     let [cpu_user_seconds, cpu_system_seconds] = load::cpu_seconds(run, configuration, trial);
     let known = Facts {

@@ -136,7 +136,7 @@ fn served(configuration: &Configuration, measured: &Measured, tolerance: f64) ->
             "not asked: the layer drops every fsync (`container.volatile`), so that writes stay in the page cache",
         );
     }
-    let Some(footing) = measured.signals.footing().filter(|_| must_reach) else {
+    let Some(device_under_test) = measured.signals.device_under_test().filter(|_| must_reach) else {
         return unjudged("served", "not asked: the workload may use the page cache");
     };
     // A gate must not judge what a factor acts on, nor what the filesystem does to the bytes.
@@ -145,7 +145,7 @@ fn served(configuration: &Configuration, measured: &Measured, tolerance: f64) ->
         return unjudged("served", message);
     }
     let claimed = measured.report.claimed_read_bytes + measured.report.claimed_written_bytes;
-    let (name, served) = (footing.name, footing.served);
+    let (name, served) = (device_under_test.name, device_under_test.served);
     let reached = served.read_bytes + served.written_bytes;
     // What the device serves beyond the claim is metadata, the ramp and the journal; only less is wrong.
     let passed = claimed as f64 <= reached as f64 * (1.0 + tolerance);

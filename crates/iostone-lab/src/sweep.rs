@@ -4,7 +4,7 @@ use iostone_model::experiment::Factor;
 use iostone_model::run::{BlockRecord, Plan};
 use iostone_model::trial::TrialRecord;
 use iostone_model::verdict::SweepVerdict;
-use iostone_stats::race::{Axis, RaceFigure, RaceRules, Standing, Sweep};
+use iostone_stats::race::{Axis, RaceFigure, RaceRules, Sweep, SweepStatus};
 
 use crate::conclude::Subject;
 use crate::error::LabError;
@@ -50,8 +50,8 @@ impl<'a> PlannedSweep<'a> {
         self.race.blocks()
     }
 
-    pub(crate) fn standing(&self) -> Standing {
-        self.race.standing()
+    pub(crate) fn status(&self) -> SweepStatus {
+        self.race.status()
     }
 
     pub(crate) fn verdict(&self) -> SweepVerdict {

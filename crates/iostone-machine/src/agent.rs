@@ -25,7 +25,7 @@ use iostone_workload::{Measurement, Place, TrialContext};
 use self::bounded::{run_within, tell_kill, tell_kills};
 pub(crate) use self::rest::{await_rest, probe_failure, watch};
 use crate::StopFlag;
-use crate::contained::{Companion, Entered, Images, check_carriage, check_room_for_image};
+use crate::contained::{ContainerAgent, Entered, Images, check_carriage, check_room_for_image};
 use crate::cpu;
 use crate::execute::execute;
 use crate::failure::{Failure, FailureKind};
@@ -44,7 +44,7 @@ pub struct Agent {
     /// Before the session, because fields are dropped in this order: its open file would keep the filesystem mounted.
     workload: Option<Ready>,
     /// The agent in the trial's container; before the session likewise.
-    companion: Option<Companion>,
+    container_agent: Option<ContainerAgent>,
     /// Where this agent works that has no session, being such a one itself.
     entered: Option<Entered>,
     /// What containers are made of.
@@ -79,7 +79,7 @@ impl Agent {
             memory_limit: None,
             space: None,
             workload: None,
-            companion: None,
+            container_agent: None,
             entered: None,
             images: Images::default(),
             works_here: false,
@@ -213,7 +213,7 @@ impl Agent {
     /// Ends what works on the stack, before it is taken down.
     fn leave_stack(&mut self) {
         self.workload = None;
-        self.companion = None;
+        self.container_agent = None;
         self.applied = None;
         self.space = None;
     }
@@ -232,7 +232,7 @@ impl Agent {
         }
         let mut applied = self.open_session()?.apply(stack, trial, seed)?;
         if let Err(failure) = self.move_in(&mut applied) {
-            self.companion = None;
+            self.container_agent = None;
             let failure = self.unless_stopping(failure);
             return Err(match self.open_session()?.undo() {
                 Ok(()) => failure,
@@ -251,9 +251,9 @@ impl Agent {
         let marker = self.open_session()?.processes_marker();
         let mut started_seconds = None;
         if !standing.agent.is_empty() {
-            let companion = Companion::start(standing, &marker, StopFlag::clone(&self.stop))?;
-            started_seconds = Some(companion.started_seconds);
-            self.companion = Some(companion);
+            let container_agent = ContainerAgent::start(standing, &marker, StopFlag::clone(&self.stop))?;
+            started_seconds = Some(container_agent.started_seconds);
+            self.container_agent = Some(container_agent);
         }
         let (mut facts, checks) = self.recognise(&standing.directory)?;
         if let Some(seconds) = started_seconds {
@@ -267,8 +267,8 @@ impl Agent {
     /// Looks at the directory from where the workload sees it.
     fn recognise(&mut self, directory: &Path) -> Result<(ContainerFacts, Vec<Check>), Failure> {
         let marker = self.open_session()?.processes_marker();
-        let view = match &mut self.companion {
-            Some(companion) => companion.enter(directory, &marker)?,
+        let view = match &mut self.container_agent {
+            Some(container_agent) => container_agent.enter(directory, &marker)?,
             None => InsideView::of(directory)?,
         };
         Ok(self.open_session()?.recognise(&view)?)
@@ -338,9 +338,9 @@ impl Agent {
         let started = Instant::now();
         let profile = prepare.workload.profile();
         self.is_timed = profile.ends != Ends::ByWork;
-        if let Some(companion) = &mut self.companion {
+        if let Some(container_agent) = &mut self.container_agent {
             self.works_here = false;
-            let prepared = companion.prepare(prepare)?;
+            let prepared = container_agent.prepare(prepare)?;
             self.workload = Some(Ready::Inside);
             return Ok(prepared);
         }
@@ -384,9 +384,9 @@ impl Agent {
     fn bounds(&mut self) -> Result<Option<Bounds>, Failure> {
         let works_here = self.works_here;
         let bounds = self.open_session()?.bounds(works_here)?;
-        match (&self.companion, bounds) {
-            (Some(companion), Some(_)) => {
-                let process = companion.process()?;
+        match (&self.container_agent, bounds) {
+            (Some(container_agent), Some(_)) => {
+                let process = container_agent.process()?;
                 Ok(self.open_session()?.bounds_of(process)?)
             }
             (_, bounds) => Ok(bounds),
@@ -415,7 +415,7 @@ impl Agent {
         let probe = Probe::start_with(&plan).map_err(|error| probe_failure(&error))?;
         let (stop, works_here) = (StopFlag::clone(&self.stop), self.works_here);
         let bounds = self.bounds()?;
-        let mut companion = self.companion.take();
+        let mut container_agent = self.container_agent.take();
         let session = self.open_session()?;
         let started_at = jiff::Timestamp::now().to_string();
         let mut nvme = (Vec::new(), Vec::new());
@@ -423,12 +423,12 @@ impl Agent {
             session.begin_workload()?;
             let watch = NvmeWatch::begin(&plan.root, &plan.devices);
             probe.mark_start();
-            let result = workload.run(companion.as_mut(), &stop);
+            let result = workload.run(container_agent.as_mut(), &stop);
             probe.mark_end();
             nvme = watch.end();
             Ok(result)
         });
-        self.companion = companion;
+        self.container_agent = container_agent;
         let result = result?;
         // Whatever the workload says, a governor that died is why: it ran ungoverned then.
         let mut governor = self.open_session()?.governor_end()?;
@@ -439,7 +439,7 @@ impl Agent {
         recording.summary.nvme = nvme.0;
         recording.losses.extend(nvme.1);
         let kills = self.memory_kills().saturating_sub(kills_before);
-        let killed = self.companion.as_ref().is_some_and(Companion::was_killed);
+        let killed = self.container_agent.as_ref().is_some_and(ContainerAgent::was_killed);
         let mut measurement =
             result.map_err(|failure| tell_kill(failure, killed, kills, self.memory_limit))?;
         tell_kills(&mut measurement.report, kills, self.memory_limit);
@@ -471,10 +471,14 @@ impl Agent {
 }
 
 impl Ready {
-    fn run(self, companion: Option<&mut Companion>, stop: &StopFlag) -> Result<Measurement, Failure> {
-        match (self, companion) {
+    fn run(
+        self,
+        container_agent: Option<&mut ContainerAgent>,
+        stop: &StopFlag,
+    ) -> Result<Measurement, Failure> {
+        match (self, container_agent) {
             (Self::Here(workload), _) => Ok(workload.run(stop)?),
-            (Self::Inside, Some(companion)) => companion.work(),
+            (Self::Inside, Some(container_agent)) => container_agent.work(),
             (Self::Inside, None) => Err(Failure::lost("the agent in the container is gone")),
         }
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use crate::failure::{Failure, FailureKind};
 use crate::protocol::{Event, PROTOCOL_VERSION, Reply, Request};
-use crate::serve::{Answer, Answered, Asked};
+use crate::serve::{Answer, ReplyFrame, RequestFrame};
 use crate::{StopFlag, frame};
 
 /// How soon an interrupt is passed on.
@@ -39,7 +39,7 @@ pub(crate) struct Conversation {
     /// The agent in words, as the subject of a sentence: "the agent behind `ssh host iostone agent`".
     name: String,
     requests: Option<Box<dyn Write + Send>>,
-    answers: mpsc::Receiver<io::Result<Option<Answered>>>,
+    answers: mpsc::Receiver<io::Result<Option<ReplyFrame>>>,
     stop: StopFlag,
     /// Whether an interrupt was passed on: the far end remembers it.
     passed_on: bool,
@@ -77,7 +77,7 @@ impl Conversation {
         thread::spawn(move || {
             let mut answers = answers;
             loop {
-                let answered = frame::read::<Answered>(&mut answers);
+                let answered = frame::read::<ReplyFrame>(&mut answers);
                 let last = !matches!(answered, Ok(Some(_)));
                 if sender.send(answered).is_err() || last {
                     return;
@@ -149,7 +149,7 @@ impl Conversation {
                 }
             }
             match self.answers.recv_timeout(LOOK_EVERY) {
-                Ok(Ok(Some(Answered { id: of, answer }))) => {
+                Ok(Ok(Some(ReplyFrame { id: of, answer }))) => {
                     self.heard = Instant::now();
                     match answer {
                         Answer::Event(Event::Alive) => events(Event::Alive),
@@ -215,7 +215,7 @@ impl Conversation {
         let Some(stream) = self.requests.as_mut() else {
             return Err(Failure::lost(format!("{} closed the connection", self.name)));
         };
-        let sent = frame::write(stream, &Asked { id, request });
+        let sent = frame::write(stream, &RequestFrame { id, request });
         sent.map_err(|error| {
             // Half a frame may be under way: nothing after it would be understood.
             self.requests = None;
@@ -298,7 +298,7 @@ mod tests {
             let mut largest = Duration::ZERO;
             for _ in 0..5 {
                 thread::sleep(Duration::from_millis(40));
-                frame::write(&mut far, &Answered { id: 0, answer: Answer::Event(Event::Alive) }).unwrap();
+                frame::write(&mut far, &ReplyFrame { id: 0, answer: Answer::Event(Event::Alive) }).unwrap();
                 largest = largest.max(last.elapsed());
                 last = Instant::now();
             }
@@ -334,14 +334,14 @@ mod tests {
         let (mut conversation, mut theirs, stop) = pair();
         // Raised by what the agent says, so that it is surely up while the request is under way, and not before.
         let raised = StopFlag::clone(&stop);
-        frame::write(&mut theirs, &Answered { id: 0, answer: Answer::Event(Event::Alive) }).unwrap();
+        frame::write(&mut theirs, &ReplyFrame { id: 0, answer: Answer::Event(Event::Alive) }).unwrap();
         let patience = Patience { interrupted: Some(Duration::from_millis(60)), ..Patience::default() };
         let failure = conversation
             .call(Request::Verify, patience, &mut |_| raised.store(true, Ordering::Relaxed))
             .unwrap_err();
         assert_eq!(failure.kind, FailureKind::Interrupted);
-        assert_eq!(frame::read::<Asked>(&mut theirs).unwrap().unwrap().request, Request::Verify);
-        assert_eq!(frame::read::<Asked>(&mut theirs).unwrap().unwrap().request, Request::Interrupt);
+        assert_eq!(frame::read::<RequestFrame>(&mut theirs).unwrap().unwrap().request, Request::Verify);
+        assert_eq!(frame::read::<RequestFrame>(&mut theirs).unwrap().unwrap().request, Request::Interrupt);
     }
 
     #[test]
@@ -357,7 +357,7 @@ mod tests {
         drop(conversation);
         let mut heard = Vec::new();
         while heard.len() < 3 {
-            heard.push(frame::read::<Asked>(&mut theirs).unwrap().unwrap().request);
+            heard.push(frame::read::<RequestFrame>(&mut theirs).unwrap().unwrap().request);
         }
         assert_eq!(heard, [Request::Work, Request::Interrupt, Request::Work]);
     }
@@ -366,7 +366,7 @@ mod tests {
     fn what_undoes_after_an_interrupt_is_waited_for() {
         let (mut conversation, mut theirs, stop) = pair();
         stop.store(true, Ordering::Relaxed);
-        frame::write(&mut theirs, &Answered { id: 1, answer: Answer::Reply(Reply::Done) }).unwrap();
+        frame::write(&mut theirs, &ReplyFrame { id: 1, answer: Answer::Reply(Reply::Done) }).unwrap();
         let reply = conversation.call(Request::Undo, Patience::default(), &mut |_| {}).unwrap();
         assert_eq!(reply, Reply::Done);
     }
@@ -414,7 +414,7 @@ mod tests {
         let mut far = theirs.try_clone().unwrap();
         // Said only once it was seen to be gone.
         conversation.watch(move || {
-            frame::write(&mut far, &Answered { id: 1, answer: Answer::Reply(Reply::Done) }).unwrap();
+            frame::write(&mut far, &ReplyFrame { id: 1, answer: Answer::Reply(Reply::Done) }).unwrap();
             Sight::Gone
         });
         let reply = conversation.call(Request::Verify, Patience::default(), &mut |_| {}).unwrap();

@@ -14,7 +14,7 @@ use crate::{Agent, StopFlag, frame};
 
 /// A request on the wire.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Asked {
+pub(crate) struct RequestFrame {
     pub(crate) id: u64,
     #[serde(flatten)]
     pub(crate) request: Request,
@@ -22,7 +22,7 @@ pub(crate) struct Asked {
 
 /// An answer on the wire: events, then the reply, all with the id of the request.
 #[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct Answered {
+pub(crate) struct ReplyFrame {
     pub(crate) id: u64,
     #[serde(flatten)]
     pub(crate) answer: Answer,
@@ -39,7 +39,7 @@ pub(crate) enum Answer {
 struct Pen<W>(Mutex<W>);
 
 impl<W: Write> Pen<W> {
-    fn write(&self, answered: &Answered) -> io::Result<()> {
+    fn write(&self, answered: &ReplyFrame) -> io::Result<()> {
         frame::write(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner), answered)
     }
 }
@@ -52,7 +52,7 @@ impl Heartbeat {
         let ended = Arc::new(AtomicBool::new(false));
         let (seen, pen) = (Arc::clone(&ended), Arc::clone(pen));
         thread::spawn(move || {
-            let alive = Answered { id: 0, answer: Answer::Event(Event::Alive) };
+            let alive = ReplyFrame { id: 0, answer: Answer::Event(Event::Alive) };
             while !seen.load(Ordering::Relaxed) && pen.write(&alive).is_ok() {
                 thread::sleep(every);
             }
@@ -87,7 +87,7 @@ pub fn serve(
     thread::spawn(move || {
         let mut requests = requests;
         loop {
-            let asked = frame::read::<Asked>(&mut requests);
+            let asked = frame::read::<RequestFrame>(&mut requests);
             let last = !matches!(asked, Ok(Some(_)));
             if last || matches!(&asked, Ok(Some(asked)) if asked.request == Request::Interrupt) {
                 reader_stop.store(true, Ordering::Relaxed);
@@ -103,7 +103,7 @@ pub fn serve(
     let pen = Arc::new(Pen(Mutex::new(answers)));
     let mut beating = None;
     for asked in receiver {
-        let Asked { id, request } = match asked {
+        let RequestFrame { id, request } = match asked {
             Ok(Some(asked)) => asked,
             Ok(None) => break,
             Err(error) => return Err(Failure::lost(format!("the request could not be read: {error}"))),
@@ -116,7 +116,7 @@ pub fn serve(
         let reply = if greeted || hello {
             agent.handle(request, &mut |event| {
                 if written.is_ok() {
-                    written = pen.write(&Answered { id, answer: Answer::Event(event) });
+                    written = pen.write(&ReplyFrame { id, answer: Answer::Event(event) });
                 }
             })
         } else {
@@ -124,7 +124,7 @@ pub fn serve(
         };
         greeted |= hello && !matches!(reply, Reply::Failed(_));
         written
-            .and_then(|()| pen.write(&Answered { id, answer: Answer::Reply(reply) }))
+            .and_then(|()| pen.write(&ReplyFrame { id, answer: Answer::Reply(reply) }))
             .map_err(|error| Failure::lost(format!("the answer could not be written: {error}")))?;
         if let Some(every) = heartbeat.filter(|_| greeted && beating.is_none()) {
             beating = Some(Heartbeat::start(every, &pen));

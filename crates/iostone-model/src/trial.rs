@@ -2,7 +2,7 @@
 
 mod container;
 mod cpu;
-mod footing;
+mod device_under_test;
 mod space;
 
 use std::collections::BTreeMap;
@@ -19,7 +19,7 @@ use crate::warm_up::SteadyState;
 
 pub use container::ContainerFacts;
 pub use cpu::{CpuAccount, GovernorRecord};
-pub use footing::Footing;
+pub use device_under_test::DeviceUnderTest;
 pub use space::{FileSpace, FreeSpace, MOST_FILES, SpaceRecord};
 
 /// What a note on a trial says of a mount below its volume that drops every fsync.

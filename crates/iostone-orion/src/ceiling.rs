@@ -6,7 +6,7 @@ mod usage;
 use iostone_model::ceiling::{BINDS, exceeded_from, slice};
 use iostone_model::orion::{BoundBy, Ceiling, OrionRecord, Plateau};
 
-use crate::course::growth::Growth;
+use crate::schedule::growth::Growth;
 use curve::{Curve, flat_ranges};
 use usage::{Usage, usages};
 

@@ -6,11 +6,11 @@ use std::time::Duration;
 use iostone_model::orion::{LoadPoint, OrionEnd, OrionHeader, PointRecord};
 use iostone_model::units::Span;
 
-use crate::course::Course;
 use crate::error::OrionError;
 use crate::lun::Lun;
 use crate::point::{Subject, Teller, devices_of, measure, moment, rehearse};
 use crate::refusal::explain;
+use crate::schedule::Schedule;
 use crate::warming::warm;
 
 /// What is to be done.
@@ -20,7 +20,7 @@ pub struct Assignment<'a> {
     /// The LUNs, in order, checked and let pass.
     pub luns: &'a [Lun],
     /// Which point is next.
-    pub course: &'a dyn Course,
+    pub schedule: &'a dyn Schedule,
     /// Points measured by an earlier session.
     pub done: Vec<PointRecord>,
 }
@@ -43,7 +43,7 @@ pub trait Observer {
     fn measured(&mut self, record: &PointRecord) -> Result<(), OrionError>;
 }
 
-/// Measures the points of a course that are still to be measured. Gives all of them, those of earlier sessions first, and
+/// Measures the points of a schedule that are still to be measured. Gives all of them, those of earlier sessions first, and
 /// how the test ended; a failed I/O and an interruption are such ends, and so is what the engine refuses once a point was
 /// measured. The heaviest points of the plan are prepared before the first one is measured, so that what would keep it from
 /// being measured is known then and not hours later.
@@ -55,22 +55,22 @@ pub fn conduct(
     observer: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Result<(Vec<PointRecord>, OrionEnd), OrionError> {
-    let Assignment { header, luns, course, mut done } = assignment;
+    let Assignment { header, luns, schedule, mut done } = assignment;
     let subject = Subject { header, luns, devices: devices_of(luns) };
     let before = done.len();
-    if let Some(next) = course.next(&done) {
+    if let Some(next) = schedule.next(&done) {
         for point in to_rehearse(header, next) {
             rehearse(&subject, point).map_err(|error| explain(error, &subject, point))?;
         }
     }
     observer.ready();
     let reason = loop {
-        let Some(point) = course.next(&done) else { break None };
+        let Some(point) = schedule.next(&done) else { break None };
         if stop.load(Ordering::Relaxed) {
             break Some(OrionError::Interrupted);
         }
         let number = u32::try_from(done.len() + 1).unwrap_or(u32::MAX);
-        observer.begins(number, course.total(), point);
+        observer.begins(number, schedule.total(), point);
         let mut tell = |what: &'static str, elapsed: Span, most: Span| observer.goes_on(what, elapsed, most);
         match measure_warm(&subject, (number, point), stop, &mut tell) {
             Ok(record) => {
@@ -86,8 +86,8 @@ pub fn conduct(
         ended_at: moment(Duration::ZERO),
         finished: reason.is_none(),
         reason: reason.map(|reason| reason.to_string()),
-        knee: course.knee(&done),
-        estimates: course.estimates(&done),
+        knee: schedule.knee(&done),
+        estimates: schedule.estimates(&done),
     };
     Ok((done, end))
 }

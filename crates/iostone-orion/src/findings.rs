@@ -9,7 +9,7 @@ mod served;
 use iostone_model::orion::{OrionFindings, OrionRecord};
 
 use crate::ceiling::{ceilings, plateaus};
-use crate::course::knee_of;
+use crate::schedule::knee_of;
 
 /// What the measured points say: the extremes that ORION reports, what bounds them, where rates stay flat, where latency
 /// takes off, and remarks.

@@ -4,12 +4,11 @@
 //! load points ([`iostone_model::orion`]), and writes its files, beside a record of its own from which everything can be
 //! written again.
 //!
-//! A test is [conducted](conduct()) by a [`Course`], which says what point is next: the whole matrix in ORION's order, or only
+//! A test is [conducted](conduct()) by a [`Schedule`], which says what point is next: the whole matrix in ORION's order, or only
 //! what a knee or a stated error needs.
 
 pub mod ceiling;
 pub mod conduct;
-pub mod course;
 pub mod error;
 pub mod files;
 pub mod findings;
@@ -19,10 +18,11 @@ pub mod point;
 pub mod precision;
 pub mod record;
 mod refusal;
+pub mod schedule;
 pub mod warming;
 pub mod written;
 
 pub use conduct::{Assignment, Observer, conduct};
-pub use course::Course;
 pub use error::OrionError;
 pub use lun::{Lun, read_lun_file};
+pub use schedule::Schedule;

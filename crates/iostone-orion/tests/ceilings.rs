@@ -17,9 +17,9 @@ use iostone_model::orion::{
     OrionTest, PointRecord, RunLevel,
 };
 use iostone_model::units::Span;
-use iostone_orion::course::course;
 use iostone_orion::findings::find;
 use iostone_orion::limits::known_limits;
+use iostone_orion::schedule::schedule;
 use iostone_orion::{Assignment, Lun, Observer, OrionError, conduct};
 
 const DEVICE_BYTES: u64 = 32 << 20;
@@ -61,8 +61,9 @@ fn look_for_knee(lun: &Lun, write_percent: u32) -> OrionRecord {
         limits: known_limits(&luns),
         machine: BTreeMap::new(),
     };
-    let course = course(&header);
-    let assignment = Assignment { header: &header, luns: &luns, course: course.as_ref(), done: Vec::new() };
+    let schedule = schedule(&header);
+    let assignment =
+        Assignment { header: &header, luns: &luns, schedule: schedule.as_ref(), done: Vec::new() };
     let (points, end) = conduct(assignment, &mut Silent, &AtomicBool::new(false)).unwrap();
     assert!(end.finished, "{end:?}");
     OrionRecord { header, points, end: Some(end) }

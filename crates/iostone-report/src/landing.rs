@@ -167,7 +167,8 @@ impl<'a> Landing<'a> {
             Some(_) => "kept",
             None => "",
         };
-        let footing = || last.signals.footing().map(|footing| footing.name);
+        let device_under_test =
+            || last.signals.device_under_test().map(|device_under_test| device_under_test.name);
         // In a guest or behind an agent the container may name none, but then no byte may have passed the stack's.
         let in_memory = container.is_some_and(|container| container.device.is_none());
         Some(Self {
@@ -184,7 +185,7 @@ impl<'a> Landing<'a> {
                 .unwrap_or_default(),
             device: container
                 .and_then(|container| container.device.clone())
-                .or_else(|| footing().filter(|_| !in_memory)),
+                .or_else(|| device_under_test().filter(|_| !in_memory)),
             is_compressed: planned.is_some_and(|planned| {
                 trials.iter().any(|trial| trial.compressed_by(&planned.stack).is_some())
             }),

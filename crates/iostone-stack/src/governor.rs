@@ -4,7 +4,7 @@
 //! then gives. That somebody is a process of its own, `iostone governor`, outside of the group: it is never throttled
 //! itself, and when whoever started it is killed, its standard input ends and it lets go of the quota.
 
-mod course;
+mod active_law;
 mod layer;
 mod priority;
 mod process;

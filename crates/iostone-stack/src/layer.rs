@@ -128,7 +128,7 @@ pub(crate) fn layers_of(stack: &Stack) -> Result<Vec<Box<dyn Layer>>, StackError
 /// The limits of volumes where the workload has some too. Those on the stack's device are the volume's own unless an
 /// array stands between.
 fn limited_too(throttle: ThrottleLayer, stack: &Stack) -> Result<ThrottleLayer, StackError> {
-    let Some(asked) = limit::Asked::of(&stack.limit, stack.governor.as_deref(), true)? else {
+    let Some(asked) = limit::LimitRequest::of(&stack.limit, stack.governor.as_deref(), true)? else {
         return Ok(throttle);
     };
     let throttle = throttle.together_with(asked.controllers());

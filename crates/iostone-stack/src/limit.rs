@@ -65,7 +65,7 @@ pub struct AppliedLimits {
 
 /// What the limit layer is for, checked for what no machine could do.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Asked {
+pub(crate) struct LimitRequest {
     pub(crate) limit: Limit,
     /// Whether a governor acts within the limit.
     pub(crate) is_governed: bool,
@@ -73,7 +73,7 @@ pub(crate) struct Asked {
     pub(crate) is_throttled: bool,
 }
 
-impl Asked {
+impl LimitRequest {
     /// None where nothing limits or governs.
     ///
     /// # Errors
@@ -137,7 +137,7 @@ pub(crate) fn push_layers(
     governor: Option<&Governor>,
     is_throttled: bool,
 ) -> Result<(), StackError> {
-    if let Some(asked) = Asked::of(limit, governor, is_throttled)? {
+    if let Some(asked) = LimitRequest::of(limit, governor, is_throttled)? {
         layers.push(Box::new(LimitLayer::new(asked)));
     }
     if let Some(governor) = governor {

@@ -14,7 +14,7 @@ use crate::array;
 use crate::device::size_in_words;
 use crate::governor;
 use crate::guard::{EDGE_BYTES, PLACES};
-use crate::limit::{self, Asked};
+use crate::limit::{self, LimitRequest};
 use crate::mount::has_meaning_in_options;
 use crate::site::own_directory_name;
 
@@ -131,7 +131,7 @@ fn plan_steps_at(stack: &Stack, work_directory: &Path, here: bool) -> Vec<Planne
     filesystem::add(&mut plan, stack, &device, &target, &mut undo);
     container::add(&mut plan, stack, &target, &place(None).display().to_string(), &mut undo);
     let is_throttled = plan.steps.iter().any(|step| step.layer == "throttle");
-    if let Ok(Some(asked)) = Asked::of(&stack.limit, stack.governor.as_deref(), is_throttled) {
+    if let Ok(Some(asked)) = LimitRequest::of(&stack.limit, stack.governor.as_deref(), is_throttled) {
         limit::plan(&mut plan, &asked, here, &mut undo);
     }
     if let Some(governor) = &stack.governor {

@@ -16,7 +16,7 @@ use crate::fill;
 use crate::governor;
 use crate::guard::{self, Allowance, Leftovers};
 use crate::layer::layers_of;
-use crate::limit::{self, Asked};
+use crate::limit::{self, LimitRequest};
 use crate::provide::check_providable;
 use crate::queue;
 use crate::throttle::{ThrottleController, ThrottleLayer};
@@ -126,7 +126,7 @@ pub(crate) fn examine_limits(
     governor: Option<&Governor>,
     is_throttled: bool,
 ) -> Result<Vec<String>, StackError> {
-    let mut notes = match Asked::of(limit, governor, is_throttled)? {
+    let mut notes = match LimitRequest::of(limit, governor, is_throttled)? {
         Some(asked) => limit::examine(&asked).map_err(as_lacking)?,
         None => Vec::new(),
     };

@@ -45,9 +45,9 @@ fn standing_session() {
     fs::write(place.join("answer"), answer).unwrap();
 }
 
-struct Standing(Child);
+struct Built(Child);
 
-impl Standing {
+impl Built {
     fn start(machine: &Machine, device: Option<&Path>) -> (Self, PathBuf) {
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args(["--exact", "standing_session", "--ignored"]).env(PLACE_VARIABLE, machine.path());
@@ -69,7 +69,7 @@ impl Standing {
     }
 }
 
-impl Drop for Standing {
+impl Drop for Built {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
@@ -115,7 +115,7 @@ fn a_device_is_refused_after_a_crash_until_its_content_is_let_go() {
         let permission = Permission { destroy, state };
         Session::preflight_permitting(&stack, true, &machine.work(), &permission)
     };
-    let (child, _) = Standing::start(&machine, Some(&disk.path));
+    let (child, _) = Built::start(&machine, Some(&disk.path));
     child.kill();
     undone(&machine);
     // Nobody knows who wrote to it since.
@@ -132,7 +132,7 @@ fn a_filesystem_of_ours_that_the_user_mounted_is_left_to_the_user() {
     }
     let machine = Machine::new();
     let disk = TestLoop::new(&machine.path().join("disk.img"), 32 * MIB);
-    let (child, mount) = Standing::start(&machine, Some(&disk.path));
+    let (child, mount) = Built::start(&machine, Some(&disk.path));
     child.kill();
     let mine = machine.path().join("mm");
     fs::create_dir(&mine).unwrap();
@@ -164,7 +164,7 @@ fn a_filesystem_that_the_user_unmounted_is_left_alone_and_one_that_we_unmount_is
     for how in ["ours", "unmounted", "remounted"] {
         let machine = Machine::new();
         let disk = TestLoop::new(&machine.path().join("disk.img"), 32 * MIB);
-        let (child, mount) = Standing::start(&machine, Some(&disk.path));
+        let (child, mount) = Built::start(&machine, Some(&disk.path));
         child.kill();
         if how != "ours" {
             run("umount", &[text(&mount)]);
@@ -219,7 +219,7 @@ fn a_renamed_run_directory_is_followed() {
     }
     for unmounted in [false, true] {
         let machine = Machine::new();
-        let (child, mount) = Standing::start(&machine, None);
+        let (child, mount) = Built::start(&machine, None);
         child.kill();
         let (old, new) = (machine.path().join("run"), machine.path().join("renamed"));
         fs::rename(&old, &new).unwrap();
@@ -243,7 +243,7 @@ fn a_directory_that_nothing_leads_to_is_reported() {
         return;
     }
     let machine = Machine::new();
-    let (child, mount) = Standing::start(&machine, None);
+    let (child, mount) = Built::start(&machine, None);
     child.kill();
     run("umount", &[text(&mount)]);
     let image = machine.image();
@@ -263,7 +263,7 @@ fn a_loop_device_of_the_users_over_our_image_is_theirs() {
         return;
     }
     let machine = Machine::new();
-    let (child, _) = Standing::start(&machine, None);
+    let (child, _) = Built::start(&machine, None);
     child.kill();
     let image = machine.image();
     let theirs = run("losetup", &["--find", "--show", "--read-only", text(&image)]).trim().to_owned();
@@ -288,7 +288,7 @@ fn a_process_that_is_not_ours_is_named_with_the_signal_that_it_takes() {
         ("trap '' TERM; echo > ready; exec sleep 1000", "kill -KILL"),
     ] {
         let machine = Machine::new();
-        let (mut child, mount) = Standing::start(&machine, None);
+        let (mut child, mount) = Built::start(&machine, None);
         // A child of the test, and so none of the session's, which is in another process.
         let mut holder = Command::new("sh").args(["-c", script]).current_dir(&mount).spawn().unwrap();
         while !mount.join("ready").exists() {

@@ -102,7 +102,7 @@ pub enum Shape {
 
 /// The lines of several trials together.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Course {
+pub struct Trend {
     /// Median of their slopes; none without any.
     pub slope: Option<f64>,
     /// The interval of that median.
@@ -116,7 +116,7 @@ pub struct Course {
 }
 
 /// What lines through points at the same loads come to, at that confidence of each interval.
-pub fn course(lines: &[Line], confidence: f64) -> Course {
+pub fn trend(lines: &[Line], confidence: f64) -> Trend {
     let slopes: Vec<f64> = lines.iter().map(|line| line.slope).collect();
     let loads = lines.iter().map(|line| line.strays.len()).min().unwrap_or(0);
     let at_loads: Vec<Vec<f64>> = (0..loads)
@@ -141,7 +141,7 @@ pub fn course(lines: &[Line], confidence: f64) -> Course {
         _ => Shape::Undecided,
     };
     let medians = at_loads.iter().filter_map(median);
-    Course {
+    Trend {
         slope: median(&slopes),
         interval: interval.map_or([None, None], |ends| ends.map(Some)),
         stray: medians.map(|stray| stray.exp_m1().abs()).max_by(f64::total_cmp),
@@ -166,7 +166,7 @@ mod tests {
     }
 
     fn shape(curve: Curve) -> Shape {
-        course(&of(curve), 0.95).shape
+        trend(&of(curve), 0.95).shape
     }
 
     #[test]
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(shape(|load| load.powf(-0.3)), Shape::Falls);
         // A hump, a saw and one load that is lower: their slopes are next to 0, and they are not flat.
         let hump: Curve = |load| if load <= 6.0 { load / 6.0 } else { (6.0 / load).powf(1.06) };
-        let found = course(&of(hump), 0.95);
+        let found = trend(&of(hump), 0.95);
         assert!(found.slope.unwrap().abs() < FLAT_WITHIN, "{found:?}");
         assert!(found.shape == Shape::Uneven && found.stray.unwrap() > 0.5, "{found:?}");
         assert_eq!(shape(|load| if load % 2.0 > 0.5 { 8000.0 } else { 4000.0 }), Shape::Uneven);
@@ -211,7 +211,7 @@ mod tests {
         let lines = |slopes: &[f64], stray: f64| -> Vec<Line> {
             slopes.iter().map(|slope| Line { slope: *slope, strays: vec![0.0, stray, 0.0] }).collect()
         };
-        let shape = |lines: &[Line]| course(lines, 0.95).shape;
+        let shape = |lines: &[Line]| trend(lines, 0.95).shape;
         let flat = [0.01, -0.01, 0.02, 0.0, 0.01, -0.02];
         assert_eq!(shape(&lines(&flat, 0.0)), Shape::Flat);
         assert_eq!(shape(&lines(&[0.04, 0.06, 0.04, 0.06, 0.04, 0.06], 0.0)), Shape::Undecided);

@@ -28,7 +28,7 @@ use crate::judge::JudgeError;
 
 pub use all::Race;
 pub use spending::{RACED_WHOLE, fewest_blocks_of_sweep};
-pub use sweep::{SCREENINGS, Standing, Sweep};
+pub use sweep::{SCREENINGS, Sweep, SweepStatus};
 pub use verdict::Axis;
 
 /// What was declared before the first trial of a race.

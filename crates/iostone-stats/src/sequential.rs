@@ -91,7 +91,7 @@ pub(crate) struct Strengths {
 
 /// The running intervals at one family size.
 #[derive(Debug, Clone)]
-struct Standing {
+struct RunningIntervals {
     difference_table: Arc<Boundary>,
     equivalence_table: Arc<Boundary>,
     difference: Interval,
@@ -102,7 +102,7 @@ struct Standing {
     equivalent_at: Option<u32>,
 }
 
-impl Standing {
+impl RunningIntervals {
     fn is_unstable(&self) -> bool {
         self.difference.is_empty() || self.equivalence.is_empty()
     }
@@ -136,7 +136,7 @@ pub struct Ssr {
     blocks: Vec<(f64, RunOrder)>,
     adjusted: Vec<f64>,
     /// One for each family size from 1 to that of the design, for Holm's rule.
-    standings: Vec<Standing>,
+    sizes: Vec<RunningIntervals>,
     last_look: Option<Look>,
     /// The intervals at `alpha / family` as of the last look before one of them became empty.
     shown: (Interval, Interval),
@@ -146,7 +146,7 @@ impl Ssr {
     /// A comparison without blocks yet.
     pub fn new(design: Design) -> Self {
         let table = |level: f64| Boundary::shared(level, design.budget, design.looks);
-        let standing = |size: u32| Standing {
+        let running = |size: u32| RunningIntervals {
             difference_table: table(design.alpha / 2.0 / f64::from(size)),
             equivalence_table: table(design.alpha / f64::from(size)),
             difference: Interval::ALL,
@@ -160,7 +160,7 @@ impl Ssr {
             superblock: Vec::new(),
             blocks: Vec::new(),
             adjusted: Vec::new(),
-            standings: (1..=design.family.max(1)).map(standing).collect(),
+            sizes: (1..=design.family.max(1)).map(running).collect(),
             last_look: None,
             shown: (Interval::ALL, Interval::ALL),
         }
@@ -190,10 +190,10 @@ impl Ssr {
             return None;
         }
         let averages = self.averages();
-        for standing in &mut self.standings {
+        for running in &mut self.sizes {
             for (table, running) in [
-                (&standing.difference_table, &mut standing.difference),
-                (&standing.equivalence_table, &mut standing.equivalence),
+                (&running.difference_table, &mut running.difference),
+                (&running.equivalence_table, &mut running.equivalence),
             ] {
                 if let Some(seen) = table.limit_at(blocks).and_then(|limit| averages.interval(limit)) {
                     *running = running.intersect(Interval {
@@ -204,7 +204,7 @@ impl Ssr {
             }
         }
         self.note_verdicts(blocks);
-        let strictest = self.standings.last()?;
+        let strictest = self.sizes.last()?;
         if !strictest.is_unstable() {
             self.shown = (strictest.difference, strictest.equivalence);
         }
@@ -223,18 +223,18 @@ impl Ssr {
     /// Keeps for each family size the first verdict that it and all smaller sizes bear out.
     fn note_verdicts(&mut self, blocks: u32) {
         let equivalent = self.withstands(Verdict::Equivalent) as usize;
-        for standing in self.standings.iter_mut().take(equivalent) {
-            standing.equivalent_at.get_or_insert(blocks);
+        for running in self.sizes.iter_mut().take(equivalent) {
+            running.equivalent_at.get_or_insert(blocks);
         }
         // A size is unstable as soon as a smaller one is.
-        let steady = self.standings.iter().take_while(|at| !at.is_unstable()).count();
-        for standing in self.standings.iter_mut().skip(steady) {
-            standing.found.get_or_insert(Found { verdict: Verdict::Unstable, blocks });
+        let steady = self.sizes.iter().take_while(|at| !at.is_unstable()).count();
+        for running in self.sizes.iter_mut().skip(steady) {
+            running.found.get_or_insert(Found { verdict: Verdict::Unstable, blocks });
         }
         for verdict in CLAIMS {
             let sizes = self.withstands(verdict) as usize;
-            for standing in self.standings.iter_mut().take(sizes) {
-                standing.found.get_or_insert(Found { verdict, blocks });
+            for running in self.sizes.iter_mut().take(sizes) {
+                running.found.get_or_insert(Found { verdict, blocks });
             }
         }
     }
@@ -268,7 +268,7 @@ impl Ssr {
     /// The numbers of blocks at which this comparison is looked at.
     pub fn looks(&self) -> impl Iterator<Item = u32> + '_ {
         let minimum = self.design.minimum.min(self.design.budget);
-        self.standings
+        self.sizes
             .first()
             .into_iter()
             .flat_map(|s| s.equivalence_table.looks())
@@ -298,7 +298,7 @@ impl Ssr {
 
     /// Whether intervals of different looks exclude each other: the effect changed.
     pub(crate) fn is_unstable(&self) -> bool {
-        self.standings.last().is_some_and(Standing::is_unstable)
+        self.sizes.last().is_some_and(RunningIntervals::is_unstable)
     }
 
     /// What is rejected so far, and at how many family sizes.
@@ -310,7 +310,7 @@ impl Ssr {
     }
 
     fn withstands(&self, claim: Verdict) -> u32 {
-        let supported = self.standings.iter().take_while(|at| at.supports(claim, self.log_margin));
+        let supported = self.sizes.iter().take_while(|at| at.supports(claim, self.log_margin));
         crate::count(supported.count())
     }
 
@@ -318,16 +318,16 @@ impl Ssr {
     ///
     /// It is borne out at alpha / j for every j up to `open`, because the limits of different levels are not perfectly nested.
     pub(crate) fn found_within(&self, open: u32) -> Option<Found> {
-        self.standing(open)?.found
+        self.running(open)?.found
     }
 
     /// The first look at which equivalence was borne out with `open` comparisons open.
     pub(crate) fn equivalent_within(&self, open: u32) -> Option<u32> {
-        self.standing(open)?.equivalent_at
+        self.running(open)?.equivalent_at
     }
 
-    fn standing(&self, open: u32) -> Option<&Standing> {
-        self.standings.get((open as usize).checked_sub(1)?)
+    fn running(&self, open: u32) -> Option<&RunningIntervals> {
+        self.sizes.get((open as usize).checked_sub(1)?)
     }
 
     /// Whether the rest of the budget would most likely be spent for nothing, as of the latest look.

@@ -8,7 +8,7 @@ use iostone_model::dataset::{Ending, Figure, Observation, Order};
 use iostone_model::metric::Unit;
 
 use crate::error::Malformed;
-use crate::samples::Course;
+use crate::samples::DecimatedSeries;
 use crate::transcript;
 use crate::{Format, Head, Input, Likeness, ReadError, Reading};
 
@@ -70,7 +70,7 @@ struct Copy {
     status: Status,
     records: Option<(Records, Option<Records>)>,
     /// Its rate between what `status=progress` or signals made it tell, and when and how far that was last.
-    course: Course,
+    course: DecimatedSeries,
     reached: (f64, f64),
     ended: bool,
     /// What dd complained of before it told this.
@@ -165,7 +165,7 @@ impl Log {
         let ended = records.is_some() && !within_progress;
         let mut next = Copy {
             line,
-            course: Course::default(),
+            course: DecimatedSeries::default(),
             reached: (0.0, 0.0),
             guessed: false,
             ending: self.ending.take(),

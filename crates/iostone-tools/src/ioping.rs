@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use iostone_model::dataset::{Figure, Observation, Order};
 use iostone_model::metric::Unit;
 
-use crate::samples::Course;
+use crate::samples::DecimatedSeries;
 use crate::{Format, Head, Input, Likeness, ReadError, Reading};
 
 /// The output of ioping.
@@ -59,7 +59,7 @@ struct Run {
     labels: BTreeMap<String, String>,
     figures: BTreeMap<String, Figure>,
     /// Latencies of single requests or periods.
-    latencies: Course,
+    latencies: DecimatedSeries,
     read_bytes: Option<u64>,
     written_bytes: Option<u64>,
     volume_bytes: Option<u64>,

@@ -45,7 +45,7 @@ const SAMPLED: &[(&str, Unit, Option<Direction>, &str)] = &[
 
 /// Values over time that are averaged in pairs, again and again, rather than grow without end.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Course {
+pub(crate) struct DecimatedSeries {
     at: Vec<f64>,
     values: Vec<f64>,
     /// How many samples one element stands for.
@@ -54,7 +54,7 @@ pub(crate) struct Course {
     open: (u32, f64, f64),
 }
 
-impl Course {
+impl DecimatedSeries {
     /// Adds a value; `longest` is at least 2.
     pub(crate) fn push(&mut self, at_seconds: f64, value: f64, longest: usize) {
         if self.values.len() >= longest {
@@ -99,7 +99,7 @@ struct Column {
     sum: f64,
     weight: f64,
     step: f64,
-    course: Course,
+    course: DecimatedSeries,
 }
 
 /// One sample of one figure.
@@ -252,7 +252,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_course_stays_short_and_keeps_its_mean(values in prop::collection::vec(0.0..1e3f64, 1..400), half in 1usize..20) {
-            let mut course = Course::default();
+            let mut course = DecimatedSeries::default();
             for (at, value) in values.iter().enumerate() {
                 course.push(at as f64, *value, half * 2);
             }

@@ -8,7 +8,7 @@ use iostone_model::dataset::{DataKind, Ending, Figure, MetricNote, Observation, 
 use iostone_model::metric::{self, Direction, Unit};
 
 use crate::error::Malformed;
-use crate::samples::Course;
+use crate::samples::DecimatedSeries;
 use crate::{Format, Head, Input, Likeness, ReadError, Reading};
 
 use lines::{Said, Setting};
@@ -96,7 +96,7 @@ struct Run {
     line: u64,
     labels: BTreeMap<String, String>,
     figures: BTreeMap<String, Figure>,
-    courses: BTreeMap<&'static str, (Unit, Course)>,
+    courses: BTreeMap<&'static str, (Unit, DecimatedSeries)>,
     /// Reads, writes and other operations, of versions that print totals only.
     operations: Option<[Figure; 3]>,
     bytes: Option<[u64; 2]>,
@@ -163,7 +163,7 @@ impl Log {
             Said::Interval { at_seconds, figures } => {
                 for (name, unit, value) in figures {
                     let (_, course) =
-                        self.run.courses.entry(name).or_insert_with(|| (unit, Course::default()));
+                        self.run.courses.entry(name).or_insert_with(|| (unit, DecimatedSeries::default()));
                     course.push(at_seconds, value, LONGEST_COURSE);
                 }
             }

@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use iostone_model::experiment::OrionWorkload;
 use iostone_model::orion::{LoadPoint, ORION_SCHEMA, OrionHeader, OrionRecord, OrionTest, PointRecord};
-use iostone_orion::course::WholePlan;
 use iostone_orion::limits::known_limits;
+use iostone_orion::schedule::WholePlan;
 use iostone_orion::{Assignment, Lun, Observer, OrionError, conduct};
 
 use crate::{CpuUse, Measurement, Place, Prepared, TrialContext, WorkloadError};
@@ -46,8 +46,9 @@ impl Prepared for PreparedOrion {
     fn run(self: Box<Self>, stop: &AtomicBool) -> Result<Measurement, WorkloadError> {
         let points = self.spec.points();
         let header = self.header(&points);
-        let course = WholePlan(points);
-        let assignment = Assignment { header: &header, luns: &self.luns, course: &course, done: Vec::new() };
+        let schedule = WholePlan(points);
+        let assignment =
+            Assignment { header: &header, luns: &self.luns, schedule: &schedule, done: Vec::new() };
         let before = CpuUse::of_this_process();
         let (points, end) = conduct(assignment, &mut Silent, stop).map_err(failure)?;
         let cpu = CpuUse::of_this_process().since(before);

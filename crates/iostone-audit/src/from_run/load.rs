@@ -40,10 +40,10 @@ pub(super) fn flushes(configuration: &Configuration, trial: &TrialRecord) -> Opt
     if !io.rw.writes() || (io.fsync == 0 && io.fdatasync == 0) || trial.works_in_memory() {
         return None;
     }
-    let footing = trial.signals.footing()?;
+    let device = trial.signals.device_under_test()?;
     let is_cache = |check: &&Check| check.layer == "queue" && check.asked.contains("write_cache");
     let asked = || trial.checks.iter().find(is_cache).map(|check| check.read_back.contains("write back"));
-    Some((footing.flushes?, footing.volatile_cache.or_else(asked)?))
+    Some((device.flushes?, device.volatile_cache.or_else(asked)?))
 }
 
 /// Calls of fsync(2) and fdatasync(2) in a second; none where the workload does not time its syncs.

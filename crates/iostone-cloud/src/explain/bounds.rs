@@ -56,7 +56,7 @@ pub fn undoubted(source: &str) -> &str {
 /// is but that cannot be held against. Of I/Os of unknown size, they are taken for the largest that a volume counts as one where bytes
 /// are counted, and each for one where they are counted themselves. Where limits may have changed at the date the higher are taken.
 pub fn bounds_of(catalogue: &Catalogue, known: &Known, rate: RateShape) -> (Vec<Ceiling>, Vec<String>) {
-    let asked = Asked { catalogue, known, rate, start_known: false };
+    let asked = BoundQuery { catalogue, known, rate, start_known: false };
     let mut notes = Vec::new();
     let day = known.date.unwrap_or_else(latest);
     let mut bounds = Vec::new();
@@ -93,7 +93,7 @@ pub fn bounds_of_stack(
     let mut route = Route::of_configuration(catalogue, configuration);
     route.link = configuration.stack.link;
     let emulated = matches!(configuration.stack.volume, Volume::Emulated(_));
-    let asked = Asked { catalogue, known: &Known::default(), rate, start_known: emulated };
+    let asked = BoundQuery { catalogue, known: &Known::default(), rate, start_known: emulated };
     let mut found = asked.along(&route);
     // How the kernel cuts what nobody sees is not assumed of limits that are known so well.
     found.retain(|(counted, _)| rate.io.is_some() || *counted != Counted::Ios);
@@ -107,7 +107,7 @@ pub fn bounds_of_stack(
 type CountedBound = (Counted, Ceiling);
 
 /// What is held against ceilings, and whose they are.
-struct Asked<'a> {
+struct BoundQuery<'a> {
     catalogue: &'a Catalogue,
     known: &'a Known,
     rate: RateShape,
@@ -115,7 +115,7 @@ struct Asked<'a> {
     start_known: bool,
 }
 
-impl Asked<'_> {
+impl BoundQuery<'_> {
     /// The ceilings of the instance's link, or of volumes as the instance lets them be.
     fn of(
         &self,

@@ -92,7 +92,8 @@ impl Bucket {
     fn balance(self, trials: &[&TrialRecord]) -> Option<BucketBalance> {
         let end = finite_median(trials.iter().filter_map(|trial| {
             let seconds = trial.signals.seconds;
-            let served = trial.signals.members_served().or_else(|| Some(trial.signals.footing()?.served))?;
+            let served =
+                trial.signals.members_served().or_else(|| Some(trial.signals.device_under_test()?.served))?;
             let spent = (served.read_bytes as f64 + served.written_bytes as f64) * self.per_byte;
             (seconds > 0.0).then(|| (self.start + self.base * seconds - spent).clamp(0.0, self.capacity))
         }))?;

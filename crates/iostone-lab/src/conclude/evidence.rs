@@ -35,7 +35,7 @@ impl Flushes {
     fn of(configuration: &str, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Option<Self> {
         let counts = || {
             let counted = counted(configuration, trials, blocks);
-            counted.filter_map(|trial| Some((trial, trial.signals.footing()?.flushes? as f64)))
+            counted.filter_map(|trial| Some((trial, trial.signals.device_under_test()?.flushes? as f64)))
         };
         let syncs = |trial: &TrialRecord| -> u64 {
             trial.workload.sync_latency_histogram.iter().map(|(_, count)| count).sum()
@@ -56,8 +56,9 @@ impl fmt::Display for Flushes {
 
 /// Whether there are members under the workload of a configuration.
 fn is_array(configuration: &str, trials: &[TrialRecord], blocks: &[BlockRecord]) -> bool {
-    let mut footings = counted(configuration, trials, blocks).filter_map(|trial| trial.signals.footing());
-    footings.any(|footing| footing.members > 0)
+    let mut devices =
+        counted(configuration, trials, blocks).filter_map(|trial| trial.signals.device_under_test());
+    devices.any(|device| device.members > 0)
 }
 
 /// What one sync costs the program that waits for it, over all trials of a configuration that count.

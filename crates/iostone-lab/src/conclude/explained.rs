@@ -41,7 +41,7 @@ pub fn explain_run(record: &RunRecord, overrides: &Overrides) -> Explanation {
     if parts.is_empty() {
         notes.push("no trial counts, so nothing can be held against ceilings".to_owned());
     } else if !any(&|part| !part.figures.is_empty()) {
-        let is_watched = record.trials.iter().any(|trial| trial.signals.footing().is_some());
+        let is_watched = record.trials.iter().any(|trial| trial.signals.device_under_test().is_some());
         let devices = if is_watched {
             "nothing is known of what limits the devices that were watched"
         } else {
@@ -311,11 +311,13 @@ fn below(configuration: &Configuration, flow: Flow, trials: &[&TrialRecord]) -> 
     };
     let is_below = |device: &&DeviceActivity| device.role == "below";
     let last = trials.last()?;
-    let device = last.signals.footing()?.name;
+    let device = last.signals.device_under_test()?.name;
     if last.signals.devices.iter().all(|device| is_below(&device)) {
         return None;
     }
-    let moved = finite_median(trials.iter().filter_map(|trial| Some(of(&trial.signals.footing()?.served))))?;
+    let moved = finite_median(
+        trials.iter().filter_map(|trial| Some(of(&trial.signals.device_under_test()?.served))),
+    )?;
     let held = finite_median(trials.iter().filter_map(|trial| {
         let mut devices = trial.signals.devices.iter().filter(is_below).peekable();
         devices.peek()?;
@@ -342,10 +344,9 @@ fn claimed_and_served(
         }
     }))?;
     let served = finite_median(trials.iter().filter_map(|trial| {
-        let footing = trial.signals.footing()?;
-        let copies = if footing.is_sum { copies(&configuration.stack, Flow::Write) } else { 1.0 };
-        let (read, written) =
-            (footing.served.read_bytes as f64, footing.served.written_bytes as f64 / copies);
+        let device = trial.signals.device_under_test()?;
+        let copies = if device.is_sum { copies(&configuration.stack, Flow::Write) } else { 1.0 };
+        let (read, written) = (device.served.read_bytes as f64, device.served.written_bytes as f64 / copies);
         Some(match flow {
             Flow::Read => read,
             Flow::Write => written,

@@ -66,11 +66,11 @@ pub(super) fn measured(configuration: &Configuration, trials: &[&TrialRecord]) -
         (Flow::Write, |served| served.written_bytes),
     ] {
         let served = trials.iter().filter_map(|trial| {
-            let footing = trial.signals.footing()?;
+            let device = trial.signals.device_under_test()?;
             // Of members each copy was counted; what the workload moved is a part of that.
-            let copies = if footing.is_sum { copies(stack, flow) } else { 1.0 };
+            let copies = if device.is_sum { copies(stack, flow) } else { 1.0 };
             let seconds = trial.signals.seconds;
-            (seconds > 0.0).then(|| bytes(&footing.served) as f64 / copies / seconds)
+            (seconds > 0.0).then(|| bytes(&device.served) as f64 / copies / seconds)
         });
         let io = fixed_io(configuration, flow, trials);
         if let Some(value) = finite_median(served).filter(|value| *value > 0.0) {
@@ -166,8 +166,8 @@ pub(super) fn fixed_io(
 
 /// What a request held on average, on the volumes themselves.
 fn request_bytes(trial: &TrialRecord, flow: Flow) -> Option<f64> {
-    let of_footing = || trial.signals.footing().map(|footing| footing.served);
-    let served = trial.signals.members_served().or_else(of_footing)?;
+    let of_device = || trial.signals.device_under_test().map(|device| device.served);
+    let served = trial.signals.members_served().or_else(of_device)?;
     let (bytes, requests) = match flow {
         Flow::Read => (served.read_bytes, served.reads),
         Flow::Write => (served.written_bytes, served.writes),

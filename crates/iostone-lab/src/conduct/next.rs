@@ -75,10 +75,10 @@ impl Conductor<'_> {
     ) -> Result<Decision, LabError> {
         let everything: Vec<usize> = (0..self.plan.experiment.configurations.len()).collect();
         let sweep = PlannedSweep::of(self.plan, trials, blocks)?;
-        let standing = sweep.filter(|sweep| sweep.blocks() > 0).map(|sweep| sweep.standing());
-        let active = standing.as_ref().map_or(everything, |standing| standing.active.clone());
+        let status = sweep.filter(|sweep| sweep.blocks() > 0).map(|sweep| sweep.status());
+        let active = status.as_ref().map_or(everything, |status| status.active.clone());
         self.next_trials = active.len();
-        let ending = match standing.and_then(|standing| standing.outcome) {
+        let ending = match status.and_then(|status| status.outcome) {
             // More blocks do not make an effect steady that has changed.
             Some(Outcome::Unique(_) | Outcome::WithinMargin(_) | Outcome::Unstable) => Some(Ending::Decided),
             None if spent => Some(Ending::BlocksSpent),

@@ -28,7 +28,7 @@ pub(super) fn reckon(
     workload: &Workload,
     samples: &[Sample],
 ) -> Result<Option<Served>, String> {
-    let Some(whole) = measured.signals.footing() else { return Ok(None) };
+    let Some(whole) = measured.signals.device_under_test() else { return Ok(None) };
     let scaled = |share: f64| Served {
         read_bytes: whole.served.read_bytes as f64 * share,
         written_bytes: whole.served.written_bytes as f64 * share,
@@ -92,7 +92,7 @@ fn between(measured: &Measured, samples: &[Sample], from: f64, until: f64) -> Op
             None => return None,
         }
     }
-    let served = cut.footing()?.served;
+    let served = cut.device_under_test()?.served;
     Some(Served { read_bytes: served.read_bytes as f64, written_bytes: served.written_bytes as f64 })
 }
 

@@ -14,7 +14,7 @@ use super::facts;
 use super::supplies::{Freight, Supplies};
 use crate::failure::{Failure, FailureKind};
 use crate::protocol::{PROTOCOL_VERSION, Request};
-use crate::serve::Asked;
+use crate::serve::RequestFrame;
 use crate::{StopFlag, frame};
 
 /// A guest to boot.
@@ -126,7 +126,7 @@ fn spawn_server(session: &mut Session, command: Command) -> Result<Child, GuestE
 /// What a probe guest is sent: the first frame of every conversation.
 fn greeting() -> Result<Vec<u8>, Failure> {
     let mut bytes = Vec::new();
-    frame::write(&mut bytes, &Asked { id: 1, request: Request::Hello { version: PROTOCOL_VERSION } })
+    frame::write(&mut bytes, &RequestFrame { id: 1, request: Request::Hello { version: PROTOCOL_VERSION } })
         .map_err(|error| Failure::new(FailureKind::Failed, format!("the greeting: {error}")))?;
     Ok(bytes)
 }

@@ -3,7 +3,7 @@
 use iostone_model::metric::Unit;
 use iostone_model::orion::{Plateau, PointRecord};
 
-use crate::course::growth::{GROWTH, Growth, Step, growth_at_the_top};
+use crate::schedule::growth::{GROWTH, Growth, Step, growth_at_the_top};
 
 /// Rates this near to their mean, and to each other at the ends, are the same.
 const FLAT: f64 = 0.05;

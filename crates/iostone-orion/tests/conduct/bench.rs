@@ -12,8 +12,8 @@ use iostone_engine::NoiseStream;
 use iostone_model::orion::{
     LoadPoint, LunKind, LunRecord, ORION_SCHEMA, OrionEnd, OrionHeader, OrionTest, PointRecord,
 };
-use iostone_orion::course::WholePlan;
 use iostone_orion::record::RecordFile;
+use iostone_orion::schedule::WholePlan;
 use iostone_orion::{Assignment, Lun, Observer, OrionError, conduct};
 use tempfile::TempDir;
 
@@ -72,8 +72,12 @@ impl Bench {
         observer: &mut dyn Observer,
         stop: &AtomicBool,
     ) -> Result<(Vec<PointRecord>, OrionEnd), OrionError> {
-        let course = WholePlan(self.header.test.points(self.header.num_disks));
-        conduct(Assignment { header: &self.header, luns: &self.luns, course: &course, done }, observer, stop)
+        let schedule = WholePlan(self.header.test.points(self.header.num_disks));
+        conduct(
+            Assignment { header: &self.header, luns: &self.luns, schedule: &schedule, done },
+            observer,
+            stop,
+        )
     }
 }
 

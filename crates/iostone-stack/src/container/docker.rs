@@ -44,11 +44,11 @@ pub(super) const VOLUME: &str = "iostone";
 pub(crate) struct DockerLayer {
     contained: Contained,
     /// Once it stands.
-    standing: Option<Standing>,
+    running: Option<RunningContainer>,
 }
 
 #[derive(Debug)]
-struct Standing {
+struct RunningContainer {
     daemon: Daemon,
     /// The container's name.
     name: String,
@@ -75,11 +75,11 @@ impl DockerLayer {
                 "Docker has no layer that ignores fsync; use `podman`, which has one with `--rm`, or `overlay`",
             ));
         }
-        Ok(Self { contained: contained.clone(), standing: None })
+        Ok(Self { contained: contained.clone(), running: None })
     }
 
-    fn standing(&self) -> Result<&Standing, StackError> {
-        self.standing.as_ref().ok_or_else(|| StackError::unexpected("container", "it does not stand"))
+    fn running(&self) -> Result<&RunningContainer, StackError> {
+        self.running.as_ref().ok_or_else(|| StackError::unexpected("container", "it does not stand"))
     }
 }
 
@@ -124,12 +124,12 @@ impl Layer for DockerLayer {
             StandingContainer { agent, directory: inside.directory.clone(), backing, mark, facts },
             site,
         );
-        self.standing = Some(Standing { daemon, name, inside });
+        self.running = Some(RunningContainer { daemon, name, inside });
         Ok(())
     }
 
     fn verify(&self, site: &Site) -> Result<Vec<Check>, StackError> {
-        let Standing { daemon, name, inside } = self.standing()?;
+        let RunningContainer { daemon, name, inside } = self.running()?;
         daemon.check()?;
         let info = info(daemon, site)?;
         let inspected = inspect(daemon, name, site)?;
@@ -141,11 +141,11 @@ impl Layer for DockerLayer {
 
 impl Inside {
     /// Gives the container that stands to the layers above, and with it the directory of the host that the workload's is.
-    pub(super) fn hand_over(&self, standing: StandingContainer, site: &mut Site) {
+    pub(super) fn hand_over(&self, running: StandingContainer, site: &mut Site) {
         if matches!(self.place, ContainerPlace::Host | ContainerPlace::Bind) {
             site.directory.clone_from(&self.host);
         }
-        site.container = Some(standing);
+        site.container = Some(running);
     }
 
     /// Makes the directory of the host that it needs.

@@ -40,11 +40,11 @@ const IMAGE: &str = "localhost/iostone:trial";
 pub(crate) struct PodmanLayer {
     contained: Contained,
     /// Once it stands.
-    standing: Option<Standing>,
+    running: Option<RunningContainer>,
 }
 
 #[derive(Debug)]
-struct Standing {
+struct RunningContainer {
     podman: Podman,
     /// The container's name.
     name: String,
@@ -74,7 +74,7 @@ impl PodmanLayer {
                 ),
             ));
         }
-        Ok(Self { contained: contained.clone(), standing: None })
+        Ok(Self { contained: contained.clone(), running: None })
     }
 }
 
@@ -123,12 +123,12 @@ impl Layer for PodmanLayer {
             StandingContainer { agent, directory: inside.directory.clone(), backing, mark, facts },
             site,
         );
-        self.standing = Some(Standing { podman, name, inside });
+        self.running = Some(RunningContainer { podman, name, inside });
         Ok(())
     }
 
     fn verify(&self, site: &Site) -> Result<Vec<Check>, StackError> {
-        let Some(Standing { podman, name, inside }) = &self.standing else {
+        let Some(RunningContainer { podman, name, inside }) = &self.running else {
             return Err(StackError::unexpected("container", "it does not stand"));
         };
         let driver = self.contained.effective_driver();

@@ -8,7 +8,7 @@ use iostone_model::figures::counted;
 use iostone_model::trial::Check;
 
 use super::GovernorPlan;
-use super::course::speeds;
+use super::active_law::speeds;
 use super::process::GovernorProcess;
 use super::quota::{GovernedGroup, Quota, read_quota};
 use super::serve::{Speeds, processors_here};

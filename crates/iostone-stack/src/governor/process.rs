@@ -14,7 +14,7 @@ use iostone_cloud::{Demand, LawState};
 use iostone_model::experiment::{Governor, Law};
 use iostone_model::trial::GovernorRecord;
 
-use super::course::speeds;
+use super::active_law::speeds;
 use super::serve::{end_at, now};
 use super::{Answer, BEGIN, GovernorPlan, quota};
 use crate::disk_server;

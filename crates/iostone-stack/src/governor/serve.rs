@@ -10,7 +10,7 @@ use iostone_model::experiment::Governor;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::time::{ClockId, clock_gettime};
 
-use super::course::{Course, speeds};
+use super::active_law::{ActiveLaw, speeds};
 use super::quota::{GovernedGroup, Quota};
 use super::{Answer, BEGIN, END, GovernorPlan, priority};
 use crate::error::StackError;
@@ -132,7 +132,7 @@ struct Work {
     speeds: Speeds,
     set: Quota,
     /// With the time and the group's CPU time of the last look; none while no law runs.
-    course: Option<(Course, Duration, Duration)>,
+    law: Option<(ActiveLaw, Duration, Duration)>,
 }
 
 impl Work {
@@ -143,19 +143,19 @@ impl Work {
         // As the law begins: nothing is used before it runs.
         let slow = LawState::begin(&plan.governor).is_slow();
         let set = if slow { speeds.slow } else { speeds.full };
-        let work = Self { plan, group, speeds, set, course: None };
+        let work = Self { plan, group, speeds, set, law: None };
         work.group.write(set)?;
         Ok(work)
     }
 
     fn next_look(&self) -> Duration {
-        self.course.as_ref().map_or(IDLE_STEP, |(course, ..)| course.next_look())
+        self.law.as_ref().map_or(IDLE_STEP, |(law, ..)| law.next_look())
     }
 
     fn begin(&mut self) -> Result<(), StackError> {
-        let course = Course::begin(self.plan.governor.clone(), self.group.ceiling());
-        let slow = course.is_slow();
-        self.course = Some((course, now(), self.group.used()?));
+        let law = ActiveLaw::begin(self.plan.governor.clone(), self.group.ceiling());
+        let slow = law.is_slow();
+        self.law = Some((law, now(), self.group.used()?));
         self.set(slow)
     }
 
@@ -165,21 +165,21 @@ impl Work {
 
     /// Looks at what was used until now, or until an earlier moment after which nothing was.
     fn look_at(&mut self, end: Option<Duration>) -> Result<(), StackError> {
-        let Some((course, at, before)) = &mut self.course else { return Ok(()) };
+        let Some((law, at, before)) = &mut self.law else { return Ok(()) };
         let used = self.group.used()?;
         let now = end.unwrap_or(Duration::MAX).min(now());
-        course.advance(now.saturating_sub(*at), used.saturating_sub(*before));
+        law.advance(now.saturating_sub(*at), used.saturating_sub(*before));
         (*at, *before) = (now, used);
-        let slow = course.is_slow();
+        let slow = law.is_slow();
         self.set(slow)
     }
 
     fn end(&mut self, at: Duration) -> Result<Answer, StackError> {
         self.look_at(Some(at))?;
-        let Some((course, ..)) = self.course.take() else {
+        let Some((law, ..)) = self.law.take() else {
             return Ok(Answer::Failed("no model was started".to_owned()));
         };
-        Ok(Answer::Record(Box::new(course.end())))
+        Ok(Answer::Record(Box::new(law.end())))
     }
 
     /// Every writing of a quota begins a period anew, with all of it: so only what changes is written.

@@ -14,7 +14,7 @@ use iostone_model::trial::GovernorRecord;
 use iostone_model::units::Fraction;
 use proptest::prelude::*;
 
-use super::course::Course;
+use super::active_law::ActiveLaw;
 use super::quota::{CFS_QUOTA, read_quota};
 use super::serve::{end_at, now};
 use super::{Answer, BEGIN, GovernorPlan, serve};
@@ -44,21 +44,21 @@ fn bucket(capacity_seconds: f64, throttled_refill: f64) -> Law {
 
 /// A job of so many CPU seconds under a limit, with a kernel that holds every share exactly: wall seconds, and the record.
 fn run_ideally(governor: Governor, work: f64, limit: f64) -> (f64, GovernorRecord) {
-    let (full, slow) = super::course::speeds(&governor.allowance);
-    let mut course = Course::begin(governor, f64::INFINITY);
+    let (full, slow) = super::active_law::speeds(&governor.allowance);
+    let mut law = ActiveLaw::begin(governor, f64::INFINITY);
     let (mut done, mut wall) = (0.0, 0.0);
     while done < work {
-        let look = course.next_look().as_secs_f64();
-        let share = limit.min(if course.is_slow() { slow } else { full });
+        let look = law.next_look().as_secs_f64();
+        let share = limit.min(if law.is_slow() { slow } else { full });
         let elapsed = look.min((work - done) / share);
-        course.advance(Duration::from_secs_f64(elapsed), Duration::from_secs_f64(elapsed * share));
+        law.advance(Duration::from_secs_f64(elapsed), Duration::from_secs_f64(elapsed * share));
         done += elapsed * share;
         wall += elapsed;
         if work - done < 1e-6 {
             break;
         }
     }
-    (wall, course.end())
+    (wall, law.end())
 }
 
 #[test]
@@ -77,10 +77,10 @@ fn a_job_of_6_seconds_takes_as_long_as_the_law_has_it() {
 
 #[test]
 fn what_is_used_beyond_the_bucket_is_an_excess() {
-    let mut course = Course::begin(governor(bucket(20.0, 0.1), 10.0, AllowanceStart::Launch), 1.0);
-    course.advance(Duration::from_secs(3), Duration::from_secs(3));
-    assert!(course.is_slow());
-    let record = course.end();
+    let mut law = ActiveLaw::begin(governor(bucket(20.0, 0.1), 10.0, AllowanceStart::Launch), 1.0);
+    law.advance(Duration::from_secs(3), Duration::from_secs(3));
+    assert!(law.is_slow());
+    let record = law.end();
     // 2 were in it and 0.5 were earned in the 2.5 s that it lasts; then 3 % for 0.5 s.
     assert!((record.allowed_cpu_seconds - 2.515).abs() < 0.02, "{record:?}");
     assert!((record.excess_share - 0.485 / 3.0).abs() < 0.01, "{record:?}");
@@ -92,12 +92,12 @@ fn a_governor_that_is_held_up_gives_no_credit_for_what_was_used_meanwhile() {
     // A bucket of 0.5 CPU seconds that lasts 0.625 s, a job of 1 CPU second, and a governor that stands still from 0.3 s on.
     let ms = Duration::from_millis;
     let held_up = |elapsed: Duration| {
-        let mut course = Course::begin(governor(bucket(10.0, 0.1), 20.0, AllowanceStart::Launch), 1.0);
+        let mut law = ActiveLaw::begin(governor(bucket(10.0, 0.1), 20.0, AllowanceStart::Launch), 1.0);
         for _ in 0..30 {
-            course.advance(ms(10), ms(10));
+            law.advance(ms(10), ms(10));
         }
-        course.advance(elapsed, ms(700));
-        course.end()
+        law.advance(elapsed, ms(700));
+        law.end()
     };
     let to_the_end = held_up(ms(700));
     assert!((to_the_end.excess_share - 0.364).abs() < 0.02, "{to_the_end:?}");
@@ -108,9 +108,9 @@ fn a_governor_that_is_held_up_gives_no_credit_for_what_was_used_meanwhile() {
 
 #[test]
 fn a_governor_that_is_held_up_where_it_had_nothing_to_do_was_not_late() {
-    let mut course = Course::begin(governor(bucket(20.0, 0.1), 1.0, AllowanceStart::Launch), 1.0);
-    course.advance(Duration::from_secs(8), Duration::from_secs(4));
-    let record = course.end();
+    let mut law = ActiveLaw::begin(governor(bucket(20.0, 0.1), 1.0, AllowanceStart::Launch), 1.0);
+    law.advance(Duration::from_secs(8), Duration::from_secs(4));
+    let record = law.end();
     assert!(record.excess_share < 1e-9 && record.late_seconds < 1e-9, "{record:?}");
 }
 
@@ -124,16 +124,16 @@ fn credits_that_run_out_come_down_to_the_baseline_and_stay_there() {
         unlimited: false,
     };
     // A launch credit is a minute, at speed 60 a second.
-    let mut course = Course::begin(governor(law, 60.0, AllowanceStart::Launch), 1.0);
+    let mut law = ActiveLaw::begin(governor(law, 60.0, AllowanceStart::Launch), 1.0);
     let mut wall = Duration::ZERO;
     let ms = Duration::from_millis;
     // A quota of 10 ms is used in the first 10 ms of each period.
     while wall < Duration::from_secs(30) {
-        let used = if !course.is_slow() || wall.as_millis() % 100 < 10 { ms(2) } else { ms(0) };
-        course.advance(ms(2), used);
+        let used = if !law.is_slow() || wall.as_millis() % 100 < 10 { ms(2) } else { ms(0) };
+        law.advance(ms(2), used);
         wall += ms(2);
     }
-    let record = course.end();
+    let record = law.end();
     assert_eq!(record.throttled_times, 1, "{}", record.slow_seconds);
     assert!((record.used_cpu_seconds - (1.0 + 0.1 * 30.0)).abs() < 0.05, "{}", record.used_cpu_seconds);
     assert!(record.excess_share < 0.01, "{}", record.excess_share);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use iostone_model::experiment::{CpuQuota, ProcessorSet};
 use iostone_model::units::{Bytes, Fraction};
 
-use super::Asked;
+use super::LimitRequest;
 use super::arrangement::Arrangement;
 use crate::control_groups::{CgroupVersion, Controller};
 use crate::error::StackError;
@@ -71,7 +71,7 @@ pub(super) fn with_quota(arrangement: &Arrangement) -> Option<PathBuf> {
 ///
 /// # Errors
 /// [`StackError::Usage`] naming the group and what it has.
-pub(super) fn check(asked: &Asked, arrangement: &Arrangement) -> Result<Vec<String>, StackError> {
+pub(super) fn check(asked: &LimitRequest, arrangement: &Arrangement) -> Result<Vec<String>, StackError> {
     let mut notes = Vec::new();
     if let Some(group) = arrangement.with(Controller::Cpu)
         && let Some((above, share)) = least(&group.place.line, group.place.version, quota_of)

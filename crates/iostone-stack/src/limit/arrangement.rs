@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Asked, GOVERNED, TrialGroups, above};
+use super::{GOVERNED, LimitRequest, TrialGroups, above};
 use crate::control_groups::{CgroupVersion, Controller, GroupPlace, Hierarchies};
 use crate::error::StackError;
 
@@ -33,7 +33,7 @@ impl Arrangement {
     ///
     /// # Errors
     /// [`StackError::Unexpected`] with what is missing and the next command.
-    pub(super) fn find(asked: &Asked, machine: &Hierarchies, name: &str) -> Result<Self, StackError> {
+    pub(super) fn find(asked: &LimitRequest, machine: &Hierarchies, name: &str) -> Result<Self, StackError> {
         let places = places_of(asked, machine)?;
         let groups =
             places.into_iter().map(|place| LimitGroup { path: place.parent.join(name), place }).collect();
@@ -77,7 +77,7 @@ impl Arrangement {
 }
 
 /// Where the controllers are, that of CPU time used among them where it is of the same version as the quota's.
-fn places_of(asked: &Asked, machine: &Hierarchies) -> Result<Vec<GroupPlace>, StackError> {
+fn places_of(asked: &LimitRequest, machine: &Hierarchies) -> Result<Vec<GroupPlace>, StackError> {
     let needed = asked.controllers();
     let counting = machine.version_of(Controller::Cpuacct);
     if asked.needs_cpu() && machine.version_of(Controller::Cpu) != counting {
@@ -106,11 +106,11 @@ mod tests {
     use super::*;
     use crate::control_groups::fixture::machine;
 
-    fn asked(json: &str, is_governed: bool) -> Asked {
-        Asked { limit: serde_json::from_str(json).unwrap(), is_governed, is_throttled: false }
+    fn asked(json: &str, is_governed: bool) -> LimitRequest {
+        LimitRequest { limit: serde_json::from_str(json).unwrap(), is_governed, is_throttled: false }
     }
 
-    fn groups(machine: &tempfile::TempDir, asked: &Asked) -> TrialGroups {
+    fn groups(machine: &tempfile::TempDir, asked: &LimitRequest) -> TrialGroups {
         let hierarchies = Hierarchies::look_below(machine.path()).unwrap();
         Arrangement::find(asked, &hierarchies, "iostone-t").unwrap().trial_groups()
     }

@@ -6,7 +6,7 @@ use iostone_model::experiment::{CpuQuota, LEAST_EXACT_PERIOD};
 use iostone_model::units::Span;
 
 use super::arrangement::Arrangement;
-use super::{Asked, above};
+use super::{LimitRequest, above};
 use crate::control_groups::{CgroupVersion, Controller, Hierarchies};
 use crate::error::StackError;
 
@@ -17,7 +17,7 @@ const UNNAMED: &str = "iostone-TOKEN";
 ///
 /// # Errors
 /// What stands in the way, with the next command.
-pub(crate) fn examine(asked: &Asked) -> Result<Vec<String>, StackError> {
+pub(crate) fn examine(asked: &LimitRequest) -> Result<Vec<String>, StackError> {
     let arrangement = Arrangement::find(asked, &Hierarchies::look()?, UNNAMED)?;
     check_burst(asked, &arrangement)?;
     let mut notes = above::check(asked, &arrangement)?;
@@ -26,7 +26,7 @@ pub(crate) fn examine(asked: &Asked) -> Result<Vec<String>, StackError> {
 }
 
 /// Where a group has files for quotas, it shows whether the kernel knows bursts; the root of version 2 has none.
-fn check_burst(asked: &Asked, arrangement: &Arrangement) -> Result<(), StackError> {
+fn check_burst(asked: &LimitRequest, arrangement: &Arrangement) -> Result<(), StackError> {
     if asked.limit.cpu.quota().is_none_or(|quota| quota.burst.is_none()) {
         return Ok(());
     }
@@ -44,7 +44,7 @@ fn check_burst(asked: &Asked, arrangement: &Arrangement) -> Result<(), StackErro
 }
 
 /// What the report repeats: which version limits what, where.
-pub(super) fn notes(asked: &Asked, arrangement: &Arrangement) -> Vec<String> {
+pub(super) fn notes(asked: &LimitRequest, arrangement: &Arrangement) -> Vec<String> {
     let mut notes = Vec::new();
     let mut add = |controller: Controller, what: String| {
         if let Some(group) = arrangement.with(controller) {

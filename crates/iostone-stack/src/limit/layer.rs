@@ -7,7 +7,7 @@ use iostone_model::trial::Check;
 use super::arrangement::{Arrangement, LimitGroup};
 use super::read_back::{LAYER, check_memory, check_plain, check_processors, check_quota};
 use super::settings::{Setting, settings};
-use super::{Asked, above};
+use super::{LimitRequest, above};
 use crate::control_groups::{self, CgroupVersion, Controller, Hierarchies, write_line};
 use crate::device::BlockDevice;
 use crate::error::StackError;
@@ -18,7 +18,7 @@ use crate::throttle::{DeviceLimits, ThrottleGroup};
 /// The layer of limits on the workload.
 #[derive(Debug)]
 pub(crate) struct LimitLayer {
-    asked: Asked,
+    asked: LimitRequest,
     made: Option<Made>,
 }
 
@@ -31,7 +31,7 @@ struct Made {
 }
 
 impl LimitLayer {
-    pub(crate) fn new(asked: Asked) -> Self {
+    pub(crate) fn new(asked: LimitRequest) -> Self {
         Self { asked, made: None }
     }
 

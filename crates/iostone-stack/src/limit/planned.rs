@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use super::arrangement::Arrangement;
 use super::settings::{Setting, settings};
-use super::{Asked, GOVERNED};
+use super::{GOVERNED, LimitRequest};
 use crate::control_groups::{CgroupVersion, Controller, Hierarchies, in_words};
 use crate::plan::Plan;
 use crate::site::own_directory_name;
 
 /// Adds the steps that make the groups, and what removes them to the front of `undo`: with the paths of this machine or,
 /// for a machine that is not there yet, without.
-pub(crate) fn plan(plan: &mut Plan, asked: &Asked, here: bool, undo: &mut Vec<String>) {
+pub(crate) fn plan(plan: &mut Plan, asked: &LimitRequest, here: bool, undo: &mut Vec<String>) {
     let name = own_directory_name("TOKEN");
     let found = Hierarchies::look().and_then(|machine| Arrangement::find(asked, &machine, &name));
     match found {
@@ -20,7 +20,7 @@ pub(crate) fn plan(plan: &mut Plan, asked: &Asked, here: bool, undo: &mut Vec<St
     }
 }
 
-fn plan_groups(plan: &mut Plan, asked: &Asked, arrangement: &Arrangement, undo: &mut Vec<String>) {
+fn plan_groups(plan: &mut Plan, asked: &LimitRequest, arrangement: &Arrangement, undo: &mut Vec<String>) {
     for group in &arrangement.groups {
         // That of the volumes' limits is in the plan already.
         let is_made = asked.is_throttled && group.has(Controller::Io);
@@ -62,13 +62,13 @@ fn plan_groups(plan: &mut Plan, asked: &Asked, arrangement: &Arrangement, undo: 
     }
 }
 
-fn plan_devices(plan: &mut Plan, asked: &Asked, group: &str) {
+fn plan_devices(plan: &mut Plan, asked: &LimitRequest, group: &str) {
     if let Some(io) = asked.limit.io.filter(|io| !io.is_empty()) {
         plan.add("limit", format!("limit the stack's device in {group}: {io}"), None, 0);
     }
 }
 
-fn plan_in_words(plan: &mut Plan, asked: &Asked, name: &str, undo: &mut Vec<String>) {
+fn plan_in_words(plan: &mut Plan, asked: &LimitRequest, name: &str, undo: &mut Vec<String>) {
     if !asked.is_throttled {
         plan.add("limit", format!("create the cgroup {name}"), Some(name.to_owned()), 0);
         undo.insert(0, format!("remove the cgroup {name}"));
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
     use crate::control_groups::fixture::machine;
 
-    fn texts(asked: &Asked, machine: Option<&tempfile::TempDir>) -> Vec<String> {
+    fn texts(asked: &LimitRequest, machine: Option<&tempfile::TempDir>) -> Vec<String> {
         let mut plan = Plan { steps: Vec::new() };
         let mut undo = Vec::new();
         match machine {
@@ -108,8 +108,8 @@ mod tests {
         steps.map(|text| if top.is_empty() { text } else { text.replace(&top, "/") }).collect()
     }
 
-    fn asked(json: &str, is_governed: bool) -> Asked {
-        Asked { limit: serde_json::from_str(json).unwrap(), is_governed, is_throttled: false }
+    fn asked(json: &str, is_governed: bool) -> LimitRequest {
+        LimitRequest { limit: serde_json::from_str(json).unwrap(), is_governed, is_throttled: false }
     }
 
     #[test]

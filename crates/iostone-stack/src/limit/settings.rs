@@ -7,7 +7,7 @@ use iostone_model::units::Bytes;
 
 use crate::control_groups::{CgroupVersion, Controller};
 
-use super::Asked;
+use super::LimitRequest;
 
 /// So that other load of the machine, which has 1024 by default, hardly disturbs; 262144 is the most (`MAX_SHARES`,
 /// kernel/sched/sched.h).
@@ -44,7 +44,7 @@ pub(super) fn micros(duration: Duration) -> u64 {
 ///
 /// `parent` is the group above: with version 1 a cpuset has no memory nodes until somebody names them.
 pub(super) fn settings(
-    asked: &Asked,
+    asked: &LimitRequest,
     controller: Controller,
     version: CgroupVersion,
     parent: &Path,
@@ -67,7 +67,7 @@ pub(super) fn settings(
 
 /// Only where a governor acts, which all levels of such an experiment have, is the weight raised: a level without a limit
 /// has no group, and would be compared with levels that go before everybody else.
-fn cpu(asked: &Asked, version: CgroupVersion) -> Vec<Setting> {
+fn cpu(asked: &LimitRequest, version: CgroupVersion) -> Vec<Setting> {
     let mut settings = Vec::new();
     if asked.is_governed {
         settings.push(match version {
@@ -132,7 +132,7 @@ mod tests {
         version: CgroupVersion,
     ) -> Vec<String> {
         let limit: Limit = serde_json::from_str(json).unwrap();
-        let asked = Asked { limit, is_governed, is_throttled: false };
+        let asked = LimitRequest { limit, is_governed, is_throttled: false };
         let directory = tempfile::tempdir().unwrap();
         std::fs::write(directory.path().join("cpuset.mems"), "0-1\n").unwrap();
         settings(&asked, controller, version, directory.path())

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use iostone_model::experiment::{Governor, Limit};
 use iostone_model::units::{Bytes, Fraction};
 
-use super::Asked;
+use super::LimitRequest;
 use super::above::{least, memory_of, processors_of, quota_of};
 use crate::control_groups::{CgroupVersion, Controller, Hierarchies};
 
@@ -34,7 +34,8 @@ pub(crate) fn unheld(machine: &Hierarchies, entered: &[PathBuf]) -> Vec<String> 
 
 /// Where the groups of a trial will be made; nothing where none will, or none can. Reading only.
 pub(crate) fn places_entered(limit: &Limit, governor: Option<&Governor>, is_throttled: bool) -> Vec<PathBuf> {
-    let of_limit = Asked::of(limit, governor, is_throttled).ok().flatten().map(|asked| asked.controllers());
+    let of_limit =
+        LimitRequest::of(limit, governor, is_throttled).ok().flatten().map(|asked| asked.controllers());
     let controllers =
         of_limit.unwrap_or_else(|| if is_throttled { vec![Controller::Io] } else { Vec::new() });
     let places = Hierarchies::look().and_then(|machine| machine.places(&controllers)).unwrap_or_default();

@@ -154,14 +154,14 @@ pub(crate) fn cell(curve: Curve, levels: usize, noise: f64, repetitions: u64) ->
     for seed in 0..repetitions {
         let mut machine = Machine::new(&times, noise, seed);
         let mut sweep = Sweep::new(levels, rules)?;
-        let mut standing = sweep.standing();
-        while sweep.blocks() == 0 || standing.outcome.is_none() && sweep.blocks() < BUDGET {
-            let block = machine.run(&standing.active);
+        let mut status = sweep.status();
+        while sweep.blocks() == 0 || status.outcome.is_none() && sweep.blocks() < BUDGET {
+            let block = machine.run(&status.active);
             row.sweep.trials += u32::try_from(block.len()).unwrap_or(u32::MAX);
             sweep.push(&block)?;
-            standing = sweep.standing();
+            status = sweep.status();
         }
-        row.sweep.count(&times, standing.outcome);
+        row.sweep.count(&times, status.outcome);
         let mut machine = Machine::new(&times, noise, seed);
         let mut race = Race::new(levels, rules)?;
         while race.outcome().is_none() && race.blocks() < BUDGET {

@@ -5,7 +5,7 @@ use iostone_model::figures::list;
 use iostone_model::verdict::Flag;
 
 use super::Rules;
-use super::table::Meeting;
+use super::table::BlockPair;
 use crate::covariate::is_moved;
 use crate::median::shamos_spread;
 use crate::order_effect::{CENSORED_FROM, RunOrder};
@@ -26,8 +26,8 @@ pub(super) struct Adjustment {
 
 impl Adjustment {
     /// None where the rules adjust for nothing.
-    pub(super) fn of(meetings: &[Meeting<'_>], rules: &Rules) -> Option<Self> {
-        let measured: Vec<f64> = meetings.iter().map(Meeting::log_ratio).collect();
+    pub(super) fn of(block_pairs: &[BlockPair<'_>], rules: &Rules) -> Option<Self> {
+        let measured: Vec<f64> = block_pairs.iter().map(BlockPair::log_ratio).collect();
         let mut amounts = vec![0.0; measured.len()];
         let (mut covariates, mut moved) = (Vec::new(), Vec::new());
         for (index, (covariate, slope)) in Covariate::ALL.into_iter().zip(rules.slopes).enumerate() {
@@ -35,7 +35,8 @@ impl Adjustment {
                 continue;
             }
             covariates.push(covariate);
-            let differences: Vec<f64> = meetings.iter().map(|meeting| meeting.differs_in(index)).collect();
+            let differences: Vec<f64> =
+                block_pairs.iter().map(|block_pair| block_pair.differs_in(index)).collect();
             if is_moved(&differences) {
                 moved.push(covariate);
             }

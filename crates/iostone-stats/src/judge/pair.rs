@@ -9,7 +9,7 @@ use super::Rules;
 use super::adjustment::Adjustment;
 use super::decision::Decision;
 use super::family::FamilySize;
-use super::table::{Meeting, Superblock, Table};
+use super::table::{BlockPair, Superblock, Table};
 use crate::boundary::{FewestBlocks, alpha, fewest_blocks};
 use crate::flags::order::{OrderRecord, order_effect};
 use crate::flags::{carry_over, shape};
@@ -57,7 +57,7 @@ impl<'a> Pair<'a> {
         budget: u32,
         family: u32,
     ) -> Self {
-        let meetings: Vec<Meeting<'_>> = table.meetings(stratum, level).collect();
+        let block_pairs: Vec<BlockPair<'_>> = table.block_pairs(stratum, level).collect();
         let superblock = table.superblock(stratum, level, rules.looks.superblock());
         let passed_over = match &superblock {
             _ if rules.looks.superblock() == 0 => None,
@@ -65,19 +65,19 @@ impl<'a> Pair<'a> {
             Some(superblock) => superblock.unlike_spreads().map(superblock_passed_over),
         };
         let (turns, differences) = match superblock.filter(|_| passed_over.is_none()) {
-            Some(Superblock { meetings, differences }) => (meetings, Some(differences)),
+            Some(Superblock { block_pairs, differences }) => (block_pairs, Some(differences)),
             None => (Vec::new(), None),
         };
-        let everything = || turns.iter().chain(&meetings);
+        let everything = || turns.iter().chain(&block_pairs);
         let median_of = |values: Vec<f64>| median(&values).unwrap_or(f64::NAN);
         let baseline_median = median_of(everything().map(|m| m.baseline.value).collect());
         let level_median = median_of(everything().map(|m| m.level.value).collect());
         // The worst rounding error of one log ratio; a run that never ended has none.
         let rounding = rules.resolution / 2.0 * (baseline_median.recip() + level_median.recip());
-        let adjustment = Adjustment::of(&meetings, rules);
-        let as_measured = || meetings.iter().map(Meeting::log_ratio).collect();
+        let adjustment = Adjustment::of(&block_pairs, rules);
+        let as_measured = || block_pairs.iter().map(BlockPair::log_ratio).collect();
         let log_ratios: Vec<f64> = adjustment.as_ref().map_or_else(as_measured, Adjustment::log_ratios);
-        let orders: Vec<RunOrder> = meetings.iter().map(Meeting::order).collect();
+        let orders: Vec<RunOrder> = block_pairs.iter().map(BlockPair::order).collect();
         let design = Design {
             alpha: alpha(rules.confidence),
             margin: rules.margin,
@@ -96,7 +96,7 @@ impl<'a> Pair<'a> {
         for (ratio, order) in log_ratios.iter().zip(&orders) {
             ssr.push(*ratio, *order);
         }
-        let exposed: Vec<Option<bool>> = meetings
+        let exposed: Vec<Option<bool>> = block_pairs
             .iter()
             .map(|m| carry_over::is_exposed(table.baseline, level, m.baseline.before, m.level.before))
             .collect();
@@ -107,7 +107,7 @@ impl<'a> Pair<'a> {
             level,
             orders: &orders,
             overlap: table.overlap,
-            first_throughout: first_throughout(&meetings, baseline, level),
+            first_throughout: first_throughout(&block_pairs, baseline, level),
             randomised: rules.randomised,
             complete: ssr.blocks() >= budget,
         };
@@ -117,7 +117,7 @@ impl<'a> Pair<'a> {
         let obstacles = carry_over.into_iter().chain(order.forbidding).chain(moved).collect();
         let count = |wanted: [bool; 2]| {
             let ended =
-                |m: &&Meeting<'_>| [m.baseline.value.is_finite(), m.level.value.is_finite()] == wanted;
+                |m: &&BlockPair<'_>| [m.baseline.value.is_finite(), m.level.value.is_finite()] == wanted;
             everything().filter(ended).count()
         };
         Self {
@@ -127,8 +127,8 @@ impl<'a> Pair<'a> {
             log_ratio_of_medians: table.direction.sign() * (level_median / baseline_median).ln(),
             rounding,
             censored: [count([false, true]), count([true, false]), count([false, false])],
-            turns: turns.iter().map(Meeting::log_ratio).collect(),
-            numbers: meetings.iter().map(|meeting| meeting.block).collect(),
+            turns: turns.iter().map(BlockPair::log_ratio).collect(),
+            numbers: block_pairs.iter().map(|block_pair| block_pair.block).collect(),
             log_ratios,
             orders,
             ssr,
@@ -359,8 +359,9 @@ fn superblock_passed_over(spreads: f64) -> Flag {
 }
 
 /// The level whose trials all ran before those of the other.
-fn first_throughout<'a>(meetings: &[Meeting<'_>], baseline: &'a str, level: &'a str) -> Option<&'a str> {
-    let orders = |of: fn(&Meeting<'_>) -> Option<f64>| meetings.iter().map(of).collect::<Option<Vec<f64>>>();
+fn first_throughout<'a>(block_pairs: &[BlockPair<'_>], baseline: &'a str, level: &'a str) -> Option<&'a str> {
+    let orders =
+        |of: fn(&BlockPair<'_>) -> Option<f64>| block_pairs.iter().map(of).collect::<Option<Vec<f64>>>();
     let (base, other) = (orders(|m| m.baseline.order)?, orders(|m| m.level.order)?);
     let before = |a: &[f64], b: &[f64]| a.iter().all(|early| b.iter().all(|late| early < late));
     match (before(&base, &other), before(&other, &base)) {

@@ -26,14 +26,14 @@ pub(super) struct Trial {
 }
 
 /// The baseline's and a level's trials of one block.
-pub(super) struct Meeting<'t> {
+pub(super) struct BlockPair<'t> {
     /// The block's number.
     pub(super) block: u64,
     pub(super) baseline: &'t Trial,
     pub(super) level: &'t Trial,
 }
 
-impl Meeting<'_> {
+impl BlockPair<'_> {
     /// Above zero where the level is better. A run that never ended is worse than any other and equal to its like.
     pub(super) fn log_ratio(&self) -> f64 {
         match (self.level.score.is_finite(), self.baseline.score.is_finite()) {
@@ -63,7 +63,7 @@ impl Meeting<'_> {
 /// The trials of a superblock.
 pub(super) struct Superblock<'t> {
     /// Each level's trial with the baseline's of the same turn: what describes the figures, not what decides.
-    pub(super) meetings: Vec<Meeting<'t>>,
+    pub(super) block_pairs: Vec<BlockPair<'t>>,
     /// The log ratio of every trial of the level to every one of the baseline.
     pub(super) differences: Vec<f64>,
 }
@@ -80,8 +80,8 @@ impl Superblock<'_> {
     /// one side of the other's in up to `2^(1 - trials)` of runs, and not in `2 / C(2 trials, trials)`. Equal levels of normal noise are
     /// passed over by this in one of ten runs. Clear differences are not.
     pub(super) fn unlike_spreads(&self) -> Option<f64> {
-        let moments = |of: fn(&Meeting<'_>) -> f64| {
-            let scores: Vec<f64> = self.meetings.iter().map(of).collect();
+        let moments = |of: fn(&BlockPair<'_>) -> f64| {
+            let scores: Vec<f64> = self.block_pairs.iter().map(of).collect();
             let degrees = scores.len().saturating_sub(1).max(1) as f64;
             let mean = scores.iter().sum::<f64>() / scores.len() as f64;
             let variance = scores.iter().map(|score| (score - mean).powi(2)).sum::<f64>() / degrees;
@@ -188,16 +188,16 @@ impl<'a> Table<'a> {
     }
 
     /// The blocks that hold both the level and its baseline; a superblock is none of them.
-    pub(super) fn meetings(&self, stratum: usize, level: usize) -> impl Iterator<Item = Meeting<'_>> {
+    pub(super) fn block_pairs(&self, stratum: usize, level: usize) -> impl Iterator<Item = BlockPair<'_>> {
         let blocks = self.blocks.iter().filter(|(number, _)| Some(**number) != self.superblock);
         blocks.filter_map(move |(block, trials)| {
             let find = |wanted: usize| trials.iter().find(|t| t.stratum == stratum && t.level == wanted);
-            Some(Meeting { block: *block, baseline: find(self.baseline)?, level: find(level)? })
+            Some(BlockPair { block: *block, baseline: find(self.baseline)?, level: find(level)? })
         })
     }
 
     pub(super) fn count_blocks(&self, stratum: usize, level: usize) -> usize {
-        self.meetings(stratum, level).count()
+        self.block_pairs(stratum, level).count()
     }
 
     /// What the superblock holds of the level and its baseline: none where either lacks one of its `trials`.
@@ -211,9 +211,9 @@ impl<'a> Table<'a> {
         if [baselines.len(), levels.len()] != [trials as usize; 2] {
             return None;
         }
-        let meet = |baseline, level| Meeting { block, baseline, level };
+        let meet = |baseline, level| BlockPair { block, baseline, level };
         Some(Superblock {
-            meetings: baselines
+            block_pairs: baselines
                 .iter()
                 .zip(&levels)
                 .map(|(baseline, level)| meet(*baseline, *level))

@@ -388,7 +388,7 @@ fn carry_over_is_not_read_across_a_missing_block() {
     let before = |figures: &[Figure]| {
         let set = FigureSet { figures, direction: Direction::Higher };
         let table = Table::read(set, &rules(), &Sequence::of(&[set])).unwrap();
-        table.meetings(0, 1).filter(|m| m.baseline.before.is_some() && m.level.before.is_some()).count()
+        table.block_pairs(0, 1).filter(|m| m.baseline.before.is_some() && m.level.before.is_some()).count()
     };
     assert_eq!(before(&figures), 11);
     let gap: Vec<Figure> = figures.iter().filter(|f| f.block != Some(5)).cloned().collect();

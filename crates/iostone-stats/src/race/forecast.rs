@@ -1,7 +1,7 @@
 //! How many blocks a sweep will take still, and how many trials a race of all its levels would have taken.
 
 use super::spending::Spending;
-use super::sweep::{Standing, Sweep};
+use super::sweep::{Sweep, SweepStatus};
 use crate::boundary::{alpha, looks};
 use crate::forecast::HalfWidths;
 
@@ -14,15 +14,15 @@ impl Sweep {
         if self.races_all() {
             return None;
         }
-        let standing = self.standing();
+        let status = self.status();
         let rules = self.bounds.rules();
         let levels = crate::count(self.bounds.levels());
         let widths =
             HalfWidths::shared(alpha(rules.confidence), levels.saturating_sub(1).max(1), rules.budget);
-        let spread = 2f64.sqrt() * standing.effects.spread;
-        let leader = standing.leader?;
+        let spread = 2f64.sqrt() * status.effects.spread;
+        let leader = status.leader?;
         let deficits: Vec<f64> =
-            self.every_level().filter(|l| *l != leader).filter_map(|l| standing.deficit(leader, l)).collect();
+            self.every_level().filter(|l| *l != leader).filter_map(|l| status.deficit(leader, l)).collect();
         let mut trials = 0;
         let mut left = deficits.len();
         let mut before = 0;
@@ -41,8 +41,8 @@ impl Sweep {
 
     /// Blocks that it will take still; none where the rest of the budget will most likely not do, or nothing is known yet.
     pub fn blocks_to_go(&self) -> Option<u32> {
-        let standing = self.standing();
-        if standing.outcome.is_some() {
+        let status = self.status();
+        if status.outcome.is_some() {
             return Some(0);
         }
         let rules = self.bounds.rules();
@@ -51,24 +51,24 @@ impl Sweep {
         let spending = Spending::of_sweep(levels, alpha(rules.confidence));
         let level = spending.beyond.map_or(spending.own, |[neighbours, ..]| neighbours);
         let widths = HalfWidths::shared(level, 1, rules.budget);
-        let spread = 2f64.sqrt() * standing.effects.spread;
-        let leader = standing.leader?;
+        let spread = 2f64.sqrt() * status.effects.spread;
+        let leader = status.leader?;
         let all = looks(rules.budget);
         // When each pair is looked at next, in blocks from now, and what it will most likely show then.
         let settled = |level: usize, to_go: u32| {
             let met = self.bounds.met(leader, level);
             let look = all.iter().rev().find(|look| **look <= met + to_go)?;
             let (_, width) = widths.at(*look)?;
-            let deficit = standing.deficit(leader, level)?;
+            let deficit = status.deficit(leader, level)?;
             (deficit > spread * width || deficit - spread * width > -rules.log_margin()).then_some(())
         };
-        let rivals: Vec<usize> = standing.active.iter().copied().filter(|level| *level != leader).collect();
+        let rivals: Vec<usize> = status.active.iter().copied().filter(|level| *level != leader).collect();
         (1..=rules.budget.saturating_sub(self.blocks()))
             .find(|to_go| rivals.iter().all(|level| settled(*level, *to_go).is_some()))
     }
 }
 
-impl Standing {
+impl SweepStatus {
     /// How much worse than the leader a level looks, as log ratio.
     fn deficit(&self, leader: usize, level: usize) -> Option<f64> {
         let effect = |level: usize| self.effects.levels.get(level).copied().flatten();

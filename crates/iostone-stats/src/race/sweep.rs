@@ -32,7 +32,7 @@ pub struct Sweep {
 
 /// Where a sweep stands after its blocks.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Standing {
+pub struct SweepStatus {
     /// What it came to; none while it goes on.
     pub outcome: Option<Outcome>,
     /// The level that looks best of those that are left; none before the first block.
@@ -103,7 +103,7 @@ impl Sweep {
     }
 
     /// How things stand.
-    pub fn standing(&self) -> Standing {
+    pub fn status(&self) -> SweepStatus {
         let levels = self.bounds.levels();
         let log_margin = self.bounds.rules().log_margin();
         let screened = roughness(self.screenings.first().map(Vec::as_slice).unwrap_or_default());
@@ -124,7 +124,7 @@ impl Sweep {
         };
         let active = self.active(&remains, &effects, log_margin);
         let Remains { basins, contradicted, .. } = remains;
-        Standing { outcome, leader, alive, basins, active, contradicted, effects, shown }
+        SweepStatus { outcome, leader, alive, basins, active, contradicted, effects, shown }
     }
 
     fn outcome(&self, alive: &[usize], effects: &Effects) -> Option<Outcome> {

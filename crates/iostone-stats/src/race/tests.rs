@@ -69,22 +69,22 @@ fn the_plain_race_matches_the_vectors_look_by_look() {
 fn two_blocks_screen_and_the_next_hold_the_best_and_its_neighbours() {
     let values = [30.0, 15.0, 10.0, 16.7, 17.0, 17.5, 18.0, 18.5, 18.8, 19.0];
     let mut sweep = Sweep::new(values.len(), rules(40)).unwrap();
-    assert_eq!(sweep.standing().active, (0..10).collect::<Vec<_>>());
-    assert_eq!(sweep.standing().leader, None);
+    assert_eq!(sweep.status().active, (0..10).collect::<Vec<_>>());
+    assert_eq!(sweep.status().leader, None);
     repeat(&mut sweep, &values, &(0..10).collect::<Vec<_>>(), 1);
     assert_eq!(
-        sweep.standing().active,
+        sweep.status().active,
         (0..10).collect::<Vec<_>>(),
         "once more, because one trial may mislead"
     );
     assert_eq!(sweep.blocks_to_go(), Some(9));
     repeat(&mut sweep, &values, &(0..10).collect::<Vec<_>>(), 1);
-    assert_eq!(sweep.standing().active, [1, 2, 3]);
+    assert_eq!(sweep.status().active, [1, 2, 3]);
     repeat(&mut sweep, &values, &[1, 2, 3], 7);
-    assert_eq!(sweep.standing().outcome, None);
+    assert_eq!(sweep.status().outcome, None);
     repeat(&mut sweep, &values, &[1, 2, 3], 1);
     assert_eq!(sweep.blocks(), fewest_blocks_of_sweep(10, 0.95));
-    assert_eq!(sweep.standing().outcome, Some(Outcome::Unique(2)));
+    assert_eq!(sweep.status().outcome, Some(Outcome::Unique(2)));
     assert_eq!(sweep.trials_of_racing_all(), Some(90));
 }
 
@@ -94,14 +94,14 @@ fn the_window_moves_when_a_neighbour_wins() {
     let true_values = [14.0, 12.0, 11.5, 10.0, 8.5, 10.4, 13.0];
     let mut sweep = Sweep::new(7, rules(40)).unwrap();
     repeat(&mut sweep, &screened, &[0, 1, 2, 3, 4, 5, 6], 1);
-    let mut held = sweep.standing().active;
-    assert_eq!(sweep.standing().leader, Some(2));
-    while sweep.standing().outcome.is_none() {
+    let mut held = sweep.status().active;
+    assert_eq!(sweep.status().leader, Some(2));
+    while sweep.status().outcome.is_none() {
         repeat(&mut sweep, &true_values, &held, 1);
-        held = sweep.standing().active;
+        held = sweep.status().active;
         assert!(sweep.blocks() < 40);
     }
-    assert_eq!(sweep.standing().outcome, Some(Outcome::Unique(4)));
+    assert_eq!(sweep.status().outcome, Some(Outcome::Unique(4)));
 }
 
 #[test]
@@ -112,22 +112,22 @@ fn one_unlucky_trial_hides_no_optimum() {
     unlucky[7] = 2.0;
     let mut sweep = Sweep::new(10, rules(40)).unwrap();
     repeat(&mut sweep, &unlucky, &everything, 1);
-    assert_eq!(sweep.standing().leader, Some(2));
-    while sweep.standing().outcome.is_none() {
-        let held = sweep.standing().active;
+    assert_eq!(sweep.status().leader, Some(2));
+    while sweep.status().outcome.is_none() {
+        let held = sweep.status().active;
         repeat(&mut sweep, &truth, &held, 1);
         assert!(sweep.blocks() < 40);
     }
-    assert_eq!(sweep.standing().outcome, Some(Outcome::Unique(7)));
-    assert_eq!(sweep.standing().basins.len(), 2);
+    assert_eq!(sweep.status().outcome, Some(Outcome::Unique(7)));
+    assert_eq!(sweep.status().basins.len(), 2);
 }
 
 #[test]
 fn a_fit_keeps_to_the_dip_of_the_best() {
     let dips = [1.5, 1.1, 0.9, 0.715, 0.95, 1.1, 0.9, 0.74, 0.9, 1.2];
     let mut sweep = Sweep::new(10, rules(40)).unwrap();
-    while sweep.blocks() < 2 || sweep.standing().outcome.is_none() {
-        let held = sweep.standing().active;
+    while sweep.blocks() < 2 || sweep.status().outcome.is_none() {
+        let held = sweep.status().active;
         repeat(&mut sweep, &dips, &held, 1);
     }
     let levels: Vec<String> = (1..=10).map(|tenth| format!("{tenth}0%")).collect();
@@ -145,14 +145,14 @@ fn a_level_between_two_better_ones_contradicts_the_assumption_and_parts_them() {
     let mut sweep = Sweep::new(7, rules(40)).unwrap();
     repeat(&mut sweep, &[24.0, 20.0, 10.0, 9.9, 9.0, 20.0, 24.0], &[0, 1, 2, 3, 4, 5, 6], 2);
     repeat(&mut sweep, &[24.0, 20.0, 10.0, 14.0, 9.0, 20.0, 24.0], &[2, 3, 4, 5], 20);
-    assert!(sweep.standing().contradicted);
+    assert!(sweep.status().contradicted);
     // What lies beyond the lesser of the two has not lost to it yet.
-    while sweep.standing().outcome.is_none() {
-        let held = sweep.standing().active;
+    while sweep.status().outcome.is_none() {
+        let held = sweep.status().active;
         repeat(&mut sweep, &[24.0, 20.0, 10.0, 14.0, 9.0, 20.0, 24.0], &held, 1);
         assert!(sweep.blocks() < 40);
     }
-    assert_eq!(sweep.standing().outcome, Some(Outcome::Unique(4)));
+    assert_eq!(sweep.status().outcome, Some(Outcome::Unique(4)));
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn runs_that_never_end_are_worse_than_any_other() {
         let block = [figure(0, f64::INFINITY), figure(1, 10.0), figure(2, 14.0)];
         sweep.push(&block).unwrap();
     }
-    assert_eq!(sweep.standing().outcome, Some(Outcome::Unique(1)));
+    assert_eq!(sweep.status().outcome, Some(Outcome::Unique(1)));
     let levels = ["1", "2", "3"].map(str::to_owned);
     let axis = Axis { factor: "depth", levels: &levels, positions: &[1.0, 2.0, 3.0] };
     let verdict = sweep.verdict(axis, false);
@@ -179,8 +179,8 @@ fn a_verdict_names_what_was_passed_over_and_what_is_not_shown_worse_by_more_than
     let values = [12.0, 10.2, 10.0, 11.0, 12.0, 13.0, 14.0];
     let mut sweep = Sweep::new(7, rules(40)).unwrap();
     repeat(&mut sweep, &values, &[0, 1, 2, 3, 4, 5, 6], 1);
-    while sweep.standing().outcome.is_none() {
-        let held = sweep.standing().active;
+    while sweep.status().outcome.is_none() {
+        let held = sweep.status().active;
         repeat(&mut sweep, &values, &held, 1);
     }
     let levels = ["a", "b", "c", "d", "e", "f", "g"].map(str::to_owned);
@@ -213,7 +213,7 @@ fn rules_and_figures_that_cannot_be_used_are_refused() {
 fn up_to_six_levels_all_race_and_nothing_is_taken_for_granted() {
     let mut sweep = Sweep::new(6, rules(40)).unwrap();
     repeat(&mut sweep, &[12.0, 10.2, 10.0, 11.0, 12.0, 13.0], &[0, 1, 2, 3, 4, 5], 4);
-    assert_eq!(sweep.standing().active, [0, 1, 2, 3, 4, 5]);
+    assert_eq!(sweep.status().active, [0, 1, 2, 3, 4, 5]);
     let levels = ["a", "b", "c", "d", "e", "f"].map(str::to_owned);
     let axis = Axis { factor: "quota", levels: &levels, positions: &[0.1, 0.2, 0.3, 0.4, 0.5, 0.6] };
     let verdict = sweep.verdict(axis, false);

@@ -6,7 +6,7 @@ use iostone_model::verdict::{SweepFit, SweepLevel, SweepOutcome, SweepState, Swe
 
 use super::Outcome;
 use super::fit::{Parabola, parabola};
-use super::sweep::{SCREENINGS, Standing, Sweep};
+use super::sweep::{SCREENINGS, Sweep, SweepStatus};
 use crate::median::summarize;
 
 /// The name of a sweep's factor, and of each of its levels with its place on the axis.
@@ -23,8 +23,8 @@ pub struct Axis<'a> {
 impl Sweep {
     /// What the blocks so far come to. A rehearsal decides nothing: see `rehearsal`.
     pub fn verdict(&self, axis: Axis<'_>, rehearsal: bool) -> SweepVerdict {
-        let standing = self.standing();
-        let decided = standing.outcome.filter(|_| !rehearsal);
+        let status = self.status();
+        let decided = status.outcome.filter(|_| !rehearsal);
         let outcome = match decided {
             Some(Outcome::Unique(_)) => SweepOutcome::UniqueBest,
             Some(Outcome::WithinMargin(_)) => SweepOutcome::WithinMargin,
@@ -33,48 +33,48 @@ impl Sweep {
         };
         let name = |level: usize| axis.levels.get(level).cloned();
         let states: Vec<SweepState> =
-            self.every_level().map(|level| self.state(level, &standing, outcome)).collect();
+            self.every_level().map(|level| self.state(level, &status, outcome)).collect();
         let levels: Vec<SweepLevel> = axis
             .levels
             .iter()
             .zip(axis.positions)
             .zip(&states)
             .enumerate()
-            .map(|(level, ((name, position), state))| self.level(level, name, *position, *state, &standing))
+            .map(|(level, ((name, position), state))| self.level(level, name, *position, *state, &status))
             .collect();
         let worse = |state: &SweepState| matches!(state, SweepState::Worse | SweepState::BeyondWorse);
         let trials = self.values.iter().map(Vec::len).sum();
         SweepVerdict {
             factor: axis.factor.to_owned(),
             outcome,
-            best: standing.leader.filter(|_| decided.is_some()).and_then(name),
-            leader: standing.leader.and_then(name),
+            best: status.leader.filter(|_| decided.is_some()).and_then(name),
+            leader: status.leader.and_then(name),
             not_shown_worse: levels
                 .iter()
                 .filter(|level| !worse(&level.state))
                 .map(|l| l.level.clone())
                 .collect(),
             blocks_to_go: if rehearsal || decided.is_some() { None } else { self.blocks_to_go() },
-            fit: self.fit(&standing, &levels),
+            fit: self.fit(&status, &levels),
             levels,
             trials: crate::count(trials),
             trials_of_racing_all: if rehearsal { None } else { self.trials_of_racing_all() },
-            optima: crate::count(standing.basins.len()),
-            assumption: self.assumption(&standing).to_owned(),
+            optima: crate::count(status.basins.len()),
+            assumption: self.assumption(&status).to_owned(),
         }
     }
 
-    fn state(&self, level: usize, standing: &Standing, outcome: SweepOutcome) -> SweepState {
+    fn state(&self, level: usize, status: &SweepStatus, outcome: SweepOutcome) -> SweepState {
         let margin = self.bounds.rules().log_margin();
         let (own, beyond) =
-            standing.shown.get(level).copied().unwrap_or((f64::NEG_INFINITY, f64::NEG_INFINITY));
+            status.shown.get(level).copied().unwrap_or((f64::NEG_INFINITY, f64::NEG_INFINITY));
         if own > margin {
             SweepState::Worse
         } else if beyond > margin {
             SweepState::BeyondWorse
         } else if matches!(outcome, SweepOutcome::Open | SweepOutcome::Unstable) {
             SweepState::Open
-        } else if standing.leader == Some(level) {
+        } else if status.leader == Some(level) {
             SweepState::Best
         } else {
             SweepState::NotShownWorse
@@ -87,12 +87,12 @@ impl Sweep {
         name: &str,
         position: f64,
         state: SweepState,
-        standing: &Standing,
+        status: &SweepStatus,
     ) -> SweepLevel {
         let rules = self.bounds.rules();
         let values = self.values.get(level).map(Vec::as_slice).unwrap_or_default();
         let summary = summarize(values, rules.confidence);
-        let leader = standing.leader.filter(|leader| *leader != level);
+        let leader = status.leader.filter(|leader| *leader != level);
         let finite = |ratio: f64| Some(ratio.exp()).filter(|ratio| ratio.is_finite() && *ratio > 0.0);
         let ratio = leader.and_then(|leader| self.bounds.estimate(level, leader)).and_then(finite);
         let interval = leader.map_or([None, None], |leader| {
@@ -112,11 +112,11 @@ impl Sweep {
 
     /// Through the leader, its neighbours, and what adjoins them and was raced, as far as one optimum is taken for granted.
     /// Where such a parabola misses the leader's own interval, one through the leader and its neighbours alone.
-    fn fit(&self, standing: &Standing, levels: &[SweepLevel]) -> Option<SweepFit> {
-        let leader = standing.leader?;
+    fn fit(&self, status: &SweepStatus, levels: &[SweepLevel]) -> Option<SweepFit> {
+        let leader = status.leader?;
         let place = levels.get(leader)?;
         let own = place.median?;
-        let basin = standing.basins.iter().find(|basin| basin.contains(&leader))?;
+        let basin = status.basins.iter().find(|basin| basin.contains(&leader))?;
         let raced = |level: usize| {
             basin.contains(&level) && levels.get(level).is_some_and(|level| level.trials > SCREENINGS)
         };
@@ -154,13 +154,13 @@ impl Sweep {
 
 impl Sweep {
     /// What was taken for granted, to follow these words.
-    fn assumption(&self, standing: &Standing) -> &'static str {
+    fn assumption(&self, status: &SweepStatus) -> &'static str {
         if self.races_all() {
             "nothing of the curve: every level ran until it was shown to be worse than another."
-        } else if standing.contradicted {
+        } else if status.contradicted {
             "beside each of the optima that the figures show there is no other, so that levels beyond one that was shown to be \
          worse were passed over."
-        } else if standing.basins.len() > 1 {
+        } else if status.basins.len() > 1 {
             "the curve has no optima but those beside the dips that two passes over all levels showed near the best; levels \
          beyond one that was shown to be worse were passed over after that."
         } else {

@@ -1,8 +1,8 @@
 //! `iostone emulate`: a command, or a shell, on emulated volumes behind the link of an emulated instance.
 
 mod arguments;
-mod asked;
 mod document;
+mod request;
 mod served;
 mod text;
 
@@ -17,8 +17,8 @@ use crate::exit_code::ExitCode;
 use crate::interrupt;
 use crate::printer::Printer;
 pub(crate) use arguments::EmulateArguments;
-use asked::Asked;
 use document::document;
+use request::EmulationRequest;
 use served::Served;
 
 /// What shells give where a command is not found, and where it cannot be executed (POSIX, "Exit Status for Commands").
@@ -64,7 +64,7 @@ pub(crate) fn emulate(arguments: &EmulateArguments, printer: &mut Printer) -> Re
 }
 
 fn conclude(
-    asked: &Asked,
+    asked: &EmulationRequest,
     json: bool,
     run: EmulatedRun,
     served: &Served,

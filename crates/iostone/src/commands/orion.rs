@@ -19,17 +19,17 @@ use iostone_orion::lun::{lun_file_of, missing_luns, parse_lun_text, read_lun_fil
 use crate::cli::OrionArguments;
 use crate::exit_code::ExitCode;
 use crate::printer::Printer;
-use arguments::{Asked, OrionOptions};
+use arguments::{Invocation, OrionOptions};
 pub(crate) use help::HELP;
 
 pub(crate) fn orion(arguments: &OrionArguments, printer: &mut Printer) -> Result<ExitCode> {
     let asked = arguments::sort(&arguments.words)?;
     match asked {
-        Asked::Help => {
+        Invocation::Help => {
             printer.data(HELP);
             Ok(ExitCode::Success)
         }
-        Asked::Test(test, options) => {
+        Invocation::Test(test, options) => {
             hush(&options, printer);
             if options.plan {
                 plan::print(&test, disks(&test, &options)?, &options, printer)?;
@@ -37,7 +37,7 @@ pub(crate) fn orion(arguments: &OrionArguments, printer: &mut Printer) -> Result
             }
             session::begin(*test, &options, &arguments.words, printer)
         }
-        Asked::Resume(prefix, options) => {
+        Invocation::Resume(prefix, options) => {
             hush(&options, printer);
             session::go_on(&prefix, options, &arguments.words, printer)
         }

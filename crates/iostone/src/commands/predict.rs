@@ -20,7 +20,7 @@ use crate::commands::run::{directory_of, parse, read_file};
 use crate::exit_code::ExitCode;
 use crate::output_file::Overwrite;
 use crate::printer::Printer;
-use quantities::{Asked, CpuUse};
+use quantities::{CpuUse, Parsed};
 
 #[derive(Debug, Args)]
 #[command(after_help = PREDICT_HELP)]
@@ -36,13 +36,13 @@ pub(crate) struct PredictArguments {
     instance: Vec<String>,
     /// The volumes, as in `gp2:220GiB` or `4xgp3:500GiB:6000iops:250MiB/s`; repeatable, to compare
     #[arg(long, value_name = "VOLUME", value_parser = quantities::volumes)]
-    volume: Vec<Asked<VolumeSpec>>,
+    volume: Vec<Parsed<VolumeSpec>>,
     /// Bytes to write
     #[arg(long, value_name = "SIZE", value_parser = quantities::size, allow_hyphen_values = true)]
-    write: Option<Asked<Bytes>>,
+    write: Option<Parsed<Bytes>>,
     /// Bytes to read, evenly mixed with the writes
     #[arg(long, value_name = "SIZE", value_parser = quantities::size, allow_hyphen_values = true)]
-    read: Option<Asked<Bytes>>,
+    read: Option<Parsed<Bytes>>,
     /// Predict the bytes moved in this time instead
     #[arg(long = "for", value_name = "TIME", value_parser = quantities::seconds, conflicts_with_all = ["write", "read"])]
     span: Option<f64>,
@@ -51,7 +51,7 @@ pub(crate) struct PredictArguments {
     written: Fraction,
     /// Block size; by default as large as the kernel merges I/Os
     #[arg(long, value_name = "SIZE", value_parser = quantities::size)]
-    bs: Option<Asked<Bytes>>,
+    bs: Option<Parsed<Bytes>>,
     /// Random instead of sequential I/O
     #[arg(long)]
     random: bool,
@@ -66,7 +66,7 @@ pub(crate) struct PredictArguments {
     buffered: bool,
     /// Maximum rate of the data's source or destination
     #[arg(long, value_name = "RATE", value_parser = quantities::rate)]
-    source: Option<Asked<ByteRate>>,
+    source: Option<Parsed<ByteRate>>,
     /// CPU limit, as in `30%` of a processor, or CPU time of the work, as in `2s/GiB`; repeatable, for both
     #[arg(long, value_name = "SHARE | TIME/GiB", value_parser = quantities::cpu)]
     cpu: Vec<CpuUse>,
@@ -85,7 +85,7 @@ pub(crate) struct PredictArguments {
     start: Option<Fraction>,
     /// EBS bandwidth instead of the instance's; its IOPS limit stays
     #[arg(long, value_name = "RATE", value_parser = quantities::rate)]
-    link: Option<Asked<ByteRate>>,
+    link: Option<Parsed<ByteRate>>,
     /// Region of the prices
     #[arg(long, value_name = "REGION", requires = "instance")]
     region: Option<String>,

@@ -13,7 +13,7 @@ use crate::commands::predict::{command_line, quantities};
 use crate::exit_code::ExitCode;
 use crate::output_file::Overwrite;
 use crate::printer::Printer;
-use quantities::Asked;
+use quantities::Parsed;
 
 #[derive(Debug, Args)]
 #[command(after_help = RECOMMEND_HELP)]
@@ -26,22 +26,22 @@ pub(crate) struct RecommendArguments {
     iops: Option<u32>,
     /// Target: bandwidth
     #[arg(long, value_name = "RATE", value_parser = quantities::rate)]
-    throughput: Option<Asked<ByteRate>>,
+    throughput: Option<Parsed<ByteRate>>,
     /// How long to sustain the rate, so that bursts count; by default indefinitely
     #[arg(long = "for", value_name = "TIME", value_parser = quantities::seconds)]
     span: Option<f64>,
     /// Bytes to write within the time
     #[arg(long, value_name = "SIZE", value_parser = quantities::size, requires = "within")]
-    write: Option<Asked<Bytes>>,
+    write: Option<Parsed<Bytes>>,
     /// Bytes to read within the time, evenly mixed with the writes
     #[arg(long, value_name = "SIZE", value_parser = quantities::size, requires = "within")]
-    read: Option<Asked<Bytes>>,
+    read: Option<Parsed<Bytes>>,
     /// Capacity of the volumes; by default the bytes written or read
     #[arg(long, value_name = "SIZE", value_parser = quantities::size)]
-    size: Option<Asked<Bytes>>,
+    size: Option<Parsed<Bytes>>,
     /// Block size; by default 4KiB with `--iops`, else as large as the kernel merges I/Os
     #[arg(long, value_name = "SIZE", value_parser = quantities::size)]
-    bs: Option<Asked<Bytes>>,
+    bs: Option<Parsed<Bytes>>,
     /// Random instead of sequential I/O; implied by `--iops`
     #[arg(long)]
     random: bool,
@@ -162,7 +162,7 @@ fn wanted(arguments: &RecommendArguments, printer: &mut Printer) -> Result<Wante
     for flag in mistakes {
         printer.note(format!("{}: {}", flag.name, flag.message));
     }
-    let bytes = |asked: &Option<Asked<Bytes>>| asked.as_ref().map_or(Bytes(0), |asked| asked.value);
+    let bytes = |asked: &Option<Parsed<Bytes>>| asked.as_ref().map_or(Bytes(0), |asked| asked.value);
     let (read, write) = (bytes(&arguments.read), bytes(&arguments.write));
     let mut work = Work::sequential(read, write);
     work.io_size = arguments.bs.as_ref().map(|asked| asked.value);

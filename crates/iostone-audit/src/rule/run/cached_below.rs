@@ -135,13 +135,13 @@ fn reads<'a>(group: &Group<'a>) -> Option<Reads<'a>> {
     };
     let (mut moved, mut claimed, mut number) = (0u64, 0u64, 0u32);
     for trial in &group.trials {
-        let footing = trial.signals.footing()?;
+        let device = trial.signals.device_under_test()?;
         let disks: Vec<_> = trial.signals.devices.iter().filter(|device| device.role == "below").collect();
         if disks.is_empty() || disks.len() == trial.signals.devices.len() {
             return None;
         }
-        let served = trial.signals.members_served().unwrap_or(footing.served);
-        found.device = footing.name;
+        let served = trial.signals.members_served().unwrap_or(device.served);
+        found.device = device.name;
         found.below = disks.iter().map(|disk| disk.name.as_str()).collect::<Vec<_>>().join(" + ");
         found.volume_bytes += served.read_bytes;
         found.below_bytes += disks.iter().map(|disk| disk.served.read_bytes).sum::<u64>();

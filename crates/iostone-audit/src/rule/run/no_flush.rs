@@ -34,11 +34,11 @@ impl NoFlush {
     fn look_at(&self, pair: PlannedComparison, sides: [&Group<'_>; 2]) -> Option<Finding> {
         let mut device = None;
         for trial in sides.iter().flat_map(|side| &side.trials) {
-            let footing = trial.signals.footing()?;
-            if footing.flushes? > 0 {
+            let under_test = trial.signals.device_under_test()?;
+            if under_test.flushes? > 0 {
                 return None;
             }
-            device = Some(footing.name);
+            device = Some(under_test.name);
         }
         let [level, _] = sides.map(|side| side.configuration);
         let cause = if level.stack.queue.write_cache == Some(WriteCache::WriteThrough) {

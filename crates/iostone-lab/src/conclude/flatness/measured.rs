@@ -9,7 +9,7 @@ use iostone_model::explanation::Flow;
 use iostone_model::metric::Unit;
 use iostone_model::trial::TrialRecord;
 use iostone_model::verdict::{CurveShape, LoadCurve, PointName};
-use iostone_stats::flatness::{Course, FLAT_WITHIN, Line, Shape, course, line};
+use iostone_stats::flatness::{FLAT_WITHIN, Line, Shape, Trend, line, trend};
 use iostone_stats::median::{median, median_interval};
 
 use super::Rigour;
@@ -61,7 +61,7 @@ impl<'a> Measured<'a> {
             .collect();
         let lines: Vec<Line> = curves.values().filter_map(|rates| line(rates)).collect();
         let upper: Vec<Line> = curves.values().filter_map(|rates| line(&upper_part(rates))).collect();
-        let (whole, upper) = (course(&lines, rigour.each), course(&upper, rigour.each));
+        let (whole, upper) = (trend(&lines, rigour.each), trend(&upper, rigour.each));
         let trials = u32::try_from(rows.len()).unwrap_or(u32::MAX);
         let shape = if !missing.is_empty() {
             CurveShape::Incomplete
@@ -120,7 +120,7 @@ impl<'a> Measured<'a> {
 }
 
 /// The shape over all loads and over the upper ones together.
-fn shape(whole: &Course, upper: &Course) -> CurveShape {
+fn shape(whole: &Trend, upper: &Trend) -> CurveShape {
     match (whole.shape, upper.shape) {
         (Shape::Flat, _) => CurveShape::Flat,
         (Shape::Falls, Shape::Rises) => CurveShape::Uneven,
@@ -182,7 +182,7 @@ fn limit(configuration: &Configuration, bytes: u64) -> Option<(String, f64)> {
 }
 
 fn flushes_per_write(trial: &TrialRecord) -> Option<f64> {
-    let footing = trial.signals.footing()?;
-    let writes = footing.served.writes;
-    (writes > 0).then_some(footing.flushes? as f64 / writes as f64)
+    let device = trial.signals.device_under_test()?;
+    let writes = device.served.writes;
+    (writes > 0).then_some(device.flushes? as f64 / writes as f64)
 }

@@ -28,11 +28,11 @@ fn carried_out_on(walls: &[f64; 10], plan: &Plan, most: u32) -> (Vec<TrialRecord
     let (mut trials, mut entries): (Vec<TrialRecord>, Vec<Entry>) = (Vec::new(), Vec::new());
     for block in 0..most {
         let sweep = PlannedSweep::of(plan, &trials, &block_records(&entries)).unwrap().unwrap();
-        let standing = sweep.standing();
-        if standing.outcome.is_some() && block > 0 {
+        let status = sweep.status();
+        if status.outcome.is_some() && block > 0 {
             break;
         }
-        let held = if block == 0 { (0..10).collect() } else { standing.active };
+        let held = if block == 0 { (0..10).collect() } else { status.active };
         entries.push(entry(JournalEvent::BlockBegun { block, order: Vec::new() }));
         for level in block_order(7, u64::from(block), 10).into_iter().filter(|level| held.contains(level)) {
             let level_number = u32::try_from(level).unwrap();

@@ -69,14 +69,14 @@ fn race(curve: &[f64], cv: f64, seeds: u64) -> (Tally, Tally) {
         let machine = || Machine { curve, cv, generator: SplitMix64::new(seed ^ 0x5EED), seed, block: 0 };
         let mut of_sweep = machine();
         let mut sweep = Sweep::new(curve.len(), rules(40)).unwrap();
-        let mut standing = sweep.standing();
-        while standing.outcome.is_none() && sweep.blocks() < 40 || sweep.blocks() == 0 {
-            let block = of_sweep.run(&standing.active);
+        let mut status = sweep.status();
+        while status.outcome.is_none() && sweep.blocks() < 40 || sweep.blocks() == 0 {
+            let block = of_sweep.run(&status.active);
             swept.trials += crate::count(block.len());
             sweep.push(&block).unwrap();
-            standing = sweep.standing();
+            status = sweep.status();
         }
-        swept.count(curve, standing.outcome);
+        swept.count(curve, status.outcome);
         let mut of_race = machine();
         let mut race = Race::new(curve.len(), rules(40)).unwrap();
         while race.outcome().is_none() && race.blocks() < 40 {
@@ -149,8 +149,8 @@ fn the_forecast_of_racing_all_is_near_what_racing_all_takes() {
         for seed in 0..10 {
             let mut machine = Machine { curve, cv, generator: SplitMix64::new(seed), seed, block: 0 };
             let mut sweep = Sweep::new(curve.len(), rules(40)).unwrap();
-            while sweep.blocks() == 0 || sweep.standing().outcome.is_none() && sweep.blocks() < 40 {
-                sweep.push(&machine.run(&sweep.standing().active)).unwrap();
+            while sweep.blocks() == 0 || sweep.status().outcome.is_none() && sweep.blocks() < 40 {
+                sweep.push(&machine.run(&sweep.status().active)).unwrap();
             }
             forecasts.push(f64::from(sweep.trials_of_racing_all().unwrap()));
         }

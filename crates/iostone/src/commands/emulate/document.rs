@@ -9,7 +9,7 @@ use iostone_model::units::{Bytes, Fraction};
 use iostone_workload::foreground::{Ending, Ran};
 use serde::Serialize;
 
-use super::asked::Asked;
+use super::request::EmulationRequest;
 use super::served::Served;
 
 /// The version of [`EmulateDocument`] as JSON.
@@ -80,7 +80,12 @@ pub(super) struct Bucket {
 }
 
 /// The document of a command that ran.
-pub(super) fn document(asked: &Asked, ran: &Ran, run: &EmulatedRun, served: &Served) -> EmulateDocument {
+pub(super) fn document(
+    asked: &EmulationRequest,
+    ran: &Ran,
+    run: &EmulatedRun,
+    served: &Served,
+) -> EmulateDocument {
     let wall_seconds = ran.wall.as_secs_f64();
     let speed = asked.instance.speed;
     let bytes = served.bytes();
@@ -111,7 +116,7 @@ pub(super) fn document(asked: &Asked, ran: &Ran, run: &EmulatedRun, served: &Ser
 }
 
 /// How long the bytes that passed take at least, in I/Os of the size in which the volumes counted them.
-fn predicted(asked: &Asked, served: &Served, wall_seconds: f64) -> Option<Predicted> {
+fn predicted(asked: &EmulationRequest, served: &Served, wall_seconds: f64) -> Option<Predicted> {
     let ((reads, writes), ios) = served.bytes().zip(served.ios())?;
     let total = reads.saturating_add(writes);
     if total == 0 || wall_seconds <= 0.0 {

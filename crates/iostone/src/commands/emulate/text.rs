@@ -7,15 +7,15 @@ use iostone_model::units::Bytes;
 use iostone_report::clean;
 use iostone_stack::Applied;
 
-use super::asked::Asked;
 use super::document::EmulateDocument;
+use super::request::EmulationRequest;
 use crate::progress::in_words;
 
 /// Below this share of its time the command was not held by its volumes.
 const HELD: f64 = 0.9;
 
 /// Where the command works, and on what.
-pub(super) fn welcome(asked: &Asked, applied: &Applied) -> String {
+pub(super) fn welcome(asked: &EmulationRequest, applied: &Applied) -> String {
     let target = &applied.target;
     let place = target.directory.as_ref().or(target.device.as_ref());
     let place = place.map_or_else(|| "nowhere".to_owned(), |path| path.display().to_string());

@@ -59,7 +59,7 @@ fn read_seed(text: &str) -> Result<u64, String> {
 
 /// What is asked for.
 #[derive(Debug)]
-pub(super) enum Asked {
+pub(super) enum Invocation {
     /// The page of options.
     Help,
     /// A test, or its plan.
@@ -72,7 +72,7 @@ pub(super) enum Asked {
 const SWITCHES: [&str; 3] = ["-verbose", "-hugenotneeded", "-help"];
 
 /// Reads the words. iostone's own options may stand anywhere among ORION's.
-pub(super) fn sort(words: &[String]) -> Result<Asked> {
+pub(super) fn sort(words: &[String]) -> Result<Invocation> {
     let command = OrionOptions::augment_args(
         Command::new("iostone orion").no_binary_name(true).disable_help_flag(true),
     );
@@ -81,7 +81,7 @@ pub(super) fn sort(words: &[String]) -> Result<Asked> {
     while let Some(word) = words.next() {
         let lower = word.to_ascii_lowercase();
         if matches!(lower.as_str(), "-help" | "--help" | "-h" | "-?") {
-            return Ok(Asked::Help);
+            return Ok(Invocation::Help);
         }
         if word == "-q" {
             own.push(word.clone());
@@ -162,12 +162,12 @@ fn in_our_words(error: &clap::Error) -> String {
 }
 
 /// What does not go together.
-fn judge(rest: &[String], options: OrionOptions) -> Result<Asked> {
+fn judge(rest: &[String], options: OrionOptions) -> Result<Invocation> {
     if let Some(prefix) = options.resume.clone() {
         if let Some(word) = rest.first() {
             bail!("`--resume` goes on with a test as it was begun; leave out `{word}`");
         }
-        return Ok(Asked::Resume(prefix, options));
+        return Ok(Invocation::Resume(prefix, options));
     }
     let test = OrionTest::parse(rest)?;
     // Those of as many disks as LUNs are counted later.
@@ -186,7 +186,7 @@ fn judge(rest: &[String], options: OrionOptions) -> Result<Asked> {
             "`-matrix point` is a single load point, of which `{option}` can choose none; leave one of them out"
         );
     }
-    Ok(Asked::Test(Box::new(test), options))
+    Ok(Invocation::Test(Box::new(test), options))
 }
 
 /// ORION's options have one dash.
@@ -217,7 +217,7 @@ pub(super) fn typed_again(words: &[String]) -> String {
 mod tests {
     use super::*;
 
-    fn sorted(line: &str) -> Result<Asked, String> {
+    fn sorted(line: &str) -> Result<Invocation, String> {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
         sort(&words).map_err(|error| error.to_string())
     }
@@ -227,7 +227,7 @@ mod tests {
         let asked =
             sorted("--plan -run advanced --destroy a -testname t --destroy=b -num_disks 4 --format 11.1")
                 .unwrap();
-        let Asked::Test(test, options) = asked else { panic!("{asked:?}") };
+        let Invocation::Test(test, options) = asked else { panic!("{asked:?}") };
         assert_eq!((test.num_disks, test.test_name.as_str()), (Some(4), "t"));
         assert!(options.plan);
         assert_eq!(
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn every_spelling_of_help_is_understood() {
         for help in ["-help", "--help", "-h", "-HELP", "-run simple -help"] {
-            assert!(matches!(sorted(help), Ok(Asked::Help)), "{help}");
+            assert!(matches!(sorted(help), Ok(Invocation::Help)), "{help}");
         }
     }
 

@@ -5,16 +5,16 @@ use std::collections::BTreeMap;
 use anyhow::{Result, bail};
 use iostone_model::experiment::quoted;
 use iostone_model::orion::{ORION_SCHEMA, OrionHeader, OrionRecord, OrionTest};
-use iostone_orion::course::course;
 use iostone_orion::files::{Format, announcement, paths};
 use iostone_orion::limits::known_limits;
 use iostone_orion::record::RecordFile;
+use iostone_orion::schedule::schedule;
 use iostone_orion::{Assignment, Lun, OrionError, conduct};
 use iostone_report::clean;
 use iostone_stack::Entry;
 use rustix::fs::OFlags;
 
-use super::arguments::{self, Asked, OrionOptions};
+use super::arguments::{self, Invocation, OrionOptions};
 use super::luns::{self, Wanted};
 use super::place;
 use super::plan::Own;
@@ -95,7 +95,7 @@ pub(super) fn go_on(
     let header = &record.header;
     let another_layout = options.format.is_some();
     // As it was begun: what was said of the layout and of never-written blocks holds on.
-    if let Ok(Asked::Test(_, before)) = arguments::sort(&header.arguments) {
+    if let Ok(Invocation::Test(_, before)) = arguments::sort(&header.arguments) {
         options.format = options.format.or(before.format);
         options.allow_unwritten |= before.allow_unwritten;
     }
@@ -155,7 +155,7 @@ impl Session<'_> {
     fn run(mut self, stop: &std::sync::atomic::AtomicBool, printer: &mut Printer) -> Result<ExitCode> {
         let announcement = self.announcement();
         let header = self.record.header.clone();
-        let course = course(&header);
+        let schedule = schedule(&header);
         if header.test.writes()
             && let Err(error) = self.taken.begin_writing(&writer_of(&header))
         {
@@ -167,7 +167,7 @@ impl Session<'_> {
         let assignment = Assignment {
             header: &header,
             luns: &self.luns,
-            course: course.as_ref(),
+            schedule: schedule.as_ref(),
             done: std::mem::take(&mut self.record.points),
         };
         let mut progress =
@@ -296,7 +296,7 @@ fn head(
         test,
     };
     let planned = || u32::try_from(header.test.point_count(num_disks)).ok();
-    header.total_points = course(&header).total().or_else(planned).unwrap_or(u32::MAX);
+    header.total_points = schedule(&header).total().or_else(planned).unwrap_or(u32::MAX);
     Ok(header)
 }
 

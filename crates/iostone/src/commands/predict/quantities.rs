@@ -16,20 +16,20 @@ const SAME: f64 = 0.002;
 
 /// A quantity and what is doubtful in how it was written.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked<T> {
+pub(crate) struct Parsed<T> {
     pub(crate) value: T,
     pub(crate) said: String,
     pub(crate) mistakes: Vec<Flag>,
 }
 
-impl<T> Asked<T> {
+impl<T> Parsed<T> {
     fn of(value: T, said: &str, mistake: Option<Flag>) -> Self {
         Self { value, said: said.trim().to_owned(), mistakes: mistake.into_iter().collect() }
     }
 }
 
 /// A size: `220GiB`.
-pub(crate) fn size(text: &str) -> Result<Asked<Bytes>> {
+pub(crate) fn size(text: &str) -> Result<Parsed<Bytes>> {
     if text.trim_start().starts_with('-') {
         bail!("`{}` is not a size above 0, as in 5GiB", clean(text));
     }
@@ -65,7 +65,7 @@ pub(crate) fn size(text: &str) -> Result<Asked<Bytes>> {
             ),
         )
     });
-    Ok(Asked::of(value, text, mistake))
+    Ok(Parsed::of(value, text, mistake))
 }
 
 /// The next larger of the binary units.
@@ -79,11 +79,11 @@ fn larger(unit: &str) -> Option<&'static str> {
 }
 
 /// A rate: `62.5MB/s`, `500Mbps`; other spellings are read and told.
-pub(crate) fn rate(text: &str) -> Result<Asked<ByteRate>> {
+pub(crate) fn rate(text: &str) -> Result<Parsed<ByteRate>> {
     let (number, unit) = split(text);
     let failed = match text.parse::<ByteRate>() {
         Ok(value) if value.0 == 0 => bail!("`{}` must be above 0", clean(text)),
-        Ok(value) => return Ok(Asked::of(value, text, None)),
+        Ok(value) => return Ok(Parsed::of(value, text, None)),
         Err(error) => error,
     };
     let Some(usual) = usual_spelling(unit) else { return Err(told(number, unit, failed)) };
@@ -93,7 +93,7 @@ pub(crate) fn rate(text: &str) -> Result<Asked<ByteRate>> {
         "unit-spelling",
         format!("`{}` is read as {number}{usual}, {bits}: {} MB/s", text.trim(), short(value.0 as f64 / 1e6)),
     );
-    Ok(Asked::of(value, text, Some(flag)))
+    Ok(Parsed::of(value, text, Some(flag)))
 }
 
 /// A rate without its time gets the hint that it lacks one.
@@ -126,7 +126,7 @@ fn usual_spelling(unit: &str) -> Option<&'static str> {
 }
 
 /// Volumes: `gp2:220GiB`, `4xgp3:500GiB:6000iops:250MiB/s`.
-pub(crate) fn volumes(text: &str) -> Result<Asked<VolumeSpec>> {
+pub(crate) fn volumes(text: &str) -> Result<Parsed<VolumeSpec>> {
     let mut mistakes = Vec::new();
     let mut parts = Vec::new();
     let mut decimal_rate = None;
@@ -170,11 +170,11 @@ pub(crate) fn volumes(text: &str) -> Result<Asked<VolumeSpec>> {
             ));
         }
     }
-    Ok(Asked { value: spec, said: text.trim().to_owned(), mistakes })
+    Ok(Parsed { value: spec, said: text.trim().to_owned(), mistakes })
 }
 
 /// What is doubtful in a link that is given in place of an instance's own.
-pub(crate) fn link_mistake(asked: &Asked<ByteRate>, own: f64) -> Option<Flag> {
+pub(crate) fn link_mistake(asked: &Parsed<ByteRate>, own: f64) -> Option<Flag> {
     let ratio = asked.value.0 as f64 / own;
     let is = |other: f64| (ratio / other - 1.0).abs() < SAME;
     let bits = short(own * 8.0 / 1e6);
@@ -198,7 +198,7 @@ pub(crate) fn link_mistake(asked: &Asked<ByteRate>, own: f64) -> Option<Flag> {
 }
 
 /// What is doubtful in an amount beside a volume: the same number in the other unit.
-pub(crate) fn amount_mistake(asked: &Asked<Bytes>, volumes: &Asked<VolumeSpec>) -> Option<Flag> {
+pub(crate) fn amount_mistake(asked: &Parsed<Bytes>, volumes: &Parsed<VolumeSpec>) -> Option<Flag> {
     let volume = volumes.value.size;
     let (number, unit) = split(&asked.said);
     let (room, other) = (volume.to_string(), split(&volume.to_string()).0.to_owned());
@@ -295,7 +295,7 @@ fn short(value: f64) -> String {
 mod tests {
     use super::*;
 
-    fn flags<T>(asked: &Asked<T>) -> String {
+    fn flags<T>(asked: &Parsed<T>) -> String {
         asked.mistakes.iter().map(|flag| flag.message.clone()).collect::<Vec<_>>().join("; ")
     }
 

@@ -10,7 +10,7 @@ use iostone_model::experiment::{Array, Burst, Link, MdArray};
 use iostone_model::units::{Bytes, Fraction, Span};
 use iostone_model::verdict::Flag;
 
-use super::quantities::{Asked, CpuUse, amount_mistake, link_mistake};
+use super::quantities::{CpuUse, Parsed, amount_mistake, link_mistake};
 use super::{MadeOn, PredictArguments};
 
 /// A question, what is doubtful in how it was asked, and what was taken for granted because it was not said.
@@ -29,7 +29,7 @@ pub(super) fn of(arguments: &PredictArguments, catalogue: &Catalogue) -> Result<
     let mut work = work(arguments)?;
     work.cpu_seconds_per_byte = cpu_seconds_per_byte;
     let date = arguments.date.unwrap_or_else(|| CatalogueDate::of_day(jiff::Zoned::now().date()));
-    let each = |instance: Option<&String>, volumes: Option<&Asked<VolumeSpec>>| {
+    let each = |instance: Option<&String>, volumes: Option<&Parsed<VolumeSpec>>| {
         let mut question = Question::new(work.clone(), date);
         question.instance = instance.cloned();
         question.volumes = volumes.map(|asked| asked.value.clone());
@@ -54,7 +54,7 @@ pub(super) fn of(arguments: &PredictArguments, catalogue: &Catalogue) -> Result<
         Doubted { mistakes: mistakes(arguments, catalogue, &question, volumes), assumptions, question }
     };
     let instances: Vec<Option<&String>> = some_or_none(&arguments.instance);
-    let volumes: Vec<Option<&Asked<VolumeSpec>>> = some_or_none(&arguments.volume);
+    let volumes: Vec<Option<&Parsed<VolumeSpec>>> = some_or_none(&arguments.volume);
     Ok(instances
         .iter()
         .flat_map(|instance| volumes.iter().map(|volumes| each(*instance, *volumes)))
@@ -66,7 +66,7 @@ fn some_or_none<T>(values: &[T]) -> Vec<Option<&T>> {
 }
 
 fn work(arguments: &PredictArguments) -> Result<Work> {
-    let bytes = |asked: &Option<Asked<Bytes>>| asked.as_ref().map_or(Bytes(0), |asked| asked.value);
+    let bytes = |asked: &Option<Parsed<Bytes>>| asked.as_ref().map_or(Bytes(0), |asked| asked.value);
     let (read, write) = (bytes(&arguments.read), bytes(&arguments.write));
     let mut work = match arguments.span {
         Some(seconds) => Work::timed(Span(Duration::from_secs_f64(seconds)), arguments.written),
@@ -125,7 +125,7 @@ fn mistakes(
     arguments: &PredictArguments,
     catalogue: &Catalogue,
     question: &Question,
-    volumes: Option<&Asked<VolumeSpec>>,
+    volumes: Option<&Parsed<VolumeSpec>>,
 ) -> Vec<Flag> {
     let sizes = [&arguments.read, &arguments.write, &arguments.bs].into_iter().flatten();
     let mut flags: Vec<Flag> = sizes.flat_map(|asked| asked.mistakes.clone()).collect();

@@ -5,7 +5,7 @@ use crate::sample::DiskCounters;
 
 /// The device that a workload's bytes must pass, or all members together where the filesystem itself is the array.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Footing {
+pub struct DeviceUnderTest {
     /// Kernel names: `loop0`, `vdb + vdc`.
     pub name: String,
     /// What it served during the workload. Of members their sum, in which mirrors count each byte written again.
@@ -23,7 +23,7 @@ pub struct Footing {
 
 impl SignalSummary {
     /// What the workload stood on; none where no device was seen.
-    pub fn footing(&self) -> Option<Footing> {
+    pub fn device_under_test(&self) -> Option<DeviceUnderTest> {
         let members: Vec<_> = self.devices.iter().filter(|device| device.role == "member").collect();
         let stack = self.devices.iter().find(|device| device.role == "stack");
         let flushes = |devices: &[&super::DeviceActivity]| {
@@ -41,7 +41,7 @@ impl SignalSummary {
             } else {
                 flushes(&members)
             };
-            return Some(Footing {
+            return Some(DeviceUnderTest {
                 name: device.name.clone(),
                 served: device.served,
                 is_sum: false,
@@ -51,7 +51,7 @@ impl SignalSummary {
             });
         }
         let names: Vec<&str> = members.iter().map(|device| device.name.as_str()).collect();
-        (!members.is_empty()).then(|| Footing {
+        (!members.is_empty()).then(|| DeviceUnderTest {
             name: names.join(" + "),
             served: sum(members.iter().map(|device| device.served)),
             is_sum: true,
@@ -101,13 +101,13 @@ mod tests {
         }
     }
 
-    fn footing(devices: Vec<DeviceActivity>) -> Footing {
-        SignalSummary { devices, ..SignalSummary::default() }.footing().unwrap()
+    fn device_under_test(devices: Vec<DeviceActivity>) -> DeviceUnderTest {
+        SignalSummary { devices, ..SignalSummary::default() }.device_under_test().unwrap()
     }
 
     #[test]
     fn an_array_serves_and_its_members_flush() {
-        let found = footing(vec![
+        let found = device_under_test(vec![
             device("md127", "stack", 100, 0),
             device("vdb", "member", 50, 7),
             device("vdc", "member", 50, 8),
@@ -118,15 +118,15 @@ mod tests {
 
     #[test]
     fn a_filesystem_over_several_devices_stands_on_all_of_them() {
-        let found = footing(vec![
+        let found = device_under_test(vec![
             device("vdb", "member", 50, 7),
             device("vdc", "member", 60, 8),
             device("sda", "below", 1, 1),
         ]);
         assert_eq!((found.name.as_str(), found.served.written_bytes, found.is_sum), ("vdb + vdc", 110, true));
         assert_eq!(found.volatile_cache, Some(true), "one that may lose something is enough");
-        assert_eq!(footing(vec![device("md0", "stack", 1, 0)]).flushes, None);
-        let alone = footing(vec![device("sda", "below", 1, 1)]);
+        assert_eq!(device_under_test(vec![device("md0", "stack", 1, 0)]).flushes, None);
+        let alone = device_under_test(vec![device("sda", "below", 1, 1)]);
         assert_eq!((alone.name.as_str(), alone.flushes), ("sda", Some(1)));
     }
 }

@@ -2,7 +2,7 @@
 
 use iostone_model::orion::{Knee, LoadFigures, LoadPoint, OrionTest, PointRecord};
 
-use super::Course;
+use super::Schedule;
 use super::growth::{GROWTH, Growth, Step, growth_at_the_top};
 
 /// So many doublings without growth in a row end the search: one may be an accident.
@@ -27,7 +27,7 @@ const FEWEST_LOADS: usize = 4;
 /// It goes along the first row (small I/O), beside the plan's least large load, which is none but with `-matrix row` and
 /// `point`; a plan without small loads is gone along its column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KneeCourse {
+pub struct KneeSchedule {
     line: Line,
     cap: u32,
 }
@@ -51,7 +51,7 @@ struct Loaded {
     precision: Option<f64>,
 }
 
-impl KneeCourse {
+impl KneeSchedule {
     /// The search that fits a test's plan.
     pub fn new(test: &OrionTest, num_disks: u32) -> Self {
         let (columns, rows) = (test.small_loads(num_disks), test.large_loads(num_disks));
@@ -79,7 +79,7 @@ impl KneeCourse {
     }
 }
 
-impl Course for KneeCourse {
+impl Schedule for KneeSchedule {
     fn next(&self, done: &[PointRecord]) -> Option<LoadPoint> {
         let measured = |load: u32| self.line.loaded(done, load);
         let mut doubled: Vec<Loaded> = Vec::new();
@@ -114,7 +114,7 @@ impl Course for KneeCourse {
     }
 }
 
-/// The knee of small (else large) I/O alone in the measured points of any course: at least four loads, 1 among them.
+/// The knee of small (else large) I/O alone in the measured points of any schedule: at least four loads, 1 among them.
 ///
 /// `N* = X_max * R_min` is where the asymptotic bounds of a closed system, `X(N) <= min(N / R_min, X_max)`, meet (Denning
 /// and Buzen, "The Operational Analysis of Queueing Network Models", ACM Computing Surveys 1978). `R_min` is taken as the

@@ -22,7 +22,7 @@ const MOST_RESERVE: u64 = 1 << 30;
 
 /// Everything that is to be built, and what it stands for.
 #[derive(Debug, Clone)]
-pub(super) struct Asked {
+pub(super) struct EmulationRequest {
     /// The instance as it was asked for.
     pub(super) instance: EmulatedInstance,
     /// The volumes at their real size.
@@ -44,7 +44,7 @@ impl EmulateArguments {
     ///
     /// # Errors
     /// What the catalogue does not know, and what cannot be built of it.
-    pub(super) fn asked(&self) -> Result<Asked> {
+    pub(super) fn asked(&self) -> Result<EmulationRequest> {
         if !(self.speed.is_finite() && (1.0..=FASTEST_EMULATION).contains(&self.speed)) {
             bail!(
                 "`--speed {}`: expected a factor from 1 to {FASTEST_EMULATION}, as in `--speed 60`",
@@ -105,7 +105,7 @@ impl EmulateArguments {
         if !work_directory.is_dir() {
             bail!("`{}` is not a directory; name one with `--directory`", directory.display());
         }
-        Ok(Asked {
+        Ok(EmulationRequest {
             instance,
             volumes: self.volume.clone(),
             date,
@@ -241,7 +241,7 @@ fn in_options(error: iostone_lab::LabError) -> anyhow::Error {
     error.into()
 }
 
-impl Asked {
+impl EmulationRequest {
     /// The volumes as they are made.
     pub(super) fn volume(&self) -> Option<&EmulatedVolume> {
         match &self.stack.volume {

@@ -32,7 +32,7 @@ pub(super) fn speeds(allowance: &Allowance) -> (f64, f64) {
 
 /// A law at work with its record.
 #[derive(Debug)]
-pub(super) struct Course {
+pub(super) struct ActiveLaw {
     governor: Governor,
     state: LawState,
     full: f64,
@@ -54,7 +54,7 @@ pub(super) struct Course {
     late: f64,
 }
 
-impl Course {
+impl ActiveLaw {
     /// A law at its beginning, in a group that gets at most so many processors.
     pub(super) fn begin(governor: Governor, ceiling: f64) -> Self {
         let state = LawState::begin(&governor);

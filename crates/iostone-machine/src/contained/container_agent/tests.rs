@@ -1,4 +1,4 @@
-//! A companion that is a pair of commands of this host, where no engine is needed.
+//! A container agent that is a pair of commands of this host, where no engine is needed.
 
 use iostone_model::trial::ContainerFacts;
 
@@ -23,7 +23,7 @@ fn standing(agent: &[&str], place: &str) -> StandingContainer {
 }
 
 fn failure_of(agent: &[&str]) -> Failure {
-    match Companion::start(&standing(agent, "layer"), &marker(), StopFlag::default()) {
+    match ContainerAgent::start(&standing(agent, "layer"), &marker(), StopFlag::default()) {
         Ok(_) => panic!("no agent is there"),
         Err(failure) => failure,
     }
@@ -65,7 +65,7 @@ fn of_many_words_the_last_are_kept() {
 fn an_agent_that_a_stop_ends_is_an_interrupt() {
     let stop = StopFlag::default();
     stop.store(true, std::sync::atomic::Ordering::Relaxed);
-    let started = Companion::start(&standing(&["sh", "-c", "exit 143"], "layer"), &marker(), stop);
+    let started = ContainerAgent::start(&standing(&["sh", "-c", "exit 143"], "layer"), &marker(), stop);
     assert_eq!(started.err().unwrap().kind, FailureKind::Interrupted);
 }
 
@@ -74,10 +74,10 @@ fn an_agent_that_was_killed_is_known_by_its_end() {
     for (place, end, killed) in
         [("layer", "exit 137", true), ("host", "kill -9 $$", true), ("host", "exit 137", false)]
     {
-        let mut companion = companion_of(end, place, std::io::empty());
-        assert!(!companion.was_killed());
-        let told = companion.explain(Failure::lost("the agent ended"));
-        assert_eq!((told.kind, companion.was_killed()), (FailureKind::Container, killed), "{told}");
+        let mut container_agent = container_agent_of(end, place, std::io::empty());
+        assert!(!container_agent.was_killed());
+        let told = container_agent.explain(Failure::lost("the agent ended"));
+        assert_eq!((told.kind, container_agent.was_killed()), (FailureKind::Container, killed), "{told}");
     }
 }
 
@@ -86,17 +86,17 @@ fn an_agent_that_was_seen_to_be_gone_first_is_known_by_the_end_of_its_client() {
     for (end, killed) in [("sleep 2; exit 137", true), ("sleep 2; exit 1", false)] {
         // The client keeps the stream open for as long as it lives.
         let (answers, _client) = std::os::unix::net::UnixStream::pair().unwrap();
-        let mut companion = companion_of(end, "layer", answers);
-        companion.conversation.watch(|| Sight::Gone);
-        let told = companion.ask(Request::Work, None).unwrap_err();
+        let mut container_agent = container_agent_of(end, "layer", answers);
+        container_agent.conversation.watch(|| Sight::Gone);
+        let told = container_agent.ask(Request::Work, None).unwrap_err();
         assert!(told.message.contains("ended during the trial"), "{told}");
-        assert_eq!(companion.was_killed(), killed, "{told}");
+        assert_eq!(container_agent.was_killed(), killed, "{told}");
     }
 }
 
-/// A companion whose agent, or whose engine's client, is a shell.
-fn companion_of(script: &str, place: &str, answers: impl Read + Send + 'static) -> Companion {
-    Companion {
+/// A container agent whose agent, or whose engine's client, is a shell.
+fn container_agent_of(script: &str, place: &str, answers: impl Read + Send + 'static) -> ContainerAgent {
+    ContainerAgent {
         conversation: Conversation::new("the agent", std::io::sink(), answers, StopFlag::default()),
         said: Said::default(),
         engine: "docker".to_owned(),

@@ -39,7 +39,7 @@ const LINE_BYTES: u64 = 4096;
 type Said = Arc<Mutex<VecDeque<String>>>;
 
 /// An agent in a container, or beside it where only the place is outside.
-pub(crate) struct Companion {
+pub(crate) struct ContainerAgent {
     child: Child,
     conversation: Conversation,
     said: Said,
@@ -56,7 +56,7 @@ pub(crate) struct Companion {
     pub(crate) started_seconds: f64,
 }
 
-impl Companion {
+impl ContainerAgent {
     /// Starts the agent of a container and greets it.
     ///
     /// # Errors
@@ -103,7 +103,7 @@ impl Companion {
         let kept = Arc::clone(&said);
         thread::spawn(move || keep_last_lines(complaints, &kept));
         let name = if is_outside { "the agent beside the container" } else { "the agent in the container" };
-        let mut companion = Self {
+        let mut container_agent = Self {
             child,
             conversation: Conversation::new(name, requests, answers, stop),
             said,
@@ -115,11 +115,11 @@ impl Companion {
             started_seconds: 0.0,
         };
         let patience = Patience { reply: Some(START), interrupted: Some(START), ..Patience::default() };
-        let greeted = companion.conversation.greet(patience);
-        greeted.map_err(|failure| companion.explain(failure))?;
-        companion.started_seconds = begun.elapsed().as_secs_f64();
-        companion.keep_in_sight();
-        Ok(companion)
+        let greeted = container_agent.conversation.greet(patience);
+        greeted.map_err(|failure| container_agent.explain(failure))?;
+        container_agent.started_seconds = begun.elapsed().as_secs_f64();
+        container_agent.keep_in_sight();
+        Ok(container_agent)
     }
 
     /// Watches the agent's process from here: where what joins it to the engine's client dies, the client may wait for ever,
@@ -265,7 +265,7 @@ impl Companion {
     }
 }
 
-impl Drop for Companion {
+impl Drop for ContainerAgent {
     /// Ends the agent's input, upon which it stops what it does and ends by itself.
     fn drop(&mut self) {
         self.conversation.close();

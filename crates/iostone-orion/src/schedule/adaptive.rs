@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 
 use iostone_model::orion::{CellEstimate, LoadPoint, PointRecord};
 
-use super::Course;
+use super::Schedule;
 use region::{Patch, Region, Responses};
 
 /// The stated error is the largest deviation found nearby times this: checks lie at the middles, and what bends elsewhere
@@ -43,7 +43,7 @@ const WIDEST_SPAN: f64 = 12.0;
 /// is smooth. A feature that hides between measured loads is not seen. Noise counts as deviation: a target below what
 /// points repeat to makes it measure everything.
 #[derive(Debug, Clone, PartialEq)]
-pub struct AdaptiveCourse {
+pub struct AdaptiveSchedule {
     plan: Vec<LoadPoint>,
     regions: Vec<Region>,
     target_error: f64,
@@ -60,7 +60,7 @@ struct Settled {
 
 type Measured = HashMap<LoadPoint, Responses>;
 
-impl AdaptiveCourse {
+impl AdaptiveSchedule {
     /// Over the points of a plan (all combinations of its loads, or the first row and column alone), within `target_error` as
     /// a share: 0.05 for 5 %.
     pub fn new(plan: &[LoadPoint], target_error: f64) -> Self {
@@ -129,7 +129,7 @@ fn responses(done: &[PointRecord]) -> Measured {
     done.iter().map(|record| (record.point(), Responses::of(record))).collect()
 }
 
-impl Course for AdaptiveCourse {
+impl Schedule for AdaptiveSchedule {
     fn next(&self, done: &[PointRecord]) -> Option<LoadPoint> {
         self.refine(&responses(done), true).1
     }
@@ -138,7 +138,7 @@ impl Course for AdaptiveCourse {
         None
     }
 
-    /// Of each cell of the plan that was not measured, once its patch is settled: all of them when the course is over.
+    /// Of each cell of the plan that was not measured, once its patch is settled: all of them when the schedule is over.
     fn estimates(&self, done: &[PointRecord]) -> Vec<CellEstimate> {
         let measured = responses(done);
         let (settled, _) = self.refine(&measured, false);

@@ -1,4 +1,4 @@
-//! The course of a test: which point is next.
+//! The schedule of a test: which point is next.
 
 mod adaptive;
 pub(crate) mod growth;
@@ -8,12 +8,12 @@ use std::collections::HashSet;
 
 use iostone_model::orion::{CellEstimate, Knee, LoadPoint, OrionHeader, PointRecord};
 
-pub use adaptive::AdaptiveCourse;
-pub use knee::{KneeCourse, knee_of};
+pub use adaptive::AdaptiveSchedule;
+pub use knee::{KneeSchedule, knee_of};
 
 /// Says what point is next, from those measured so far: so a test that was killed goes on where it was.
-pub trait Course {
-    /// The next point to measure; none when the test is over. A course gives the same answer to the same records.
+pub trait Schedule {
+    /// The next point to measure; none when the test is over. A schedule gives the same answer to the same records.
     fn next(&self, done: &[PointRecord]) -> Option<LoadPoint>;
 
     /// How many points it takes, where that is known beforehand.
@@ -30,15 +30,15 @@ pub trait Course {
     }
 }
 
-/// The course that a test asks for: to the knee (`--knee`), as few points as a stated error needs (`--adaptive`), or all
+/// The schedule that a test asks for: to the knee (`--knee`), as few points as a stated error needs (`--adaptive`), or all
 /// of its plan. Where both are asked for, the knee is looked for.
-pub fn course(header: &OrionHeader) -> Box<dyn Course> {
+pub fn schedule(header: &OrionHeader) -> Box<dyn Schedule> {
     if header.knee {
-        return Box::new(KneeCourse::new(&header.test, header.num_disks));
+        return Box::new(KneeSchedule::new(&header.test, header.num_disks));
     }
     let points = header.test.points(header.num_disks);
     match header.adaptive {
-        Some(error) => Box::new(AdaptiveCourse::new(&points, error)),
+        Some(error) => Box::new(AdaptiveSchedule::new(&points, error)),
         None => Box::new(WholePlan(points)),
     }
 }
@@ -47,7 +47,7 @@ pub fn course(header: &OrionHeader) -> Box<dyn Course> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WholePlan(pub Vec<LoadPoint>);
 
-impl Course for WholePlan {
+impl Schedule for WholePlan {
     fn next(&self, done: &[PointRecord]) -> Option<LoadPoint> {
         let measured: HashSet<LoadPoint> = done.iter().map(PointRecord::point).collect();
         self.0.iter().find(|point| !measured.contains(point)).copied()

@@ -148,17 +148,17 @@ fn run_known(
     seed: u64,
 ) -> Outcome {
     let points = plan(disks);
-    let course = AdaptiveCourse::new(&points, target);
+    let schedule = AdaptiveSchedule::new(&points, target);
     let times = storage.times((disks * 5, disks * 2));
     let truth = |point: LoadPoint| times[point.small as usize][point.large as usize];
     let mut done = Vec::new();
-    while let Some(point) = course.next(&done) {
+    while let Some(point) = schedule.next(&done) {
         let [small, large] = truth(point);
         let noisy = [small * noise(seed, point, 1, deviation), large * noise(seed, point, 2, deviation)];
         done.push(PointRecord { precision, ..record(point, noisy) });
         assert!(done.len() <= points.len());
     }
-    let estimates = course.estimates(&done);
+    let estimates = schedule.estimates(&done);
     assert_eq!(done.len() + estimates.len(), points.len(), "every cell is measured or estimated");
     let mut outcome =
         Outcome { points: points.len(), measured: done.len(), estimated: estimates.len(), dishonest: 0 };
@@ -206,7 +206,7 @@ proptest! {
     }
 }
 
-/// What the docstring of the course says.
+/// What the docstring of the schedule says.
 #[test]
 fn over_many_storages_few_cells_are_further_off_and_a_quarter_is_measured() {
     let mut runner = proptest::test_runner::TestRunner::deterministic();
@@ -251,13 +251,13 @@ fn every_shape_of_a_matrix_is_settled() {
             let mut test = OrionTest::new(run);
             (test.matrix, test.num_small, test.num_large) = (matrix, Some(12), Some(7));
             let plan = test.points(4);
-            let course = AdaptiveCourse::new(&plan, 0.05);
+            let schedule = AdaptiveSchedule::new(&plan, 0.05);
             let mut done = Vec::new();
-            while let Some(point) = course.next(&done) {
+            while let Some(point) = schedule.next(&done) {
                 assert!(plan.contains(&point));
                 done.push(record(point, times[point.small as usize][point.large as usize]));
             }
-            assert_eq!(done.len() + course.estimates(&done).len(), plan.len(), "{run:?} {matrix:?}");
+            assert_eq!(done.len() + schedule.estimates(&done).len(), plan.len(), "{run:?} {matrix:?}");
         }
     }
 }
@@ -265,13 +265,13 @@ fn every_shape_of_a_matrix_is_settled() {
 #[test]
 fn a_course_goes_on_where_it_was_and_estimates_only_what_is_settled() {
     let plan = plan(8);
-    let course = AdaptiveCourse::new(&plan, 0.05);
+    let schedule = AdaptiveSchedule::new(&plan, 0.05);
     let times = Storage::Sorting { demand: [0.004, 0.011], gain: 0.1 }.times((40, 16));
     let mut done: Vec<PointRecord> = Vec::new();
     let mut before = 0;
-    while let Some(point) = course.next(&done) {
+    while let Some(point) = schedule.next(&done) {
         assert!(done.iter().all(|record| record.point() != point), "{point} twice");
-        let estimates = course.estimates(&done).len();
+        let estimates = schedule.estimates(&done).len();
         assert!(done.len() + estimates < plan.len(), "something is still to be settled");
         before = before.max(estimates);
         done.push(record(point, times[point.small as usize][point.large as usize]));
@@ -279,10 +279,10 @@ fn a_course_goes_on_where_it_was_and_estimates_only_what_is_settled() {
     assert!(before > 0);
     // Of storage that answers nothing every point is measured, for nothing tells of any other.
     let mut silent: Vec<PointRecord> = Vec::new();
-    while let Some(point) = course.next(&silent) {
+    while let Some(point) = schedule.next(&silent) {
         silent.push(PointRecord { small: point.small, large: point.large, ..PointRecord::default() });
     }
-    assert!(course.estimates(&silent).iter().all(|cell| cell.iops.is_none() && cell.throughput.is_none()));
+    assert!(schedule.estimates(&silent).iter().all(|cell| cell.iops.is_none() && cell.throughput.is_none()));
 }
 
 #[test]
@@ -290,14 +290,14 @@ fn what_points_are_not_known_to_no_estimate_is() {
     let storage = Storage::Shared { idle: [0.001, 0.004], demand: [0.0003, 0.002], sharpness: 2.0 };
     let times = storage.times((40, 16));
     let plan = plan(8);
-    let course = AdaptiveCourse::new(&plan, 0.05);
+    let schedule = AdaptiveSchedule::new(&plan, 0.05);
     let mut done: Vec<PointRecord> = Vec::new();
-    while let Some(point) = course.next(&done) {
+    while let Some(point) = schedule.next(&done) {
         let precision = Some(if point.large == 0 { 0.01 } else { 0.1 });
         let record = record(point, times[point.small as usize][point.large as usize]);
         done.push(PointRecord { precision, ..record });
     }
-    let estimates = course.estimates(&done);
+    let estimates = schedule.estimates(&done);
     assert!(estimates.iter().any(|cell| cell.large == 0) && estimates.iter().any(|cell| cell.large > 0));
     for cell in &estimates {
         let known: f64 = if cell.large == 0 { 0.01 } else { 0.1 };

@@ -37,9 +37,9 @@ fn record(point: LoadPoint, rate: f64) -> PointRecord {
     }
 }
 
-fn measure(course: &KneeCourse, rate: impl Fn(u32) -> f64) -> Vec<PointRecord> {
+fn measure(schedule: &KneeSchedule, rate: impl Fn(u32) -> f64) -> Vec<PointRecord> {
     let mut done = Vec::new();
-    while let Some(point) = course.next(&done) {
+    while let Some(point) = schedule.next(&done) {
         let again = done.iter().any(|record: &PointRecord| record.point() == point);
         assert!(!again && done.len() < 30, "{point} of {}", done.len());
         done.push(record(point, rate(point.small.max(point.large))));
@@ -51,8 +51,8 @@ fn loads(done: &[PointRecord]) -> Vec<u32> {
     done.iter().map(|record| record.small.max(record.large)).collect()
 }
 
-fn simple() -> KneeCourse {
-    KneeCourse::new(&OrionTest::new(RunLevel::Simple), 1)
+fn simple() -> KneeSchedule {
+    KneeSchedule::new(&OrionTest::new(RunLevel::Simple), 1)
 }
 
 #[test]
@@ -78,11 +78,11 @@ fn a_rate_that_one_io_reaches_has_its_knee_there() {
 
 #[test]
 fn a_device_that_never_saturates_is_told_so() {
-    let course = KneeCourse::new(&OrionTest::new(RunLevel::Simple), 4);
-    assert_eq!(course.cap(), 160);
-    let done = measure(&course, |load| f64::from(load) * 100.0);
+    let schedule = KneeSchedule::new(&OrionTest::new(RunLevel::Simple), 4);
+    assert_eq!(schedule.cap(), 160);
+    let done = measure(&schedule, |load| f64::from(load) * 100.0);
     assert_eq!(loads(&done), [1, 2, 4, 8, 16, 32, 64, 128, 160, 107]);
-    let knee = course.knee(&done).unwrap();
+    let knee = schedule.knee(&done).unwrap();
     assert_eq!((knee.at, knee.saturated), (160, false));
 }
 
@@ -104,17 +104,17 @@ fn a_rate_that_wavers_on_its_way_to_the_top_is_saturated_where_a_lower_load_reac
 
 #[test]
 fn a_plan_without_small_loads_is_gone_along_its_column() {
-    let course = KneeCourse::new(&OrionTest::new(RunLevel::Dss), 1);
-    let done = measure(&course, |load| f64::from(load.min(4)) * 60.0);
+    let schedule = KneeSchedule::new(&OrionTest::new(RunLevel::Dss), 1);
+    let done = measure(&schedule, |load| f64::from(load.min(4)) * 60.0);
     assert!(done.iter().all(|record| record.small == 0));
-    assert!(!course.knee(&done).unwrap().small);
+    assert!(!schedule.knee(&done).unwrap().small);
     assert_eq!(knee_of(&done, true), None);
     assert_eq!(knee_of(&done, false).unwrap().at, 4);
     let mut beside = OrionTest::new(RunLevel::Advanced);
     (beside.matrix, beside.num_large) = (Matrix::Row, Some(3));
-    assert!(measure(&KneeCourse::new(&beside, 1), |_| 1.0).iter().all(|record| record.large == 3));
+    assert!(measure(&KneeSchedule::new(&beside, 1), |_| 1.0).iter().all(|record| record.large == 3));
     (beside.matrix, beside.num_large, beside.num_small) = (Matrix::Col, None, Some(5));
-    assert!(measure(&KneeCourse::new(&beside, 1), |_| 1.0).iter().all(|record| record.small == 5));
+    assert!(measure(&KneeSchedule::new(&beside, 1), |_| 1.0).iter().all(|record| record.small == 5));
 }
 
 #[test]
@@ -128,12 +128,12 @@ proptest! {
         rates in prop::collection::vec(0.0..1e6_f64, 64),
         disks in 1_u32..200,
     ) {
-        let course = KneeCourse::new(&OrionTest::new(RunLevel::Oltp), disks);
-        let done = measure(&course, |load| rates[load as usize % 64]);
+        let schedule = KneeSchedule::new(&OrionTest::new(RunLevel::Oltp), disks);
+        let done = measure(&schedule, |load| rates[load as usize % 64]);
         for kept in 0..done.len() {
-            prop_assert_eq!(course.next(&done[..kept]), Some(done[kept].point()));
+            prop_assert_eq!(schedule.next(&done[..kept]), Some(done[kept].point()));
         }
-        let _ = course.knee(&done);
+        let _ = schedule.knee(&done);
     }
 
     #[test]
@@ -144,8 +144,8 @@ proptest! {
             let share = (1.0 + (f64::from(load) / knee).powf(-sharpness)).powf(-1.0 / sharpness);
             fastest * share * (1.0 + noise[load as usize % 64])
         };
-        let course = KneeCourse::new(&OrionTest::new(RunLevel::Oltp), 10);
-        let found = course.knee(&measure(&course, rate)).unwrap();
+        let schedule = KneeSchedule::new(&OrionTest::new(RunLevel::Oltp), 10);
+        let found = schedule.knee(&measure(&schedule, rate)).unwrap();
         prop_assert!((found.load / knee - 1.0).abs() < 0.12, "{} for {}", found.load, knee);
         prop_assert!(found.saturated);
     }
