@@ -8,16 +8,15 @@ use crate::values::foreign_engines;
 const HEAD: &str = "\
 # fio's options
 
-`iostone io` reads fio's job files and takes fio's options as flags. This page lists every option of fio's manual and
-says what iostone does with it. It is written from the table that the program reads by; a test holds the two together.
+Which of fio's options does `iostone io` support, in job files and as flags? This page lists every option of fio's
+manual. It is generated from the program's own table; a test compares the two.
 
-- **honoured**: it shapes the work, within the limit that is named.
-- **no effect**: it changes nothing about the work, for the reason given. Its value is still checked.
-- **refused**: an error that names file, line and column. With `--lenient` it is dropped and named in a list instead.
-  Values in brackets ask for nothing and are let through.
+- **honoured**: it shapes the load, within the limit given.
+- **no effect**: it does not change the load, for the reason given. Its value is still checked.
+- **refused**: an error that names file, line and column. With `--lenient` it is dropped and listed instead.
+  Values in brackets are accepted, because they request nothing.
 
-An option that fio does not know is always an error. An option that belongs to some engines is unknown under others, as
-in fio.
+An option that fio does not know is always an error. As in fio, an option of some engines is unknown under others.
 ";
 
 /// The page `docs/reference/fio-options.md`.

@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn every_field_has_its_row_on_the_page() {
-        let page = include_str!("../../../docs/reference/prediction.md");
+        let page = include_str!("../../../docs/reference/predict.md");
         let schema = serde_json::to_value(schemars::schema_for!(Prediction)).expect("a schema");
         let mut names = Vec::new();
         properties(&schema, &mut names);

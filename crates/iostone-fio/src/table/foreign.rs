@@ -29,7 +29,7 @@ pub(super) const PROFILES: Group = Group {
 };
 
 const fn foreign(name: &'static str, kind: Kind, engines: &'static [&'static str]) -> FioOption {
-    refused(name, kind, &[], "its engine is not one whose work iostone does").of(engines)
+    refused(name, kind, &[], "its engine is not supported").of(engines)
 }
 
 const PLACEMENT: &str = "data is not placed by the device's streams";

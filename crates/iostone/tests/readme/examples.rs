@@ -87,13 +87,13 @@ fn words(typed: &str) -> Vec<String> {
 
 #[test]
 fn the_examples_of_the_readme_run() {
-    assert!(run_examples(&page("README.md")) >= 6);
+    assert!(run_examples(&page("README.md")) >= 3);
 }
 
 #[test]
 fn the_examples_of_the_pages_run() {
     let count: usize = pages().iter().filter(|page| page.name() != "README.md").map(run_examples).sum();
-    assert!(count >= 5, "{count} commands are checked");
+    assert!(count >= 36, "{count} commands are checked");
 }
 
 #[test]

@@ -171,6 +171,19 @@ fn every_link_leads_somewhere() {
     }
 }
 
+#[test]
+fn the_readme_is_one_page_and_the_index_has_every_page() {
+    let words = page("README.md").text.split_whitespace().count();
+    assert!(words <= 900, "README.md has {words} words");
+    let index = page("docs/README.md").links();
+    for page in pages() {
+        let name = page.name();
+        if let Some(below) = name.strip_prefix("docs/").filter(|below| *below != "README.md") {
+            assert!(index.iter().any(|link| link == below), "docs/README.md does not list {name}");
+        }
+    }
+}
+
 fn make_targets(lines: impl IntoIterator<Item = String>) -> BTreeSet<String> {
     lines.into_iter().filter_map(|line| line.strip_prefix("make ").map(str::to_owned)).collect()
 }
