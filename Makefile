@@ -1,17 +1,17 @@
-# What people type: `make demo` answers a question on this machine, `make test` runs every test.
+# What people type: `make demo` answers a question on this machine, `make test` runs every test, `make help` lists the rest.
 
 CARGO ?= cargo
 BINARY := target/release/iostone
+HOST := $(shell rustc -vV | sed -n 's/^host: //p')
 
-.PHONY: demo test check static bench clean
+.PHONY: demo build test check static release container install uninstall bench clean help
 
 # Builds, then answers "does ext4 run faster without barriers here?" on a disk made for it. Needs Rust, make, gcc and
 # e2fsprogs; as root the disk is a loop device, without root a directory is measured instead.
-demo: release
+demo: build ## answer a question about this machine, in three minutes
 	$(BINARY) demo
 
-.PHONY: release
-release:
+build: ## target/release/iostone
 	$(CARGO) build --release --locked --bin iostone
 
 # The Debian packages that tests use are installed where that is possible without asking; a test whose tool is missing
@@ -20,22 +20,42 @@ test:
 	@./tests/install-tools.sh
 	@CARGO="$(CARGO)" ./tests/run.sh
 
-check:
+check: ## format, lints, documentation, policy of dependencies, workflows, scripts, oldest compiler
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --workspace --no-deps --locked
+	@CARGO="$(CARGO)" ./tests/check-others.sh
 
-# One file that runs on any Linux of this architecture: static-pie, no loader, no libc to be found.
-# An explicit target keeps the flag away from build scripts and procedural macros, which must stay dynamic.
-HOST := $(shell rustc -vV | sed -n 's/^host: //p')
-static:
-	RUSTFLAGS="-C target-feature=+crt-static" $(CARGO) build --profile dist --locked --bin iostone --target $(HOST)
-	@file target/$(HOST)/dist/iostone 2>/dev/null || true
+# One file that runs on any Linux of its architecture: static-pie, no loader, no libc to be found. TARGET is the triple of
+# another, as in `make static TARGET=aarch64-unknown-linux-gnu`; what that needs and is missing is said by name.
+TARGET ?= $(HOST)
+static: ## one file for any Linux: target/TARGET/dist/iostone
+	@CARGO="$(CARGO)" ./packaging/build.sh $(TARGET)
+	@file target/$(TARGET)/dist/iostone 2>/dev/null || true
+
+# From the lock file, offline after `cargo fetch --locked`, and with the same bytes from whichever directory.
+release: ## tarball, Debian package, SBOM, licences and checksums in target/packages
+	@CARGO="$(CARGO)" ./packaging/release.sh $(TARGET)
+
+# The Debian package of target/packages in an image: `podman run --rm --privileged iostone demo`.
+CONTAINER ?= $(shell command -v podman || echo docker)
+container: ## an image with the Debian package of `make release`
+	$(CONTAINER) build --tag iostone --file packaging/Containerfile $(CONTAINER_ARGUMENTS) target/packages
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+# Root need not have a compiler: build first, then `sudo make install`.
+install: ## binary, manual pages, completions, experiments and documents below PREFIX
+	@[ -x $(BINARY) ] || { echo "$(BINARY) is missing: make build" >&2; exit 1; }
+	./packaging/stage.sh $(BINARY) $(DESTDIR)$(PREFIX)
+
+uninstall: ## remove what `make install` installed
+	./packaging/unstage.sh $(DESTDIR)$(PREFIX)
 
 # Writes docs/benchmarks.md: iostone beside Debian's fio, and beside fio's `t/io_uring` where one is on the PATH or named
 # by T_IO_URING. As root a zram device is measured too. BENCH_ARGUMENTS=--quick only sees whether it works.
 BENCH_ARGUMENTS ?=
-bench:
+bench: ## write docs/benchmarks.md: iostone beside fio
 	$(CARGO) bench --locked -p iostone --bench peers -- $(BENCH_ARGUMENTS)
 	$(CARGO) bench --locked -p iostone-engine -p iostone-probe
 
@@ -43,13 +63,13 @@ bench:
 # TRUTH_ARGUMENTS=--quick is a tenth of it and writes nothing.
 TRUTH_ARGUMENTS ?=
 .PHONY: truth
-truth:
+truth: ## simulate verdicts and count the wrong ones: docs/concepts/truth.md
 	$(CARGO) bench --locked -p iostone-stats --bench truth --profile release -- $(TRUTH_ARGUMENTS)
 
 # The field reports in full: hours, as root, with the packages of tests/install-tools.sh. `make test` runs their rehearsals.
 EXPERIMENTS ?= $(filter-out experiments/disk.toml experiments/orion.toml,$(wildcard experiments/*.toml))
 .PHONY: experiments
-experiments: release
+experiments: build ## all experiments in full: hours, as root
 	@set -e; skipped=; PATH="$$PATH:/usr/sbin:/sbin"; for experiment in $(EXPERIMENTS); do \
 		engine=$$(sed -n 's/^container *=.*kind *= *"\(docker\|podman\)".*/\1/p' $$experiment); \
 		case $$engine in docker) program=dockerd ;; *) program=$$engine ;; esac; \
@@ -64,7 +84,7 @@ experiments: release
 FUZZ_SECONDS ?= 60
 FUZZ_TARGETS ?= $(notdir $(basename $(wildcard fuzz/targets/*.rs)))
 .PHONY: fuzz
-fuzz:
+fuzz: ## feed every reader with made-up input
 	@set -e; for target in $(FUZZ_TARGETS); do \
 		mkdir -p fuzz/corpus/$$target; \
 		words=fuzz/dictionaries/$$target.dict; \
@@ -74,5 +94,8 @@ fuzz:
 			-max_total_time=$(FUZZ_SECONDS) -timeout=20 -print_final_stats=1 $$words; \
 	done
 
-clean:
+clean: ## remove what was built
 	$(CARGO) clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "%-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -83,7 +83,8 @@ impl MachineFacts {
 fn read_page_size() -> io::Result<u64> {
     const AT_PAGESZ: usize = 6;
     const WORD: usize = size_of::<usize>();
-    let vector = std::fs::read("/proc/self/auxv")?;
+    const PLACE: &str = "/proc/self/auxv";
+    let vector = std::fs::read(PLACE).map_err(|error| unread(PLACE, &error))?;
     let words: Vec<usize> =
         vector.chunks_exact(WORD).filter_map(|word| word.try_into().ok().map(usize::from_ne_bytes)).collect();
     words
@@ -94,8 +95,9 @@ fn read_page_size() -> io::Result<u64> {
 }
 
 fn count_cpus() -> io::Result<u64> {
+    const PLACE: &str = "/sys/devices/system/cpu";
     let mut cpus = 0;
-    for entry in std::fs::read_dir("/sys/devices/system/cpu")? {
+    for entry in std::fs::read_dir(PLACE).map_err(|error| unread(PLACE, &error))? {
         let name = entry?.file_name();
         let number = name.to_str().and_then(|name| name.strip_prefix("cpu"));
         if number.is_some_and(|digits| !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit()))
@@ -104,6 +106,11 @@ fn count_cpus() -> io::Result<u64> {
         }
     }
     Ok(cpus.max(1))
+}
+
+/// In a root without `/proc` or `/sys` the error alone would not say what is missing.
+fn unread(place: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("cannot read `{place}`: {error}"))
 }
 
 /// Everything around a job file.

@@ -38,8 +38,16 @@ impl Qemu {
     /// Finds the QEMU for x86-64 guests, in `PATH` and the directories of programs.
     ///
     /// # Errors
-    /// [`GuestError::Missing`] with the command that installs it; [`GuestError::Unsuitable`] where it does not run.
+    /// [`GuestError::Missing`] with the command that installs it; [`GuestError::Unsuitable`] where it does not run, and
+    /// on hosts of another architecture.
     pub fn find() -> Result<Self, GuestError> {
+        // What is carried into a guest, as its first process, is this very program.
+        if !cfg!(target_arch = "x86_64") {
+            return Err(GuestError::Unsuitable(format!(
+                "guests are x86-64 and run this program, which is built for {}: they need an x86-64 host",
+                std::env::consts::ARCH
+            )));
+        }
         let path = candidates().find(|path| path.is_file()).ok_or_else(|| {
             GuestError::Missing(format!(
                 "`qemu-system-x86_64`, needed for guests, is not installed; install it with `{}`",

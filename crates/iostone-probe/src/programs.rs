@@ -128,4 +128,19 @@ mod tests {
             assert!(known.is_none_or(|(_, own)| *own == package), "{program}: {package}");
         }
     }
+
+    #[test]
+    fn the_package_suggests_what_the_table_names() {
+        let control = include_str!("../../../packaging/control");
+        let named = control
+            .lines()
+            .filter_map(|line| line.strip_prefix("Suggests: ").or_else(|| line.strip_prefix("Recommends: ")))
+            .flat_map(|list| list.split(", "))
+            .collect::<Vec<_>>();
+        // On every Debian already.
+        let essential = ["apt", "coreutils", "dpkg", "util-linux"];
+        for (program, package) in PACKAGES {
+            assert!(named.contains(package) || essential.contains(package), "{program}: {package}");
+        }
+    }
 }

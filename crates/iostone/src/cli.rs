@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::agent::AgentArguments;
 use crate::commands::catalog::CatalogArguments;
+use crate::commands::completions::CompletionsArguments;
 use crate::commands::credits::CreditsArguments;
 use crate::commands::disk::DiskArguments;
 use crate::commands::emulate::EmulateArguments;
@@ -14,6 +15,7 @@ use crate::commands::explain::ExplainArguments;
 use crate::commands::guest::GuestArguments;
 use crate::commands::image::ImageArguments;
 use crate::commands::limit::LimitArguments;
+use crate::commands::man::ManArguments;
 use crate::commands::predict::PredictArguments;
 use crate::commands::recommend::RecommendArguments;
 use crate::output_file::Overwrite;
@@ -83,6 +85,10 @@ pub(crate) enum Command {
     Cleanup(CleanupArguments),
     /// Print the JSON Schema of experiment files
     Schema,
+    /// Print the completions of a shell
+    Completions(CompletionsArguments),
+    /// Write the manual pages into a directory
+    Man(ManArguments),
     /// Adjust a cgroup's CPU quota by an emulated allowance; reads a plan on standard input (internal)
     #[command(hide = true)]
     Governor,

@@ -82,6 +82,8 @@ fn main() -> std::process::ExitCode {
         Command::Doctor(arguments) => commands::doctor::doctor(&arguments, &mut printer),
         Command::Cleanup(arguments) => commands::cleanup::cleanup(&arguments, &mut printer),
         Command::Schema => commands::schema::schema(&mut printer),
+        Command::Completions(arguments) => commands::completions::completions(&arguments, &mut printer),
+        Command::Man(arguments) => commands::man::man(&arguments, &mut printer),
         Command::Governor => commands::governor::governor(),
         Command::Agent(arguments) => commands::agent::agent(&arguments),
     });

@@ -4,8 +4,20 @@ use serde_json::Value;
 
 use crate::support::{BARRIER, Bench, FLUSH_PRICE, OPEN_LOOP, Said, assert_text};
 
-const COMMANDS: &[&str] =
-    &["run", "demo", "report", "list", "show", "judge", "io", "doctor", "cleanup", "schema"];
+const COMMANDS: &[&str] = &[
+    "run",
+    "demo",
+    "report",
+    "list",
+    "show",
+    "judge",
+    "io",
+    "doctor",
+    "cleanup",
+    "schema",
+    "completions",
+    "man",
+];
 
 #[test]
 fn help_names_every_command_and_exit_code() {

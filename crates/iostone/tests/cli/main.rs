@@ -23,6 +23,7 @@ mod import;
 mod io;
 mod judge;
 mod judge_order;
+mod manual;
 mod orion;
 mod outputs;
 mod predict;

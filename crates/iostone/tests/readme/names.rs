@@ -58,6 +58,8 @@ impl Help {
             "doctor",
             "cleanup",
             "schema",
+            "completions",
+            "man",
             "agent",
             "explain",
             "predict",

@@ -1,0 +1,23 @@
+//! `iostone completions`: what a shell completes, from the same definition that parses the command line.
+
+use anyhow::{Context, Result};
+use clap::{Args, CommandFactory};
+use clap_complete::Shell;
+
+use crate::cli::Cli;
+use crate::exit_code::ExitCode;
+use crate::printer::Printer;
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArguments {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+pub(crate) fn completions(arguments: &CompletionsArguments, printer: &mut Printer) -> Result<ExitCode> {
+    let mut script = Vec::new();
+    clap_complete::generate(arguments.shell, &mut Cli::command(), "iostone", &mut script);
+    printer.data(&String::from_utf8(script).context("completions that are not UTF-8")?);
+    Ok(ExitCode::Success)
+}
