@@ -1,47 +1,40 @@
 //! The server as its clients see it: volumes served in a thread of the test, spoken to over their sockets.
 
+#![allow(dead_code, reason = "each test program uses a part of it")]
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
-#[path = "serve/caps.rs"]
-mod caps;
-#[path = "serve/faults.rs"]
-mod faults;
-#[path = "serve/hostile.rs"]
-mod hostile;
-#[path = "serve/whole.rs"]
-mod whole;
+pub(crate) use std::path::PathBuf;
+pub(crate) use std::sync::atomic::{AtomicBool, Ordering};
+pub(crate) use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+pub(crate) use std::thread::JoinHandle;
+pub(crate) use std::time::Duration;
 
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
-use std::time::Duration;
-
-use iostone_disk::{
+pub(crate) use iostone_disk::{
     Answer, Client, Command, Control, DiskError, DiskPlan, OperationCounters, Server, Store, VolumePlan,
 };
-use iostone_model::experiment::EmulatedVolume;
-use iostone_model::units::{ByteRate, Bytes};
+pub(crate) use iostone_model::experiment::EmulatedVolume;
+pub(crate) use iostone_model::units::{ByteRate, Bytes};
 
-const PATIENCE: Duration = Duration::from_secs(30);
+pub(crate) const MIB: u64 = 1 << 20;
+pub(crate) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A server in a thread, ended and waited for when it is dropped. There is one at a time, whatever else the harness runs:
 /// figures are measured alone.
-struct Served {
-    directory: tempfile::TempDir,
-    stop: Arc<AtomicBool>,
-    thread: Option<JoinHandle<Result<(), DiskError>>>,
-    plan: DiskPlan,
+pub(crate) struct Served {
+    pub(crate) directory: tempfile::TempDir,
+    pub(crate) stop: Arc<AtomicBool>,
+    pub(crate) thread: Option<JoinHandle<Result<(), DiskError>>>,
+    pub(crate) plan: DiskPlan,
     _alone: MutexGuard<'static, ()>,
 }
 
 impl Served {
     /// Serves volumes in memory.
-    fn new(models: &[EmulatedVolume], link: Option<ByteRate>) -> Self {
+    pub(crate) fn new(models: &[EmulatedVolume], link: Option<ByteRate>) -> Self {
         Self::with(models, link, |_| Store::Memory)
     }
 
-    fn with(
+    pub(crate) fn with(
         models: &[EmulatedVolume],
         link: Option<ByteRate>,
         store: impl Fn(&std::path::Path) -> Store,
@@ -65,22 +58,22 @@ impl Served {
         Self { directory, stop, thread, plan, _alone: alone }
     }
 
-    fn socket(&self, volume: usize) -> PathBuf {
+    pub(crate) fn socket(&self, volume: usize) -> PathBuf {
         self.plan.volumes[volume].socket.clone()
     }
 
-    fn client(&self, volume: usize) -> Client {
+    pub(crate) fn client(&self, volume: usize) -> Client {
         let client = Client::connect(&self.socket(volume), "").unwrap();
         client.set_timeout(Some(PATIENCE)).unwrap();
         client
     }
 
-    fn control(&self) -> Control {
+    pub(crate) fn control(&self) -> Control {
         Control::connect(&self.plan.control, PATIENCE).unwrap()
     }
 
     /// Ends it, and gives what it ended with.
-    fn end(&mut self) -> Result<(), DiskError> {
+    pub(crate) fn end(&mut self) -> Result<(), DiskError> {
         self.stop.store(true, Ordering::Relaxed);
         self.thread.take().map_or(Ok(()), |thread| thread.join().unwrap())
     }
@@ -92,12 +85,12 @@ impl Drop for Served {
     }
 }
 
-fn volume(bytes: u64) -> EmulatedVolume {
+pub(crate) fn volume(bytes: u64) -> EmulatedVolume {
     EmulatedVolume::new(Bytes(bytes))
 }
 
 /// Sends requests, so many of them at a time in flight, and gives the answers.
-fn keep_in_flight(
+pub(crate) fn keep_in_flight(
     client: &mut Client,
     depth: usize,
     requests: impl Iterator<Item = (Command, u64, u32)>,
@@ -123,12 +116,12 @@ fn keep_in_flight(
 }
 
 /// The mean time of service by the server's own stamps, in nanoseconds.
-fn mean_ns(counters: &OperationCounters) -> f64 {
+pub(crate) fn mean_ns(counters: &OperationCounters) -> f64 {
     counters.service.mean_ns().unwrap()
 }
 
 /// Offsets all over a volume, in an order that is the same each time.
-fn scattered(count: u64, length: u64, volume_bytes: u64) -> impl Iterator<Item = u64> {
+pub(crate) fn scattered(count: u64, length: u64, volume_bytes: u64) -> impl Iterator<Item = u64> {
     let places = volume_bytes / length;
     (0..count).map(move |number| (number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 20) % places * length)
 }

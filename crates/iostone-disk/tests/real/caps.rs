@@ -1,9 +1,8 @@
 //! Caps and latencies, measured by a client and by the server's own stamps.
 
-use super::*;
+use crate::served::*;
 use std::time::{Duration, Instant};
 
-const MIB: u64 = 1 << 20;
 /// A block that a busy machine disturbed is measured again, so many times in all.
 const ATTEMPTS: usize = 12;
 

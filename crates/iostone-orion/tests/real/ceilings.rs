@@ -2,7 +2,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking, in its own functions as well")]
 
-#[path = "ceilings/ground.rs"]
 mod ground;
 
 use std::collections::BTreeMap;

@@ -1,13 +1,7 @@
 //! Docker for real, where it is: a daemon of our own on a filesystem of ours, an agent in its container, and nothing left.
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "this is test code, and skipped tests say so")]
 
-#[path = "common/contained.rs"]
-mod contained;
-#[path = "docker/killed.rs"]
 mod killed;
-#[path = "common/machine.rs"]
-mod machine;
-#[path = "docker/paused.rs"]
 mod paused;
 
 use std::collections::BTreeSet;
@@ -17,7 +11,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use contained::{Agent, alone, assert_alike, assert_gone, list, marked, provision, write_inside};
+use crate::common::contained::{
+    Agent, alone, assert_alike, assert_gone, list, marked, provision, write_inside,
+};
+use crate::common::limits::take_turns;
+use crate::common::machine::{
+    MIB, Machine, has, loop_stack, loops_under, mounts_under, needs_root, run, wait_for,
+};
 use iostone_model::experiment::{
     Btrfs, Contained, Container, ContainerPlace, Filesystem, LowerFiles, Stack, StorageDriver, Volume,
 };
@@ -25,7 +25,6 @@ use iostone_model::units::Bytes;
 use iostone_stack::{
     AGENT_VARIABLE, Applied, InsideView, Provision, Registry, Session, SessionOptions, StackError,
 };
-use machine::{MIB, Machine, has, loop_stack, loops_under, mounts_under, needs_root, run, wait_for};
 
 /// Places that a daemon makes or changes unless it is kept from it.
 const PLACES: [&str; 6] = [
@@ -108,6 +107,7 @@ fn every_driver_and_place_stands_answers_and_leaves_nothing() {
     if lacks(test) {
         return;
     }
+    let _turn = take_turns();
     let _alone = alone();
     let machine = Machine::new();
     let bridge = UsersBridge::make();
@@ -204,6 +204,7 @@ fn beside_the_container_the_agent_is_this_program_and_files_lie_where_it_works()
     if lacks(test) {
         return;
     }
+    let _turn = take_turns();
     let _alone = alone();
     let machine = Machine::new();
     let mut session = machine.session();
@@ -240,6 +241,7 @@ fn a_daemon_that_dies_a_full_data_root_and_a_driver_that_does_not_fit_are_said()
     if lacks(test) {
         return;
     }
+    let _turn = take_turns();
     let _alone = alone();
     let machine = Machine::new();
     let mut session = machine.session();
@@ -316,6 +318,7 @@ fn another_sessions_volume_is_not_held_by_the_daemon_and_nothing_dead_stays() {
     if lacks(test) {
         return;
     }
+    let _turn = take_turns();
     let _alone = alone();
     let machine = Machine::new();
     // Of other tests: a foreign daemon's, and what a daemon that was killed left dead.
@@ -407,6 +410,7 @@ fn the_users_own_docker_is_not_touched() {
     if lacks(test) {
         return;
     }
+    let _turn = take_turns();
     if !Path::new("/etc/docker").is_dir() || !has("unshare") {
         eprintln!("{test} skipped: needs /etc/docker and unshare");
         return;

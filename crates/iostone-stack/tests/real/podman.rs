@@ -1,24 +1,24 @@
 //! Podman for real, where it is: a storage of our own on a filesystem of ours, an agent in its container, and nothing left.
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "this is test code, and skipped tests say so")]
 
-#[path = "common/contained.rs"]
-mod contained;
-#[path = "common/machine.rs"]
-mod machine;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use contained::{Agent, alone, assert_alike, assert_gone, list, marked, provision, write_inside};
+use crate::common::contained::{
+    Agent, alone, assert_alike, assert_gone, list, marked, provision, write_inside,
+};
+use crate::common::limits::take_turns;
+use crate::common::machine::{
+    MIB, Machine, has, loop_stack, loops_under, mounts_under, needs_root, wait_for,
+};
 use iostone_model::experiment::{
     Btrfs, Contained, Container, ContainerPlace, Filesystem, LowerFiles, Stack, StorageDriver,
 };
 use iostone_model::units::Bytes;
 use iostone_stack::{AGENT_VARIABLE, Registry, Session, SessionOptions, StackError};
-use machine::{MIB, Machine, has, loop_stack, loops_under, mounts_under, needs_root, wait_for};
 
 /// Tells the child, which is this very program, where to work.
 const CHILD_VARIABLE: &str = "IOSTONE_STACK_TEST_PODMAN";
@@ -90,6 +90,7 @@ fn every_driver_and_place_stands_answers_and_leaves_nothing() {
     if lacks(test) {
         return;
     }
+    let _turn = take_turns();
     let _alone = alone();
     let machine = Machine::new();
     let before = surroundings();
@@ -155,6 +156,7 @@ fn what_cannot_be_had_is_refused_with_its_reason_and_leaves_nothing() {
     if lacks(test) {
         return;
     }
+    let _turn = take_turns();
     let _alone = alone();
     let machine = Machine::new();
     let mut session = machine.session();
@@ -187,6 +189,7 @@ fn a_container_that_ends_in_mid_trial_is_told() {
     if lacks("a_container_that_ends_in_mid_trial_is_told") {
         return;
     }
+    let _turn = take_turns();
     let _alone = alone();
     let machine = Machine::new();
     let mut session = machine.session();
@@ -281,6 +284,7 @@ fn containers_and_images_of_others_are_as_they_were() {
     if lacks("containers_and_images_of_others_are_as_they_were") {
         return;
     }
+    let _turn = take_turns();
     let _alone = alone();
     let machine = Machine::new();
     let foreign = Foreign::start(&machine);
@@ -323,11 +327,12 @@ fn kill_leaves_nothing_after_cleanup() {
     if lacks("kill_leaves_nothing_after_cleanup") {
         return;
     }
+    let _turn = take_turns();
     let _alone = alone();
     let machine = Machine::new();
     provision(&machine, None);
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child_session", "--ignored"])
+        .args(["--exact", "podman::child_session", "--ignored"])
         .env(CHILD_VARIABLE, machine.path())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -1,7 +1,10 @@
 //! A place of its own for each test: runs and journals apart from everybody else's, and a look at what is left.
+#![allow(dead_code, unused_macros, unused_imports, reason = "each test program uses a part of it")]
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 use iostone_stack::ThrottleController;
 use serde_json::Value;
@@ -187,4 +190,53 @@ pub(crate) fn cannot_limit() -> bool {
         eprintln!("skipped: {error}");
     }
     found.is_err()
+}
+
+/// Waits for something that a run does, which must not end before: a busy machine takes long to do it.
+#[track_caller]
+pub(crate) fn wait_until(child: &mut Child, is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(180);
+    while !is_so() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before");
+        assert!(Instant::now() < deadline, "it did not come to it");
+        sleep(Duration::from_millis(5));
+    }
+}
+
+/// A loop device that a test attaches itself, standing for a user's disk.
+pub(crate) struct Disk {
+    pub(crate) path: String,
+    image: PathBuf,
+}
+
+impl Disk {
+    pub(crate) fn attach(lab: &Lab) -> Self {
+        let image = lab.path().join("users-disk");
+        std::fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
+        let output = Command::new("losetup").args(["--find", "--show"]).arg(&image).output().unwrap();
+        assert!(output.status.success(), "{}", words(&output));
+        Self { path: String::from_utf8(output.stdout).unwrap().trim().to_owned(), image }
+    }
+
+    pub(crate) fn content(&self) -> Vec<u8> {
+        std::fs::read(&self.image).unwrap()
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg(&self.path).output();
+        let _ = Command::new("losetup").args(["--detach", &self.path]).output();
+    }
+}
+
+/// Flushes that the loop device completed, by configuration.
+pub(crate) fn flushes(record: &Value, configuration: &str) -> Vec<u64> {
+    record["trials"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|trial| trial["configuration"] == configuration)
+        .map(|trial| trial["signals"]["devices"][0]["served"]["flushes"].as_u64().unwrap())
+        .collect()
 }

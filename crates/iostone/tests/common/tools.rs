@@ -1,4 +1,5 @@
 //! What the tests of single tools share: an experiment around a workload, its one block, and what its trials kept.
+#![allow(dead_code, reason = "each test program uses a part of it")]
 
 use serde_json::Value;
 

@@ -1,13 +1,13 @@
 //! kill -9 at any moment: the machine is restored, no recorded trial is lost or doubled, and the run goes on.
 
 use std::path::PathBuf;
-use std::process::{Child, Stdio};
+use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::lab::{Lab, needs_root, small_barrier, words};
+use crate::lab::{Lab, needs_root, small_barrier, wait_until, words};
 
 /// Numbers of the trials whose record is on disk.
 fn recorded(lab: &Lab) -> Vec<(PathBuf, Vec<u8>)> {
@@ -22,17 +22,6 @@ fn recorded(lab: &Lab) -> Vec<(PathBuf, Vec<u8>)> {
     }
     found.sort();
     found
-}
-
-/// Waits for something that a run does, which must not end before: a busy machine takes long to do it.
-#[track_caller]
-pub(crate) fn wait_until(child: &mut Child, is_so: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(180);
-    while !is_so() {
-        assert!(child.try_wait().unwrap().is_none(), "it ended before");
-        assert!(Instant::now() < deadline, "it did not come to it");
-        sleep(Duration::from_millis(5));
-    }
 }
 
 #[test]

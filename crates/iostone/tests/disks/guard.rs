@@ -2,34 +2,7 @@
 
 use std::process::Command;
 
-use crate::lab::{Lab, needs_root, words};
-
-/// A loop device that a test attaches itself, standing for a user's disk.
-pub(crate) struct Disk {
-    pub(crate) path: String,
-    image: std::path::PathBuf,
-}
-
-impl Disk {
-    pub(crate) fn attach(lab: &Lab) -> Self {
-        let image = lab.path().join("users-disk");
-        std::fs::File::create(&image).unwrap().set_len(64 << 20).unwrap();
-        let output = Command::new("losetup").args(["--find", "--show"]).arg(&image).output().unwrap();
-        assert!(output.status.success(), "{}", words(&output));
-        Self { path: String::from_utf8(output.stdout).unwrap().trim().to_owned(), image }
-    }
-
-    pub(crate) fn content(&self) -> Vec<u8> {
-        std::fs::read(&self.image).unwrap()
-    }
-}
-
-impl Drop for Disk {
-    fn drop(&mut self) {
-        let _ = Command::new("umount").arg(&self.path).output();
-        let _ = Command::new("losetup").args(["--detach", &self.path]).output();
-    }
-}
+use crate::lab::{Disk, Lab, needs_root, words};
 
 /// Every command that writes to a device that the user names, with its arguments.
 fn commands(lab: &Lab, device: &str) -> Vec<(&'static str, Vec<String>)> {

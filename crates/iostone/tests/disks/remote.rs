@@ -5,9 +5,7 @@ use std::process::Stdio;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::barrier::{DEAR_FSYNC_SECONDS, flushes, fsync_seconds};
-use crate::crash::wait_until;
-use crate::lab::{Lab, needs_root, small_barrier, words};
+use crate::lab::{Lab, flushes, needs_root, small_barrier, wait_until, words};
 
 #[test]
 fn a_run_through_an_agent_finds_the_same() {
@@ -16,21 +14,14 @@ fn a_run_through_an_agent_finds_the_same() {
     let binary = env!("CARGO_BIN_EXE_iostone");
     let text = format!(
         "{}\n[machine]\nkind = \"agent\"\nargv = [\"{binary}\", \"agent\"]\n",
-        small_barrier("write back", 24)
+        small_barrier("write back", 6)
     );
     let file = lab.write("experiment.toml", &text);
     let output = lab.iostone(&["run", &file, "--json"]).output().unwrap();
     assert!(output.status.success(), "{}", words(&output));
-    let verdicts: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     let record = lab.record();
     assert!(flushes(&record, "on").iter().all(|count| *count > 0), "{:?}", flushes(&record, "on"));
     assert!(flushes(&record, "off").iter().all(|count| *count == 0), "{:?}", flushes(&record, "off"));
-    // Which one it is depends on what a flush costs on the disk below.
-    if fsync_seconds(lab.path()) > DEAR_FSYNC_SECONDS {
-        assert_eq!(verdicts["comparisons"][0]["verdict"], "faster", "{verdicts:#}");
-    } else {
-        eprintln!("skipped: which is faster, as fsync costs too little on this disk");
-    }
     lab.assert_nothing_left();
 }
 

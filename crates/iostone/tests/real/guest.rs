@@ -1,16 +1,11 @@
 //! Guests through the binary: a kernel boots, a trial runs inside, a panic is told, and nothing is ever left. They need
 //! root, QEMU and a kernel in the cache, or an archive to fetch one from, and are skipped by name without.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop, and say where")]
-
-#[path = "common/guests.rs"]
-mod guests;
-
 use std::process::Stdio;
 use std::thread::sleep;
 use std::time::Duration;
 
-use guests::{BootableKernel, Place, needs_kernel, processes_with, words};
+use crate::guests::{BootableKernel, Place, needs_kernel, processes_with, words};
 
 /// An experiment with one configuration more than needed to be one.
 fn experiment(place: &Place, kernel: &BootableKernel, workload: &str, metric: &str) -> String {

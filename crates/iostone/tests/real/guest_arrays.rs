@@ -3,11 +3,6 @@
 //!
 //! They need root, QEMU and a kernel, and are skipped by name without.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop, and say where")]
-
-#[path = "common/guests.rs"]
-mod guests;
-
 /// Ends the test by name where a program is missing.
 macro_rules! needs_tools {
     ($($tool:expr),+) => {
@@ -20,14 +15,13 @@ macro_rules! needs_tools {
     };
 }
 
-#[path = "guest_arrays/network_block_device.rs"]
 mod network_block_device;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::time::SystemTime;
 
-use guests::{BootableKernel, Place, needs_kernel, words};
+use crate::guests::{BootableKernel, Place, needs_kernel, words};
 use serde_json::Value;
 
 /// What the stack's tests call, beside mdadm.
@@ -63,7 +57,7 @@ impl Inside<'_> {
 
 /// Another package's test program: cargo builds those of a workspace into one directory before it runs the first. Where
 /// only this one was asked for, cargo is told to build it.
-fn test_program(package: &str, name: &str) -> PathBuf {
+fn test_program(name: &str) -> PathBuf {
     let newest = || {
         let directory = std::env::current_exe().unwrap().parent().unwrap().to_owned();
         let is_it = |path: &Path| {
@@ -78,9 +72,9 @@ fn test_program(package: &str, name: &str) -> PathBuf {
     newest()
         .or_else(|| {
             let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-            let arguments = ["test", "--quiet", "--locked", "--no-run", "--package", package, "--test", name];
+            let arguments = ["test", "--quiet", "--locked", "--no-run", "--workspace", "--test", name];
             let built = Command::new(cargo).args(arguments).status().unwrap();
-            assert!(built.success(), "cargo builds no test `{name}` of `{package}`");
+            assert!(built.success(), "cargo builds no test `{name}`");
             newest()
         })
         .unwrap()
@@ -90,7 +84,7 @@ fn test_program(package: &str, name: &str) -> PathBuf {
 fn the_tests_of_arrays_pass_under_a_kernel_that_has_them() {
     let kernel = needs_kernel!();
     needs_tools!("mdadm", "lvm", "dmsetup", "mkfs.ext4", "wipefs", "mount", "umount");
-    let tests = test_program("iostone-stack", "arrays").display().to_string();
+    let tests = test_program("stacks").display().to_string();
     let place = Place::new();
     let carried = [&["mdadm"], TOOLS, FILES].concat().into_iter().map(str::to_owned);
     let inside = Inside {

@@ -1,12 +1,7 @@
 //! Where the CPU time of a trial in a guest went, through the binary: a guest whose kernel cannot see steal says so, and
 //! what the host sees stands in for it. They need root, QEMU and a kernel in the cache, and are skipped by name without.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop, and say where")]
-
-#[path = "common/guests.rs"]
-mod guests;
-
-use guests::{BootableKernel, Place, needs_kernel, words};
+use crate::guests::{BootableKernel, Place, needs_kernel, words};
 
 fn experiment(place: &Place, kernel: &BootableKernel) -> String {
     let text = format!(

@@ -1,14 +1,9 @@
 //! Limits on a workload under version 2 of control groups, in a guest through the binary. It needs root, QEMU and a
 //! kernel in the cache, or an archive to fetch one from, and is skipped by name without.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop, and say where")]
-
-#[path = "common/guests.rs"]
-mod guests;
-
 use std::path::Path;
 
-use guests::{Place, needs_kernel, words};
+use crate::guests::{Place, needs_kernel, words};
 
 #[test]
 fn a_workload_in_a_guest_is_limited_by_version_2_and_each_limit_reads_back() {

@@ -1,16 +1,11 @@
 //! The commands of NVMe against a controller that QEMU emulates, in a guest: it is not Amazon's, and must be called that.
 //! They need root, QEMU and a kernel in the cache, and are skipped by name without.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop, and say where")]
-
-#[path = "common/guests.rs"]
-mod guests;
-
 use std::fs::File;
 use std::path::Path;
 use std::process::Output;
 
-use guests::{BootableKernel, PROGRAM, Place, needs_kernel, words};
+use crate::guests::{BootableKernel, PROGRAM, Place, needs_kernel, words};
 use iostone_probe::nvme::admin::{Answer, identify_controller, log_page};
 use iostone_probe::nvme::{STATISTICS_PAGE, parse_identity};
 
@@ -43,8 +38,11 @@ fn the_controller_answers_each_command_as_it_should() {
     let kernel = needs_kernel!();
     let place = Place::new();
     let this = std::env::current_exe().unwrap().display().to_string();
-    let output =
-        in_guest(&place, kernel, &[&this, "--ignored", "--exact", "inside_the_guest", "--nocapture"]);
+    let output = in_guest(
+        &place,
+        kernel,
+        &[&this, "--ignored", "--exact", "guest_nvme::inside_the_guest", "--nocapture"],
+    );
     let said = words(&output);
     assert!(output.status.success() && said.contains("asked a controller"), "{said}");
     place.assert_nothing_left();

@@ -33,7 +33,7 @@ fn child_session() {
 /// Begins that session.
 fn begin_child(machine: &Machine) -> Child {
     Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "killed::child_session", "--ignored"])
+        .args(["--exact", "docker::killed::child_session", "--ignored"])
         .env(CHILD_VARIABLE, machine.path())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -47,6 +47,7 @@ fn a_killed_session_is_cleaned_up_whenever_it_was_killed() {
     if lacks(test) {
         return;
     }
+    let _turn = take_turns();
     let _alone = alone();
     let before = surroundings();
     // At last when it stands; before that at some moment of the daemon's start, the import, or the container's.
@@ -85,6 +86,7 @@ fn a_session_killed_while_its_container_is_made_and_not_started_is_cleaned_up() 
     if lacks(test) {
         return;
     }
+    let _turn = take_turns();
     let _alone = alone();
     // The moment is short, and may pass between two looks.
     let is_caught = (0..5).any(|_| is_cleaned_up_when_killed_there());

@@ -18,6 +18,7 @@ fn a_trial_whose_container_was_paused_is_undone_and_the_next_one_begins() {
     if lacks(test) {
         return;
     }
+    let _turn = take_turns();
     let _alone = alone();
     let machine = Machine::new();
     let mut session = machine.session();

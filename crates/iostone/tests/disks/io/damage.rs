@@ -6,8 +6,8 @@ use std::process::{Output, Stdio};
 
 use serde_json::Value;
 
-use super::{Disk, ios};
 use crate::lab::{Lab, needs_root, words};
+use crate::loop_disk::{Disk, ios};
 
 const MIB: u64 = 1 << 20;
 
@@ -98,7 +98,7 @@ fn a_filesystem_that_turns_read_only_is_no_crash() {
     let load = [filename.as_str(), "--rw=write", "--size=1MiB", "--fsync=1"];
     let (output, job) = fails_once(&lab, &load, || {
         // As after an error: open files stay open, and writes to them fail.
-        super::disk::tool("mount", &["-o", "remount,abort", place.to_str().unwrap()]);
+        crate::loop_disk::tool("mount", &["-o", "remount,abort", place.to_str().unwrap()]);
     });
     let name = job["error"]["name"].as_str().unwrap();
     assert!(["EROFS", "EIO", "EUCLEAN", "ESHUTDOWN"].contains(&name), "{}", words(&output));

@@ -2,8 +2,8 @@
 
 use std::os::unix::fs::MetadataExt;
 
-use super::{Disk, ios, jobs};
 use crate::lab::{Lab, needs_root, words};
+use crate::loop_disk::{Disk, ios, jobs};
 
 const MIB: u64 = 1 << 20;
 

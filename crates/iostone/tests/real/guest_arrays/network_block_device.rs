@@ -12,7 +12,7 @@ use iostone_model::experiment::{EmulatedVolume, Ext4, Filesystem, Stack, Volume}
 use iostone_model::units::{Bytes, Span};
 use iostone_stack::{Registry, Session, SessionOptions};
 
-use crate::Inside;
+use super::Inside;
 use crate::guests::{PROGRAM, Place, needs_kernel, words};
 
 /// Where the tests inside work.
