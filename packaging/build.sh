@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds the binary that is handed to users: one static file, with the same bytes from whichever directory it is built in.
-# build.sh TARGET, as in `build.sh aarch64-unknown-linux-gnu`; the binary is target/TARGET/dist/iostone.
+# build.sh TARGET, as in `build.sh aarch64-unknown-linux-gnu`; the binary is target/TARGET/release/iostone.
 set -eu
 cd "$(dirname "$0")/.."
 target=$1
@@ -34,4 +34,4 @@ for mapping in "${CARGO_TARGET_DIR:-$PWD/target}=/iostone/target" "$PWD=/iostone
 done
 export CARGO_ENCODED_RUSTFLAGS="$flags"
 export CARGO_INCREMENTAL=0
-$cargo build --profile dist --locked --bin iostone --target "$target"
+$cargo build --release --locked --bin iostone --target "$target"

@@ -7,7 +7,7 @@ export LC_ALL=C TZ=UTC
 cd "$(dirname "$0")/.."
 target=$1
 architecture=${target%%-*}
-binary=${CARGO_TARGET_DIR:-target}/$target/dist/iostone
+binary=${CARGO_TARGET_DIR:-target}/$target/release/iostone
 packages=target/packages
 
 for program in git python3 dpkg-deb gzip tar; do

@@ -10,13 +10,8 @@ use iostone_model::dataset::{Aggregate, Averaged, Dataset, Figure, MetricNote, O
 use iostone_model::metric::{Direction, Unit};
 use proptest::prelude::*;
 
-#[path = "synthetic/chance.rs"]
-mod chance;
-#[path = "synthetic/clean.rs"]
-mod clean;
-
-use chance::Chance;
-use clean::{Design, Made, make};
+use crate::chance::Chance;
+use crate::clean::{Design, Made, make};
 
 /// Rows of `label,...|figure,...`; figures are scaled to base units.
 fn rows(table: &str, labels: &[&str], figures: &[(&str, f64)], text: &str) -> Vec<Observation> {

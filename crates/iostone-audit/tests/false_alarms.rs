@@ -8,13 +8,8 @@ use std::collections::BTreeMap;
 use iostone_audit::{Rule, audit};
 use iostone_model::audit::{Finding, Severity};
 
-#[path = "synthetic/chance.rs"]
-mod chance;
-#[path = "synthetic/clean.rs"]
-mod clean;
-
-use chance::Chance;
-use clean::{Design, make};
+use crate::chance::Chance;
+use crate::clean::{Design, make};
 
 /// Rules about what clean sets do not have: averages, calculations made beforehand, and the name of a rented machine.
 const UNTRIED: &[&str] = &["no-spread", "prediction-beyond-ceiling", "above-every-ceiling"];

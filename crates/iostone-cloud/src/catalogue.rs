@@ -122,6 +122,11 @@ impl Catalogue {
         self.prices.price(instance, region)
     }
 
+    /// The same, where it is known, without a word on what else there is.
+    pub fn known_price(&self, instance: &str, region: &str) -> Option<Price> {
+        self.prices.known(instance, region)
+    }
+
     /// What an hour of an instance costs on demand, by region, as far as that is known.
     pub fn prices(&self, instance: &str) -> BTreeMap<String, f64> {
         self.prices.of(instance)

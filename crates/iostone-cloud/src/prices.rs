@@ -66,6 +66,16 @@ struct Known {
     said: Option<String>,
 }
 
+impl Known {
+    fn price(&self, region: &str) -> Price {
+        let source = match &self.said {
+            Some(said) => format!("on demand in {region}: {said}"),
+            None => format!("on demand in {region} on {AS_OF}, Linux, without volumes"),
+        };
+        Price { usd_per_hour: self.usd_per_hour, source }
+    }
+}
+
 impl Prices {
     /// What is built in.
     pub(crate) fn built_in() -> Self {
@@ -119,11 +129,12 @@ impl Prices {
             instance: instance.to_owned(),
             region: region.to_owned(),
         })?;
-        let source = match &known.said {
-            Some(said) => format!("on demand in {region}: {said}"),
-            None => format!("on demand in {region} on {AS_OF}, Linux, without volumes"),
-        };
-        Ok(Price { usd_per_hour: known.usd_per_hour, source })
+        Ok(known.price(region))
+    }
+
+    /// The price, where it is known: of whom it is not, nothing is looked for in its stead.
+    pub(crate) fn known(&self, instance: &str, region: &str) -> Option<Price> {
+        Some(self.by_type.get(instance)?.get(region)?.price(region))
     }
 }
 

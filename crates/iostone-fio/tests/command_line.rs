@@ -1,11 +1,8 @@
 //! fio's options as arguments.
 
-#[path = "support/in_memory.rs"]
-mod support;
-
+use crate::support::{files, read_among};
 use iostone_fio::{Request, split_arguments};
 use iostone_model::units::Bytes;
-use support::{files, read_among};
 
 fn split(arguments: &[&str]) -> (Vec<iostone_fio::Argument>, Vec<String>) {
     let arguments: Vec<String> = arguments.iter().map(|argument| (*argument).to_owned()).collect();

@@ -1,15 +1,12 @@
 //! Job files as people write them: sections, inheritance, includes, variables, and what is refused where.
 
-#[path = "support/in_memory.rs"]
-mod support;
-
 use std::time::Duration;
 
+use crate::support::{files, problems_of, read_among, read_text};
 use iostone_fio::values::{Engine, Portion};
 use iostone_fio::{JobFile, Problem, Request, Section};
 use iostone_model::load::{BlockRange, BlockSizes, BlockSplit, Direction, PerDirection, Rw};
 use iostone_model::units::{Bytes, Span};
-use support::{files, problems_of, read_among, read_text};
 
 fn sections(text: &str) -> Vec<Section> {
     read_text(text).unwrap_or_else(|problems| panic!("{problems:?}")).sections

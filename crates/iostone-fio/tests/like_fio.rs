@@ -2,14 +2,11 @@
 //!
 //! Skipped where fio is not installed. Options that its version does not know are not asked about.
 
-#[path = "support/in_memory.rs"]
-mod support;
-
 use std::process::Command;
 
+use crate::support::read_text;
 use iostone_fio::values::Portion;
 use iostone_model::units::{Bytes, Span};
-use support::read_text;
 
 /// fio's view of a job file: whether it takes it, and what it says while it reads; none where there is no fio.
 fn ask_fio(text: &str) -> Option<(bool, String)> {

@@ -1,18 +1,15 @@
 //! Jobs of fio as jobs of the engine.
 
-#[path = "support/in_memory.rs"]
-mod support;
-
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::support::read_text;
 use iostone_engine::{Checksum, Content, Preparation, Rate};
 use iostone_fio::{Look, Plan, PlannedJob, Planning, Targets, plan};
 use iostone_model::load::BlockSizes;
 use iostone_model::load::{IoEngine, RateProcess, RequestFlag};
 use iostone_model::units::{Bytes, BytesPerSecond, Span};
-use support::read_text;
 
 /// Targets by path.
 #[derive(Default)]

@@ -1,13 +1,10 @@
 //! Whatever a job file holds, it is understood or refused at a line that is there.
 
-#[path = "support/in_memory.rs"]
-mod support;
-
 use std::sync::LazyLock;
 
+use crate::support::{InMemory, read_among};
 use iostone_fio::{Look, Place, Planning, Problem, Request, Targets, options, plan, split_arguments};
 use proptest::prelude::*;
-use support::{InMemory, read_among};
 
 struct Anything;
 

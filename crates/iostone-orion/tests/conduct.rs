@@ -1,6 +1,5 @@
 //! Conducts tests on real files, small and for a short time.
 
-#[path = "conduct/bench.rs"]
 mod bench;
 
 use std::sync::atomic::{AtomicBool, Ordering};

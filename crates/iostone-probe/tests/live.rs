@@ -271,7 +271,8 @@ fn what_an_allowance_withholds_is_told_from_what_the_quota_around_it_does() {
         fs::write(usage.join("cgroup.procs"), &id).unwrap();
     }
     let patience = Instant::now();
-    while read_throttled_periods(&governed.group) < 3 {
+    // A period counts when it is throttled, its time once it is over.
+    while read_throttled_periods(&governed.group) < 3 || read_throttled_time(&governed.group) == 0 {
         assert!(patience.elapsed() < Duration::from_secs(60), "the group is never throttled");
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -290,6 +291,16 @@ fn what_an_allowance_withholds_is_told_from_what_the_quota_around_it_does() {
 }
 
 fn read_throttled_periods(group: &Path) -> u64 {
+    read_stat(group, &["nr_throttled "])
+}
+
+/// In the unit of the version: nanoseconds or microseconds.
+fn read_throttled_time(group: &Path) -> u64 {
+    read_stat(group, &["throttled_time ", "throttled_usec "])
+}
+
+fn read_stat(group: &Path, names: &[&str]) -> u64 {
     let text = std::io::read_to_string(File::open(group.join("cpu.stat")).unwrap()).unwrap();
-    text.lines().find_map(|line| line.strip_prefix("nr_throttled ")?.parse().ok()).unwrap_or_default()
+    let figure = |line: &str| names.iter().find_map(|name| line.strip_prefix(name)?.parse().ok());
+    text.lines().find_map(figure).unwrap_or_default()
 }

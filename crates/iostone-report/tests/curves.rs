@@ -1,14 +1,8 @@
 //! Whole curves in the report of an experiment: shown first, point by point, and never as one figure.
 
-#[path = "support/curve_scenes.rs"]
-mod curve_scenes;
-#[path = "support/markup.rs"]
-mod markup;
-#[path = "support/synthetic.rs"]
-mod synthetic;
-
+use crate::curve_scenes;
+use crate::markup::{balanced, drawing};
 use iostone_report::{TextStyle, html, text};
-use markup::{balanced, drawing};
 
 #[test]
 fn every_page_is_well_formed_and_its_ids_are_its_own() {

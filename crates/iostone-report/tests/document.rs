@@ -1,10 +1,6 @@
 //! The JSON report of made-up runs.
 
-#[path = "support/scenes.rs"]
-mod scenes;
-#[path = "support/synthetic.rs"]
-mod synthetic;
-
+use crate::scenes;
 use iostone_report::{REPORT_SCHEMA, json};
 use serde_json::Value;
 

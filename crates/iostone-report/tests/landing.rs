@@ -1,15 +1,9 @@
 //! Reports of made-up runs in containers: where the bytes landed and what that took.
 
-#[path = "support/markup.rs"]
-mod markup;
-#[path = "support/scenes.rs"]
-mod scenes;
-#[path = "support/synthetic.rs"]
-mod synthetic;
-
+use crate::markup::{balanced, drawing};
+use crate::scenes;
 use iostone_model::run::RunRecord;
 use iostone_report::{TextStyle, html, json, text};
-use markup::{balanced, drawing};
 
 #[test]
 fn a_run_in_containers_tells_where_the_bytes_landed() {

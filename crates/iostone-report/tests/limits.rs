@@ -1,14 +1,8 @@
 //! Reports of made-up runs in which CPU time is limited, governed, or swept.
 
-#[path = "support/markup.rs"]
-mod markup;
-#[path = "support/scenes.rs"]
-mod scenes;
-#[path = "support/synthetic.rs"]
-mod synthetic;
-
+use crate::markup::{balanced, drawing};
+use crate::scenes;
 use iostone_report::{TextStyle, html, json, text};
-use markup::{balanced, drawing};
 
 #[test]
 fn a_limited_and_governed_run_tells_where_the_cpu_went_and_by_which_law() {

@@ -1,17 +1,10 @@
 //! The page and the text of made-up ORION tests: answers first, escaping, drawings that say what they are.
 
-#[path = "support/calibrations.rs"]
-mod calibrations;
-#[path = "support/markup.rs"]
-mod markup;
-#[path = "support/synthetic.rs"]
-#[expect(dead_code, reason = "runs of experiments are not drawn here")]
-mod synthetic;
-
-use calibrations::findings;
+use crate::calibrations;
+use crate::calibrations::findings;
+use crate::markup::{balanced, drawing};
 use iostone_model::orion::{OrionFindings, OrionRecord};
 use iostone_report::{TextStyle, orion_html, orion_text};
-use markup::{balanced, drawing};
 
 fn page(record: &OrionRecord) -> String {
     orion_html(record, &findings(record)).expect("it is written")

@@ -1,14 +1,8 @@
 //! The HTML page of made-up runs: escaping, self-containment, well-formed figures, size.
 
-#[path = "support/markup.rs"]
-mod markup;
-#[path = "support/scenes.rs"]
-mod scenes;
-#[path = "support/synthetic.rs"]
-mod synthetic;
-
+use crate::markup::{balanced, drawing};
+use crate::scenes;
 use iostone_report::html;
-use markup::{balanced, drawing};
 
 #[test]
 fn every_page_is_well_formed_and_has_no_figure_of_nonsense() {

@@ -1,10 +1,6 @@
 //! The terminal report of made-up runs.
 
-#[path = "support/scenes.rs"]
-mod scenes;
-#[path = "support/synthetic.rs"]
-mod synthetic;
-
+use crate::scenes;
 use iostone_report::{TextStyle, text, verdicts_text};
 
 /// Figures from elsewhere, measured without blocks.

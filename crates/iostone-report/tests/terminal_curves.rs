@@ -1,11 +1,6 @@
 //! The terminal report of curves.
 
-#[expect(dead_code, reason = "the other tests of the report have more scenes")]
-#[path = "support/scenes.rs"]
-mod scenes;
-#[path = "support/synthetic.rs"]
-mod synthetic;
-
+use crate::scenes;
 use iostone_model::verdict::{Comparison, CurveVerdict, Flag, Verdict, Verdicts};
 use iostone_report::{TextStyle, text, verdicts_text};
 

@@ -1,17 +1,14 @@
 //! What the user did with our things after a crash, or beside us, is kept, and the advice fits what is in the way.
 #![expect(clippy::unwrap_used, reason = "this is test code")]
 
-#[path = "common/machine.rs"]
-mod machine;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use crate::common::machine::{MIB, Machine, TestLoop, ext4_on, loop_stack, loops_under, needs_root, run};
 use iostone_model::experiment::{BlockVolume, Volume};
 use iostone_stack::{JournalOutcome, Permission, Registry, Session, SessionOptions, StackError, UndoFailure};
-use machine::{MIB, Machine, TestLoop, ext4_on, loop_stack, loops_under, needs_root, run};
 
 /// Tells the child, which is this very program, where to work.
 const PLACE_VARIABLE: &str = "IOSTONE_STACK_TEST_PLACE";
@@ -50,7 +47,9 @@ struct Built(Child);
 impl Built {
     fn start(machine: &Machine, device: Option<&Path>) -> (Self, PathBuf) {
         let mut command = Command::new(std::env::current_exe().unwrap());
-        command.args(["--exact", "standing_session", "--ignored"]).env(PLACE_VARIABLE, machine.path());
+        command
+            .args(["--exact", "aftermath::standing_session", "--ignored"])
+            .env(PLACE_VARIABLE, machine.path());
         if let Some(device) = device {
             command.env(DEVICE_VARIABLE, device);
         }

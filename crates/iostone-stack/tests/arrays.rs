@@ -3,20 +3,17 @@
 //! Where the running kernel has neither md nor a device mapper, a guest runs this very program.
 #![expect(clippy::unwrap_used, reason = "this is test code")]
 
-#[path = "common/machine.rs"]
-mod machine;
-#[path = "common/members.rs"]
-mod members;
-
+use crate::common::machine;
+use crate::common::members;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use crate::common::machine::Machine;
+use crate::common::members::{Kernel, Members, array_nodes, needs};
 use iostone_model::experiment::{Array, Filesystem, LvmArray, MdArray, MdLevel, MdMetadata};
 use iostone_model::units::Bytes;
 use iostone_stack::{Applied, Permission, RefusalReason, Registry, Session, SessionOptions, StackError};
-use machine::Machine;
-use members::{Kernel, Members, array_nodes, needs};
 
 /// Tells the child, which is this very program, where to work and on which members.
 const CHILD_VARIABLE: &str = "IOSTONE_ARRAYS_TEST_CHILD";
@@ -283,7 +280,7 @@ fn kill_at_any_moment_leaves_no_array_after_cleanup() {
         let names: Vec<&str> = members.names[..3].iter().map(|name| name.to_str().unwrap()).collect();
         let place = format!("{}\n{}", machine.path().display(), names.join("\n"));
         let child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "child_session", "--ignored"])
+            .args(["--exact", "arrays::child_session", "--ignored"])
             .env(CHILD_VARIABLE, place)
             .stdout(Stdio::null())
             .stderr(Stdio::null())

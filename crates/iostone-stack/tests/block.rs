@@ -1,16 +1,14 @@
 //! A block volume of the user's (here a loop device of the test's): built, taken off again, refused when it is not empty.
 #![expect(clippy::unwrap_used, reason = "this is test code")]
 
-#[path = "common/machine.rs"]
-mod machine;
-
+use crate::common::machine;
 use std::path::Path;
 
+use crate::common::machine::{MIB, Machine, TestLoop, TestMount, ext4_on, needs_root};
 use iostone_model::experiment::{BlockVolume, Stack, Volume, WriteCache};
 use iostone_stack::{
     Permission, Refusal, RefusalReason, Role, Session, SessionOptions, StackError, strange_words,
 };
-use machine::{MIB, Machine, TestLoop, TestMount, ext4_on, needs_root};
 
 fn refusal(error: StackError) -> Refusal {
     match error {

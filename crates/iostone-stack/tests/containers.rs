@@ -1,15 +1,13 @@
 //! A plain overlay and the places beside it, on real filesystems: built, proven, killed and cleaned up.
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "this is test code, and skipped tests say so")]
 
-#[path = "common/machine.rs"]
-mod machine;
-
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use crate::common::machine::{MIB, Machine, has, loop_stack, mounts_under, needs_root, run, wait_for};
 use iostone_model::experiment::{
     Btrfs, Contained, Container, ContainerPlace, Filesystem, LoopVolume, LowerFiles, Stack, Volume, Xfs,
 };
@@ -17,7 +15,6 @@ use iostone_model::units::Bytes;
 use iostone_stack::{
     Applied, InsideView, Provision, Registry, Session, SessionOptions, StackError, plan_steps,
 };
-use machine::{MIB, Machine, has, loop_stack, mounts_under, needs_root, run, wait_for};
 
 const LOWER: LowerFiles = LowerFiles { large: Bytes(4 << 20), small_count: 5, small: Bytes(4096) };
 const CHILD_VARIABLE: &str = "IOSTONE_CONTAINERS_TEST_CHILD";
@@ -294,7 +291,7 @@ fn kill_at_any_moment_leaves_nothing_after_cleanup() {
     for round in 0..12u64 {
         let machine = Machine::new();
         let child = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "child_session", "--ignored"])
+            .args(["--exact", "containers::child_session", "--ignored"])
             .env(CHILD_VARIABLE, machine.path())
             .stdout(Stdio::null())
             .stderr(Stdio::null())

@@ -1,16 +1,14 @@
 //! A session killed at any moment leaves nothing that cleanup does not find and take away.
 
-#[path = "common/machine.rs"]
-mod machine;
-
+use crate::common::machine;
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use crate::common::machine::{MIB, Machine, loop_stack, loops_under, mounts_under, needs_root, wait_for};
 use iostone_model::experiment::WriteCache;
 use iostone_stack::{JournalOutcome, Registry, Session, SessionOptions};
-use machine::{MIB, Machine, loop_stack, loops_under, mounts_under, needs_root, wait_for};
 
 /// Tells the child, which is this very program, where to work.
 const CHILD_VARIABLE: &str = "IOSTONE_STACK_TEST_CHILD";
@@ -55,7 +53,7 @@ impl Drop for KilledOnDrop {
 
 fn start_child(machine: &Machine) -> KilledOnDrop {
     let child = Command::new(std::env::current_exe().expect("this program has a path"))
-        .args(["--exact", "child_session", "--ignored"])
+        .args(["--exact", "crash::child_session", "--ignored"])
         .env(CHILD_VARIABLE, machine.path())
         .stdout(Stdio::null())
         .stderr(Stdio::null())

@@ -1,17 +1,14 @@
 //! A device that holds anything at all is refused and keeps every byte; an empty one passes, however it came to be empty.
 #![expect(clippy::unwrap_used, reason = "this is test code, and skipped tests say so")]
 
-#[path = "common/machine.rs"]
-mod machine;
-
 use std::fs::File;
 use std::hash::{DefaultHasher, Hasher};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
+use crate::common::machine::{MIB, Machine, TestLoop, ext4_on, has, needs_root, run};
 use iostone_model::experiment::{BlockVolume, Stack, Volume};
 use iostone_stack::{Refusal, RefusalReason, Session, StackError};
-use machine::{MIB, Machine, TestLoop, ext4_on, has, needs_root, run};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rustix::fs::SeekFrom;

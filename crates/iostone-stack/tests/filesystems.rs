@@ -1,20 +1,19 @@
 //! XFS, btrfs, ext2 and F2FS on real devices: built, proven, read ahead, taken off again without a trace.
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "this is test code, and skipped tests say so")]
 
-#[path = "common/machine.rs"]
-mod machine;
-
 use std::fs;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use crate::common::machine::{
+    MIB, Machine, TestLoop, has, loop_stack, loops_under, mounts_under, needs_root, run,
+};
 use iostone_model::experiment::{
     Array, BlockVolume, Btrfs, BtrfsArray, BtrfsProfile, Ext2, Ext4, F2fs, Filesystem, LoopVolume, Mount,
     Stack, Volume, Xfs,
 };
 use iostone_model::units::Bytes;
 use iostone_stack::{Applied, Permission, Role, Session, StackError, fuzzing};
-use machine::{MIB, Machine, TestLoop, has, loop_stack, loops_under, mounts_under, needs_root, run};
 
 /// True, with a word about it, where the kernel or the tools have no such filesystem.
 fn lacks(test: &str, filesystem: &str) -> bool {

@@ -1,14 +1,12 @@
 //! A stack's whole life on real loop devices and ext4: built, proven, undone, with nothing left behind.
 
-#[path = "common/machine.rs"]
-mod machine;
-
+use crate::common::machine;
 use std::fs;
 use std::path::Path;
 
+use crate::common::machine::{MIB, Machine, ext4_on, loop_stack, loops_under, mounts_under, needs_root};
 use iostone_model::experiment::{BackingIo, BlockVolume, DirectoryVolume, Volume, WriteCache};
 use iostone_stack::{Role, Session, StackError, plan_steps};
-use machine::{MIB, Machine, ext4_on, loop_stack, loops_under, mounts_under, needs_root};
 
 #[test]
 fn a_stack_is_built_proven_and_undone_without_a_trace() {

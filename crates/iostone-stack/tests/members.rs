@@ -1,15 +1,12 @@
 //! Several block devices at once: refused where they do not go together, and said where they hardly do.
 #![expect(clippy::unwrap_used, reason = "this is test code")]
 
-#[path = "common/machine.rs"]
-mod machine;
-
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
+use crate::common::machine::{MIB, Machine, TestLoop, has, needs_root, run};
 use iostone_model::experiment::{Array, BlockVolume, MdArray, MdLevel, Stack, Volume};
 use iostone_stack::{RefusalReason, Session, StackError};
-use machine::{MIB, Machine, TestLoop, has, needs_root, run};
 
 fn over(devices: &[PathBuf]) -> Stack {
     let array = Array::Md(MdArray { level: MdLevel::Raid0, chunk: None, metadata: None });

@@ -1,20 +1,17 @@
 //! What files take up on filesystems that were made for them, on real loop devices.
 #![expect(clippy::unwrap_used, clippy::print_stderr, reason = "this is test code, and skipped tests say so")]
 
-#[path = "common/machine.rs"]
-mod machine;
-
 use std::fs::{self, File};
 use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use crate::common::machine::{MIB, Machine, has, needs_root};
 use iostone_engine::NoiseStream;
 use iostone_model::experiment::{Btrfs, Ext4, Filesystem, LoopVolume, Mount, Stack, Volume, Xfs};
 use iostone_model::trial::SpaceRecord;
 use iostone_model::units::Bytes;
 use iostone_stack::SpaceWatch;
-use machine::{MIB, Machine, has, needs_root};
 
 /// True, with a word about it, where the kernel or the tools have no such filesystem.
 fn lacks(test: &str, filesystem: &str) -> bool {

@@ -5,9 +5,7 @@
 )]
 #![expect(clippy::unwrap_used, reason = "this is test code")]
 
-#[path = "common/machine.rs"]
-mod machine;
-
+use crate::common::machine;
 use std::fs::File;
 use std::io::{IoSlice, Read, Write};
 use std::mem::MaybeUninit;
@@ -16,9 +14,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use crate::common::machine::{MIB, Machine, TestLoop, TestMount, ext4_on, needs_root, run};
 use iostone_model::experiment::{BlockVolume, Stack, Volume};
 use iostone_stack::{Refusal, RefusalReason, Session, StackError};
-use machine::{MIB, Machine, TestLoop, TestMount, ext4_on, needs_root, run};
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 
 fn on(device: &Path) -> Stack {
@@ -42,7 +40,7 @@ struct Holder(Child);
 impl Holder {
     fn start(how: &str, path: &Path) -> Self {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["--ignored", "--exact", "holder", "--nocapture", "--test-threads=1"])
+            .args(["--ignored", "--exact", "users::holder", "--nocapture", "--test-threads=1"])
             .env("HOLD_HOW", how)
             .env("HOLD_PATH", path)
             .stdin(Stdio::piped())

@@ -4,23 +4,10 @@
 
 #![expect(clippy::print_stdout, reason = "the measured rates are the evidence; shown with --nocapture")]
 
-#[allow(dead_code, reason = "the benchmark simulates more")]
-#[path = "../benches/truth/broken.rs"]
-mod broken;
-#[allow(dead_code, clippy::expect_used, clippy::indexing_slicing, reason = "part of a benchmark")]
-#[path = "../benches/truth/design.rs"]
-mod design;
-#[allow(dead_code, reason = "the benchmark simulates more")]
-#[path = "../benches/truth/models.rs"]
-mod models;
-#[allow(dead_code, reason = "the benchmark simulates more")]
-#[path = "../benches/truth/rates.rs"]
-mod rates;
-
-use broken::BROKEN;
-use design::{BEYOND, Family, Outcome, keeps_premise, run};
-use models::{MODELS, Order};
-use rates::Rate;
+use crate::broken::BROKEN;
+use crate::design::{BEYOND, Family, Outcome, keeps_premise, run};
+use crate::models::{MODELS, Order};
+use crate::rates::Rate;
 
 /// So many rates are looked at that one in some hundred may be this surprising by chance.
 const SURPRISING: f64 = 1e-3;

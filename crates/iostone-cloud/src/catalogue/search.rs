@@ -98,7 +98,7 @@ impl Catalogue {
         if !(words && status && burstable) {
             return Fit::No;
         }
-        let price = || self.price(&instance.name, &search.region).ok().map(|price| price.usd_per_hour);
+        let price = || self.known_price(&instance.name, &search.region).map(|price| price.usd_per_hour);
         let has = |wanted: Architecture| instance.architectures.contains(&wanted);
         let mut is_unknown = false;
         let asked: [Option<Option<bool>>; 6] = [
@@ -120,7 +120,7 @@ impl Catalogue {
     }
 
     fn order(&self, one: &Instance, other: &Instance, search: &Search) -> Ordering {
-        let price = |instance: &Instance| self.price(&instance.name, &search.region).ok();
+        let price = |instance: &Instance| self.known_price(&instance.name, &search.region);
         let first = match search.sort {
             SortBy::Name => Ordering::Equal,
             SortBy::Price => last_if_absent(price(one), price(other), |one, other| {
@@ -206,7 +206,7 @@ mod tests {
         let prices: Vec<f64> = found
             .instances
             .iter()
-            .filter_map(|one| catalogue.price(&one.name, DEFAULT_REGION).ok())
+            .filter_map(|one| catalogue.known_price(&one.name, DEFAULT_REGION))
             .map(|price| price.usd_per_hour)
             .collect();
         assert!(prices.is_sorted() && prices.len() > 20, "{prices:?}");

@@ -1,13 +1,10 @@
 //! Errors, stalls, and the power switch.
 
-use super::*;
-use std::time::Instant;
+use crate::served::*;
 
 use iostone_disk::EIO;
-use iostone_model::experiment::{ErrorFault, Fault, FaultyOperation, StallFault, VolatileCache};
+use iostone_model::experiment::{ErrorFault, Fault, FaultyOperation, VolatileCache};
 use iostone_model::units::Fraction;
-
-const MIB: u64 = 1 << 20;
 
 #[test]
 fn errors_are_exactly_where_they_were_asked_for() {
@@ -31,54 +28,6 @@ fn errors_are_exactly_where_they_were_asked_for() {
     let counters = &served.control().counters().unwrap().volumes[0].counters;
     assert_eq!((counters.reads.requests, counters.reads.errors), (4096, 16));
     assert_eq!((counters.writes.requests, counters.writes.errors), (1, 0));
-}
-
-#[test]
-fn a_stall_holds_everything_and_then_it_goes_on() {
-    let mut model = volume(16 * MIB);
-    model.faults =
-        vec![Fault::Stall(StallFault { every: "600ms".parse().unwrap(), lasts: "300ms".parse().unwrap() })];
-    model.iops = Some(1000);
-    let served = Served::new(&[model], None);
-    let mut client = served.client(0);
-    let reads = scattered(1200, 4096, 16 * MIB).map(|offset| (Command::Read, offset, 4096));
-    let begun = Instant::now();
-    let (answers, gaps) = beside_a_sleeper(|| keep_in_flight(&mut client, 1, reads));
-    let seconds = begun.elapsed().as_secs_f64();
-    assert_eq!(answers.len(), 1200);
-    let counters = &served.control().counters().unwrap().volumes[0].counters;
-    // One at a time, so each stall is one long read; the others pass between stalls.
-    assert!(counters.reads.service.max_ns().unwrap() >= 290_000_000, "{:?}", counters.reads.service.max_ns());
-    let long: u64 = counters
-        .reads
-        .service
-        .occupied()
-        .filter(|bucket| bucket.0 > 150_000_000)
-        .map(|bucket| bucket.2)
-        .sum();
-    // One begins every 600 ms; where the machine held the server up for as long, a read was as long without one.
-    let most = seconds / 0.6 + 2.0 + f64::from(gaps);
-    assert!(long >= 2 && long as f64 <= most, "{long} stalls in {seconds} s, {gaps} gaps");
-}
-
-/// Measures, and how often a plain sleeper was held up beside it as a stall would hold up a read.
-fn beside_a_sleeper<T>(measure: impl FnOnce() -> T) -> (T, u32) {
-    let over = AtomicBool::new(false);
-    std::thread::scope(|scope| {
-        let sleeper = scope.spawn(|| {
-            let mut gaps = 0;
-            while !over.load(Ordering::Relaxed) {
-                let asleep = Instant::now();
-                std::thread::sleep(Duration::from_millis(5));
-                gaps += u32::from(asleep.elapsed() > Duration::from_millis(100));
-            }
-            gaps
-        });
-        let measured = std::panic::catch_unwind(std::panic::AssertUnwindSafe(measure));
-        over.store(true, Ordering::Relaxed);
-        let gaps = sleeper.join().unwrap();
-        (measured.unwrap_or_else(|panic| std::panic::resume_unwind(panic)), gaps)
-    })
 }
 
 #[test]
@@ -117,23 +66,6 @@ fn what_was_flushed_survives_the_power_and_nothing_works_without_it() {
         client.read(0, &mut back).unwrap();
         assert_eq!(back[..], content[..4096]);
     }
-}
-
-#[test]
-fn limits_change_while_requests_go_on() {
-    let mut model = volume(16 * MIB);
-    model.iops = Some(100);
-    let served = Served::new(&[model], None);
-    let mut client = served.client(0);
-    let few = scattered(30, 4096, 16 * MIB).map(|offset| (Command::Read, offset, 4096));
-    keep_in_flight(&mut client, 4, few);
-    let slow = mean_ns(&served.control().counters().unwrap().volumes[0].counters.reads);
-    served.control().set(None, &["iops=none".parse().unwrap()]).unwrap();
-    served.control().reset_counters().unwrap();
-    let many = scattered(3000, 4096, 16 * MIB).map(|offset| (Command::Read, offset, 4096));
-    keep_in_flight(&mut client, 4, many);
-    let fast = mean_ns(&served.control().counters().unwrap().volumes[0].counters.reads);
-    assert!(fast < slow / 3.0, "{fast} after {slow} ns");
 }
 
 /// Sends single blocks of ones to a volume that is too slow for them, and waits until they have arrived.

@@ -1,10 +1,9 @@
 //! Clients that do not do as the protocol has it: they are refused or hung up on, and the others go on.
 
-use super::*;
+use crate::served::*;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 
-const MIB: u64 = 1 << 20;
 const EINVAL: u32 = 22;
 const ENOSPC: u32 = 28;
 

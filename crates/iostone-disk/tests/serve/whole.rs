@@ -1,10 +1,8 @@
 //! Reading, writing, flushing, many clients, beginnings and ends.
 
-use super::*;
+use crate::served::*;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-
-const MIB: u64 = 1 << 20;
 
 #[test]
 fn what_is_written_is_read_back_by_every_client() {

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use iostone_fio::output::{Detail, LogFile, LogRequest, bin_of, logs_of, write_json, write_terse};
 
-use crate::cases::{Case, cases, logged_case};
-use crate::ordered::Ordered;
+use super::cases::{Case, cases, logged_case};
+use super::ordered::Ordered;
 
 /// What fio 3.33 prints of every case is compared with what is printed here.
 fn compare(compare: impl Fn(&Case, &Path) -> Option<()>) {

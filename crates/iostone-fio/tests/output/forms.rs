@@ -4,8 +4,8 @@ use iostone_engine::{IoFault, Operation, Rate, Steadiness, SteadyLimit, SteadyOf
 use iostone_fio::output::{Detail, Percentiles, Reported, Unified, write_json, write_terse};
 use iostone_model::units::Bytes;
 
-use crate::made_up::{job, outcome, recorded, session};
-use crate::ordered::Ordered;
+use super::made_up::{job, outcome, recorded, session};
+use super::ordered::Ordered;
 
 #[track_caller]
 fn assert_near(value: &Ordered, expected: f64) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use iostone_fio::output::{LogFile, LogRequest, LogText, LogValue, check_log_window, log_paths, logs_of};
 
-use crate::made_up::{outcome, recorded};
+use super::made_up::{outcome, recorded};
 
 fn request(window_ms: u64) -> LogRequest {
     let file = LogFile { prefix: "name".into(), window: Duration::from_millis(window_ms) };

@@ -2,8 +2,8 @@
 
 use iostone_fio::output::{Detail, Reported, merge_outcomes, write_json, write_terse};
 
-use crate::made_up::{job, outcome, recorded, session};
-use crate::ordered::Ordered;
+use super::made_up::{job, outcome, recorded, session};
+use super::ordered::Ordered;
 
 #[test]
 fn outcomes_add_up_exactly() {

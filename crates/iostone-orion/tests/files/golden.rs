@@ -3,7 +3,7 @@
 use iostone_model::orion::{CellEstimate, Knee, LoadPoint, OrionEnd, ServedAtPoint};
 use iostone_orion::files::{self, Format, announcement, console, iops_csv, lat_csv, mbps_csv, summary};
 
-use crate::records::{asked, figures, measured, point_of, published};
+use super::records::{asked, figures, measured, point_of, published};
 
 #[test]
 fn the_published_tables_come_out_byte_for_byte() {

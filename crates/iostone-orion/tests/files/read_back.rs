@@ -8,7 +8,7 @@ use iostone_model::orion::OrionRecord;
 use iostone_orion::files::{Format, files_of, paths};
 use iostone_tools::{Head, Input, Likeness, find, join_orion_points};
 
-use crate::records::{measured, published};
+use super::records::{measured, published};
 
 fn read(path: &Path) -> Vec<Observation> {
     let orion = find("orion").expect("a format");

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use iostone_orion::files::{Format, files_of};
 
-use crate::records::{measured, published};
+use super::records::{measured, published};
 
 /// Runs a line of shell in that directory and gives what it prints.
 fn shell(directory: &Path, line: &str) -> String {

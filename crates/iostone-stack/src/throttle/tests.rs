@@ -1,8 +1,4 @@
-//! Several volumes over one instance in one group, on real devices: each is held to its own limits, and all together to
-//! the instance's.
-
-#[path = "../../tests/common/load.rs"]
-mod load;
+//! Several volumes over one instance in one group, on real devices: the kernel takes the limits of each, and gives them back.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,7 +10,6 @@ use iostone_model::units::ByteRate;
 
 use super::{Bounds, DeviceLimits, ThrottleController, ThrottleGroup};
 use crate::device::BlockDevice;
-use load::Load;
 
 const VOLUME_BYTES: u64 = 32 << 20;
 
@@ -43,10 +38,6 @@ impl TestLoop {
             burst: None,
         }
     }
-
-    fn load(&self, writes: bool) -> Load {
-        Load { path: self.0.clone(), writes, block_bytes: 64 << 10, threads: 4, span_bytes: VOLUME_BYTES }
-    }
 }
 
 impl Drop for TestLoop {
@@ -72,15 +63,15 @@ impl Drop for TestGroup {
 }
 
 #[test]
-fn two_volumes_share_what_their_instance_carries() {
+fn limits_of_two_volumes_and_their_instance_read_back() {
     if !rustix::process::geteuid().is_root() {
-        eprintln!("two_volumes_share_what_their_instance_carries skipped: needs root");
+        eprintln!("limits_of_two_volumes_and_their_instance_read_back skipped: needs root");
         return;
     }
     let controller = match ThrottleController::find() {
         Ok(found) if !found.must_be_handed_down => found,
         other => {
-            eprintln!("two_volumes_share_what_their_instance_carries skipped: {other:?}");
+            eprintln!("limits_of_two_volumes_and_their_instance_read_back skipped: {other:?}");
             return;
         }
     };
@@ -103,21 +94,9 @@ fn two_volumes_share_what_their_instance_carries() {
     for device in &group.devices {
         assert_eq!(group.read_limits(device.number).unwrap().0, device.caps());
     }
-    let both = [volumes[0].load(true), volumes[1].load(true)];
-    let one = [volumes[0].load(false)];
-    for (loads, limit) in [(&both[..], 20e6), (&one[..], 15e6)] {
-        let share = |seconds| {
-            let rates = load::run(loads, Duration::from_millis(500), Duration::from_secs(seconds));
-            vec![rates.iter().map(|rate| rate.bytes).sum::<f64>() / limit]
-        };
-        let attempt = || {
-            let confinement = Bounds::of(Some(&group), None, false).unwrap().unwrap().enter().unwrap();
-            let shares = share(3);
-            confinement.leave().unwrap();
-            shares
-        };
-        load::hold("two_volumes_share_what_their_instance_carries", 0.05, attempt, || share(1));
-    }
+    // This process can go in and out; what it is held to there is measured through the session.
+    let confinement = Bounds::of(Some(&group), None, false).unwrap().unwrap().enter().unwrap();
+    confinement.leave().unwrap();
     drop(made);
     assert!(!group.path.exists());
 }

@@ -4,16 +4,16 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use iostone_stack::{CgroupVersion, LimitControllers, TrialGroups};
+use iostone_stack::{LimitControllers, TrialGroups};
 
 /// Enters every group of a list with `:` between, and becomes another program.
 const ENTER: &str = "IFS=:; for group in $1; do echo 0 > \"$group\" || exit 99; done; shift; exec \"$@\"";
 
 /// True, with a word about it, where programs cannot be limited.
 pub(crate) fn needs_limit_controllers(test: &str) -> bool {
-    if crate::machine::needs_root(test) {
+    if super::machine::needs_root(test) {
         return true;
     }
     match LimitControllers::find() {
@@ -60,34 +60,10 @@ impl Drop for Program {
     }
 }
 
-/// CPU seconds that the groups used so far.
-pub(crate) fn used_seconds(groups: &TrialGroups) -> f64 {
-    let usage = groups.usage.as_ref().unwrap();
-    match groups.version {
-        CgroupVersion::One => {
-            let text = std::fs::read_to_string(usage.join("cpuacct.usage")).unwrap();
-            text.trim().parse::<f64>().unwrap() / 1e9
-        }
-        CgroupVersion::Two => stat(usage, "usage_usec") / 1e6,
-    }
-}
-
 /// A figure of `cpu.stat`.
 pub(crate) fn stat(group: &Path, name: &str) -> f64 {
     let text = std::fs::read_to_string(group.join("cpu.stat")).unwrap();
     text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap()
-}
-
-/// The share of a processor that the groups use while that time passes.
-pub(crate) fn used_share(groups: &TrialGroups, time: Duration) -> f64 {
-    let (begin, before) = (Instant::now(), used_seconds(groups));
-    std::thread::sleep(time);
-    (used_seconds(groups) - before) / begin.elapsed().as_secs_f64()
-}
-
-/// The least of a few reads of a second each: what one read of the counters comes too late for, the next one lacks.
-pub(crate) fn least_share(groups: &TrialGroups) -> f64 {
-    (0..4).map(|_| used_share(groups, Duration::from_secs(1))).fold(f64::INFINITY, f64::min)
 }
 
 /// Every control group whose name begins so, in whichever hierarchy.

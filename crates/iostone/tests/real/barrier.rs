@@ -5,7 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::time::Instant;
 
-use crate::lab::{Lab, needs_root, small_barrier, words};
+use crate::lab::{Lab, flushes, needs_root, small_barrier, words};
 use serde_json::Value;
 
 fn judged(lab: &Lab, text: &str) -> Value {
@@ -16,22 +16,11 @@ fn judged(lab: &Lab, text: &str) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// Flushes that the loop device completed, by configuration.
-pub(crate) fn flushes(record: &Value, configuration: &str) -> Vec<u64> {
-    record["trials"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .filter(|trial| trial["configuration"] == configuration)
-        .map(|trial| trial["signals"]["devices"][0]["served"]["flushes"].as_u64().unwrap())
-        .collect()
-}
-
 /// From here on a flush is most of what a small synced write takes.
-pub(crate) const DEAR_FSYNC_SECONDS: f64 = 0.0001;
+const DEAR_FSYNC_SECONDS: f64 = 0.0001;
 
 /// What a small write with its fsync takes at this place, in the middle of so many.
-pub(crate) fn fsync_seconds(place: &Path) -> f64 {
+fn fsync_seconds(place: &Path) -> f64 {
     let file = File::create(place.join("synced")).unwrap();
     let synced = |number: u64| {
         let begun = Instant::now();
@@ -89,18 +78,6 @@ fn without_a_volatile_cache_no_difference_is_claimed_and_the_reason_is_given() {
 }
 
 #[test]
-fn a_mount_option_that_does_not_stick_is_an_error_that_says_so() {
-    needs_root!();
-    let lab = Lab::new();
-    let file =
-        lab.write("experiment.toml", &small_barrier("write back", 8).replace("barrier=0", "nosuchoption"));
-    let output = lab.iostone(&["run", &file]).output().unwrap();
-    assert!(!output.status.success());
-    assert!(words(&output).contains("nosuchoption"), "{}", words(&output));
-    lab.assert_nothing_left();
-}
-
-#[test]
 fn identical_levels_are_not_told_apart_and_the_noise_is_named() {
     needs_root!();
     let lab = Lab::new();
@@ -111,24 +88,6 @@ fn identical_levels_are_not_told_apart_and_the_noise_is_named() {
     assert!(verdicts["noise"]["sigma"].as_f64().unwrap() > 0.0);
     assert!(verdicts["noise"]["detectable"].as_f64().unwrap() > 0.0);
     assert_eq!(verdicts["comparisons"][0]["level"], "B");
-    lab.assert_nothing_left();
-}
-
-#[test]
-fn the_demo_leaves_the_machine_as_it_was_and_a_report() {
-    needs_root!();
-    let lab = Lab::new();
-    let short =
-        ["workload.runtime=300ms", "workload.size=8MiB", "stack.volume.size=48MiB", "decide.blocks.max=6"];
-    let mut arguments = vec!["demo"];
-    for setting in &short {
-        arguments.extend(["--set", setting]);
-    }
-    let output = lab.iostone(&arguments).output().unwrap();
-    assert!(output.status.success(), "{}", words(&output));
-    let first = String::from_utf8_lossy(&output.stdout).lines().next().unwrap().to_owned();
-    assert!(first.contains("off") && first.contains("on"), "the first line answers: {first}");
-    assert!(lab.the_run().join("report.html").exists());
     lab.assert_nothing_left();
 }
 

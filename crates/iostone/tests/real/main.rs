@@ -1,5 +1,5 @@
-//! Whole runs through the binary on real loop devices and filesystems. They need root, and are skipped by name
-//! without it. What they leave behind is counted, not assumed.
+//! What needs guests, container engines, rates or minutes, through the binary: `make test-real`. They need root, and are
+//! skipped by name without it, or without the program that they use.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop, and say where")]
 
@@ -11,9 +11,6 @@ mod bursts;
 mod contained;
 mod container_experiments;
 mod cpu_limits;
-mod crash;
-mod dbench;
-mod dd;
 mod emulate;
 mod emulated;
 mod emulated_disk;
@@ -21,20 +18,22 @@ mod emulation_below;
 mod engine_failures;
 mod experiments;
 mod filesystems;
-mod fio_tool;
 mod governor;
-mod guard;
+mod guest;
+mod guest_arrays;
+mod guest_cpu;
+mod guest_limits;
+mod guest_nvme;
+#[path = "../common/guests.rs"]
+mod guests;
 mod io;
-mod ioping;
+#[path = "../common/lab.rs"]
 mod lab;
 mod limit;
+#[path = "../common/loop_disk.rs"]
+mod loop_disk;
 mod orion;
-mod picked;
-mod prepared;
-mod reboot;
-mod remote;
 mod swaps;
-mod sysbench;
 mod throttle;
+#[path = "../common/tools.rs"]
 mod tools;
-mod volume;

@@ -6,8 +6,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::guard::Disk;
-use crate::lab::{Lab, cannot_limit, needs_root, words};
+use crate::lab::{Disk, Lab, cannot_limit, needs_root, words};
 use crate::tools::{experiment, figure, raw, rehearsed};
 
 /// A volume of 2,000 reads and 500 writes a second and 64 MB/s each way, under loads that reach its limits also where other

@@ -9,8 +9,7 @@ use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use crate::guard::Disk;
-use crate::lab::{Lab, needs_root, needs_tool, words};
+use crate::lab::{Disk, Lab, needs_root, needs_tool, words};
 
 /// Runs of iostone in each race.
 const ROUNDS: usize = 200;

@@ -64,7 +64,7 @@ pub(super) fn entry(catalogue: &Catalogue, instance: &Instance) -> Result<Value>
     let prices: Vec<Value> = catalogue
         .regions()
         .iter()
-        .filter_map(|region| catalogue.price(&instance.name, region).ok().map(|price| (region, price)))
+        .filter_map(|region| catalogue.known_price(&instance.name, region).map(|price| (region, price)))
         .map(|(region, price)| json!({ "region": region, "usd_per_hour": price.usd_per_hour, "source": price.source }))
         .collect();
     let Value::Object(mut entry) = json!({
@@ -122,7 +122,7 @@ fn instance_text(catalogue: &Catalogue, instance: &Instance, width: usize) -> St
         .collect();
     let mut price_sources: Vec<String> = Vec::new();
     for region in catalogue.regions() {
-        if let Ok(price) = catalogue.price(&instance.name, region) {
+        if let Some(price) = catalogue.known_price(&instance.name, region) {
             price_sources.push(clean(&price.source));
         }
     }

@@ -6,12 +6,18 @@ use super::interrupt::interrupted;
 use super::{PROGRAM, finished};
 use crate::support::Bench;
 
-/// Two programs whose times nobody can mistake for each other's.
+/// Two programs that print figures which nobody can mistake for each other's, whatever else the machine does. Part of each
+/// is chance, as there is no telling levels without any apart.
 fn clear() -> String {
     PROGRAM
-        .replace("echo $WHICH in $IOSTONE_CONFIGURATION", "sleep $WHICH")
-        .replace("WHICH = \"a\"", "WHICH = \"0.02\"")
-        .replace("WHICH = \"b\"", "WHICH = \"0.2\"")
+        .replace(
+            "echo $WHICH in $IOSTONE_CONFIGURATION\"]",
+            "sleep 0.05; echo cost $((WHICH + $(od -An -N1 -tu1 /dev/urandom)))\"]\n\
+             metrics = { cost = { regex = 'cost ([0-9]+)', better = \"lower\" } }",
+        )
+        .replace("WHICH = \"a\"", "WHICH = \"1000\"")
+        .replace("WHICH = \"b\"", "WHICH = \"2000\"")
+        .replace("metric = \"wall_time\"", "metric = \"cost\"")
         .replace("min = 6, max = 6", "start = \"superblock\", max = 12")
 }
 
@@ -50,7 +56,7 @@ fn four_trials_of_each_level_decide_what_is_clear() {
 
 #[test]
 fn blocks_follow_until_the_budget_which_the_superblock_is_part_of() {
-    let equal = clear().replace("0.2\"", "0.0201\"").replace("max = 12", "max = 6");
+    let equal = clear().replace("2000", "1000").replace("max = 12", "max = 6");
     let bench = finished(&format!("{equal}\n").replace("[decide]", "[decide]\nmargin = \"0.01%\""));
     let report = bench.iostone(&["report", "--format", "json"]).ended_with(0).json();
     let orders = orders(&report);

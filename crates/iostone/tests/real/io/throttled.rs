@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use iostone_stack::{CgroupVersion, ThrottleController};
 use serde_json::Value;
 
-use super::Disk;
 use crate::lab::{Lab, needs_root, words};
+use crate::loop_disk::Disk;
 
 const READS_A_SECOND: u64 = 1500;
 const WRITTEN_BYTES_A_SECOND: u64 = 24_000_000;

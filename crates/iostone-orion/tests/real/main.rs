@@ -1,0 +1,3 @@
+//! Limits that are found by measuring: `cargo test --test real`.
+
+mod ceilings;
