@@ -6,7 +6,7 @@ mod load;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use iostone_model::dataset::{Dataset, Ending, Facts, MetricNote, Observation, Order, SourceFile};
+use iostone_model::dataset::{Dataset, Ending, Facts, MetricNote, NO_SPACE, Observation, Order, SourceFile};
 use iostone_model::environment::Environment;
 use iostone_model::evidence::{Evidence, RunEvidence};
 use iostone_model::experiment::Configuration;
@@ -14,9 +14,6 @@ use iostone_model::metric;
 use iostone_model::run::{BlockRecord, Plan, RunRecord};
 use iostone_model::trial::{TrialRecord, WorkloadReport};
 use iostone_model::units::round_count;
-
-/// What a full disk is called by strerror(3) and by every tool that repeats it.
-const DISK_FULL: &str = "No space left on device";
 
 /// A run as evidence: an observation for each trial that it is judged by, so that as many runs are spoken of here as in its
 /// verdicts. A trial's file is its `trials/NNNNNN/trial.json` below `name`, the run's directory.
@@ -183,10 +180,10 @@ fn cpus_used(metrics: &BTreeMap<String, f64>) -> Option<f64> {
 }
 
 fn ending(report: &WorkloadReport) -> Ending {
-    match &report.error {
-        None => Ending::Completed,
-        Some(error) if error.contains(DISK_FULL) => Ending::DiskFull,
-        Some(error) => Ending::Failed(error.clone()),
+    match (&report.error, report.errno) {
+        (None, _) => Ending::Completed,
+        (Some(_), Some(NO_SPACE)) => Ending::DiskFull,
+        (Some(error), _) => Ending::Failed(error.clone()),
     }
 }
 

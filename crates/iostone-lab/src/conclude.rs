@@ -19,6 +19,7 @@ mod subject;
 
 use iostone_model::covariate::{self, DeclaredCovariate};
 use iostone_model::environment::Environment;
+use iostone_model::evidence::RunEvidence;
 use iostone_model::experiment::Experiment;
 use iostone_model::run::{BlockRecord, Plan};
 use iostone_model::trial::TrialRecord;
@@ -122,9 +123,10 @@ fn conclude_subject(
         comparisons = judgement.comparisons;
         flags = judgement.flags;
     }
-    let one_sided = lacking::note(plan, subject, &mut comparisons, trials, &blocks);
+    let run = RunEvidence::of(plan, trials, &blocks);
+    let one_sided = lacking::note(&run, subject, &mut comparisons);
     flags.extend(unfit(entries));
-    flags.extend(explained::above_limits(plan, trials, &blocks));
+    flags.extend(explained::above_limits(&run));
     let audit = iostone_audit::judge(&iostone_audit::evidence("", plan, trials, &blocks, environment));
     flags.extend(findings::put_in_force(&audit.findings, &mut comparisons));
     let mut curves = if subject.curve { conclude_curves(&mut comparisons) } else { Vec::new() };
@@ -153,16 +155,16 @@ fn conclude_subject(
             None => permanent::lines(plan, &comparisons, &curves),
         },
         sweep,
-        configurations: summaries(plan, subject, trials, &blocks),
+        configurations: summaries(&run, subject, trials),
         blocks: count(plan, &blocks),
         flags,
-        evidence: evidence::sentences(plan, trials, &blocks),
-        ceilings: explained::ceilings(plan, trials, &blocks),
-        predictions: predicted::predictions(plan, trials, &blocks),
+        evidence: evidence::sentences(&run),
+        ceilings: explained::ceilings(&run),
+        predictions: predicted::predictions(&run),
         comparisons,
         noise,
         audit: None,
-        flatness: if plan.quick { Vec::new() } else { flatness::verdicts(plan, trials, &blocks) },
+        flatness: if plan.quick { Vec::new() } else { flatness::verdicts(&run) },
         curves,
         scope: machines::scope(plan),
     };
@@ -211,25 +213,16 @@ fn count(plan: &Plan, blocks: &[BlockRecord]) -> BlockCount {
 }
 
 /// Each configuration by itself. A curve has no middle, but one at each of its points.
-fn summaries(
-    plan: &Plan,
-    subject: &Subject,
-    trials: &[TrialRecord],
-    blocks: &[BlockRecord],
-) -> Vec<ConfigurationSummary> {
-    let metric = &plan.experiment.decide.metric;
-    let confidence = plan.experiment.decide.confidence.0;
-    plan.experiment
-        .configurations
+fn summaries(run: &RunEvidence<'_>, subject: &Subject, trials: &[TrialRecord]) -> Vec<ConfigurationSummary> {
+    let decide = &run.plan.experiment.decide;
+    let (metric, confidence) = (&decide.metric, decide.confidence.0);
+    run.groups
         .iter()
-        .map(|configuration| {
-            let own: Vec<&TrialRecord> =
-                trials.iter().filter(|trial| trial.configuration == configuration.name).collect();
-            let counting: Vec<&&TrialRecord> = own
-                .iter()
-                .filter(|trial| blocks.iter().any(|block| block.counted && block.number == trial.block))
-                .filter(|trial| subject.is_in(&trial.metrics))
-                .collect();
+        .map(|group| {
+            let configuration = group.configuration;
+            let all = trials.iter().filter(|trial| trial.configuration == configuration.name).count();
+            let counting: Vec<&&TrialRecord> =
+                group.trials.iter().filter(|trial| subject.is_in(&trial.metrics)).collect();
             let figures = |metric: &str| -> Vec<f64> {
                 counting.iter().filter_map(|trial| trial.metrics.get(metric).copied()).collect()
             };
@@ -243,7 +236,7 @@ fn summaries(
             let summary = summarize(&whole, confidence).of_configuration(
                 configuration.name.clone(),
                 configuration.levels.clone(),
-                number(own.len() - counting.len()),
+                number(all - counting.len()),
             );
             ConfigurationSummary {
                 trials: number(counting.len()),

@@ -406,7 +406,7 @@ fn read_trials(path: &Path) -> Result<Vec<TrialRecord>, LabError> {
         let record = entry.path().join("trial.json");
         if record.exists() {
             let mut trial: TrialRecord = read_json(&record)?;
-            trial.workload.read_old_ceilings();
+            trial.workload.read_words();
             // Records of version 0.1.0 have the words and the series, and not what they say.
             let in_words = || trial.notes.iter().any(|note| note.contains(DROPS_SYNCS));
             trial.syncs_dropped_below = trial.syncs_dropped_below.or_else(|| Some(in_words()));

@@ -7,7 +7,7 @@ use iostone_model::covariate::{Covariate, DeclaredCovariate, slopes};
 use iostone_model::experiment::{Configuration, Experiment, Gate};
 use iostone_model::figures::percent;
 use iostone_model::metric::Unit;
-use iostone_model::trial::{GateOutcome, GovernorRecord, MEMORY, compressed_by};
+use iostone_model::trial::{GateOutcome, GateReading, GovernorRecord, MEMORY, compressed_by};
 use iostone_model::units::Bytes;
 
 /// A governor that is later than a period of the kernel's quota (100 ms) has not governed.
@@ -46,7 +46,7 @@ pub(crate) fn evaluate(
             }
             Some(share) => {
                 let message = format!("steal {} of CPU time, limit {}", percent(share), percent(limit.0));
-                outcome("steal", share <= limit.0, message)
+                held("steal", share, limit.0, Unit::Share, message)
             }
             None if off => unjudged("steal", format!("{OFF} (steal: not observable on this machine)")),
             None => unjudged("steal", "steal: not observable on this machine"),
@@ -62,7 +62,7 @@ pub(crate) fn evaluate(
             Some(share) => {
                 let message =
                     format!("throttled in {} of its periods, limit {}", percent(share), percent(limit.0));
-                outcome("throttling", share <= limit.0, message)
+                held("throttling", share, limit.0, Unit::Share, message)
             }
         });
     }
@@ -72,18 +72,21 @@ pub(crate) fn evaluate(
     if let Gate::Limit(limit) = gates.idle {
         let device = settled.busiest.as_deref().unwrap_or("no device");
         let rate = Unit::BytesPerSecond.format(settled.bytes_per_second);
-        let limit = Unit::BytesPerSecond.format(limit.0);
-        let message = format!("{device} served {rate} just before the start, limit {limit}");
-        outcomes.push(outcome("idle", settled.at_rest, message));
+        let message = format!(
+            "{device} served {rate} just before the start, limit {}",
+            Unit::BytesPerSecond.format(limit.0)
+        );
+        let read = held("idle", settled.bytes_per_second, limit.0, Unit::BytesPerSecond, message);
+        outcomes.push(GateOutcome { passed: settled.at_rest, ..read });
     }
     if let Gate::Limit(limit) = gates.clock {
-        let jump = signals.clock_jump_seconds.abs();
+        let (jump, limit) = (signals.clock_jump_seconds.abs(), limit.0.as_secs_f64());
         let message = format!(
             "the wall clock moved by {} against the monotonic one, limit {}",
             Unit::Seconds.format(jump),
-            Unit::Seconds.format(limit.0.as_secs_f64())
+            Unit::Seconds.format(limit)
         );
-        outcomes.push(outcome("clock", jump <= limit.0.as_secs_f64(), message));
+        outcomes.push(held("clock", jump, limit, Unit::Seconds, message));
     }
     if let Gate::Limit(limit) = gates.governor
         && let Some(record) = &measured.governor
@@ -109,11 +112,18 @@ fn governed(record: &GovernorRecord, limit: f64) -> GateOutcome {
         let latest = Unit::Seconds.format(LATEST_SECONDS);
         let _ = write!(message, "; the governor was held up and moved the quota {late} late, limit {latest}");
     }
-    outcome("governor", is_exact && is_prompt, message)
+    let read = held("governor", record.excess_share, limit, Unit::Share, message);
+    GateOutcome { passed: is_exact && is_prompt, ..read }
 }
 
 fn outcome(gate: &str, passed: bool, message: impl Into<String>) -> GateOutcome {
-    GateOutcome { gate: gate.to_owned(), passed, message: message.into(), unjudged: false }
+    GateOutcome { gate: gate.to_owned(), passed, message: message.into(), unjudged: false, reading: None }
+}
+
+/// Of a gate that judges by a figure.
+fn held(gate: &str, value: f64, limit: f64, unit: Unit, message: String) -> GateOutcome {
+    let reading = Some(GateReading { value, limit, unit });
+    GateOutcome { reading, ..outcome(gate, value <= limit, message) }
 }
 
 /// Of a gate that is off, or sees nothing here.
@@ -148,13 +158,13 @@ fn served(configuration: &Configuration, measured: &Measured, tolerance: f64) ->
     let (name, served) = (device_under_test.name, device_under_test.served);
     let reached = served.read_bytes + served.written_bytes;
     // What the device serves beyond the claim is metadata, the ramp and the journal; only less is wrong.
-    let passed = claimed as f64 <= reached as f64 * (1.0 + tolerance);
+    let limit = reached as f64 * (1.0 + tolerance);
     let message = format!(
         "{} claimed, {name} served {}; the difference would be page cache",
         Bytes(claimed).approximate(),
         Bytes(reached).approximate()
     );
-    outcome("served", passed, message)
+    held("served", claimed as f64, limit, Unit::Bytes, message)
 }
 
 #[cfg(test)]
@@ -304,6 +314,9 @@ mod tests {
         let unrest = Settled { at_rest: false, ..settled() };
         let gates = failed(&synced("fdatasync = 1"), &unrest, &trial);
         assert_eq!(gates, ["workload", "steal", "throttling", "idle", "clock"]);
+        let all = evaluate(&experiment("[workload]"), &synced("fdatasync = 1"), &unrest, &trial, &[]);
+        let steal = all.iter().find(|outcome| outcome.gate == "steal").and_then(|outcome| outcome.reading);
+        assert_eq!(steal, Some(GateReading { value: 0.07, limit: 0.05, unit: Unit::Share }));
     }
 
     #[test]

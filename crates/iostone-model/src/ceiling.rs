@@ -15,6 +15,8 @@ const EXCEEDED: f64 = 1.03;
 pub const ALLOWANCE: f64 = 1.02;
 /// A buffered rate beyond this share of a ceiling did not come through it.
 pub const FROM_MEMORY: f64 = 1.10;
+/// A copy within this share of what its source gives by itself may be the source's rate, not the device's.
+pub const NEAR_SOURCE: f64 = 0.10;
 /// The kernel grants I/O in slices of 100 ms (`throtl_slice`, block/blk-throttle.c).
 const SLICE_SECONDS: f64 = 0.1;
 

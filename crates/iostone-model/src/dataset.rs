@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::metric::{Direction, Unit};
 use crate::omitted::is_default;
 
-pub use facts::{Aggregate, Averaged, DataKind, Ending, Facts};
+pub use facts::{Aggregate, Averaged, DISK_FULL, DataKind, Ending, Facts, NO_SPACE};
 pub use quantity::{ParseQuantityError, Quantity};
 
 /// The version of [`Dataset`] as JSON.

@@ -66,6 +66,17 @@ impl<'a> RunEvidence<'a> {
         Self { plan, blocks, groups: plan.experiment.configurations.iter().map(group).collect() }
     }
 
+    /// The trials of a configuration that count.
+    pub fn trials_of(&self, configuration: &str) -> &[&'a TrialRecord] {
+        let group = self.groups.iter().find(|group| group.configuration.name == configuration);
+        group.map_or(&[], |group| &group.trials)
+    }
+
+    /// The groups that have a trial.
+    pub fn measured(&self) -> impl Iterator<Item = &Group<'a>> {
+        self.groups.iter().filter(|group| !group.trials.is_empty())
+    }
+
     /// Every comparison of the plan, with the groups of the level and of the baseline.
     pub fn pairs(&self) -> impl Iterator<Item = (PlannedComparison, [&Group<'a>; 2])> {
         self.plan.comparisons().into_iter().filter_map(|pair| {

@@ -260,6 +260,7 @@ pub struct PredictedFigure {
     /// What explains the difference, where something known does: half a sentence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explained: Option<String>,
-    /// All of it in one sentence without its point.
+    /// All of it in one sentence without its point: documents have it, records of figures do not.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sentence: String,
 }

@@ -10,8 +10,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::covariate::Taken;
-use crate::dataset::Series;
+use crate::dataset::{DISK_FULL, NO_SPACE, Series};
 use crate::experiment::{Filesystem, Stack};
+use crate::metric::Unit;
 use crate::omitted::is_default;
 use crate::orion::Ceiling;
 use crate::sample::{DiskCounters, NvmeActivity};
@@ -166,6 +167,9 @@ pub struct WorkloadReport {
     pub must_reach_device: bool,
     /// What went wrong, if it failed: one sentence.
     pub error: Option<String>,
+    /// The number of the error that made it fail, where it is known (errno(3)).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errno: Option<i32>,
     /// Facts in plain words: engine used and why, threads, flags taken.
     pub facts: BTreeMap<String, String>,
     /// Completed reads, writes and discards in the measured time, where the workload tells.
@@ -192,8 +196,12 @@ pub struct WorkloadReport {
 }
 
 impl WorkloadReport {
-    /// Takes the ceilings of ORION's test from the sentences by which records of version 0.1.0 say them.
-    pub fn read_old_ceilings(&mut self) {
+    /// Takes from sentences what records of version 0.1.0 say by them alone: the ceilings of ORION's test, and a full disk, which
+    /// whatever fails before the workload begins says in words as well.
+    pub fn read_words(&mut self) {
+        let is_full =
+            |error: &str| [DISK_FULL, "no space left on", "ENOSPC"].iter().any(|says| error.contains(says));
+        self.errno = self.errno.or(self.error.as_deref().filter(|error| is_full(error)).map(|_| NO_SPACE));
         if self.ceilings.is_empty() {
             let told = [(true, "ceiling_small"), (false, "ceiling_large")].into_iter();
             let told = told.filter_map(|(small, fact)| Ceiling::of_sentence(small, self.facts.get(fact)?));
@@ -333,6 +341,20 @@ pub struct GateOutcome {
     /// Not evaluated (off, or no data); does not fail the trial. The message says which.
     #[serde(default, skip_serializing_if = "is_default")]
     pub unjudged: bool,
+    /// The figure and the limit themselves, where it judged by them. Records of version 0.1.0 have the message alone.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reading: Option<GateReading>,
+}
+
+/// What a gate read of a trial, and the most that it lets pass.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct GateReading {
+    /// What was read.
+    pub value: f64,
+    /// What it may be.
+    pub limit: f64,
+    /// The unit of both.
+    pub unit: Unit,
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use std::process::Stdio;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use iostone_model::dataset::Observation;
+use iostone_model::dataset::{NO_SPACE, Observation};
 use iostone_model::experiment::BonnieWorkload;
 use iostone_model::trial::WorkloadReport;
 use iostone_model::units::Bytes;
@@ -129,6 +129,7 @@ impl PreparedBonnie {
             report.claimed_read_bytes = claimed.read;
             report.claimed_written_bytes = claimed.written;
         }
+        report.errno = error.as_ref().filter(|_| finished.says_full()).map(|_| NO_SPACE);
         report.error = error;
         Measurement {
             metrics,
@@ -144,8 +145,7 @@ impl PreparedBonnie {
         if finished.interrupted {
             return finished.error.clone();
         }
-        let said = format!("{}\n{}", finished.stderr, finished.stdout);
-        if said.contains("No space left on device") {
+        if finished.says_full() {
             return Some(format!(
                 "the volume was full: bonnie++ found no space left on the device for its file of {}; give it a larger \
                  volume, or set `workload.size`, `workload.memory` and `workload.files`",
@@ -153,6 +153,7 @@ impl PreparedBonnie {
             ));
         }
         if let Some(error) = &finished.error {
+            let said = format!("{}\n{}", finished.stderr, finished.stdout);
             let complaint = said.lines().map(str::trim).find(|line| {
                 line.starts_with("Can't") || line.contains("rror") || line.contains("should be")
             });

@@ -66,6 +66,7 @@ impl PreparedCommand {
             kind: "command".to_owned(),
             measured_seconds: finished.wall.as_secs_f64(),
             error,
+            errno: finished.errno(),
             facts: BTreeMap::from([
                 ("argv".to_owned(), self.spec.argv.join(" ")),
                 ("status".to_owned(), finished.status.clone()),

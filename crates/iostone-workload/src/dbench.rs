@@ -7,7 +7,7 @@ use std::fs;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use iostone_model::dataset::{Ending, Observation};
+use iostone_model::dataset::{Ending, NO_SPACE, Observation};
 use iostone_model::experiment::DbenchWorkload;
 use iostone_model::metric::DBENCH_METRICS;
 use iostone_model::trial::WorkloadReport;
@@ -68,15 +68,24 @@ impl Prepared for PreparedDbench {
     }
 }
 
+/// Whether dbench met the end of the volume. The first client to do so may have written a part; then it says only that.
+fn says_full(finished: &Finished, read: Result<&Observation, &String>) -> bool {
+    let is_short = finished.error.is_some() && finished.stdout.contains("expected to write");
+    let is_read = read.is_ok_and(|observation| observation.facts.ending == Some(Ending::DiskFull));
+    finished.errno().is_some() || is_short || is_read
+}
+
 impl PreparedDbench {
     fn measurement(&self, finished: &Finished) -> Measurement {
         let read = observed(&finished.stdout);
-        let error = self.failure(finished, read.as_ref());
+        let is_full = !finished.interrupted && says_full(finished, read.as_ref());
+        let error = self.failure(finished, read.as_ref(), is_full);
         let facts = self.facts(&finished.stdout, read.as_ref().ok());
         let mut report = WorkloadReport {
             kind: "dbench".to_owned(),
             measured_seconds: finished.wall.as_secs_f64(),
             error,
+            errno: is_full.then_some(NO_SPACE),
             facts,
             ..WorkloadReport::default()
         };
@@ -95,14 +104,16 @@ impl PreparedDbench {
     }
 
     /// What went wrong, in one sentence. dbench says it on its standard output.
-    fn failure(&self, finished: &Finished, read: Result<&Observation, &String>) -> Option<String> {
+    fn failure(
+        &self,
+        finished: &Finished,
+        read: Result<&Observation, &String>,
+        is_full: bool,
+    ) -> Option<String> {
         if finished.interrupted {
             return finished.error.clone();
         }
-        // The first client to meet the end of the volume may have written a part; then it says only that.
-        let full = ["No space left on device", "expected to write"];
-        let full = finished.error.is_some() && full.iter().any(|sign| finished.stdout.contains(sign));
-        if full || read.is_ok_and(|observation| observation.facts.ending == Some(Ending::DiskFull)) {
+        if is_full {
             return Some(format!(
                 "the volume was full: dbench's {} clients found no space left on the device; give \
                  `stack.volume.size` about 25 MiB a client, or ask for fewer `workload.clients`",

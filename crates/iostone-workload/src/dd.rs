@@ -8,6 +8,7 @@ use std::process::Stdio;
 use std::sync::atomic::AtomicBool;
 
 use iostone_engine::Job;
+use iostone_model::ceiling::NEAR_SOURCE;
 use iostone_model::experiment::{DdDirection, DdWorkload};
 use iostone_model::load::Rw;
 use iostone_model::metric::Unit;
@@ -21,8 +22,6 @@ use source::SourceRate;
 
 /// The file that is written or read, in the trial's directory.
 const FILE_NAME: &str = "iostone.data";
-/// A figure within this share of the source's own rate is the source's, not the device's.
-const LIMITED_WITHIN: f64 = 0.10;
 
 struct PreparedDd {
     spec: DdWorkload,
@@ -181,14 +180,14 @@ impl PreparedDd {
 fn compare_with_source(throughput: f64, source: f64) -> Option<(&'static str, String)> {
     let format = |rate| Unit::BytesPerSecond.format(rate);
     let (copied, alone) = (format(throughput), format(source));
-    if throughput > source * (1.0 + LIMITED_WITHIN) {
+    if throughput > source * (1.0 + NEAR_SOURCE) {
         let sentence = format!(
             "{copied} is more than 10 % above the {alone} that was measured of the source by itself, which is unsound \
              then; whether the source was the limit is not known"
         );
         return Some(("source_unsound", sentence));
     }
-    let is_near = throughput >= source * (1.0 - LIMITED_WITHIN);
+    let is_near = throughput >= source * (1.0 - NEAR_SOURCE);
     is_near.then(|| {
         let sentence = format!(
             "{copied} is within 10 % of the {alone} that the source gives by itself: the source was the limit, not what \

@@ -15,6 +15,7 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use iostone_model::dataset::{DISK_FULL, NO_SPACE};
 use iostone_model::units::Span;
 use iostone_probe::programs::find_program;
 
@@ -242,6 +243,16 @@ pub(crate) fn patience(asked: Duration) -> Duration {
 }
 
 impl Finished {
+    /// Whether it printed that the disk was full.
+    pub(crate) fn says_full(&self) -> bool {
+        [&self.stdout, &self.stderr].iter().any(|text| text.contains(DISK_FULL))
+    }
+
+    /// The number of the error by which it failed, where it printed which.
+    pub(crate) fn errno(&self) -> Option<i32> {
+        (self.error.is_some() && !self.interrupted && self.says_full()).then_some(NO_SPACE)
+    }
+
     /// What it printed, to be kept; streams on which nothing was printed are left out. Names begin with `prefix`.
     pub(crate) fn raw(&self, prefix: &str) -> Vec<RawOutput> {
         [("stdout", &self.stdout), ("stderr", &self.stderr)]

@@ -139,6 +139,7 @@ pub(crate) fn measurement(
         kind: kind.to_owned(),
         measured_seconds: finished.wall.as_secs_f64(),
         error: failure(finished),
+        errno: finished.errno(),
         facts,
         stderr_tail: finished.stderr_tail(),
         ..WorkloadReport::default()

@@ -310,8 +310,10 @@ fn writes_left_in_memory_and_data_that_compresses_are_told_too() {
 fn a_full_disk_is_an_ending_of_its_own() {
     let mut report = WorkloadReport::default();
     assert_eq!(ending(&report), Ending::Completed);
-    report.error = Some("write at 4 GiB: No space left on device (os error 28)".to_owned());
+    report.error = Some("ENOSPC when writing 4096 bytes at offset 0, after 17 I/Os".to_owned());
+    report.errno = Some(NO_SPACE);
     assert_eq!(ending(&report), Ending::DiskFull);
+    report.errno = None;
     report.error = Some("it was killed".to_owned());
     assert_eq!(ending(&report), Ending::Failed("it was killed".to_owned()));
 }

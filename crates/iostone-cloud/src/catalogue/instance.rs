@@ -164,6 +164,11 @@ impl Instance {
         self.name.split_once('.').map_or(self.name.as_str(), |(family, _)| family)
     }
 
+    /// Whether it is built on Nitro, where that is known: some volumes do less elsewhere.
+    pub fn is_nitro(&self) -> Option<bool> {
+        self.hypervisor.as_deref().map(|name| name != "xen")
+    }
+
     /// The link to its volumes as it is emulated and reckoned with: EBS's own where it has one, else the network. Bursts
     /// are buckets of (maximum - baseline) x 30 min that fill with what is left unused below the baseline, which nobody documents;
     /// a network's lasts 5 to 60 minutes, of which 30 are taken as well.

@@ -1,6 +1,5 @@
 //! What was predicted, beside what was measured.
 
-use iostone_model::cloud::CeilingKind;
 use iostone_model::explanation::PredictedFigure;
 use iostone_model::metric::Unit;
 use iostone_model::prediction::Prediction;
@@ -46,31 +45,6 @@ pub fn beside(
     }
     let ratio = measured / predicted;
     let explained = dirty_limit.and_then(|limit| in_memory(prediction, unit, ratio, limit));
-    let sign = if ratio < 1.0 { "−" } else { "+" };
-    let difference = format!("{sign}{:.1}\u{a0}%", (ratio - 1.0).abs() * 100.0);
-    let binds = if prediction.binds == CeilingKind::PageCache {
-        "memory takes it in".to_owned()
-    } else {
-        format!("{} binds", prediction.binding)
-    };
-    let [low, high] = predicted_interval;
-    // A width that no printed digit shows is none.
-    let (between, place) = if unit.format(low) == unit.format(high) {
-        (String::new(), "")
-    } else {
-        let inside = (low..=high).contains(&measured);
-        let between = format!(" ({} to {})", unit.format(low), unit.format(high));
-        (between, if inside { ", inside" } else { ", outside" })
-    };
-    let mut sentence = format!(
-        "{name}: predicted {}{between}, measured {}{place}, {difference}; {binds}",
-        unit.format(predicted),
-        unit.format(measured)
-    );
-    if let Some(why) = &explained {
-        sentence.push_str("; ");
-        sentence.push_str(why);
-    }
     Some(PredictedFigure {
         configuration: configuration.to_owned(),
         metric: name.to_owned(),
@@ -82,7 +56,7 @@ pub fn beside(
         binds: prediction.binds,
         binding: prediction.binding.clone(),
         explained,
-        sentence,
+        sentence: String::new(),
     })
 }
 

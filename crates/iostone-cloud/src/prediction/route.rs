@@ -192,7 +192,7 @@ impl Route {
     ) -> Result<(), PredictError> {
         self.instance = Some(instance.name.clone());
         self.memory = instance.memory;
-        self.is_nitro = instance.hypervisor.as_deref().map(|name| name != "xen");
+        self.is_nitro = instance.is_nitro();
         self.pass_link(instance);
         if self.link.is_none() && question.link.is_none() {
             self.warnings.push(Flag::new(

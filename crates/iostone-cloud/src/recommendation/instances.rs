@@ -92,7 +92,7 @@ pub(super) fn pool<'a>(catalogue: &'a Catalogue, wanted: &Wanted) -> Pool<'a> {
                 family: instance.family(),
                 usd: *usd,
                 link,
-                is_nitro: instance.hypervisor.as_deref() != Some("xen"),
+                is_nitro: instance.is_nitro() != Some(false),
                 most_volumes,
             }),
             None => leave_out(format!("no price in {}", wanted.region)),

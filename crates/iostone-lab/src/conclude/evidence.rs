@@ -3,25 +3,13 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use iostone_model::evidence::{Group, RunEvidence};
 use iostone_model::experiment::{Configuration, Volume};
 use iostone_model::median::median;
 use iostone_model::metric::Unit;
-use iostone_model::run::{BlockRecord, Plan};
 use iostone_model::trial::{Check, TrialRecord};
 use iostone_model::units::round_count;
 use iostone_model::verdict::Verified;
-
-/// Trials of a configuration that count.
-pub(super) fn counted<'a>(
-    configuration: &'a str,
-    trials: &'a [TrialRecord],
-    blocks: &'a [BlockRecord],
-) -> impl Iterator<Item = &'a TrialRecord> {
-    trials.iter().filter(move |trial| {
-        trial.configuration == configuration
-            && blocks.iter().any(|block| block.counted && block.number == trial.block)
-    })
-}
 
 /// Flushes that the device under the workload completed, or its array's members together: the medians over the trials.
 struct Flushes {
@@ -32,10 +20,11 @@ struct Flushes {
 
 impl Flushes {
     /// None where nobody counted them.
-    fn of(configuration: &str, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Option<Self> {
+    fn of(trials: &[&TrialRecord]) -> Option<Self> {
         let counts = || {
-            let counted = counted(configuration, trials, blocks);
-            counted.filter_map(|trial| Some((trial, trial.signals.device_under_test()?.flushes? as f64)))
+            trials
+                .iter()
+                .filter_map(|trial| Some((*trial, trial.signals.device_under_test()?.flushes? as f64)))
         };
         let syncs = |trial: &TrialRecord| -> u64 {
             trial.workload.sync_latency_histogram.iter().map(|(_, count)| count).sum()
@@ -55,16 +44,15 @@ impl fmt::Display for Flushes {
 }
 
 /// Whether there are members under the workload of a configuration.
-fn is_array(configuration: &str, trials: &[TrialRecord], blocks: &[BlockRecord]) -> bool {
-    let mut devices =
-        counted(configuration, trials, blocks).filter_map(|trial| trial.signals.device_under_test());
+fn is_array(trials: &[&TrialRecord]) -> bool {
+    let mut devices = trials.iter().filter_map(|trial| trial.signals.device_under_test());
     devices.any(|device| device.members > 0)
 }
 
 /// What one sync costs the program that waits for it, over all trials of a configuration that count.
-fn sync_price(configuration: &str, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Option<String> {
+fn sync_price(trials: &[&TrialRecord]) -> Option<String> {
     let mut histogram: BTreeMap<u64, u64> = BTreeMap::new();
-    for trial in counted(configuration, trials, blocks) {
+    for trial in trials {
         for (latency_ns, count) in &trial.workload.sync_latency_histogram {
             *histogram.entry(*latency_ns).or_default() += count;
         }
@@ -111,13 +99,13 @@ fn against(others: &[(&str, String)]) -> String {
 }
 
 /// One sentence for each configuration, and one for what all have in common.
-pub(super) fn sentences(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Vec<Verified> {
-    let configurations = &plan.experiment.configurations;
-    let checks: Vec<(&Configuration, Vec<&Check>)> = configurations
+pub(super) fn sentences(run: &RunEvidence<'_>) -> Vec<Verified> {
+    let checks: Vec<(&Group<'_>, Vec<&Check>)> = run
+        .groups
         .iter()
-        .filter_map(|configuration| {
-            let trial = counted(&configuration.name, trials, blocks).last()?;
-            Some((configuration, trial.checks.iter().filter(|check| is_setting(check)).collect()))
+        .filter_map(|group| {
+            let checks = &group.trials.last()?.checks;
+            Some((group, checks.iter().filter(|check| is_setting(check)).collect()))
         })
         .collect();
     let everywhere = |check: &Check| {
@@ -125,29 +113,35 @@ pub(super) fn sentences(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockReco
     };
     // Zero against zero is worth a line only where flushes are the question, and those of a device that others write to as
     // well too.
-    let flushes = |c: &Configuration| Flushes::of(&c.name, trials, blocks);
-    let is_ours = |c: &Configuration| !matches!(c.stack.volume, Volume::Directory(_));
-    let flushes_say_something = plan.experiment.flushes_matter()
-        || configurations.iter().any(|c| is_ours(c) && flushes(c).is_some_and(|flushes| flushes.a_trial > 0));
+    let flushes = |group: &Group<'_>| Flushes::of(&group.trials);
+    let is_ours = |group: &Group<'_>| !matches!(group.configuration.stack.volume, Volume::Directory(_));
+    let flushes_say_something = run.plan.experiment.flushes_matter()
+        || run
+            .groups
+            .iter()
+            .any(|one| is_ours(one) && flushes(one).is_some_and(|flushes| flushes.a_trial > 0));
     let mut sentences = Vec::new();
-    for (configuration, own) in &checks {
+    for (group, own) in &checks {
+        let configuration = group.configuration;
         let varied: Vec<String> = own
             .iter()
             .filter(|check| !everywhere(check))
             .map(|check| format!("{}: read back as {}", check.asked, check.read_back))
             .collect();
-        let served = flushes(configuration).filter(|_| flushes_say_something).map(|own_flushes| {
-            let others: Vec<(&str, String)> = configurations
-                .iter()
-                .filter(|other| other.name != configuration.name)
-                .filter(|other| are_compared(other, configuration, &plan.experiment.baseline_factor))
-                .filter_map(|other| Some((other.name.as_str(), flushes(other)?.to_string())))
+        let served = flushes(group).filter(|_| flushes_say_something).map(|own_flushes| {
+            let factor = &run.plan.experiment.baseline_factor;
+            let is_other = |other: &Configuration| {
+                other.name != configuration.name && are_compared(other, configuration, factor)
+            };
+            let others = run.groups.iter().filter(|other| is_other(other.configuration));
+            let others: Vec<(&str, String)> = others
+                .filter_map(|other| Some((other.configuration.name.as_str(), flushes(other)?.to_string())))
                 .collect();
             let against = against(&others);
-            let over = if is_array(&configuration.name, trials, blocks) { " over its members" } else { "" };
+            let over = if is_array(&group.trials) { " over its members" } else { "" };
             format!("flushes a trial{over}: {own_flushes}{against}")
         });
-        let price = sync_price(&configuration.name, trials, blocks);
+        let price = sync_price(&group.trials);
         let parts: Vec<String> = varied.into_iter().chain(served).chain(price).collect();
         if !parts.is_empty() {
             sentences

@@ -12,6 +12,7 @@ use iostone_cloud::explain::{
 use iostone_model::ceiling::{BINDS, Ceiling, QueueDepth, exceeded_from};
 use iostone_model::cloud::{CatalogueDate, CeilingKind};
 use iostone_model::environment::Environment;
+use iostone_model::evidence::{Group, RunEvidence};
 use iostone_model::experiment::{BackingIo, Basis, Configuration, MachineSpec, Volume, Workload};
 use iostone_model::explanation::{EXPLANATION_SCHEMA, ExplainedPart, Explanation, Flow, SERVED};
 use iostone_model::metric::Unit;
@@ -21,7 +22,6 @@ use iostone_model::sample::DiskCounters;
 use iostone_model::trial::{DeviceActivity, TrialRecord};
 
 use super::balances::Owner;
-use super::evidence::counted;
 use super::rates::{Rate, copies, finite_median, measured};
 
 pub(super) use known::{above_limits, ceilings};
@@ -29,13 +29,9 @@ pub(super) use known::{above_limits, ceilings};
 /// Holds everything that a run measured against what is known of its ceilings. What the user says of the machine stands over
 /// what was recorded.
 pub fn explain_run(record: &RunRecord, overrides: &Overrides) -> Explanation {
-    let mut parts = Vec::new();
-    for configuration in &record.plan.experiment.configurations {
-        let own: Vec<&TrialRecord> = counted(&configuration.name, &record.trials, &record.blocks).collect();
-        if !own.is_empty() {
-            parts.push(part(&record.plan, &record.environment, configuration, &own, overrides));
-        }
-    }
+    let run = RunEvidence::of(&record.plan, &record.trials, &record.blocks);
+    let parts: Vec<ExplainedPart> =
+        run.measured().map(|group| part(&record.plan, &record.environment, group, overrides)).collect();
     let mut notes = Vec::new();
     let any = |test: &dyn Fn(&ExplainedPart) -> bool| parts.iter().any(test);
     if parts.is_empty() {
@@ -66,19 +62,14 @@ pub fn explain_run(record: &RunRecord, overrides: &Overrides) -> Explanation {
         predictions: if overrides.instance.is_some() || overrides.volumes.is_some() {
             Vec::new()
         } else {
-            super::predicted::predictions(&record.plan, &record.trials, &record.blocks)
+            super::predicted::predictions(&run)
         },
         notes,
     }
 }
 
-fn part(
-    plan: &Plan,
-    environment: &Environment,
-    configuration: &Configuration,
-    trials: &[&TrialRecord],
-    overrides: &Overrides,
-) -> ExplainedPart {
+fn part(plan: &Plan, environment: &Environment, group: &Group<'_>, overrides: &Overrides) -> ExplainedPart {
+    let (configuration, trials) = (group.configuration, group.trials.as_slice());
     let Machine { named, asked, replaced } = machine(plan, environment, configuration, overrides);
     let mut part = ExplainedPart {
         configuration: configuration.name.clone(),

@@ -7,6 +7,7 @@
 mod measured;
 mod words;
 
+use iostone_model::evidence::RunEvidence;
 use iostone_model::experiment::{Configuration, Stack, WriteCache};
 use iostone_model::run::{BlockRecord, Plan};
 use iostone_model::trial::TrialRecord;
@@ -15,7 +16,6 @@ use iostone_stats::flatness::{FLAT_WITHIN, confidence_of_each, enough, fewest};
 use iostone_stats::median::{median, median_interval};
 
 use self::measured::{BEYOND_LIMIT, FEWEST_LOADS, Measured, asked_loads, small_writes};
-use super::evidence::counted;
 
 /// From so many flushes a write on, 1 in 10, barriers can be what a curve is put down to. A flush waits for the device's
 /// cache; where they are rarer, each would have to last as long as ten writes and more to halve the rate, and how long
@@ -55,7 +55,8 @@ enum Open {
 }
 
 /// What is put down for each pair of configurations that differ in barriers alone.
-pub(super) fn verdicts(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Vec<FlatnessVerdict> {
+pub(super) fn verdicts(run: &RunEvidence<'_>) -> Vec<FlatnessVerdict> {
+    let plan = run.plan;
     let configurations = &plan.experiment.configurations;
     let decide = &plan.experiment.decide;
     let pairs = pairs(plan);
@@ -67,9 +68,9 @@ pub(super) fn verdicts(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecor
     };
     let mut judged = Vec::new();
     for (with, without) in pairs {
-        let of_with: Vec<&TrialRecord> = counted(&with.name, trials, blocks).collect();
-        let of_without: Vec<&TrialRecord> = counted(&without.name, trials, blocks).collect();
-        let sides = Measured::of(with, &of_with, rigour).zip(Measured::of(without, &of_without, rigour));
+        let [of_with, of_without] =
+            [with, without].map(|one| Measured::of(one, run.trials_of(&one.name), rigour));
+        let sides = of_with.zip(of_without);
         let Some((with, without)) = sides else { continue };
         let stratum = stratum_of(configurations.len(), with.configuration, without.configuration);
         judged.push(judge(decide.margin.0, rigour, stratum, &with, &without));
@@ -89,10 +90,10 @@ pub(crate) fn blocks_of_pairs(plan: &Plan) -> Option<u32> {
 /// The configurations of pairs that have fewer blocks than they are given, by place.
 pub(crate) fn waiting(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Vec<usize> {
     let Some(given) = blocks_of_pairs(plan) else { return Vec::new() };
-    let pairs = pairs(plan);
+    let (pairs, run) = (pairs(plan), RunEvidence::of(plan, trials, blocks));
     let waits = |configuration: &Configuration| {
         pairs.iter().any(|(with, without)| [&with.name, &without.name].contains(&&configuration.name))
-            && counted(&configuration.name, trials, blocks).count() < given as usize
+            && run.trials_of(&configuration.name).len() < given as usize
     };
     let configurations = plan.experiment.configurations.iter().enumerate();
     configurations.filter(|(_, configuration)| waits(configuration)).map(|(place, _)| place).collect()

@@ -1,6 +1,7 @@
 //! Figures that one side of a comparison lacks: whose, in how many blocks, and why.
 
-use iostone_model::run::{BlockRecord, Plan, PlannedComparison};
+use iostone_model::evidence::RunEvidence;
+use iostone_model::run::{Plan, PlannedComparison};
 use iostone_model::trial::TrialRecord;
 use iostone_model::verdict::{Comparison, CurveVerdict, Flag, Verdict, name_loads};
 
@@ -47,34 +48,26 @@ impl Side {
 /// Flags every comparison that a block has not both figures of (`no-figures`), and names those where most blocks have
 /// that of one level only.
 pub(super) fn note(
-    plan: &Plan,
+    run: &RunEvidence<'_>,
     subject: &Subject,
     comparisons: &mut [Comparison],
-    trials: &[TrialRecord],
-    blocks: &[BlockRecord],
 ) -> Vec<OneSided> {
-    let configurations = &plan.experiment.configurations;
-    let planned = plan.comparisons();
+    let pairs: Vec<_> = run.pairs().collect();
     let mut one_sided = Vec::new();
     for comparison in comparisons {
-        let of_it =
-            |pair: &&PlannedComparison| pair.level == comparison.level && pair.stratum == comparison.stratum;
-        let Some(pair) = planned.iter().find(of_it) else { continue };
-        let Some((level, baseline)) =
-            configurations.get(pair.configuration).zip(configurations.get(pair.baseline))
-        else {
-            continue;
+        let of_it = |(pair, _): &&(PlannedComparison, _)| {
+            pair.level == comparison.level && pair.stratum == comparison.stratum
         };
+        let Some((_, [level, baseline])) = pairs.iter().find(of_it) else { continue };
         let of_point = |point: &&SubjectPoint| !subject.curve || point.metric == comparison.point;
         let Some(point) = subject.points.iter().find(of_point) else { continue };
         let (mut of_baseline, mut of_level) = (Side::default(), Side::default());
         let (mut ran, mut alone) = (0, 0);
-        for block in blocks.iter().filter(|block| block.counted) {
-            let of = |name: &str| -> Vec<&TrialRecord> {
-                trials.iter().filter(|t| t.block == block.number && t.configuration == name).collect()
-            };
+        for block in run.blocks.iter().filter(|block| block.counted) {
+            let [own, other] = [*baseline, *level]
+                .map(|group| group.trials.iter().filter(|trial| trial.block == block.number));
             // Of a superblock turn by turn.
-            for (left, right) in of(&baseline.name).into_iter().zip(of(&level.name)) {
+            for (left, right) in own.zip(other) {
                 ran += 1;
                 alone += usize::from(of_baseline.look(left, point) != of_level.look(right, point));
             }

@@ -2,28 +2,18 @@
 
 use iostone_cloud::explain::beside;
 use iostone_cloud::{catalogue, predict_configuration};
+use iostone_model::evidence::{Group, RunEvidence};
 use iostone_model::explanation::PredictedFigure;
 use iostone_model::metric::{self, Unit};
-use iostone_model::run::{BlockRecord, Plan};
-use iostone_model::trial::TrialRecord;
 
-use super::evidence::counted;
 use super::rates::finite_median;
 
 /// A figure for each configuration whose demand is known: the deciding metric where it is a time of the whole work or a rate,
 /// else throughput.
-pub(super) fn predictions(
-    plan: &Plan,
-    trials: &[TrialRecord],
-    blocks: &[BlockRecord],
-) -> Vec<PredictedFigure> {
-    let decided = plan.experiment.decide.metric.as_str();
+pub(super) fn predictions(run: &RunEvidence<'_>) -> Vec<PredictedFigure> {
+    let decided = run.plan.experiment.decide.metric.as_str();
     let mut found = Vec::new();
-    for configuration in &plan.experiment.configurations {
-        let own: Vec<&TrialRecord> = counted(&configuration.name, trials, blocks).collect();
-        if own.is_empty() {
-            continue;
-        }
+    for Group { configuration, trials } in run.measured() {
         let Ok(prediction) = predict_configuration(catalogue(), configuration) else { continue };
         let kept = prediction.page_cache.as_ref().map(|cached| (cached.bytes, cached.reason.clone()));
         let figure = [decided, "throughput"].into_iter().find_map(|name| {
@@ -32,7 +22,7 @@ pub(super) fn predictions(
             if !matches!(name, "wall_time" | "throughput" | "iops") || metric::find(name).is_none() {
                 return None;
             }
-            let measured = finite_median(own.iter().filter_map(|trial| trial.metrics.get(name).copied()))?;
+            let measured = finite_median(trials.iter().filter_map(|trial| trial.metrics.get(name).copied()))?;
             let timed = unit == Unit::Seconds && prediction.bytes <= 0.0;
             (!timed)
                 .then(|| beside(&configuration.name, (name, unit), &prediction, measured, kept.as_ref()))?

@@ -108,8 +108,9 @@ pub fn settle_link(asked: &EmulatedInstance) -> Option<Link> {
     asked.link.or_else(known).map(|link| faster_link(link, asked.speed, asked.start))
 }
 
-/// What a volume of a cloud comes to, `speed` times faster: its size and its buckets divided by that, its rates as they are.
-/// `asked` has its type, size, count and what is provisioned; what it says beside stays as it is said.
+/// What a volume of a cloud comes to on an instance, if any: at its speed, size and buckets divided by that, the rates as they
+/// are, and no more than its hypervisor lets through. `asked` has its type, size, count and what is provisioned; what it says
+/// beside stays as it is said.
 ///
 /// # Errors
 /// [`LabError::Plan`] for what the catalogue does not know or the provider does not have, and for a volume that would be
@@ -117,11 +118,14 @@ pub fn settle_link(asked: &EmulatedInstance) -> Option<Link> {
 pub fn settle_volume(
     asked: &EmulatedVolume,
     date: CatalogueDate,
-    speed: f64,
-    start: AllowanceStart,
+    instance: Option<&EmulatedInstance>,
 ) -> Result<EmulatedVolume, LabError> {
     let Some(spec) = spec_of(asked) else { return Ok(asked.clone()) };
-    let limits = catalogue().volumes().limits(&spec, date).map_err(|error| of_volume(&error))?;
+    let (speed, start) = instance.map_or((1.0, AllowanceStart::Launch), |one| (one.speed, one.start));
+    let mut limits = catalogue().volumes().limits(&spec, date).map_err(|error| of_volume(&error))?;
+    if let Some(is_nitro) = instance.and_then(|one| catalogue().instance(&one.emulate).ok()?.is_nitro()) {
+        limits = limits.on_instance(is_nitro);
+    }
     let mut volume = limits.emulated(&spec, speed).map_err(|error| of_volume(&error))?;
     if volume.size < SMALLEST_VOLUME {
         return Err(LabError::Plan(format!(
@@ -213,14 +217,12 @@ pub(super) fn settle(experiment: &mut Experiment) -> Result<(), LabError> {
 fn settle_configuration(configuration: &mut Configuration, today: CatalogueDate) -> Result<(), LabError> {
     let emulated = configuration.machine.emulated().cloned();
     let stack = &mut configuration.stack;
-    let (speed, start) =
-        emulated.as_ref().map_or((1.0, AllowanceStart::Launch), |asked| (asked.speed, asked.start));
     if let Volume::Emulated(volume) = &mut stack.volume
         && volume.volume_type.is_some()
     {
         let date = volume.date.or(emulated.as_ref().and_then(|asked| asked.date)).unwrap_or(today);
-        *volume = settle_volume(volume, date, speed, start)?;
-        require_room(configuration.workload.room(), stack, speed)?;
+        *volume = settle_volume(volume, date, emulated.as_ref())?;
+        require_room(configuration.workload.room(), stack, emulated.as_ref().map_or(1.0, |one| one.speed))?;
     }
     let stack = &mut configuration.stack;
     if let Some(asked) = &emulated {
@@ -313,6 +315,18 @@ mod tests {
         let links: Vec<_> =
             experiment.configurations.iter().map(|c| c.stack.link.unwrap().throughput.0).collect();
         assert_eq!(links, [62_500_000, 250_000_000]);
+    }
+
+    #[test]
+    fn a_volume_does_less_on_an_instance_that_is_not_built_on_nitro() {
+        let text = EXPERIMENT
+            .replace("type = \"gp2\"", "type = \"io2\", iops = 64000")
+            .replace("220GiB", "2TiB")
+            .replace("c4.4xlarge", "m5.large");
+        let experiment = settled(&text).unwrap();
+        let rates = |index| (volume_of(&experiment, index).iops, volume_of(&experiment, index).throughput);
+        assert_eq!(rates(0), (Some(32_000), Some(ByteRate(500 << 20))), "c4.large");
+        assert_eq!(rates(1).0, Some(64_000), "m5.large");
     }
 
     #[test]

@@ -132,6 +132,11 @@ pub enum DataKind {
     Random,
 }
 
+/// The error number of a full disk (errno(3), `ENOSPC`).
+pub const NO_SPACE: i32 = 28;
+/// What strerror(3) and every tool that repeats it call that.
+pub const DISK_FULL: &str = "No space left on device";
+
 /// How an execution ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", tag = "how", content = "why")]

@@ -5,7 +5,7 @@ use iostone_model::explanation::{ExplainedPart, Explanation};
 use super::prose::Prose;
 use crate::figures::figure;
 use crate::svg::forest::capitalised;
-use crate::wording::ceiling::state;
+use crate::wording::ceiling::{difference, state};
 use crate::wording::explanation::{heading, machine_words, share_words, sources, summary};
 
 /// One ceiling with a figure held against it.
@@ -132,7 +132,6 @@ fn lines(explanation: &Explanation) -> Vec<HeldLine> {
 fn predictions(explanation: &Explanation) -> Vec<PredictedLine> {
     let line = |predicted: &iostone_model::explanation::PredictedFigure| {
         let of = |value: f64| figure(predicted.unit, value);
-        let sign = if predicted.ratio < 1.0 { "−" } else { "+" };
         let [low, high] = predicted.predicted_interval;
         PredictedLine {
             configuration: predicted.configuration.clone(),
@@ -146,7 +145,7 @@ fn predictions(explanation: &Explanation) -> Vec<PredictedLine> {
                 format!("{} to {}: {}", of(low), of(high), if inside { "inside" } else { "outside" })
             },
             measured: of(predicted.measured),
-            difference: format!("{sign}{:.1}\u{a0}%", (predicted.ratio - 1.0).abs() * 100.0),
+            difference: difference(predicted.ratio),
             binds: predicted.binding.clone(),
             why: predicted.explained.clone().unwrap_or_default(),
         }

@@ -93,10 +93,16 @@ fn gates(run: &RunRecord) -> Vec<Chip> {
     let mut chips: Vec<Chip> = broken
         .into_iter()
         .map(|name| {
+            let gates = run.trials.iter().flat_map(|trial| &trial.gates).filter(|gate| gate.gate == name);
+            let readings = gates.filter_map(|gate| gate.reading).filter(|read| read.value > read.limit);
+            let worst = readings.max_by(|one, other| one.value.total_cmp(&other.value)).map(|read| {
+                format!(" (up to {}, limit {})", read.unit.format(read.value), read.unit.format(read.limit))
+            });
             heed(format!(
-                "{name} gate failed in {} of {}",
+                "{name} gate failed in {} of {}{}",
                 failed(name),
-                counted(run.trials.len() as u64, "trial")
+                counted(run.trials.len() as u64, "trial"),
+                worst.unwrap_or_default()
             ))
         })
         .collect();

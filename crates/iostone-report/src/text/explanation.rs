@@ -6,7 +6,7 @@ use super::wrap::{hang, wrap};
 use super::{Page, TextStyle, columns};
 use crate::figures::figure;
 use crate::ink::{Ink, clean, dye};
-use crate::wording::ceiling::{sentence, state};
+use crate::wording::ceiling::{predicted_sentence, sentence, state};
 use crate::wording::explanation::{balance_sentence, heading, machine_words, share_words, sources, summary};
 
 /// See [`crate::explanation_text()`].
@@ -56,7 +56,7 @@ fn add_rest(page: &mut Page, explanation: &Explanation) {
     let predictions: Vec<(String, String)> = explanation
         .predictions
         .iter()
-        .map(|predicted| (clean(&predicted.configuration), clean(&predicted.sentence)))
+        .map(|predicted| (clean(&predicted.configuration), clean(&predicted_sentence(predicted))))
         .collect();
     page.add_list("Predicted and measured", &predictions);
     let notes: Vec<String> =

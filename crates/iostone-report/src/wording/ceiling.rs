@@ -1,7 +1,8 @@
 //! Ceilings in words: a held figure in one sentence, the same in every format.
 
 use iostone_model::ceiling::{Held, HeldState, QueueDepth};
-use iostone_model::explanation::{ExcessCause, ExplainedFigure, Explanation, Flow, SERVED};
+use iostone_model::cloud::CeilingKind;
+use iostone_model::explanation::{ExcessCause, ExplainedFigure, Explanation, Flow, PredictedFigure, SERVED};
 use iostone_model::metric::Unit;
 use iostone_model::units::three_digits;
 
@@ -12,6 +13,9 @@ const UNCOUNTED: &str = "how many I/Os the limits of IOPS count is not known";
 pub(crate) fn worded(mut explanation: Explanation) -> Explanation {
     for figure in explanation.parts.iter_mut().flat_map(|part| &mut part.figures) {
         figure.sentence = sentence(figure);
+    }
+    for predicted in &mut explanation.predictions {
+        predicted.sentence = predicted_sentence(predicted);
     }
     explanation
 }
@@ -26,6 +30,36 @@ pub(crate) fn state(state: HeldState) -> &'static str {
         HeldState::Exceeded => "exceeded",
         HeldState::Free => "free",
     }
+}
+
+/// A prediction beside what was measured, in one sentence without its point.
+pub(crate) fn predicted_sentence(predicted: &PredictedFigure) -> String {
+    let PredictedFigure { metric, unit, measured, predicted_interval: [low, high], .. } = predicted;
+    let binds = if predicted.binds == CeilingKind::PageCache {
+        "memory takes it in".to_owned()
+    } else {
+        format!("{} binds", predicted.binding)
+    };
+    // A width that no printed digit shows is none.
+    let (between, place) = if unit.format(*low) == unit.format(*high) {
+        (String::new(), "")
+    } else {
+        let between = format!(" ({} to {})", unit.format(*low), unit.format(*high));
+        (between, if (low..=high).contains(&measured) { ", inside" } else { ", outside" })
+    };
+    let why = predicted.explained.as_ref().map(|why| format!("; {why}")).unwrap_or_default();
+    format!(
+        "{metric}: predicted {}{between}, measured {}{place}, {}; {binds}{why}",
+        unit.format(predicted.predicted),
+        unit.format(*measured),
+        difference(predicted.ratio)
+    )
+}
+
+/// "−3.1 %" of a ratio.
+pub(crate) fn difference(ratio: f64) -> String {
+    let sign = if ratio < 1.0 { "−" } else { "+" };
+    format!("{sign}{:.1}\u{a0}%", (ratio - 1.0).abs() * 100.0)
 }
 
 /// All of it in one sentence without its point.

@@ -13,7 +13,7 @@ use iostone_model::metric::{self, Direction, Unit};
 use iostone_model::run::{BlockRecord, PLAN_SCHEMA, Plan, RunRecord};
 use iostone_model::sample::DiskCounters;
 use iostone_model::trial::{
-    Check, DeviceActivity, GateOutcome, SignalSummary, TRIAL_SCHEMA, TrialRecord, WorkloadReport,
+    Check, DeviceActivity, GateOutcome, GateReading, SignalSummary, TRIAL_SCHEMA, TrialRecord, WorkloadReport,
 };
 use iostone_model::units::{Bytes, Fraction, Span};
 
@@ -264,12 +264,14 @@ fn trial(
             passed: valid,
             message: format!("steal {:.1} % of CPU time, limit 5 %", steal * 100.0),
             unjudged: false,
+            reading: Some(GateReading { value: steal, limit: 0.05, unit: Unit::Share }),
         },
         GateOutcome {
             gate: "served".to_owned(),
             passed: true,
             message: "served 102 % of what was claimed".to_owned(),
             unjudged: false,
+            reading: None,
         },
     ];
     let option = if index == 0 { "barrier=1" } else { "barrier=0" };

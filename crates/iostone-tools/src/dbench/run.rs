@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use iostone_model::dataset::{DataKind, Ending, Facts, Figure, MetricNote, Observation, Series};
+use iostone_model::dataset::{DISK_FULL, DataKind, Ending, Facts, Figure, MetricNote, Observation, Series};
 use iostone_model::metric::{self, Direction, Unit};
 
 use super::line::{Line, Phase, Second, THROUGHPUT, Throughput, is_short_write};
@@ -131,7 +131,7 @@ impl Run {
     }
 
     fn complain(&mut self, complaint: &str) {
-        self.disk_full |= complaint.contains("No space left") || is_short_write(complaint);
+        self.disk_full |= complaint.contains(DISK_FULL) || is_short_write(complaint);
         if self.complaints.len() < COMPLAINTS {
             self.complaints.push(complaint.to_owned());
         } else {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use iostone_model::dataset::{Ending, Figure, Observation};
+use iostone_model::dataset::{Ending, Figure, NO_SPACE, Observation};
 
 /// The percentiles that have a figure of their own, in percent.
 pub(super) const PERCENTS: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
@@ -10,9 +10,6 @@ pub(super) const PERCENTS: [f64; 5] = [50.0, 90.0, 99.0, 99.9, 99.99];
 /// The names of those figures.
 const PERCENTILE_NAMES: [&str; 5] =
     ["latency_p50", "latency_p90", "latency_p99", "latency_p99_9", "latency_p99_99"];
-
-/// The error number of a full disk (errno(3), `ENOSPC`).
-const NO_SPACE: i64 = 28;
 
 /// Which way data went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -148,7 +145,7 @@ pub(super) fn put_sync(observation: &mut Observation, latency: &Latency) {
 pub(super) fn ending(error: i64, said: Option<&str>) -> Ending {
     match (error, said) {
         (0, _) => Ending::Completed,
-        (NO_SPACE, _) => Ending::DiskFull,
+        (error, _) if error == i64::from(NO_SPACE) => Ending::DiskFull,
         (_, Some(said)) => Ending::Failed(format!("error {error}: {said}")),
         (_, None) => Ending::Failed(format!("error {error}")),
     }

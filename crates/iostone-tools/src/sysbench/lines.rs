@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use iostone_model::dataset::Figure;
+use iostone_model::dataset::{DISK_FULL, Figure};
 use iostone_model::metric::Unit;
 use regex::{Captures, Regex};
 
@@ -98,7 +98,7 @@ pub(super) fn read(line: &Line) -> Result<Option<Said>, ReadError> {
     if let Some(version) = version(text) {
         return Ok(Some(Said::Begins { version }));
     }
-    if text.contains("No space left on device") {
+    if text.contains(DISK_FULL) {
         return Ok(Some(Said::DiskFull));
     }
     if let Some(message) = text.strip_prefix("FATAL: ") {

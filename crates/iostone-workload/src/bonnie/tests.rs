@@ -83,7 +83,9 @@ fn a_trial_of_several_runs_has_their_medians() {
 fn a_full_volume_and_other_refusals_are_told_in_a_sentence() {
     let full =
         finished("", "Can't write block.: No space left on device\n", Some("`bonnie++` ended with status 1"));
-    let error = measured("", &full).report.error.unwrap();
+    let report = measured("", &full).report;
+    assert_eq!(report.errno, Some(NO_SPACE));
+    let error = report.error.unwrap();
     assert!(error.starts_with("the volume was full"), "{error}");
     let unknown = finished("", "Can't find user nosuch\n", Some("`bonnie++` ended with status 1"));
     let error = measured("", &unknown).report.error.unwrap();

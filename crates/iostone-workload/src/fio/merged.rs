@@ -154,6 +154,7 @@ pub(super) struct Outcome {
     by_total_latency: bool,
     in_phases: bool,
     error: Option<String>,
+    errno: Option<i32>,
 }
 
 /// Reads what fio printed. `in_phases` says that groups ran one after another.
@@ -190,8 +191,9 @@ impl Outcome {
         let mut times: BTreeMap<i64, f64> = BTreeMap::new();
         for job in jobs {
             if job.error != 0 && outcome.error.is_none() {
-                let errno = std::io::Error::from_raw_os_error(job.error);
-                outcome.error = Some(format!("fio's job `{}` failed: {errno}", job.jobname));
+                let reason = std::io::Error::from_raw_os_error(job.error);
+                outcome.error = Some(format!("fio's job `{}` failed: {reason}", job.jobname));
+                outcome.errno = Some(job.error);
             }
             let mut said = Vec::new();
             for (name, transfers) in directions(job) {
@@ -248,6 +250,7 @@ impl Outcome {
     pub(super) fn fill(&self, measured: &mut Measurement) {
         if let Some(error) = &self.error {
             // More telling than the status that fio ended with.
+            measured.report.errno = self.errno;
             let said = measured.report.error.take();
             let line = said.as_deref().and_then(|said| said.split_once(", saying: ")).map(|(_, line)| line);
             measured.report.error =

@@ -47,6 +47,7 @@ pub fn measurement(spec: &IoWorkload, outcome: &Outcome) -> Measurement {
         claimed_written_bytes: outcome.writes.bytes.0,
         must_reach_device: spec.must_reach_device(),
         error: failure(outcome),
+        errno: outcome.error.as_ref().map(|fault| fault.errno).filter(|errno| *errno > 0),
         facts: facts(spec, outcome),
         operations: Some(outcome.ios()),
         operations_per_100ms: outcome.series.ios.clone(),

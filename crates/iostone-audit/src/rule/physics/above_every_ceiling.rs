@@ -30,12 +30,12 @@ impl Rule for AboveEveryCeiling {
         let (mut beyond, looked) = beyond(dataset);
         beyond.sort_by(|one, other| other.times().total_cmp(&one.times()));
         let count = of_all(beyond.len(), looked, "figure");
-        let message = beyond.first().map(|worst| worst.told(dataset)).unwrap_or_default();
-        let message = if beyond.len() > 1 {
-            format!("{message}; {count} are above what their path carries")
+        let more = if beyond.len() > 1 {
+            format!("; {count} are above what their path carries")
         } else {
-            message
+            String::new()
         };
+        let message = beyond.first().map(|worst| worst.told(dataset) + &more);
         let findings: Vec<Finding> = told(
             self,
             dataset,

@@ -57,7 +57,7 @@ impl Rule for BeyondCpus {
         let message =
             cases.first().map(|case| format!("{}, in {}", case.text, of_all(cases.len(), looked, "row")));
         let advice = "Check the columns and their units, and note how many CPUs the machine has.";
-        let findings = told(self, dataset, cases, message.unwrap_or_default(), advice);
+        let findings = told(self, dataset, cases, message, advice);
         outcome(looked > 0, findings)
     }
 }

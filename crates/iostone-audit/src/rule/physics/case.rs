@@ -23,18 +23,17 @@ pub(super) struct Case {
 }
 
 /// The finding that several cases make: as severe as the gravest of them, which come first as evidence; none without
-/// a case.
+/// a case, which is what a message is made of.
 pub(super) fn told(
     rule: &dyn Rule,
     dataset: &Dataset,
     mut cases: Vec<Case>,
-    message: String,
+    message: impl Into<Option<String>>,
     advice: &str,
 ) -> Vec<Finding> {
     cases.sort_by_key(|case| std::cmp::Reverse(case.severity));
-    let Some(worst) = cases.first().map(|case| case.severity) else {
-        return Vec::new();
-    };
+    let worst = cases.first().map(|case| case.severity);
+    let Some((worst, message)) = worst.zip(message.into()) else { return Vec::new() };
     let mut told = finding(rule, worst, message, advice);
     told.evidence = lines(dataset, &cases);
     told.observations = cases.iter().map(|case| case.index).collect();

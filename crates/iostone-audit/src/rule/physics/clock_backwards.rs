@@ -74,7 +74,7 @@ impl Rule for ClockBackwards {
             .map(|case| format!("{}: a clock ran backwards, or columns are mixed up", case.text));
         let advice =
             "Take times of one run from a monotonic clock, and leave out the runs during which it was set.";
-        let findings = told(self, dataset, cases, message.unwrap_or_default(), advice);
+        let findings = told(self, dataset, cases, message, advice);
         outcome(looked, findings)
     }
 }

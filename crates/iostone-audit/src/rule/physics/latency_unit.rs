@@ -81,10 +81,11 @@ impl LatencyUnit {
             first.get_or_insert_with(|| text.clone());
             cases.push(Case { index, severity, text });
         }
-        let message = format!(
-            "latencies are about a thousand times off: {} (rate times latency is what is in flight)",
-            first.unwrap_or_default()
-        );
+        let message = first.map(|first| {
+            format!(
+                "latencies are about a thousand times off: {first} (rate times latency is what is in flight)"
+            )
+        });
         looked.then(|| told(self, dataset, cases, message, ADVICE))
     }
 

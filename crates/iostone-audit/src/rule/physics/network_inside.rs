@@ -37,8 +37,7 @@ impl Rule for NetworkInside {
         let rows = of_all(cases.len(), looked, "observation");
         let message = cases
             .first()
-            .map(|case| format!("the network is inside the timed part ({}), in {rows}", case.text))
-            .unwrap_or_default();
+            .map(|case| format!("the network is inside the timed part ({}), in {rows}", case.text));
         let findings = told(
             self,
             dataset,

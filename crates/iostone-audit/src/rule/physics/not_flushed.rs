@@ -52,7 +52,7 @@ impl Rule for NotFlushed {
             }
             cases.push(Case { index, severity, text });
         }
-        let message = worst.map(|(_, message)| message).unwrap_or_default();
+        let message = worst.map(|(_, message)| message);
         let findings = told(
             self,
             dataset,

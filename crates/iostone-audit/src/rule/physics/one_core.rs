@@ -47,7 +47,7 @@ impl Rule for OneCore {
             self,
             dataset,
             cases,
-            message.unwrap_or_default(),
+            message,
             "Run several threads or processes of the tool and see whether the figure grows.",
         );
         outcome(looked, findings)

@@ -91,7 +91,7 @@ impl Rule for PageCache {
             }
             cases.push(Case { index: counts.first, severity, text });
         }
-        let message = worst.map(|(_, message)| message).unwrap_or_default();
+        let message = worst.map(|(_, message)| message);
         let findings = told(
             self,
             dataset,

@@ -57,13 +57,9 @@ impl Rule for RewriteFaster {
             }
         }
         let rows = of_all(cases.len(), looked, "row");
-        let message = worst
-            .map(|(_, text)| {
-                format!(
-                    "rewriting reads all that it writes and yet is faster than writing ({text}), in {rows}"
-                )
-            })
-            .unwrap_or_default();
+        let message = worst.map(|(_, text)| {
+            format!("rewriting reads all that it writes and yet is faster than writing ({text}), in {rows}")
+        });
         let findings = told(
             self,
             dataset,

@@ -62,7 +62,7 @@ impl Rule for SmallFile {
             }
             cases.push(Case { index, severity, text });
         }
-        let message = worst.map(|(_, message)| message).unwrap_or_default();
+        let message = worst.map(|(_, message)| message);
         let findings = told(
             self,
             dataset,

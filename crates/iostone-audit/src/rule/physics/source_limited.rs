@@ -1,6 +1,7 @@
 //! Finds writes that may have waited for the source of their data rather than for the device.
 
 use iostone_model::audit::Severity;
+use iostone_model::ceiling::NEAR_SOURCE;
 use iostone_model::dataset::{Dataset, Observation};
 use iostone_model::metric::Unit;
 
@@ -9,8 +10,6 @@ use super::traffic;
 use crate::Outcome;
 use crate::rule::Rule;
 
-/// From this share of the source's own rate on, the source may be what binds.
-const NEAR: f64 = 0.9;
 /// Another observation that got this much more out of the same source shows that the source was not the limit.
 const FASTER: f64 = 1.25;
 
@@ -36,7 +35,7 @@ impl Rule for SourceLimited {
             let got = Unit::BytesPerSecond.format(rate);
             if let Some(limit) = observation.facts.source_bytes_per_second.filter(|limit| *limit > 0.0) {
                 looked = true;
-                if rate >= NEAR * limit {
+                if rate >= (1.0 - NEAR_SOURCE) * limit {
                     let limit_text = Unit::BytesPerSecond.format(limit);
                     let share = percent(rate / limit);
                     let text = format!("throughput {got} is {share} of the {limit_text} that {name} gives");
@@ -56,7 +55,7 @@ impl Rule for SourceLimited {
             self,
             dataset,
             cases,
-            message.unwrap_or_default(),
+            message,
             "Measure the source alone (`dd if=SOURCE of=/dev/null bs=1M`), or write from a file prepared in memory.",
         );
         outcome(looked, findings)

@@ -63,7 +63,7 @@ impl Rule for StatisticsOrder {
         });
         let advice =
             "Find out which columns were swapped or calculated wrongly, and use none of them before.";
-        let findings = told(self, dataset, cases, message.unwrap_or_default(), advice);
+        let findings = told(self, dataset, cases, message, advice);
         outcome(looked > 0, findings)
     }
 }

@@ -61,7 +61,7 @@ impl Rule for Steal {
             self,
             dataset,
             cases.collect(),
-            message.unwrap_or_default(),
+            message,
             "Repeat these on an instance that is not throttled or shared, or gate trials on steal before they count.",
         );
         outcome(!shares.is_empty(), findings)

@@ -30,12 +30,10 @@ impl Rule for SyncDropped {
             doubts.extend(doubt(facts).map(|doubt| (index, doubt)));
         }
         let worst = doubts.iter().map(|(_, doubt)| doubt).max_by_key(|doubt| doubt.severity);
-        let message = worst
-            .map(|doubt| match doubt.severity {
-                Severity::Note => format!("what was synced is not durable: {}", doubt.text),
-                _ => format!("nothing that was synced is durable: {}", doubt.text),
-            })
-            .unwrap_or_default();
+        let message = worst.map(|doubt| match doubt.severity {
+            Severity::Note => format!("what was synced is not durable: {}", doubt.text),
+            _ => format!("nothing that was synced is durable: {}", doubt.text),
+        });
         let advice = worst.map_or("", |doubt| doubt.advice);
         let cases = doubts
             .into_iter()

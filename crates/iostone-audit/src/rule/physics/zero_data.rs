@@ -48,7 +48,7 @@ impl Rule for ZeroData {
             cases.push(Case { index, severity, text: format!("{text}{}", from.unwrap_or_default()) });
         }
         let worst = cases.iter().max_by_key(|case| case.severity);
-        let message = worst.map(|case| format!("the device was given {}", case.text)).unwrap_or_default();
+        let message = worst.map(|case| format!("the device was given {}", case.text));
         let findings = told(
             self,
             dataset,

@@ -21,10 +21,9 @@ impl Rule for NotInterleaved {
 
     fn judge(&self, evidence: &Evidence<'_>) -> Outcome {
         looked(evidence, |run| {
-            let ran = run.groups.iter().filter(|group| !group.trials.is_empty());
-            let ran: Vec<_> = ran.map(|group| group.configuration).collect();
             let in_boot = |boot| {
-                let own = ran.iter().filter(|one| one.machine.boot().as_ref() == Some(&boot));
+                let ran = run.measured().map(|group| group.configuration);
+                let own = ran.filter(|one| one.machine.boot().as_ref() == Some(&boot));
                 quoted(own.map(|one| one.name.as_str()))
             };
             let groups: Vec<String> =

@@ -3,32 +3,23 @@
 use iostone_cloud::explain::Overrides;
 use iostone_model::ceiling::{FROM_MEMORY, HeldState};
 use iostone_model::environment::Environment;
+use iostone_model::evidence::{Group, RunEvidence};
 use iostone_model::explanation::{ExplainedFigure, ExplainedPart};
 use iostone_model::metric::Unit;
-use iostone_model::run::{BlockRecord, Plan};
-use iostone_model::trial::TrialRecord;
 use iostone_model::units::three_digits;
 use iostone_model::verdict::{CeilingState, Flag, KnownCeiling};
 
-use super::{counted, part};
+use super::part;
 
-/// Every configuration with trials that count, held against what its plan says of ceilings, and those trials.
-fn parts<'a>(
-    plan: &'a Plan,
-    trials: &'a [TrialRecord],
-    blocks: &'a [BlockRecord],
-) -> impl Iterator<Item = (ExplainedPart, Vec<&'a TrialRecord>)> {
-    plan.experiment.configurations.iter().filter_map(move |configuration| {
-        let own: Vec<&TrialRecord> = counted(&configuration.name, trials, blocks).collect();
-        (!own.is_empty())
-            .then(|| (part(plan, &Environment::default(), configuration, &own, &Overrides::default()), own))
-    })
+/// Every configuration with trials that count, held against what its plan says of ceilings.
+fn parts<'r, 'a>(run: &'r RunEvidence<'a>) -> impl Iterator<Item = (ExplainedPart, &'r Group<'a>)> {
+    run.measured().map(|group| (part(run.plan, &Environment::default(), group, &Overrides::default()), group))
 }
 
 /// What every configuration moved past the page cache, held against what binds, or against the tightest.
-pub(crate) fn ceilings(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Vec<KnownCeiling> {
+pub(crate) fn ceilings(run: &RunEvidence<'_>) -> Vec<KnownCeiling> {
     let mut known = Vec::new();
-    for (mut part, _) in parts(plan, trials, blocks) {
+    for (mut part, _) in parts(run) {
         part.figures.retain(|figure| figure.passed_device != Some(false));
         known.extend(part.telling().into_iter().filter_map(|figure| known_ceiling(&part, figure)));
     }
@@ -59,11 +50,10 @@ fn known_ceiling(part: &ExplainedPart, figure: &ExplainedFigure) -> Option<Known
 
 /// A flag for each configuration with rates of buffered I/O above every known limit, unless what was claimed beside what was served
 /// says the same.
-pub(crate) fn above_limits(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockRecord]) -> Vec<Flag> {
-    let flag = |(part, own): (ExplainedPart, Vec<&TrialRecord>)| {
-        let configuration = plan.experiment.configurations.iter().find(|one| one.name == part.configuration);
-        let compressed =
-            own.first().zip(configuration).and_then(|(trial, one)| trial.compressed_by(&one.stack));
+pub(crate) fn above_limits(run: &RunEvidence<'_>) -> Vec<Flag> {
+    let flag = |(part, group): (ExplainedPart, &Group<'_>)| {
+        let first = group.trials.first();
+        let compressed = first.and_then(|trial| trial.compressed_by(&group.configuration.stack));
         let name = if compressed.is_some() { "compressed" } else { "page-cache" };
         let why = compressed.map(|by| {
             format!("compressed by {by}, so that fewer bytes passed it, or the page cache answered")
@@ -73,7 +63,7 @@ pub(crate) fn above_limits(plan: &Plan, trials: &[TrialRecord], blocks: &[BlockR
         let message = format!("under {}: {}", part.configuration, above.join("; "));
         (!above.is_empty()).then(|| Flag::new(name, message))
     };
-    parts(plan, trials, blocks).filter_map(flag).collect()
+    parts(run).filter_map(flag).collect()
 }
 
 /// "`block_read` of 512 MB/s is 8.19 times the link of 62.5MB/s: memory answered ...", or for another reason where there is one.

@@ -69,7 +69,7 @@ fn changed(
     let [with, without] = names(volume);
     let (mut trials, blocks) = records(12, &[(&with, on.0, on.1), (&without, off.0, off.1)]);
     trials.iter_mut().for_each(change);
-    let mut found = verdicts(&plan(), &trials, &blocks);
+    let mut found = verdicts(&RunEvidence::of(&plan(), &trials, &blocks));
     assert_eq!(found.len(), 1, "{found:?}");
     found.remove(0)
 }
@@ -147,7 +147,7 @@ fn growth_without_barriers_that_may_be_more_than_a_flat_curves_leaves_it_open() 
                 *rate *= first[trial.block as usize % 3];
             }
         }
-        verdicts(&plan(), &trials, &blocks).remove(0)
+        verdicts(&RunEvidence::of(&plan(), &trials, &blocks)).remove(0)
     };
     let found = growing([0.60, 0.66, 0.85]);
     assert_eq!(shapes(&found), [CurveShape::Flat, CurveShape::Plateau], "{}", found.sentence);
@@ -270,11 +270,11 @@ fn few_blocks_decide_nothing_and_as_many_are_needed_as_for_verdicts() {
     let [with, without] = names("unlimited");
     for (blocks, cause) in [(1, FlatCause::Undecided), (6, FlatCause::Undecided), (7, FlatCause::Lowered)] {
         let (trials, blocks) = records(blocks, &[(&with, 900, |_| 400.0), (&without, 2, |_| 900.0)]);
-        let found = &verdicts(&plan(), &trials, &blocks)[0];
+        let found = &verdicts(&RunEvidence::of(&plan(), &trials, &blocks))[0];
         assert_eq!((found.cause, found.fewest_blocks), (cause, 7), "{}", found.sentence);
     }
     let (trials, blocks) = records(6, &[(&with, 900, |_| 400.0), (&without, 2, |_| 900.0)]);
-    let found = &verdicts(&plan(), &trials, &blocks)[0];
+    let found = &verdicts(&RunEvidence::of(&plan(), &trials, &blocks))[0];
     assert_told(found, FlatCause::Undecided, &["is not decided: 6 blocks, and it takes 7"]);
 }
 
@@ -284,7 +284,7 @@ fn other_experiments_have_none() {
     let orion = make_plan(read(text, &[]).unwrap(), PlanOptions::default()).unwrap();
     // Of a mix it could be the reads that are flat.
     let (trials, blocks) = records(6, &[("on", 900, |_| 400.0), ("off", 2, |_| 900.0)]);
-    assert_eq!(verdicts(&orion, &trials, &blocks), Vec::new());
+    assert_eq!(verdicts(&RunEvidence::of(&orion, &trials, &blocks)), Vec::new());
 }
 
 #[test]

@@ -178,7 +178,7 @@ impl EmulateArguments {
             fill: false,
             ..EmulatedVolume::new(spec.size)
         };
-        settle_volume(&asked, date, instance.speed, instance.start).map_err(in_options)
+        settle_volume(&asked, date, Some(instance)).map_err(in_options)
     }
 
     fn filesystem(&self) -> Filesystem {

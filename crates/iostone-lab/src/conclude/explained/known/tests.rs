@@ -1,8 +1,9 @@
 //! What bound made-up trials of the striped volumes: the volume alone, then the link; and rates that memory answered.
 
 use iostone_model::experiment::read;
+use iostone_model::run::{BlockRecord, Plan};
 use iostone_model::sample::DiskCounters;
-use iostone_model::trial::WorkloadReport;
+use iostone_model::trial::{TrialRecord, WorkloadReport};
 
 use super::*;
 use crate::conclude::tests::trial;
@@ -54,7 +55,7 @@ fn measured(configuration: &str, figures: &[(&str, f64)]) -> TrialRecord {
 fn the_volume_binds_alone_and_the_link_binds_two() {
     let plan = plan(STRIPES);
     let trials = [measured("one", &[("throughput", 39.9e6)]), measured("two", &[("throughput", 62.4e6)])];
-    let found = ceilings(&plan, &trials, &one_block());
+    let found = ceilings(&RunEvidence::of(&plan, &trials, &one_block()));
     let told: Vec<(&str, CeilingState)> = found.iter().map(|one| (one.limit.as_str(), one.state)).collect();
     assert_eq!(
         told,
@@ -62,16 +63,16 @@ fn the_volume_binds_alone_and_the_link_binds_two() {
     );
     assert!((found[0].share - 0.9975).abs() < 1e-9);
     assert_eq!(found[1].limit, "the link of 62.5MB/s");
-    assert_eq!(above_limits(&plan, &trials, &one_block()), Vec::new());
+    assert_eq!(above_limits(&RunEvidence::of(&plan, &trials, &one_block())), Vec::new());
 }
 
 #[test]
 fn what_stays_below_every_limit_is_said_to_be_bound_by_none() {
     let trials = [measured("two", &[("throughput", 31e6)])];
-    let found = ceilings(&plan(STRIPES), &trials, &one_block());
+    let found = ceilings(&RunEvidence::of(&plan(STRIPES), &trials, &one_block()));
     assert_eq!((found[0].limit.as_str(), found[0].state), ("the link of 62.5MB/s", CeilingState::Free));
     let trials = [measured("two", &[("throughput", 80e6)])];
-    let found = ceilings(&plan(STRIPES), &trials, &one_block());
+    let found = ceilings(&RunEvidence::of(&plan(STRIPES), &trials, &one_block()));
     assert_eq!(found[0].state, CeilingState::Exceeded);
 }
 
@@ -85,13 +86,13 @@ fn buffered_reads_above_the_link_are_the_page_cache() {
     .replace("\"throughput\"", "\"block_write\"");
     let plan = plan(&bonnie);
     let trials = [measured("two", &[("block_read", 512e6), ("block_write", 61.9e6)])];
-    let flags = above_limits(&plan, &trials, &one_block());
+    let flags = above_limits(&RunEvidence::of(&plan, &trials, &one_block()));
     let message = &flags[0].message;
     assert!(
         message.starts_with("under two: block_read of 512 MB/s is 8.19 times the link of 62.5MB/s: "),
         "{message}"
     );
-    let found = ceilings(&plan, &trials, &one_block());
+    let found = ceilings(&RunEvidence::of(&plan, &trials, &one_block()));
     assert_eq!((found.len(), found[0].figure.as_str()), (1, "block_write"));
     assert_eq!(found[0].state, CeilingState::Binds);
 }
@@ -103,7 +104,7 @@ fn credits_are_told_from_the_long_run() {
         "throughput = \"40MB/s\", burst = { throughput = \"50MB/s\", credit_bytes = \"1GiB\" } }",
     );
     let trials = [measured("one", &[("throughput", 49.8e6)])];
-    let found = ceilings(&plan(&burst), &trials, &one_block());
+    let found = ceilings(&RunEvidence::of(&plan(&burst), &trials, &one_block()));
     assert_eq!((found[0].limit.as_str(), found[0].at_most), ("40MB/s of the volume", 50e6));
     assert_eq!((found[0].state, found[0].held), (CeilingState::Binds, Some(HeldState::BindsInBurst)));
 }
@@ -120,12 +121,12 @@ fn small_ios(bs: &str) -> Plan {
 #[test]
 fn iops_and_throughput_of_the_same_bytes_are_told_once() {
     let trials = [measured("one", &[("throughput", 16.3e6), ("iops", 995.0)])];
-    let found = ceilings(&small_ios("16KiB"), &trials, &one_block());
+    let found = ceilings(&RunEvidence::of(&small_ios("16KiB"), &trials, &one_block()));
     assert_eq!(found.len(), 1, "{found:?}");
     assert_eq!((found[0].limit.as_str(), found[0].state), ("1000 IOPS of the volume", CeilingState::Binds));
     // 16 MB/s is far from 40, but nobody could have more of it.
     let trials = [measured("one", &[("throughput", 16.3e6)])];
-    let found = ceilings(&small_ios("16KiB"), &trials, &one_block());
+    let found = ceilings(&RunEvidence::of(&small_ios("16KiB"), &trials, &one_block()));
     assert_eq!((found[0].limit.as_str(), found[0].state), ("1000 IOPS of the volume", CeilingState::Binds));
 }
 
@@ -133,7 +134,7 @@ fn iops_and_throughput_of_the_same_bytes_are_told_once() {
 fn how_the_kernel_split_large_ios_is_told_by_the_device_or_not_known() {
     let plan = small_ios("1MiB");
     let mut trial = measured("one", &[("throughput", 30e6), ("iops", 28.6)]);
-    let found = ceilings(&plan, std::slice::from_ref(&trial), &one_block());
+    let found = ceilings(&RunEvidence::of(&plan, std::slice::from_ref(&trial), &one_block()));
     assert_eq!(found.iter().map(|ceiling| ceiling.state).collect::<Vec<_>>(), [CeilingState::Unknown]);
     let served = DiskCounters { reads: 5000, read_bytes: 5000 * 30_000, ..DiskCounters::default() };
     trial.signals.devices = vec![iostone_model::trial::DeviceActivity {
@@ -143,7 +144,7 @@ fn how_the_kernel_split_large_ios_is_told_by_the_device_or_not_known() {
         flushes_counted: true,
         volatile_cache: None,
     }];
-    let found = ceilings(&plan, &[trial], &one_block());
+    let found = ceilings(&RunEvidence::of(&plan, &[trial], &one_block()));
     assert_eq!((found[0].limit.as_str(), found[0].state), ("1000 IOPS of the volume", CeilingState::Binds));
 }
 
@@ -157,7 +158,7 @@ fn what_had_room_is_not_told_beside_what_binds() {
     )
     .replace("\"throughput\"", "\"block_write\"");
     let trials = [measured("one", &[("block_write", 1e6), ("direct_read_throughput", 39.8e6)])];
-    let found = ceilings(&plan(&bonnie), &trials, &one_block());
+    let found = ceilings(&RunEvidence::of(&plan(&bonnie), &trials, &one_block()));
     let told: Vec<&str> = found.iter().map(|ceiling| ceiling.figure.as_str()).collect();
     assert_eq!(told, ["direct_read_throughput"]);
 }
