@@ -92,6 +92,11 @@ impl Lab {
         let here = self.path().display().to_string();
         let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
         assert!(!mounts.contains(&here), "a mount is left:\n{mounts}");
+        // A device that was detached goes when the last who has it open lets go of it: another test's look at all devices too.
+        let deadline = Instant::now() + Duration::from_secs(60);
+        while !self.attached_loops().is_empty() && Instant::now() < deadline {
+            sleep(Duration::from_millis(10));
+        }
         assert_eq!(self.attached_loops(), Vec::<String>::new(), "a loop device is left");
         let journals = self.path().join("state/journals");
         let left: Vec<_> =

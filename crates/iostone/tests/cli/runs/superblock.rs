@@ -56,7 +56,7 @@ fn four_trials_of_each_level_decide_what_is_clear() {
 
 #[test]
 fn blocks_follow_until_the_budget_which_the_superblock_is_part_of() {
-    let equal = clear().replace("2000", "1000").replace("max = 12", "max = 6");
+    let equal = clear().replace("2000", "1001").replace("max = 12", "max = 6");
     let bench = finished(&format!("{equal}\n").replace("[decide]", "[decide]\nmargin = \"0.01%\""));
     let report = bench.iostone(&["report", "--format", "json"]).ended_with(0).json();
     let orders = orders(&report);
