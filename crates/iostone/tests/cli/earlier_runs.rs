@@ -87,7 +87,7 @@ fn what_trials_met_is_found_whatever_their_figures_say() {
     change(&run, "trial.json", |trial| {
         trial["workload"]["error"] = json!("ENOSPC when writing 4096 bytes at offset 0, after 17 I/Os");
     });
-    assert!(message("disk-full").unwrap().contains("in all 12 observations"));
+    assert!(message("disk-full").unwrap().contains("in 12 of 12 observations"));
     change(&run, "plan.json", |plan| {
         for (index, kernel) in ["6.1", "6.12"].iter().enumerate() {
             plan["experiment"]["configurations"][index]["machine"] =
