@@ -95,7 +95,7 @@ pub struct Forecast {
 }
 
 /// One level held against the baseline.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// The level compared.
     pub level: String,

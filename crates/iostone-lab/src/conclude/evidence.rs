@@ -5,6 +5,7 @@ use std::fmt;
 
 use iostone_model::evidence::{Group, RunEvidence};
 use iostone_model::experiment::{Configuration, Volume};
+use iostone_model::figures::count;
 use iostone_model::median::median;
 use iostone_model::metric::Unit;
 use iostone_model::trial::{Check, TrialRecord};
@@ -38,7 +39,7 @@ impl Flushes {
 impl fmt::Display for Flushes {
     /// "2 158 flushes a trial" without the noun: "2 158, 1.00 a sync".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&grouped(self.a_trial))?;
+        f.write_str(&count(self.a_trial))?;
         self.a_sync.map_or(Ok(()), |a_sync| write!(f, ", {a_sync:.2} a sync"))
     }
 }
@@ -65,37 +66,13 @@ fn sync_price(trials: &[&TrialRecord]) -> Option<String> {
             (seen as f64 >= share * total as f64).then(|| Unit::Seconds.format(*latency_ns as f64 / 1e9))
         })
     };
-    Some(format!(
-        "a sync takes {} at the median, {} at p99 ({} of them)",
-        at(0.5)?,
-        at(0.99)?,
-        grouped(total)
-    ))
-}
-
-/// 18342 as "18 342", with no-break spaces.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push('\u{a0}');
-        }
-        text.push(digit);
-    }
-    text
+    Some(format!("a sync takes {} at the median, {} at p99 ({} of them)", at(0.5)?, at(0.99)?, count(total)))
 }
 
 /// What the others have, by name.
 fn against(others: &[(&str, String)]) -> String {
-    match others {
-        [] => String::new(),
-        [(name, count)] => format!(" ({name}: {count})"),
-        several => {
-            let named: Vec<String> = several.iter().map(|(name, count)| format!("{name}: {count}")).collect();
-            format!(" ({})", named.join("; "))
-        }
-    }
+    let named: Vec<String> = others.iter().map(|(name, count)| format!("{name}: {count}")).collect();
+    if named.is_empty() { String::new() } else { format!(" ({})", named.join("; ")) }
 }
 
 /// One sentence for each configuration, and one for what all have in common.
@@ -198,13 +175,6 @@ fn are_compared(one: &Configuration, other: &Configuration, compared: &str) -> b
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn counts_are_grouped_by_thousands() {
-        assert_eq!(grouped(0), "0");
-        assert_eq!(grouped(18342), "18\u{a0}342");
-        assert_eq!(grouped(1_000_000), "1\u{a0}000\u{a0}000");
-    }
 
     #[test]
     fn several_others_are_told_by_name() {

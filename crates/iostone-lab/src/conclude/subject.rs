@@ -300,18 +300,7 @@ fn unmeasured(plan: &Plan, point: &str, stratum: &str, level: &str) -> Compariso
         stratum: stratum.to_owned(),
         point: point.to_owned(),
         verdict: Some(Verdict::Undecided),
-        ratio: None,
-        ratio_interval: [None, None],
-        equivalence_interval: [None, None],
-        mean_ratio: None,
-        blocks: 0,
-        decided_at: None,
-        spread: None,
         // Who lacked the figure, and why, is told of all comparisons alike.
-        flags: Vec::new(),
-        forecast: None,
-        unpaired: None,
-        log_ratios: Vec::new(),
-        adjustments: Vec::new(),
+        ..Comparison::default()
     }
 }

@@ -322,6 +322,7 @@ mod tests {
         let text = EXPERIMENT
             .replace("type = \"gp2\"", "type = \"io2\", iops = 64000")
             .replace("220GiB", "2TiB")
+            .replace("2017-07", "2021-01")
             .replace("c4.4xlarge", "m5.large");
         let experiment = settled(&text).unwrap();
         let rates = |index| (volume_of(&experiment, index).iops, volume_of(&experiment, index).throughput);

@@ -23,20 +23,11 @@ pub(super) fn compare(table: &Table<'_>, rules: &Rules, all: usize) -> Judgement
                 level: name(*level),
                 baseline: name(table.baseline),
                 stratum: table.strata.get(*stratum).copied().unwrap_or_default().to_owned(),
-                verdict: None,
                 ratio: test.as_ref().map(|test| test.ratio).filter(|ratio| *ratio > 0.0 && *ratio < f64::MAX),
-                ratio_interval: [None, None],
-                equivalence_interval: [None, None],
                 mean_ratio: mean_ratio.filter(|_| !endless),
-                blocks: 0,
-                decided_at: None,
-                spread: None,
                 flags: if endless { vec![censored()] } else { Vec::new() },
-                forecast: None,
                 unpaired: test,
-                log_ratios: Vec::new(),
-                adjustments: Vec::new(),
-                point: String::new(),
+                ..Comparison::default()
             }
         })
         .collect();

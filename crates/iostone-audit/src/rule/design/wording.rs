@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use iostone_model::dataset::{Dataset, Figure, Observation};
+use iostone_model::figures;
 use iostone_model::metric::Unit;
 
 use super::conditions::{Condition, Table, metrics};
@@ -90,11 +91,7 @@ pub(super) fn list(names: &[String]) -> String {
     if names.len() > shown {
         parts.push(format!("{} more", names.len() - shown));
     }
-    match parts.split_last() {
-        None => String::new(),
-        Some((only, [])) => only.clone(),
-        Some((last, others)) => format!("{} and {last}", others.join(", ")),
-    }
+    figures::list(&parts)
 }
 
 /// A difference of logarithms as a signed percentage: `-0.5 %`.

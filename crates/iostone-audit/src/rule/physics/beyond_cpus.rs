@@ -5,7 +5,7 @@ use iostone_model::dataset::{Dataset, Observation};
 use iostone_model::metric::Unit;
 use iostone_model::units::three_digits;
 
-use super::case::{Case, of_all, outcome, percent, told};
+use super::case::{Case, concluded, of_all, percent};
 use crate::Outcome;
 use crate::rule::Rule;
 
@@ -57,8 +57,7 @@ impl Rule for BeyondCpus {
         let message =
             cases.first().map(|case| format!("{}, in {}", case.text, of_all(cases.len(), looked, "row")));
         let advice = "Check the columns and their units, and note how many CPUs the machine has.";
-        let findings = told(self, dataset, cases, message, advice);
-        outcome(looked > 0, findings)
+        concluded(looked > 0, self, dataset, cases, message, advice)
     }
 }
 

@@ -47,6 +47,18 @@ pub(super) fn outcome(looked: bool, findings: Vec<Finding>) -> Outcome {
     if looked { Outcome::Looked(findings) } else { Outcome::NotApplicable }
 }
 
+/// What a rule came to that looks for cases, where it had something to look at.
+pub(super) fn concluded(
+    looked: bool,
+    rule: &dyn Rule,
+    dataset: &Dataset,
+    cases: Vec<Case>,
+    message: impl Into<Option<String>>,
+    advice: &str,
+) -> Outcome {
+    outcome(looked, told(rule, dataset, cases, message, advice))
+}
+
 /// A line a case, those that say the same under the same condition as one.
 fn lines(dataset: &Dataset, cases: &[Case]) -> Vec<String> {
     let mut groups: Vec<(&Case, String, usize)> = Vec::new();

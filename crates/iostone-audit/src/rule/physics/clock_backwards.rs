@@ -8,7 +8,7 @@ use iostone_model::metric::Unit;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-use super::case::{Case, condition, median, outcome, told};
+use super::case::{Case, concluded, condition, median};
 use crate::Outcome;
 use crate::rule::Rule;
 
@@ -74,8 +74,7 @@ impl Rule for ClockBackwards {
             .map(|case| format!("{}: a clock ran backwards, or columns are mixed up", case.text));
         let advice =
             "Take times of one run from a monotonic clock, and leave out the runs during which it was set.";
-        let findings = told(self, dataset, cases, message, advice);
-        outcome(looked, findings)
+        concluded(looked, self, dataset, cases, message, advice)
     }
 }
 

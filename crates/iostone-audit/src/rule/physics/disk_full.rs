@@ -3,7 +3,7 @@
 use iostone_model::audit::Severity;
 use iostone_model::dataset::{Dataset, Ending, Observation};
 
-use super::case::{Case, of_all, outcome, size, told};
+use super::case::{Case, concluded, of_all, size};
 use super::traffic;
 use crate::Outcome;
 use crate::rule::Rule;
@@ -39,14 +39,14 @@ impl Rule for DiskFull {
         let message = format!(
             "the disk was full before the end, in {rows}{but}: the run ended by filling it, not by finishing"
         );
-        let findings = told(
+        concluded(
+            known > 0,
             self,
             dataset,
             cases,
             message,
             "Write less than the filesystem has room for, so that every run does the same amount of work.",
-        );
-        outcome(known > 0, findings)
+        )
     }
 }
 

@@ -3,7 +3,7 @@
 use iostone_model::audit::Severity;
 use iostone_model::dataset::{Dataset, Ending};
 
-use super::case::{Case, of_all, outcome, told};
+use super::case::{Case, concluded, of_all};
 use crate::Outcome;
 use crate::rule::Rule;
 
@@ -38,14 +38,14 @@ impl Rule for Failed {
         }
         let rows = of_all(cases.len(), known, "observation");
         let message = format!("the tool reported an error in {rows}: what it measured is not what was asked");
-        let findings = told(
+        concluded(
+            known > 0,
             self,
             dataset,
             cases,
             message,
             "Leave failed executions out, and repeat them once the cause is mended.",
-        );
-        outcome(known > 0, findings)
+        )
     }
 }
 

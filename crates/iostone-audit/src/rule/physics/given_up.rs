@@ -5,7 +5,7 @@ use iostone_model::dataset::{Dataset, Ending, Observation};
 use iostone_model::metric::Unit;
 use iostone_model::units::three_digits;
 
-use super::case::{Case, of_all, outcome, told};
+use super::case::{Case, concluded, of_all};
 use crate::Outcome;
 use crate::rule::Rule;
 
@@ -38,14 +38,14 @@ impl Rule for GivenUp {
         let message = format!(
             "somebody gave up waiting in {rows}: such a time is a lower bound, and no speed follows from it"
         );
-        let findings = told(
+        concluded(
+            known > 0,
             self,
             dataset,
             cases,
             message,
             "Leave it out of comparisons, and look for what hung: memory, a full disk, a network that did not answer.",
-        );
-        outcome(known > 0, findings)
+        )
     }
 }
 

@@ -5,7 +5,7 @@ mod words;
 use iostone_model::audit::Severity;
 use iostone_model::dataset::{Dataset, Observation};
 
-use super::case::{Case, of_all, outcome, told};
+use super::case::{Case, concluded, of_all};
 use crate::Outcome;
 use crate::rule::Rule;
 
@@ -38,14 +38,14 @@ impl Rule for NetworkInside {
         let message = cases
             .first()
             .map(|case| format!("the network is inside the timed part ({}), in {rows}", case.text));
-        let findings = told(
+        concluded(
+            looked > 0,
             self,
             dataset,
             cases,
             message,
             "Download before the clock starts, and time the rest from local files.",
-        );
-        outcome(looked > 0, findings)
+        )
     }
 }
 

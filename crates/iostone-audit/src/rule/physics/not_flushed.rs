@@ -4,7 +4,7 @@ use iostone_model::audit::Severity;
 use iostone_model::dataset::{Dataset, Observation};
 use iostone_model::units::Bytes;
 
-use super::case::{Case, outcome, percent, size, told, whole_percent};
+use super::case::{Case, concluded, percent, size, whole_percent};
 use super::traffic::{self, DIRTY_SHARE};
 use crate::Outcome;
 use crate::rule::Rule;
@@ -53,14 +53,14 @@ impl Rule for NotFlushed {
             cases.push(Case { index, severity, text });
         }
         let message = worst.map(|(_, message)| message);
-        let findings = told(
+        concluded(
+            looked,
             self,
             dataset,
             cases,
             message,
             "Flush within the timed part: `conv=fdatasync` for dd, `end_fsync=1` for fio, or write with O_DIRECT.",
-        );
-        outcome(looked, findings)
+        )
     }
 }
 

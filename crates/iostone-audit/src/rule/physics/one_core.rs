@@ -4,7 +4,7 @@ use iostone_model::audit::Severity;
 use iostone_model::dataset::Dataset;
 use iostone_model::units::three_digits;
 
-use super::case::{Case, outcome, told};
+use super::case::{Case, concluded};
 use super::traffic;
 use crate::Outcome;
 use crate::rule::Rule;
@@ -43,14 +43,14 @@ impl Rule for OneCore {
         let message = cases
             .first()
             .map(|case| format!("{}: the tool's one thread may be the limit, not the storage", case.text));
-        let findings = told(
+        concluded(
+            looked,
             self,
             dataset,
             cases,
             message,
             "Run several threads or processes of the tool and see whether the figure grows.",
-        );
-        outcome(looked, findings)
+        )
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use iostone_model::audit::Severity;
 use iostone_model::dataset::Dataset;
 
-use super::case::{Case, condition, outcome, percent, size, told};
+use super::case::{Case, concluded, condition, percent, size};
 use crate::Outcome;
 use crate::rule::Rule;
 
@@ -92,15 +92,15 @@ impl Rule for PageCache {
             cases.push(Case { index: counts.first, severity, text });
         }
         let message = worst.map(|(_, message)| message);
-        let findings = told(
+        concluded(
+            !conditions.is_empty(),
             self,
             dataset,
             cases,
             message,
             "Judge by what the device served, or take the cache out of the way: O_DIRECT, a flush before the clock \
              stops, or files of at least twice the memory.",
-        );
-        outcome(!conditions.is_empty(), findings)
+        )
     }
 }
 

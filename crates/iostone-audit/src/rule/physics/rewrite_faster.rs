@@ -3,7 +3,7 @@
 use iostone_model::audit::Severity;
 use iostone_model::dataset::{Dataset, Observation};
 
-use super::case::{Case, of_all, outcome, times, told};
+use super::case::{Case, concluded, of_all, times};
 use crate::Outcome;
 use crate::rule::Rule;
 
@@ -60,15 +60,15 @@ impl Rule for RewriteFaster {
         let message = worst.map(|(_, text)| {
             format!("rewriting reads all that it writes and yet is faster than writing ({text}), in {rows}")
         });
-        let findings = told(
+        concluded(
+            looked > 0,
             self,
             dataset,
             cases,
             message,
             "Write every block of the volume once before measuring (a fresh volume is slow at first touch), and \
              use files of at least twice the memory.",
-        );
-        outcome(looked > 0, findings)
+        )
     }
 }
 

@@ -4,7 +4,7 @@ use iostone_model::audit::Severity;
 use iostone_model::dataset::{Dataset, Observation};
 use iostone_model::units::{Bytes, three_digits};
 
-use super::case::{Case, outcome, told};
+use super::case::{Case, concluded};
 use super::traffic;
 use crate::Outcome;
 use crate::rule::Rule;
@@ -63,14 +63,14 @@ impl Rule for SmallFile {
             cases.push(Case { index, severity, text });
         }
         let message = worst.map(|(_, message)| message);
-        let findings = told(
+        concluded(
+            looked,
             self,
             dataset,
             cases,
             message,
             "Read with O_DIRECT, use files of at least twice the memory, or limit the memory that the test may use.",
-        );
-        outcome(looked, findings)
+        )
     }
 }
 

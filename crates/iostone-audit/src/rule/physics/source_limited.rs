@@ -5,7 +5,7 @@ use iostone_model::ceiling::NEAR_SOURCE;
 use iostone_model::dataset::{Dataset, Observation};
 use iostone_model::metric::Unit;
 
-use super::case::{Case, outcome, percent, told};
+use super::case::{Case, concluded, percent};
 use super::traffic;
 use crate::Outcome;
 use crate::rule::Rule;
@@ -51,14 +51,14 @@ impl Rule for SourceLimited {
             }
         }
         let message = cases.first().map(|case| format!("{}: the source may be the limit", case.text));
-        let findings = told(
+        concluded(
+            looked,
             self,
             dataset,
             cases,
             message,
             "Measure the source alone (`dd if=SOURCE of=/dev/null bs=1M`), or write from a file prepared in memory.",
-        );
-        outcome(looked, findings)
+        )
     }
 }
 

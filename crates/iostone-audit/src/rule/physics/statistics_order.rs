@@ -6,7 +6,7 @@ use iostone_model::audit::Severity;
 use iostone_model::dataset::{Dataset, Figure};
 use iostone_model::metric::Unit;
 
-use super::case::{Case, of_all, outcome, told};
+use super::case::{Case, concluded, of_all};
 use crate::Outcome;
 use crate::rule::Rule;
 
@@ -63,8 +63,7 @@ impl Rule for StatisticsOrder {
         });
         let advice =
             "Find out which columns were swapped or calculated wrongly, and use none of them before.";
-        let findings = told(self, dataset, cases, message, advice);
-        outcome(looked > 0, findings)
+        concluded(looked > 0, self, dataset, cases, message, advice)
     }
 }
 

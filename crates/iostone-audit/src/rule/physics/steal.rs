@@ -3,7 +3,7 @@
 use iostone_model::audit::Severity;
 use iostone_model::dataset::{Dataset, Observation};
 
-use super::case::{Case, of_all, outcome, percent, told};
+use super::case::{Case, concluded, of_all, percent};
 use crate::Outcome;
 use crate::rule::Rule;
 
@@ -57,14 +57,14 @@ impl Rule for Steal {
             severity: *severity,
             text: format!("steal {}", percent(*share)),
         });
-        let findings = told(
+        concluded(
+            !shares.is_empty(),
             self,
             dataset,
             cases.collect(),
             message,
             "Repeat these on an instance that is not throttled or shared, or gate trials on steal before they count.",
-        );
-        outcome(!shares.is_empty(), findings)
+        )
     }
 }
 

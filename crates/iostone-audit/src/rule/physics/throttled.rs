@@ -3,7 +3,7 @@
 use iostone_model::audit::Severity;
 use iostone_model::dataset::Dataset;
 
-use super::case::{Case, of_all, outcome, percent, told};
+use super::case::{Case, concluded, of_all, percent};
 use crate::Outcome;
 use crate::rule::Rule;
 
@@ -59,14 +59,14 @@ impl Rule for Throttled {
             "a CPU quota held the work up in as many as {} of its periods, in {rows}{why}",
             percent(most)
         );
-        let findings = told(
+        concluded(
+            !shares.is_empty(),
             self,
             dataset,
             cases,
             message,
             "Lift the quota, or make it a factor, so that its effect is not taken for that of something else.",
-        );
-        outcome(!shares.is_empty(), findings)
+        )
     }
 }
 

@@ -4,7 +4,7 @@ use iostone_model::audit::Severity;
 use iostone_model::dataset::Dataset;
 use iostone_model::metric::Unit;
 
-use super::case::{Case, of_all, outcome, told};
+use super::case::{Case, concluded, of_all};
 use super::traffic;
 use crate::Outcome;
 use crate::rule::Rule;
@@ -42,14 +42,14 @@ impl Rule for TooShort {
             severity: Severity::Note,
             text: format!("it was over after {}", Unit::Seconds.format(*seconds)),
         });
-        let findings = told(
+        concluded(
+            !timed.is_empty(),
             self,
             dataset,
             cases.collect(),
             message,
             "Measure for ten seconds or more, so that bursts and caches do not make the figure.",
-        );
-        outcome(!timed.is_empty(), findings)
+        )
     }
 }
 

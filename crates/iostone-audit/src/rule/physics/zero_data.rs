@@ -3,7 +3,7 @@
 use iostone_model::audit::Severity;
 use iostone_model::dataset::{DataKind, Dataset, Observation};
 
-use super::case::{Case, outcome, told};
+use super::case::{Case, concluded};
 use crate::Outcome;
 use crate::rule::Rule;
 
@@ -49,14 +49,14 @@ impl Rule for ZeroData {
         }
         let worst = cases.iter().max_by_key(|case| case.severity);
         let message = worst.map(|case| format!("the device was given {}", case.text));
-        let findings = told(
+        concluded(
+            looked,
             self,
             dataset,
             cases,
             message,
             "Fill the files with incompressible data before reading them, and write such data.",
-        );
-        outcome(looked, findings)
+        )
     }
 }
 

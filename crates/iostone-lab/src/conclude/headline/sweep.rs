@@ -1,5 +1,6 @@
 //! What a sweep came to, in a few sentences.
 
+use iostone_model::figures::list;
 use iostone_model::verdict::{SweepLevel, SweepOutcome, SweepState, SweepVerdict, Verdicts};
 
 use super::{confidence, interval, margin};
@@ -98,14 +99,6 @@ fn was(count: usize) -> &'static str {
     if count == 1 { "was" } else { "were" }
 }
 
-/// "10 %, 20 % and 40 %".
-fn list(levels: &[&str]) -> String {
-    match levels.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => levels.concat(),
-    }
-}
-
 /// Levels side by side in short, "50% to 100%"; those of either end of the axis apart.
 fn range(levels: &[&str], sweep: &SweepVerdict) -> String {
     let mut runs: Vec<Vec<&str>> = Vec::new();
@@ -125,5 +118,5 @@ fn range(levels: &[&str], sweep: &SweepVerdict) -> String {
         few => few.iter().map(|level| (*level).to_owned()).collect(),
     };
     let short: Vec<String> = runs.iter().flat_map(in_short).collect();
-    list(&short.iter().map(String::as_str).collect::<Vec<_>>())
+    list(&short)
 }
