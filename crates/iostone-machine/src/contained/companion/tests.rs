@@ -99,6 +99,7 @@ fn companion_of(script: &str, place: &str, answers: impl Read + Send + 'static) 
     Companion {
         conversation: Conversation::new("the agent", std::io::sink(), answers, StopFlag::default()),
         said: Said::default(),
+        listener: thread::spawn(|| ()),
         engine: "docker".to_owned(),
         mark: "none".to_owned(),
         process: None,
