@@ -134,7 +134,7 @@ fn a_job_that_is_killed_leaves_nothing_that_is_taken_for_damage() {
     let job = job(folder.path(), Rw::RandWrite);
     for _ in 0..3 {
         let mut child = Command::new(std::env::current_exe().unwrap())
-            .args(["a_job_that_is_killed_leaves_nothing_that_is_taken_for_damage", "--exact"])
+            .args(["verify::a_job_that_is_killed_leaves_nothing_that_is_taken_for_damage", "--exact"])
             .env(CHILD, folder.path())
             .stdout(Stdio::null())
             .spawn()

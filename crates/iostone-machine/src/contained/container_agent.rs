@@ -6,7 +6,7 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use iostone_stack::{AGENT_VARIABLE, InsideView, StandingContainer};
@@ -43,6 +43,8 @@ pub(crate) struct ContainerAgent {
     child: Child,
     conversation: Conversation,
     said: Said,
+    /// Keeps what it says; at an end once all of that was read.
+    listener: JoinHandle<()>,
     /// `docker`, `podman`.
     engine: String,
     mark: String,
@@ -101,12 +103,13 @@ impl ContainerAgent {
             return Err(Failure::lost(format!("`{program}` has no standard streams")));
         };
         let kept = Arc::clone(&said);
-        thread::spawn(move || keep_last_lines(complaints, &kept));
+        let listener = thread::spawn(move || keep_last_lines(complaints, &kept));
         let name = if is_outside { "the agent beside the container" } else { "the agent in the container" };
         let mut container_agent = Self {
             child,
             conversation: Conversation::new(name, requests, answers, stop),
             said,
+            listener,
             engine,
             mark: standing.mark.clone(),
             process: None,
@@ -241,6 +244,10 @@ impl ContainerAgent {
                 format!("{engine}: {message} ({how})")
             }
         };
+        if self.ended.is_some() {
+            // Its last words may still be on their way; whom it started may keep the stream open.
+            await_that(|| self.listener.is_finished().then_some(()));
+        }
         let said = self.said.lock().unwrap_or_else(PoisonError::into_inner).back().cloned();
         let words = said.map_or_else(String::new, |line| format!("; last message: `{line}`"));
         Failure::new(FailureKind::Container, format!("{told}{words}"))
@@ -285,13 +292,16 @@ impl Drop for ContainerAgent {
 
 /// How a child ends that is about to; none if it does not.
 fn await_end(child: &mut Child) -> Option<ExitStatus> {
+    await_that(|| child.try_wait().ok().flatten())
+}
+
+/// What comes about with an end, if it does so soon.
+fn await_that<T>(mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let deadline = Instant::now() + OBITUARY;
     loop {
-        if let Ok(Some(status)) = child.try_wait() {
-            return Some(status);
-        }
-        if Instant::now() >= deadline {
-            return None;
+        let seen = look();
+        if seen.is_some() || Instant::now() >= deadline {
+            return seen;
         }
         thread::sleep(Duration::from_millis(10));
     }

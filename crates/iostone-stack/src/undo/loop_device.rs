@@ -107,7 +107,13 @@ fn holder_of(identity: FileIdentity) -> Option<UndoFailure> {
     let over_it = |file: &str| {
         fs::metadata(file).is_ok_and(|found| FileIdentity { dev: found.dev(), ino: found.ino() } == identity)
     };
-    let attached = attached_loops().ok()?.into_iter().find(|attached| over_it(&attached.backing_file))?;
+    let find = || attached_loops().ok()?.into_iter().find(|attached| over_it(&attached.backing_file));
+    let mut attached = find()?;
+    // One that was detached is listed until its last opener, who may just be looking at all devices, lets go of it.
+    for _ in 0..ATTEMPTS {
+        std::thread::sleep(PAUSE);
+        attached = find()?;
+    }
     let reason = format!("it is attached to the image `{}`, but not by iostone", attached.backing_file);
     let number = BlockDevice::at(&attached.path).ok().flatten()?.number;
     Some(match mounted::obstacle(number).ok().flatten() {

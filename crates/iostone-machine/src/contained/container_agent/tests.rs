@@ -99,6 +99,7 @@ fn container_agent_of(script: &str, place: &str, answers: impl Read + Send + 'st
     ContainerAgent {
         conversation: Conversation::new("the agent", std::io::sink(), answers, StopFlag::default()),
         said: Said::default(),
+        listener: thread::spawn(|| ()),
         engine: "docker".to_owned(),
         mark: "none".to_owned(),
         process: None,
