@@ -32,13 +32,13 @@ impl Sweep {
             None => SweepOutcome::Open,
         };
         let name = |level: usize| axis.levels.get(level).cloned();
-        let states: Vec<SweepState> =
+        let by_level: Vec<SweepState> =
             self.every_level().map(|level| self.state(level, &status, outcome)).collect();
         let levels: Vec<SweepLevel> = axis
             .levels
             .iter()
             .zip(axis.positions)
-            .zip(&states)
+            .zip(&by_level)
             .enumerate()
             .map(|(level, ((name, position), state))| self.level(level, name, *position, *state, &status))
             .collect();
