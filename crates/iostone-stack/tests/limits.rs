@@ -65,7 +65,7 @@ fn a_busy_program_is_held_to_its_quota_which_reads_back() {
     let busy = [Program::busy(&groups), Program::busy(&groups)];
     // Both together: the quota is the group's. How much it leaves them is measured through the binary.
     wait_for("the quota stops somebody", None, || stat(&quota, "nr_throttled") > 0.0);
-    assert!(busy.iter().all(|program| program.cgroups().contains("/iostone-test-")));
+    wait_for("both are in it", None, || busy.iter().all(|one| one.cgroups().contains("/iostone-test-")));
     session.verify().unwrap();
     session.undo().unwrap();
     assert!(ours().is_empty(), "{:?}", ours());
