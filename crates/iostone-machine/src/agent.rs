@@ -44,7 +44,7 @@ pub struct Agent {
     /// Before the session, because fields are dropped in this order: its open file would keep the filesystem mounted.
     workload: Option<Ready>,
     /// The agent in the trial's container; before the session likewise.
-    container_agent: Option<ContainerAgent>,
+    contained: Option<ContainerAgent>,
     /// Where this agent works that has no session, being such a one itself.
     entered: Option<Entered>,
     /// What containers are made of.
@@ -79,7 +79,7 @@ impl Agent {
             memory_limit: None,
             space: None,
             workload: None,
-            container_agent: None,
+            contained: None,
             entered: None,
             images: Images::default(),
             works_here: false,
@@ -213,7 +213,7 @@ impl Agent {
     /// Ends what works on the stack, before it is taken down.
     fn leave_stack(&mut self) {
         self.workload = None;
-        self.container_agent = None;
+        self.contained = None;
         self.applied = None;
         self.space = None;
     }
@@ -232,7 +232,7 @@ impl Agent {
         }
         let mut applied = self.open_session()?.apply(stack, trial, seed)?;
         if let Err(failure) = self.move_in(&mut applied) {
-            self.container_agent = None;
+            self.contained = None;
             let failure = self.unless_stopping(failure);
             return Err(match self.open_session()?.undo() {
                 Ok(()) => failure,
@@ -253,7 +253,7 @@ impl Agent {
         if !standing.agent.is_empty() {
             let container_agent = ContainerAgent::start(standing, &marker, StopFlag::clone(&self.stop))?;
             started_seconds = Some(container_agent.started_seconds);
-            self.container_agent = Some(container_agent);
+            self.contained = Some(container_agent);
         }
         let (mut facts, checks) = self.recognise(&standing.directory)?;
         if let Some(seconds) = started_seconds {
@@ -267,7 +267,7 @@ impl Agent {
     /// Looks at the directory from where the workload sees it.
     fn recognise(&mut self, directory: &Path) -> Result<(ContainerFacts, Vec<Check>), Failure> {
         let marker = self.open_session()?.processes_marker();
-        let view = match &mut self.container_agent {
+        let view = match &mut self.contained {
             Some(container_agent) => container_agent.enter(directory, &marker)?,
             None => InsideView::of(directory)?,
         };
@@ -338,7 +338,7 @@ impl Agent {
         let started = Instant::now();
         let profile = prepare.workload.profile();
         self.is_timed = profile.ends != Ends::ByWork;
-        if let Some(container_agent) = &mut self.container_agent {
+        if let Some(container_agent) = &mut self.contained {
             self.works_here = false;
             let prepared = container_agent.prepare(prepare)?;
             self.workload = Some(Ready::Inside);
@@ -384,7 +384,7 @@ impl Agent {
     fn bounds(&mut self) -> Result<Option<Bounds>, Failure> {
         let works_here = self.works_here;
         let bounds = self.open_session()?.bounds(works_here)?;
-        match (&self.container_agent, bounds) {
+        match (&self.contained, bounds) {
             (Some(container_agent), Some(_)) => {
                 let process = container_agent.process()?;
                 Ok(self.open_session()?.bounds_of(process)?)
@@ -415,7 +415,7 @@ impl Agent {
         let probe = Probe::start_with(&plan).map_err(|error| probe_failure(&error))?;
         let (stop, works_here) = (StopFlag::clone(&self.stop), self.works_here);
         let bounds = self.bounds()?;
-        let mut container_agent = self.container_agent.take();
+        let mut container_agent = self.contained.take();
         let session = self.open_session()?;
         let started_at = jiff::Timestamp::now().to_string();
         let mut nvme = (Vec::new(), Vec::new());
@@ -428,7 +428,7 @@ impl Agent {
             nvme = watch.end();
             Ok(result)
         });
-        self.container_agent = container_agent;
+        self.contained = container_agent;
         let result = result?;
         // Whatever the workload says, a governor that died is why: it ran ungoverned then.
         let mut governor = self.open_session()?.governor_end()?;
@@ -439,7 +439,7 @@ impl Agent {
         recording.summary.nvme = nvme.0;
         recording.losses.extend(nvme.1);
         let kills = self.memory_kills().saturating_sub(kills_before);
-        let killed = self.container_agent.as_ref().is_some_and(ContainerAgent::was_killed);
+        let killed = self.contained.as_ref().is_some_and(ContainerAgent::was_killed);
         let mut measurement =
             result.map_err(|failure| tell_kill(failure, killed, kills, self.memory_limit))?;
         tell_kills(&mut measurement.report, kills, self.memory_limit);

@@ -1,9 +1,9 @@
 //! A sweep is no dearer than racing all of its levels, on average over curves of many kinds.
 
 #[path = "../benches/truth/sweeps.rs"]
-mod sweeps;
+mod simulated;
 
-use sweeps::{CURVES, Row, Tally, cell};
+use simulated::{CURVES, Row, Tally, cell};
 
 fn sum(rows: &[Row], of: impl Fn(&Row) -> Tally) -> Tally {
     rows.iter().map(of).fold(Tally::default(), Tally::and)
