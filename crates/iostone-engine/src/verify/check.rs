@@ -157,15 +157,18 @@ fn diagnose(unit: &[u8], expected: &ExpectedUnit, parsed: Result<UnitHeader, Hea
         return finding;
     }
     let content = parsed.map_or(expected.content, |header| header.content);
+    if let Ok(header) = parsed
+        && header.unit_bytes as usize != unit.len()
+    {
+        let found = format!("the header of a unit of {} bytes", header.unit_bytes);
+        return whole(MismatchKind::Foreign, found);
+    }
+    if content == UnitContent::Noise
+        && let Some(finding) = judge_noise(unit, expected, parsed)
+    {
+        return finding;
+    }
     match parsed {
-        Ok(header) if header.unit_bytes as usize != unit.len() => {
-            whole(MismatchKind::Foreign, format!("the header of a unit of {} bytes", header.unit_bytes))
-        }
-        _ if content == UnitContent::Noise
-            && let Some(finding) = judge_noise(unit, expected, parsed) =>
-        {
-            finding
-        }
         Err(error) => whole(MismatchKind::Foreign, format!("{error}; it begins with {}", show_bytes(unit))),
         Ok(header) => {
             let (stored, summed) = header.show_sums(unit).unwrap_or_default();

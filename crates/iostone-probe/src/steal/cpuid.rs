@@ -23,17 +23,20 @@ pub(super) struct Face {
 /// The faces in order; only to be asked where the processor says that there is a hypervisor, for on some real ones
 /// these leaves hold what another leaf does. Empty on architectures without CPUID.
 #[cfg(target_arch = "x86_64")]
+#[allow(unused_unsafe, unsafe_code, reason = "CPUID was an unsafe function before Rust 1.94")]
 pub(super) fn read_faces() -> Vec<Face> {
     use core::arch::x86_64::__cpuid;
+    // SAFETY: every x86-64 processor has CPUID, and it touches nothing but registers.
+    let read = |leaf: u32| unsafe { __cpuid(leaf) };
     let face = |place: u32| {
         let base = FIRST_LEAF + place * APART;
-        let leaf = __cpuid(base);
+        let leaf = read(base);
         let letters = [leaf.ebx, leaf.ecx, leaf.edx].map(u32::to_le_bytes).concat();
         let signature = String::from_utf8_lossy(&letters).trim_end_matches('\0').to_owned();
         // Places that nobody owns are zero, or repeat what the last basic leaf says.
         let owned =
             signature.len() > 3 && signature.chars().all(|letter| letter.is_ascii_graphic() || letter == ' ');
-        owned.then(|| Face { signature, features: __cpuid(base + 1).eax })
+        owned.then(|| Face { signature, features: read(base + 1).eax })
     };
     (0..PLACES).filter_map(face).collect()
 }

@@ -301,20 +301,20 @@ fn pilots(plan: &Plan) -> Option<String> {
 }
 
 fn time(estimate: &Estimate, plan: &Plan) -> String {
-    match (estimate.least, estimate.most, estimate.a_trial) {
-        (Some(least), Some(most), Some(trial)) if least < most => {
+    match (estimate.least, estimate.most, estimate.a_trial, estimate.timeout) {
+        (Some(least), Some(most), Some(trial), _) if least < most => {
             format!("about {} to {}, {} a trial", in_words(least), in_words(most), in_words(trial))
         }
-        (_, Some(most), Some(trial)) => format!("about {}, {} a trial", in_words(most), in_words(trial)),
+        (_, Some(most), Some(trial), _) => format!("about {}, {} a trial", in_words(most), in_words(trial)),
         // All trials together hardly ever take as long as their timeouts do, so the sum is nothing to go by.
-        (_, most, None) if let Some(timeout) = estimate.timeout => {
+        (_, most, None, Some(timeout)) => {
             let whole = match (plan.experiment.decide.time, most) {
                 (Some(_), Some(most)) => format!(", {} in all", in_words(most)),
                 _ => String::new(),
             };
             format!("depends on the workload; at most {} per trial (its timeout){whole}", in_words(timeout))
         }
-        (_, Some(most), None) => format!("depends on the workload; at most {}", in_words(most)),
+        (_, Some(most), None, None) => format!("depends on the workload; at most {}", in_words(most)),
         _ => {
             let can_time_out = |one: &Configuration| one.workload.profile().may_time_out;
             let trial = if plan.experiment.configurations.iter().all(can_time_out) {
