@@ -66,7 +66,7 @@ else
 fi
 deb=$(echo "$packages"/iostone_*_"$(dpkg --print-architecture 2>/dev/null || echo none)".deb)
 tarball=$(echo "$packages"/iostone-*-"$(uname -m)"-linux.tar.gz)
-[ -e "$tarball" ] || { echo "FAILED  there is no $tarball"; exit 1; }
+[ -e "$tarball" ] || { echo "there is no $tarball: $passed passed, $failed failed, the rest was not tried"; exit 1; }
 
 tells_no_paths() {
     mkdir -p "$work/unpacked" && tar -xzf "$tarball" -C "$work/unpacked" --strip-components=1 || return
