@@ -30,6 +30,11 @@ test-all: ## both
 	@./tests/install-tools.sh
 	@CARGO="$(CARGO)" ./tests/run.sh quick real
 
+# Two release builds, which is why no other target calls it.
+.PHONY: test-packages
+test-packages: ## what `make release` packs: same bytes twice, an empty root, dpkg, lintian
+	@./tests/packaging.sh
+
 check: ## format, lints, documentation, policy of dependencies, workflows, scripts, oldest compiler
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
