@@ -27,7 +27,7 @@ fn child_session() {
     let mut agent = Agent::start(&applied);
     agent.ask("hello");
     fs::write(place.join("ready"), "").unwrap();
-    std::thread::sleep(Duration::from_secs(3600));
+    thread::sleep(Duration::from_secs(3600));
 }
 
 /// Begins that session.
@@ -58,7 +58,7 @@ fn a_killed_session_is_cleaned_up_whenever_it_was_killed() {
         let ready = machine.path().join("ready");
         let mut waited = 0;
         while !ready.exists() && waited < round && child.try_wait().unwrap().is_none() {
-            std::thread::sleep(Duration::from_millis(10));
+            thread::sleep(Duration::from_millis(10));
             waited += 10;
         }
         child.kill().unwrap();
@@ -104,7 +104,7 @@ fn is_cleaned_up_when_killed_there() -> bool {
     let deadline = Instant::now() + Duration::from_secs(120);
     let mut is_caught = false;
     while !is_caught && !ready.exists() && child.try_wait().unwrap().is_none() && Instant::now() < deadline {
-        std::thread::sleep(Duration::from_millis(1));
+        thread::sleep(Duration::from_millis(1));
         is_caught = is_made_and_not_started();
     }
     child.kill().unwrap();
