@@ -18,15 +18,15 @@ build: ## target/release/iostone
 # says so by name and is skipped. `make test` is what comes out the same on any machine however busy; `make test-real` needs
 # guests, container engines, rates, minutes. docs/reference/tests.md says what is where.
 .PHONY: test-real test-all
-test: ## what comes out the same on any machine, in minutes
+test: ## deterministic tests, in minutes
 	@./tests/install-tools.sh
 	@CARGO="$(CARGO)" ./tests/run.sh quick
 
-test-real: ## what needs guests, container engines, rates or minutes
+test-real: ## tests that need guests, container engines, measured rates or minutes
 	@./tests/install-tools.sh
 	@CARGO="$(CARGO)" ./tests/run.sh real
 
-test-all: ## both
+test-all: ## test and test-real, with one closing count
 	@./tests/install-tools.sh
 	@CARGO="$(CARGO)" ./tests/run.sh quick real
 

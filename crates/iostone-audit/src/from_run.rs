@@ -119,8 +119,8 @@ fn facts(
 ) -> Facts {
     let report = &trial.workload;
     // The stack's device served others meanwhile, if anybody.
-    let device_under_test = trial.signals.device_under_test().filter(|_| !trial.works_in_memory());
-    let served = device_under_test.map(|device_under_test| device_under_test.served);
+    let device = trial.signals.device_under_test().filter(|_| !trial.works_in_memory());
+    let served = device.map(|device| device.served);
     let flushes = load::flushes(configuration, trial);
     let [cpu_user_seconds, cpu_system_seconds] = load::cpu_seconds(run, configuration, trial);
     let known = Facts {

@@ -122,9 +122,14 @@ impl Catalogue {
         self.prices.price(instance, region)
     }
 
-    /// The same, where it is known, without a word on what else there is.
+    /// The same; none where the price is unknown, without a search for similar names.
     pub fn known_price(&self, instance: &str, region: &str) -> Option<Price> {
         self.prices.known(instance, region)
+    }
+
+    /// The price alone, $/h, as lists and searches compare it.
+    pub fn usd_per_hour(&self, instance: &str, region: &str) -> Option<f64> {
+        self.prices.usd_per_hour(instance, region)
     }
 
     /// What an hour of an instance costs on demand, by region, as far as that is known.

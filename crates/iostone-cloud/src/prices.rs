@@ -132,9 +132,14 @@ impl Prices {
         Ok(known.price(region))
     }
 
-    /// The price, where it is known: of whom it is not, nothing is looked for in its stead.
+    /// The price with its source; none where it is unknown, without a search for similar names.
     pub(crate) fn known(&self, instance: &str, region: &str) -> Option<Price> {
         Some(self.by_type.get(instance)?.get(region)?.price(region))
+    }
+
+    /// The price alone, $/h.
+    pub(crate) fn usd_per_hour(&self, instance: &str, region: &str) -> Option<f64> {
+        Some(self.by_type.get(instance)?.get(region)?.usd_per_hour)
     }
 }
 

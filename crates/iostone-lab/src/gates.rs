@@ -120,7 +120,7 @@ fn outcome(gate: &str, passed: bool, message: impl Into<String>) -> GateOutcome 
     GateOutcome { gate: gate.to_owned(), passed, message: message.into(), unjudged: false, reading: None }
 }
 
-/// Of a gate that judges by a figure.
+/// The outcome of a gate that compares a value with its limit.
 fn held(gate: &str, value: f64, limit: f64, unit: Unit, message: String) -> GateOutcome {
     let reading = Some(GateReading { value, limit, unit });
     GateOutcome { reading, ..outcome(gate, value <= limit, message) }

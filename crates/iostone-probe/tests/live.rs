@@ -249,13 +249,14 @@ fn what_an_allowance_withholds_is_told_from_what_the_quota_around_it_does() {
     if !is_v1 {
         fs::write(quota.group.join("cgroup.subtree_control"), "+cpu").unwrap();
     }
-    let mut governed = Throttled::make(quota.group.join("governed"));
-    quota.set_quota(is_v1, 10_000);
-    governed.set_quota(is_v1, 1000);
     // Where both controllers are mounted together the group is there already.
     let accounting = is_v1.then(find_accounting).flatten().map(|mount| mount.join(&name));
     let usage = accounting.clone().unwrap_or_else(|| quota.group.clone());
     let _counting = (!usage.exists()).then(|| Throttled::make(usage.clone()));
+    // Made last, so dropped first: its process is in all of these groups, and none goes while that runs.
+    let mut governed = Throttled::make(quota.group.join("governed"));
+    quota.set_quota(is_v1, 10_000);
+    governed.set_quota(is_v1, 1000);
     let groups = WatchedGroups {
         quota: Some(quota.group.clone()),
         governed: Some(governed.group.clone()),
@@ -283,11 +284,6 @@ fn what_an_allowance_withholds_is_told_from_what_the_quota_around_it_does() {
     assert!(account.used_seconds().unwrap() > 0.0, "{account:?}");
     let last = recording.samples.last().unwrap();
     assert!(last.governed.unwrap().throttled_periods >= 3 && last.group_cpu_ns.unwrap() > 0, "{last:?}");
-    // A process leaves its group a moment after it was waited for; the group that counts goes last but one.
-    if let Some(mut child) = governed.child.take() {
-        child.kill().unwrap();
-        child.wait().unwrap();
-    }
 }
 
 fn read_throttled_periods(group: &Path) -> u64 {

@@ -1,41 +1,16 @@
 //! Limits on a real volume: they hold, they are read back, and nothing of them is left. Caps are asserted, raw speed
 //! never is.
 
-#![expect(clippy::unwrap_used, reason = "this is test code")]
-
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use crate::common::limits::{needs_limits, take_turns};
+use crate::common::limits::{bare, groups_of_tests, mixed, needs_limits, take_turns};
 use crate::common::load::{self, Load};
 use crate::common::machine::{MIB, Machine, needs_root};
-use iostone_model::experiment::{Limits, LoopVolume, Stack, Volume};
-use iostone_model::units::{ByteRate, Bytes};
-use iostone_stack::{JournalOutcome, Registry, Session, SessionOptions, StackError, ThrottleController};
-
-fn bare(volume: LoopVolume) -> Stack {
-    Stack::of(Volume::Loop(volume))
-}
-
-/// A device with 16 MB/s for reads and 400 writes a second.
-fn mixed() -> LoopVolume {
-    LoopVolume {
-        read_throughput: Some(ByteRate(16_000_000)),
-        write_iops: Some(400),
-        ..LoopVolume::new(Bytes(64 * MIB))
-    }
-}
-
-fn groups_of_tests() -> Vec<PathBuf> {
-    let parent = ThrottleController::find().unwrap().parent;
-    std::fs::read_dir(parent)
-        .unwrap()
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("iostone-test-"))
-        .collect()
-}
+use iostone_model::experiment::{Limits, LoopVolume};
+use iostone_model::units::Bytes;
+use iostone_stack::{JournalOutcome, Registry, Session, SessionOptions, StackError};
 
 /// A process that ends with the test.
 struct Sleeper(Child);

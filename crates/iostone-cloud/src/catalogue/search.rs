@@ -98,7 +98,7 @@ impl Catalogue {
         if !(words && status && burstable) {
             return Fit::No;
         }
-        let price = || self.known_price(&instance.name, &search.region).map(|price| price.usd_per_hour);
+        let price = || self.usd_per_hour(&instance.name, &search.region);
         let has = |wanted: Architecture| instance.architectures.contains(&wanted);
         let mut is_unknown = false;
         let asked: [Option<Option<bool>>; 6] = [
@@ -120,12 +120,10 @@ impl Catalogue {
     }
 
     fn order(&self, one: &Instance, other: &Instance, search: &Search) -> Ordering {
-        let price = |instance: &Instance| self.known_price(&instance.name, &search.region);
+        let price = |instance: &Instance| self.usd_per_hour(&instance.name, &search.region);
         let first = match search.sort {
             SortBy::Name => Ordering::Equal,
-            SortBy::Price => last_if_absent(price(one), price(other), |one, other| {
-                one.usd_per_hour.total_cmp(&other.usd_per_hour)
-            }),
+            SortBy::Price => last_if_absent(price(one), price(other), f64::total_cmp),
             SortBy::Vcpus => last_if_absent(one.vcpus, other.vcpus, Ord::cmp),
             SortBy::Memory => last_if_absent(one.memory, other.memory, Ord::cmp),
             SortBy::Ebs => {
@@ -206,8 +204,7 @@ mod tests {
         let prices: Vec<f64> = found
             .instances
             .iter()
-            .filter_map(|one| catalogue.known_price(&one.name, DEFAULT_REGION))
-            .map(|price| price.usd_per_hour)
+            .filter_map(|one| catalogue.usd_per_hour(&one.name, DEFAULT_REGION))
             .collect();
         assert!(prices.is_sorted() && prices.len() > 20, "{prices:?}");
         let asked = Search { words: vec!["c4.lagre".to_owned()], ..search() };

@@ -108,9 +108,8 @@ pub fn settle_link(asked: &EmulatedInstance) -> Option<Link> {
     asked.link.or_else(known).map(|link| faster_link(link, asked.speed, asked.start))
 }
 
-/// What a volume of a cloud comes to on an instance, if any: at its speed, size and buckets divided by that, the rates as they
-/// are, and no more than its hypervisor lets through. `asked` has its type, size, count and what is provisioned; what it says
-/// beside stays as it is said.
+/// The limits of a cloud volume as they are emulated. On an instance, size and buckets are divided by its speed, rates stay,
+/// and the caps off Nitro apply. `asked` has type, size, count and what is provisioned; its other settings are kept.
 ///
 /// # Errors
 /// [`LabError::Plan`] for what the catalogue does not know or the provider does not have, and for a volume that would be

@@ -1,39 +1,13 @@
 //! Limits of devices and of the instance above them, measured.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
-
-use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::common::limits::{needs_limits, take_turns};
+use crate::common::limits::{bare, groups_of_tests, mixed, needs_limits, take_turns};
 use crate::common::load::{self, Load};
 use crate::common::machine::{self, MIB, Machine};
-use iostone_model::experiment::{Limits, LoopVolume, Stack, Volume};
+use iostone_model::experiment::{Limits, LoopVolume};
 use iostone_model::units::{ByteRate, Bytes};
-use iostone_stack::{Role, Session, ThrottleController};
-
-fn bare(volume: LoopVolume) -> Stack {
-    Stack::of(Volume::Loop(volume))
-}
-
-/// A device with 16 MB/s for reads and 400 writes a second.
-fn mixed() -> LoopVolume {
-    LoopVolume {
-        read_throughput: Some(ByteRate(16_000_000)),
-        write_iops: Some(400),
-        ..LoopVolume::new(Bytes(64 * MIB))
-    }
-}
-
-fn groups_of_tests() -> Vec<PathBuf> {
-    let parent = ThrottleController::find().unwrap().parent;
-    std::fs::read_dir(parent)
-        .unwrap()
-        .flatten()
-        .map(|entry| entry.path())
-        .filter(|path| path.file_name().unwrap().to_string_lossy().starts_with("iostone-test-"))
-        .collect()
-}
+use iostone_stack::{Role, Session};
 
 #[test]
 fn limits_hold_in_bytes_and_in_requests_for_each_direction_apart() {

@@ -47,7 +47,7 @@ pub(super) fn outcome(looked: bool, findings: Vec<Finding>) -> Outcome {
     if looked { Outcome::Looked(findings) } else { Outcome::NotApplicable }
 }
 
-/// What a rule came to that looks for cases, where it had something to look at.
+/// The outcome of a rule that collects cases: not applicable where it had nothing to look at.
 pub(super) fn concluded(
     looked: bool,
     rule: &dyn Rule,

@@ -219,7 +219,7 @@ fn cells(catalogue: &Catalogue, one: &Instance, region: &str) -> Vec<String> {
         known(one.ebs.map(|ebs| megabytes(ebs.baseline))),
         known(burst),
         known(one.ebs.and_then(|ebs| ebs.baseline_iops).map(|iops| count(iops.into()))),
-        known(catalogue.known_price(&one.name, region).map(|price| price.usd_per_hour.to_string())),
+        known(catalogue.usd_per_hour(&one.name, region).map(|usd| usd.to_string())),
         known(one.disks.as_ref().map(|disks| clean(&disks.words))),
         one.status.word().to_owned(),
     ]
