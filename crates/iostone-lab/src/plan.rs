@@ -95,8 +95,16 @@ pub fn make_plan(experiment: Experiment, options: PlanOptions) -> Result<Plan, L
 /// Writes down where the files of commands lie, so that a run goes on with the same wherever it is resumed.
 fn place_files(experiment: &mut Experiment, directory: &Path) {
     for configuration in &mut experiment.configurations {
+        let elsewhere = matches!(configuration.machine, MachineSpec::Agent(_));
         if let Workload::Command(command) = &mut configuration.workload {
             command.place_files(directory);
+            // A program may as well come out of what `prepare` unpacks, or be another host's.
+            for program in command.relative_programs().filter(|_| !elsewhere) {
+                let beside = directory.join(program.trim_start_matches("./"));
+                if beside.is_file() {
+                    *program = beside.to_string_lossy().into_owned();
+                }
+            }
         }
     }
 }

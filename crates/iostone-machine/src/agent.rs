@@ -498,6 +498,7 @@ fn needed_room(stacks: &[Stack], workloads: &[Workload]) -> Result<Option<Bytes>
     let mut most = None;
     for (stack, workload) in stacks.iter().zip(workloads) {
         most = most.max(iostone_workload::preflight(workload, stack.capacity(), None)?);
+        iostone_workload::find_programs(workload)?;
     }
     Ok(most)
 }

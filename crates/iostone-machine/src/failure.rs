@@ -109,10 +109,12 @@ impl From<WorkloadError> for Failure {
         let kind = match &error {
             WorkloadError::NoDirectory { .. }
             | WorkloadError::Unsuitable { .. }
-            | WorkloadError::File { .. } => FailureKind::Usage,
+            | WorkloadError::File { .. }
+            | WorkloadError::Directory { .. } => FailureKind::Usage,
             WorkloadError::Spawn { .. }
             | WorkloadError::SpawnPrepare { .. }
-            | WorkloadError::NotInstalled { .. } => FailureKind::Missing,
+            | WorkloadError::NotInstalled { .. }
+            | WorkloadError::NoProgram { .. } => FailureKind::Missing,
             WorkloadError::Prepare(_) => FailureKind::Preparation,
             WorkloadError::Refused(_) => FailureKind::Refused,
             WorkloadError::Interrupted => FailureKind::Interrupted,

@@ -12,7 +12,7 @@ use crate::picked::pick;
 use crate::program::{Finished, Program};
 use crate::{Measurement, Place, Prepared, TrialContext, WorkloadError};
 
-pub(crate) use preparation::preflight;
+pub(crate) use preparation::{missing_program, preflight};
 
 struct PreparedCommand {
     spec: CommandWorkload,
@@ -28,6 +28,9 @@ pub(crate) fn prepare(
     let mut program = Program::in_trial(spec.argv.clone(), place, context, "command")?;
     let own = std::mem::take(&mut program.environment);
     program.environment = spec.env.clone().into_iter().chain(own).collect();
+    if let Some(directory) = &spec.directory {
+        program.directory.clone_from(directory);
+    }
     preparation::carry_out(spec, &program, stop)?;
     program.timeout = spec.timeout.map(|timeout| timeout.0);
     Ok(Box::new(PreparedCommand { spec: spec.clone(), program }))

@@ -166,6 +166,25 @@ pub enum WorkloadError {
         /// The system's reason.
         source: std::io::Error,
     },
+    /// The directory that a command is to start in cannot be read.
+    #[error("`{}`, which `workload.directory` names, cannot be read: {source}", path.display())]
+    Directory {
+        /// The directory.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// A program of a command that is not on this machine.
+    #[error(
+        "`{program}` cannot be found: {}",
+        if program.starts_with('/') { "no such file" }
+        else if program.contains('/') { "no such file beside the experiment" }
+        else { "no such program in PATH" }
+    )]
+    NoProgram {
+        /// The program as it was named.
+        program: String,
+    },
     /// A thread or a wait failed.
     #[error("waiting for `{program}` failed: {source}")]
     Wait {
@@ -217,6 +236,19 @@ pub fn preflight(
         Workload::Io(_) | Workload::Ioping(_) | Workload::Orion(_) | Workload::CopyUp(_) => {}
     }
     Ok(workload.room())
+}
+
+/// Finds out whether the programs of a command are on this machine, which is then the one that starts them: a guest may bring
+/// its own.
+///
+/// # Errors
+/// [`WorkloadError::NoProgram`] with the first that is missing.
+pub fn find_programs(workload: &Workload) -> Result<(), WorkloadError> {
+    let Workload::Command(command) = workload else { return Ok(()) };
+    match command::missing_program(command) {
+        Some(program) => Err(WorkloadError::NoProgram { program: program.to_owned() }),
+        None => Ok(()),
+    }
 }
 
 /// Prepares a workload on a place, until it is ready or `stop` is set.

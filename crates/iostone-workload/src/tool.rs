@@ -1,6 +1,7 @@
 //! What runs of foreign tools have in common: output read by the readers that import files, and the report's frame.
 
 use std::collections::BTreeMap;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
@@ -185,24 +186,38 @@ impl Measurement {
     }
 }
 
-/// Writes back everything that was laid out on the filesystem of a directory, syncfs(2), and drops the pages of the
-/// files in it from the page cache, as far as the kernel follows that advice (`posix_fadvise(2)`).
+/// Writes back everything that was laid out on the filesystem of a directory (`syncfs(2)`), and gives that directory.
+///
+/// # Errors
+/// The system's reason, as a sentence.
+pub(crate) fn write_back(directory: &Path) -> Result<OwnedFd, WorkloadError> {
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+    let opened = open(directory, flags, Mode::empty())
+        .map_err(|errno| failed_preparation("open", directory, &errno))?;
+    syncfs(&opened)
+        .or_else(|_| fsync(&opened))
+        .map_err(|errno| failed_preparation("write back", directory, &errno))?;
+    Ok(opened)
+}
+
+/// [`write_back()`], then drops the pages of the files in the directory from the page cache, as far as the kernel follows
+/// that advice (`posix_fadvise(2)`).
 ///
 /// # Errors
 /// The system's reason, as a sentence.
 pub(crate) fn settle_files(directory: &Path) -> Result<(), WorkloadError> {
-    let failed = |what: &str, reason: &dyn std::fmt::Display| {
-        WorkloadError::Preparation(format!("{what} `{}`: {reason}", directory.display()))
-    };
-    let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-    let opened = open(directory, flags, Mode::empty()).map_err(|errno| failed("open", &errno))?;
-    syncfs(&opened).or_else(|_| fsync(&opened)).map_err(|errno| failed("write back", &errno))?;
-    let entries = std::fs::read_dir(directory).map_err(|error| failed("list", &error))?;
+    write_back(directory)?;
+    let entries =
+        std::fs::read_dir(directory).map_err(|error| failed_preparation("list", directory, &error))?;
     for entry in entries.flatten().filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file())) {
-        if let Ok(file) = open(entry.path(), flags, Mode::empty()) {
+        if let Ok(file) = open(entry.path(), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()) {
             // Advice: a filesystem that cannot follow it keeps its pages.
             let _ = fadvise(&file, 0, None, Advice::DontNeed);
         }
     }
     Ok(())
+}
+
+fn failed_preparation(what: &str, directory: &Path, reason: &dyn std::fmt::Display) -> WorkloadError {
+    WorkloadError::Preparation(format!("{what} `{}`: {reason}", directory.display()))
 }

@@ -55,6 +55,7 @@ pub(crate) fn is_asked_by(command: &Command) -> bool {
     matches!(
         command,
         Command::Run(_)
+            | Command::Compare(_)
             | Command::Catalog(_)
             | Command::Predict(_)
             | Command::Recommend(_)

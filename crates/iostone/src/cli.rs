@@ -7,6 +7,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::agent::AgentArguments;
 use crate::commands::catalog::CatalogArguments;
+use crate::commands::compare::CompareArguments;
 use crate::commands::completions::CompletionsArguments;
 use crate::commands::credits::CreditsArguments;
 use crate::commands::disk::DiskArguments;
@@ -16,6 +17,7 @@ use crate::commands::guest::GuestArguments;
 use crate::commands::image::ImageArguments;
 use crate::commands::limit::LimitArguments;
 use crate::commands::man::ManArguments;
+use crate::commands::new::NewArguments;
 use crate::commands::predict::PredictArguments;
 use crate::commands::recommend::RecommendArguments;
 use crate::output_file::Overwrite;
@@ -37,6 +39,10 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run an experiment, or resume one
     Run(RunArguments),
+    /// Compare commands, or the levels of any setting, in one line
+    Compare(Box<CompareArguments>),
+    /// Write an experiment file to begin with, from a recipe
+    New(NewArguments),
     /// Measure in three minutes whether ext4 is faster without write barriers, on a temporary loop device
     Demo(DemoArguments),
     /// Report the verdicts of a run, with the reasons
@@ -116,8 +122,8 @@ pub(crate) struct MetadataChoice {
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct RunArguments {
-    /// The experiment file
-    #[arg(required_unless_present = "resume", conflicts_with = "resume")]
+    /// The experiment file, `-` for standard input, or the name of a recipe (`iostone new` lists them)
+    #[arg(value_name = "FILE | RECIPE", required_unless_present = "resume", conflicts_with = "resume")]
     pub(crate) file: Option<PathBuf>,
     /// Print every step, what will be created, and the time and space needed; change nothing
     #[arg(long, conflicts_with = "resume")]

@@ -6,12 +6,14 @@
 mod catalogue_file;
 mod cli;
 mod commands;
+mod comparison;
 mod exit_code;
 mod interrupt;
 mod named_file;
 mod output_file;
 mod printer;
 mod progress;
+mod recipe;
 mod runs;
 mod subject;
 
@@ -58,6 +60,8 @@ fn main() -> std::process::ExitCode {
     };
     let result = loaded.and_then(|()| match cli.command {
         Command::Run(arguments) => commands::run::run(&arguments, &mut printer),
+        Command::Compare(arguments) => commands::compare::compare(&arguments, &mut printer),
+        Command::New(arguments) => commands::new::new(&arguments, &mut printer),
         Command::Demo(arguments) => commands::demo::demo(&arguments, &mut printer),
         Command::Report(arguments) => commands::report::report(&arguments, &mut printer),
         Command::List(arguments) => commands::list::list(&arguments, &mut printer),

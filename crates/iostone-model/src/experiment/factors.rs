@@ -141,9 +141,9 @@ fn named_levels(
     let mut read = Vec::new();
     for (level, settings) in levels {
         let level_path = join(&join(path, "levels"), level);
-        if level.is_empty() || level.contains(['=', ',']) {
+        if level.is_empty() || level.contains(',') {
             let error = Diagnostic::new("io0007", format!("`{level}` cannot name a level"));
-            return Err(places.at_key(error, &level_path, "not empty, without `=` and `,`"));
+            return Err(places.at_key(error, &level_path, "not empty, without `,`"));
         }
         let Value::Table(settings) = settings else {
             let error = Diagnostic::new("io0004", format!("level `{level}` is not a table of settings"));

@@ -7,20 +7,40 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use iostone_model::experiment::CommandWorkload;
+use iostone_probe::programs::find_program;
 
 use crate::WorkloadError;
 use crate::program::Program;
-use crate::tool::settle_files;
+use crate::tool::{settle_files, write_back};
 
 /// So many lines of a failed program's standard error are repeated.
 const COMPLAINT_LINES: usize = 4;
 
-/// Finds out, touching nothing, whether the files that a command needs can be read.
+/// Finds out, touching nothing, whether the files that a command needs can be read, and where it is to start.
 ///
 /// # Errors
-/// [`WorkloadError::File`] with the first that cannot.
+/// [`WorkloadError::File`] or [`WorkloadError::Directory`] with the first that cannot.
 pub(crate) fn preflight(spec: &CommandWorkload) -> Result<(), WorkloadError> {
+    if let Some(directory) = &spec.directory {
+        fs::read_dir(directory)
+            .map_err(|source| WorkloadError::Directory { path: directory.clone(), source })?;
+    }
     spec.files.iter().try_for_each(|file| open(file).map(drop))
+}
+
+/// The first program of a command that this machine does not have. One with a path may come out of `prepare`.
+pub(crate) fn missing_program(spec: &CommandWorkload) -> Option<&str> {
+    let is_missing = |program: &&str| {
+        if program.contains('/') {
+            // A relative path that is a file beside the experiment was made absolute with the plan.
+            let is_there = program.starts_with('/') && Path::new(program).exists();
+            !is_there && spec.prepare.is_empty() && !spec.lays_out(program)
+        } else {
+            find_program(program).is_none()
+        }
+    };
+    let programs = spec.prepare.iter().chain([&spec.argv]).filter_map(|argv| argv.first());
+    programs.map(String::as_str).find(is_missing)
 }
 
 /// Copies and runs what comes before a command, where and with what it will be run itself.
@@ -53,8 +73,12 @@ pub(super) fn carry_out(
             None => {}
         }
     }
-    // What is left to write would be written while the command is timed.
-    settle_files(&command.directory)
+    // What is left to write would be written while the command is timed. Files of a directory of the user's stay cached:
+    // whoever wants them cold says so in `prepare`.
+    match &spec.directory {
+        Some(_) => write_back(&command.directory).map(drop),
+        None => settle_files(&command.directory),
+    }
 }
 
 /// Says of a program that could not be started that it is not the command itself.

@@ -16,7 +16,7 @@ use crate::commands::report::explained;
 use crate::exit_code::{ExitCode, FileErrors, Resumable};
 use crate::printer::Printer;
 use crate::progress::RunProgress;
-use crate::{commands, interrupt, named_file, runs};
+use crate::{commands, interrupt, named_file, recipe, runs};
 
 /// An experiment file is a page of text; what is larger is another file.
 const LARGEST_FILE_BYTES: u64 = 1 << 20;
@@ -33,17 +33,42 @@ pub(crate) fn run(arguments: &RunArguments, printer: &mut Printer) -> Result<Exi
         return conduct(&plan, &mut directory, machine.as_mut(), stop, arguments, printer);
     }
     let file = arguments.file.as_deref().ok_or_else(|| anyhow!("no experiment file given"))?;
-    let text = read_file(file)?;
-    let name = file.display().to_string();
+    let Source { name, text, directory } = source_of(file)?;
     let experiment = parse(&name, &text, &arguments.set, printer)?;
     let options = PlanOptions {
         quick: arguments.quick,
         identical_levels: arguments.aa,
         overrides: arguments.set.clone(),
         destroy: arguments.destroy.clone(),
-        directory: directory_of(file)?,
+        directory,
     };
     start(experiment, &text, options, arguments, stop, printer)
+}
+
+/// The text of an experiment, what it is called in errors, and where its files are looked for.
+struct Source {
+    name: String,
+    text: String,
+    directory: PathBuf,
+}
+
+/// A file; standard input; or a recipe, where no file has that name.
+fn source_of(file: &Path) -> Result<Source> {
+    let here = || std::env::current_dir().context("the current directory");
+    if file == Path::new("-") {
+        let text = read_text(std::io::stdin().lock(), "standard input")?;
+        return Ok(Source { name: "standard input".to_owned(), text, directory: here()? });
+    }
+    let is_a_name = file.extension().is_none() && file.components().count() == 1;
+    if is_a_name && file.symlink_metadata().is_err() {
+        let recipe = recipe::instead_of_file(file)?;
+        return Ok(Source { name: recipe.name.to_owned(), text: recipe.text.to_owned(), directory: here()? });
+    }
+    Ok(Source {
+        name: file.display().to_string(),
+        text: read_file(file)?,
+        directory: directory_of(file)?,
+    })
 }
 
 /// Where a file lies, symbolic links followed: an experiment that is linked to still finds what lies beside it.
@@ -103,24 +128,22 @@ fn say_refusal(plan: &Plan, parent: PathBuf, stop: &StopFlag, printer: &mut Prin
 
 /// Reads a file that should be an experiment.
 pub(crate) fn read_file(path: &Path) -> Result<String> {
-    let mut text = String::new();
-    let mut bytes = Vec::new();
     let file = named_file::open(path).with_context(|| format!("reading `{}`", path.display()))?;
-    file.take(LARGEST_FILE_BYTES + 1)
+    read_text(file, &path.display().to_string())
+}
+
+fn read_text(from: impl Read, name: &str) -> Result<String> {
+    let mut bytes = Vec::new();
+    from.take(LARGEST_FILE_BYTES + 1)
         .read_to_end(&mut bytes)
-        .with_context(|| format!("reading `{}`", path.display()))?;
+        .with_context(|| format!("reading `{name}`"))?;
     if bytes.len() as u64 > LARGEST_FILE_BYTES {
-        bail!("`{}` is larger than 1 MiB; an experiment file is a page of TOML", path.display());
+        bail!("`{name}` is larger than 1 MiB; an experiment file is a page of TOML");
     }
-    match String::from_utf8(bytes) {
-        Ok(read) => text.push_str(&read),
-        Err(error) => bail!(
-            "`{}` is not UTF-8 text (byte {}); an experiment file is a page of TOML",
-            path.display(),
-            error.utf8_error().valid_up_to()
-        ),
-    }
-    Ok(text)
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        anyhow!("`{name}` is not UTF-8 text (byte {at}); an experiment file is a page of TOML")
+    })
 }
 
 /// Reads an experiment's text, showing what is wrong with it.

@@ -67,7 +67,7 @@ pub(in super::super) fn baseline(
     if factors.is_empty() {
         return (String::new(), decide.baseline.clone());
     }
-    let (_, level) = parts(&decide.baseline);
+    let (_, level) = parts(&decide.baseline, factors);
     match named(&decide.baseline, factors) {
         Ok(factor) => (factor.name.clone(), level.to_owned()),
         Err(misnamed) => {
@@ -77,17 +77,18 @@ pub(in super::super) fn baseline(
     }
 }
 
-/// The factor, where it is named, and the level.
-fn parts(baseline: &str) -> (Option<&str>, &str) {
-    match baseline.split_once('=') {
-        Some((factor, level)) => (Some(factor.trim()), level.trim()),
-        None => (None, baseline),
+/// The factor, where it is named, and the level, whose own name may hold an `=`: `barrier=0`, `mount=barrier=0`.
+fn parts<'a>(baseline: &'a str, factors: &[Factor]) -> (Option<&'a str>, &'a str) {
+    let split = baseline.split_once('=').map(|(factor, level)| (factor.trim(), level.trim()));
+    match split.filter(|(name, _)| factors.iter().any(|factor| factor.name == *name)) {
+        Some((factor, level)) => (Some(factor), level),
+        None => (None, baseline.trim()),
     }
 }
 
 /// The one factor with the level.
 fn named<'a>(baseline: &str, factors: &'a [Factor]) -> Result<&'a Factor, Misnamed> {
-    let (of_factor, level) = parts(baseline);
+    let (of_factor, level) = parts(baseline, factors);
     let holders: Vec<&Factor> = factors
         .iter()
         .filter(|factor| of_factor.is_none_or(|name| name == factor.name))
@@ -132,7 +133,7 @@ impl Experiment {
             return Err(error.note("the run has only one level, so there is nothing to compare"));
         }
         let factor = named(baseline, &self.factors).map_err(|misnamed| misnamed.told(placeless))?;
-        let (_, level) = parts(baseline);
+        let (_, level) = parts(baseline, &self.factors);
         let mut other = self.clone();
         other.baseline_factor.clone_from(&factor.name);
         level.clone_into(&mut other.baseline_level);

@@ -22,8 +22,12 @@ use crate::units::{Bytes, Span};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CommandWorkload {
-    /// The program and its arguments; never a shell's line. It starts in the mounted filesystem or the directory.
+    /// The program and its arguments; never a shell's line. It starts in the mounted filesystem or the directory. A program
+    /// with a relative path, `./old.sh`, is also looked for beside the experiment file.
     pub argv: Vec<String>,
+    /// Start it in this directory of the machine instead, relative to the experiment file. What it leaves there stays.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<PathBuf>,
     /// Files that are copied to where it starts, each under its own name, before the clock runs. Paths are relative to the
     /// experiment file.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -44,11 +48,26 @@ pub struct CommandWorkload {
 }
 
 impl CommandWorkload {
-    /// Makes relative paths of its files those of a directory.
+    /// Makes relative paths of its files and of its working directory those of a directory.
     pub fn place_files(&mut self, directory: &Path) {
-        for file in &mut self.files {
+        for file in self.files.iter_mut().chain(&mut self.directory) {
             *file = directory.join(&*file);
         }
+    }
+
+    /// Whether a program is one of the files that are copied to where it starts.
+    pub fn lays_out(&self, program: &str) -> bool {
+        is_laid_out(program, &self.files)
+    }
+
+    /// Its programs, those of `prepare` first, that are named by a relative path and come out of none of its files.
+    pub fn relative_programs(&mut self) -> impl Iterator<Item = &mut String> {
+        let Self { argv, prepare, files, .. } = self;
+        prepare
+            .iter_mut()
+            .chain([argv])
+            .filter_map(|argv| argv.first_mut())
+            .filter(|program| program.contains('/') && !program.starts_with('/') && !is_laid_out(program, files))
     }
 
     /// What it has before its clock runs; the room that its programs take only they know.
@@ -59,6 +78,11 @@ impl CommandWorkload {
         let words = format!("untimed, outside all limits: {}; sync", steps.join("; "));
         (!steps.is_empty()).then_some(Preparation { words, bytes: Bytes(0) })
     }
+}
+
+fn is_laid_out(program: &str, files: &[PathBuf]) -> bool {
+    let name = program.strip_prefix("./").filter(|name| !name.contains('/'));
+    name.is_some_and(|name| files.iter().any(|file| file.file_name().is_some_and(|own| own == name)))
 }
 
 /// A program and its arguments as one would type them.
@@ -81,13 +105,6 @@ pub(super) const KIND: WorkloadKind = WorkloadKind::new("command", COMMAND_METRI
 impl Profiled for CommandWorkload {
     fn profile(&self) -> Profile {
         let line = command_line(&self.argv);
-        // What is laid out beside it is carried as one of the files.
-        let is_laid_out = |program: &str| {
-            let name = program.strip_prefix("./").filter(|name| !name.contains('/'));
-            name.is_some_and(|name| {
-                self.files.iter().any(|file| file.file_name().is_some_and(|own| own == name))
-            })
-        };
         let programs = self.prepare.iter().chain([&self.argv]).filter_map(|argv| argv.first());
         Profile {
             command: Some(line.clone()),
@@ -101,14 +118,15 @@ impl Profiled for CommandWorkload {
             // Whatever it makes is taken to be small.
             room: Some(Bytes(0)),
             preparation: self.preparation(),
-            programs: programs.filter(|program| !is_laid_out(program)).cloned().collect(),
+            // What is laid out beside it is carried as one of the files.
+            programs: programs.filter(|program| !self.lays_out(program)).cloned().collect(),
             files: self.files.clone(),
             ..Profile::of_program(vec![format!("command: {line}")], None)
         }
     }
 
-    fn check(&self, _: &Configuration, findings: &mut Findings<'_>) {
-        check::check(self, findings);
+    fn check(&self, configuration: &Configuration, findings: &mut Findings<'_>) {
+        check::check(self, configuration, findings);
     }
 
     fn rehearse(&mut self, _: Rehearsal) {}

@@ -3,10 +3,11 @@
 use crate::experiment::check::Findings;
 use std::collections::BTreeSet;
 
-use crate::experiment::{CommandWorkload, PickedMetric};
+use crate::experiment::{CommandWorkload, Configuration, PickedMetric};
 use crate::metric::{self, COMMAND_METRICS, COMMON_METRICS, Direction, Unit};
 
-pub(super) fn check(command: &CommandWorkload, findings: &mut Findings<'_>) {
+pub(super) fn check(command: &CommandWorkload, configuration: &Configuration, findings: &mut Findings<'_>) {
+    check_directory(command, configuration, findings);
     if command.argv.first().is_none_or(String::is_empty) {
         findings.value("workload.argv", "there is no program to run", "expected [\"program\", \"argument\"]");
     }
@@ -38,6 +39,22 @@ pub(super) fn check(command: &CommandWorkload, findings: &mut Findings<'_>) {
     }
     for (name, picked) in &command.metrics {
         check_metric(name, picked, findings);
+    }
+}
+
+/// A directory of the user's is the host's, and nothing is copied into it.
+fn check_directory(command: &CommandWorkload, configuration: &Configuration, findings: &mut Findings<'_>) {
+    if command.directory.is_none() {
+        return;
+    }
+    let path = "workload.directory";
+    if !command.files.is_empty() {
+        let message = "`files` are copied to where the program starts, and `directory` is yours";
+        findings.key(path, message, "leave one of them out");
+    }
+    if !configuration.stack.container.is_none() || configuration.machine.guest().is_some() {
+        let message = "a container or a guest does not see a directory of this host";
+        findings.key(path, message, "leave it out, and name what the program needs in `files`");
     }
 }
 

@@ -1,0 +1,214 @@
+//! `iostone compare`: an experiment in one line.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use iostone_lab::PlanOptions;
+use iostone_model::units::{Fraction, Span};
+
+use crate::cli::{MetadataChoice, RunArguments, RunsDirectory};
+use crate::comparison::{Comparison, DEFAULT_LOAD, Load, NAMED_LOADS, Shell, Varied, VolumeChoice};
+use crate::exit_code::ExitCode;
+use crate::output_file::Overwrite;
+use crate::printer::Printer;
+use crate::{commands, interrupt};
+
+#[derive(Debug, Args)]
+#[command(after_long_help = long_help(), after_help = HELP)]
+pub(crate) struct CompareArguments {
+    /// Commands to compare, the first of them the baseline; one alone is the load under the settings that are varied
+    #[arg(value_name = "COMMAND")]
+    commands: Vec<String>,
+    /// Mount options to compare, those of a level joined by commas as in fstab; `defaults` is none
+    #[arg(long, value_name = "OPTIONS", num_args = 1.., help_heading = "What to compare")]
+    mount: Vec<String>,
+    /// Filesystems to compare: ext4, xfs, btrfs, ext2, f2fs
+    #[arg(long, value_name = "KIND", num_args = 1.., help_heading = "What to compare")]
+    fs: Vec<String>,
+    /// I/O schedulers to compare: none, mq-deadline, bfq, kyber
+    #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "What to compare")]
+    scheduler: Vec<String>,
+    /// Values of any key of an experiment, as in `workload.direct=true,false`; repeatable
+    #[arg(long, value_name = "PATH=A,B,...", help_heading = "What to compare")]
+    set_factor: Vec<String>,
+    /// The level that the others are compared with; the first by default
+    #[arg(long, value_name = "LEVEL", help_heading = "What to compare")]
+    baseline: Option<String>,
+    /// The load: a name (see `--help`), options such as 'rw=randread bs=4k', or a fio job file
+    #[arg(long, value_name = "LOAD")]
+    load: Option<String>,
+    /// The volume: the size of a loop device, a directory, a device, or a volume type with its size (gp3:8GiB)
+    #[arg(long, value_name = "VOLUME")]
+    volume: Option<String>,
+    /// The metric that decides: iops, throughput, latency_p99, wall_time, user_time ...
+    #[arg(long, value_name = "METRIC")]
+    metric: Option<String>,
+    /// Equivalence margin: the largest difference that does not matter
+    #[arg(long, value_name = "PERCENT", default_value = "3%")]
+    margin: Fraction,
+    /// End after this time, whatever has been found
+    #[arg(long, value_name = "TIME")]
+    time: Option<Span>,
+    /// A command's name in the report; repeatable, in the order of the commands
+    #[arg(long, short = 'n', value_name = "NAME", help_heading = "Commands")]
+    name: Vec<String>,
+    /// Unrecorded trials of each level first
+    #[arg(long, short, value_name = "TRIALS", help_heading = "Commands")]
+    warmup: Option<u32>,
+    /// Run this before every trial, untimed; once for all commands, or once for each
+    #[arg(long, short, value_name = "COMMAND", help_heading = "Commands")]
+    prepare: Vec<String>,
+    /// The shell of the commands, or `none`; by default `sh` where a line needs one
+    #[arg(long, short = 'S', value_name = "SHELL", conflicts_with = "no_shell", help_heading = "Commands")]
+    shell: Option<String>,
+    /// Run the commands without a shell; the same as `--shell none`
+    #[arg(short = 'N', help_heading = "Commands")]
+    no_shell: bool,
+    /// Write the experiment to this file and run nothing
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: Overwrite,
+    /// Override a value of the experiment, as in `--set workload.size=2GiB`; repeatable
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    set: Vec<String>,
+    /// Print every step, what will be created, and the time and space needed; change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// A/A check: run the baseline against itself to find the smallest difference this machine can detect
+    #[arg(long)]
+    aa: bool,
+    /// Rehearse: one block, small sizes, no verdict
+    #[arg(long)]
+    quick: bool,
+    /// Print the verdicts as JSON on stdout
+    #[arg(long)]
+    json: bool,
+    /// Allow the data on this device to be destroyed: its stable id in full; repeatable
+    #[arg(long, value_name = "ID")]
+    destroy: Vec<String>,
+    #[command(flatten)]
+    metadata: MetadataChoice,
+    #[command(flatten)]
+    runs: RunsDirectory,
+}
+
+const HELP: &str = "\
+Examples:
+  iostone compare 'sh old.sh' 'sh new.sh'
+  iostone compare -w 1 -p 'make clean' 'make -j1' 'make -j2'
+  sudo iostone compare --mount relatime noatime
+  sudo iostone compare --fs ext4 xfs btrfs --load randwrite-4k
+  sudo iostone compare --scheduler none mq-deadline --load randread-4k
+  sudo iostone compare --set-factor workload.direct=true,false --load 'rw=read bs=1m'
+  iostone compare --fs ext4 xfs --save experiment.toml";
+
+/// The examples and the loads by their names.
+fn long_help() -> String {
+    let width = NAMED_LOADS.iter().map(|load| load.name.len()).max().unwrap_or_default();
+    let loads: Vec<String> =
+        NAMED_LOADS.iter().map(|load| format!("  {:width$}  {}", load.name, load.summary)).collect();
+    format!("{HELP}\n\nLoads (default {DEFAULT_LOAD}):\n{}", loads.join("\n"))
+}
+
+pub(crate) fn compare(arguments: &CompareArguments, printer: &mut Printer) -> Result<ExitCode> {
+    let output = arguments.overwrite.open(arguments.save.as_deref())?;
+    let comparison = understood(arguments)?;
+    let text = comparison.to_toml();
+    let name = arguments.save.as_ref().map_or("compare".to_owned(), |path| path.display().to_string());
+    let experiment = commands::run::parse(&name, &text, &arguments.set, printer)?;
+    if let Some(output) = output {
+        output.write(&text)?;
+        printer.note(format_args!("{name} written; run it with `iostone run {name}`"));
+        return Ok(ExitCode::Success);
+    }
+    let options = PlanOptions {
+        quick: arguments.quick,
+        identical_levels: arguments.aa,
+        overrides: arguments.set.clone(),
+        destroy: arguments.destroy.clone(),
+        directory: std::env::current_dir()?,
+    };
+    let run = RunArguments {
+        file: None,
+        dry_run: arguments.dry_run,
+        set: Vec::new(),
+        resume: None,
+        aa: arguments.aa,
+        quick: arguments.quick,
+        json: arguments.json,
+        destroy: Vec::new(),
+        metadata: arguments.metadata.clone(),
+        runs: arguments.runs.clone(),
+    };
+    commands::run::start(experiment, &text, options, &run, interrupt::stop_flag(), printer)
+}
+
+/// What the command line asks for.
+fn understood(arguments: &CompareArguments) -> Result<Comparison> {
+    let shell = match &arguments.shell {
+        _ if arguments.no_shell => Shell::Never,
+        Some(shell) => Shell::named(shell)?,
+        None => Shell::WhereNeeded,
+    };
+    let mut varied = Vec::new();
+    if !arguments.mount.is_empty() {
+        varied.push(Varied::mount(&arguments.mount)?);
+    }
+    if !arguments.fs.is_empty() {
+        varied.push(Varied::filesystem(&arguments.fs)?);
+    }
+    if !arguments.scheduler.is_empty() {
+        varied.push(Varied::scheduler(&arguments.scheduler)?);
+    }
+    for setting in &arguments.set_factor {
+        varied.push(Varied::setting(setting)?);
+    }
+    let settings_are_varied = !varied.is_empty();
+    let several = arguments.commands.len() > 1;
+    if several {
+        varied.push(Varied::commands(&arguments.commands, &arguments.name, &arguments.prepare, &shell)?);
+    }
+    if varied.is_empty() {
+        bail!(
+            "nothing to compare: give two commands, or `--mount`, `--fs`, `--scheduler` or `--set-factor` with two levels \
+             (`iostone compare --help` has examples)"
+        );
+    }
+    let volume = match &arguments.volume {
+        Some(volume) => VolumeChoice::named(volume)?,
+        None if settings_are_varied => VolumeChoice::default_loop(),
+        None => VolumeChoice::Directory(None),
+    };
+    let load = match (&arguments.load, arguments.commands.as_slice()) {
+        (Some(_), [_, ..]) => bail!("`--load` and a command are two loads; leave one of them out"),
+        (load, []) => Load::named(load.as_deref().unwrap_or(DEFAULT_LOAD))?,
+        (None, commands) => {
+            // On a volume of its own a command starts there.
+            let here = std::env::current_dir()?;
+            let directory = (!settings_are_varied && arguments.volume.is_none()).then_some(here.as_path());
+            let for_all = arguments.prepare.first().filter(|_| arguments.prepare.len() == 1);
+            let line = commands.first().filter(|_| !several);
+            Load::of_command(line.map(String::as_str), directory, for_all.map(String::as_str), &shell)?
+        }
+    };
+    Ok(Comparison {
+        asked: asked(),
+        varied,
+        volume,
+        load,
+        metric: arguments.metric.clone(),
+        baseline: arguments.baseline.clone(),
+        margin: arguments.margin,
+        time: arguments.time,
+        warmups: arguments.warmup,
+    })
+}
+
+/// The command line, as one would type it.
+fn asked() -> String {
+    let words = std::env::args().skip(1);
+    let words: Vec<String> = words.map(|word| iostone_model::experiment::quoted(&word)).collect();
+    format!("iostone {}", words.join(" "))
+}
