@@ -1,4 +1,4 @@
-//! The `fio` workload: the installed fio with a job file, its files laid out first, its JSON+ read.
+//! The `fio` workload: fio, or iostone in its place, with a job file; its files laid out first, its JSON+ read.
 
 mod guard;
 mod merged;
@@ -7,7 +7,7 @@ use std::io::{Seek, Write};
 use std::process::Stdio;
 use std::sync::atomic::AtomicBool;
 
-use iostone_model::experiment::FioWorkload;
+use iostone_model::experiment::{FioProgram, FioWorkload};
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::capture::is_cut;
@@ -36,8 +36,13 @@ pub(crate) fn prepare(
     context: &TrialContext,
     stop: &AtomicBool,
 ) -> Result<Box<dyn Prepared>, WorkloadError> {
-    let job = guard::check(spec)?;
-    let version = tool::version("fio", "--version")?;
+    let mut job = guard::check(spec)?;
+    // iostone lays files out, writes them back and drops them from the cache before its own clock runs.
+    job.lays_out_first &= spec.program == FioProgram::Fio;
+    let version = match spec.program {
+        FioProgram::Fio => tool::version("fio", "--version")?,
+        FioProgram::Iostone => concat!("iostone ", env!("CARGO_PKG_VERSION")).to_owned(),
+    };
     let plain = |argv| Program::in_trial(argv, place, context, "fio").map(in_plain_words);
     if job.lays_out_first {
         let mut layout = plain(arguments(spec, context.seed, true))?.unlimited();
@@ -53,7 +58,12 @@ pub(crate) fn prepare(
 /// fio's command line. The job comes on its standard input, so that what was checked is what runs and no job file lies
 /// among what is measured.
 fn arguments(spec: &FioWorkload, seed: u64, layout: bool) -> Vec<String> {
-    let mut argv = vec!["fio".to_owned(), "--output-format=json+".to_owned()];
+    let mut argv = match spec.program {
+        FioProgram::Fio => vec!["fio".to_owned()],
+        // The agent is a process of this program, wherever it runs.
+        FioProgram::Iostone => vec!["/proc/self/exe".to_owned(), "io".to_owned()],
+    };
+    argv.push("--output-format=json+".to_owned());
     // A job's own `randseed` wins over this one.
     // It takes 63 bits.
     argv.push(format!("--randseed={}", seed >> 1));

@@ -221,7 +221,11 @@ pub fn preflight(
     volume: Option<Bytes>,
     memory: Option<Bytes>,
 ) -> Result<Option<Bytes>, WorkloadError> {
-    if let Some(program) = workload.of_kind().program
+    let installed = match workload {
+        Workload::Fio(fio) => fio.program.installed(),
+        _ => workload.of_kind().program,
+    };
+    if let Some(program) = installed
         && find_program(program).is_none()
     {
         return Err(WorkloadError::NotInstalled { program });

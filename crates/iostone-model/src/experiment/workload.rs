@@ -39,7 +39,7 @@ pub use command::{COMMAND_METRICS, CommandWorkload, OutputStream, PickedMetric, 
 pub use copy_up::{CopyUpWorkload, LARGE_FILE, LowerFiles, small_file};
 pub use dbench::{DBENCH_METRICS, DBENCH_OPERATIONS, DbenchWorkload};
 pub use dd::{DdDirection, DdWorkload};
-pub use fio::{FIO_METRICS, FioWorkload};
+pub use fio::{FIO_METRICS, FioProgram, FioWorkload};
 pub use io::{FIRST_PILOT, IO_METRICS, IoWorkload, SHORTEST_FOUND};
 pub use ioping::IopingWorkload;
 pub use orion::{MOST_POINTS, OrionWorkload, Precision, point_metric};

@@ -1,6 +1,6 @@
 //! `iostone compare`: an experiment in one line.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
@@ -65,7 +65,7 @@ pub(crate) struct CompareArguments {
     /// Run the commands without a shell; the same as `--shell none`
     #[arg(short = 'N', help_heading = "Commands")]
     no_shell: bool,
-    /// Write the experiment to this file and run nothing
+    /// Write the experiment to this file, `-` for standard output, and run nothing
     #[arg(long, value_name = "FILE")]
     save: Option<PathBuf>,
     #[command(flatten)]
@@ -113,11 +113,16 @@ fn long_help() -> String {
 }
 
 pub(crate) fn compare(arguments: &CompareArguments, printer: &mut Printer) -> Result<ExitCode> {
-    let output = arguments.overwrite.open(arguments.save.as_deref())?;
+    let to_stdout = arguments.save.as_deref() == Some(Path::new("-"));
+    let output = arguments.overwrite.open(arguments.save.as_deref().filter(|_| !to_stdout))?;
     let comparison = understood(arguments)?;
     let text = comparison.to_toml();
     let name = arguments.save.as_ref().map_or("compare".to_owned(), |path| path.display().to_string());
     let experiment = commands::run::parse(&name, &text, &arguments.set, printer)?;
+    if to_stdout {
+        printer.data(&text);
+        return Ok(ExitCode::Success);
+    }
     if let Some(output) = output {
         output.write(&text)?;
         printer.note(format_args!("{name} written; run it with `iostone run {name}`"));

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use iostone_model::diagnostic::nearest;
+use iostone_probe::programs::find_program;
 
 use super::varied::{as_toml, list};
 use super::{Shell, argv_of, quoted};
@@ -151,11 +152,16 @@ impl Load {
         }
     }
 
-    /// A job file, run by fio.
+    /// A job file, run by fio, or by iostone where fio is not installed.
     fn of_job_file(path: &Path) -> Result<Self> {
         let place = std::path::absolute(path).with_context(|| format!("finding `{}`", path.display()))?;
+        let mut lines = vec!["kind = \"fio\"".to_owned(), format!("job_file = {}", quoted(&place.to_string_lossy()))];
+        if find_program("fio").is_none() {
+            lines.push("# fio is not installed here: iostone's own engine runs the job.".to_owned());
+            lines.push("program = \"iostone\"".to_owned());
+        }
         Ok(Self {
-            lines: vec!["kind = \"fio\"".to_owned(), format!("job_file = {}", quoted(&place.to_string_lossy()))],
+            lines,
             summary: Some(format!("the job file {}", path.display())),
             metric: "iops",
             most_blocks: MOST_BLOCKS,

@@ -14,7 +14,7 @@ use crate::experiment::check::Findings;
 use crate::metric::{Direction, Metric, Unit, metric};
 use crate::units::{Bytes, Span};
 
-/// The installed fio with a job file, read from its JSON+. iostone's own engine is the workload `io`.
+/// A job file of fio's, its figures read from JSON+. A load without one is the workload `io`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FioWorkload {
@@ -27,9 +27,37 @@ pub struct FioWorkload {
     /// Sections to run; all when left out, `--section`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sections: Vec<String>,
+    /// What runs it.
+    #[serde(default, skip_serializing_if = "FioProgram::is_fio")]
+    pub program: FioProgram,
     /// A trial that takes longer is ended and counts as failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Span>,
+}
+
+/// What runs a job file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum FioProgram {
+    /// The installed fio.
+    #[default]
+    Fio,
+    /// iostone's own engine, `iostone io`, where fio is not installed.
+    Iostone,
+}
+
+impl FioProgram {
+    fn is_fio(&self) -> bool {
+        *self == Self::Fio
+    }
+
+    /// What has to be installed for it.
+    pub fn installed(self) -> Option<&'static str> {
+        match self {
+            Self::Fio => KIND.program,
+            Self::Iostone => None,
+        }
+    }
 }
 
 pub(super) const KIND: WorkloadKind =
@@ -37,15 +65,21 @@ pub(super) const KIND: WorkloadKind =
 
 impl Profiled for FioWorkload {
     fn profile(&self) -> Profile {
+        let program = match self.program {
+            FioProgram::Fio => "fio",
+            FioProgram::Iostone => "iostone io",
+        };
         let job = match &self.job_file {
-            Some(path) => format!("fio {}", path.display()),
-            None => "fio, its job in the experiment".to_owned(),
+            Some(path) => format!("{program} {}", path.display()),
+            None => format!("{program}, its job in the experiment"),
         };
         let plural = if self.sections.len() == 1 { "" } else { "s" };
         let sections =
             (!self.sections.is_empty()).then(|| format!("section{plural} {}", self.sections.join(", ")));
-        let words = "fio --create_only=1 lays out the job's files; write them back, drop them from the cache"
-            .to_owned();
+        let words = match self.program {
+            FioProgram::Fio => "fio --create_only=1 lays out the job's files; write them back, drop them from the cache",
+            FioProgram::Iostone => "the job's files are laid out, written back and dropped from the cache",
+        };
         Profile {
             demand: Err("its job file is read by fio; `kind = \"io\"` says the same load to iostone"),
             // A job file in another place is not read here.
@@ -56,9 +90,9 @@ impl Profiled for FioWorkload {
             },
             timeout: self.timeout.map(|timeout| timeout.0),
             may_time_out: true,
-            preparation: Some(Preparation { words, bytes: Bytes(0) }),
+            preparation: Some(Preparation { words: words.to_owned(), bytes: Bytes(0) }),
             files: self.job_file.iter().cloned().collect(),
-            ..Profile::of_program(parts([Some(job), sections]), KIND.program)
+            ..Profile::of_program(parts([Some(job), sections]), self.program.installed())
         }
     }
 
