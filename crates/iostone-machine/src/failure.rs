@@ -110,11 +110,11 @@ impl From<WorkloadError> for Failure {
             WorkloadError::NoDirectory { .. }
             | WorkloadError::Unsuitable { .. }
             | WorkloadError::File { .. }
-            | WorkloadError::Directory { .. } => FailureKind::Usage,
+            | WorkloadError::Directory { .. }
+            | WorkloadError::NoProgram { .. } => FailureKind::Usage,
             WorkloadError::Spawn { .. }
             | WorkloadError::SpawnPrepare { .. }
-            | WorkloadError::NotInstalled { .. }
-            | WorkloadError::NoProgram { .. } => FailureKind::Missing,
+            | WorkloadError::NotInstalled { .. } => FailureKind::Missing,
             WorkloadError::Prepare(_) => FailureKind::Preparation,
             WorkloadError::Refused(_) => FailureKind::Refused,
             WorkloadError::Interrupted => FailureKind::Interrupted,

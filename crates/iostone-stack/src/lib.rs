@@ -20,6 +20,7 @@ mod fill;
 pub mod fuzzing;
 mod governor;
 mod guard;
+mod handover;
 mod ioctl;
 mod journal;
 mod layer;
@@ -57,6 +58,7 @@ pub use error::{Refusal, RefusalReason, StackError, UndoFailure};
 pub use fill::check_room;
 pub use governor::{GovernorPlan, ServeError, serve as serve_governor};
 pub use guard::{DeviceLoad, is_device_named, name_content, strange_words};
+pub use handover::leave_to_caller;
 pub use limit::{AppliedLimits, LimitControllers, TrialGroups};
 pub use load_file::{
     FileOwner, Writing, create_own_file, file_owner, file_writing, guard_file, keeps_marks, mark_own_file,

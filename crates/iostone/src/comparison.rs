@@ -8,10 +8,7 @@ mod load;
 mod varied;
 mod volume;
 
-use std::fmt::Write;
-
 use iostone_model::units::{Fraction, Span};
-use toml::Value;
 
 pub(crate) use command_line::{Shell, argv_of};
 pub(crate) use load::{DEFAULT_LOAD, Load, NAMED_LOADS};
@@ -54,7 +51,9 @@ impl Comparison {
         };
         line(&format!("# {}", self.asked.replace(['\n', '\r'], " ")));
         line("#");
-        line("# Run it with `iostone run FILE`, see its steps with `iostone run --dry-run FILE`. All keys and their defaults");
+        line(
+            "# Run it with `iostone run FILE`, see its steps with `iostone run --dry-run FILE`. All keys and their defaults",
+        );
         line("# are in docs/reference/experiment-file.md.");
         line("");
         line(&format!("name = {}", quoted(&self.name())));
@@ -76,7 +75,9 @@ impl Comparison {
         line(&format!("baseline = {}", quoted(&self.baseline())));
         line("# Differences within the margin do not matter: levels that close are called equivalent.");
         line(&format!("margin = {}", quoted(&self.margin.to_string())));
-        line("# Every block is one trial of each level, in random order. The run ends as soon as the answer is certain.");
+        line(
+            "# Every block is one trial of each level, in random order. The run ends as soon as the answer is certain.",
+        );
         line(&format!("blocks = {{ min = 6, max = {} }}", self.load.most_blocks));
         if let Some(time) = self.time {
             line(&format!("time = {}", quoted(&time.to_string())));
@@ -109,13 +110,23 @@ impl Comparison {
     fn question(&self) -> String {
         let mut question = String::new();
         for (index, varied) in self.varied.iter().enumerate() {
-            let names: Vec<&str> = varied.levels.iter().map(|level| level.name.as_str()).collect();
-            let start = if index == 0 { "Which is faster" } else { ", by" };
-            let subject = if varied.is_named_by_its_levels { String::new() } else { format!(" {}", varied.name) };
-            let _ = write!(question, "{start}{subject}: {}", names.join(" or "));
+            let (last, first) = match varied.levels.as_slice() {
+                [first @ .., last] => (last.name.as_str(), first),
+                [] => continue,
+            };
+            let first: Vec<&str> = first.iter().map(|level| level.name.as_str()).collect();
+            let levels = format!("{} or {last}", first.join(", "));
+            let faster = if first.len() > 1 { "fastest" } else { "faster" };
+            let name = if varied.is_named_by_its_levels { "" } else { varied.name.as_str() };
+            let part = match (index, name) {
+                (0, "") => format!("Which is {faster}: {levels}"),
+                (0, name) => format!("Which {name} is {faster}: {levels}"),
+                (_, _) => format!(", with each {}: {levels}", varied.name),
+            };
+            question.push_str(&part);
         }
         match &self.load.summary {
-            Some(summary) => question + " under " + summary + "?",
+            Some(summary) => format!("{question}; under {summary}?"),
             None => question + "?",
         }
     }
@@ -137,9 +148,9 @@ impl Comparison {
     }
 }
 
-/// A text as TOML writes it.
+/// A text as TOML writes it, on one line: a basic string, which takes JSON's escapes (TOML 1.0, "String"; RFC 8259, 7).
 pub(crate) fn quoted(text: &str) -> String {
-    Value::String(text.to_owned()).to_string()
+    serde_json::Value::from(text).to_string()
 }
 
 /// A key as TOML writes it: bare where that is possible.

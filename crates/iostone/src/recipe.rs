@@ -87,8 +87,10 @@ impl Recipe {
 pub(crate) fn instead_of_file(file: &Path) -> Result<&'static Recipe> {
     let text = file.to_string_lossy();
     let Some(recipe) = Recipe::find(&text) else {
-        let meant = nearest(&text, RECIPES.iter().map(|recipe| recipe.name))
-            .map_or_else(|| "`iostone new` lists recipes".to_owned(), |near| format!("did you mean the recipe `{near}`?"));
+        let meant = nearest(&text, RECIPES.iter().map(|recipe| recipe.name)).map_or_else(
+            || "`iostone new` lists recipes".to_owned(),
+            |near| format!("did you mean the recipe `{near}`?"),
+        );
         bail!("`{text}` is neither a file nor a recipe; {meant}");
     };
     match recipe.companion() {

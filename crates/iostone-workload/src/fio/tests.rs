@@ -6,7 +6,13 @@ use super::guard::check;
 use super::*;
 
 fn spec(job: &str) -> FioWorkload {
-    FioWorkload { job_file: None, job: Some(job.to_owned()), sections: Vec::new(), program: FioProgram::default(), timeout: None }
+    FioWorkload {
+        job_file: None,
+        job: Some(job.to_owned()),
+        sections: Vec::new(),
+        program: FioProgram::default(),
+        timeout: None,
+    }
 }
 
 fn refusal(job: &str) -> String {

@@ -16,6 +16,7 @@ use crate::{commands, interrupt};
 
 #[derive(Debug, Args)]
 #[command(after_long_help = long_help(), after_help = HELP)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct CompareArguments {
     /// Commands to compare, the first of them the baseline; one alone is the load under the settings that are varied
     #[arg(value_name = "COMMAND")]
@@ -41,7 +42,7 @@ pub(crate) struct CompareArguments {
     /// The volume: the size of a loop device, a directory, a device, or a volume type with its size (gp3:8GiB)
     #[arg(long, value_name = "VOLUME")]
     volume: Option<String>,
-    /// The metric that decides: iops, throughput, latency_p99, wall_time, user_time ...
+    /// The metric that decides: iops, throughput, `latency_p99`, `wall_time` ...
     #[arg(long, value_name = "METRIC")]
     metric: Option<String>,
     /// Equivalence margin: the largest difference that does not matter

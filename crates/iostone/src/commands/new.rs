@@ -98,9 +98,10 @@ fn list(json: bool, printer: &mut Printer) -> Result<ExitCode> {
     }
     let mut text = String::new();
     let width = RECIPES.iter().map(|recipe| recipe.name.len()).max().unwrap_or_default();
-    for (kind, title) in
-        [(RecipeKind::Everyday, "Everyday questions"), (RecipeKind::Field, "Questions of published investigations")]
-    {
+    for (kind, title) in [
+        (RecipeKind::Everyday, "Everyday questions"),
+        (RecipeKind::Field, "Questions of published investigations"),
+    ] {
         writeln!(text, "{}", bold(title))?;
         for recipe in RECIPES.iter().filter(|recipe| recipe.kind == kind) {
             writeln!(text, "  {:width$}  {}", recipe.name, recipe.question())?;

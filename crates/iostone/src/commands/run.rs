@@ -9,7 +9,7 @@ use iostone_lab::{Conductor, LabError, Link, PlanOptions, RunDirectory, make_pla
 use iostone_machine::{Failure, FailureKind, Guests, Machine, Remote, StopFlag};
 use iostone_model::experiment::{Experiment, MachineSpec, Override, read_with};
 use iostone_model::run::Plan;
-use iostone_stack::{CleanupReport, JournalOutcome, refuse_exposed_runs};
+use iostone_stack::{CleanupReport, JournalOutcome, leave_to_caller, refuse_exposed_runs};
 
 use crate::cli::RunArguments;
 use crate::commands::report::explained;
@@ -64,11 +64,7 @@ fn source_of(file: &Path) -> Result<Source> {
         let recipe = recipe::instead_of_file(file)?;
         return Ok(Source { name: recipe.name.to_owned(), text: recipe.text.to_owned(), directory: here()? });
     }
-    Ok(Source {
-        name: file.display().to_string(),
-        text: read_file(file)?,
-        directory: directory_of(file)?,
-    })
+    Ok(Source { name: file.display().to_string(), text: read_file(file)?, directory: directory_of(file)? })
 }
 
 /// Where a file lies, symbolic links followed: an experiment that is linked to still finds what lies beside it.
@@ -101,9 +97,24 @@ pub(crate) fn start(
     // Refusals come before anything is written, the directory of runs included.
     Link(machine.as_mut()).preflight(&plan.experiment, parent.clone(), plan.destroy.clone())?;
     refuse_exposed_runs(&parent).map_err(Failure::from)?;
+    let made_runs = !parent.exists();
     fs::create_dir_all(&parent).with_context(|| format!("making `{}`", parent.display()))?;
-    let mut directory = RunDirectory::create(&parent, &plan, text)?;
-    conduct(&plan, &mut directory, machine.as_mut(), stop, arguments, printer)
+    let ended = RunDirectory::create(&parent, &plan, text)
+        .map_err(anyhow::Error::from)
+        .and_then(|mut directory| conduct(&plan, &mut directory, machine.as_mut(), stop, arguments, printer));
+    if made_runs {
+        hand_over(&parent, printer);
+    }
+    ended
+}
+
+/// Leaves records to who called sudo. That it did not work changes nothing about them.
+fn hand_over(directory: &Path, printer: &mut Printer) {
+    if let Err(error) = leave_to_caller(directory) {
+        let place = directory.display();
+        printer
+            .warning(format_args!("`{place}` stays root's: it cannot be given to the user of sudo: {error}"));
+    }
 }
 
 /// Says of a run on this host what would refuse it. Looks only; a guest, or another host, is not started to be asked.
@@ -134,9 +145,7 @@ pub(crate) fn read_file(path: &Path) -> Result<String> {
 
 fn read_text(from: impl Read, name: &str) -> Result<String> {
     let mut bytes = Vec::new();
-    from.take(LARGEST_FILE_BYTES + 1)
-        .read_to_end(&mut bytes)
-        .with_context(|| format!("reading `{name}`"))?;
+    from.take(LARGEST_FILE_BYTES + 1).read_to_end(&mut bytes).with_context(|| format!("reading `{name}`"))?;
     if bytes.len() as u64 > LARGEST_FILE_BYTES {
         bail!("`{name}` is larger than 1 MiB; an experiment file is a page of TOML");
     }
@@ -212,6 +221,7 @@ fn conduct(
     };
     let record = explained(directory.record()?);
     let report = directory.write_report("report.html", &iostone_report::html(&record)?)?;
+    hand_over(directory.path(), printer);
     let has_trials = !record.trials.is_empty() || !record.pilots.is_empty();
     let verdicts = match ended {
         Ok((_, verdicts)) => verdicts,

@@ -26,7 +26,8 @@ impl Shell {
 
 /// What only a shell understands outside quotes (POSIX.1-2017, Shell Command Language, 2.2 and 2.10). A `=` in the first word
 /// sets a variable there, and a `~` begins a home directory.
-const FOR_A_SHELL: &[char] = &['|', '&', ';', '<', '>', '(', ')', '$', '`', '*', '?', '[', '#', '\n', '{', '}', '!'];
+const FOR_A_SHELL: &[char] =
+    &['|', '&', ';', '<', '>', '(', ')', '$', '`', '*', '?', '[', '#', '\n', '{', '}', '!'];
 
 /// The program and its arguments.
 ///
@@ -35,8 +36,13 @@ const FOR_A_SHELL: &[char] = &['|', '&', ';', '<', '>', '(', ')', '$', '`', '*',
 pub(crate) fn argv_of(line: &str, shell: &Shell) -> Result<Vec<String>> {
     let words = split(line)?;
     let Some(first) = words.first() else { bail!("a command is empty") };
-    let needs_shell = || outside_quotes(line).contains(FOR_A_SHELL) || first.contains('=') || is_builtin(first);
-    let through = |shell: &[String]| shell.iter().cloned().chain(["-c".to_owned(), line.to_owned()]).collect();
+    let needs_shell = || {
+        outside_quotes(line).contains(FOR_A_SHELL)
+            || first.contains('=')
+            || OF_A_SHELL.contains(&first.as_str())
+    };
+    let through =
+        |shell: &[String]| shell.iter().cloned().chain(["-c".to_owned(), line.to_owned()]).collect();
     Ok(match shell {
         Shell::Always(shell) => through(shell),
         Shell::WhereNeeded if needs_shell() || line.contains('~') => through(&["sh".to_owned()]),
@@ -44,10 +50,12 @@ pub(crate) fn argv_of(line: &str, shell: &Shell) -> Result<Vec<String>> {
     })
 }
 
-/// Built-ins of a shell that are no program (POSIX.1-2017, 2.14).
-fn is_builtin(word: &str) -> bool {
-    matches!(word, "cd" | "." | "source" | "export" | "set" | "exec" | "eval" | "ulimit" | "umask" | "for" | "while" | "if")
-}
+/// Words that a shell takes itself: its special built-ins, and how its compound commands begin (POSIX.1-2017, 2.14 and 2.9.4).
+const OF_A_SHELL: &[&str] = &[
+    ".", ":", "break", "case", "cd", "continue", "eval", "exec", "exit", "export", "for", "if", "read",
+    "readonly", "return", "set", "shift", "source", "times", "trap", "ulimit", "umask", "unset", "until",
+    "wait", "while",
+];
 
 /// The line with what is in quotes left out, but for the `$` and the backquotes that double quotes keep.
 fn outside_quotes(line: &str) -> String {
@@ -69,7 +77,8 @@ fn outside_quotes(line: &str) -> String {
 
 /// The words of a line, quotes and backslashes as a shell takes them.
 fn split(line: &str) -> Result<Vec<String>> {
-    shell_words::split(line).map_err(|_| anyhow!("`{line}` has a quote that is not closed, or ends with a backslash"))
+    shell_words::split(line)
+        .map_err(|_| anyhow!("`{line}` has a quote that is not closed, or ends with a backslash"))
 }
 
 #[cfg(test)]
@@ -88,7 +97,16 @@ mod tests {
 
     #[test]
     fn what_only_a_shell_understands_gets_one() {
-        for line in ["a | b", "ls *.c", "echo \"$HOME\"", "A=1 make", "cd x", "cat <f", "ls ~/x", "for i in 1; do a; done"] {
+        for line in [
+            "a | b",
+            "ls *.c",
+            "echo \"$HOME\"",
+            "A=1 make",
+            "cd x",
+            "cat <f",
+            "ls ~/x",
+            "for i in 1; do a; done",
+        ] {
             assert_eq!(argv(line), ["sh", "-c", line]);
         }
     }

@@ -155,7 +155,8 @@ impl Load {
     /// A job file, run by fio, or by iostone where fio is not installed.
     fn of_job_file(path: &Path) -> Result<Self> {
         let place = std::path::absolute(path).with_context(|| format!("finding `{}`", path.display()))?;
-        let mut lines = vec!["kind = \"fio\"".to_owned(), format!("job_file = {}", quoted(&place.to_string_lossy()))];
+        let mut lines =
+            vec!["kind = \"fio\"".to_owned(), format!("job_file = {}", quoted(&place.to_string_lossy()))];
         if find_program("fio").is_none() {
             lines.push("# fio is not installed here: iostone's own engine runs the job.".to_owned());
             lines.push("program = \"iostone\"".to_owned());

@@ -1,7 +1,6 @@
 //! What is varied: a factor with its levels, out of options of the command line.
 
 use anyhow::{Result, bail};
-use toml::Value;
 
 use super::{argv_of, key, quoted};
 use crate::comparison::Shell;
@@ -29,13 +28,13 @@ impl Varied {
     /// Mount options, those of each level as in fstab; `defaults` sets none.
     pub(crate) fn mount(options: &[String]) -> Result<Self> {
         let level = |text: &String| {
-            let words: Vec<Value> = text
+            let words: Vec<String> = text
                 .split(',')
                 .map(str::trim)
                 .filter(|word| !word.is_empty() && *word != "defaults")
-                .map(|word| Value::String(word.to_owned()))
+                .map(str::to_owned)
                 .collect();
-            Level::new(text, "mount.options", &Value::Array(words).to_string())
+            Level::new(text, "mount.options", &list(&words))
         };
         Self::new("mount", options.iter().map(level).collect())
     }
@@ -55,7 +54,9 @@ impl Varied {
     /// Any key of an experiment: `PATH=A,B`, the values as TOML where they are, text where not.
     pub(crate) fn setting(text: &str) -> Result<Self> {
         let Some((path, values)) = text.split_once('=') else {
-            bail!("`--set-factor {text}` has no `=`; write it like `--set-factor workload.direct=true,false`");
+            bail!(
+                "`--set-factor {text}` has no `=`; write it like `--set-factor workload.direct=true,false`"
+            );
         };
         let path = path.trim().trim_start_matches("stack.");
         let level = |value: &String| Level::new(value, path, &as_toml(value));
@@ -83,7 +84,9 @@ impl Varied {
         for (index, line) in lines.iter().enumerate() {
             let name = names.get(index).unwrap_or(line);
             let mut level = Level::new(name, "workload.argv", &list(&argv_of(line, shell)?));
-            if prepare.len() > 1 && let Some(own) = prepare.get(index) {
+            if prepare.len() > 1
+                && let Some(own) = prepare.get(index)
+            {
                 let before = format!("[{}]", list(&argv_of(own, shell)?));
                 level.settings.push(("workload.prepare".to_owned(), before));
             }
@@ -108,8 +111,11 @@ impl Varied {
 
     /// The factor as a file has it.
     pub(super) fn lines(&self) -> Vec<String> {
-        let mut lines =
-            vec!["[[factor]]".to_owned(), format!("name = {}", quoted(&self.name)), "[factor.levels]".to_owned()];
+        let mut lines = vec![
+            "[[factor]]".to_owned(),
+            format!("name = {}", quoted(&self.name)),
+            "[factor.levels]".to_owned(),
+        ];
         lines.extend(self.levels.iter().map(Level::line));
         lines
     }
@@ -134,7 +140,8 @@ impl Level {
 
 /// Words as a list of TOML.
 pub(super) fn list(words: &[String]) -> String {
-    Value::Array(words.iter().cloned().map(Value::String).collect()).to_string()
+    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
+    format!("[{}]", words.join(", "))
 }
 
 /// A value that is TOML stays so; `1GiB` and `noatime` are text.

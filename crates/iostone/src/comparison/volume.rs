@@ -79,12 +79,19 @@ impl VolumeChoice {
                 format!("volume = {{ kind = \"block\", devices = [{}] }}", quoted(&path.to_string_lossy()))
             }
             Self::Emulated { kind, size } => {
-                format!("volume = {{ kind = \"emulated\", type = {}, size = {} }}", quoted(kind), quoted(size))
+                format!(
+                    "volume = {{ kind = \"emulated\", type = {}, size = {} }}",
+                    quoted(kind),
+                    quoted(size)
+                )
             }
         };
         let mut lines = Vec::new();
         if matches!(self, Self::Loop(_)) {
-            lines.push("# A loop device over a file that is made and removed; it bypasses this host's page cache.".to_owned());
+            lines.push(
+                "# A loop device over a file that is made and removed; it bypasses this host's page cache."
+                    .to_owned(),
+            );
         }
         lines.push(volume);
         if self.is_device() && with_filesystem {

@@ -9,6 +9,7 @@
 
 mod casebook;
 mod catalog;
+mod compare;
 mod credits;
 mod disk;
 mod disk_statistics;

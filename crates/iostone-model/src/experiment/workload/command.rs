@@ -63,11 +63,9 @@ impl CommandWorkload {
     /// Its programs, those of `prepare` first, that are named by a relative path and come out of none of its files.
     pub fn relative_programs(&mut self) -> impl Iterator<Item = &mut String> {
         let Self { argv, prepare, files, .. } = self;
-        prepare
-            .iter_mut()
-            .chain([argv])
-            .filter_map(|argv| argv.first_mut())
-            .filter(|program| program.contains('/') && !program.starts_with('/') && !is_laid_out(program, files))
+        prepare.iter_mut().chain([argv]).filter_map(|argv| argv.first_mut()).filter(|program| {
+            program.contains('/') && !program.starts_with('/') && !is_laid_out(program, files)
+        })
     }
 
     /// What it has before its clock runs; the room that its programs take only they know.

@@ -47,6 +47,7 @@ pub enum FioProgram {
 }
 
 impl FioProgram {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde calls it with a reference")]
     fn is_fio(&self) -> bool {
         *self == Self::Fio
     }
@@ -77,7 +78,9 @@ impl Profiled for FioWorkload {
         let sections =
             (!self.sections.is_empty()).then(|| format!("section{plural} {}", self.sections.join(", ")));
         let words = match self.program {
-            FioProgram::Fio => "fio --create_only=1 lays out the job's files; write them back, drop them from the cache",
+            FioProgram::Fio => {
+                "fio --create_only=1 lays out the job's files; write them back, drop them from the cache"
+            }
             FioProgram::Iostone => "the job's files are laid out, written back and dropped from the cache",
         };
         Profile {
