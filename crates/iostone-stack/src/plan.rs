@@ -136,7 +136,7 @@ fn plan_steps_at(stack: &Stack, work_directory: &Path, here: bool) -> Vec<Planne
     };
     filesystem::add(&mut plan, stack, &device, &target, &mut undo);
     container::add(&mut plan, stack, &target, &place(None).display().to_string(), &mut undo);
-    sysctl::plan(&mut plan, &stack.sysctl, &mut undo);
+    sysctl::plan(&mut plan, &stack.sysctl, here, &mut undo);
     let is_throttled = plan.steps.iter().any(|step| step.layer == "throttle");
     if let Ok(Some(asked)) = LimitRequest::of(&stack.limit, stack.governor.as_deref(), is_throttled) {
         limit::plan(&mut plan, &asked, here, &mut undo);

@@ -160,9 +160,10 @@ pub(crate) fn examine(sysctl: &Sysctl) -> Result<Option<String>, StackError> {
 }
 
 /// The steps in words, for a dry run, and what takes them back to the front of `undo`.
-pub(crate) fn plan(plan: &mut Plan, sysctl: &Sysctl, undo: &mut Vec<String>) {
+pub(crate) fn plan(plan: &mut Plan, sysctl: &Sysctl, here: bool, undo: &mut Vec<String>) {
+    let whose = if here { "for the whole machine" } else { "in the guest" };
     for (row, value) in sysctl.settings() {
-        plan.add("sysctl", format!("sysctl -w {}={value} (for the whole machine)", row.name), None, 0);
+        plan.add("sysctl", format!("sysctl -w {}={value} ({whose})", row.name), None, 0);
         let twin = row.twin.map(|twin| format!(" and {twin}")).unwrap_or_default();
         undo.insert(0, format!("restore {}{twin}", row.name));
     }

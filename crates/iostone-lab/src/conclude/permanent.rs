@@ -116,7 +116,9 @@ fn changes(winner: &Configuration, baseline: &Configuration) -> Vec<String> {
     }
     let changed = without(winner.stack.sysctl.settings(), &baseline.stack.sysctl.settings());
     if !changed.is_empty() {
-        lines.push("# /etc/sysctl.d/60-storage.conf, for the whole machine; `sysctl --system` reads it".to_owned());
+        lines.push(
+            "# /etc/sysctl.d/60-storage.conf, for the whole machine; `sysctl --system` reads it".to_owned(),
+        );
         lines.extend(changed.iter().map(|(row, value)| format!("{} = {value}", row.name)));
     }
     lines.extend(limits::lines(&winner.stack.limit, &baseline.stack.limit));

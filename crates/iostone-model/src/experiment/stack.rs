@@ -23,8 +23,8 @@ pub use array::*;
 pub use container::*;
 pub use emulated::*;
 pub use limit::{
-    CpuLimit, CpuQuota, DEFAULT_PERIOD, LEAST_EXACT_PERIOD, LEAST_MEMORY, LONGEST_PERIOD, Limit,
-    MOST_MEMORY, SHORTEST_PERIOD,
+    CpuLimit, CpuQuota, DEFAULT_PERIOD, LEAST_EXACT_PERIOD, LEAST_MEMORY, LONGEST_PERIOD, Limit, MOST_MEMORY,
+    SHORTEST_PERIOD,
 };
 pub use limits::{DirectionLimits, LIMIT_KEYS, Limits};
 pub use link::Link;

@@ -36,9 +36,7 @@ pub(crate) fn kernel_has(name: &str) -> Result<bool, StackError> {
     let listed =
         fs::read_to_string(FILESYSTEMS).map_err(|source| StackError::io("read", FILESYSTEMS, source))?;
     // mount(2) asks for the module `fs-NAME`: an alias of the module of that name, or of another that serves it too.
-    Ok(is_listed(&listed, name)
-        || has_module(name)
-        || has_alias(&list_of_modules("modules.alias"), name))
+    Ok(is_listed(&listed, name) || has_module(name) || has_alias(&list_of_modules("modules.alias"), name))
 }
 
 /// Whether a module of that name is there to load.

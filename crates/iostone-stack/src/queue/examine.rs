@@ -58,7 +58,8 @@ pub(crate) fn examine(queue: &Queue, name: &str) -> Result<(), StackError> {
 /// # Errors
 /// [`StackError::Usage`] with those that the kernel offers.
 pub(super) fn check_scheduler(sysfs: &Path, device: &str, asked: &str) -> Result<(), StackError> {
-    let offered = read_attribute(&sysfs.join("queue").join(SCHEDULER)).map_err(|_| lacking(device, SCHEDULER))?;
+    let offered =
+        read_attribute(&sysfs.join("queue").join(SCHEDULER)).map_err(|_| lacking(device, SCHEDULER))?;
     let offered: Vec<&str> = offered.split_whitespace().map(|word| word.trim_matches(['[', ']'])).collect();
     // `bfq.ko`, `kyber-iosched.ko` (block/Makefile).
     if offered.contains(&asked) || has_module(asked) || has_module(&format!("{asked}-iosched")) {

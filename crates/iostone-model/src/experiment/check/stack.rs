@@ -263,7 +263,8 @@ pub(super) fn check_settings(stack: &Stack, findings: &mut Findings<'_>) {
         Array::Btrfs(_) | Array::None => return,
     };
     for key in stack.queue.of_requests() {
-        let message = format!("an array of kind `{kind}` has no `{key}`: it passes each I/O on to its members");
+        let message =
+            format!("an array of kind `{kind}` has no `{key}`: it passes each I/O on to its members");
         findings.key(&format!("stack.queue.{key}"), message, "leave this out");
     }
 }

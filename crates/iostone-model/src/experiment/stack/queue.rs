@@ -116,8 +116,7 @@ impl Queue {
                 Some(kib) => ("read_ahead_kb", format!("{kib} KiB"), whole / 2, PAGE_SECTORS / 2),
                 None => ("readahead", format!("{sectors} sectors"), whole, PAGE_SECTORS),
             };
-            let message =
-                format!("{asked} are not a multiple of the page size: the kernel would set {kept}");
+            let message = format!("{asked} are not a multiple of the page size: the kernel would set {kept}");
             add(key, message, &format!("a multiple of {step}"));
         }
         problems
@@ -171,7 +170,11 @@ mod tests {
     use super::*;
 
     fn problems(queue: &Queue) -> Vec<String> {
-        queue.problems().into_iter().map(|one| format!("{}: {}; {}", one.key, one.message, one.expected)).collect()
+        queue
+            .problems()
+            .into_iter()
+            .map(|one| format!("{}: {}; {}", one.key, one.message, one.expected))
+            .collect()
     }
 
     #[test]

@@ -123,7 +123,8 @@ impl Sysctl {
     /// What is set, by its row.
     pub fn settings(&self) -> Vec<(&'static SysctlRow, u64)> {
         let vm = &self.vm;
-        let (bytes, number) = (|value: Option<Bytes>| value.map(|bytes| bytes.0), |value| Option::map(value, u64::from));
+        let (bytes, number) =
+            (|value: Option<Bytes>| value.map(|bytes| bytes.0), |value| Option::map(value, u64::from));
         let values: [Option<u64>; 8] = [
             number(vm.dirty_ratio),
             number(vm.dirty_background_ratio),
@@ -144,14 +145,16 @@ impl Sysctl {
             problems.push(SettingProblem { key, message, expected: expected.to_owned() });
         };
         let settings = self.settings();
-        let value_of = |name: &str| settings.iter().find(|(row, _)| row.name == name).map(|(_, value)| *value);
+        let value_of =
+            |name: &str| settings.iter().find(|(row, _)| row.name == name).map(|(_, value)| *value);
         for (index, (row, value)) in settings.iter().enumerate() {
             if !row.takes(*value) {
                 add(row.name, format!("the kernel does not accept {} = {value}", row.name), row.expected);
             }
             let earlier = settings.iter().take(index).find(|(earlier, _)| row.twin == Some(earlier.name));
             if let Some((earlier, _)) = earlier {
-                let message = format!("`{}` would set `{}` to 0: only one of the two holds", row.name, earlier.name);
+                let message =
+                    format!("`{}` would set `{}` to 0: only one of the two holds", row.name, earlier.name);
                 add(row.name, message, "leave out one of the two");
             }
         }
@@ -182,8 +185,11 @@ mod tests {
             swappiness: Some(201),
             ..VmSettings::default()
         };
-        let found: Vec<String> =
-            Sysctl { vm }.problems().into_iter().map(|one| format!("{}: {}", one.key, one.expected)).collect();
+        let found: Vec<String> = Sysctl { vm }
+            .problems()
+            .into_iter()
+            .map(|one| format!("{}: {}", one.key, one.expected))
+            .collect();
         assert_eq!(
             found,
             [
@@ -193,7 +199,11 @@ mod tests {
                 "vm.dirty_background_ratio: less than `vm.dirty_ratio`",
             ]
         );
-        let vm = VmSettings { vfs_cache_pressure: Some(50), dirty_background_bytes: Some(Bytes(1)), ..VmSettings::default() };
+        let vm = VmSettings {
+            vfs_cache_pressure: Some(50),
+            dirty_background_bytes: Some(Bytes(1)),
+            ..VmSettings::default()
+        };
         let settings = Sysctl { vm }.settings();
         let names: Vec<_> = settings.iter().map(|(row, value)| (row.name, *value)).collect();
         assert_eq!(names, [("vm.dirty_background_bytes", 1), ("vm.vfs_cache_pressure", 50)]);
@@ -201,7 +211,8 @@ mod tests {
 
     #[test]
     fn a_journal_names_only_values_that_the_kernel_shows() {
-        let is_possible = |name: &str, value: &str| SysctlRow::of(name).is_some_and(|row| row.is_possible(value));
+        let is_possible =
+            |name: &str, value: &str| SysctlRow::of(name).is_some_and(|row| row.is_possible(value));
         assert!(is_possible("vm.dirty_bytes", "0") && is_possible("vm.dirty_bytes", "8192"));
         assert!(is_possible("vm.swappiness", "0"));
         for (name, value) in [
