@@ -138,3 +138,30 @@ fn changes(winner: &Configuration, baseline: &Configuration) -> Vec<String> {
     }
     lines
 }
+
+#[cfg(test)]
+mod tests {
+    use iostone_model::experiment::read;
+
+    use super::*;
+
+    #[test]
+    fn settings_that_only_the_winner_has_are_written_for_udev_and_sysctl() {
+        let text = "name = \"t\"\n[stack]\nvolume = { kind = \"loop\", size = \"1GiB\" }\nqueue.nomerges = 2\n[[factor]]\n\
+                    name = \"f\"\nlevels.old = { queue.scheduler = \"none\" }\nlevels.new = { queue = { scheduler = \"bfq\", \
+                    read_ahead_kb = 128 }, sysctl = { vm.dirty_bytes = \"64MiB\", vm.swappiness = 1 } }\n[workload]\n\
+                    kind = \"io\"\nrw = \"randread\"\nruntime = \"1s\"\n[decide]\nmetric = \"iops\"\nbaseline = \"old\"\n";
+        let configurations = read(text, &[]).unwrap().configurations;
+        let of = |name: &str| configurations.iter().find(|one| one.name == name).unwrap();
+        assert_eq!(
+            changes(of("new"), of("old")),
+            [
+                "# /etc/udev/rules.d/60-queue.rules, with your device's name",
+                "ACTION==\"add|change\", KERNEL==\"<device>\", ATTR{queue/scheduler}=\"bfq\", ATTR{queue/read_ahead_kb}=\"128\"",
+                "# /etc/sysctl.d/60-storage.conf, for the whole machine; `sysctl --system` reads it",
+                "vm.dirty_bytes = 67108864",
+                "vm.swappiness = 1",
+            ]
+        );
+    }
+}

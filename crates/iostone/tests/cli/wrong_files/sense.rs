@@ -62,12 +62,11 @@ fn settings_that_no_kernel_takes_are_named() {
         |name: &'static str, setting: &str| barrier(name, NOATIME, &format!("{NOATIME}\n{setting}"));
     let md = "volume = { kind = \"block\", devices = [\"/dev/sdb\", \"/dev/sdc\"] }\n\
               array = { kind = \"md\", level = \"raid0\" }";
-    let of_queue = |name: &'static str, settings: &str| {
-        let old = "queue = { write_cache = \"write back\" }";
-        barrier(name, old, &format!("queue = {{ {settings} }}"))
-    };
+    let queue = "queue = { write_cache = \"write back\" }";
+    let of_queue =
+        |name: &'static str, settings: &str| barrier(name, queue, &format!("queue = {{ {settings} }}"));
     assert_text(
-        "wrong_settings",
+        "wrong_kernel_settings",
         &complaints(vec![
             of_queue("a scheduler with a space", "scheduler = \"mq deadline\""),
             of_queue("a queue too short", "nr_requests = 3"),
@@ -76,7 +75,11 @@ fn settings_that_no_kernel_takes_are_named() {
             of_queue("a number for a switch", "rotational = 1"),
             of_queue("the readahead twice", "readahead = 256, read_ahead_kb = 128"),
             of_queue("a readahead below a page", "read_ahead_kb = 6"),
-            barrier("a scheduler of an array", LOOP, &format!("{md}\nqueue.scheduler = \"bfq\"")),
+            barrier(
+                "a scheduler of an array",
+                &format!("{LOOP}\n{queue}"),
+                &format!("{md}\nqueue = {{ scheduler = \"bfq\" }}"),
+            ),
             setting("a share above the whole", "sysctl = { vm.dirty_ratio = 101 }"),
             setting("a size below two pages", "sysctl = { vm.dirty_bytes = \"4KiB\" }"),
             setting("a size without a unit", "sysctl = { vm.dirty_bytes = 65536 }"),
