@@ -137,7 +137,7 @@ fn read_of(device: &BlockDevice, name: &str) -> Result<String, StackError> {
     read(&device.sysfs(), name).map_err(|_| lacking(&device.name, name))
 }
 
-/// A driver without requests, as that of zram, has no scheduler; a kernel without CONFIG_BLK_WBT throttles no writeback.
+/// A driver without requests, as that of zram, has no scheduler; a kernel without `CONFIG_BLK_WBT` throttles no writeback.
 fn lacking(device: &str, name: &str) -> StackError {
     StackError::Usage {
         object: format!("stack.queue.{name}"),

@@ -102,6 +102,7 @@ fn read_back(record: &Value, level: &str) -> Vec<String> {
 }
 
 /// A device that the kernel has no mq-deadline for, or does not throttle writeback of, is no place for these tests.
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn lacks_schedulers(device: &str) -> bool {
     let lacks = queue(device).iter().any(|(name, value)| match *name {
         "scheduler" => !value.contains("mq-deadline") || !value.contains("[none]"),
