@@ -198,16 +198,24 @@ fn describe_stack(stack: &Stack, in_guest: bool) -> String {
         Some(volume),
         stack.link.map(|link| format!("link of {}", link.in_words())),
         volumes::describe_array(&stack.array),
-        stack.queue.write_cache.map(|cache| format!("write_cache {}", cache.as_sysfs())),
+        in_words(stack.queue.settings().into_iter()),
         stack.queue.readahead.map(|sectors| format!("readahead {sectors} sectors")),
+        stack.queue.read_ahead_kb.map(|kib| format!("readahead {kib} KiB")),
         filesystem,
         (!stack.mount.is_empty()).then(|| stack.mount.options.join(",")),
+        in_words(stack.sysctl.settings().into_iter().map(|(row, value)| (row.name, value))),
         (!limit.cpu.is_none()).then(|| format!("CPU limited to {}", limit.cpu)),
         limit.memory.map(|memory| format!("memory limited to {memory}")),
         limit.cpuset.as_ref().map(|cpuset| format!("on processors {cpuset}")),
         limit.io.filter(|io| !io.is_empty()).map(|io| format!("its device limited to {io}")),
         stack.governor.as_ref().map(|governor| format!("as {}", governor.in_words())),
     ])
+}
+
+/// `scheduler none, nr_requests 64`; none of nothing.
+fn in_words(settings: impl Iterator<Item = (&'static str, impl std::fmt::Display)>) -> Option<String> {
+    let words: Vec<String> = settings.map(|(name, value)| format!("{name} {value}")).collect();
+    (!words.is_empty()).then(|| words.join(", "))
 }
 
 fn describe_loop(volume: &LoopVolume) -> String {

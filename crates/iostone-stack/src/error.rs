@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use iostone_model::experiment::SettingProblem;
 use serde::{Deserialize, Serialize};
 
 use crate::device::size_in_words;
@@ -115,7 +116,7 @@ pub enum StackError {
         /// What was found.
         reason: String,
     },
-    /// A look at the machine found that it lacks what limits need; nothing was done. Exit code 2.
+    /// A look at the machine found that it lacks what limits or kernel settings need; nothing was done. Exit code 2.
     #[error("`{object}`: {reason}")]
     Lacking {
         /// The file or directory that tells.
@@ -163,6 +164,16 @@ impl StackError {
     /// An error in the description of the stack.
     pub(crate) fn usage(key: &'static str, reason: impl Into<String>) -> Self {
         Self::Usage { object: format!("stack.{key}"), reason: reason.into() }
+    }
+
+    /// Refuses the first of the problems of a layer's settings.
+    ///
+    /// # Errors
+    /// [`StackError::Usage`] with it.
+    pub(crate) fn refuse_settings(layer: &str, problems: Vec<SettingProblem>) -> Result<(), Self> {
+        let Some(problem) = problems.into_iter().next() else { return Ok(()) };
+        let reason = format!("{}: {}", problem.message, problem.expected);
+        Err(Self::Usage { object: format!("stack.{layer}.{}", problem.key), reason })
     }
 
     /// An error in something that the user set, or left unset, outside the description of the stack.

@@ -21,7 +21,7 @@ use crate::layer::Layer;
 use crate::tool;
 
 pub(crate) use btrfs::forget;
-pub(crate) use kernel_support::{kernel_has, kernel_release};
+pub(crate) use kernel_support::{has_module, kernel_has, kernel_release};
 pub(crate) use planned::{geometry_of, mkfs_line};
 #[cfg(test)]
 pub(crate) use superblock::Kind;

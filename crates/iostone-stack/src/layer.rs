@@ -11,6 +11,7 @@ use crate::limit;
 use crate::mount::MountLayer;
 use crate::queue::QueueLayer;
 use crate::site::Site;
+use crate::sysctl::SysctlLayer;
 use crate::throttle::ThrottleLayer;
 use crate::volume::{BlockLayer, DirectoryLayer, EmulatedLayer, LoopLayer};
 
@@ -119,6 +120,9 @@ pub(crate) fn layers_of(stack: &Stack) -> Result<Vec<Box<dyn Layer>>, StackError
     layers.extend(container::layer_of(stack)?);
     if stack.limit.io.is_some() && !on_device {
         return Err(StackError::usage("limit.io", "a `directory` volume has no device to limit"));
+    }
+    if let Some(sysctl) = SysctlLayer::of(&stack.sysctl)? {
+        layers.push(Box::new(sysctl));
     }
     // On top, so that neither mkfs nor the filling of images is held to them.
     limit::push_layers(&mut layers, &stack.limit, stack.governor.as_deref(), is_throttled)?;

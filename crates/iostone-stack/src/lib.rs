@@ -43,6 +43,7 @@ mod session;
 mod site;
 mod space;
 mod step;
+mod sysctl;
 mod throttle;
 mod tool;
 mod trust;

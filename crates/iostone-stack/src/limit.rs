@@ -83,10 +83,7 @@ impl LimitRequest {
         governor: Option<&Governor>,
         is_throttled: bool,
     ) -> Result<Option<Self>, StackError> {
-        if let Some(problem) = limit.problems().into_iter().next() {
-            let reason = format!("{}: {}", problem.message, problem.expected);
-            return Err(StackError::Usage { object: format!("stack.limit.{}", problem.key), reason });
-        }
+        StackError::refuse_settings("limit", limit.problems())?;
         if limit.is_empty() && governor.is_none() {
             return Ok(None);
         }

@@ -5,6 +5,7 @@ mod emulated;
 mod filesystem;
 mod guest;
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use iostone_model::experiment::{BackingIo, BlockVolume, Container, Filesystem, Stack, Volume};
@@ -17,6 +18,8 @@ use crate::guard::{EDGE_BYTES, PLACES};
 use crate::limit::{self, LimitRequest};
 use crate::mount::has_meaning_in_options;
 use crate::site::own_directory_name;
+use crate::sysctl;
+use crate::tool::quote;
 
 pub use guest::plan_guest_steps;
 
@@ -107,20 +110,23 @@ fn plan_steps_at(stack: &Stack, work_directory: &Path, here: bool) -> Vec<Planne
     let mut undo = undo_volume;
     let device = plan.add_array(stack, device, &mut undo);
     for name in device.split_whitespace().filter_map(|node| node.rsplit('/').next()) {
+        // A scheduler is set first and put back first, because it brings settings of its own.
+        let mut restored = Vec::new();
         let mut set = |setting: &str, value: String| {
             let path = format!("/sys/block/{name}/queue/{setting}");
             plan.add("queue", format!("echo {value} > {path}"), None, 0);
-            undo.insert(0, format!("restore {path}"));
+            restored.push(format!("restore {path}"));
         };
-        if let Some(write_cache) = stack.queue.write_cache {
-            set("write_cache", format!("'{}'", write_cache.as_sysfs()));
+        for (setting, value) in stack.queue.settings() {
+            set(setting, quote(OsStr::new(&value)));
         }
         // btrfs reads ahead by a setting of its own.
-        if let Some(readahead) = stack.queue.readahead
+        if let Some(sectors) = stack.queue.readahead_sectors()
             && !matches!(stack.filesystem, Filesystem::Btrfs(_))
         {
-            set("read_ahead_kb", (u64::from(readahead) / 2).to_string());
+            set("read_ahead_kb", (sectors / 2).to_string());
         }
+        undo.splice(0..0, restored);
     }
     let target = match &stack.container {
         Container::Docker(_) | Container::Podman(_) if has_meaning_in_options(&place(None)) => {
@@ -130,6 +136,7 @@ fn plan_steps_at(stack: &Stack, work_directory: &Path, here: bool) -> Vec<Planne
     };
     filesystem::add(&mut plan, stack, &device, &target, &mut undo);
     container::add(&mut plan, stack, &target, &place(None).display().to_string(), &mut undo);
+    sysctl::plan(&mut plan, &stack.sysctl, here, &mut undo);
     let is_throttled = plan.steps.iter().any(|step| step.layer == "throttle");
     if let Ok(Some(asked)) = LimitRequest::of(&stack.limit, stack.governor.as_deref(), is_throttled) {
         limit::plan(&mut plan, &asked, here, &mut undo);

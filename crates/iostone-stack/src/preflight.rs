@@ -4,7 +4,7 @@ mod emulated;
 
 use std::path::Path;
 
-use iostone_model::experiment::{BackingIo, Governor, Limit, Stack, Volume};
+use iostone_model::experiment::{Array, BackingIo, Governor, Limit, Stack, Volume};
 use serde::{Deserialize, Serialize};
 
 use crate::array;
@@ -19,6 +19,7 @@ use crate::layer::layers_of;
 use crate::limit::{self, LimitRequest};
 use crate::provide::check_providable;
 use crate::queue;
+use crate::sysctl;
 use crate::throttle::{ThrottleController, ThrottleLayer};
 use crate::trust::{refuse_exposed, refuse_exposed_runs};
 use crate::volume::BlockLayer;
@@ -54,6 +55,8 @@ pub(crate) fn examine(
     refuse_exposed_runs(work_directory)?;
     let mut found = Preflight::default();
     let mut is_throttled = false;
+    // Then the queue is that of the array.
+    let is_joined = matches!(stack.array, Array::Md(_) | Array::Lvm(_));
     let root = rustix::process::geteuid().is_root();
     let require_root =
         |what: &str| if root { Ok(()) } else { Err(StackError::NeedsRoot { what: what.to_owned() }) };
@@ -89,8 +92,9 @@ pub(crate) fn examine(
             for guarded in inspected.members {
                 // Taken and given back at once: whether somebody else has it is known now.
                 drop(guard::claim(&guarded)?);
-                if !stack.queue.is_empty() && stack.array.is_none() {
+                if !stack.queue.is_empty() && !is_joined {
                     queue::check_own_queue(guarded.device())?;
+                    queue::examine(&stack.queue, &guarded.device().name)?;
                 }
                 found.notes.extend(guarded.notes);
             }
@@ -111,9 +115,13 @@ pub(crate) fn examine(
             found.notes.push(format!("directory on {}", describe_filesystem(place.path)?));
         }
     }
+    if matches!(stack.volume, Volume::Loop(_) | Volume::Emulated(_)) && !is_joined {
+        queue::examine_attached(&stack.queue)?;
+    }
     array::examine(stack)?;
     filesystem::examine(stack)?;
     container::examine(stack)?;
+    found.notes.extend(sysctl::examine(&stack.sysctl)?);
     found.notes.extend(examine_limits(&stack.limit, stack.governor.as_deref(), is_throttled)?);
     let entered = limit::places_entered(&stack.limit, stack.governor.as_deref(), is_throttled);
     found.notes.extend(container::note_of_limits(stack, &entered));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, File};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::Child;
@@ -69,6 +69,8 @@ pub(crate) struct Site {
     pub(crate) server_program: Option<PathBuf>,
     /// Locks on the user's devices, held for the whole session.
     pub(crate) claims: BTreeMap<DeviceNumber, Claim>,
+    /// The lock on the kernel's settings, held from the first that is changed to the end of the session.
+    pub(crate) sysctl_lock: Option<File>,
     /// What earlier runs left on devices.
     pub(crate) leftovers: Leftovers,
     /// What the containers of the coming trials are made of.
@@ -146,6 +148,7 @@ impl Site {
             images: Vec::new(),
             server_program: None,
             claims: BTreeMap::new(),
+            sysctl_lock: None,
             leftovers: Leftovers::default(),
             provision: Provision::default(),
             trial: 0,

@@ -25,6 +25,8 @@ pub(crate) enum Step {
     Loop { backing: PathBuf, identity: FileIdentity },
     /// A setting under `queue/` of a block device.
     Queue { name: String, number: (u32, u32), diskseq: Option<u64>, setting: String, old: String },
+    /// A setting of the whole machine, as sysctl(8) names it: `vm.dirty_ratio`.
+    Sysctl { name: String, old: String },
     /// Devices that the kernel is told to belong to one btrfs.
     BtrfsDevices { numbers: Vec<(u32, u32)> },
     /// A filesystem of ours, known by its UUID, on a block device of the user's.
@@ -85,6 +87,7 @@ impl Step {
                 return;
             }
             Self::Queue { .. }
+            | Self::Sysctl { .. }
             | Self::BtrfsDevices { .. }
             | Self::Mkfs { .. }
             | Self::MdArray { .. }
@@ -104,6 +107,7 @@ impl Step {
             Self::Image { path } => format!("image `{}`", path.display()),
             Self::Loop { backing, .. } => format!("loop device over `{}`", backing.display()),
             Self::Queue { name, setting, old, .. } => format!("`{setting}` of `{name}` (was `{old}`)"),
+            Self::Sysctl { name, old } => format!("`{name}` (was `{old}`)"),
             Self::BtrfsDevices { numbers } => format!("the kernel's list of {} btrfs devices", numbers.len()),
             Self::Mkfs { device, uuid, .. } => format!("filesystem {uuid} on `{}`", device.display()),
             Self::MdArray { node, .. } => format!("array `{}`", node.display()),

@@ -25,6 +25,7 @@ use crate::owner::Owner;
 use crate::queue;
 use crate::site::{hidden_directory_name, own_directory_name, short_directory};
 use crate::step::{Scope, Step};
+use crate::sysctl;
 
 pub use frozen::is_frozen;
 pub(crate) use processes::{adopt_orphans, reap};
@@ -192,7 +193,7 @@ fn undo_step(journal: &mut Journal, number: usize) -> Result<Did, UndoFailure> {
             directory::remove_if_empty(path, entry.made, times).map(Did::from)
         }
         Step::Image { path } => loop_device::remove_image(path, entry.made, &token),
-        // Loop devices, mounts, queue settings and control groups do not outlive the boot in which they were made.
+        // Loop devices, mounts, settings of queues and of the kernel, and control groups do not outlive the boot in which they were made.
         Step::Loop { backing, identity } if same_boot => {
             loop_device::detach(backing, *identity, &token).map(Did::from)
         }
@@ -202,6 +203,7 @@ fn undo_step(journal: &mut Journal, number: usize) -> Result<Did, UndoFailure> {
             }
             queue::restore(name, *number, *diskseq, setting, old).map(Did::from)
         }
+        Step::Sysctl { name, old } if same_boot => sysctl::restore(name, old).map(Did::from),
         Step::Mount { target, number: device } if same_boot => {
             own_filesystem::note_other_users(journal, number, *device, target);
             // What descends from this process was started for the session, whatever is in its environment. After a
@@ -238,6 +240,7 @@ fn undo_step(journal: &mut Journal, number: usize) -> Result<Did, UndoFailure> {
         }
         Step::Loop { .. }
         | Step::Queue { .. }
+        | Step::Sysctl { .. }
         | Step::Mount { .. }
         | Step::LayerMount { .. }
         | Step::BtrfsDevices { .. }

@@ -108,7 +108,12 @@ fn the_write_cache_is_set_and_put_back() {
     let name = applied.devices[0].name.clone();
     let setting = format!("/sys/block/{name}/queue/write_cache");
     assert_eq!(fs::read_to_string(&setting).unwrap().trim(), "write through");
-    assert!(applied.checks.iter().any(|check| check.layer == "queue" && check.read_back == "write through"));
+    assert!(
+        applied
+            .checks
+            .iter()
+            .any(|check| check.layer == "queue" && check.read_back == "write_cache write through")
+    );
     // Somebody changes it during the trial: that is an error, not a footnote.
     fs::write(&setting, "write back").unwrap();
     let error = session.verify().unwrap_err();

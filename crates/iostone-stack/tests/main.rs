@@ -19,6 +19,7 @@ mod filesystems;
 mod lifecycle;
 mod limits;
 mod members;
+mod settings;
 mod space;
 mod throttle;
 mod users;

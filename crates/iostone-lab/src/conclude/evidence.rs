@@ -151,7 +151,7 @@ pub(super) fn sentences(run: &RunEvidence<'_>) -> Vec<Verified> {
 /// trial had, differ from trial to trial, and stay in its record.
 fn is_setting(check: &Check) -> bool {
     match check.layer.as_str() {
-        "queue" | "machine" | "limit" => true,
+        "queue" | "machine" | "limit" | "sysctl" => true,
         "mount" => !check.asked.contains('/'),
         _ => false,
     }

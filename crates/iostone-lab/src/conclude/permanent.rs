@@ -82,6 +82,11 @@ fn outcomes<'a>(comparisons: &'a [Comparison], curves: &'a [CurveVerdict]) -> Ve
     curves.iter().map(of_curve).collect()
 }
 
+/// What the winner sets and the baseline does not, or otherwise.
+fn without<T: PartialEq>(winner: Vec<T>, baseline: &[T]) -> Vec<T> {
+    winner.into_iter().filter(|setting| !baseline.contains(setting)).collect()
+}
+
 fn changes(winner: &Configuration, baseline: &Configuration) -> Vec<String> {
     let mut lines = Vec::new();
     let options = &winner.stack.mount.options;
@@ -97,14 +102,24 @@ fn changes(winner: &Configuration, baseline: &Configuration) -> Vec<String> {
         lines.push("# /etc/fstab, with your volume's UUID (blkid) and mount point".to_owned());
         lines.push(format!("UUID=<uuid>  <mount point>  {kind}  {}  0  2", options.join(",")));
     }
-    if winner.stack.queue != baseline.stack.queue
-        && let Some(cache) = winner.stack.queue.write_cache
-    {
-        lines.push("# /etc/udev/rules.d/60-write-cache.rules, with your device's name".to_owned());
-        lines.push(format!(
-            "ACTION==\"add|change\", KERNEL==\"<device>\", ATTR{{queue/write_cache}}=\"{}\"",
-            cache.as_sysfs()
-        ));
+    let settings = |one: &Configuration| {
+        let queue = &one.stack.queue;
+        let readahead = queue.readahead_sectors().map(|sectors| ("read_ahead_kb", (sectors / 2).to_string()));
+        queue.settings().into_iter().chain(readahead).collect::<Vec<_>>()
+    };
+    let changed = without(settings(winner), &settings(baseline));
+    if !changed.is_empty() {
+        lines.push("# /etc/udev/rules.d/60-queue.rules, with your device's name".to_owned());
+        let assignments: Vec<String> =
+            changed.iter().map(|(name, value)| format!("ATTR{{queue/{name}}}=\"{value}\"")).collect();
+        lines.push(format!("ACTION==\"add|change\", KERNEL==\"<device>\", {}", assignments.join(", ")));
+    }
+    let changed = without(winner.stack.sysctl.settings(), &baseline.stack.sysctl.settings());
+    if !changed.is_empty() {
+        lines.push(
+            "# /etc/sysctl.d/60-storage.conf, for the whole machine; `sysctl --system` reads it".to_owned(),
+        );
+        lines.extend(changed.iter().map(|(row, value)| format!("{} = {value}", row.name)));
     }
     lines.extend(limits::lines(&winner.stack.limit, &baseline.stack.limit));
     if winner.stack.filesystem != baseline.stack.filesystem
@@ -122,4 +137,31 @@ fn changes(winner: &Configuration, baseline: &Configuration) -> Vec<String> {
         lines.push(format!("# nothing to change {place}: `{}` is another command", winner.name));
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use iostone_model::experiment::read;
+
+    use super::*;
+
+    #[test]
+    fn settings_that_only_the_winner_has_are_written_for_udev_and_sysctl() {
+        let text = "name = \"t\"\n[stack]\nvolume = { kind = \"loop\", size = \"1GiB\" }\nqueue.nomerges = 2\n[[factor]]\n\
+                    name = \"f\"\nlevels.old = { queue.scheduler = \"none\" }\nlevels.new = { queue = { scheduler = \"bfq\", \
+                    read_ahead_kb = 128 }, sysctl = { vm.dirty_bytes = \"64MiB\", vm.swappiness = 1 } }\n[workload]\n\
+                    kind = \"io\"\nrw = \"randread\"\nruntime = \"1s\"\n[decide]\nmetric = \"iops\"\nbaseline = \"old\"\n";
+        let configurations = read(text, &[]).unwrap().configurations;
+        let of = |name: &str| configurations.iter().find(|one| one.name == name).unwrap();
+        assert_eq!(
+            changes(of("new"), of("old")),
+            [
+                "# /etc/udev/rules.d/60-queue.rules, with your device's name",
+                "ACTION==\"add|change\", KERNEL==\"<device>\", ATTR{queue/scheduler}=\"bfq\", ATTR{queue/read_ahead_kb}=\"128\"",
+                "# /etc/sysctl.d/60-storage.conf, for the whole machine; `sysctl --system` reads it",
+                "vm.dirty_bytes = 67108864",
+                "vm.swappiness = 1",
+            ]
+        );
+    }
 }

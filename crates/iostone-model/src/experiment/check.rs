@@ -41,6 +41,7 @@ pub(super) fn configuration(configuration: &Configuration, places: &Places<'_>) 
     let mut findings = Findings { places, found: Vec::new() };
     let stack = &configuration.stack;
     stack::check_array(configuration, &mut findings);
+    stack::check_settings(&configuration.stack, &mut findings);
     machine::check(configuration, &mut findings);
     match &stack.volume {
         Volume::Loop(volume) => check_loop(volume, &mut findings),

@@ -10,7 +10,8 @@ use crate::diagnostic::{Diagnostic, nearest};
 use crate::figures::{choice, quoted};
 
 /// The layers a level's settings may start with; each stands for itself below `stack`.
-pub(super) const LAYERS: &[&str] = &["volume", "array", "queue", "filesystem", "mount", "container", "limit"];
+pub(super) const LAYERS: &[&str] =
+    &["volume", "array", "queue", "filesystem", "mount", "container", "sysctl", "limit"];
 
 /// What a level's settings may start with, and so may the path of a factor.
 pub(super) fn varied() -> Vec<&'static str> {

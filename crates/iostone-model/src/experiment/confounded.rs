@@ -17,6 +17,12 @@ const LABELS: &[&str] = &["instance", "usd_per_hour"];
 const OF_AN_INSTANCE: &[&str] = &["link", "cpus", "memory"];
 /// Parts of the stack that are worked out of the machine's settings, which are looked at themselves.
 const DERIVED: &[&str] = &["link", "governor"];
+/// Settings that say the same in two units.
+const SAME: &[(&str, &str)] = &[
+    ("queue.readahead", "queue.read_ahead_kb"),
+    ("sysctl.vm.dirty_ratio", "sysctl.vm.dirty_bytes"),
+    ("sysctl.vm.dirty_background_ratio", "sysctl.vm.dirty_background_bytes"),
+];
 /// Keys of a workload that say one thing together: which share of the I/O reads.
 const MIX: &[&str] = &["rw", "rwmixread", "rwmixwrite"];
 /// Keys of an `orion` workload, and those that only some of their values take.
@@ -119,7 +125,16 @@ impl Configuration {
             let (one, other) = (below(&left.stack, part), below(&right.stack, part));
             things.extend(changed_keys(&one, &other).into_iter().map(|key| format!("{part}.{key}")));
         }
-        let known = ["volume", "array", "filesystem", "mount", "container", "queue", "limit"];
+        let (one, other) = (below(&left.stack, "sysctl"), below(&right.stack, "sysctl"));
+        let changed = changed_keys(&below(&one, "vm"), &below(&other, "vm"));
+        things.extend(changed.into_iter().map(|key| format!("sysctl.vm.{key}")));
+        // Either is the same setting in another unit.
+        for (one, other) in SAME {
+            if things.contains(*one) {
+                things.remove(*other);
+            }
+        }
+        let known = ["volume", "array", "filesystem", "mount", "container", "queue", "sysctl", "limit"];
         let rest = changed_keys(&left.stack, &right.stack);
         let is_rest = |key: &String| !known.contains(&key.as_str()) && !DERIVED.contains(&key.as_str());
         things.extend(rest.into_iter().filter(is_rest));

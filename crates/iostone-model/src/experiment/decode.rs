@@ -70,6 +70,9 @@ pub(super) fn unknown_key(places: &Places<'_>, path: &str, key: &str, known: &[&
         }
         Some(near) => error = error.fix(near),
         None if known.is_empty() => {}
+        None if key.split_once('.').is_some_and(|(first, _)| known.contains(&first)) => {
+            error = error.note(format!("it is one name with a dot in it; write it without quotes: `{key}`"));
+        }
         None => error = error.note(format!("expected {}", list(known))),
     }
     error

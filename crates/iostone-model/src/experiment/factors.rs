@@ -219,8 +219,12 @@ fn swept_levels(
 
 /// What the plain numbers of a setting have to be multiples of.
 fn grain_of(setting: &str) -> u64 {
-    // Sectors, of which the kernel keeps whole pages.
-    if setting == "queue.readahead" { 8 } else { 1 }
+    // Of either the kernel keeps whole pages.
+    match setting {
+        "queue.readahead" => 8,
+        "queue.read_ahead_kb" => 4,
+        _ => 1,
+    }
 }
 
 /// The path from the top of the experiment of a setting that a factor varies.

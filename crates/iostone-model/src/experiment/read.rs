@@ -13,7 +13,7 @@ use super::source::{Source, join, set};
 use super::zip::{exclusions, zip};
 use super::{
     Array, CombineFile, Configuration, Container, Decide, Experiment, Factor, Filesystem, Gates, Limit,
-    MachineSpec, Mount, Queue, Stack, Trials, apart, check, kinds,
+    MachineSpec, Mount, Queue, Stack, Sysctl, Trials, apart, check, kinds,
 };
 use crate::diagnostic::{Diagnostic, nearest};
 
@@ -332,6 +332,7 @@ fn read_stack(table: &Table, places: &Places<'_>, errors: &mut Vec<Diagnostic>) 
     };
     let queue = layer::<Queue>(table, "queue", places, errors);
     let mount = layer::<Mount>(table, "mount", places, errors);
+    let sysctl = layer::<Sysctl>(table, "sysctl", places, errors);
     let limit = layer::<Limit>(table, "limit", places, errors);
     Some(Stack {
         volume: volume?,
@@ -340,6 +341,7 @@ fn read_stack(table: &Table, places: &Places<'_>, errors: &mut Vec<Diagnostic>) 
         filesystem: filesystem?,
         mount: mount?,
         container: container?,
+        sysctl: sysctl?,
         limit: limit?,
         link: None,
         governor: None,

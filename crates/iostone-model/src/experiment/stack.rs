@@ -16,19 +16,23 @@ mod limits;
 mod link;
 mod mount_words;
 mod processors;
+mod queue;
+mod sysctl;
 
 pub use array::*;
 pub use container::*;
 pub use emulated::*;
 pub use limit::{
-    CpuLimit, CpuQuota, DEFAULT_PERIOD, LEAST_EXACT_PERIOD, LEAST_MEMORY, LONGEST_PERIOD, Limit,
-    LimitProblem, MOST_MEMORY, SHORTEST_PERIOD,
+    CpuLimit, CpuQuota, DEFAULT_PERIOD, LEAST_EXACT_PERIOD, LEAST_MEMORY, LONGEST_PERIOD, Limit, MOST_MEMORY,
+    SHORTEST_PERIOD,
 };
 pub use limits::{DirectionLimits, LIMIT_KEYS, Limits};
 pub use link::Link;
 pub(super) use mount_words::{default_of_all, is_shared};
 pub use mount_words::{mount_default, mount_setting};
 pub use processors::ProcessorSet;
+pub use queue::{Queue, WriteCache, is_possible_in_queue};
+pub use sysctl::{Sysctl, SysctlRow, VmSettings};
 
 /// Everything under the workload, bottom up; every layer but the volume may be left out.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,6 +54,9 @@ pub struct Stack {
     /// What stands between the filesystem and the workload: an overlay, or a container.
     #[serde(default, skip_serializing_if = "Container::is_none")]
     pub container: Container,
+    /// Settings of the kernel's memory management, machine-wide for the length of a trial.
+    #[serde(default, skip_serializing_if = "Sysctl::is_empty")]
+    pub sysctl: Sysctl,
     /// What the workload may use of processors, memory and the device.
     #[serde(default, skip_serializing_if = "Limit::is_empty")]
     pub limit: Limit,
@@ -112,6 +119,7 @@ impl Stack {
             filesystem: Filesystem::None,
             mount: Mount::default(),
             container: Container::None,
+            sysctl: Sysctl::default(),
             limit: Limit::default(),
             link: None,
             governor: None,
@@ -139,6 +147,17 @@ impl Stack {
         };
         Some(Bytes(size.saturating_mul(with_data)))
     }
+}
+
+/// A value that the kernel does not take, or takes for another.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingProblem {
+    /// The key within its layer: `cpu` of `limit`, `nr_requests` of `queue`.
+    pub key: &'static str,
+    /// What is wrong: "the kernel takes no period of 2s".
+    pub message: String,
+    /// What would be right: "1ms to 1s".
+    pub expected: String,
 }
 
 /// Where the bytes lie.
@@ -266,18 +285,6 @@ pub struct DirectoryVolume {
     pub path: Option<PathBuf>,
 }
 
-/// Settings of a request queue, as under /sys/block/NAME/queue.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Queue {
-    /// Whether the kernel takes the device for one with a volatile cache, which it must flush.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub write_cache: Option<WriteCache>,
-    /// How far the kernel reads ahead, in sectors of 512 bytes as `blockdev --setra` counts them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub readahead: Option<u32>,
-}
-
 impl Volume {
     /// Whether it, or an instance below it, has a limit.
     pub fn is_throttled(&self) -> bool {
@@ -304,34 +311,6 @@ impl Volume {
             Self::Block(volume) => volume.devices.len(),
             Self::Emulated(volume) => usize::try_from(volume.count).unwrap_or(usize::MAX),
             Self::Directory(_) => 0,
-        }
-    }
-}
-
-impl Queue {
-    /// Whether nothing is set.
-    pub fn is_empty(&self) -> bool {
-        *self == Self::default()
-    }
-}
-
-/// `queue/write_cache` (Documentation/ABI/stable/sysfs-block).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub enum WriteCache {
-    /// Volatile: the kernel sends flushes.
-    #[serde(rename = "write back")]
-    WriteBack,
-    /// None: the kernel sends no flush, whatever the filesystem asks.
-    #[serde(rename = "write through")]
-    WriteThrough,
-}
-
-impl WriteCache {
-    /// The text that sysfs takes and gives.
-    pub fn as_sysfs(self) -> &'static str {
-        match self {
-            Self::WriteBack => "write back",
-            Self::WriteThrough => "write through",
         }
     }
 }

@@ -192,6 +192,7 @@ fn configuration(scene: &Scene, level: &str) -> Configuration {
             link: None,
             governor: None,
             container: iostone_model::experiment::Container::None,
+            sysctl: iostone_model::experiment::Sysctl::default(),
             filesystem: Filesystem::Ext4(Ext4::default()),
             mount: Mount { options: vec!["noatime".to_owned()] },
         },

@@ -35,12 +35,19 @@ pub(super) fn check(name: &str) -> Result<(), StackError> {
 pub(crate) fn kernel_has(name: &str) -> Result<bool, StackError> {
     let listed =
         fs::read_to_string(FILESYSTEMS).map_err(|source| StackError::io("read", FILESYSTEMS, source))?;
-    let directory = Path::new("/lib/modules").join(kernel_release());
-    let read = |file: &str| fs::read_to_string(directory.join(file)).unwrap_or_default();
     // mount(2) asks for the module `fs-NAME`: an alias of the module of that name, or of another that serves it too.
-    Ok(is_listed(&listed, name)
-        || has_module(&read("modules.dep"), name)
-        || has_alias(&read("modules.alias"), name))
+    Ok(is_listed(&listed, name) || has_module(name) || has_alias(&list_of_modules("modules.alias"), name))
+}
+
+/// Whether a module of that name is there to load.
+pub(crate) fn has_module(name: &str) -> bool {
+    lists_module(&list_of_modules("modules.dep"), name)
+}
+
+/// What depmod(8) wrote of the running kernel's modules; nothing where there are none.
+fn list_of_modules(file: &str) -> String {
+    let directory = Path::new("/lib/modules").join(kernel_release());
+    fs::read_to_string(directory.join(file)).unwrap_or_default()
 }
 
 /// `6.1.0-18-amd64`, uname(2).
@@ -54,7 +61,7 @@ fn is_listed(listed: &str, name: &str) -> bool {
 }
 
 /// `kernel/fs/xfs/xfs.ko.xz: kernel/lib/libcrc32c.ko.xz`
-fn has_module(modules: &str, name: &str) -> bool {
+fn lists_module(modules: &str, name: &str) -> bool {
     modules.lines().filter_map(|line| line.split(':').next()).any(|path| {
         let file = path.rsplit('/').next().unwrap_or(path);
         file.strip_prefix(name).is_some_and(|rest| rest == ".ko" || rest.starts_with(".ko."))
@@ -78,8 +85,8 @@ mod tests {
         assert!(is_listed("nodev\tsysfs\n\text4\n", "ext4"));
         assert!(!is_listed("nodev\tsysfs\n\text4\n", "ext"));
         let modules = "kernel/fs/xfs/xfs.ko.xz: kernel/lib/libcrc32c.ko.xz\nkernel/fs/btrfs/btrfs.ko:\n";
-        assert!(has_module(modules, "xfs") && has_module(modules, "btrfs"));
-        assert!(!has_module(modules, "libcrc32c") && !has_module("", "xfs"));
+        assert!(lists_module(modules, "xfs") && lists_module(modules, "btrfs"));
+        assert!(!lists_module(modules, "libcrc32c") && !lists_module("", "xfs"));
         let aliases = "# Aliases\nalias fs-ext3 ext4\nalias fs-ext2 ext4\nalias ext2 ext4\n";
         assert!(has_alias(aliases, "ext2") && !has_alias(aliases, "ext4") && !has_alias("", "ext2"));
     }

@@ -3,6 +3,8 @@
 
 use std::path::{Component, Path, PathBuf};
 
+use iostone_model::experiment::SysctlRow;
+
 use super::{Claim, Entry};
 use crate::container::ENGINE_VARIABLE;
 use crate::control_groups::is_known_controller;
@@ -106,6 +108,10 @@ impl Known<'_> {
                     "belongs to a device that the session neither claimed nor created",
                 )
             }
+            Step::Sysctl { name, old } => require(
+                SysctlRow::of(name).is_some_and(|row| row.is_possible(old)),
+                "is not a setting that iostone changes, or not one of its values",
+            ),
             Step::BtrfsDevices { numbers } => {
                 require(numbers.len() <= DEVICES_MAX, "is too long")?;
                 numbers.iter().try_for_each(|&number| check_number(number))

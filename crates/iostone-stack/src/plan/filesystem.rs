@@ -42,8 +42,8 @@ pub(super) fn add(plan: &mut Plan, stack: &Stack, device: &str, target: &str, un
     let mount = format!("mount -t {name}{with} {first} {target}");
     plan.add("mount", mount, Some(format!("a mount on {target}")), 0);
     undo.insert(0, format!("umount {target}"));
-    if let (Filesystem::Btrfs(_), Some(readahead)) = (&stack.filesystem, stack.queue.readahead) {
-        let kib = u64::from(readahead) / 2;
+    if let (Filesystem::Btrfs(_), Some(sectors)) = (&stack.filesystem, stack.queue.readahead_sectors()) {
+        let kib = sectors / 2;
         plan.add("queue", format!("echo {kib} > /sys/fs/btrfs/UUID/bdi/read_ahead_kb"), None, 0);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 
+use iostone_model::experiment::Queue;
 use iostone_model::trial::Check;
 
 use crate::device::BlockDevice;
@@ -10,29 +11,16 @@ use crate::ioctl;
 
 /// What `blockdev --setra` counts in, in bytes.
 const SECTOR_BYTES: u64 = 512;
-/// The smallest page of any machine that Linux runs on; where pages are larger, the read-back tells.
-const PAGE_BYTES: u64 = 4096;
-
-/// A readahead that the kernel can keep.
+/// How far a device is to read ahead, in whole pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Readahead {
     sectors: u64,
 }
 
 impl Readahead {
-    /// # Errors
-    /// [`StackError::Usage`] for a number of sectors that is no whole number of pages: the kernel keeps pages
-    /// (`ra_pages` of `struct backing_dev_info`) and would round it down without a word.
-    pub(crate) fn new(sectors: u32) -> Result<Self, StackError> {
-        let (sectors, step) = (u64::from(sectors), PAGE_BYTES / SECTOR_BYTES);
-        if !sectors.is_multiple_of(step) {
-            let reason = format!(
-                "{sectors} sectors are not a multiple of the page size: the kernel would set {}; give a multiple of {step}",
-                sectors / step * step
-            );
-            return Err(StackError::usage("queue.readahead", reason));
-        }
-        Ok(Self { sectors })
+    /// None where nothing is asked.
+    pub(crate) fn of(queue: &Queue) -> Option<Self> {
+        queue.readahead_sectors().map(|sectors| Self { sectors })
     }
 
     /// As sysfs takes it.
@@ -78,17 +66,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sectors_that_fill_no_page_are_refused_with_what_the_kernel_would_keep() {
-        for sectors in [0, 8, 256, 65536] {
-            let readahead = Readahead::new(sectors).unwrap();
-            assert_eq!(readahead.kib() * 2, u64::from(sectors));
-            assert!(readahead.check(&readahead.kib().to_string(), "sysfs".to_owned()).is_ok());
+    fn what_sysfs_gives_is_held_against_either_unit() {
+        let in_sectors = Queue { readahead: Some(256), ..Queue::default() };
+        let in_kib = Queue { read_ahead_kb: Some(128), ..Queue::default() };
+        for readahead in [in_sectors, in_kib].map(|queue| Readahead::of(&queue).unwrap()) {
+            assert_eq!(readahead.kib(), 128);
+            assert!(readahead.check("128", "sysfs".to_owned()).is_ok());
+            let error = readahead.check("64", "sysfs".to_owned()).unwrap_err();
+            assert!(error.to_string().contains("128 sectors"), "{error}");
         }
-        for (sectors, kept) in [(1, "set 0"), (257, "set 256"), (65534, "set 65528")] {
-            let error = Readahead::new(sectors).unwrap_err().to_string();
-            assert!(error.contains(kept) && error.contains("multiple of 8"), "{error}");
-        }
-        let error = Readahead::new(256).unwrap().check("64", "sysfs".to_owned()).unwrap_err();
-        assert!(error.to_string().contains("128 sectors"), "{error}");
     }
 }

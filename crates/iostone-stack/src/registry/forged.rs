@@ -186,7 +186,8 @@ fn a_directory_older_than_the_journal_is_none_that_it_speaks_of() {
     assert!(matches!(outcome, JournalOutcome::Undone { .. }), "{outcome:?}");
 }
 
-/// A journal with a step of each kind, all of the session's own and none of them there.
+/// A journal with a step of each kind, all of the session's own and none of them there. A setting of the kernel always is, so
+/// that there is none.
 fn good_lines() -> Vec<Value> {
     let own = format!("/gone/iostone-{TOKEN}");
     let uuid = new_uuid(TOKEN).unwrap();

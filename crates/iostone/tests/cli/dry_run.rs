@@ -119,3 +119,42 @@ fn the_time_that_a_containers_engine_takes_is_told() {
     let (overlay, docker, podman) = (seconds("overlay"), seconds("docker"), seconds("podman"));
     assert!(overlay < docker && docker < podman, "{overlay} {docker} {podman}");
 }
+
+#[test]
+fn settings_are_told_in_the_order_in_which_they_are_made_and_put_back() {
+    let bench = Bench::new();
+    bench.write("barrier.toml", BARRIER);
+    let steps = |machine: &[&str]| {
+        let queue =
+            "stack.queue={ nr_requests = 64, scheduler = \"bfq\", rotational = false, read_ahead_kb = 128 }";
+        let sysctl = "stack.sysctl={ vm.dirty_bytes = \"64MiB\", vm.swappiness = 10 }";
+        let arguments = ["run", "barrier.toml", "--dry-run", "--set", queue, "--set", sysctl];
+        let said = bench.iostone(&[&arguments[..], machine].concat()).ended_with(0).stdout;
+        let of_settings = |line: &&str| line.contains("queue/") || line.contains("vm.");
+        let one_level = said.split("\n\n").nth(1).unwrap().lines().filter(of_settings);
+        one_level.map(|line| line.trim().to_owned()).collect::<Vec<_>>()
+    };
+    let queue = "/sys/block/loopN/queue";
+    assert_eq!(
+        steps(&[]),
+        [
+            format!("queue      echo bfq > {queue}/scheduler"),
+            format!("queue      echo 0 > {queue}/rotational"),
+            format!("queue      echo 64 > {queue}/nr_requests"),
+            format!("queue      echo 128 > {queue}/read_ahead_kb"),
+            "sysctl     sysctl -w vm.dirty_bytes=67108864 (for the whole machine)".to_owned(),
+            "sysctl     sysctl -w vm.swappiness=10 (for the whole machine)".to_owned(),
+            "undo       restore vm.swappiness".to_owned(),
+            "undo       restore vm.dirty_bytes and vm.dirty_ratio".to_owned(),
+            format!("undo       restore {queue}/scheduler"),
+            format!("undo       restore {queue}/rotational"),
+            format!("undo       restore {queue}/nr_requests"),
+            format!("undo       restore {queue}/read_ahead_kb"),
+        ]
+    );
+    let inside = steps(&["--set", "machine={ kind = \"guest\", kernel = \"host\" }"]);
+    assert!(
+        inside.iter().any(|step| step == "sysctl     sysctl -w vm.swappiness=10 (in the guest)"),
+        "{inside:?}"
+    );
+}

@@ -19,6 +19,7 @@ mod picked;
 mod prepared;
 mod reboot;
 mod remote;
+mod settings;
 mod sysbench;
 #[path = "../common/tools.rs"]
 mod tools;

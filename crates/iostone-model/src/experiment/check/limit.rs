@@ -1,11 +1,11 @@
-//! What types cannot say of the limit layer: what the kernel refuses, and what the volume or another limit forbids.
+//! What types cannot say of limits: what the kernel refuses, and what the volume or another limit forbids.
 
 use super::Findings;
 use crate::experiment::{Stack, Volume};
 
 pub(super) fn check(stack: &Stack, findings: &mut Findings<'_>) {
     for problem in stack.limit.problems() {
-        findings.value(&format!("stack.limit.{}", problem.key), problem.message, problem.expected);
+        findings.value(&format!("stack.limit.{}", problem.key), problem.message, &problem.expected);
     }
     let Some(io) = stack.limit.io.filter(|io| !io.is_empty()) else { return };
     match &stack.volume {

@@ -1,4 +1,5 @@
-//! What types cannot say of volumes and arrays: counts that do not fit, limits without a rate, faults past the end.
+//! What types cannot say of volumes, arrays and kernel settings: counts that do not fit, limits without a rate, faults past
+//! the end, values that no kernel takes.
 
 use super::{Findings, SMALLEST_LOOP};
 use crate::experiment::{
@@ -246,6 +247,25 @@ pub(super) fn check_array(configuration: &Configuration, findings: &mut Findings
             findings.key(path, message, "add `filesystem = { kind = \"btrfs\" }`");
         }
         Array::Btrfs(_) | Array::None => {}
+    }
+}
+
+/// Settings of the queue and the kernel that no kernel takes, or that the device on top does not have.
+pub(super) fn check_settings(stack: &Stack, findings: &mut Findings<'_>) {
+    for (layer, problems) in [("queue", stack.queue.problems()), ("sysctl", stack.sysctl.problems())] {
+        for problem in problems {
+            findings.value(&format!("stack.{layer}.{}", problem.key), problem.message, &problem.expected);
+        }
+    }
+    let kind = match stack.array {
+        Array::Md(_) => "md",
+        Array::Lvm(_) => "lvm",
+        Array::Btrfs(_) | Array::None => return,
+    };
+    for key in stack.queue.of_requests() {
+        let message =
+            format!("an array of kind `{kind}` has no `{key}`: it passes each I/O on to its members");
+        findings.key(&format!("stack.queue.{key}"), message, "leave this out");
     }
 }
 

@@ -38,6 +38,23 @@ fn a_filesystem_with_its_own_words_is_one_thing() {
 }
 
 #[test]
+fn each_setting_of_the_queue_and_the_kernel_is_a_thing_in_whatever_unit() {
+    assert_eq!(
+        between("queue.scheduler = \"none\"", "queue.scheduler = \"bfq\", queue.nr_requests = 64"),
+        ["queue.nr_requests", "queue.scheduler"]
+    );
+    assert_eq!(between("queue.readahead = 256", "queue.read_ahead_kb = 64"), ["queue.readahead"]);
+    assert_eq!(
+        between("sysctl.vm.dirty_ratio = 20", "sysctl.vm.dirty_bytes = \"64MiB\""),
+        ["sysctl.vm.dirty_ratio"]
+    );
+    assert_eq!(
+        between("sysctl.vm.swappiness = 1", "sysctl = { vm.swappiness = 2, vm.dirty_ratio = 5 }"),
+        ["sysctl.vm.dirty_ratio", "sysctl.vm.swappiness"]
+    );
+}
+
+#[test]
 fn each_mount_option_is_a_thing_however_it_is_spelt() {
     assert_eq!(
         between("mount.options = [\"barrier=1\"]", "mount.options = [\"nobarrier\"]"),

@@ -8,7 +8,7 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::processors::MOST;
-use super::{DirectionLimits, Limits, ProcessorSet};
+use super::{DirectionLimits, Limits, ProcessorSet, SettingProblem};
 use crate::units::{Bytes, Fraction, Span};
 
 /// The period of a quota for which none is said: the kernel's own default (Documentation/scheduler/sched-bwc.rst).
@@ -66,9 +66,11 @@ impl Limit {
     /// What no machine could do of this.
     ///
     /// The bounds of quotas are the kernel's (`tg_set_bandwidth`, kernel/sched/core.c).
-    pub fn problems(&self) -> Vec<LimitProblem> {
+    pub fn problems(&self) -> Vec<SettingProblem> {
         let mut problems = Vec::new();
-        let mut add = |key, message: String, expected| problems.push(LimitProblem { key, message, expected });
+        let mut add = |key, message: String, expected: &str| {
+            problems.push(SettingProblem { key, message, expected: expected.to_owned() });
+        };
         if let Some(quota) = self.cpu.quota() {
             if !(SHORTEST_PERIOD..=LONGEST_PERIOD).contains(&quota.period) {
                 add(
@@ -122,17 +124,6 @@ impl Limit {
         }
         problems
     }
-}
-
-/// What is wrong with a limit on any machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct LimitProblem {
-    /// The key within `limit`: `cpu`, `memory`, `cpuset`, `io`.
-    pub key: &'static str,
-    /// What is wrong: "the kernel takes no period of 2s".
-    pub message: String,
-    /// What would be right: "1ms to 1s".
-    pub expected: &'static str,
 }
 
 /// How much CPU time there is.

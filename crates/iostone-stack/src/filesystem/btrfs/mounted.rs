@@ -26,13 +26,11 @@ pub(crate) struct MountedBtrfs {
 
 impl MountedBtrfs {
     /// # Errors
-    /// [`StackError::Usage`] for arguments as [`super::BtrfsLayer::new`] refuses them, and for a readahead that the
-    /// kernel cannot keep.
+    /// [`StackError::Usage`] for arguments as [`super::BtrfsLayer::new`] refuses them.
     pub(crate) fn new(btrfs: &Btrfs, stack: &Stack) -> Result<Self, StackError> {
         let (_, profiles) = arguments_of(btrfs, &stack.array)?;
         let members = matches!(stack.array, Array::Btrfs(_)).then(|| stack.volume.members());
-        let readahead = stack.queue.readahead.map(Readahead::new).transpose()?;
-        Ok(Self { profiles, members, readahead })
+        Ok(Self { profiles, members, readahead: Readahead::of(&stack.queue) })
     }
 }
 

@@ -31,6 +31,9 @@ impl Playground {
             (at("f1"), "evil"),
             ("queue/scheduler".to_owned(), "none"),
             ("queue/write_cache".to_owned(), "evil"),
+            ("queue/scheduler".to_owned(), "none; evil"),
+            ("queue/nr_requests".to_owned(), "-1"),
+            ("queue/nomerges".to_owned(), "3"),
             ("queue/read_ahead_kb".to_owned(), "1 && true"),
             // In form, but of a device that the journal does not speak of.
             ("queue/write_cache".to_owned(), "write through"),
@@ -124,6 +127,16 @@ impl Playground {
         let group = self.group.as_ref().map_or_else(|| at("group"), |group| group.display().to_string());
         let mut forged = Vec::new();
         forged.push(json!({"kind": "nbd", "number": number, "socket": format!("/gone/{name}/s")}));
+        for (name, old) in [
+            ("vm.drop_caches", "1"),
+            ("kernel.core_pattern", "0"),
+            ("vm.swappiness/../drop_caches", "1"),
+            ("vm.swappiness", "201"),
+            ("vm.swappiness", "60\n"),
+            ("vm.dirty_bytes", "1"),
+        ] {
+            forged.push(json!({"kind": "sysctl", "name": name, "old": old}));
+        }
         forged.push(json!({"kind": "nbd", "number": [43, 0], "socket": at("f1")}));
         forged.push(json!({"kind": "fuse", "target": at("mnt")}));
         forged.push(json!({"kind": "mount", "target": at("mnt"), "number": [0, 1]}));

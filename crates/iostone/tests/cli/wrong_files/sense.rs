@@ -57,6 +57,45 @@ fn layers_that_do_not_fit_are_named() {
 }
 
 #[test]
+fn settings_that_no_kernel_takes_are_named() {
+    let setting =
+        |name: &'static str, setting: &str| barrier(name, NOATIME, &format!("{NOATIME}\n{setting}"));
+    let md = "volume = { kind = \"block\", devices = [\"/dev/sdb\", \"/dev/sdc\"] }\n\
+              array = { kind = \"md\", level = \"raid0\" }";
+    let queue = "queue = { write_cache = \"write back\" }";
+    let of_queue =
+        |name: &'static str, settings: &str| barrier(name, queue, &format!("queue = {{ {settings} }}"));
+    assert_text(
+        "wrong_kernel_settings",
+        &complaints(vec![
+            of_queue("a scheduler with a space", "scheduler = \"mq deadline\""),
+            of_queue("a queue too short", "nr_requests = 3"),
+            of_queue("a request below a page", "max_sectors_kb = 2"),
+            of_queue("merging and affinity that are none", "nomerges = 3, rq_affinity = 4"),
+            of_queue("a number for a switch", "rotational = 1"),
+            of_queue("the readahead twice", "readahead = 256, read_ahead_kb = 128"),
+            of_queue("a readahead below a page", "read_ahead_kb = 6"),
+            barrier(
+                "a scheduler of an array",
+                &format!("{LOOP}\n{queue}"),
+                &format!("{md}\nqueue = {{ scheduler = \"bfq\" }}"),
+            ),
+            setting("a share above the whole", "sysctl = { vm.dirty_ratio = 101 }"),
+            setting("a size below two pages", "sysctl = { vm.dirty_bytes = \"4KiB\" }"),
+            setting("a size without a unit", "sysctl = { vm.dirty_bytes = 65536 }"),
+            setting("both of a pair", "sysctl = { vm.dirty_ratio = 5, vm.dirty_bytes = \"64MiB\" }"),
+            setting(
+                "a background above the whole",
+                "sysctl = { vm.dirty_ratio = 5, vm.dirty_background_ratio = 10 }",
+            ),
+            setting("a name in quotes", "sysctl = { \"vm.swappiness\" = 5 }"),
+            setting("another setting", "sysctl = { vm.drop_caches = 3 }"),
+            barrier("a swappiness that a level sets", OFF, "off = { sysctl.vm.swappiness = 201 }"),
+        ]),
+    );
+}
+
+#[test]
 fn factors_that_vary_nothing_are_refused() {
     let levels =
         "levels = { on = { mount.options = [\"barrier=1\"] }, off = { mount.options = [\"barrier=0\"] } }";
