@@ -25,6 +25,8 @@ const SAME: &[(&str, &str)] = &[
 ];
 /// Keys of a workload that say one thing together: which share of the I/O reads.
 const MIX: &[&str] = &["rw", "rwmixread", "rwmixwrite"];
+/// What a program is given to begin with; another program may need something else.
+const OF_A_PROGRAM: &[&str] = &["files", "prepare"];
 /// Keys of an `orion` workload, and those that only some of their values take.
 const BELONGINGS: &[(&str, &[&str])] = &[
     ("matrix", &["num_small", "num_large"]),
@@ -269,8 +271,10 @@ fn workload(left: &Map<String, Value>, right: &Map<String, Value>) -> BTreeSet<S
     // Of ORION: what one side says of a matrix, say, that the other has not.
     let has = |key: &str| keys.iter().any(|one| one == key);
     let is_one_sided = |key: &str| left.contains_key(key) != right.contains_key(key);
-    let goes_with =
-        |key: &str| BELONGINGS.iter().any(|(to, own)| own.contains(&key) && has(to) && is_one_sided(key));
+    let goes_with = |key: &str| {
+        (has("argv") && OF_A_PROGRAM.contains(&key))
+            || BELONGINGS.iter().any(|(to, own)| own.contains(&key) && has(to) && is_one_sided(key))
+    };
     let keys: Vec<&String> = keys.iter().filter(|key| !goes_with(key)).collect();
     let mix: Vec<&String> = keys.iter().copied().filter(|key| MIX.contains(&key.as_str())).collect();
     let rest = keys.iter().copied().filter(|key| !MIX.contains(&key.as_str()));
