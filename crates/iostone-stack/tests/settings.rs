@@ -1,4 +1,5 @@
 //! Settings of the kernel that exclude each other: whichever of a pair was in force is so again.
+#![expect(clippy::unwrap_used, reason = "this is test code")]
 
 use std::fs::{self, File};
 
