@@ -26,19 +26,19 @@ fn commands_start_here_and_each_has_its_own_preparation() {
     let bench = Bench::new();
     let said = bench.iostone(&[
         "compare",
-        "test $(cat state) = a",
-        "sh -c 'test \"$(cat state)\" = b'",
+        "test $(cat mode) = a",
+        "sh -c 'test \"$(cat mode)\" = b'",
         "--prepare",
-        "echo a > state",
+        "echo a > mode",
         "--prepare",
-        "echo b > state",
+        "echo b > mode",
         "--name",
         "first",
         "--quick",
     ]);
     let said = said.ended_with(0);
     assert!(said.stderr.contains("block 1   first"), "{said:?}");
-    assert!(["a\n", "b\n"].contains(&fs::read_to_string(bench.path("state")).unwrap().as_str()));
+    assert!(["a\n", "b\n"].contains(&fs::read_to_string(bench.path("mode")).unwrap().as_str()));
     let failed = bench.iostone(&["compare", "sh -c 'exit 3'", "true", "--quick"]);
     assert!(failed.ended_with(1).stderr.contains("ended with status 3"));
 }
