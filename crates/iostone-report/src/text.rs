@@ -12,6 +12,7 @@ mod landing;
 pub(crate) mod orion;
 pub(crate) mod prediction;
 pub(crate) mod recommendation;
+pub(crate) mod screen;
 mod sparkline;
 mod sweep;
 mod table;
