@@ -273,6 +273,26 @@ pub(crate) fn block_count_sentence(verdicts: &Verdicts) -> String {
     if maximum > 0 { format!("{sentence}, budget {maximum}") } else { sentence }
 }
 
+/// What the gates of a rehearsal found, which repeats nothing for them: a sentence for each gate.
+pub(crate) fn failed_gates(trials: &[TrialRecord]) -> Vec<String> {
+    let mut told: Vec<&str> = Vec::new();
+    let mut sentences = Vec::new();
+    // A workload that fails ends the run, which says so.
+    let gates = trials.iter().flat_map(|trial| &trial.gates);
+    for gate in gates.filter(|gate| !gate.passed && gate.gate != "workload") {
+        if told.contains(&gate.gate.as_str()) {
+            continue;
+        }
+        told.push(&gate.gate);
+        let has_failed =
+            |trial: &&TrialRecord| trial.gates.iter().any(|own| own.gate == gate.gate && !own.passed);
+        let failed = trials.iter().filter(has_failed).count();
+        let of = counted(trials.len() as u64, "trial");
+        sentences.push(format!("gate {} failed in {failed} of {of}: {}", gate.gate, gate.message));
+    }
+    sentences
+}
+
 /// A block that was not counted, and the trials that were lost with it.
 #[derive(Debug)]
 pub(crate) struct Discard {

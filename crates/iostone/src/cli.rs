@@ -18,19 +18,20 @@ use crate::commands::limit::LimitArguments;
 use crate::commands::man::ManArguments;
 use crate::commands::predict::PredictArguments;
 use crate::commands::recommend::RecommendArguments;
+use crate::fail_if::FailIf;
 use crate::output_file::Overwrite;
 
 /// Measure whether a change makes storage faster, by how much and why.
 #[derive(Debug, Parser)]
 #[command(version, about, long_about = None, propagate_version = true, after_help = "\
-Exit codes: 0 it ran, whatever the verdict; 1 the workload failed; 2 usage or file error; 3 refused for safety; \
+Exit codes: 0 it ran, whatever the verdict; 1 the workload failed, or a verdict of `--fail-if` was given; 2 usage or file error; 3 refused for safety; \
 4 partial and resumable; 130 interrupted, after undoing.")]
 pub(crate) struct Cli {
     /// Print no progress and no notes
     #[arg(long, short, global = true, env = "IOSTONE_QUIET", value_parser = FalseyValueParser::new())]
     pub(crate) quiet: bool,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -137,6 +138,11 @@ pub(crate) struct RunArguments {
     /// Print the verdicts as JSON on stdout
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print the whole report, not one screen of it
+    #[arg(long, conflicts_with_all = ["json", "dry_run"])]
+    pub(crate) full: bool,
+    #[command(flatten)]
+    pub(crate) fail_if: FailIf,
     /// Allow the data on this device to be destroyed: its stable id, or the identity that a refusal printed, in full;
     /// repeatable
     #[arg(long, value_name = "ID")]
@@ -152,6 +158,9 @@ pub(crate) struct DemoArguments {
     /// Print the verdicts as JSON on stdout
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print the whole report, not one screen of it
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) full: bool,
     /// Override a value of the demo, as in `--set decide.time=10min`; repeatable
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
@@ -178,6 +187,14 @@ pub(crate) struct ReportArguments {
     /// Output format
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub(crate) format: ReportFormat,
+    /// Print JSON; the same as `--format json`
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+    /// Print the whole report, not one screen of it
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) full: bool,
+    #[command(flatten)]
+    pub(crate) fail_if: FailIf,
     /// Compare the recorded trials with another baseline: a level of any factor, as in `ext4` or `filesystem=ext4`
     #[arg(long, value_name = "LEVEL")]
     pub(crate) baseline: Option<String>,
@@ -270,6 +287,11 @@ pub(crate) struct JudgeArguments {
     /// Print the verdicts as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print the whole report, not one screen of it
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) full: bool,
+    #[command(flatten)]
+    pub(crate) fail_if: FailIf,
     #[command(flatten)]
     pub(crate) runs: RunsDirectory,
 }
@@ -406,6 +428,9 @@ pub(crate) struct ExportArguments {
     /// Output format
     #[arg(long, value_enum, default_value_t = ExportFormat::Csv)]
     pub(crate) format: ExportFormat,
+    /// Print JSON; the same as `--format json`
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
     /// Write to this file instead of stdout
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

@@ -5,7 +5,6 @@
 
 use iostone_model::audit::{AuditReport, Severity};
 use iostone_model::run::RunRecord;
-use iostone_model::trial::TrialRecord;
 use iostone_model::verdict::{Verdict, Verdicts};
 
 use super::wrap::{self, hang, wrap};
@@ -56,7 +55,9 @@ pub(crate) fn write_run(run: &RunRecord, brief: bool, style: TextStyle) -> Strin
     }
     add_cautions(&mut screen, &view, verdicts, run.audit.as_ref());
     if view.rehearsal {
-        add_failed_gates(&mut screen, &run.trials);
+        for sentence in wording::failed_gates(&run.trials) {
+            screen.heed(Rank::Must, "!", &sentence);
+        }
     }
     screen.part();
     add_facts(&mut screen, &view, verdicts);
@@ -164,26 +165,6 @@ fn gather(flags: &[(Option<String>, String, String)]) -> Vec<String> {
         }
     }
     lines
-}
-
-/// A rehearsal repeats nothing, so that each failed gate is only said: once for each gate.
-fn add_failed_gates(screen: &mut Screen, trials: &[TrialRecord]) {
-    let mut told: Vec<&str> = Vec::new();
-    for gate in trials.iter().flat_map(|trial| &trial.gates).filter(|gate| !gate.passed) {
-        if told.contains(&gate.gate.as_str()) {
-            continue;
-        }
-        told.push(&gate.gate);
-        let has_failed =
-            |trial: &&TrialRecord| trial.gates.iter().any(|own| own.gate == gate.gate && !own.passed);
-        let failed = trials.iter().filter(has_failed).count() as u64;
-        let of = counted(trials.len() as u64, "trial");
-        screen.heed(
-            Rank::Must,
-            "!",
-            &format!("gate {} failed in {failed} of {of}: {}", gate.gate, gate.message),
-        );
-    }
 }
 
 /// What was verified, how much noise there is, and what stands beside the verdicts.
@@ -427,8 +408,7 @@ fn cut(text: &str, room: usize) -> String {
     }
     let whole = columns::clipped(text, room.saturating_sub(1));
     let whole = whole.trim_end_matches('\u{2026}');
-    let clause = [";", ":", ","].into_iter().filter_map(|end| whole.rfind(&format!("{end} "))).max();
-    let kept = match clause.filter(|at| *at >= whole.len() / 2) {
+    let kept = match whole.rfind("; ").filter(|at| *at >= whole.len() / 2) {
         Some(at) => &whole[..at],
         None => whole.rsplit_once(' ').map_or(whole, |(kept, _)| kept),
     };

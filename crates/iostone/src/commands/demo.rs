@@ -5,6 +5,7 @@ use iostone_lab::PlanOptions;
 
 use crate::cli::{DemoArguments, MetadataChoice, RunArguments};
 use crate::exit_code::ExitCode;
+use crate::fail_if::FailIf;
 use crate::printer::Printer;
 use crate::{commands, interrupt};
 
@@ -45,6 +46,8 @@ pub(crate) fn demo(arguments: &DemoArguments, printer: &mut Printer) -> Result<E
         aa: false,
         quick: false,
         json: arguments.json,
+        full: arguments.full,
+        fail_if: FailIf::default(),
         metadata: MetadataChoice::default(),
         runs: arguments.runs.clone(),
     };

@@ -26,6 +26,7 @@ pub(crate) fn run(arguments: &RunArguments, printer: &mut Printer) -> Result<Exi
     if let Some(named) = &arguments.resume {
         let path = runs::find(&arguments.runs.runs, named, printer)?;
         let (mut directory, mut plan, _) = RunDirectory::resume(&path)?;
+        arguments.fail_if.check_plan(&plan)?;
         // After a crash nobody knows whose data a device holds, so that the user says it for this session.
         plan.destroy.extend(arguments.destroy.iter().cloned());
         let mut machine = connect(&plan.experiment.machine, &stop)?;
@@ -62,6 +63,7 @@ pub(crate) fn start(
     printer: &mut Printer,
 ) -> Result<ExitCode> {
     let plan = make_plan(experiment, options)?;
+    arguments.fail_if.check_plan(&plan)?;
     for warning in plan_warnings(&plan) {
         printer.warning(warning);
     }
@@ -205,10 +207,10 @@ fn conduct(
         printer.data(&format!("{}\n", serde_json::to_string_pretty(&verdicts)?));
     } else {
         let style = printer.text_style();
-        printer.data(&iostone_report::text(&record, style));
+        printer.data(&iostone_report::text(&record, printer.extent(arguments.full), style));
     }
     printer.note(format_args!("\nreport: {}", shorten(&report).display()));
-    Ok(ExitCode::Success)
+    arguments.fail_if.judge(&verdicts, printer)
 }
 
 /// Whether the same would stop the run again: what its plan asks for cannot be.
