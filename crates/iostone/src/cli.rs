@@ -27,7 +27,7 @@ use crate::output_file::Overwrite;
 Exit codes: 0 it ran, whatever the verdict; 1 the workload failed, or a verdict of `--fail-if` was given; 2 usage or file error; 3 refused for safety; \
 4 partial and resumable; 130 interrupted, after undoing.")]
 pub(crate) struct Cli {
-    /// Print no progress and no notes
+    /// Print no progress and no notes, and of a report the answer and its table only
     #[arg(long, short, global = true, env = "IOSTONE_QUIET", value_parser = FalseyValueParser::new())]
     pub(crate) quiet: bool,
     #[command(subcommand)]
@@ -38,7 +38,7 @@ pub(crate) struct Cli {
 pub(crate) enum Command {
     /// Run an experiment, or resume one
     Run(RunArguments),
-    /// Measure in three minutes whether ext4 is faster without write barriers, on a temporary loop device
+    /// Measure in three minutes whether ext4 is faster without write barriers
     Demo(DemoArguments),
     /// Report the verdicts of a run, with the reasons
     Report(ReportArguments),
@@ -80,7 +80,7 @@ pub(crate) enum Command {
     Explain(Box<ExplainArguments>),
     /// Run a command on emulated volumes behind an emulated instance's EBS bandwidth
     Emulate(Box<EmulateArguments>),
-    /// Check what this machine supports, and print the commands that install what is missing
+    /// Check what this machine can measure, and how to install what is missing
     Doctor(DoctorArguments),
     /// Undo what a crashed run left on this machine
     Cleanup(CleanupArguments),

@@ -115,12 +115,12 @@ pub(crate) const FIRST: &str = "\
 Measure whether a change makes storage faster, by how much and why.
 
 Try first:
-  sudo iostone demo            ext4 with and without write barriers, on a temporary loop device; three minutes
-  iostone doctor               what this machine can measure, and how to install what is missing
+  sudo iostone demo            is ext4 faster without write barriers? three minutes
+  iostone doctor               what this machine can measure, what to install
   iostone casebook             published benchmarks, judged again
-  iostone run FILE --dry-run   every step of an experiment, and the time and space it takes; changes nothing
+  iostone run FILE --dry-run   every step of an experiment, its time and space
 
-`iostone --help` lists all commands, `iostone COMMAND --help` their options and examples.
+`iostone --help` lists all commands, `iostone COMMAND --help` has examples.
 ";
 
 /// The command line with the groups and the examples in its help.

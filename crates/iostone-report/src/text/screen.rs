@@ -228,6 +228,7 @@ enum Rank {
 }
 
 /// A sentence that may be cut to one line.
+#[derive(Clone)]
 struct Line {
     rank: Rank,
     first: String,
@@ -236,7 +237,7 @@ struct Line {
     height: Height,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Height {
     Nothing,
     Cut,
@@ -359,24 +360,21 @@ impl Screen {
         })
     }
 
-    /// Gives the room that is left: to what must be there first, in the order of the page.
+    /// Gives the room that is left to whole sentences: first to what must be there, and of that to what takes least of it.
     fn spread(&mut self, reserved: usize) {
-        let drawn = self.drawn();
-        let taken: usize = drawn.iter().map(|text| text.lines().count() + 1).sum();
+        let taken: usize = self.drawn().iter().map(|text| text.lines().count() + 1).sum();
         let mut room = LINES.saturating_sub(taken + reserved);
         let width = self.width;
         for rank in [Rank::Must, Rank::IfRoom] {
-            for line in self.lines().filter(|line| line.rank == rank) {
-                let before = line.count(width);
-                let had = line.height;
-                for height in [Height::Whole, Height::Cut] {
-                    line.height = height;
-                    let more = line.count(width).saturating_sub(before);
-                    if more <= room {
+            for (height, more) in (0..=room).flat_map(|more| [(Height::Whole, more), (Height::Cut, more)]) {
+                for line in self.lines().filter(|line| line.rank == rank && line.height < height) {
+                    let before = std::mem::replace(&mut line.height, height);
+                    let own = Line { height: before, ..line.clone() };
+                    if more > room || line.count(width) != own.count(width) + more {
+                        line.height = before;
+                    } else {
                         room -= more;
-                        break;
                     }
-                    line.height = had;
                 }
             }
         }
@@ -386,19 +384,24 @@ impl Screen {
     fn finish(mut self, style: TextStyle, sections: Option<&[&str]>) -> String {
         self.part();
         if let Some(sections) = sections {
-            // The last line may break once.
-            self.spread(2);
+            let all = self.lines().count() + self.left_out;
+            let reserved = wrap(&more(all, sections).unwrap_or_default(), self.width).lines().count();
+            self.spread(reserved);
             let cut = self.lines().filter(|line| line.height != Height::Whole).count();
-            let notes = cut + self.left_out;
-            let notes = (notes > 0).then(|| counted(notes as u64, "note"));
-            let more: Vec<String> =
-                notes.into_iter().chain(sections.iter().map(|section| (*section).to_owned())).collect();
-            if !more.is_empty() {
-                self.add_dim(&format!("`--full` shows more: {}.", more.join(", ")));
+            if let Some(more) = more(cut + self.left_out, sections) {
+                self.add_dim(&more);
             }
         }
         ink::render(&format!("{}\n", self.drawn().join("\n\n")), style.colour)
     }
+}
+
+/// What the whole report adds, as far as it does.
+fn more(notes: usize, sections: &[&str]) -> Option<String> {
+    let notes = (notes > 0).then(|| counted(notes as u64, "note"));
+    let more: Vec<String> =
+        notes.into_iter().chain(sections.iter().map(|section| (*section).to_owned())).collect();
+    (!more.is_empty()).then(|| format!("`--full` shows more: {}.", more.join(", ")))
 }
 
 /// A sentence in so many columns, cut behind a clause where that keeps most of it, else behind a word.

@@ -24,6 +24,7 @@ mod io;
 mod judge;
 mod judge_order;
 mod manual;
+mod one_screen;
 mod orion;
 mod outputs;
 mod predict;
