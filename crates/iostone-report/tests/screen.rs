@@ -1,6 +1,6 @@
 //! The terminal report on one screen: what it must hold, and how long it may be.
 
-use crate::scenes;
+use crate::{curve_scenes, scenes};
 use iostone_model::audit::Severity;
 use iostone_report::{Extent, TextStyle, text, verdicts_text};
 use unicode_width::UnicodeWidthStr as _;
@@ -38,6 +38,14 @@ fn a_screen_says_the_answer_what_was_verified_and_what_more_there_is() {
 fn many_levels_take_a_line_each() {
     insta::assert_snapshot!(screen(&scenes::five()));
     insta::assert_snapshot!(screen(&scenes::sweep()));
+}
+
+#[test]
+fn curves_and_several_factors_are_told_shortly() {
+    insta::assert_snapshot!(screen(&curve_scenes::crossing()));
+    insta::assert_snapshot!(screen(&curve_scenes::flat_writes()));
+    insta::assert_snapshot!(screen(&scenes::strata()));
+    insta::assert_snapshot!(screen(&scenes::identical()));
 }
 
 #[test]

@@ -3,7 +3,8 @@
 use std::fmt::Write as _;
 
 use clap::builder::Styles;
-use clap::{Command, CommandFactory};
+use clap::error::{ContextKind, ContextValue};
+use clap::{Command, CommandFactory, Error};
 
 use crate::cli::Cli;
 
@@ -163,9 +164,55 @@ fn groups(command: &Command, heading: impl Fn(&str) -> String) -> String {
     text
 }
 
+/// A usage error whose suggestions name no hidden command: clap looks for similar names among all of them.
+pub(crate) fn without_hidden(mut error: Error) -> Error {
+    let suggested = match error.remove(ContextKind::SuggestedSubcommand) {
+        Some(ContextValue::String(name)) => vec![name],
+        Some(ContextValue::Strings(names)) => names,
+        _ => return error,
+    };
+    let program = Cli::command();
+    // Those of inner commands are not looked up: a name that is hidden anywhere is not suggested.
+    let is_hidden = |name: &String| {
+        let inner = program.get_subcommands().flat_map(Command::get_subcommands);
+        program
+            .get_subcommands()
+            .chain(inner)
+            .any(|command| command.get_name() == name && command.is_hide_set())
+    };
+    let shown: Vec<String> = suggested.into_iter().filter(|name| !is_hidden(name)).collect();
+    if !shown.is_empty() {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(shown));
+    }
+    error
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Commands whose result is a stream, files, or JSON anyway; ORION's has its own parser, and the option.
+    const WITHOUT_JSON: [&str; 8] =
+        ["orion", "disk serve", "guest run", "catalog export", "schema", "completions", "man", "help"];
+
+    #[test]
+    fn each_command_that_has_a_result_has_it_as_json() {
+        let program = command();
+        for command in program.get_subcommands().filter(|command| !command.is_hide_set()) {
+            let inner: Vec<&Command> =
+                command.get_subcommands().filter(|inner| !inner.is_hide_set()).collect();
+            let leaves = if inner.is_empty() { vec![command] } else { inner.clone() };
+            for leaf in leaves {
+                let name = if inner.is_empty() {
+                    leaf.get_name().to_owned()
+                } else {
+                    format!("{} {}", command.get_name(), leaf.get_name())
+                };
+                let has = leaf.get_arguments().any(|argument| argument.get_long() == Some("json"));
+                assert_eq!(has, !WITHOUT_JSON.contains(&name.as_str()), "{name}");
+            }
+        }
+    }
 
     fn visible(command: &Command) -> Vec<String> {
         let shown = command.get_subcommands().filter(|inner| !inner.is_hide_set());
@@ -213,7 +260,7 @@ mod tests {
             let words: Vec<String> = words_of(typed).into_iter().skip_while(|word| word == "sudo").collect();
             assert_eq!(words[..2], ["iostone".to_owned(), (*name).to_owned()], "{line}");
             let parsed = command().try_get_matches_from(&words);
-            let is_help = |error: &clap::Error| error.kind() == clap::error::ErrorKind::DisplayHelp;
+            let is_help = |error: &Error| error.kind() == clap::error::ErrorKind::DisplayHelp;
             assert!(parsed.as_ref().err().is_none_or(is_help), "{line}: {parsed:?}");
         }
     }

@@ -40,6 +40,7 @@ fn main() -> std::process::ExitCode {
     let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
+            let error = help::without_hidden(error);
             // clap prints help and version to stdout, usage errors to stderr.
             let printed = error.print();
             return match printed {

@@ -27,6 +27,9 @@ const NAMED: usize = 2;
 /// Up to so many flags of one name are told apart by their messages.
 const TOLD_APART: usize = 2;
 
+/// A sentence is cut behind a comma that is so close to its end.
+const FEW_WORDS: usize = 20;
+
 /// The column of labels in the last paragraph.
 const LABEL: usize = 10;
 
@@ -90,8 +93,9 @@ pub(crate) fn write_verdicts(verdicts: &Verdicts, brief: bool, style: TextStyle)
     let blocks = wording::block_count_sentence(verdicts);
     let scope = if verdicts.scope.is_empty() { blocks } else { format!("{blocks}, {}", verdicts.scope) };
     screen.fact(Rank::Must, "blocks", &format!("{scope}."));
+    let points = (verdicts.curves.len() > 1).then_some("the points of the curves");
     let permanent = (!verdicts.permanent.is_empty()).then_some("how to make it permanent");
-    let sections: Vec<&str> = permanent.into_iter().collect();
+    let sections: Vec<&str> = points.into_iter().chain(permanent).collect();
     screen.finish(style, Some(&sections))
 }
 
@@ -209,7 +213,9 @@ fn add_limits(screen: &mut Screen, run: &RunRecord) {
 
 /// What the whole report tells besides.
 fn sections(run: &RunRecord, view: &View<'_>) -> Vec<&'static str> {
+    let has_points = run.verdicts.as_ref().is_some_and(|verdicts| verdicts.curves.len() > 1);
     let sections = [
+        (has_points, "the points of the curves"),
         (!emulations(run, view).is_empty(), "the emulated allowance"),
         (!landings(run, view).is_empty(), "where the bytes landed"),
         (CpuTimes::of(view).is_some(), "CPU time"),
@@ -411,7 +417,10 @@ fn cut(text: &str, room: usize) -> String {
     }
     let whole = columns::clipped(text, room.saturating_sub(1));
     let whole = whole.trim_end_matches('\u{2026}');
-    let kept = match whole.rfind("; ").filter(|at| *at >= whole.len() / 2) {
+    // Half of what fits is little to lose for a whole clause, and a few words for a whole figure.
+    let clause = whole.rfind("; ").filter(|at| *at >= whole.len() / 2);
+    let figure = whole.rfind(", ").filter(|at| *at + FEW_WORDS >= whole.len());
+    let kept = match clause.max(figure) {
         Some(at) => &whole[..at],
         None => whole.rsplit_once(' ').map_or(whole, |(kept, _)| kept),
     };
@@ -427,6 +436,7 @@ mod tests {
         assert_eq!(cut("one two", 7), "one two");
         assert_eq!(cut("each was run once; if runs scatter, they", 30), "each was run once\u{a0}\u{2026}");
         assert_eq!(cut("one; two three four five", 20), "one; two three\u{a0}\u{2026}");
+        assert_eq!(cut("a trial: 174, 1.26 a sync", 22), "a trial: 174\u{a0}\u{2026}");
         assert_eq!(cut("日本語日本語", 7), "日本\u{a0}\u{2026}");
     }
 

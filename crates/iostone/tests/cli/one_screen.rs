@@ -182,6 +182,11 @@ fn the_name_alone_says_what_to_try_and_help_groups_the_commands() {
     ] {
         assert!(help.contains(heading), "{heading}:\n{help}");
     }
+    for typed in ["agen", "governer"] {
+        let said = bench.iostone(&[typed]).ended_with(2).stderr;
+        assert!(!said.contains("'agent'") && !said.contains("governor"), "{said}");
+    }
+    bench.iostone(&["reprot"]).ended_with(2).complains_of("'report'");
     assert!(!help.contains("agent") && !help.contains("governor"), "{help}");
     let run = bench.iostone(&["run", "--help"]).ended_with(0).stdout;
     assert!(run.contains("\nExamples:\n  iostone run experiment.toml --dry-run\n"), "{run}");
