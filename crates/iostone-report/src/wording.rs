@@ -353,13 +353,10 @@ pub(crate) fn terms(view: &View<'_>, margin: f64, confidence: f64) -> String {
 pub(crate) fn mean_note(comparison: &Comparison, better: Direction) -> Option<String> {
     let (typical, mean) = (comparison.ratio?, comparison.mean_ratio?);
     let apart = (mean / typical).ln().abs();
-    let told = apart.is_finite() && apart > 0.01;
+    let written = |ratio: f64| own_ratio(better, Some(ratio), [None, None]).estimate;
+    let told = apart.is_finite() && apart > 0.01 && written(mean) != written(typical);
     told.then(|| {
-        format!(
-            "the mean of the blocks is {}, the typical block {}",
-            own_ratio(better, Some(mean), [None, None]).estimate,
-            own_ratio(better, Some(typical), [None, None]).estimate
-        )
+        format!("the mean of the blocks is {}, the typical block {}", written(mean), written(typical))
     })
 }
 

@@ -191,12 +191,14 @@ fn add_facts(screen: &mut Screen, view: &View<'_>, verdicts: Option<&Verdicts>) 
         };
         let outlook = if view.rehearsal { None } else { wording::outlook(comparison, view.better) };
         let remarks = [
-            outlook,
-            wording::unpaired(comparison, view.better),
-            wording::mean_note(comparison, view.better),
+            ("open", outlook),
+            ("unpaired", wording::unpaired(comparison, view.better)),
+            ("mean", wording::mean_note(comparison, view.better)),
         ];
-        for remark in remarks.into_iter().flatten() {
-            screen.fact(rank, "open", &format!("{name}: {remark}"));
+        for (label, remark) in remarks {
+            if let Some(remark) = remark {
+                screen.fact(rank, label, &format!("{name}: {remark}"));
+            }
         }
     }
 }
