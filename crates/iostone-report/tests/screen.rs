@@ -3,7 +3,7 @@
 use crate::{curve_scenes, scenes};
 use iostone_model::audit::Severity;
 use iostone_report::{Extent, TextStyle, text, verdicts_text};
-use unicode_width::UnicodeWidthStr as _;
+use unicode_width::UnicodeWidthStr;
 
 /// A screen of two levels, the empty line and the path of the report that the command adds included.
 const SCREEN: usize = 30;
@@ -96,7 +96,7 @@ fn screens_fit_their_width_with_and_without_colour() {
             let style = TextStyle { width, colour: false };
             let written = text(&run, Extent::Screen, style);
             let room = width.max(if name == "hostile" { 92 } else { 80 });
-            let widest = written.lines().map(|line| line.width()).max().unwrap_or(0);
+            let widest = written.lines().map(UnicodeWidthStr::width).max().unwrap_or(0);
             assert!(widest <= room, "{name} at {width}: {widest}\n{written}");
             assert!(written.chars().all(|c| c == '\n' || !c.is_control()), "{name}");
             let coloured = text(&run, Extent::Screen, TextStyle { width, colour: true });
