@@ -13,7 +13,7 @@ use iostone_fuzz::edit_json;
 use iostone_lab::conclude::conclude;
 use iostone_lab::{BlockEnd, Entry, JournalEvent};
 use iostone_model::run::RunRecord;
-use iostone_report::{TextStyle, html, json, text, verdicts_text};
+use iostone_report::{Extent, TextStyle, html, json, text, verdicts_text};
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
 
@@ -52,14 +52,18 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 fn report(run: &RunRecord) {
-    for style in [TextStyle { width: 40, colour: false }, TextStyle { width: 120, colour: true }] {
-        let written = text(run, style);
+    let narrow = TextStyle { width: 40, colour: false };
+    let wide = TextStyle { width: 120, colour: true };
+    for (extent, style) in [(Extent::Full, narrow), (Extent::Full, wide), (Extent::Screen, narrow), (Extent::Brief, wide)]
+    {
+        let written = text(run, extent, style);
         let is_foreign =
             |letter: char| letter.is_control() && letter != '\n' && !(style.colour && letter == '\u{1b}');
         assert!(!written.chars().any(is_foreign), "{written:?}");
     }
     if let Some(verdicts) = &run.verdicts {
-        verdicts_text(verdicts, TextStyle::default());
+        verdicts_text(verdicts, Extent::Full, TextStyle::default());
+        verdicts_text(verdicts, Extent::Screen, TextStyle::default());
     }
     let page = html(run).expect("a run goes onto a page");
     assert!(!page.contains("<fuzz"), "markup of a record stands in the page");

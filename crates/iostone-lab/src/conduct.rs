@@ -364,19 +364,21 @@ impl<'a> Conductor<'a> {
         let counted = BlockRecord::count_complete(&block_records(self.directory.entries()));
         let budget = self.plan.experiment.decide.blocks.max;
         let left = budget.saturating_sub(counted).saturating_sub(1);
+        let a_block = (self.blocks_this_session > 0).then(|| self.pace_of_blocks());
         let at_most =
-            (self.blocks_this_session > 0).then(|| self.pace_of_blocks() * left).map(|by_blocks| match self
-                .plan
-                .experiment
-                .decide
-                .time
-            {
+            a_block.map(|a_block| a_block * left).map(|by_blocks| match self.plan.experiment.decide.time {
                 Some(Span(limit)) => {
                     by_blocks.min(limit.saturating_sub(self.earlier + self.session_started.elapsed()))
                 }
                 None => by_blocks,
             });
-        self.observer.observe(Progress::TrialRecorded { record: &record, blocks: counted, budget, at_most });
+        self.observer.observe(Progress::TrialRecorded {
+            record: &record,
+            blocks: counted,
+            budget,
+            at_most,
+            a_block,
+        });
         Ok(record)
     }
 

@@ -48,6 +48,8 @@ pub struct RunListing {
     pub trials: u32,
     /// Whether the run has ended; otherwise it can be resumed.
     pub finished: bool,
+    /// Whether a process is at work on it now.
+    pub live: bool,
     /// Why its last session ended: "decided", "interrupted", or the error.
     pub ended: Option<String>,
     /// The answer, once there is one.
@@ -283,16 +285,25 @@ fn list_run(path: &Path) -> Result<RunListing, LabError> {
         if verdicts_path.exists() { Some(read_json(&verdicts_path)?) } else { None };
     let trials =
         entries.iter().filter(|entry| matches!(entry.event, JournalEvent::TrialRecorded { .. })).count();
+    let finished = is_finished(&entries);
     Ok(RunListing {
         directory: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
         experiment: plan.experiment.name,
         created_at: plan.created_at,
         trials: u32::try_from(trials).unwrap_or(u32::MAX),
-        finished: is_finished(&entries),
+        finished,
+        live: !finished && is_locked(&path.join("journal.jsonl")),
         ended: ended(&entries),
         headline: verdicts.map(|verdicts| verdicts.headline),
         imported: false,
     })
+}
+
+/// Whether a process holds the journal, which each does for as long as it conducts the run. A lock that is shared would be in
+/// the way of one that begins just then, but for no longer than this takes.
+fn is_locked(journal: &Path) -> bool {
+    let Ok(journal) = File::open(journal) else { return false };
+    flock(&journal, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
 }
 
 fn list_import(path: &Path) -> Result<RunListing, LabError> {
@@ -307,6 +318,7 @@ fn list_import(path: &Path) -> Result<RunListing, LabError> {
         experiment: dataset.name.clone(),
         trials: u32::try_from(dataset.observations.len()).unwrap_or(u32::MAX),
         finished: true,
+        live: false,
         ended: None,
         headline: Some(format!("imported from {} {files} of {}", dataset.files.len(), tools.join(", "))),
         created_at: record.created_at,

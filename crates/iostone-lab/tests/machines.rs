@@ -27,6 +27,8 @@ struct Scripted {
     dies: fn(u32) -> Option<&'static str>,
     /// Whether it is the trial's container that dies, and no guest.
     is_container: bool,
+    /// Whether others use its disks all the time.
+    is_busy: bool,
     evidence: u32,
     undone: u32,
     finished: bool,
@@ -39,6 +41,7 @@ impl Scripted {
             applied: 0,
             dies: |_| None,
             is_container: false,
+            is_busy: false,
             evidence: 0,
             undone: 0,
             finished: false,
@@ -81,6 +84,9 @@ impl Machine for Scripted {
             }
             Request::Verify => Reply::Verified { checks: Vec::new() },
             Request::Prepare(_) => reply(r#"{"reply":"prepared","seconds":0.0}"#),
+            Request::Settle(_) if self.is_busy => reply(
+                r#"{"reply":"settled","at_rest":false,"waited_seconds":5.0,"bytes_per_second":5e8,"busiest":"vda"}"#,
+            ),
             Request::Settle(_) => reply(
                 r#"{"reply":"settled","at_rest":true,"waited_seconds":0.0,"bytes_per_second":0.0,"busiest":null}"#,
             ),
@@ -248,6 +254,30 @@ fn a_guest_that_dies_fails_its_trial_and_its_block_is_repeated() {
     let discarded: Vec<u32> =
         record.blocks.iter().filter(|block| !block.counted).map(|block| block.number).collect();
     assert_eq!(discarded, [0, 3]);
+}
+
+#[test]
+fn a_rehearsal_on_a_busy_machine_repeats_nothing() {
+    let parent = tempfile::tempdir().unwrap();
+    let text = experiment(TWO_GUESTS, "kind = \"guest\"\nkernel = \"/a\"");
+    let options = PlanOptions { quick: true, ..PlanOptions::default() };
+    let plan = make_plan(read(&text, &[]).unwrap(), options).unwrap();
+    let mut directory = RunDirectory::create(parent.path(), &plan, &text).unwrap();
+    let mut machine = Scripted { is_busy: true, ..Scripted::new("6.1") };
+    let (ending, _) = conduct(&plan, &mut directory, &mut machine).unwrap();
+    assert_eq!((ending, machine.applied), (Ending::Rehearsed, 2));
+    let record = read_run(directory.path()).unwrap();
+    assert_eq!(record.defects, Vec::<String>::new());
+    assert_eq!(record.blocks.iter().map(|block| block.counted).collect::<Vec<_>>(), [true]);
+    let failed = record.trials.iter().flat_map(|trial| &trial.gates).filter(|gate| !gate.passed);
+    assert_eq!(failed.map(|gate| gate.gate.as_str()).collect::<Vec<_>>(), ["idle", "idle"]);
+
+    // A workload that fails does so the next time as well.
+    let mut directory = RunDirectory::create(&parent.path().join("dying"), &plan, &text).unwrap();
+    let mut machine = Scripted { dies: |_| Some("run"), ..Scripted::new("6.1") };
+    let error = conduct(&plan, &mut directory, &mut machine).unwrap_err().to_string();
+    assert!(error.contains("it failed in 1 of 1 blocks"), "{error}");
+    assert_eq!(machine.applied, 2);
 }
 
 #[test]

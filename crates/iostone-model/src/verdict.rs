@@ -1,5 +1,6 @@
 //! What was concluded: verdicts of comparisons, summaries of configurations, and the document that holds them.
 
+mod condition;
 mod flatness;
 mod load_range;
 mod sweep;
@@ -16,6 +17,7 @@ use crate::explanation::PredictedFigure;
 use crate::metric::{Direction, Unit};
 use crate::omitted::is_default;
 
+pub use condition::{Condition, NoCondition, Sides, Standing, Unanswerable};
 pub use flatness::{CurveShape, FlatCause, FlatnessVerdict, LoadCurve};
 pub use load_range::{LoadRange, PointName, fold_loads, name_loads};
 pub use sweep::{SweepFit, SweepLevel, SweepOutcome, SweepState, SweepVerdict};

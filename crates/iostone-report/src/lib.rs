@@ -66,11 +66,26 @@ pub enum ReportError {
     },
 }
 
+/// How much of a report is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// The answer and its table.
+    Brief,
+    /// What bears on a decision, on one screen.
+    Screen,
+    /// All of it.
+    Full,
+}
+
 /// The report of a run for the terminal: the answer first, then the figures, then what speaks for and against them.
 ///
 /// ANSI escapes occur only where `style.colour` asks for them. Ends with a line feed.
-pub fn text(run: &RunRecord, style: TextStyle) -> String {
-    text::write_run(run, style)
+pub fn text(run: &RunRecord, extent: Extent, style: TextStyle) -> String {
+    match extent {
+        Extent::Brief => text::screen::write_run(run, true, style),
+        Extent::Screen => text::screen::write_run(run, false, style),
+        Extent::Full => text::write_run(run, style),
+    }
 }
 
 /// Where the CPU time of one trial went, for the terminal: a bar and each part on a line, or nothing where it does not
@@ -80,8 +95,12 @@ pub fn cpu_text(account: &CpuAccount, width: usize) -> String {
 }
 
 /// Verdicts without a run behind them, for the terminal: figures that were measured elsewhere and judged here.
-pub fn verdicts_text(verdicts: &Verdicts, style: TextStyle) -> String {
-    text::write_verdicts(verdicts, style)
+pub fn verdicts_text(verdicts: &Verdicts, extent: Extent, style: TextStyle) -> String {
+    match extent {
+        Extent::Brief => text::screen::write_verdicts(verdicts, true, style),
+        Extent::Screen => text::screen::write_verdicts(verdicts, false, style),
+        Extent::Full => text::write_verdicts(verdicts, style),
+    }
 }
 
 /// What an audit found, for the terminal.

@@ -12,6 +12,7 @@ mod landing;
 pub(crate) mod orion;
 pub(crate) mod prediction;
 pub(crate) mod recommendation;
+pub(crate) mod screen;
 mod sparkline;
 mod sweep;
 mod table;
@@ -117,6 +118,11 @@ pub(crate) fn write_run(run: &RunRecord, style: TextStyle) -> String {
     let subject = format!("{}: {terms}", clean(&experiment.name));
     page.add(dye(Ink::Dim, &wrap(&clean(&subject), page.width)));
     add_conclusions(&mut page, &view, run.verdicts.as_ref(), decide.margin.0);
+    if view.rehearsal {
+        let gates: Vec<String> =
+            wording::failed_gates(&run.trials).iter().map(|sentence| page.heed(sentence)).collect();
+        page.add(gates.join("\n"));
+    }
     if let Some(audit) = run.audit.as_ref().filter(|audit| !audit.findings.is_empty()) {
         page.add(dye(Ink::Bold, &wrap(&format!("Audit: {}", audit::summary(audit)), page.width)));
         audit::add_findings(&mut page, audit, false);

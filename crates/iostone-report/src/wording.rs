@@ -273,6 +273,26 @@ pub(crate) fn block_count_sentence(verdicts: &Verdicts) -> String {
     if maximum > 0 { format!("{sentence}, budget {maximum}") } else { sentence }
 }
 
+/// What the gates of a rehearsal found, which repeats nothing for them: a sentence for each gate.
+pub(crate) fn failed_gates(trials: &[TrialRecord]) -> Vec<String> {
+    let mut told: Vec<&str> = Vec::new();
+    let mut sentences = Vec::new();
+    // A workload that fails ends the run, which says so.
+    let gates = trials.iter().flat_map(|trial| &trial.gates);
+    for gate in gates.filter(|gate| !gate.passed && gate.gate != "workload") {
+        if told.contains(&gate.gate.as_str()) {
+            continue;
+        }
+        told.push(&gate.gate);
+        let has_failed =
+            |trial: &&TrialRecord| trial.gates.iter().any(|own| own.gate == gate.gate && !own.passed);
+        let failed = trials.iter().filter(has_failed).count();
+        let of = counted(trials.len() as u64, "trial");
+        sentences.push(format!("gate {} failed in {failed} of {of}: {}", gate.gate, gate.message));
+    }
+    sentences
+}
+
 /// A block that was not counted, and the trials that were lost with it.
 #[derive(Debug)]
 pub(crate) struct Discard {
@@ -333,13 +353,10 @@ pub(crate) fn terms(view: &View<'_>, margin: f64, confidence: f64) -> String {
 pub(crate) fn mean_note(comparison: &Comparison, better: Direction) -> Option<String> {
     let (typical, mean) = (comparison.ratio?, comparison.mean_ratio?);
     let apart = (mean / typical).ln().abs();
-    let told = apart.is_finite() && apart > 0.01;
+    let written = |ratio: f64| own_ratio(better, Some(ratio), [None, None]).estimate;
+    let told = apart.is_finite() && apart > 0.01 && written(mean) != written(typical);
     told.then(|| {
-        format!(
-            "the mean of the blocks is {}, the typical block {}",
-            own_ratio(better, Some(mean), [None, None]).estimate,
-            own_ratio(better, Some(typical), [None, None]).estimate
-        )
+        format!("the mean of the blocks is {}, the typical block {}", written(mean), written(typical))
     })
 }
 

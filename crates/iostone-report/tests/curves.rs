@@ -2,7 +2,7 @@
 
 use crate::curve_scenes;
 use crate::markup::{balanced, drawing};
-use iostone_report::{TextStyle, html, text};
+use iostone_report::{Extent, TextStyle, html, text};
 
 #[test]
 fn every_page_is_well_formed_and_its_ids_are_its_own() {
@@ -29,7 +29,7 @@ fn what_flat_writes_are_put_down_to_is_told_first() {
     let order = ["id=\"flatness\"", "id=\"curve-verdicts\""];
     let places: Vec<usize> = order.iter().map(|part| page.find(part).expect(part)).collect();
     assert!(places.is_sorted());
-    let told = text(&run, TextStyle { width: 1000, colour: false });
+    let told = text(&run, Extent::Full, TextStyle { width: 1000, colour: false });
     for stratum in ["volume=fast", "volume=limited"] {
         assert!(page.contains(stratum) && told.contains(&format!("load with {stratum}: the flat curve is")));
     }

@@ -3,13 +3,19 @@
 use crate::markup::{balanced, drawing};
 use crate::scenes;
 use iostone_model::run::RunRecord;
-use iostone_report::{TextStyle, html, json, text};
+use iostone_report::{Extent, TextStyle, html, json, text};
 
 #[test]
 fn a_run_in_containers_tells_where_the_bytes_landed() {
     let run = scenes::containers();
-    insta::assert_snapshot!("landing_text_120", text(&run, TextStyle { width: 120, colour: false }));
-    insta::assert_snapshot!("landing_text_60", text(&run, TextStyle { width: 60, colour: false }));
+    insta::assert_snapshot!(
+        "landing_text_120",
+        text(&run, Extent::Full, TextStyle { width: 120, colour: false })
+    );
+    insta::assert_snapshot!(
+        "landing_text_60",
+        text(&run, Extent::Full, TextStyle { width: 60, colour: false })
+    );
     let page = html(&run).unwrap();
     balanced(&page);
     assert!(page.contains("Where the bytes landed") && page.contains("href=\"#landing\""));
@@ -42,14 +48,14 @@ fn a_run_to_which_it_does_not_matter_has_no_such_section() {
         assert_eq!(page.contains(TITLE), told, "{name}");
         assert_eq!(page.contains("#landing"), told, "{name}");
     }
-    assert!(!text(&plain(), TextStyle::default()).contains(TITLE));
+    assert!(!text(&plain(), Extent::Full, TextStyle::default()).contains(TITLE));
     let mut run = plain();
     for trial in run.trials.iter_mut().filter(|trial| trial.configuration == "bind") {
         if let Some(space) = &mut trial.space {
             "btrfs".clone_into(&mut space.filesystem);
         }
     }
-    let told = text(&run, TextStyle::default());
+    let told = text(&run, Extent::Full, TextStyle::default());
     assert!(told.contains(TITLE) && told.contains("btrfs"), "{told}");
     assert!(!told.contains("fsync dropped"), "{told}");
 }
@@ -59,7 +65,7 @@ fn mount_options_and_figures_of_room_ask_where_bytes_landed() {
     let everywhere = |run: &RunRecord| {
         let document: serde_json::Value = serde_json::from_str(&json(run).unwrap()).unwrap();
         let told = [
-            text(run, TextStyle::default()).contains(TITLE),
+            text(run, Extent::Full, TextStyle::default()).contains(TITLE),
             html(run).unwrap().contains(TITLE),
             document["configurations"][0]["landing"].is_object(),
         ];
@@ -70,7 +76,7 @@ fn mount_options_and_figures_of_room_ask_where_bytes_landed() {
     let mut run = plain();
     run.plan.experiment.configurations[1].stack.mount.options = vec!["nodatacow".to_owned()];
     assert!(everywhere(&run));
-    assert!(text(&run, TextStyle::default()).contains("ext4, nodatacow"));
+    assert!(text(&run, Extent::Full, TextStyle::default()).contains("ext4, nodatacow"));
     for trial in &mut run.trials {
         trial.space = None;
     }
@@ -91,7 +97,7 @@ fn in_memory_there_is_no_filesystem_and_nothing_to_sync() {
         trial.space = None;
         trial.metrics.remove("space_per_file_byte");
     }
-    let told = text(&run, TextStyle { width: 120, colour: false });
+    let told = text(&run, Extent::Full, TextStyle { width: 120, colour: false });
     let line = told.lines().find(|line| line.contains("docker, tmpfs")).unwrap_or_default();
     let words: Vec<&str> = line.split_whitespace().collect();
     assert_eq!(words, ["bind", "docker,", "tmpfs", "memory", "–", "memory"], "{told}");
@@ -103,7 +109,7 @@ fn what_engines_and_mounts_say_stays_text() {
     let page = html(&scenes::hostile_containers()).unwrap();
     let elements = balanced(&page);
     assert_eq!(elements.iter().filter(|element| *element == "script").count(), 1);
-    assert!(!text(&scenes::hostile_containers(), TextStyle::default()).contains('\u{1b}'));
+    assert!(!text(&scenes::hostile_containers(), Extent::Full, TextStyle::default()).contains('\u{1b}'));
 }
 
 #[test]

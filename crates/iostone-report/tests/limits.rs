@@ -2,13 +2,13 @@
 
 use crate::markup::{balanced, drawing};
 use crate::scenes;
-use iostone_report::{TextStyle, html, json, text};
+use iostone_report::{Extent, TextStyle, html, json, text};
 
 #[test]
 fn a_limited_and_governed_run_tells_where_the_cpu_went_and_by_which_law() {
     insta::assert_snapshot!(
         "cpu_limit_text",
-        text(&scenes::cpu_limit(), TextStyle { width: 100, colour: false })
+        text(&scenes::cpu_limit(), Extent::Full, TextStyle { width: 100, colour: false })
     );
     let page = html(&scenes::cpu_limit()).unwrap();
     insta::assert_snapshot!("cpu_limit_bars", drawing(&page, "cpu-figure"));
@@ -23,8 +23,11 @@ fn a_limited_and_governed_run_tells_where_the_cpu_went_and_by_which_law() {
 #[test]
 fn a_sweep_tells_its_best_level_and_what_was_passed_over() {
     let run = scenes::sweep();
-    insta::assert_snapshot!("sweep_text_80", text(&run, TextStyle::default()));
-    insta::assert_snapshot!("sweep_text_120", text(&run, TextStyle { width: 120, colour: false }));
+    insta::assert_snapshot!("sweep_text_80", text(&run, Extent::Full, TextStyle::default()));
+    insta::assert_snapshot!(
+        "sweep_text_120",
+        text(&run, Extent::Full, TextStyle { width: 120, colour: false })
+    );
     let page = html(&run).unwrap();
     insta::assert_snapshot!("sweep_curve", drawing(&page, "sweep-figure"));
     assert!(!page.contains("vs baseline") && !page.contains("Against the baseline"));
@@ -33,7 +36,7 @@ fn a_sweep_tells_its_best_level_and_what_was_passed_over() {
 
 #[test]
 fn a_sweep_that_was_not_judged_yet_has_no_columns_for_a_baseline() {
-    let written = text(&scenes::sweep_begun(), TextStyle::default());
+    let written = text(&scenes::sweep_begun(), Extent::Full, TextStyle::default());
     assert!(!written.contains("baseline") && !written.contains("verdict  "), "{written}");
     let page = html(&scenes::sweep_begun()).unwrap();
     assert!(!page.contains("vs baseline") && !page.contains(">baseline<"));
@@ -57,7 +60,7 @@ fn runs_without_an_account_or_a_law_have_no_section_for_them() {
 
 #[test]
 fn parts_of_several_processors_are_held_against_all_of_them() {
-    let written = text(&scenes::parallel(), TextStyle { width: 400, colour: false });
+    let written = text(&scenes::parallel(), Extent::Full, TextStyle { width: 400, colour: false });
     assert!(written.contains("is the wall time times the processors of the machine"), "{written}");
     assert!(written.contains("700\u{a0}ms"), "{written}");
     let page = html(&scenes::parallel()).unwrap();
@@ -70,7 +73,7 @@ fn what_names_and_sources_hold_stays_text() {
     let elements = balanced(&page);
     assert_eq!(elements.iter().filter(|element| *element == "script").count(), 1);
     assert!(page.contains("&lt;script&gt;alert(8)") || page.contains("&#60;script&#62;alert(8)"));
-    let written = text(&scenes::hostile_sweep(), TextStyle::default());
+    let written = text(&scenes::hostile_sweep(), Extent::Full, TextStyle::default());
     assert!(!written.contains('\u{1b}'));
 }
 

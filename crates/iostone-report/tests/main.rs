@@ -14,6 +14,7 @@ mod orion;
 mod page;
 #[path = "support/scenes.rs"]
 mod scenes;
+mod screen;
 #[path = "support/synthetic.rs"]
 mod synthetic;
 mod terminal;

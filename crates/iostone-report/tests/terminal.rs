@@ -1,7 +1,7 @@
 //! The terminal report of made-up runs.
 
 use crate::scenes;
-use iostone_report::{TextStyle, text, verdicts_text};
+use iostone_report::{Extent, TextStyle, text, verdicts_text};
 
 /// Figures from elsewhere, measured without blocks.
 fn unblocked() -> iostone_model::verdict::Verdicts {
@@ -32,12 +32,12 @@ fn unblocked() -> iostone_model::verdict::Verdicts {
 
 #[test]
 fn the_answer_comes_first_and_the_lines_to_copy_last() {
-    insta::assert_snapshot!(text(&scenes::barrier(), TextStyle::default()));
+    insta::assert_snapshot!(text(&scenes::barrier(), Extent::Full, TextStyle::default()));
 }
 
 #[test]
 fn where_the_warm_up_comes_from_and_how_steady_the_trials_were_is_said() {
-    let written = text(&scenes::piloted(), TextStyle { width: 400, colour: false });
+    let written = text(&scenes::piloted(), Extent::Full, TextStyle { width: 400, colour: false });
     let line = written.lines().find(|line| line.trim_start().starts_with("warm-up")).expect("a line");
     assert_eq!(
         line.trim(),
@@ -46,45 +46,48 @@ fn where_the_warm_up_comes_from_and_how_steady_the_trials_were_is_said() {
     );
     let mut disturbed = scenes::piloted();
     disturbed.pilots[1].gates[0].passed = false;
-    let written = text(&disturbed, TextStyle { width: 400, colour: false });
+    let written = text(&disturbed, Extent::Full, TextStyle { width: 400, colour: false });
     assert!(written.contains("declared before block 1; 1 of 2 pilots failed a gate · 23 of 24"), "{written}");
     let mut undeclared = scenes::piloted();
     undeclared.declared_ramp = None;
-    assert!(text(&undeclared, TextStyle::default()).contains("left to pilots, and not declared yet"));
-    assert!(!text(&scenes::barrier(), TextStyle::default()).contains("warm-up"));
+    assert!(
+        text(&undeclared, Extent::Full, TextStyle::default())
+            .contains("left to pilots, and not declared yet")
+    );
+    assert!(!text(&scenes::barrier(), Extent::Full, TextStyle::default()).contains("warm-up"));
 }
 
 #[test]
 fn five_configurations_share_a_table() {
-    insta::assert_snapshot!(text(&scenes::five(), TextStyle { width: 120, colour: false }));
+    insta::assert_snapshot!(text(&scenes::five(), Extent::Full, TextStyle { width: 120, colour: false }));
 }
 
 #[test]
 fn an_undecided_run_says_what_is_ruled_out_and_what_more_would_bring() {
-    insta::assert_snapshot!(text(&scenes::undecided(), TextStyle::default()));
+    insta::assert_snapshot!(text(&scenes::undecided(), Extent::Full, TextStyle::default()));
 }
 
 #[test]
 fn a_rehearsal_claims_no_verdict() {
-    let written = text(&scenes::quick(), TextStyle::default());
+    let written = text(&scenes::quick(), Extent::Full, TextStyle::default());
     assert!(!written.contains("faster") && !written.contains("Faster"), "{written}");
     insta::assert_snapshot!(written);
 }
 
 #[test]
 fn a_run_without_verdicts_says_why() {
-    insta::assert_snapshot!(text(&scenes::no_verdict(), TextStyle::default()));
-    insta::assert_snapshot!(text(&scenes::empty(), TextStyle::default()));
+    insta::assert_snapshot!(text(&scenes::no_verdict(), Extent::Full, TextStyle::default()));
+    insta::assert_snapshot!(text(&scenes::empty(), Extent::Full, TextStyle::default()));
 }
 
 #[test]
 fn a_run_that_failed_says_so_below_its_headline() {
-    insta::assert_snapshot!(text(&scenes::failed(), TextStyle::default()));
+    insta::assert_snapshot!(text(&scenes::failed(), Extent::Full, TextStyle::default()));
     let mut unbegun = scenes::empty();
     unbegun.ended = Some("the workload failed under `on`: `sh` ended with status 3".to_owned());
     for quick in [false, true] {
         unbegun.plan.quick = quick;
-        let written = text(&unbegun, TextStyle::default());
+        let written = text(&unbegun, Extent::Full, TextStyle::default());
         assert!(written.contains("ended before its first trial"), "{written}");
         assert!(written.contains("Ended before its time: the workload failed under `on`"), "{written}");
         assert!(!written.contains("has run yet"), "{written}");
@@ -93,7 +96,7 @@ fn a_run_that_failed_says_so_below_its_headline() {
 
 #[test]
 fn what_is_damaged_what_stopped_it_and_every_trial_kept_are_shown() {
-    let written = text(&scenes::unfit(), TextStyle::default());
+    let written = text(&scenes::unfit(), Extent::Full, TextStyle::default());
     let bars = |line: &str| line.chars().filter(|c| ('▁'..='▇').contains(c)).count();
     assert_eq!(written.lines().map(bars).filter(|bars| *bars > 0).collect::<Vec<_>>(), [8, 8], "{written}");
     insta::assert_snapshot!(written);
@@ -109,7 +112,7 @@ fn what_stopped_a_run_is_said_with_its_blocks() {
         ("decided", "8 blocks (16 trials);"),
     ] {
         run.ended = Some(reason.to_owned());
-        let written = text(&run, TextStyle { width: 200, colour: false });
+        let written = text(&run, Extent::Full, TextStyle { width: 200, colour: false });
         assert!(written.contains(clause), "{reason}:\n{written}");
     }
 }
@@ -118,25 +121,25 @@ fn what_stopped_a_run_is_said_with_its_blocks() {
 fn a_small_margin_is_written_exactly() {
     let mut run = scenes::undecided();
     run.plan.experiment.decide.margin.0 = 0.000_01;
-    let written = text(&run, TextStyle::default());
+    let written = text(&run, Extent::Full, TextStyle::default());
     assert!(written.contains("margin 0.001\u{a0}%"), "{written}");
 }
 
 #[test]
 fn identical_levels_tell_the_noise_of_the_machine() {
-    insta::assert_snapshot!(text(&scenes::identical(), TextStyle::default()));
+    insta::assert_snapshot!(text(&scenes::identical(), Extent::Full, TextStyle::default()));
 }
 
 #[test]
 fn figures_from_elsewhere_are_judged_without_a_run() {
-    insta::assert_snapshot!(verdicts_text(&unblocked(), TextStyle::default()));
+    insta::assert_snapshot!(verdicts_text(&unblocked(), Extent::Full, TextStyle::default()));
 }
 
 #[test]
 fn each_stratum_has_its_own_baseline() {
     let run = scenes::strata();
-    insta::assert_snapshot!(text(&run, TextStyle::default()));
-    let alone = verdicts_text(&run.verdicts.unwrap(), TextStyle::default());
+    insta::assert_snapshot!(text(&run, Extent::Full, TextStyle::default()));
+    let alone = verdicts_text(&run.verdicts.unwrap(), Extent::Full, TextStyle::default());
     let rows = alone.lines().filter(|line| line.contains("baseline") && !line.contains("vs baseline"));
     assert_eq!(rows.count(), 2, "{alone}");
     assert!(alone.contains("×4.26") && alone.contains("+4.0\u{a0}%"), "each with its own: {alone}");
@@ -144,7 +147,7 @@ fn each_stratum_has_its_own_baseline() {
 
 #[test]
 fn hostile_text_cannot_steer_the_terminal() {
-    let written = text(&scenes::hostile(), TextStyle::default());
+    let written = text(&scenes::hostile(), Extent::Full, TextStyle::default());
     assert!(written.chars().all(|c| c == '\n' || !c.is_control()), "{written:?}");
     assert!(!written.contains('\u{202e}'));
     insta::assert_snapshot!(written);
@@ -159,7 +162,7 @@ fn every_report_fits_its_width() {
             if let Some(verdicts) = &mut run.verdicts {
                 verdicts.permanent.clear();
             }
-            let written = text(&run, TextStyle { width, colour: false });
+            let written = text(&run, Extent::Full, TextStyle { width, colour: false });
             // With seven columns of figures a table cannot shrink below what they take.
             let room = width.max(if name == "hostile" { 92 } else { 80 });
             let widest = written.lines().map(unicode_width::UnicodeWidthStr::width).max().unwrap_or(0);
@@ -172,8 +175,8 @@ fn every_report_fits_its_width() {
 fn colour_adds_escapes_and_nothing_else() {
     for (name, make) in scenes::ALL {
         let run = make();
-        let plain = text(&run, TextStyle { width: 80, colour: false });
-        let coloured = text(&run, TextStyle { width: 80, colour: true });
+        let plain = text(&run, Extent::Full, TextStyle { width: 80, colour: false });
+        let coloured = text(&run, Extent::Full, TextStyle { width: 80, colour: true });
         let mut stripped = String::new();
         let mut pieces = coloured.split('\u{1b}');
         stripped.push_str(pieces.next().unwrap());
@@ -211,7 +214,7 @@ fn guests_prices_and_ceilings_stand_in_the_report() {
             ..GuestFacts::default()
         }));
     }
-    let written = text(&run, TextStyle { width: 400, colour: false });
+    let written = text(&run, Extent::Full, TextStyle { width: 400, colour: false });
     for line in [
         "uname on: Linux 6.1.0 x86_64\n off: Linux 6.12.0 x86_64\n",
         "guest     1 processor · 512MiB of memory · the agent alone, no operating system · booted in 3.50 s",
@@ -236,7 +239,7 @@ fn guests_prices_and_ceilings_stand_in_the_report() {
     for trial in run.trials.iter_mut().filter(|trial| trial.configuration == "off") {
         trial.guest = None;
     }
-    let written = text(&run, TextStyle { width: 400, colour: false });
+    let written = text(&run, Extent::Full, TextStyle { width: 400, colour: false });
     assert!(written.contains("m1.large, costs nothing (on demand in us-east-1 on 2025-05-28)"), "{written}");
     assert!(written.contains("on: tcg: there is no /dev/kvm"), "{written}");
 }

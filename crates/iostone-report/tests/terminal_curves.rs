@@ -2,7 +2,7 @@
 
 use crate::scenes;
 use iostone_model::verdict::{Comparison, CurveVerdict, Flag, Verdict, Verdicts};
-use iostone_report::{TextStyle, text, verdicts_text};
+use iostone_report::{Extent, TextStyle, text, verdicts_text};
 
 /// Verdicts on a curve: each point with the letter of its verdict and its ratio.
 fn judged(points: &[(String, char, f64)]) -> Verdicts {
@@ -92,7 +92,7 @@ fn with_medians(mut verdicts: Verdicts) -> Verdicts {
 #[test]
 fn a_row_has_the_medians_of_both_levels_within_the_width() {
     for width in [40, 80, 120] {
-        let written = verdicts_text(&with_medians(basic()), TextStyle { width, colour: false });
+        let written = verdicts_text(&with_medians(basic()), Extent::Full, TextStyle { width, colour: false });
         assert!(
             written.contains("1\u{202f}500\u{a0}/s") && written.contains("1\u{202f}680\u{a0}/s"),
             "{written}"
@@ -100,8 +100,12 @@ fn a_row_has_the_medians_of_both_levels_within_the_width() {
         let widest = written.lines().map(|line| line.chars().count()).max().unwrap_or(0);
         assert!(width < 80 || widest <= width, "{widest}: {written}");
     }
-    insta::assert_snapshot!(verdicts_text(&with_medians(basic()), TextStyle { width: 100, colour: false }));
-    insta::assert_snapshot!(verdicts_text(&with_medians(matrix()), TextStyle::default()));
+    insta::assert_snapshot!(verdicts_text(
+        &with_medians(basic()),
+        Extent::Full,
+        TextStyle { width: 100, colour: false }
+    ));
+    insta::assert_snapshot!(verdicts_text(&with_medians(matrix()), Extent::Full, TextStyle::default()));
 }
 
 #[test]
@@ -111,7 +115,7 @@ fn an_equivalent_point_shows_the_interval_that_decided_and_a_step_down_is_marked
     verdicts.comparisons[3].equivalence_interval = [Some(0.99), Some(1.012)];
     verdicts.comparisons[0].ratio_interval = [Some(0.98), Some(1.3)];
     verdicts.comparisons[0].flags = vec![Flag::new("step-down", "decided by Holm's rule")];
-    let written = verdicts_text(&verdicts, TextStyle { width: 200, colour: false });
+    let written = verdicts_text(&verdicts, Extent::Full, TextStyle { width: 200, colour: false });
     assert!(written.contains("[\u{2212}1.0,\u{a0}+1.2]\u{a0}%") && !written.contains("119.9"), "{written}");
     assert_eq!(written.matches("faster\u{a0}†").count(), 1, "{written}");
     assert!(
@@ -124,7 +128,7 @@ fn an_equivalent_point_shows_the_interval_that_decided_and_a_step_down_is_marked
 fn ratios_of_one_row_are_in_one_style() {
     let points: Vec<(String, char, f64)> =
         (1..=20).map(|n| (format!("iops@{n},0"), '-', if n == 1 { 0.0026 } else { 0.6 })).collect();
-    let written = verdicts_text(&judged(&points), TextStyle { width: 200, colour: false });
+    let written = verdicts_text(&judged(&points), Extent::Full, TextStyle { width: 200, colour: false });
     assert!(written.contains("\u{d7}0.0026 to \u{d7}0.60"), "{written}");
 }
 
@@ -135,7 +139,7 @@ fn curves_that_cross_are_called_so() {
     verdicts.curves[0].slower = 1;
     verdicts.curves[0].flags.push(Flag::new("crossing", "the curves cross"));
     verdicts.curves[0].equivalent = 1;
-    let written = verdicts_text(&verdicts, TextStyle { width: 200, colour: false });
+    let written = verdicts_text(&verdicts, Extent::Full, TextStyle { width: 200, colour: false });
     assert!(written.contains("off against on: crosses (3 of 6 points faster, 1 slower"), "{written}");
 }
 
@@ -152,18 +156,18 @@ fn a_rehearsal_of_a_curve_shows_what_was_measured() {
     for configuration in &mut run.plan.experiment.configurations {
         configuration.workload = iostone_model::experiment::Workload::Orion(Box::new(spec.clone()));
     }
-    let written = text(&run, TextStyle::default());
+    let written = text(&run, Extent::Full, TextStyle::default());
     assert!(written.contains("IOPS") && written.contains("2\u{202f}850\u{a0}/s"), "{written}");
 }
 
 #[test]
 fn a_short_curve_has_a_row_for_each_point_under_its_verdict() {
-    insta::assert_snapshot!(verdicts_text(&basic(), TextStyle::default()));
+    insta::assert_snapshot!(verdicts_text(&basic(), Extent::Full, TextStyle::default()));
 }
 
 #[test]
 fn many_points_are_folded_into_ranges_of_load() {
-    let written = verdicts_text(&matrix(), TextStyle::default());
+    let written = verdicts_text(&matrix(), Extent::Full, TextStyle::default());
     let table: Vec<&str> =
         written.lines().filter(|line| line.contains(" to ") && line.contains('[')).collect();
     assert_eq!(table.len(), 4, "{written}");
@@ -177,7 +181,7 @@ fn flags_of_points_are_told_once_a_name() {
         verdicts.comparisons[index].flags.push(Flag::new("tail", format!("evidence {index}")));
     }
     verdicts.comparisons[4].flags.push(Flag::new("trend", "it rises"));
-    let written = verdicts_text(&verdicts, TextStyle { width: 200, colour: false });
+    let written = verdicts_text(&verdicts, Extent::Full, TextStyle { width: 200, colour: false });
     assert!(
         written.contains("! tail: at 2 of 6 points (IOPS at Small=1 to 2 and Large=0), first: evidence 0"),
         "{written}"
@@ -190,7 +194,7 @@ fn flags_of_points_are_told_once_a_name() {
 fn a_run_shows_its_curves_in_place_of_the_table_of_figures() {
     let mut run = scenes::barrier();
     run.verdicts = Some(basic());
-    let written = text(&run, TextStyle::default());
+    let written = text(&run, Extent::Full, TextStyle::default());
     assert!(written.contains("off against on: faster (3 of 6 points faster, none slower"), "{written}");
     assert!(!written.contains("median"), "{written}");
 }
@@ -198,7 +202,7 @@ fn a_run_shows_its_curves_in_place_of_the_table_of_figures() {
 #[test]
 fn no_width_breaks_a_curve() {
     for width in [40, 60, 80, 120, 200] {
-        let written = verdicts_text(&matrix(), TextStyle { width, colour: false });
+        let written = verdicts_text(&matrix(), Extent::Full, TextStyle { width, colour: false });
         assert!(written.contains("faster"), "{written}");
     }
 }
@@ -208,6 +212,6 @@ fn scattered_points_end_in_a_count() {
     let points: Vec<(String, char, f64)> = (0..90)
         .map(|n| (format!("iops@{},0", n + 1), if n % 2 == 0 { '+' } else { '=' }, 1.0 + f64::from(n) / 1e3))
         .collect();
-    let written = verdicts_text(&judged(&points), TextStyle::default());
+    let written = verdicts_text(&judged(&points), Extent::Full, TextStyle::default());
     assert!(written.contains("and 50 more points"), "{written}");
 }

@@ -20,19 +20,20 @@ use crate::commands::man::ManArguments;
 use crate::commands::new::NewArguments;
 use crate::commands::predict::PredictArguments;
 use crate::commands::recommend::RecommendArguments;
+use crate::fail_if::FailIf;
 use crate::output_file::Overwrite;
 
 /// Measure whether a change makes storage faster, by how much and why.
 #[derive(Debug, Parser)]
 #[command(version, about, long_about = None, propagate_version = true, after_help = "\
-Exit codes: 0 it ran, whatever the verdict; 1 the workload failed; 2 usage or file error; 3 refused for safety; \
+Exit codes: 0 it ran, whatever the verdict; 1 the workload failed, or a verdict of `--fail-if` was given; 2 usage or file error; 3 refused for safety; \
 4 partial and resumable; 130 interrupted, after undoing.")]
 pub(crate) struct Cli {
-    /// Print no progress and no notes
+    /// Print no progress and no notes, and of a report the answer and its table only
     #[arg(long, short, global = true, env = "IOSTONE_QUIET", value_parser = FalseyValueParser::new())]
     pub(crate) quiet: bool,
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: Option<Command>,
 }
 
 #[derive(Debug, Subcommand)]
@@ -43,7 +44,7 @@ pub(crate) enum Command {
     Compare(Box<CompareArguments>),
     /// Write an experiment file to begin with, from a recipe
     New(NewArguments),
-    /// Measure in three minutes whether ext4 is faster without write barriers, on a temporary loop device
+    /// Measure in three minutes whether ext4 is faster without write barriers
     Demo(DemoArguments),
     /// Report the verdicts of a run, with the reasons
     Report(ReportArguments),
@@ -85,7 +86,7 @@ pub(crate) enum Command {
     Explain(Box<ExplainArguments>),
     /// Run a command on emulated volumes behind an emulated instance's EBS bandwidth
     Emulate(Box<EmulateArguments>),
-    /// Check what this machine supports, and print the commands that install what is missing
+    /// Check what this machine can measure, and how to install what is missing
     Doctor(DoctorArguments),
     /// Undo what a crashed run left on this machine
     Cleanup(CleanupArguments),
@@ -104,7 +105,7 @@ pub(crate) enum Command {
 }
 
 /// Where runs are kept.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, Default, Args)]
 pub(crate) struct RunsDirectory {
     /// Directory that holds the runs
     #[arg(long, value_name = "DIR", default_value = "runs", env = "IOSTONE_RUNS")]
@@ -120,29 +121,41 @@ pub(crate) struct MetadataChoice {
 }
 
 #[derive(Debug, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct RunArguments {
     /// The experiment file, `-` for standard input, or the name of a recipe (`iostone new` lists them)
-    #[arg(value_name = "FILE | RECIPE", required_unless_present = "resume", conflicts_with = "resume")]
+    #[arg(value_name = "FILE | RECIPE", required_unless_present = "resume")]
     pub(crate) file: Option<PathBuf>,
-    /// Print every step, what will be created, and the time and space needed; change nothing
-    #[arg(long, conflicts_with = "resume")]
-    pub(crate) dry_run: bool,
-    /// Override a value of the file, as in `--set workload.bs=8KiB`; repeatable
-    #[arg(long = "set", value_name = "PATH=VALUE", conflicts_with = "resume")]
-    pub(crate) set: Vec<String>,
     /// Resume an unfinished run: its directory, its id, or `latest`
-    #[arg(long, value_name = "RUN")]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["file", "set", "dry_run", "aa", "quick"])]
     pub(crate) resume: Option<String>,
+    #[command(flatten)]
+    pub(crate) options: RunOptions,
+}
+
+/// How an experiment is run, wherever it comes from.
+#[derive(Debug, Default, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+pub(crate) struct RunOptions {
+    /// Print every step, what will be created, and the time and space needed; change nothing
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Override a value of the experiment, as in `--set workload.bs=8KiB`; repeatable
+    #[arg(long = "set", value_name = "PATH=VALUE")]
+    pub(crate) set: Vec<String>,
     /// A/A check: run the baseline against itself to find the smallest difference this machine can detect
-    #[arg(long, conflicts_with = "resume")]
+    #[arg(long)]
     pub(crate) aa: bool,
     /// Rehearse: one block, small sizes, no verdict
-    #[arg(long, conflicts_with = "resume")]
+    #[arg(long)]
     pub(crate) quick: bool,
     /// Print the verdicts as JSON on stdout
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print the whole report, not one screen of it
+    #[arg(long, conflicts_with_all = ["json", "dry_run"])]
+    pub(crate) full: bool,
+    #[command(flatten)]
+    pub(crate) fail_if: FailIf,
     /// Allow the data on this device to be destroyed: its stable id, or the identity that a refusal printed, in full;
     /// repeatable
     #[arg(long, value_name = "ID")]
@@ -158,6 +171,9 @@ pub(crate) struct DemoArguments {
     /// Print the verdicts as JSON on stdout
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print the whole report, not one screen of it
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) full: bool,
     /// Override a value of the demo, as in `--set decide.time=10min`; repeatable
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
@@ -184,6 +200,14 @@ pub(crate) struct ReportArguments {
     /// Output format
     #[arg(long, value_enum, default_value_t = ReportFormat::Text)]
     pub(crate) format: ReportFormat,
+    /// Print JSON; the same as `--format json`
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+    /// Print the whole report, not one screen of it
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) full: bool,
+    #[command(flatten)]
+    pub(crate) fail_if: FailIf,
     /// Compare the recorded trials with another baseline: a level of any factor, as in `ext4` or `filesystem=ext4`
     #[arg(long, value_name = "LEVEL")]
     pub(crate) baseline: Option<String>,
@@ -276,6 +300,11 @@ pub(crate) struct JudgeArguments {
     /// Print the verdicts as JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// Print the whole report, not one screen of it
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) full: bool,
+    #[command(flatten)]
+    pub(crate) fail_if: FailIf,
     #[command(flatten)]
     pub(crate) runs: RunsDirectory,
 }
@@ -412,6 +441,9 @@ pub(crate) struct ExportArguments {
     /// Output format
     #[arg(long, value_enum, default_value_t = ExportFormat::Csv)]
     pub(crate) format: ExportFormat,
+    /// Print JSON; the same as `--format json`
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
     /// Write to this file instead of stdout
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,

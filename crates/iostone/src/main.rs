@@ -8,6 +8,8 @@ mod cli;
 mod commands;
 mod comparison;
 mod exit_code;
+mod fail_if;
+mod help;
 mod interrupt;
 mod named_file;
 mod output_file;
@@ -17,7 +19,7 @@ mod recipe;
 mod runs;
 mod subject;
 
-use clap::Parser;
+use clap::FromArgMatches;
 
 use crate::cli::{Cli, Command};
 use crate::exit_code::ExitCode;
@@ -36,9 +38,11 @@ fn main() -> std::process::ExitCode {
         }
         .into();
     }
-    let cli = match Cli::try_parse() {
+    let parsed = help::command().try_get_matches().and_then(|matches| Cli::from_arg_matches(&matches));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
+            let error = help::without_hidden(error);
             // clap prints help and version to stdout, usage errors to stderr.
             let printed = error.print();
             return match printed {
@@ -52,13 +56,17 @@ fn main() -> std::process::ExitCode {
         }
     };
     let mut printer = Printer::new(cli.quiet);
+    let Some(command) = cli.command else {
+        printer.data(help::FIRST);
+        return ExitCode::Success.into();
+    };
     // A broken catalogue of the user's stops the commands that ask it, and no others.
-    let loaded = if catalogue_file::is_asked_by(&cli.command) {
-        catalogue_file::load(&cli.command, &mut printer)
+    let loaded = if catalogue_file::is_asked_by(&command) {
+        catalogue_file::load(&command, &mut printer)
     } else {
         Ok(())
     };
-    let result = loaded.and_then(|()| match cli.command {
+    let result = loaded.and_then(|()| match command {
         Command::Run(arguments) => commands::run::run(&arguments, &mut printer),
         Command::Compare(arguments) => commands::compare::compare(&arguments, &mut printer),
         Command::New(arguments) => commands::new::new(&arguments, &mut printer),

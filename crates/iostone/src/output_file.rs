@@ -7,12 +7,22 @@ use clap::Args;
 use iostone_report::clean;
 use iostone_stack::{OutputFile, Permit, Placing, quote};
 
+use crate::printer::Printer;
+
 /// Permission to replace an output file; the same option in every command that writes one.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Overwrite {
     /// Replace the output file although iostone did not create it or it was changed since; repeat its name
     #[arg(long, value_name = "FILE")]
     overwrite: Option<PathBuf>,
+}
+
+/// Writes the output file and says so.
+pub(crate) fn write_out(output: OutputFile, text: &str, printer: &mut Printer) -> Result<()> {
+    let path = clean(&quote(output.path().as_os_str()));
+    output.write(text)?;
+    printer.note(format_args!("wrote {path}"));
+    Ok(())
 }
 
 impl Overwrite {

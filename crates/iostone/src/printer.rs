@@ -6,7 +6,7 @@ use std::io::{IsTerminal, Write};
 use annotate_snippets::{AnnotationKind, Group, Level, Patch, Renderer, Snippet};
 use anstyle::{AnsiColor, Style};
 use iostone_model::diagnostic::Diagnostic;
-use iostone_report::{TextStyle, clean, clean_lines, harmless, steers};
+use iostone_report::{Extent, TextStyle, clean, clean_lines, harmless, steers};
 
 use crate::exit_code::FileErrors;
 
@@ -69,6 +69,16 @@ impl Printer {
         let _ = writeln!(anstream::stderr(), "{style}warning{style:#}: {}", clean_lines(&text.to_string()));
     }
 
+    /// A verdict that the user wants to fail at; said with `--quiet` too.
+    #[expect(
+        clippy::unused_self,
+        reason = "all output goes through the printer, whether or not it uses its state"
+    )]
+    pub(crate) fn failure(&mut self, text: impl Display) {
+        let style = AnsiColor::Red.on_default().bold();
+        let _ = writeln!(anstream::stderr(), "{style}failed{style:#}: {}", clean_lines(&text.to_string()));
+    }
+
     /// What ended the command. Errors in a file were shown when they were found.
     #[expect(
         clippy::unused_self,
@@ -103,6 +113,15 @@ impl Printer {
     pub(crate) fn text_style(&self) -> TextStyle {
         let colour = anstream::AutoStream::choice(&std::io::stdout()) != anstream::ColorChoice::Never;
         TextStyle { width: asked_width().or_else(terminal_width).unwrap_or(USUAL_WIDTH).into(), colour }
+    }
+
+    /// How much of a report is written: all of it where that is asked for, the answer and its table with `--quiet`.
+    pub(crate) fn extent(&self, full: bool) -> Extent {
+        match (full, self.quiet) {
+            (true, _) => Extent::Full,
+            (false, true) => Extent::Brief,
+            (false, false) => Extent::Screen,
+        }
     }
 
     /// How wide a table may be for this stdout: as wide as it likes where a program reads it.

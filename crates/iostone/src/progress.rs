@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use iostone_lab::conclude::Subject;
-use iostone_lab::{Observer, Progress};
+use iostone_lab::{Observer, Progress, estimate};
 use iostone_model::run::Plan;
 use iostone_model::trial::WorkloadReport;
 use iostone_model::warm_up::SteadyState;
@@ -21,6 +21,8 @@ pub(crate) struct RunProgress<'a> {
     /// The longest name of a configuration, for columns that stay in line.
     width: usize,
     block: u32,
+    /// The fewest blocks that are expected to decide, of the plan and then of the forecasts.
+    fewest: u32,
 }
 
 impl<'a> RunProgress<'a> {
@@ -39,7 +41,20 @@ impl<'a> RunProgress<'a> {
         });
         let width =
             experiment.configurations.iter().map(|c| clean(&c.name).chars().count()).max().unwrap_or(0);
-        Self { printer, bar, plan, subject: Subject::of(plan), width, block: 0 }
+        let expected = estimate(plan);
+        let progress = Self {
+            printer,
+            bar,
+            plan,
+            subject: Subject::of(plan),
+            width,
+            block: 0,
+            fewest: expected.blocks.0,
+        };
+        if let Some(most) = expected.most {
+            progress.doing(left_words(expected.least.unwrap_or_default(), most));
+        }
+        progress
     }
 
     /// A line that stays, above the bar where there is one.
@@ -74,6 +89,23 @@ pub(crate) fn in_words(duration: Duration) -> String {
         (0, minutes, seconds) => format!("{minutes} min {seconds} s"),
         (hours, 0, _) => format!("{hours} h"),
         (hours, minutes, _) => format!("{hours} h {minutes} min"),
+    }
+}
+
+/// "2 to 19 min left": between the fewest blocks that are expected to decide and the whole budget.
+pub(crate) fn left_words(least: Duration, most: Duration) -> String {
+    let (unit, seconds) = match most.as_secs() {
+        0..120 => ("s", 1.0),
+        120..7200 => ("min", 60.0),
+        _ => ("h", 3600.0),
+    };
+    let (low, high) = ((least.as_secs_f64() / seconds).floor(), (most.as_secs_f64() / seconds).ceil());
+    if low < 1.0 {
+        format!("at most {high} {unit} left")
+    } else if low + 1.0 >= high {
+        format!("about {high} {unit} left")
+    } else {
+        format!("{low} to {high} {unit} left")
     }
 }
 
@@ -129,12 +161,11 @@ impl Observer for RunProgress<'_> {
                 self.block = block;
                 self.doing(format!("block {block}: {}", clean(configuration)));
             }
-            Progress::TrialRecorded { record, blocks, at_most, .. } => {
+            Progress::TrialRecorded { record, blocks, at_most, a_block, .. } => {
                 let figure = self.subject.describe(self.plan, record);
                 let figure = figure.unwrap_or_else(|| "no figure".to_owned());
-                let left = at_most
-                    .map(|time| format!("  at most {} left", in_words(time)))
-                    .unwrap_or_default();
+                let least = a_block.unwrap_or_default() * self.fewest.saturating_sub(blocks + 1);
+                let left = at_most.map(|most| format!("  {}", left_words(least, most))).unwrap_or_default();
                 let failed: Vec<String> =
                     record.gates.iter().filter(|gate| !gate.passed).map(|gate| clean(&gate.message)).collect();
                 let doubt = if failed.is_empty() {
@@ -169,6 +200,8 @@ impl Observer for RunProgress<'_> {
                  discarded ones"
             )),
             Progress::Looked { verdicts } => {
+                let forecasts = verdicts.comparisons.iter().filter_map(|comparison| comparison.forecast?.between);
+                self.fewest = forecasts.map(|[low, _]| low).max().unwrap_or(0).max(self.fewest);
                 if let Some(bar) = &self.bar {
                     bar.set_position(u64::from(verdicts.blocks.complete));
                 }
@@ -207,6 +240,17 @@ mod tests {
         assert_eq!(words(failed, None), "");
         assert_eq!(words(Some("`tar` failed, saying: no"), Some("more\n")), "");
         assert_eq!(words(None, Some("a warning\n")), "");
+    }
+
+    #[test]
+    fn the_time_left_is_a_range_in_one_unit() {
+        let left = |least: u64, most: u64| left_words(Duration::from_secs(least), Duration::from_secs(most));
+        assert_eq!(left(130, 1100), "2 to 19 min left");
+        assert_eq!(left(0, 1100), "at most 19 min left");
+        assert_eq!(left(10, 45), "10 to 45 s left");
+        assert_eq!(left(1090, 1100), "about 19 min left");
+        assert_eq!(left(4000, 20_000), "1 to 6 h left");
+        assert_eq!(left(40, 40), "about 40 s left");
     }
 
     #[test]

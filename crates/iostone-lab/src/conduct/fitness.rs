@@ -30,6 +30,8 @@ impl Conductor<'_> {
         failures: &[(String, String)],
         workload_failed: bool,
     ) -> Result<(), LabError> {
+        // A rehearsal claims no verdict, so that what a gate finds is said and nothing is repeated for it.
+        let failures = if self.plan.quick && !workload_failed { &[] } else { failures };
         let end = match failures.first() {
             None => BlockEnd::Counted,
             Some((configuration, message)) => BlockEnd::Discarded {
@@ -63,7 +65,8 @@ impl Conductor<'_> {
             self.fitness();
         let too_many =
             |failed: u32| begun >= UNFIT_FROM_BLOCKS && environment_unfit(begun - failed, failed).is_some();
-        if workload_failed_in_a_row >= FAILURES_IN_A_ROW || too_many(workload_failed) {
+        let enough = if self.plan.quick { 1 } else { FAILURES_IN_A_ROW };
+        if workload_failed_in_a_row >= enough || too_many(workload_failed) {
             let trials = self.directory.trials()?;
             let said = trials.iter().rev().find_map(|trial| trial.workload.stderr_tail.as_deref());
             let count = with_remark(message, &format!("it failed in {workload_failed} of {begun} blocks"));

@@ -67,6 +67,8 @@ pub enum Progress<'a> {
         budget: u32,
         /// How long the rest takes at most, at the pace so far.
         at_most: Option<Duration>,
+        /// How long a block takes, at the pace so far.
+        a_block: Option<Duration>,
     },
     /// A block was discarded.
     BlockDiscarded {

@@ -35,7 +35,7 @@ pub(super) fn add(page: &mut Page, verdicts: Option<&Verdicts>, margin: f64) {
         let sides = rows::Sides::of(curve, verdicts);
         page.add(format!(
             "{}\n{}",
-            title(page, curve, margin),
+            title(page.width, curve, margin),
             rows::draw(&points, &sides, margin, page.width)
         ));
         folded |= points.len() > POINTS_SHOWN;
@@ -48,6 +48,23 @@ pub(super) fn add(page: &mut Page, verdicts: Option<&Verdicts>, margin: f64) {
     page.add(dye(Ink::Dim, &wrap(&legend, page.width)));
 }
 
+/// The verdicts on the curves, with the points where there is one curve of few.
+pub(super) fn brief(verdicts: Option<&Verdicts>, margin: f64, width: usize) -> Vec<String> {
+    let Some(verdicts) = verdicts else { return Vec::new() };
+    match verdicts.curves.as_slice() {
+        [] => vec![figures::draw(&verdicts.configurations, width)],
+        [curve] => {
+            let points: Vec<&Comparison> = curve.points_of(verdicts).collect();
+            let table = rows::draw(&points, &rows::Sides::of(curve, verdicts), margin, width);
+            vec![format!("{}\n{table}", title(width, curve, margin))]
+        }
+        curves => {
+            let titles: Vec<String> = curves.iter().map(|curve| title(width, curve, margin)).collect();
+            vec![titles.join("\n")]
+        }
+    }
+}
+
 /// What flat write curves are put down to, a paragraph for each.
 pub(super) fn add_flatness(page: &mut Page, verdicts: Option<&Verdicts>) {
     for line in verdicts.map(flatness_lines).unwrap_or_default() {
@@ -56,9 +73,9 @@ pub(super) fn add_flatness(page: &mut Page, verdicts: Option<&Verdicts>) {
 }
 
 /// "off against on: faster (12 of 28 points faster, none slower)".
-fn title(page: &Page, curve: &CurveVerdict, margin: f64) -> String {
+fn title(width: usize, curve: &CurveVerdict, margin: f64) -> String {
     let name = clean(&name_in(&curve.level, &curve.stratum));
     let counts = curve_words(curve, margin);
     let line = format!("{name} against {}: {} ({counts})", clean(&curve.baseline), verdict_word(curve));
-    dye(Ink::Bold, &wrap(&line, page.width))
+    dye(Ink::Bold, &wrap(&line, width))
 }

@@ -32,7 +32,35 @@ fn sign(state: SweepState) -> &'static str {
 
 /// Adds the table and what qualifies it.
 pub(super) fn add(page: &mut Page, view: &View<'_>, found: &SweepVerdict, margin: f64) {
-    let wide = page.width >= WIDE;
+    let (table, bars) = draw(view, found, page.width);
+    page.add(table);
+    page.add(dye(Ink::Dim, &wrap(&legend(found, bars), page.width)));
+    let sentences = [
+        sweep::set_sentence(found, margin),
+        sweep::tie_sentence(found, view.better),
+        Some(sweep::effort_sentence(found)),
+        sweep::assumption_sentence(found),
+        sweep::fit_sentence(found, view.unit),
+    ];
+    page.add(joined(sentences, page.width));
+}
+
+/// The table, its signs, and which levels may be the best.
+pub(super) fn brief(view: &View<'_>, found: &SweepVerdict, margin: f64, width: usize) -> [String; 2] {
+    let (table, _) = draw(view, found, width);
+    let signs = dye(Ink::Dim, &wrap(&signs(found), width));
+    let sentences = [sweep::set_sentence(found, margin), sweep::tie_sentence(found, view.better)];
+    [format!("{table}\n{signs}"), joined(sentences, width)]
+}
+
+fn joined(sentences: impl IntoIterator<Item = Option<String>>, width: usize) -> String {
+    let sentences: Vec<String> = sentences.into_iter().flatten().map(|sentence| clean(&sentence)).collect();
+    wrap(&sentences.join(" "), width)
+}
+
+/// The table, and whether it has bars.
+fn draw(view: &View<'_>, found: &SweepVerdict, width: usize) -> (String, bool) {
+    let wide = width >= WIDE;
     let mut header = vec![String::new(), clean(&found.factor), "median".to_owned()];
     if wide {
         header.push("interval".to_owned());
@@ -41,16 +69,16 @@ pub(super) fn add(page: &mut Page, view: &View<'_>, found: &SweepVerdict, margin
     let mut rows: Vec<Vec<String>> =
         found.levels.iter().map(|level| cells(view, found, level, wide)).collect();
     // Names give way before figures do, and intervals before the line does.
-    let excess = columns::width(&header, &rows).saturating_sub(page.width);
+    let excess = columns::width(&header, &rows).saturating_sub(width);
     columns::narrow(&mut header, &mut rows, NAME, excess, READABLE_NAME);
-    if columns::width(&header, &rows) > page.width {
+    if columns::width(&header, &rows) > width {
         for row in rows.iter_mut().chain([&mut header]) {
             let at = row.len().saturating_sub(2);
             row.remove(at);
         }
     }
     let taken = columns::width(&header, &rows) + 2;
-    let room = page.width.saturating_sub(taken).min(LONGEST_BAR);
+    let room = width.saturating_sub(taken).min(LONGEST_BAR);
     let longest = found.levels.iter().filter_map(|level| level.median).fold(0.0, f64::max);
     let mut table = columns::lines(&header, &rows, 0).into_iter();
     let mut lines: Vec<String> = table.next().into_iter().collect();
@@ -65,17 +93,7 @@ pub(super) fn add(page: &mut Page, view: &View<'_>, found: &SweepVerdict, margin
         let written = written.trim_end();
         lines.push(ink.map_or_else(|| written.to_owned(), |ink| dye(ink, written)));
     }
-    page.add(lines.join("\n"));
-    page.add(dye(Ink::Dim, &wrap(&legend(found, room >= SHORTEST_BAR), page.width)));
-    let sentences = [
-        sweep::set_sentence(found, margin),
-        sweep::tie_sentence(found, view.better),
-        Some(sweep::effort_sentence(found)),
-        sweep::assumption_sentence(found),
-        sweep::fit_sentence(found, view.unit),
-    ];
-    let sentences: Vec<String> = sentences.into_iter().flatten().map(|sentence| clean(&sentence)).collect();
-    page.add(wrap(&sentences.join(" "), page.width));
+    (lines.join("\n"), room >= SHORTEST_BAR)
 }
 
 fn cells(view: &View<'_>, found: &SweepVerdict, level: &SweepLevel, wide: bool) -> Vec<String> {
@@ -116,7 +134,7 @@ fn bar(level: &SweepLevel, longest: f64, room: usize) -> String {
 }
 
 /// What the signs mean, those that occur only.
-fn legend(found: &SweepVerdict, bars: bool) -> String {
+fn signs(found: &SweepVerdict) -> String {
     let states = [
         (SweepState::Best, "best"),
         (SweepState::NotShownWorse, "not shown worse"),
@@ -128,12 +146,15 @@ fn legend(found: &SweepVerdict, bars: bool) -> String {
         .into_iter()
         .filter(|(state, _)| found.levels.iter().any(|level| level.state == *state))
         .map(|(state, words)| format!("{}\u{a0}{}", sign(state), words.replace(' ', "\u{a0}")));
-    let signs: Vec<String> = occurring.collect();
+    occurring.collect::<Vec<String>>().join("  ")
+}
+
+fn legend(found: &SweepVerdict, bars: bool) -> String {
     let bars = if bars { " Bars: medians from zero." } else { "" };
     format!(
         "{}. Ratios are of performance to {} within blocks: below 0\u{a0}% (\u{d7}1) is worse; their intervals \
          cover all levels and interim checks jointly.{bars}",
-        signs.join("  "),
+        signs(found),
         sweep::against_words(found)
     )
 }

@@ -4,8 +4,8 @@ use comfy_table::{Cell, CellAlignment, ColumnConstraint, ContentArrangement, Tab
 
 use iostone_model::verdict::{Comparison, Verdict};
 
-use super::sparkline;
-use crate::figures::{NO_FIGURE, figure, own_ratio, percent, range};
+use super::{columns, sparkline};
+use crate::figures::{NO_FIGURE, RatioText, figure, own_ratio, percent, range};
 use crate::ink::{Ink, clean, dye};
 use crate::view::{Row, View};
 use crate::wording::{TOGETHER, deciding_interval, is_decided_together, verdict_words};
@@ -21,6 +21,9 @@ const COMPARED: [usize; 2] = [2, 3];
 
 /// From this width on the interval stands beside its figure, not below.
 const WIDE: usize = 112;
+
+/// More rows than that take a line each.
+const ROWS_OF_TWO_LINES: usize = 3;
 
 /// Of a longer name so many letters in a line can still be read.
 const READABLE_NAME: usize = 12;
@@ -47,6 +50,64 @@ pub(super) fn draw(view: &View<'_>, margin: f64, width: usize) -> String {
         .map(|(at, line)| if inner(at) && is_rule(line) { "" } else { line.as_str() })
         .collect();
     lines.join("\n").replace('\u{2550}', "\u{2500}")
+}
+
+/// The same, with one line a row where rows are many.
+pub(super) fn draw_brief(view: &View<'_>, margin: f64, width: usize) -> String {
+    if view.rows.len() + view.unplaced.len() <= ROWS_OF_TWO_LINES || width >= WIDE {
+        return draw(view, margin, width);
+    }
+    let header = ["", "verdict", "median", "vs baseline", "interval", "trials"].map(str::to_owned);
+    let placed = view.rows.iter().map(|row| {
+        let median = row.centre().map_or_else(|| NO_FIGURE.to_owned(), |median| figure(view.unit, median));
+        let median = if row.is_uncounted() { format!("({median})") } else { median };
+        let (counting, invalid) = row.trial_counts();
+        let trials =
+            if invalid > 0 { format!("{counting}\u{a0}+{invalid}\u{a0}inv.") } else { counting.to_string() };
+        let [verdict, estimate, interval] = match row.comparison {
+            Some(comparison) => in_a_line(comparison, margin, view),
+            None if row.baseline => [dye(Ink::Dim, "baseline"), String::new(), String::new()],
+            None => [const { String::new() }; 3],
+        };
+        vec![clean(row.name), verdict, median, estimate, interval, trials]
+    });
+    let unplaced = view.unplaced.iter().map(|comparison| {
+        let name = format!("{} {}", comparison.level, comparison.stratum);
+        let [verdict, estimate, interval] = in_a_line(comparison, margin, view);
+        vec![clean(name.trim()), verdict, String::new(), estimate, interval, String::new()]
+    });
+    let mut rows: Vec<Vec<String>> = placed.chain(unplaced).collect();
+    let mut header = header.to_vec();
+    if !view.compares() {
+        for row in rows.iter_mut().chain([&mut header]) {
+            row.drain(3..5);
+            row.remove(1);
+        }
+    }
+    // Trials are the first that can be spared, then letters of names.
+    if columns::width(&header, &rows) > width {
+        for row in rows.iter_mut().chain([&mut header]) {
+            row.pop();
+        }
+    }
+    let excess = columns::width(&header, &rows).saturating_sub(width);
+    columns::narrow(&mut header, &mut rows, 0, excess, READABLE_NAME);
+    let left = if view.compares() { 2 } else { 1 };
+    let lines: Vec<String> =
+        columns::lines(&header, &rows, left).iter().map(|line| line.trim_end().to_owned()).collect();
+    lines.join("\n")
+}
+
+/// The verdict, the ratio and its interval of a comparison.
+fn in_a_line(comparison: &Comparison, margin: f64, view: &View<'_>) -> [String; 3] {
+    let (ratio, words, ink) = weigh(comparison, margin, view);
+    let together = !view.rehearsal && is_decided_together(&comparison.flags);
+    let mark = if together { format!("\u{a0}{TOGETHER}") } else { String::new() };
+    [
+        format!("{}{mark}", dye(ink, &words)),
+        ratio.estimate.clone(),
+        ratio.interval_with_unit().unwrap_or_default(),
+    ]
 }
 
 /// The table, with or without the column of sparklines.
@@ -159,6 +220,22 @@ fn compared(
         let none = if baseline { dye(Ink::Dim, "baseline") } else { String::new() };
         return [none, String::new()];
     };
+    let (ratio, words, ink) = weigh(comparison, margin, view);
+    let interval = ratio.interval_with_unit().unwrap_or_else(|| "no interval".to_owned());
+    let against = format!("{}{between}{}", ratio.estimate, dye(Ink::Dim, &interval));
+    let together = !rehearsal && is_decided_together(&comparison.flags);
+    let mark = if together { format!("\u{a0}{TOGETHER}") } else { String::new() };
+    // The margin goes on a second line of its own.
+    let verdict = match words.split_once(" within ") {
+        Some((word, rest)) => format!("{}{mark}\nwithin\u{a0}{rest}", dye(ink, word)),
+        None => format!("{}{mark}", dye(ink, &words)),
+    };
+    [against, verdict]
+}
+
+/// The ratio with the interval that decided, the verdict's words and how they look.
+fn weigh(comparison: &Comparison, margin: f64, view: &View<'_>) -> (RatioText, String, Ink) {
+    let rehearsal = view.rehearsal;
     let unpaired = comparison.unpaired.as_ref();
     let ratio = own_ratio(
         view.better,
@@ -169,8 +246,6 @@ fn compared(
             unpaired.map_or([None, None], |test| test.ratio_interval)
         },
     );
-    let interval = ratio.interval_with_unit().unwrap_or_else(|| "no interval".to_owned());
-    let against = format!("{}{between}{}", ratio.estimate, dye(Ink::Dim, &interval));
     let words = verdict_words(comparison, margin, rehearsal);
     let ink = match comparison.verdict {
         _ if rehearsal => Ink::Dim,
@@ -180,14 +255,7 @@ fn compared(
         Some(Verdict::Undecided | Verdict::Unstable) => Ink::Caution,
         None => Ink::Dim,
     };
-    let together = !rehearsal && is_decided_together(&comparison.flags);
-    let mark = if together { format!("\u{a0}{TOGETHER}") } else { String::new() };
-    // The margin goes on a second line of its own.
-    let verdict = match words.split_once(" within ") {
-        Some((word, rest)) => format!("{}{mark}\nwithin\u{a0}{rest}", dye(ink, word)),
-        None => format!("{}{mark}", dye(ink, &words)),
-    };
-    [against, verdict]
+    (ratio, words, ink)
 }
 
 /// The configuration's own scale: the row shows drift within it, the columns beside show its size.

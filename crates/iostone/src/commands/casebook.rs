@@ -12,6 +12,7 @@ use iostone_tools::described::{Described, read_described};
 
 use crate::cli::{CasebookArguments, CasebookFormat};
 use crate::exit_code::ExitCode;
+use crate::output_file::write_out;
 use crate::printer::Printer;
 use crate::subject::as_case;
 
@@ -64,7 +65,7 @@ pub(crate) fn casebook(arguments: &CasebookArguments, printer: &mut Printer) -> 
         }
     };
     match output {
-        Some(output) => output.write(&text)?,
+        Some(output) => write_out(output, &text, printer)?,
         None => printer.data(&text),
     }
     Ok(ExitCode::Success)

@@ -4,10 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use clap::Args;
-use iostone_lab::PlanOptions;
 use iostone_model::units::{Fraction, Span};
 
-use crate::cli::{MetadataChoice, RunArguments, RunsDirectory};
+use crate::cli::RunOptions;
 use crate::comparison::{Comparison, DEFAULT_LOAD, Load, NAMED_LOADS, Shell, Varied, VolumeChoice};
 use crate::exit_code::ExitCode;
 use crate::output_file::Overwrite;
@@ -15,8 +14,7 @@ use crate::printer::Printer;
 use crate::{commands, interrupt};
 
 #[derive(Debug, Args)]
-#[command(after_long_help = long_help(), after_help = HELP)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
+#[command(after_help = loads())]
 pub(crate) struct CompareArguments {
     /// Commands to compare, the first of them the baseline; one alone is the load under the settings that are varied
     #[arg(value_name = "COMMAND")]
@@ -71,46 +69,16 @@ pub(crate) struct CompareArguments {
     save: Option<PathBuf>,
     #[command(flatten)]
     overwrite: Overwrite,
-    /// Override a value of the experiment, as in `--set workload.size=2GiB`; repeatable
-    #[arg(long = "set", value_name = "PATH=VALUE")]
-    set: Vec<String>,
-    /// Print every step, what will be created, and the time and space needed; change nothing
-    #[arg(long)]
-    dry_run: bool,
-    /// A/A check: run the baseline against itself to find the smallest difference this machine can detect
-    #[arg(long)]
-    aa: bool,
-    /// Rehearse: one block, small sizes, no verdict
-    #[arg(long)]
-    quick: bool,
-    /// Print the verdicts as JSON on stdout
-    #[arg(long)]
-    json: bool,
-    /// Allow the data on this device to be destroyed: its stable id in full; repeatable
-    #[arg(long, value_name = "ID")]
-    destroy: Vec<String>,
     #[command(flatten)]
-    metadata: MetadataChoice,
-    #[command(flatten)]
-    runs: RunsDirectory,
+    options: RunOptions,
 }
 
-const HELP: &str = "\
-Examples:
-  iostone compare 'sh old.sh' 'sh new.sh'
-  iostone compare -w 1 -p 'make clean' 'make -j1' 'make -j2'
-  sudo iostone compare --mount relatime noatime
-  sudo iostone compare --fs ext4 xfs btrfs --load randwrite-4k
-  sudo iostone compare --scheduler none mq-deadline --load randread-4k
-  sudo iostone compare --set-factor workload.direct=true,false --load 'rw=read bs=1m'
-  iostone compare --fs ext4 xfs --save experiment.toml";
-
-/// The examples and the loads by their names.
-fn long_help() -> String {
+/// The loads by their names.
+fn loads() -> String {
     let width = NAMED_LOADS.iter().map(|load| load.name.len()).max().unwrap_or_default();
     let loads: Vec<String> =
         NAMED_LOADS.iter().map(|load| format!("  {:width$}  {}", load.name, load.summary)).collect();
-    format!("{HELP}\n\nLoads (default {DEFAULT_LOAD}):\n{}", loads.join("\n"))
+    format!("Loads (default {DEFAULT_LOAD}):\n{}", loads.join("\n"))
 }
 
 pub(crate) fn compare(arguments: &CompareArguments, printer: &mut Printer) -> Result<ExitCode> {
@@ -119,7 +87,7 @@ pub(crate) fn compare(arguments: &CompareArguments, printer: &mut Printer) -> Re
     let comparison = understood(arguments)?;
     let text = comparison.to_toml();
     let name = arguments.save.as_ref().map_or("compare".to_owned(), |path| path.display().to_string());
-    let experiment = commands::run::parse(&name, &text, &arguments.set, printer)?;
+    let experiment = commands::run::parse(&name, &text, &arguments.options.set, printer)?;
     if to_stdout {
         printer.data(&text);
         return Ok(ExitCode::Success);
@@ -129,26 +97,8 @@ pub(crate) fn compare(arguments: &CompareArguments, printer: &mut Printer) -> Re
         printer.note(format_args!("{name} written; run it with `iostone run {name}`"));
         return Ok(ExitCode::Success);
     }
-    let options = PlanOptions {
-        quick: arguments.quick,
-        identical_levels: arguments.aa,
-        overrides: arguments.set.clone(),
-        destroy: arguments.destroy.clone(),
-        directory: std::env::current_dir()?,
-    };
-    let run = RunArguments {
-        file: None,
-        dry_run: arguments.dry_run,
-        set: Vec::new(),
-        resume: None,
-        aa: arguments.aa,
-        quick: arguments.quick,
-        json: arguments.json,
-        destroy: Vec::new(),
-        metadata: arguments.metadata.clone(),
-        runs: arguments.runs.clone(),
-    };
-    commands::run::start(experiment, &text, options, &run, interrupt::stop_flag(), printer)
+    let here = std::env::current_dir()?;
+    commands::run::start(experiment, &text, here, &arguments.options, interrupt::stop_flag(), printer)
 }
 
 /// What the command line asks for.

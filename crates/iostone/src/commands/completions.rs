@@ -1,11 +1,11 @@
 //! `iostone completions`: what a shell completes, from the same definition that parses the command line.
 
 use anyhow::{Context, Result};
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 
-use crate::cli::Cli;
 use crate::exit_code::ExitCode;
+use crate::help;
 use crate::printer::Printer;
 
 #[derive(Debug, Args)]
@@ -17,7 +17,7 @@ pub(crate) struct CompletionsArguments {
 
 pub(crate) fn completions(arguments: &CompletionsArguments, printer: &mut Printer) -> Result<ExitCode> {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut Cli::command(), "iostone", &mut script);
+    clap_complete::generate(arguments.shell, &mut help::command(), "iostone", &mut script);
     printer.data(&String::from_utf8(script).context("completions that are not UTF-8")?);
     Ok(ExitCode::Success)
 }

@@ -1,9 +1,10 @@
 //! `iostone demo`: the main job on an embedded experiment, sized for three minutes.
 
-use anyhow::Result;
-use iostone_lab::PlanOptions;
+use std::path::PathBuf;
 
-use crate::cli::{DemoArguments, MetadataChoice, RunArguments};
+use anyhow::Result;
+
+use crate::cli::{DemoArguments, RunOptions};
 use crate::exit_code::ExitCode;
 use crate::printer::Printer;
 use crate::{commands, interrupt};
@@ -36,26 +37,15 @@ pub(crate) fn demo(arguments: &DemoArguments, printer: &mut Printer) -> Result<E
     }
     set.extend(arguments.set.iter().cloned());
     let experiment = commands::run::parse(name, text, &set, printer)?;
-    let run = RunArguments {
-        file: None,
-        dry_run: false,
-        set: Vec::new(),
-        destroy: Vec::new(),
-        resume: None,
-        aa: false,
-        quick: false,
+    let options = RunOptions {
+        set,
         json: arguments.json,
-        metadata: MetadataChoice::default(),
+        full: arguments.full,
         runs: arguments.runs.clone(),
+        ..RunOptions::default()
     };
-    let code = commands::run::start(
-        experiment,
-        text,
-        PlanOptions { overrides: set, ..PlanOptions::default() },
-        &run,
-        interrupt::stop_flag(),
-        printer,
-    )?;
+    let code =
+        commands::run::start(experiment, text, PathBuf::new(), &options, interrupt::stop_flag(), printer)?;
     if !root {
         let program = std::env::args().next().unwrap_or_else(|| "iostone".to_owned());
         printer.note(format_args!("\nFor the barrier experiment on a loop device: sudo {program} demo"));

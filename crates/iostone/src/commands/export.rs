@@ -10,6 +10,7 @@ use iostone_model::metric::{BONNIE_METRICS, Unit};
 
 use crate::cli::{ExportArguments, ExportFormat};
 use crate::exit_code::ExitCode;
+use crate::output_file::write_out;
 use crate::printer::Printer;
 use crate::runs;
 use crate::subject::Found;
@@ -18,7 +19,8 @@ pub(crate) fn export(arguments: &ExportArguments, printer: &mut Printer) -> Resu
     let output = arguments.overwrite.open(arguments.output.as_deref())?;
     let path = runs::find(&arguments.runs.runs, &arguments.run, printer)?;
     let mut dataset = Found::in_directory(&path)?.dataset;
-    let text = match arguments.format {
+    let format = if arguments.json { ExportFormat::Json } else { arguments.format };
+    let text = match format {
         ExportFormat::Csv => {
             add_cpu_times(&mut dataset, &path)?;
             csv(&dataset)?
@@ -42,7 +44,7 @@ pub(crate) fn export(arguments: &ExportArguments, printer: &mut Printer) -> Resu
         }
     };
     match output {
-        Some(output) => output.write(&text)?,
+        Some(output) => write_out(output, &text, printer)?,
         None => printer.data(&text),
     }
     Ok(ExitCode::Success)

@@ -81,9 +81,9 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
         printer.data(&format!("{}\n", serde_json::to_string_pretty(&verdicts)?));
     } else {
         let style = printer.text_style();
-        printer.data(&iostone_report::verdicts_text(&verdicts, style));
+        printer.data(&iostone_report::verdicts_text(&verdicts, printer.extent(arguments.full), style));
     }
-    Ok(ExitCode::Success)
+    arguments.fail_if.judge(&verdicts, printer)
 }
 
 /// `fewer-blocks`: what stayed open was held against limits that leave room for looks still to come.

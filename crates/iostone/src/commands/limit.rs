@@ -14,6 +14,7 @@ use iostone_workload::foreground::Dispositions;
 
 use crate::exit_code::ExitCode;
 use crate::interrupt;
+use crate::output_file::write_out;
 use crate::printer::Printer;
 pub(crate) use arguments::LimitArguments;
 use document::document;
@@ -83,9 +84,9 @@ fn report(
     let mut is_told = true;
     match output {
         Some(output) => {
-            if let Err(error) = output.write(&written) {
+            if let Err(error) = write_out(output, &written, printer) {
                 is_told = false;
-                printer.error(&error.into());
+                printer.error(&error);
                 printer.note(written.trim_end());
             }
         }

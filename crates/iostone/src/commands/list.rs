@@ -27,6 +27,8 @@ pub(crate) fn list(arguments: &ListArguments, printer: &mut Printer) -> Result<E
         let directory = clean(&run.directory);
         let state = if run.finished {
             String::new()
+        } else if run.live {
+            "  (running now)".to_owned()
         } else {
             format!("  (unfinished; resume with `iostone run --resume {}`)", named(parent, &run.directory))
         };
@@ -54,7 +56,8 @@ fn named(parent: &Path, directory: &str) -> String {
 
 /// Why an unfinished run is not at work any more, where its last session told.
 fn ending(run: &RunListing) -> Option<String> {
-    let reason = run.ended.as_deref().filter(|_| !run.finished)?;
+    // While a session is at work, the reason is that of an earlier one.
+    let reason = run.ended.as_deref().filter(|_| !run.finished && !run.live)?;
     let is_no_failure = reason == "interrupted" || reason.starts_with("waiting for a reboot");
     Some(if is_no_failure { reason.to_owned() } else { format!("failed: {reason}") })
 }

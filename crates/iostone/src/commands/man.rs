@@ -4,14 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use clap::{Args, Command, CommandFactory};
+use clap::{Args, Command};
 use clap_mangen::Man;
 use iostone_stack::{OutputFile, Permit, Placing};
 use roff::{Roff, roman};
 
-use crate::cli::Cli;
 use crate::commands::orion;
 use crate::exit_code::ExitCode;
+use crate::help;
 use crate::printer::Printer;
 
 #[derive(Debug, Args)]
@@ -25,7 +25,7 @@ pub(crate) fn man(arguments: &ManArguments, printer: &mut Printer) -> Result<Exi
     let directory = &arguments.directory;
     fs::create_dir_all(directory).with_context(|| format!("cannot create `{}`", directory.display()))?;
     // `help` repeats what the pages say.
-    let mut program = Cli::command().disable_help_subcommand(true);
+    let mut program = help::command().disable_help_subcommand(true);
     program.build();
     let count = write_pages(&program, directory)?;
     printer.note(format_args!("{count} pages in {}", directory.display()));

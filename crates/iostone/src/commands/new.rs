@@ -14,12 +14,6 @@ use crate::printer::{Printer, bold};
 use crate::recipe::{Companion, RECIPES, Recipe, RecipeKind};
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  iostone new                       list recipes by their question
-  iostone new noatime               write noatime.toml
-  iostone new noatime -o mine.toml
-  iostone run noatime               run it as it is, without a file")]
 pub(crate) struct NewArguments {
     /// The recipe; without one all are listed
     recipe: Option<String>,

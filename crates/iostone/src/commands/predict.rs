@@ -18,7 +18,7 @@ use iostone_stack::OutputFile;
 
 use crate::commands::run::{directory_of, parse, read_file};
 use crate::exit_code::ExitCode;
-use crate::output_file::Overwrite;
+use crate::output_file::{Overwrite, write_out};
 use crate::printer::Printer;
 use quantities::{CpuUse, Parsed};
 
@@ -239,7 +239,7 @@ fn print(
 ) -> Result<ExitCode> {
     if let Some(output) = output {
         let page = iostone_report::predictions_html(answers, &command_line())?;
-        output.write(&page)?;
+        write_out(output, &page, printer)?;
     }
     if arguments.json {
         let document = match answers.predictions.as_slice() {

@@ -11,7 +11,7 @@ use iostone_model::units::{ByteRate, Bytes, Fraction, Span};
 
 use crate::commands::predict::{command_line, quantities};
 use crate::exit_code::ExitCode;
-use crate::output_file::Overwrite;
+use crate::output_file::{Overwrite, write_out};
 use crate::printer::Printer;
 use quantities::Parsed;
 
@@ -141,7 +141,7 @@ pub(crate) fn recommend(arguments: &RecommendArguments, printer: &mut Printer) -
     let found = look(catalogue(), &wanted)?;
     if let Some(output) = output {
         let page = iostone_report::recommendation_html(&found, &command_line())?;
-        output.write(&page)?;
+        write_out(output, &page, printer)?;
     }
     if arguments.json {
         printer.data(&format!("{}\n", serde_json::to_string_pretty(&found)?));

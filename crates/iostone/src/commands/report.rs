@@ -10,7 +10,9 @@ use iostone_model::run::RunRecord;
 use iostone_report::TextStyle;
 
 use crate::cli::{ReportArguments, ReportFormat};
+use crate::commands::run::shorten;
 use crate::exit_code::{ExitCode, FileErrors};
+use crate::output_file::write_out;
 use crate::printer::Printer;
 use crate::runs;
 
@@ -20,6 +22,11 @@ pub(crate) fn report(arguments: &ReportArguments, printer: &mut Printer) -> Resu
     let mut style = printer.text_style();
     // A file is read without a terminal.
     style.colour &= arguments.output.is_none();
+    let format = if arguments.json { ReportFormat::Json } else { arguments.format };
+    if arguments.full && format != ReportFormat::Text {
+        bail!("`--full` is of the text; HTML and JSON hold everything");
+    }
+    let mut code = ExitCode::Success;
     let text = if is_import(&path) {
         if arguments.baseline.is_some() {
             bail!(
@@ -27,23 +34,32 @@ pub(crate) fn report(arguments: &ReportArguments, printer: &mut Printer) -> Resu
                 path.display()
             );
         }
-        import(&path, arguments.format, style)?
+        if arguments.full || arguments.fail_if.is_given() {
+            let option = if arguments.full { "--full" } else { "--fail-if" };
+            bail!("`{}` is an import, which has no verdicts; `{option}` is for runs", path.display());
+        }
+        import(&path, format, style)?
     } else {
         let record = explained(match &arguments.baseline {
             Some(baseline) => against(&path, baseline, printer)?,
             None => read_run(&path)?,
         });
-        match arguments.format {
-            ReportFormat::Text => iostone_report::text(&record, style),
+        code = arguments.fail_if.judge_run(&record, printer)?;
+        match format {
+            ReportFormat::Text => iostone_report::text(&record, printer.extent(arguments.full), style),
             ReportFormat::Html => iostone_report::html(&record)?,
             ReportFormat::Json => iostone_report::json(&record)?,
         }
     };
     match output {
-        Some(output) => output.write(&text)?,
+        Some(output) => write_out(output, &text, printer)?,
         None => printer.data(&text),
     }
-    Ok(ExitCode::Success)
+    let page = path.join("report.html");
+    if format == ReportFormat::Text && arguments.output.is_none() && page.is_file() {
+        printer.note(format_args!("\nreport: {}", shorten(&page).display()));
+    }
+    Ok(code)
 }
 
 /// A run concluded anew with another baseline; its own files stay as they are.

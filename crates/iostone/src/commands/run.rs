@@ -11,7 +11,7 @@ use iostone_model::experiment::{Experiment, MachineSpec, Override, read_with};
 use iostone_model::run::Plan;
 use iostone_stack::{CleanupReport, JournalOutcome, leave_to_caller, refuse_exposed_runs};
 
-use crate::cli::RunArguments;
+use crate::cli::{RunArguments, RunOptions};
 use crate::commands::report::explained;
 use crate::exit_code::{ExitCode, FileErrors, Resumable};
 use crate::printer::Printer;
@@ -23,26 +23,21 @@ const LARGEST_FILE_BYTES: u64 = 1 << 20;
 
 pub(crate) fn run(arguments: &RunArguments, printer: &mut Printer) -> Result<ExitCode> {
     let stop = interrupt::stop_flag();
+    let options = &arguments.options;
     if let Some(named) = &arguments.resume {
-        let path = runs::find(&arguments.runs.runs, named, printer)?;
+        let path = runs::find(&options.runs.runs, named, printer)?;
         let (mut directory, mut plan, _) = RunDirectory::resume(&path)?;
+        options.fail_if.check_plan(&plan)?;
         // After a crash nobody knows whose data a device holds, so that the user says it for this session.
-        plan.destroy.extend(arguments.destroy.iter().cloned());
+        plan.destroy.extend(options.destroy.iter().cloned());
         let mut machine = connect(&plan.experiment.machine, &stop)?;
         clean_first(machine.as_mut(), printer)?;
-        return conduct(&plan, &mut directory, machine.as_mut(), stop, arguments, printer);
+        return conduct(&plan, &mut directory, machine.as_mut(), stop, options, printer);
     }
     let file = arguments.file.as_deref().ok_or_else(|| anyhow!("no experiment file given"))?;
     let Source { name, text, directory } = source_of(file)?;
-    let experiment = parse(&name, &text, &arguments.set, printer)?;
-    let options = PlanOptions {
-        quick: arguments.quick,
-        identical_levels: arguments.aa,
-        overrides: arguments.set.clone(),
-        destroy: arguments.destroy.clone(),
-        directory,
-    };
-    start(experiment, &text, options, arguments, stop, printer)
+    let experiment = parse(&name, &text, &options.set, printer)?;
+    start(experiment, &text, directory, options, stop, printer)
 }
 
 /// The text of an experiment, what it is called in errors, and where its files are looked for.
@@ -73,22 +68,30 @@ pub(crate) fn directory_of(file: &Path) -> Result<PathBuf> {
     Ok(place.parent().map(Path::to_owned).unwrap_or_default())
 }
 
-/// Runs a new experiment, or prints what it would do.
+/// Runs a new experiment, or prints what it would do; `directory` is where the files and programs that it names are.
 pub(crate) fn start(
     experiment: Experiment,
     text: &str,
-    options: PlanOptions,
-    arguments: &RunArguments,
+    directory: PathBuf,
+    options: &RunOptions,
     stop: StopFlag,
     printer: &mut Printer,
 ) -> Result<ExitCode> {
-    let plan = make_plan(experiment, options)?;
+    let settled = PlanOptions {
+        quick: options.quick,
+        identical_levels: options.aa,
+        overrides: options.set.clone(),
+        destroy: options.destroy.clone(),
+        directory,
+    };
+    let plan = make_plan(experiment, settled)?;
+    options.fail_if.check_plan(&plan)?;
     for warning in plan_warnings(&plan) {
         printer.warning(warning);
     }
-    let parent = std::path::absolute(&arguments.runs.runs).context("the current directory")?;
-    if arguments.dry_run {
-        commands::dry_run::print(&plan, &parent, arguments.json, printer)?;
+    let parent = std::path::absolute(&options.runs.runs).context("the current directory")?;
+    if options.dry_run {
+        commands::dry_run::print(&plan, &parent, options.json, printer)?;
         say_refusal(&plan, parent, &stop, printer);
         return Ok(ExitCode::Success);
     }
@@ -101,7 +104,7 @@ pub(crate) fn start(
     fs::create_dir_all(&parent).with_context(|| format!("making `{}`", parent.display()))?;
     let ended = RunDirectory::create(&parent, &plan, text)
         .map_err(anyhow::Error::from)
-        .and_then(|mut directory| conduct(&plan, &mut directory, machine.as_mut(), stop, arguments, printer));
+        .and_then(|mut directory| conduct(&plan, &mut directory, machine.as_mut(), stop, options, printer));
     if made_runs {
         hand_over(&parent, printer);
     }
@@ -208,7 +211,7 @@ fn conduct(
     directory: &mut RunDirectory,
     machine: &mut dyn Machine,
     stop: StopFlag,
-    arguments: &RunArguments,
+    options: &RunOptions,
     printer: &mut Printer,
 ) -> Result<ExitCode> {
     let path = shorten(directory.path());
@@ -216,7 +219,7 @@ fn conduct(
     let ended = {
         let mut progress = RunProgress::new(printer, plan);
         Conductor::new(plan, directory, machine, &mut progress, stop)?
-            .without_metadata(arguments.metadata.no_metadata)
+            .without_metadata(options.metadata.no_metadata)
             .run()
     };
     let record = explained(directory.record()?);
@@ -234,14 +237,14 @@ fn conduct(
         }
         Err(error) => return Err(Resumable { error, run: path.display().to_string(), has_trials }.into()),
     };
-    if arguments.json {
+    if options.json {
         printer.data(&format!("{}\n", serde_json::to_string_pretty(&verdicts)?));
     } else {
         let style = printer.text_style();
-        printer.data(&iostone_report::text(&record, style));
+        printer.data(&iostone_report::text(&record, printer.extent(options.full), style));
     }
     printer.note(format_args!("\nreport: {}", shorten(&report).display()));
-    Ok(ExitCode::Success)
+    options.fail_if.judge(&verdicts, printer)
 }
 
 /// Whether the same would stop the run again: what its plan asks for cannot be.

@@ -77,8 +77,7 @@ fn outside_quotes(line: &str) -> String {
 
 /// The words of a line, quotes and backslashes as a shell takes them.
 fn split(line: &str) -> Result<Vec<String>> {
-    shell_words::split(line)
-        .map_err(|_| anyhow!("`{line}` has a quote that is not closed"))
+    shell_words::split(line).map_err(|_| anyhow!("`{line}` has a quote that is not closed"))
 }
 
 #[cfg(test)]

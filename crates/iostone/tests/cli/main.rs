@@ -25,6 +25,7 @@ mod io;
 mod judge;
 mod judge_order;
 mod manual;
+mod one_screen;
 mod orion;
 mod outputs;
 mod predict;

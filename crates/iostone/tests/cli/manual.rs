@@ -9,8 +9,13 @@ use crate::support::Bench;
 fn commands_below(bench: &Bench, path: &[&str]) -> Vec<Vec<String>> {
     let asked: Vec<&str> = path.iter().copied().chain(["--help"]).collect();
     let help = bench.iostone(&asked).ended_with(0).stdout;
-    let list = help.split_once("\nCommands:\n").map(|(_, list)| list).unwrap_or_default();
-    let lines = list.lines().take_while(|line| !line.is_empty());
+    // The program's own commands stand in groups between its usage and its options.
+    let list = match help.split_once("\nCommands:\n") {
+        Some((_, list)) => list.split_once("\n\n").map_or(list, |(list, _)| list),
+        None if path.is_empty() => help.split_once("\nOptions:\n").unwrap().0,
+        None => "",
+    };
+    let lines = list.lines();
     let names = lines
         .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().next())

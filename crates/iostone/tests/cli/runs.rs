@@ -112,7 +112,7 @@ fn report_and_audit_agree(bench: &Bench, name: &str) {
     let audit = bench.iostone(&["audit", name, "--json"]).ended_with(0).json();
     let report = bench.iostone(&["report", "--format", "json"]).ended_with(0).json();
     assert_eq!(report["audit"], audit);
-    let text = bench.iostone(&["report"]).ended_with(0).stdout;
+    let text = bench.iostone(&["report", "--full"]).ended_with(0).stdout;
     let findings = audit["findings"].as_array().unwrap();
     assert!(findings.iter().any(|finding| finding["rule"] == "not-flushed"), "{audit}");
     for finding in findings {
@@ -176,7 +176,11 @@ fn quiet_leaves_the_findings_alone() {
     bench.write("experiment.toml", PROGRAM);
     let said = bench.iostone(&["run", "experiment.toml", "--quiet"]).ended_with(0);
     assert_eq!(said.stderr, "");
-    assert!(said.stdout.contains("6 blocks (12 trials)"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("baseline") && !said.stdout.contains("6 blocks (12 trials)"),
+        "{}",
+        said.stdout
+    );
 }
 
 #[test]

@@ -30,7 +30,7 @@ fn every_trial_follows_one_of_its_own_level_and_says_so() {
     assert!(trials.iter().all(|trial| trial["phases"]["run"].as_f64().unwrap() > 0.0));
     let flags = report["verdicts"]["comparisons"][0]["flags"].as_array().unwrap();
     assert!(flags.iter().all(|flag| flag["name"] != "carry-over-unchecked"), "{flags:?}");
-    let text = bench.iostone(&["report"]).ended_with(0).stdout;
+    let text = bench.iostone(&["report", "--full"]).ended_with(0).stdout;
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("each after an unrecorded one of its level"), "{text}");
 }

@@ -48,7 +48,8 @@ fn pilots_run_first_and_their_longest_cut_is_the_ramp_of_every_trial() {
         assert!(shown.contains(line), "`{line}` is not in:\n{shown}");
     }
     let ramp = declared["ramp"].as_str().unwrap();
-    let text = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let full = bench.iostone(&["report", "--full"]).ended_with(0).stdout;
+    let text = full.split_whitespace().collect::<Vec<_>>().join(" ");
     // Where caches are warm already none is needed.
     let line = if ramp == "0s" {
         "warm-up none, as 2 pilots showed no need of it (MSER-5), declared before block 1".to_owned()
@@ -101,7 +102,7 @@ fn a_resumed_run_repeats_no_pilot() {
     bench.assert_undone();
     let shown = bench.iostone(&["show"]).ended_with(0).stdout;
     assert!(shown.contains("pilot 1: ") && !shown.contains("declared before"), "{shown}");
-    let report = bench.iostone(&["report"]).ended_with(0).stdout;
+    let report = bench.iostone(&["report", "--full"]).ended_with(0).stdout;
     assert!(report.contains("left to pilots, and not declared yet"), "{report}");
 
     // The journal's line of the pilot is lost to a crash: its record is found again.
@@ -168,7 +169,7 @@ fn trials_long_enough_are_checked_for_a_steady_state() {
         .replace("min = 6, max = 40", "min = 1, max = 6")
         .replace("margin = \"3%\"", "margin = \"3%\"\ntime = \"1s\"");
     bench.write("experiment.toml", format!("{text}\n[trials]{gates}"));
-    let said = bench.iostone(&["run", "experiment.toml"]).ended_with(0);
+    let said = bench.iostone(&["run", "experiment.toml", "--full"]).ended_with(0);
     let record = bench.iostone(&["show", "--json"]).ended_with(0).json();
     let trials = record["trials"].as_array().unwrap();
     assert!(!trials.is_empty());

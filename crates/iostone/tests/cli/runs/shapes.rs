@@ -36,7 +36,7 @@ fn a_mixed_and_rated_load_with_hot_data_runs_and_says_what_it_was() {
     let claimed = |key: &str| trial["workload"][key].as_u64().unwrap();
     assert!(claimed("claimed_read_bytes") > 0 && claimed("claimed_written_bytes") > 0);
 
-    let text = bench.iostone(&["report"]).ended_with(0).stdout;
+    let text = bench.iostone(&["report", "--full"]).ended_with(0).stdout;
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let shape = "randrw 4KiB/80:64KiB/20 · spread hot-cold:90/10 · open loop of 300 reads/s and 100 writes/s at random";
     assert!(text.contains(shape), "{text}");

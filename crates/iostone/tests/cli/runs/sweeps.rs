@@ -35,6 +35,9 @@ fn a_sweep_interrupted_after_its_first_block_is_resumed_to_its_verdict() {
         "{planned}"
     );
 
+    let compared = ["run", "experiment.toml", "--dry-run", "--fail-if", "200 slower than 400"];
+    bench.iostone(&compared).ended_with(2).complains_of("a sweep finds the best level and compares no two");
+
     let mut command = bench.command(&["run", "experiment.toml"]);
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut stderr = BufReader::new(child.stderr.take().unwrap());
