@@ -34,7 +34,7 @@ pub(crate) struct CompareArguments {
     /// The level that the others are compared with; the first by default
     #[arg(long, value_name = "LEVEL", help_heading = "What to compare")]
     baseline: Option<String>,
-    /// The load: a name (see `--help`), options such as 'rw=randread bs=4k', or a fio job file
+    /// The load: a name from the list below, options such as 'rw=randread bs=4k', or a fio job file
     #[arg(long, value_name = "LOAD")]
     load: Option<String>,
     /// The volume: the size of a loop device, a directory, a device, or a volume type with its size (gp3:8GiB)
@@ -50,19 +50,25 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "TIME")]
     time: Option<Span>,
     /// A command's name in the report; repeatable, in the order of the commands
-    #[arg(long, short = 'n', value_name = "NAME", help_heading = "Commands")]
+    #[arg(long, short = 'n', value_name = "NAME", help_heading = "Options for commands")]
     name: Vec<String>,
     /// Unrecorded trials of each level first
-    #[arg(long, short, value_name = "TRIALS", help_heading = "Commands")]
+    #[arg(long, short, value_name = "TRIALS", help_heading = "Options for commands")]
     warmup: Option<u32>,
     /// Run this before every trial, untimed; once for all commands, or once for each
-    #[arg(long, short, value_name = "COMMAND", help_heading = "Commands")]
+    #[arg(long, short, value_name = "COMMAND", help_heading = "Options for commands")]
     prepare: Vec<String>,
     /// The shell of the commands, or `none`; by default `sh` where a line needs one
-    #[arg(long, short = 'S', value_name = "SHELL", conflicts_with = "no_shell", help_heading = "Commands")]
+    #[arg(
+        long,
+        short = 'S',
+        value_name = "SHELL",
+        conflicts_with = "no_shell",
+        help_heading = "Options for commands"
+    )]
     shell: Option<String>,
     /// Run the commands without a shell; the same as `--shell none`
-    #[arg(short = 'N', help_heading = "Commands")]
+    #[arg(short = 'N', help_heading = "Options for commands")]
     no_shell: bool,
     /// Write the experiment to this file, `-` for standard output, and run nothing
     #[arg(long, value_name = "FILE")]

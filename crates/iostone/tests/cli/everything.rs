@@ -6,6 +6,8 @@ use crate::support::{BARRIER, Bench, FLUSH_PRICE, OPEN_LOOP, Said, assert_text};
 
 const COMMANDS: &[&str] = &[
     "run",
+    "compare",
+    "new",
     "demo",
     "report",
     "list",
@@ -30,7 +32,7 @@ fn help_names_every_command_and_exit_code() {
     }
     assert!(bench.iostone(&["--version"]).ended_with(0).stdout.starts_with("iostone "));
     bench.iostone(&["judgement"]).ended_with(2).complains_of("a similar subcommand exists: 'judge'");
-    bench.iostone(&["run"]).ended_with(2).complains_of("<FILE>");
+    bench.iostone(&["run"]).ended_with(2).complains_of("<FILE | RECIPE>");
     bench.iostone(&["run", "a.toml", "--resume", "latest"]).ended_with(2).complains_of("cannot be used with");
     assert_eq!(bench.names(), Vec::<String>::new());
 }

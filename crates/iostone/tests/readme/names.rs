@@ -37,6 +37,8 @@ impl Help {
     fn knows(&mut self, option: &str) -> bool {
         let commands = [
             "run",
+            "compare",
+            "new",
             "demo",
             "report",
             "list",

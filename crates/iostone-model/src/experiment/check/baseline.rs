@@ -99,7 +99,10 @@ fn named<'a>(baseline: &str, factors: &'a [Factor]) -> Result<&'a Factor, Misnam
         [] => {
             let levels: Vec<&str> =
                 factors.iter().flat_map(|factor| &factor.levels).map(String::as_str).collect();
-            let hint = match nearest(level, levels.iter().copied()) {
+            // Behind a factor's name that is none, the level may still be right.
+            let behind = level.rsplit_once('=').map(|(_, level)| level.trim());
+            let near = |level: &str| nearest(level, levels.iter().copied());
+            let hint = match near(level).or_else(|| near(behind?)) {
                 Some(near) => Hint::Fix(format!("\"{near}\"")),
                 None => Hint::Note(format!("expected {}", list(&levels))),
             };

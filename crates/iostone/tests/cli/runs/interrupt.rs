@@ -117,7 +117,8 @@ fn a_program_that_is_not_there_is_named() {
     let bench = Bench::new();
     bench.write("experiment.toml", PROGRAM.replace("argv = [\"sh\"", "argv = [\"no-such-program\""));
     let said = bench.iostone(&["run", "experiment.toml"]).ended_with(2);
-    said.complains_of("`no-such-program` could not be started: ");
+    said.complains_of("`no-such-program` cannot be found: no such program in PATH");
+    assert!(bench.run_directories().is_empty(), "refused before a run is made");
     bench.assert_undone();
 }
 
