@@ -32,6 +32,8 @@ pub(crate) struct Comparison {
     pub(crate) baseline: Option<String>,
     /// The difference that does not matter.
     pub(crate) margin: Fraction,
+    /// How certain all verdicts together are, where the load's own choice is not wanted.
+    pub(crate) confidence: Option<Fraction>,
     /// How long the run may take.
     pub(crate) time: Option<Span>,
     /// Unrecorded trials of each level first.
@@ -75,6 +77,9 @@ impl Comparison {
         line(&format!("baseline = {}", quoted(&self.baseline())));
         line("# Differences within the margin do not matter: levels that close are called equivalent.");
         line(&format!("margin = {}", quoted(&self.margin.to_string())));
+        let confidence =
+            self.confidence.map_or_else(|| self.load.confidence.to_owned(), |one| one.to_string());
+        line(&format!("confidence = {}", quoted(&confidence)));
         line(
             "# Every block is one trial of each level, in random order. The run ends as soon as the answer is certain.",
         );

@@ -46,6 +46,9 @@ pub(crate) struct CompareArguments {
     /// Equivalence margin: the largest difference that does not matter
     #[arg(long, value_name = "PERCENT", default_value = "3%")]
     margin: Fraction,
+    /// Confidence of all verdicts and ratio intervals jointly; by default 99% for commands, 95% for loads
+    #[arg(long, value_name = "PERCENT")]
+    confidence: Option<Fraction>,
     /// End after this time, whatever has been found
     #[arg(long, value_name = "TIME")]
     time: Option<Span>,
@@ -163,6 +166,7 @@ fn understood(arguments: &CompareArguments) -> Result<Comparison> {
         metric: arguments.metric.clone(),
         baseline: arguments.baseline.clone(),
         margin: arguments.margin,
+        confidence: arguments.confidence,
         time: arguments.time,
         warmups: arguments.warmup,
     })
