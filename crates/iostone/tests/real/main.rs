@@ -33,6 +33,7 @@ mod limit;
 #[path = "../common/loop_disk.rs"]
 mod loop_disk;
 mod orion;
+mod recipes;
 mod swaps;
 mod throttle;
 #[path = "../common/tools.rs"]
