@@ -1,7 +1,6 @@
 //! A prediction with what is told beside it: what would lift its ceiling, where an expectation came from, and how far off a
 //! measurement is.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cloud::CeilingKind;
@@ -11,7 +10,7 @@ use crate::prediction::{LINK_UNKNOWN, Prediction};
 pub const ANSWERS_SCHEMA: &str = "iostone/predictions/1";
 
 /// Several predictions, side by side.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answers {
     /// [`ANSWERS_SCHEMA`].
     pub schema: String,
@@ -26,7 +25,7 @@ pub struct Answers {
 }
 
 /// A configuration of which nothing is predicted.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Unpredicted {
     /// Its name.
     pub label: String,
@@ -35,7 +34,7 @@ pub struct Unpredicted {
 }
 
 /// A prediction and what is told beside it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// What it is of: "c4.large, gp2:220GiB", or a configuration of an experiment.
     pub label: String,
@@ -59,7 +58,7 @@ pub struct Answer {
 }
 
 /// What of some work was given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Given {
     /// Its bytes; the time follows.
@@ -69,7 +68,7 @@ pub enum Given {
 }
 
 /// What would come without a ceiling.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Lift {
     /// The ceiling that is lifted, with those of the entries before it.
     pub lifted: CeilingKind,
@@ -84,7 +83,7 @@ pub struct Lift {
 }
 
 /// An expectation and where it may have come from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Expected {
     /// The time that was expected, in seconds.
     pub seconds: f64,
@@ -97,7 +96,7 @@ pub struct Expected {
 }
 
 /// A formula that gives an expected time, and what is wrong with it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Slip {
     /// The time that it gives, in seconds.
     pub seconds: f64,
@@ -108,7 +107,7 @@ pub struct Slip {
 }
 
 /// A measured time against the predicted one.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredTime {
     /// The time that was measured, in seconds.
     pub seconds: f64,
@@ -123,7 +122,7 @@ pub struct MeasuredTime {
 }
 
 /// How a measured time goes together with a predicted one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MeasuredAgreement {
     /// Within 3 % of it, or within its interval.

@@ -1,6 +1,5 @@
 //! What an audit of figures found: each finding with its evidence, its severity and a sentence of advice.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::omitted::is_default;
@@ -9,7 +8,8 @@ use crate::omitted::is_default;
 pub const AUDIT_SCHEMA: &str = "iostone/audit/1";
 
 /// How much a finding takes from what the figures can show.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Worth knowing; the figures stand.
@@ -32,7 +32,7 @@ impl Severity {
 }
 
 /// What a finding is about.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "of")]
 pub enum Subject {
     /// The figures as a whole.
@@ -54,7 +54,7 @@ pub enum Subject {
 }
 
 /// What a finding does to the verdicts on its subject.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Effect {
     /// Nothing: it stands beside them.
@@ -67,7 +67,7 @@ pub enum Effect {
 }
 
 /// One thing that an audit found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// The rule that found it, a stable name: `identical-rows`.
     pub rule: String,
@@ -91,7 +91,7 @@ pub struct Finding {
 }
 
 /// Everything an audit found.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct AuditReport {
     /// [`AUDIT_SCHEMA`].
     pub schema: String,

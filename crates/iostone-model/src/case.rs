@@ -1,6 +1,5 @@
 //! A published investigation reconsidered: its author's conclusions beside what its figures allow to be said.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::audit::AuditReport;
@@ -28,7 +27,7 @@ pub struct Case {
 }
 
 /// A comparison that an author drew a conclusion from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StatedComparison {
     /// The table it is about; none for all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,7 +54,7 @@ pub struct StatedComparison {
 }
 
 /// A case with what its figures came to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CaseReport {
     /// [`CASE_SCHEMA`].
     pub schema: String,
@@ -77,7 +76,7 @@ pub struct CaseReport {
 }
 
 /// A comparison with what its figures came to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reconsidered {
     /// As the author made it.
     pub stated: StatedComparison,
@@ -93,7 +92,7 @@ pub struct Reconsidered {
 }
 
 /// The figures of one level.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LevelFigures {
     /// The level.
     pub level: String,
@@ -108,7 +107,7 @@ pub struct LevelFigures {
 }
 
 /// A limit of figures.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KnownLimit {
     /// What it is: `instance link`.
     pub name: String,
@@ -127,7 +126,7 @@ impl Reconsidered {
 }
 
 /// One level against the baseline.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReconsideredLevel {
     /// The verdict with its intervals, or the unpaired test where the figures were not blocked.
     pub comparison: Comparison,

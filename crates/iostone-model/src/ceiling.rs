@@ -1,6 +1,5 @@
 //! Ceilings: what lets so much through and no more, how a measured figure stands to one, and the thresholds of that.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cloud::CeilingKind;
@@ -31,7 +30,7 @@ pub fn exceeded_from(seconds: f64) -> f64 {
 }
 
 /// A ceiling in what it lets a figure be.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ceiling {
     /// What it is one of; null where only its name is known.
     pub kind: Option<CeilingKind>,
@@ -99,7 +98,7 @@ impl Ceiling {
 }
 
 /// A ceiling with a figure held against it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Held {
     /// The ceiling.
     #[serde(flatten)]
@@ -130,7 +129,7 @@ impl Held {
 }
 
 /// How a ceiling stands to a figure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum HeldState {
     /// At least 95 % of it was used, and it had no credits left to let more through: it is what held the rate.
@@ -148,7 +147,7 @@ pub enum HeldState {
 }
 
 /// The queue depth that held a rate: each I/O waited for the one before.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct QueueDepth {
     /// I/Os under way at once.
     pub depth: u32,

@@ -8,7 +8,6 @@ mod quantity;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::metric::{Direction, Unit};
@@ -39,7 +38,7 @@ pub const CIRCUMSTANCES: &[&str] = &[
 ];
 
 /// Figures and what is known of them.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Dataset {
     /// [`DATASET_SCHEMA`].
     pub schema: String,
@@ -74,7 +73,7 @@ pub struct Dataset {
 }
 
 /// What is known of the order in which observations were made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// Nothing, beyond what [`Observation::order`] says of single ones.
@@ -87,7 +86,7 @@ pub enum Order {
 }
 
 /// What a figure is.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MetricNote {
     /// What it is counted in; values are in the base unit (bytes, seconds, per second, a share of 1).
     pub unit: Unit,
@@ -99,7 +98,7 @@ pub struct MetricNote {
 }
 
 /// One execution of something, or one row of a table about it.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Observation {
     /// The table it stands in, where a dataset has several; empty otherwise.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -132,7 +131,7 @@ pub struct Observation {
 }
 
 /// A figure as it was printed.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
     /// In the base unit of its metric.
     pub value: f64,
@@ -148,7 +147,7 @@ impl From<f64> for Figure {
 }
 
 /// Values over time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Series {
     /// What the values are counted in.
     pub unit: Unit,
@@ -159,7 +158,7 @@ pub struct Series {
 }
 
 /// An upper bound of some figures, with where it is known from.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Ceiling {
     /// What it is: `instance link`, `volume`, `source`.
     pub name: String,
@@ -179,7 +178,7 @@ pub struct Ceiling {
 }
 
 /// What somebody expected a figure to be.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Prediction {
     /// The figure.
     pub metric: String,
@@ -199,7 +198,7 @@ pub struct Prediction {
 }
 
 /// A file that was read.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SourceFile {
     /// Its name, unique within the dataset.
     pub name: String,

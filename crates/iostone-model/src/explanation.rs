@@ -1,6 +1,5 @@
 //! What bound figures: each one held against every ceiling that is known of what it went through.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ceiling::{Held, QueueDepth};
@@ -15,7 +14,7 @@ pub const EXPLANATION_SCHEMA: &str = "iostone/explanation/1";
 pub const SERVED: &str = "served";
 
 /// What bound the figures of a run or of a dataset.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Explanation {
     /// [`EXPLANATION_SCHEMA`].
     pub schema: String,
@@ -35,7 +34,7 @@ pub struct Explanation {
 }
 
 /// A configuration of a run, or a condition of a dataset.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ExplainedPart {
     /// Its name.
     pub configuration: String,
@@ -93,7 +92,7 @@ impl ExplainedPart {
 }
 
 /// A rate held against every ceiling that is known for it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ExplainedFigure {
     /// A metric, or [`SERVED`] for what the devices served.
     pub figure: String,
@@ -169,7 +168,7 @@ impl ExplainedFigure {
 }
 
 /// Which way bytes move.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Flow {
     /// From the volumes.
@@ -181,7 +180,7 @@ pub enum Flow {
 }
 
 /// The next ceiling above the one that binds, or above the narrowest.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Headroom {
     /// Its name.
     pub next: String,
@@ -190,7 +189,7 @@ pub struct Headroom {
 }
 
 /// Why more was measured than the lowest ceiling lets through.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Excess {
     /// The kind of explanation.
     pub because: ExcessCause,
@@ -208,7 +207,7 @@ pub struct Excess {
 }
 
 /// A kind of explanation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ExcessCause {
     /// Memory took writes in, or answered reads, and has room for as much.
@@ -220,7 +219,7 @@ pub enum ExcessCause {
 }
 
 /// What a bucket held when a trial began and when it ended: medians over the trials.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct BucketBalance {
     /// Whose: "the byte credits of the link".
     pub bucket: String,
@@ -237,7 +236,7 @@ pub struct BucketBalance {
 }
 
 /// What was predicted of a configuration, beside what was measured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PredictedFigure {
     /// The configuration, or the condition.
     pub configuration: String,

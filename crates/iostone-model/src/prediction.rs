@@ -1,6 +1,5 @@
 //! What is predicted of work on an instance and its volumes: how long, at what rate, and what binds when.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cloud::{CatalogueDate, CeilingKind};
@@ -19,7 +18,8 @@ pub const LINK_UNKNOWN: &str = "link-unknown";
 pub const DATE_UNKNOWN: &str = "date-beyond-catalogue";
 
 /// How long work takes, and what holds it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Prediction {
     /// [`PREDICTION_SCHEMA`].
     pub schema: String,
@@ -82,7 +82,8 @@ pub struct Prediction {
 }
 
 /// A part of the time in which one ceiling binds at one rate.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Phase {
     /// From when, in seconds.
     pub from_seconds: f64,
@@ -100,7 +101,8 @@ pub struct Phase {
 }
 
 /// What a bucket holds over a phase.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BucketLevel {
     /// Whose: "the I/O credits of gp2:220GiB", "the byte credits of the link".
     pub name: String,
@@ -115,7 +117,8 @@ pub struct BucketLevel {
 }
 
 /// A ceiling, in what it lets the workload move.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CeilingRow {
     /// What it is one of.
     pub kind: CeilingKind,
@@ -138,7 +141,8 @@ pub struct CeilingRow {
 }
 
 /// What an hour costs, and of what.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RentalPrice {
     /// US dollars an hour.
     pub usd_per_hour: f64,
@@ -153,7 +157,8 @@ pub struct RentalPrice {
 }
 
 /// Bytes that stay in memory.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CachedShare {
     /// Bytes still in memory when the work ends.
     pub bytes: f64,

@@ -1,6 +1,5 @@
 //! What to rent for a target: the cheapest that meets it, the runner-up, what each further dollar buys, and why less fails.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cloud::{CatalogueDate, CeilingKind};
@@ -9,7 +8,7 @@ use crate::cloud::{CatalogueDate, CeilingKind};
 pub const RECOMMENDATION_SCHEMA: &str = "iostone/recommendation/1";
 
 /// What to rent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Recommendation {
     /// [`RECOMMENDATION_SCHEMA`].
     pub schema: String,
@@ -52,7 +51,7 @@ pub struct Recommendation {
 }
 
 /// What is wanted. One of the figures is there.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Target {
     /// In words: "20,000 IOPS in the long run", "within 25min".
     pub words: String,
@@ -71,7 +70,7 @@ pub struct Target {
 }
 
 /// An instance with volumes.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Choice {
     /// The instance type.
     pub instance: String,
@@ -109,7 +108,7 @@ pub struct Choice {
 }
 
 /// What was looked at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Considered {
     /// Instance types that fit what was asked of them, with a price and a known link.
     pub instances: u64,
@@ -122,7 +121,7 @@ pub struct Considered {
 }
 
 /// A type that was left out.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unknown {
     /// Its name.
     pub name: String,

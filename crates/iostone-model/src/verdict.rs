@@ -7,7 +7,6 @@ mod sweep;
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::audit::{AuditReport, Severity};
@@ -29,7 +28,7 @@ pub const VERDICTS_SCHEMA: &str = "iostone/verdicts/1";
 pub const ENVIRONMENT_UNFIT: &str = "environment-unfit";
 
 /// What a comparison with the baseline came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
     /// Better than the baseline, in the metric's direction.
@@ -58,7 +57,8 @@ impl Verdict {
 }
 
 /// Something the reader must know beside a verdict.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Flag {
     /// A stable name: `carry-over`, `tail`, `trend`, `drifted-levels`, `coarse-resolution`, `discard-imbalance`,
     /// `environment-unfit`, `no-flush`, `not-steady`, `page-cache`, `order-unknown`, `unblocked`, `withheld`, ...
@@ -78,7 +78,7 @@ impl Flag {
 }
 
 /// How many blocks a decision would still take: a range and its chance, from runs simulated on; never a promise.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Forecast {
     /// Total blocks at which half of the simulated runs that end with a difference have ended; none where less than a fifth of
     /// all runs do.
@@ -97,7 +97,7 @@ pub struct Forecast {
 }
 
 /// One level held against the baseline.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Comparison {
     /// The level compared.
     pub level: String,
@@ -160,7 +160,7 @@ impl Verdicts {
 }
 
 /// An exact Wilcoxon-Mann-Whitney test of two unblocked samples.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct UnpairedTest {
     /// The two-sided p value, exact by enumeration (ties included) or by the normal approximation for large samples.
     pub p_value: f64,
@@ -175,7 +175,7 @@ pub struct UnpairedTest {
 }
 
 /// The figures of one configuration, for context: comparisons are made within blocks, never from these.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ConfigurationSummary {
     /// The configuration's name.
     pub name: String,
@@ -204,7 +204,7 @@ pub struct ConfigurationSummary {
 ///
 /// `faster` only if no point is slower and some point is faster; `slower` likewise; `equivalent` if every point is;
 /// otherwise `undecided`, with the flag `crossing` where points of both kinds were shown.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CurveVerdict {
     /// The level compared.
     pub level: String,
@@ -245,7 +245,7 @@ impl CurveVerdict {
 }
 
 /// How the blocks went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BlockCount {
     /// Blocks whose every trial counted. A superblock counts as its trials of each level.
     pub complete: u32,
@@ -259,7 +259,7 @@ pub struct BlockCount {
 }
 
 /// What was asked of the kernel for a configuration and what the trials saw of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verified {
     /// The configuration.
     pub configuration: String,
@@ -268,7 +268,7 @@ pub struct Verified {
 }
 
 /// What a configuration moved in a second, held against the tightest limit that is known of its stack.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KnownCeiling {
     /// The configuration.
     pub configuration: String,
@@ -296,7 +296,7 @@ pub struct KnownCeiling {
 }
 
 /// How a limit stands to what was measured.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CeilingState {
     /// At least 95 % of it was used: it is what held the rate.
@@ -311,7 +311,7 @@ pub enum CeilingState {
 }
 
 /// Noise of the machine, from a run of identical levels.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NoiseFloor {
     /// Spread of the block log ratios as a share (robust standard deviation).
     pub sigma: f64,
@@ -324,7 +324,7 @@ pub struct NoiseFloor {
 }
 
 /// Everything concluded from a run or a table of figures.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Verdicts {
     /// [`VERDICTS_SCHEMA`].
     pub schema: String,

@@ -1,12 +1,11 @@
 //! What is known of an observation beside its labels and figures; what is not known is absent.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::cloud::{CatalogueDate, VolumeSpec};
 
 /// What is known of how an observation came about.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Facts {
     /// What was done, so that equal work can be told: the command line, the workload's name and size.
@@ -117,7 +116,7 @@ pub struct Facts {
 }
 
 /// What data is made of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum DataKind {
     /// All zeros, or nearly so: compressible, dedupable, sometimes never stored.
@@ -138,7 +137,7 @@ pub const NO_SPACE: i32 = 28;
 pub const DISK_FULL: &str = "No space left on device";
 
 /// How an execution ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "how", content = "why")]
 pub enum Ending {
     /// It did what it was asked.
@@ -152,7 +151,7 @@ pub enum Ending {
 }
 
 /// That a figure stands for several executions.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Averaged {
     /// Over how many, where that is known.
     pub executions: Option<u32>,
@@ -163,7 +162,7 @@ pub struct Averaged {
 }
 
 /// How several figures became one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Aggregate {
     /// The arithmetic mean.

@@ -3,15 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::metric::Unit;
 use crate::units::{Bytes, BytesPerSecond, Fraction, Span};
 
 /// A value in the base unit of its kind, and how it was written. In files it is that text: `"500Mbps"`.
-#[derive(Debug, Clone, PartialEq, JsonSchema)]
-#[schemars(with = "String")]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Quantity {
     /// In bytes, bytes a second, seconds, a share of 1, per second, or plain.
     pub value: f64,

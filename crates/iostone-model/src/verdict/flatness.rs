@@ -1,10 +1,9 @@
 //! Whether write curves are flat over load, and what that is put down to.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How a rate goes with the load.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CurveShape {
     /// The same at every load, within the margin of slopes.
@@ -24,7 +23,7 @@ pub enum CurveShape {
 }
 
 /// What a flat write curve is put down to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlatCause {
     /// Without barriers it rises, and lies higher, and enough flushes were served to matter.
@@ -42,7 +41,7 @@ pub enum FlatCause {
 }
 
 /// The write curve of one configuration over load.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadCurve {
     /// The configuration.
     pub configuration: String,
@@ -83,7 +82,7 @@ pub struct LoadCurve {
 }
 
 /// A write curve with barriers beside the same without, and what its flatness is put down to.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct FlatnessVerdict {
     /// The other factors' levels within which both stand; empty with one factor.
     #[serde(default, skip_serializing_if = "String::is_empty")]

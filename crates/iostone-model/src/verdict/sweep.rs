@@ -1,10 +1,9 @@
 //! What a sweep found: the best level of an ordered factor, and how sure that is.
 
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The outcome of racing the levels of an ordered factor.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SweepVerdict {
     /// The factor.
     pub factor: String,
@@ -42,7 +41,7 @@ fn one() -> u32 {
 }
 
 /// What a sweep came to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SweepOutcome {
     /// Every other level was shown to be worse than the best.
@@ -56,7 +55,7 @@ pub enum SweepOutcome {
 }
 
 /// One level of a sweep.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SweepLevel {
     /// Its name.
     pub level: String,
@@ -77,7 +76,7 @@ pub struct SweepLevel {
 }
 
 /// How a level of a sweep stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SweepState {
     /// The best.
@@ -94,7 +93,7 @@ pub enum SweepState {
 }
 
 /// A parabola through the levels around the best, in the logarithms of both axes where positions are above zero.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SweepFit {
     /// Where it has its optimum, on the axis.
     pub optimum: f64,
