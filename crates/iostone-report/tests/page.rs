@@ -191,7 +191,7 @@ fn verdicts_stand_beside_the_heading_and_at_the_top_of_a_telephone() {
     assert_eq!(beside.matches("class=\"badge ").count(), 4);
     let sweep = html(&scenes::sweep()).unwrap();
     assert!(sweep.contains("</b> best</span>"));
-    assert!(html(&scenes::all_invalid()).unwrap().contains("<span class=\"badge none\">no verdict</span>"));
+    assert!(html(&scenes::empty()).unwrap().contains("<span class=\"badge none\">no verdict</span>"));
     assert!(html(&scenes::quick()).unwrap().contains("badge none\">rehearsal: no verdict</span>"));
 }
 
