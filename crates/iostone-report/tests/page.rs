@@ -211,8 +211,8 @@ fn flags_lead_to_what_they_mean_and_unknown_ones_stay_words() {
 
 /// What stands in the page for a file: escaped in the markup, so that only text can come of it.
 fn file(page: &str, kind: &str) -> String {
-    let from = page.find(&format!("data-kind=\"{kind}\"")).unwrap_or_else(|| panic!("no {kind}"));
-    let text = page[from..].split_once("<pre>").unwrap().1.split_once("</pre>").unwrap().0;
+    let (_, from) = page.split_once(&format!("data-kind=\"{kind}\"><pre>")).expect(kind);
+    let (text, _) = from.split_once("</pre>").expect(kind);
     assert!(!text.contains(['<', '>']), "{text}");
     let names = [("&#60;", "<"), ("&#62;", ">"), ("&#34;", "\""), ("&#39;", "'"), ("&#38;", "&")];
     names.iter().fold(text.to_owned(), |text, (name, character)| text.replace(name, character))

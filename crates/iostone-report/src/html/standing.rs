@@ -74,7 +74,7 @@ fn compared(name: String, comparison: &Comparison, view: &View<'_>) -> Badge {
     let word = comparison
         .verdict
         .map_or_else(|| verdict_words(comparison, 0.0, false), |verdict| verdict.word().to_owned());
-    let has_ratio = comparison.ratio.is_some() || comparison.unpaired.is_some();
+    let has_ratio = comparison.ratio.is_some_and(f64::is_finite) || comparison.unpaired.is_some();
     let ratio = if has_ratio { ratios::written(comparison, view.better).0 } else { String::new() };
     Badge::of(name, comparison.verdict, word, ratio)
 }
