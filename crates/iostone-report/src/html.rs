@@ -6,15 +6,20 @@ mod cpu;
 mod curves;
 pub(crate) mod dataset;
 mod digest;
+mod downloads;
 mod explanation;
 mod facts;
 mod findings;
+mod glossary;
 mod landing;
 pub(crate) mod orion;
 pub(crate) mod prediction;
 mod prose;
 pub(crate) mod recommendation;
+mod standing;
 mod sweep;
+
+use std::sync::LazyLock;
 
 use askama::Template;
 use iostone_model::run::RunRecord;
@@ -32,17 +37,27 @@ use curves::Curves;
 use explanation::ExplanationPart;
 use facts::{Chip, DiscardLine, ServedLine};
 use findings::Findings;
+use glossary::Term;
 use landing::LandingSection;
 use prose::Prose;
+use standing::Badge;
 use sweep::SweepSection;
 
 const STYLE: &str = include_str!("../templates/style.css");
-const SCRIPT: &str = include_str!("../templates/script.js");
 
 /// Widths in pixels of figures: across the page, half of it, and on a telephone.
 const FULL: f64 = 1100.0;
 const HALF: f64 = 538.0;
 const SLIM: f64 = 346.0;
+
+/// The page's script without comments and indentation.
+fn script() -> &'static str {
+    static SCRIPT: LazyLock<String> = LazyLock::new(|| {
+        let lines = include_str!("../templates/script.js").lines().map(str::trim);
+        lines.filter(|line| !line.starts_with("//")).collect()
+    });
+    &SCRIPT
+}
 
 /// A figure in two widths; the style sheet shows one.
 struct Figure {
@@ -68,7 +83,7 @@ struct TableRow {
 
 struct FlagLine {
     subject: Option<String>,
-    name: String,
+    name: Prose,
     message: Prose,
 }
 
@@ -85,6 +100,7 @@ struct ReportPage<'a> {
     question: &'a str,
     headline: Prose,
     ended: Option<Prose>,
+    badges: Vec<Badge>,
     chips: Vec<Chip>,
     metric_title: String,
     direction: &'a str,
@@ -120,6 +136,9 @@ struct ReportPage<'a> {
     environment: Vec<(&'static str, String)>,
     reproduce: String,
     experiment_text: &'a str,
+    trials_csv: Option<String>,
+    verdicts_json: Option<String>,
+    glossary: Vec<Term>,
     method: String,
     amount: Prose,
 }
@@ -142,8 +161,8 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, askama::Error> {
     let curves = Curves::of(run, &view);
     let page = ReportPage {
         style: STYLE,
-        script: SCRIPT,
-        script_digest: digest::source_expression(SCRIPT),
+        script: script(),
+        script_digest: digest::source_expression(script()),
         version: &run.plan.iostone_version,
         directory: &run.directory,
         identity: format!("made by iostone {}", run.plan.iostone_version),
@@ -151,6 +170,7 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, askama::Error> {
         question: experiment.question.as_deref().unwrap_or(&experiment.name),
         headline: Prose::of(&wording::headline(run)),
         ended: wording::premature_end(run).map(|sentence| Prose::of(&sentence)),
+        badges: standing::badges(run, &view),
         chips: facts::chips(run, &view, &discards),
         metric_title: capitalised(view.metric_title()),
         direction: view.direction_words(),
@@ -198,6 +218,9 @@ pub(crate) fn write(run: &RunRecord) -> Result<String, askama::Error> {
         environment: environment::lines(run),
         reproduce: reproduce(run),
         experiment_text: &run.experiment_text,
+        trials_csv: downloads::trials_csv(run, &view),
+        verdicts_json: downloads::verdicts_json(run),
+        glossary: glossary(run),
         method: method(run, &view),
         amount: Prose::of(&format!("{}.", wording::blocks_sentence(run))),
     };
@@ -293,7 +316,7 @@ fn verdict_class(view: &View<'_>, row: &Row<'_>) -> &'static str {
 fn flags(run: &RunRecord, view: &View<'_>) -> Vec<FlagLine> {
     let line = |subject: Option<String>, name: &str, message: &str| FlagLine {
         subject,
-        name: name.to_owned(),
+        name: glossary::named(name),
         message: Prose::of(message),
     };
     let defects = run.defects.iter().map(|defect| line(None, "damaged", defect));
@@ -302,6 +325,18 @@ fn flags(run: &RunRecord, view: &View<'_>) -> Vec<FlagLine> {
     let flags = flags.map(|(subject, name, message)| line(subject, name, message));
     let of_curves = of_curves.iter().map(|(subject, name, message)| line(subject.clone(), name, message));
     defects.chain(of_curves).chain(flags).collect()
+}
+
+/// The meaning of every flag and finding.
+fn glossary(run: &RunRecord) -> Vec<Term> {
+    let verdicts = run.verdicts.iter();
+    let of_run = verdicts.clone().flat_map(|verdicts| &verdicts.flags);
+    let of_comparisons =
+        verdicts.clone().flat_map(|v| &v.comparisons).flat_map(|comparison| &comparison.flags);
+    let of_curves = verdicts.flat_map(|verdicts| &verdicts.curves).flat_map(|curve| &curve.flags);
+    let flags = of_run.chain(of_comparisons).chain(of_curves).map(|flag| flag.name.as_str());
+    let findings = run.audit.iter().flat_map(|audit| &audit.findings).map(|finding| finding.rule.as_str());
+    glossary::terms(flags.chain(findings))
 }
 
 /// What is open, and what the typical ratio does not tell.

@@ -316,7 +316,7 @@ fn warm_up(run: &RunRecord) -> Option<WarmUpPart<'_>> {
 }
 
 /// `median` under the metric's unit: `median_bytes_per_second`.
-fn named(name: &str, unit: Unit) -> String {
+pub(crate) fn named(name: &str, unit: Unit) -> String {
     match unit {
         Unit::BytesPerSecond => format!("{name}_bytes_per_second"),
         Unit::PerSecond => format!("{name}_per_second"),

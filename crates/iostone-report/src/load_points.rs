@@ -248,9 +248,10 @@ pub(crate) fn plateau_words(plateau: &Plateau) -> String {
     format!("flat at {rate} ({spread}) from load {} to {}", plateau.from, plateau.to)
 }
 
-/// "knee at load 7.4"; none where the rate still grew at the highest load.
+/// "knee at load 8"; none where the rate still grew at the highest load. It is the measured load, because the figures beside
+/// it are that load's.
 pub(crate) fn knee_words(knee: &Knee) -> Option<String> {
-    knee.saturated.then(|| format!("knee at load {}", three(knee.load)))
+    knee.saturated.then(|| format!("knee at load {}", knee.at))
 }
 
 /// What the knee means: the figures at the measured load nearest above it. Or that there is none yet.
@@ -270,7 +271,9 @@ pub(crate) fn knee_sentence(knee: &Knee, points: &[PointRecord]) -> String {
         )
     };
     format!(
-        "At {load}={} the rate is {} of the highest, and latency {} times the lowest ({}); {beyond}.",
+        "The asymptotes meet at load {}. At {load}={} the rate is {} of the highest, and latency {} times the lowest ({}); \
+         {beyond}.",
+        three(knee.load),
         knee.at,
         percent(knee.share_of_maximum),
         three(knee.latency_ratio),

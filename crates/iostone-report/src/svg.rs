@@ -11,6 +11,7 @@ pub(crate) mod heat_map;
 pub(crate) mod latency;
 pub(crate) mod marker;
 pub(crate) mod pareto;
+mod plot;
 pub(crate) mod prediction;
 pub(crate) mod ratios;
 pub(crate) mod run_order;
@@ -41,11 +42,13 @@ pub(crate) struct Drawing {
     width: f64,
     height: f64,
     body: String,
+    /// From where to where a plot reaches that can be zoomed.
+    panel: Option<(f64, f64)>,
 }
 
 impl Drawing {
     pub(crate) fn new(width: f64, height: f64) -> Self {
-        Self { width, height, body: String::new() }
+        Self { width, height, body: String::new(), panel: None }
     }
 
     /// Draws nothing where a coordinate is not a number: a missing mark, never a broken page.
@@ -150,9 +153,10 @@ impl Drawing {
         format!(
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
              height=\"{height}\" role=\"img\" aria-labelledby=\"{id}-t {id}-d\">\n<title id=\"{id}-t\">{}</title>\n\
-             <desc id=\"{id}-d\">{}</desc>\n{}</svg>",
+             <desc id=\"{id}-d\">{}</desc>\n{}{}</svg>",
             escape(title),
             escape(description),
+            self.clip(id),
             self.body
         )
     }

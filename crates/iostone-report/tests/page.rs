@@ -54,6 +54,8 @@ fn a_page_loads_nothing() {
         // The namespace of SVG is a name, not an address that anything is fetched from.
         let page = page.replace("http://www.w3.org/2000/svg", "");
         assert!(!page.contains("http:") && !page.contains("https:"), "{name}");
+        // A part of the page itself.
+        let page = page.replace("url(#", "");
         let attributes = [" src=\"", "url(", "@import", "<link", "<iframe", "fetch(", "XMLHttpRequest"];
         for attribute in attributes {
             assert!(!page.contains(attribute), "{name}: {attribute}");
@@ -116,10 +118,15 @@ fn ticks_are_free_of_the_noise_of_binary_fractions() {
 }
 
 #[test]
-fn the_script_is_small() {
+fn the_script_is_small_and_writes_no_markup() {
     let page = html(&scenes::empty()).unwrap();
     let script = page.split_once("<script>").unwrap().1.split_once("</script>").unwrap().0;
-    assert!(script.len() < 5_000, "{} bytes", script.len());
+    for means in ["innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function("] {
+        assert!(!script.contains(means), "{means}");
+    }
+    // Joined lines: each must end with what separates it from the next.
+    assert!(!script.contains('\n') && !script.contains("//"));
+    assert!(script.len() < 8_000, "{} bytes", script.len());
 }
 
 #[test]
@@ -154,4 +161,115 @@ fn intervals_are_called_by_the_confidence_that_was_declared() {
         assert!(page.contains(called), "{called}");
     }
     assert!(!page.contains("95 %"));
+}
+
+#[test]
+fn the_ratio_of_every_block_is_a_dot_beside_its_interval() {
+    let run = scenes::barrier();
+    let ratios = drawing(&html(&run).unwrap(), "ratio-figure");
+    let counted = run.blocks.iter().filter(|block| block.counted).count();
+    assert_eq!(ratios.matches("<circle class=\"c1 trial\"").count(), counted);
+    // The fifth block was discarded, so that it has no dot.
+    assert!(ratios.contains("off · block 4 · ") && !ratios.contains("off · block 5 · "));
+    let mut wild = scenes::barrier();
+    let comparison = &mut wild.verdicts.as_mut().unwrap().comparisons[0];
+    comparison.log_ratios[3] = -500.0;
+    comparison.log_ratios[4] = f64::NAN;
+    comparison.log_ratios[5] = 5000.0;
+    let ratios = drawing(&html(&wild).unwrap(), "ratio-figure");
+    assert_eq!(ratios.matches("class=\"c1 trial hollow\"").count(), 2, "at the edges: {ratios}");
+    assert_eq!(ratios.matches("class=\"c1 trial\"").count(), counted - 3);
+}
+
+#[test]
+fn verdicts_stand_beside_the_heading_and_at_the_top_of_a_telephone() {
+    let page = html(&scenes::five()).unwrap();
+    let (header, main) = page.split_once("</header>").unwrap();
+    let badge = "<span class=\"badge slower\"><b>overlay</b> <span aria-hidden=\"true\">▼</span> slower −1.8";
+    let beside = main.split_once("</h1>").unwrap().1.split_once("lede").unwrap().0;
+    assert!(header.contains(badge) && beside.contains(badge), "{beside}");
+    assert_eq!(beside.matches("class=\"badge ").count(), 4);
+    let sweep = html(&scenes::sweep()).unwrap();
+    assert!(sweep.contains("</b> best</span>"));
+    assert!(html(&scenes::empty()).unwrap().contains("<span class=\"badge none\">no verdict</span>"));
+    assert!(html(&scenes::quick()).unwrap().contains("badge none\">rehearsal: no verdict</span>"));
+}
+
+#[test]
+fn flags_lead_to_what_they_mean_and_unknown_ones_stay_words() {
+    let mut run = scenes::barrier();
+    let flag = |name: &str| iostone_model::verdict::Flag::new(name, "it is so");
+    run.verdicts.as_mut().unwrap().comparisons[0].flags = vec![flag("tail"), flag("of-tomorrow")];
+    let page = html(&run).unwrap();
+    assert!(page.contains("<a href=\"#about-tail\">tail</a>"));
+    assert!(page.contains("<dt id=\"about-tail\">tail</dt><dd>outliers favour one side"));
+    assert!(page.contains("of-tomorrow") && !page.contains("about-of-tomorrow"));
+    run.verdicts.as_mut().unwrap().flags.clear();
+    run.verdicts.as_mut().unwrap().comparisons[0].flags.clear();
+    assert!(!html(&run).unwrap().contains("What the flags mean"));
+}
+
+/// What stands in the page for a file: escaped in the markup, so that only text can come of it.
+fn file(page: &str, kind: &str) -> String {
+    let (_, from) = page.split_once(&format!("data-kind=\"{kind}\"><pre>")).expect(kind);
+    let (text, _) = from.split_once("</pre>").expect(kind);
+    assert!(!text.contains(['<', '>']), "{text}");
+    let names = [("&#60;", "<"), ("&#62;", ">"), ("&#34;", "\""), ("&#39;", "'"), ("&#38;", "&")];
+    names.iter().fold(text.to_owned(), |text, (name, character)| text.replace(name, character))
+}
+
+#[test]
+fn trials_and_verdicts_can_be_taken_along() {
+    let run = scenes::barrier();
+    let page = html(&run).unwrap();
+    let table = file(&page, "Trials, CSV");
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(lines.len(), run.trials.len() + 1);
+    assert!(
+        lines[0].starts_with("trial,block,position,session,configuration,barrier,counted,valid,started_at,")
+    );
+    assert!(lines[0].contains("throughput_bytes_per_second"), "{}", lines[0]);
+    assert_eq!(
+        lines.iter().filter(|line| line.contains(",false,")).count(),
+        2,
+        "those of the discarded block"
+    );
+    let verdicts: iostone_model::verdict::Verdicts =
+        serde_json::from_str(&file(&page, "Verdicts, JSON")).unwrap();
+    assert_eq!(Some(&verdicts), run.verdicts.as_ref());
+    assert_eq!(file(&page, "Experiment, TOML"), run.experiment_text);
+    assert!(!html(&scenes::quick()).unwrap().contains("Verdicts, JSON"), "a rehearsal claims none");
+}
+
+#[test]
+fn hostile_names_stay_text_in_what_is_taken_along() {
+    let run = scenes::hostile();
+    let page = html(&run).unwrap();
+    let name = run.plan.experiment.configurations[1].name.clone();
+    let table = file(&page, "Trials, CSV");
+    let quoted = name.replace('"', "\"\"").replace(['\u{1b}', '\u{202e}'], "\u{fffd}");
+    assert!(table.contains(&format!(",\"{quoted}\",")), "{table}");
+    let verdicts: serde_json::Value = serde_json::from_str(&file(&page, "Verdicts, JSON")).unwrap();
+    assert_eq!(verdicts["headline"], "</p><script>alert('headline')</script>");
+    assert!(page.matches("badge").count() > 2 && !page.contains("<b><script>"));
+}
+
+#[test]
+fn time_series_say_what_their_pixels_stand_for() {
+    let page = html(&scenes::barrier()).unwrap();
+    let timeline = drawing(&page, "timeline-figure");
+    assert_eq!(timeline.matches("<g class=\"plot\" data-box=\"70 1080\" data-name=").count(), 2);
+    let axis = timeline.split("class=\"ticks\" data-x=\"").nth(1).unwrap().split('"').next().unwrap();
+    let (at_zero, a_pixel) = axis.split_once(' ').unwrap();
+    let (at_zero, a_pixel): (f64, f64) = (at_zero.parse().unwrap(), a_pixel.parse().unwrap());
+    assert!((at_zero + 70.0 * a_pixel).abs() < 1e-5, "the left edge is the start");
+    for (name, make) in scenes::ALL {
+        for svg in
+            html(&make()).unwrap().split("<svg").skip(1).map(|rest| rest.split_once("</svg>").unwrap().0)
+        {
+            assert_eq!(svg.matches("<g ").count(), svg.matches("</g>").count(), "{name}");
+            assert_eq!(svg.contains("class=\"plot\""), svg.contains("<clipPath id="), "{name}");
+            assert_eq!(svg.contains("class=\"plot\""), svg.contains("class=\"ticks\""), "{name}");
+        }
+    }
 }

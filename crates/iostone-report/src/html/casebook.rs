@@ -6,8 +6,9 @@ use iostone_model::metric;
 
 use super::explanation::ExplanationPart;
 use super::findings::Findings;
+use super::glossary::{self, Term};
 use super::prose::{Prose, without_controls};
-use super::{FULL, Figure, SCRIPT, SLIM, STYLE, digest};
+use super::{FULL, Figure, SLIM, STYLE, digest, script};
 use crate::figures::{declared_percent, figure};
 use crate::svg::forest::capitalised;
 use crate::svg::strips::{self, Strip};
@@ -43,15 +44,17 @@ struct CasebookPage<'a> {
     lede: String,
     nothing: String,
     cases: Vec<CasePart>,
+    glossary: Vec<Term>,
 }
 
 /// See [`crate::casebook_html()`].
 pub(crate) fn write(cases: &[CaseReport]) -> Result<String, askama::Error> {
     let findings: usize = cases.iter().map(|case| case.audit.findings.len()).sum();
+    let rules = cases.iter().flat_map(|case| &case.audit.findings);
     let page = CasebookPage {
         style: STYLE,
-        script: SCRIPT,
-        script_digest: digest::source_expression(SCRIPT),
+        script: script(),
+        script_digest: digest::source_expression(script()),
         version: env!("CARGO_PKG_VERSION"),
         title: "Published figures, judged again",
         lede: format!(
@@ -60,6 +63,7 @@ pub(crate) fn write(cases: &[CaseReport]) -> Result<String, askama::Error> {
         ),
         nothing: capitalised(NOTHING_TO_JUDGE),
         cases: cases.iter().enumerate().map(|(index, case)| part(index, case)).collect(),
+        glossary: glossary::terms(rules.map(|finding| finding.rule.as_str())),
     };
     Ok(without_controls(&page.render()?))
 }

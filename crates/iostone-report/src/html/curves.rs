@@ -12,6 +12,7 @@ use iostone_model::verdict::{Comparison, CurveVerdict, Verdict};
 use flatness::FlatFinding;
 
 use super::Figure;
+use super::glossary;
 use super::prose::Prose;
 use crate::figures::{declared_percent, ratio};
 use crate::load_points::point_of_metric;
@@ -79,7 +80,7 @@ pub(super) struct PointLine {
     pub(super) class: &'static str,
     /// Whether it was decided together with others.
     pub(super) together: bool,
-    pub(super) flags: String,
+    pub(super) flags: Prose,
 }
 
 impl Curves {
@@ -159,7 +160,8 @@ fn point_line(comparison: &Comparison) -> PointLine {
     let placed = point_of_metric(&comparison.point);
     // The dagger tells what was decided together.
     let told = |name: &&str| !wording::DECIDED_TOGETHER.contains(name);
-    let flags: Vec<&str> = comparison.flags.iter().map(|flag| flag.name.as_str()).filter(told).collect();
+    let flags = comparison.flags.iter().map(|flag| flag.name.as_str()).filter(told);
+    let flags: Vec<Prose> = flags.map(glossary::named).collect();
     PointLine {
         point: placed.map_or_else(|| comparison.point.clone(), |(_, point)| point.to_string()),
         figure: placed.map_or("", |(aspect, _)| aspect.title()),
@@ -171,7 +173,7 @@ fn point_line(comparison: &Comparison) -> PointLine {
         ),
         class: comparison.verdict.map_or("none", Verdict::word),
         together: wording::is_decided_together(&comparison.flags),
-        flags: flags.join(", "),
+        flags: Prose::list(&flags),
     }
 }
 

@@ -5,8 +5,9 @@ use iostone_model::audit::AuditReport;
 use iostone_model::dataset::{Dataset, SourceFile};
 
 use super::findings::Findings;
+use super::glossary::{self, Term};
 use super::prose::without_controls;
-use super::{FULL, Figure, SCRIPT, SLIM, STYLE, digest};
+use super::{FULL, Figure, SLIM, STYLE, digest, script};
 use crate::figures::{figure, range};
 use crate::svg::forest::capitalised;
 use crate::svg::strips::{self, Strip};
@@ -37,6 +38,7 @@ struct DatasetPage<'a> {
     plots: Vec<(String, Figure)>,
     rows: Vec<RowPart>,
     findings: Findings,
+    glossary: Vec<Term>,
     files: &'a [SourceFile],
 }
 
@@ -45,14 +47,15 @@ pub(crate) fn write(dataset: &Dataset, audit: &AuditReport) -> Result<String, as
     let rows = rows(dataset);
     let page = DatasetPage {
         style: STYLE,
-        script: SCRIPT,
-        script_digest: digest::source_expression(SCRIPT),
+        script: script(),
+        script_digest: digest::source_expression(script()),
         version: env!("CARGO_PKG_VERSION"),
         name: &dataset.name,
         contents: capitalised(&contents(dataset)),
         plots: plots(dataset, &rows),
         rows: rows.iter().map(|row| part(dataset, row)).collect(),
         findings: Findings::of(audit),
+        glossary: glossary::terms(audit.findings.iter().map(|finding| finding.rule.as_str())),
         files: &dataset.files,
     };
     Ok(without_controls(&page.render()?))

@@ -174,7 +174,7 @@ fn served_by_row(row: &Row<'_>) -> Vec<ServedLine> {
         };
         let first = place == 0;
         Some(ServedLine {
-            configuration: if first { row.name.to_owned() } else { String::new() },
+            configuration: row.name.to_owned(),
             claimed: if first && claimed > 0.0 { bytes(round_count(claimed)) } else { String::new() },
             device: if role == "below" { format!("{device} (below)") } else { device },
             served: bytes(round_count(served)),

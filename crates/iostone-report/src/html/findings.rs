@@ -2,12 +2,13 @@
 
 use iostone_model::audit::{AuditReport, Severity};
 
+use super::glossary;
 use super::prose::Prose;
 use crate::svg::forest::capitalised;
 
 /// One finding.
 pub(super) struct FindingLine {
-    pub(super) rule: String,
+    pub(super) rule: Prose,
     pub(super) severity: &'static str,
     /// Of the style sheet.
     pub(super) class: &'static str,
@@ -37,7 +38,7 @@ impl Findings {
 
 fn line(finding: &iostone_model::audit::Finding) -> FindingLine {
     FindingLine {
-        rule: finding.rule.clone(),
+        rule: glossary::named(&finding.rule),
         severity: finding.severity.word(),
         class: match finding.severity {
             Severity::Serious => "serious",

@@ -11,7 +11,7 @@ use iostone_model::orion::{BoundBy, MaximumAt, OrionFindings, OrionRecord};
 
 use super::facts::Chip;
 use super::prose::{Prose, without_controls};
-use super::{Figure, SCRIPT, STYLE, date, digest};
+use super::{Figure, STYLE, date, digest, script};
 use crate::figures::{counted, duration, figure, percent};
 use crate::load_points::{self, Aspect, readings};
 use points::PointLine;
@@ -74,8 +74,8 @@ pub(crate) fn write(record: &OrionRecord, findings: &OrionFindings) -> Result<St
     let header = &record.header;
     let page = OrionPage {
         style: STYLE,
-        script: SCRIPT,
-        script_digest: digest::source_expression(SCRIPT),
+        script: script(),
+        script_digest: digest::source_expression(script()),
         version: &header.iostone_version,
         name: load_points::short_name(record),
         eyebrow: eyebrow(record),
@@ -223,9 +223,9 @@ fn answers(record: &OrionRecord, findings: &OrionFindings) -> Vec<Answer> {
     .collect();
     answers.extend(findings.knee.as_ref().filter(|knee| knee.saturated).map(|knee| Answer {
         what: "Knee: where latency takes off",
-        figure: load_points::three(knee.load),
+        figure: knee.at.to_string(),
         unit: if knee.small { "small I/Os in flight" } else { "large in flight" }.to_owned(),
-        place: format!("{} there", Aspect::Iops.write(knee.iops)),
+        place: format!("{} in {}", Aspect::Iops.write(knee.iops), Aspect::Latency.write(knee.latency)),
         why: Some(Prose::of(&load_points::knee_sentence(knee, &record.points))),
     }));
     answers

@@ -6,7 +6,7 @@ use iostone_model::cloud::CeilingKind;
 use iostone_model::metric::Unit;
 
 use super::prose::{Prose, without_controls};
-use super::{FULL, Figure, SCRIPT, SLIM, STYLE, digest};
+use super::{FULL, Figure, SLIM, STYLE, digest, script};
 use crate::figures::{counted, figure};
 use crate::prediction::{
     USED_NOTE, assumptions, basis_word, binds_words, dollars, expected_lines, headline, lift_sentences,
@@ -104,8 +104,8 @@ pub(crate) fn write(answers: &Answers, asked: &str) -> Result<String, askama::Er
         .unwrap_or_else(|| "Nothing could be predicted".to_owned());
     let page = PredictionPage {
         style: STYLE,
-        script: SCRIPT,
-        script_digest: digest::source_expression(SCRIPT),
+        script: script(),
+        script_digest: digest::source_expression(script()),
         version: env!("CARGO_PKG_VERSION"),
         title: title(answers),
         eyebrow: match first {

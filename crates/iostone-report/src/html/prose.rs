@@ -23,6 +23,19 @@ impl Prose {
     }
 }
 
+impl Prose {
+    /// Words that lead to the element with that identifier on the page.
+    pub(super) fn link(id: &str, words: &str) -> Self {
+        Self(format!("<a href=\"#{}\">{}</a>", escape(id), escape(words)))
+    }
+
+    /// Several, separated by commas.
+    pub(super) fn list(parts: &[Self]) -> Self {
+        let parts: Vec<&str> = parts.iter().map(|part| part.0.as_str()).collect();
+        Self(parts.join(", "))
+    }
+}
+
 impl std::fmt::Display for Prose {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)

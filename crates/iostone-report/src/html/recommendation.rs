@@ -4,7 +4,7 @@ use askama::Template;
 use iostone_model::recommendation::{Choice, Recommendation};
 
 use super::prose::{Prose, without_controls};
-use super::{FULL, Figure, SCRIPT, SLIM, STYLE, digest};
+use super::{FULL, Figure, SLIM, STYLE, digest, script};
 use crate::prediction::dollars;
 use crate::recommendation::{
     BURST_MARK, BURST_WORDS, cheapest_work, considered, headline, left_out, marked_performance, misses, more,
@@ -67,8 +67,8 @@ pub(crate) fn write(found: &Recommendation, asked: &str) -> Result<String, askam
     let point = |sentence: &String| Prose::of(&format!("{sentence}."));
     let page = RecommendationPage {
         style: STYLE,
-        script: SCRIPT,
-        script_digest: digest::source_expression(SCRIPT),
+        script: script(),
+        script_digest: digest::source_expression(script()),
         version: env!("CARGO_PKG_VERSION"),
         title: match found.target.within_seconds {
             Some(_) => format!("What to rent to {} {}?", found.work, found.target.words),

@@ -94,6 +94,7 @@ pub(crate) fn draw_on(chart: &Chart, also: Option<(f64, f64)>, width: f64, id: &
     };
     let mut drawing = Drawing::new(width, height);
     draw_axes(&mut drawing, chart, &horizontal, &vertical, (right, bottom));
+    drawing.open_plot(horizontal.range());
     // Bands of several lines lie over each other, and must let each other through.
     let kind = if chart.curves.len() > 1 { "spread" } else { "interval" };
     for curve in &chart.curves {
@@ -102,12 +103,18 @@ pub(crate) fn draw_on(chart: &Chart, also: Option<(f64, f64)>, width: f64, id: &
     for level in &chart.levels {
         draw_level(&mut drawing, level, &horizontal, &vertical, right);
     }
+    drawing.close();
+    for level in &chart.levels {
+        name_level(&mut drawing, level, &horizontal, &vertical, right);
+    }
+    drawing.open_plot(horizontal.range());
     if let Some((load, label)) = &chart.knee {
         draw_knee(&mut drawing, (*load, label), &horizontal, (width, bottom));
     }
     for curve in &chart.curves {
         draw_curve(&mut drawing, curve, &horizontal, &vertical);
     }
+    drawing.close();
     if named {
         label_ends(&mut drawing, chart, &horizontal, &vertical, (right, bottom));
     }
@@ -146,11 +153,13 @@ fn draw_axes(
         };
         drawing.text("tick", (left - 8.0, y + 4.0), Anchor::End, label.trim_end_matches('\u{a0}'));
     }
+    drawing.open_numbers(horizontal, 1.0, "");
     let wanted = if right < NARROW { 5 } else { 10 };
     for tick in horizontal.ticks(wanted).into_iter().filter(|tick| tick.fract() == 0.0) {
         let label = figures::round_number(tick);
         drawing.text("tick", (horizontal.at(tick), bottom + 18.0), Anchor::Middle, &label);
     }
+    drawing.close();
     drawing.line("axis", (left, bottom), (right, bottom));
     drawing.text("tick", (f64::midpoint(left, right), bottom + 37.0), Anchor::Middle, &chart.axis);
 }
@@ -181,20 +190,20 @@ fn draw_band(drawing: &mut Drawing, curve: &Curve, kind: &str, horizontal: &Scal
     }
 }
 
-/// A known limit runs across, its name above it; a level that was seen runs as far as that, its name below it.
+/// A known limit runs across; a level that was seen runs as far as that.
 fn draw_level(drawing: &mut Drawing, level: &Level, horizontal: &Scale, vertical: &Scale, right: f64) {
     let y = vertical.at(level.value);
-    let room = right - horizontal.at(0.0);
     match level.span {
-        None => {
-            drawing.line("ceiling", (horizontal.at(0.0), y), (right, y));
-            drawing.text("ceiling-name", (right - 4.0, y - 6.0), Anchor::End, &phrase(&level.name, room));
-        }
-        Some((from, to)) => {
-            drawing.line("plateau", (horizontal.at(from), y), (horizontal.at(to), y));
-            drawing.text("plateau-name", (right - 4.0, y + 19.0), Anchor::End, &phrase(&level.name, room));
-        }
+        None => drawing.line("ceiling", (horizontal.at(0.0), y), (right, y)),
+        Some((from, to)) => drawing.line("plateau", (horizontal.at(from), y), (horizontal.at(to), y)),
     }
+}
+
+/// The name of a known limit stands above it, that of a level that was seen below it; both stay where they are.
+fn name_level(drawing: &mut Drawing, level: &Level, horizontal: &Scale, vertical: &Scale, right: f64) {
+    let (class, below) = if level.span.is_none() { ("ceiling-name", -6.0) } else { ("plateau-name", 19.0) };
+    let name = phrase(&level.name, right - horizontal.at(0.0));
+    drawing.text(class, (right - 4.0, vertical.at(level.value) + below), Anchor::End, &name);
 }
 
 /// What fits of a name: without what stands behind its first bracket where that is too long.

@@ -50,12 +50,15 @@ pub(crate) fn draw(view: &View<'_>, width: f64, id: &str) -> Option<String> {
         drawing.line("grid", (66.0, y), (right, y));
         drawing.text("tick", (58.0, y + 4.0), Anchor::End, &crate::figures::tick(Unit::Seconds, tick));
     }
+    drawing.open_ticks();
     for (share, label) in NAMED {
         let x = horizontal.at(nines(share));
         drawing.line("grid", (x, TOP), (x, bottom));
         let anchor = if share > 0.9995 && narrow { Anchor::End } else { Anchor::Middle };
         drawing.text("tick", (x, bottom + 20.0), anchor, label);
     }
+    drawing.close();
+    drawing.open_plot(horizontal.range());
     for curve in &curves {
         let place = |(nine, seconds): (f64, f64)| (horizontal.at(nine), vertical.at(seconds));
         let points: Vec<(f64, f64)> = curve.points.iter().copied().map(place).collect();
@@ -67,6 +70,7 @@ pub(crate) fn draw(view: &View<'_>, width: f64, id: &str) -> Option<String> {
             }
         }
     }
+    drawing.close();
     if !narrow {
         label_ends(&mut drawing, &curves, &horizontal, &vertical, (TOP, bottom));
     }

@@ -1,4 +1,4 @@
-//! Each ratio's interval held against the band of the equivalence margin: why a verdict is what it is.
+//! Each ratio's interval and blocks held against the band of the equivalence margin: why a verdict is what it is.
 
 use iostone_model::metric::Direction;
 use iostone_model::verdict::Comparison;
@@ -6,7 +6,7 @@ use iostone_model::verdict::Comparison;
 use super::scale::Scale;
 use super::{Anchor, Drawing, NARROW, fit};
 use crate::figures::{declared_percent, factor_digits, own_ratio, tick_percent};
-use crate::view::View;
+use crate::view::{Row, View};
 use crate::wording::{comparison_sentence, shown_interval, verdict_words};
 
 const ROW_HEIGHT: f64 = 40.0;
@@ -15,6 +15,10 @@ const TOP: f64 = 26.0;
 const AXIS_HEIGHT: f64 = 30.0;
 /// Beyond these ratios a bound is drawn at the edge: one wild interval must not flatten all others.
 const FURTHEST: (f64, f64) = (1e-3, 1e3);
+/// Blocks widen the axis to this many times what the intervals and the margin need; those beyond lie at the edge.
+const BLOCKS_WIDEN: f64 = 3.0;
+/// How far above and below its row the first and the last block lie.
+const BLOCK_REACH: f64 = 14.0;
 
 /// Draws the figure; nothing without a single ratio. A rehearsal's words claim nothing.
 pub(crate) fn draw(view: &View<'_>, margin: f64, width: f64, id: &str) -> Option<String> {
@@ -29,7 +33,9 @@ pub(crate) fn draw(view: &View<'_>, margin: f64, width: f64, id: &str) -> Option
     let row_height = if narrow { NARROW_ROW_HEIGHT } else { ROW_HEIGHT };
     let height = TOP + row_height * comparisons.len() as f64 + AXIS_HEIGHT;
     let bottom = height - AXIS_HEIGHT;
-    let scale = axis(&known, margin, (left, right));
+    let blocks: Vec<f64> =
+        comparisons.iter().flat_map(|(_, _, comparison)| block_ratios(comparison)).collect();
+    let scale = axis(&known, &blocks, margin, (left, right));
     let mut drawing = Drawing::new(width, height);
     if margin > 0.0 {
         let (from, to) = (scale.at(1.0 / (1.0 + margin)), scale.at(1.0 + margin));
@@ -55,6 +61,7 @@ pub(crate) fn draw(view: &View<'_>, margin: f64, width: f64, id: &str) -> Option
         let anchor = if narrow { Anchor::End } else { Anchor::Start };
         drawing.text("verdict", verdict_at, anchor, &verdict_words(comparison, margin, view.rehearsal));
         let tip = comparison_sentence(name, comparison, margin, view);
+        draw_blocks(&mut drawing, *index, view, comparison, &scale, middle);
         draw_interval(&mut drawing, *index, comparison, &scale, middle, &tip);
     }
     let sentences: Vec<String> =
@@ -77,11 +84,22 @@ fn ends(comparison: &Comparison) -> [Option<f64>; 5] {
     [comparison.ratio, low, high, equivalence_low, equivalence_high]
 }
 
-fn axis(known: &[f64], margin: f64, range: (f64, f64)) -> Scale {
+/// The ratio of every block as measured, in block order.
+fn block_ratios(comparison: &Comparison) -> impl Iterator<Item = f64> {
+    comparison.log_ratios.iter().map(|log| log.exp())
+}
+
+fn axis(known: &[f64], blocks: &[f64], margin: f64, range: (f64, f64)) -> Scale {
     let clamped = known.iter().map(|value| value.clamp(FURTHEST.0, FURTHEST.1));
     let (low, high) = clamped.fold((1.0 / (1.0 + margin), 1.0 + margin), |(low, high), value| {
         (f64::min(low, value), f64::max(high, value))
     });
+    let room = (high / low).powf(f64::midpoint(BLOCKS_WIDEN, -1.0));
+    let reach = |ratio: &&f64| (low / room..=high * room).contains(*ratio);
+    let (low, high) = blocks
+        .iter()
+        .filter(reach)
+        .fold((low, high), |(low, high), ratio| (low.min(*ratio), high.max(*ratio)));
     let air = (high / low).powf(0.07).max(1.0005);
     Scale::logarithmic((low / air, high * air), range)
 }
@@ -104,6 +122,40 @@ fn short_factor(tick: f64) -> String {
     } else {
         digits
     }
+}
+
+/// The blocks from top to bottom, so that a drift is a slope; hollow where one lies beyond the axis.
+fn draw_blocks(
+    drawing: &mut Drawing,
+    index: usize,
+    view: &View<'_>,
+    comparison: &Comparison,
+    scale: &Scale,
+    middle: f64,
+) {
+    let count = comparison.log_ratios.len();
+    let numbers = view.rows.get(index).map(counted_blocks).filter(|numbers| numbers.len() == count);
+    for (order, ratio) in block_ratios(comparison).enumerate().filter(|(_, ratio)| *ratio > 0.0) {
+        let share = (order as f64 + 0.5) / count as f64;
+        let x = scale.at_most(ratio);
+        let is_beyond = (scale.at(ratio) - x).abs() > 0.5;
+        let class = if is_beyond { "trial hollow" } else { "trial" };
+        let written = own_ratio(view.better, Some(ratio), [None, None]).estimate;
+        let block = match numbers.as_ref().and_then(|numbers| numbers.get(order)) {
+            Some(number) => format!("block {}", u64::from(*number) + 1),
+            None => format!("ratio {} of {count}", order + 1),
+        };
+        let tip = format!("{} · {block} · {written}", comparison.level);
+        drawing.dot(index, class, (x, middle + (2.0 * share - 1.0) * BLOCK_REACH), 2.1, &tip);
+    }
+}
+
+/// The numbers of the blocks in which a configuration has a figure that counts.
+fn counted_blocks(row: &Row<'_>) -> Vec<u32> {
+    let counted = row.trials.iter().filter(|point| point.counts && point.value.is_some());
+    let mut numbers: Vec<u32> = counted.map(|point| point.record.block).collect();
+    numbers.dedup();
+    numbers
 }
 
 /// The interval as a line, that of the equivalence test as a bar on it; an open end is an arrow at the edge.

@@ -41,18 +41,23 @@ pub(crate) fn draw(view: &View<'_>, discards: &[Discard], width: f64, id: &str) 
     let horizontal = Scale::linear((first - half, last + half), (LEFT, width - 12.0));
     let step = horizontal.at(1.0) - horizontal.at(0.0);
     let mut drawing = Drawing::new(width, height);
+    drawing.open_plot(horizontal.range());
     for discard in discards {
         let x = horizontal.at(f64::from(discard.block) - half);
         let tip = format!("block {} discarded: {}", u64::from(discard.block) + 1, discard.reason);
         drawing.rect("discarded", (x + 1.0, TOP), (step - 2.0, bottom - TOP), &tip);
     }
+    drawing.close();
     for tick in vertical.ticks(5) {
         drawing.line("grid", (LEFT, vertical.at(tick)), (width - 12.0, vertical.at(tick)));
         let label = if tick == 0.0 { "median".to_owned() } else { tick_percent(tick) };
         drawing.text("tick", (LEFT - 8.0, vertical.at(tick) + 4.0), Anchor::End, &label);
     }
     drawing.line("baseline", (LEFT, vertical.at(0.0)), (width - 12.0, vertical.at(0.0)));
+    drawing.open_ticks();
     label_blocks(&mut drawing, &horizontal, (first, last), bottom);
+    drawing.close();
+    drawing.open_plot(horizontal.range());
     // Beside each other within a block, in the experiment's order, so that marks do not cover one another.
     let lanes = series.len() as f64;
     let lane = |index: usize| ((index as f64 + 0.5) / lanes - 0.5) * 0.6;
@@ -71,6 +76,7 @@ pub(crate) fn draw(view: &View<'_>, discards: &[Discard], width: f64, id: &str) 
             drawing.mark(index, class, place(*block, *deviation), 3.6, tip);
         }
     }
+    drawing.close();
     let description = format!(
         "Each trial's deviation from the median of its configuration, over {} blocks; largest {}",
         last - first + 1.0,

@@ -64,6 +64,16 @@ impl Scale {
         (Self::linear((low - air, high + air), range), Start::NotZero)
     }
 
+    /// The values at its ends.
+    pub(crate) fn domain(&self) -> (f64, f64) {
+        self.domain
+    }
+
+    /// The pixels at its ends.
+    pub(crate) fn range(&self) -> (f64, f64) {
+        self.range
+    }
+
     /// The pixel of a value.
     pub(crate) fn at(&self, value: f64) -> f64 {
         let (low, high) = self.domain;

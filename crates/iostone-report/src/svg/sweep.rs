@@ -29,13 +29,16 @@ pub(crate) fn draw(view: &View<'_>, sweep: &SweepVerdict, width: f64, id: &str) 
     let horizontal =
         if is_geometric(sweep) { Scale::logarithmic(domain, inner) } else { Scale::linear(domain, inner) };
     let mut drawing = Drawing::new(width, HEIGHT);
+    drawing.open_plot((left, right));
     shade_set(&mut drawing, sweep, &horizontal, (left, right), (TOP, bottom));
+    drawing.close();
     for tick in vertical.ticks(6) {
         let y = vertical.at(tick);
         drawing.line("grid", (left, y), (right, y));
         drawing.text("tick", (left - 8.0, y + 4.0), Anchor::End, &figures::tick(view.unit, tick));
     }
     name_levels(&mut drawing, sweep, &horizontal, bottom, f64::midpoint(left, right));
+    drawing.open_plot((left, right));
     let curve: Vec<(f64, f64)> = sweep
         .levels
         .iter()
@@ -47,6 +50,7 @@ pub(crate) fn draw(view: &View<'_>, sweep: &SweepVerdict, width: f64, id: &str) 
         let x = horizontal.at(level.position);
         draw_level(&mut drawing, view, sweep, level, x, &vertical);
     }
+    drawing.close();
     let title = format!("{} over {}", super::forest::capitalised(view.metric_title()), sweep.factor);
     let described: Vec<String> = sweep.levels.iter().map(|level| tip(view, level)).collect();
     Some((drawing.finish(id, &title, &described.join("; ")), start))
@@ -104,6 +108,7 @@ fn name_levels(drawing: &mut Drawing, sweep: &SweepVerdict, horizontal: &Scale, 
         let x = horizontal.at(best.position);
         (x - half(best), x + half(best))
     });
+    drawing.open_ticks();
     for level in &sweep.levels {
         let x = horizontal.at(level.position);
         drawing.line("axis", (x, bottom), (x, bottom + 5.0));
@@ -117,6 +122,7 @@ fn name_levels(drawing: &mut Drawing, sweep: &SweepVerdict, horizontal: &Scale, 
             free_from = to;
         }
     }
+    drawing.close();
     drawing.text("tick", (middle, bottom + 42.0), Anchor::Middle, &sweep.factor);
 }
 

@@ -41,10 +41,12 @@ pub(crate) fn draw(view: &View<'_>, width: f64, id: &str) -> Option<(String, usi
         draw_panel(&mut drawing, *index, row, point, &horizontal, (top, top + PANEL_HEIGHT), width);
     }
     let bottom = height - AXIS_HEIGHT;
+    drawing.open_numbers(&horizontal, 0.1, "\u{a0}s");
     for tick in horizontal.ticks(if width < NARROW { 4 } else { 10 }) {
         let label = format!("{}\u{a0}s", figures::round_number(tick));
         drawing.text("tick", (horizontal.at(tick).min(width - 18.0), bottom + 18.0), Anchor::Middle, &label);
     }
+    drawing.close();
     let names: Vec<&str> = panels.iter().map(|(_, row, _)| row.name).collect();
     let description =
         format!("One trial each of {}, the one whose figure is nearest the median", names.join(", "));
@@ -89,5 +91,7 @@ fn draw_panel(
         .iter()
         .map(|(slot, count)| (horizontal.at((*slot as f64 + 0.5) * 0.1), vertical.at(*count as f64 * 10.0)))
         .collect();
+    drawing.open_series(row.name, horizontal, &vertical);
     drawing.polyline(&format!("series {}", super::marker::colour_class(index)), &points);
+    drawing.close();
 }

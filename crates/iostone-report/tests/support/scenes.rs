@@ -60,6 +60,18 @@ fn summary(run: &RunRecord, name: &str) -> ConfigurationSummary {
     }
 }
 
+/// Of every counted block in which both have a figure; above 0 is better.
+fn log_ratios(run: &RunRecord, level: &str, baseline: &str) -> Vec<f64> {
+    let figure = |block: u32, name: &str| {
+        let of = run.trials.iter().find(|trial| trial.block == block && trial.configuration == name)?;
+        of.metrics.get(&run.plan.experiment.decide.metric).copied()
+    };
+    let counted = run.blocks.iter().filter(|block| block.counted);
+    let ratio = |block: u32| Some((figure(block, level)? / figure(block, baseline)?).ln());
+    let ratios = counted.filter_map(|block| ratio(block.number));
+    ratios.map(|log| if run.plan.better == Direction::Lower { -log } else { log }).collect()
+}
+
 fn comparison(run: &RunRecord, level: &str, baseline: &str, width: f64) -> Comparison {
     let middle = |name: &str| {
         let values = figures(run, name);
@@ -99,7 +111,7 @@ fn comparison(run: &RunRecord, level: &str, baseline: &str, width: f64) -> Compa
         flags: Vec::new(),
         forecast: (verdict == Verdict::Undecided).then_some(forecast),
         unpaired: None,
-        log_ratios: Vec::new(),
+        log_ratios: log_ratios(run, level, baseline),
         adjustments: Vec::new(),
         point: String::new(),
     }

@@ -82,6 +82,7 @@ fn rate(
     let mut levels: Vec<Level> = limits.map(|(value, name)| Level { value, name, span: None }).collect();
     let seen = findings.plateaus.iter().filter(|plateau| plateau.small == small);
     levels.extend(seen.map(plateau_level));
+    let knee = knee(findings, small, &places, aspect);
     Some(Chart {
         title: if small { "Small I/Os a second over load" } else { "Throughput of large I/O over load" }
             .to_owned(),
@@ -90,7 +91,7 @@ fn rate(
         logarithmic: false,
         curves: vec![Curve { index: if small { SMALL } else { LARGE }, name: String::new(), places }],
         levels,
-        knee: knee(findings, small),
+        knee,
     })
 }
 
@@ -102,9 +103,14 @@ fn plateau_level(plateau: &Plateau) -> Level {
     }
 }
 
-fn knee(findings: &OrionFindings, small: bool) -> Option<(f64, String)> {
+/// Drawn at the load that was measured there, and named with the figure that the curve has at it.
+fn knee(findings: &OrionFindings, small: bool, places: &[Place], aspect: Aspect) -> Option<(f64, String)> {
     let knee = findings.knee.as_ref().filter(|knee| knee.small == small)?;
-    Some((knee.load, load_points::knee_words(knee)?))
+    let words = load_points::knee_words(knee)?;
+    let here = f64::from(knee.at);
+    let figure =
+        places.iter().find(|place| (place.load - here).abs() < 0.5).map(|place| aspect.write(place.value));
+    Some((here, figure.map_or_else(|| words.clone(), |figure| format!("{words}: {figure}"))))
 }
 
 fn latency(findings: &OrionFindings, row: &[Reading<'_>], axis: String) -> Option<Chart> {
@@ -129,6 +135,7 @@ fn latency(findings: &OrionFindings, row: &[Reading<'_>], axis: String) -> Optio
             Some(place)
         })
         .collect();
+    let knee = knee(findings, true, &places, Aspect::Latency);
     (!places.is_empty()).then(|| Chart {
         title: "Latency of small I/O over load".to_owned(),
         axis,
@@ -136,7 +143,7 @@ fn latency(findings: &OrionFindings, row: &[Reading<'_>], axis: String) -> Optio
         logarithmic: true,
         curves: vec![Curve { index: SMALL, name: String::new(), places }],
         levels: Vec::new(),
-        knee: knee(findings, true),
+        knee,
     })
 }
 
