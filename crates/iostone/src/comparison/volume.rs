@@ -8,7 +8,7 @@ use iostone_model::units::Bytes;
 use super::quoted;
 
 /// Large enough for every filesystem that can be made (mkfs.xfs asks for 300 MiB) and filled in a second.
-const DEFAULT_SIZE: &str = "512MiB";
+const DEFAULT_SIZE: &str = "384MiB";
 
 /// Where the load works.
 #[derive(Debug, Clone, PartialEq, Eq)]
