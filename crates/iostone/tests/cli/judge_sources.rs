@@ -248,7 +248,8 @@ fn an_export_is_judged_as_its_run_was() {
         for factor in levels.keys().filter(|factor| **factor != by) {
             options.extend(["--within".to_owned(), factor.clone()]);
         }
-        let options: Vec<&str> = options.iter().map(String::as_str).chain(["--randomised", "--json"]).collect();
+        let options: Vec<&str> =
+            options.iter().map(String::as_str).chain(["--randomised", "--json"]).collect();
         for format in ["csv", "json"] {
             let file = format!("{name}.{format}");
             bench.iostone(&["export", name, "--format", format, "--output", &file]).ended_with(0);
@@ -256,7 +257,10 @@ fn an_export_is_judged_as_its_run_was() {
             for expected in verdicts["comparisons"].as_array().unwrap() {
                 let is_same =
                     |one: &&Value| one["level"] == expected["level"] && one["stratum"] == expected["stratum"];
-                let found = judged["comparisons"].as_array().unwrap().iter().find(is_same).unwrap_or_else(|| panic!("{file} {options:?}: {expected:#} in {:#}", judged["comparisons"]));
+                let found =
+                    judged["comparisons"].as_array().unwrap().iter().find(is_same).unwrap_or_else(|| {
+                        panic!("{file} {options:?}: {expected:#} in {:#}", judged["comparisons"])
+                    });
                 for field in ["verdict", "ratio"] {
                     assert_eq!(found[field], expected[field], "{file}: {field} of {}", expected["level"]);
                 }
