@@ -22,7 +22,7 @@ mod sysbench;
 mod tool;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use iostone_model::experiment::Workload;
@@ -261,8 +261,15 @@ pub fn find_programs(workload: &Workload) -> Result<(), WorkloadError> {
     if let Some(program) = command::missing_program(command) {
         return Err(WorkloadError::NoProgram { program: program.to_owned() });
     }
-    match command::not_executable(command) {
-        Some(program) => Err(WorkloadError::NotExecutable { program: program.to_owned() }),
+    if let Some(program) = command::not_executable(command) {
+        return Err(WorkloadError::NotExecutable { program: program.to_owned() });
+    }
+    let is_script = |program: &&String| command.prepare.is_empty() && program.starts_with('/');
+    let script = command.argv.first().filter(is_script);
+    match script.and_then(|script| Some((script, groups::lacks_interpreter(Path::new(script))?))) {
+        Some((script, reason)) => {
+            Err(WorkloadError::Spawn { program: script.clone(), source: std::io::Error::other(reason) })
+        }
         None => Ok(()),
     }
 }
