@@ -19,8 +19,8 @@ use crate::printer::Printer;
 /// What people ask of output of tools, in this order.
 const USUAL_FIGURES: [&str; 5] = ["iops", "throughput", "wall_time", "latency_mean", "latency_p50"];
 
-/// Names of what others are compared with.
-const BASELINES: [&str; 18] = [
+/// Names of what others are compared with. `off` and `none` are none: which of two switches is usual differs.
+const BASELINES: [&str; 15] = [
     "baseline",
     "base",
     "default",
@@ -31,9 +31,6 @@ const BASELINES: [&str; 18] = [
     "reference",
     "ref",
     "stock",
-    "none",
-    "off",
-    "false",
     "main",
     "master",
     "current",
