@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use iostone_model::environment::Environment;
-use iostone_model::experiment::{Ends, Stack, Volume, Workload};
+use iostone_model::experiment::{Ends, Filesystem, Stack, Volume, Workload};
 use iostone_model::trial::{Check, ContainerFacts};
 use iostone_model::units::Bytes;
 use iostone_probe::nvme::NvmeWatch;
@@ -497,10 +497,34 @@ fn add_new(checks: &mut Vec<Check>, more: Vec<Check>) {
 fn needed_room(stacks: &[Stack], workloads: &[Workload]) -> Result<Option<Bytes>, Failure> {
     let mut most = None;
     for (stack, workload) in stacks.iter().zip(workloads) {
-        most = most.max(iostone_workload::preflight(workload, stack.capacity(), None)?);
+        let capacity = iostone_stack::capacity(stack);
+        let room = iostone_workload::preflight(workload, capacity, None)?;
+        // Sizes in the experiment were held against each other when it was read.
+        if let (Some(room), Some(capacity), None) = (room, capacity, stack.capacity()) {
+            check_capacity(stack, workload, room, capacity)?;
+        }
+        most = most.max(room);
         iostone_workload::find_programs(workload)?;
     }
     Ok(most)
+}
+
+/// Refuses files that the user's devices cannot hold. A filesystem takes about a tenth of them, of which programs may be given
+/// a part back.
+fn check_capacity(stack: &Stack, workload: &Workload, room: Bytes, capacity: Bytes) -> Result<(), Failure> {
+    let in_file = stack.filesystem != Filesystem::None && matches!(workload, Workload::Io(_));
+    let usable = if in_file { Bytes(capacity.0 / 10 * 9) } else { capacity };
+    if room <= usable {
+        return Ok(());
+    }
+    let reserve = if in_file { ", of which a filesystem reserves about a tenth" } else { "" };
+    let message = format!(
+        "`{}` needs {}, but the volume has {}{reserve}; reduce `workload.size`, or use a larger device",
+        workload.kind(),
+        room.approximate(),
+        capacity.approximate()
+    );
+    Err(Failure::new(FailureKind::Usage, message))
 }
 
 fn greet(version: u32) -> Result<Reply, Failure> {

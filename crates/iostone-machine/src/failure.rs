@@ -111,7 +111,8 @@ impl From<WorkloadError> for Failure {
             | WorkloadError::Unsuitable { .. }
             | WorkloadError::File { .. }
             | WorkloadError::Directory { .. }
-            | WorkloadError::NoProgram { .. } => FailureKind::Usage,
+            | WorkloadError::NoProgram { .. }
+            | WorkloadError::NotExecutable { .. } => FailureKind::Usage,
             WorkloadError::Spawn { .. }
             | WorkloadError::SpawnPrepare { .. }
             | WorkloadError::NotInstalled { .. } => FailureKind::Missing,

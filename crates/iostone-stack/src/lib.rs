@@ -68,7 +68,7 @@ pub use load_file::{
 pub use output_file::{OutputFile, Permit, Placing};
 pub use owner::Owner;
 pub use plan::{PlannedStep, plan_guest_steps, plan_steps};
-pub use preflight::{Permission, Preflight};
+pub use preflight::{Permission, Preflight, capacity};
 pub use provide::{Drive, DriveSource, Provided};
 pub use registry::{CleanupReport, JournalOutcome, Registry};
 pub use session::{Applied, Session, SessionOptions, Target};

@@ -2,14 +2,16 @@
 
 mod emulated;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use iostone_model::experiment::{Array, BackingIo, Governor, Limit, Stack, Volume};
+use iostone_model::units::Bytes;
 use serde::{Deserialize, Serialize};
 
 use crate::array;
 use crate::below::{describe_filesystem, filesystem_kind};
 use crate::container;
+use crate::device::named::resolve;
 use crate::error::StackError;
 use crate::filesystem;
 use crate::fill;
@@ -41,6 +43,21 @@ pub struct Permission<'a> {
     /// The state directory ([`Registry::look`](crate::Registry::look)), whose records tell what earlier runs left on devices; without it nothing is
     /// known for iostone's own.
     pub state: Option<&'a Path>,
+}
+
+/// What a stack holds as far as that can be told before it is built: as the experiment says, or as the user's devices are.
+pub fn capacity(stack: &Stack) -> Option<Bytes> {
+    let of_device = |device: &PathBuf| {
+        let path = resolve(device).ok()?.canonicalize().ok()?;
+        let sectors = Path::new("/sys/class/block").join(path.file_name()?).join("size");
+        // Sectors are of 512 bytes here whatever the device's are (`Documentation/ABI/stable/sysfs-block`).
+        std::fs::read_to_string(sectors).ok()?.trim().parse::<u64>().ok()?.checked_mul(512)
+    };
+    stack.capacity().or_else(|| {
+        let Volume::Block(volume) = &stack.volume else { return None };
+        let sizes: Option<Vec<u64>> = volume.devices.iter().map(of_device).collect();
+        Some(stack.capacity_of(Bytes(sizes?.into_iter().min()?)))
+    })
 }
 
 /// Examines a stack. Reading only.

@@ -1,5 +1,6 @@
 //! Reads plain tables: comma, semicolon or tab between cells, columns known by their names.
 
+mod chosen;
 mod clock;
 mod column;
 mod fact;
@@ -10,20 +11,18 @@ mod named;
 mod repetition;
 mod sheet;
 
-use std::io::Read;
-
 use iostone_model::dataset::{Facts, Order};
 use iostone_model::metric;
 
 use crate::error::Malformed;
 use crate::{Format, Head, Input, Likeness, ReadError, Reading};
 
+pub use chosen::{Choice, ChosenRows, Role, Table};
 pub(crate) use column::{Column, FigureColumn, Meaning, guess, note, note_of, written_unit};
-use column::{factors, without_gaps};
+use column::{factors, is_note, without_gaps};
 pub(crate) use fact::{KEYS, set as set_fact};
 pub(crate) use fill::{Start, notes, observe};
 pub(crate) use measure::{Measure, written};
-pub use named::{NamedFigure, named_figure};
 pub(crate) use sheet::{LARGEST_BYTES, Sheet};
 
 /// A plain table.
@@ -49,21 +48,10 @@ impl Format for CsvTable {
     }
 
     fn read(&self, input: &mut Input<'_>) -> Result<Reading, ReadError> {
-        let mut bytes = Vec::new();
-        input.reader().take(LARGEST_BYTES + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > LARGEST_BYTES {
-            return Err(Malformed {
-                line: 1,
-                expected: "a table below 64 MiB".to_owned(),
-                found: "more".to_owned(),
-            }
-            .into());
-        }
-        let sheet = Sheet::read(&bytes)?;
+        let Table { sheet, columns } = Table::read(input.reader())?;
         if long::is_export(&sheet) {
             return Ok(long::read(&sheet)?);
         }
-        let columns = guess(&sheet);
         without_gaps(&sheet, &columns)?;
         let start = Start { labels: std::collections::BTreeMap::new(), facts: &|_| Facts::default() };
         let observations = observe(&sheet, &columns, &start)?;

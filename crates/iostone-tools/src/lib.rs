@@ -12,6 +12,7 @@ pub mod described;
 pub mod detect;
 mod elbencho;
 mod error;
+mod exported;
 mod fio;
 mod fio_json;
 mod hyperfine;
@@ -36,12 +37,11 @@ use std::collections::BTreeMap;
 use iostone_model::dataset::{MetricNote, Observation, Order};
 
 pub use bonnie::bonnie_csv;
-pub use csv_table::{NamedFigure, named_figure};
+pub use csv_table::{Choice, ChosenRows, Role, Table};
 pub use error::{Malformed, ReadError};
 pub use fio_json::fio_json;
 pub use input::{Head, Input, Line};
 pub use orion::join as join_orion_points;
-pub use units::step;
 
 /// How sure a format is that a file is its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,6 +100,7 @@ pub const FORMATS: &[&dyn Format] = &[
     &elbencho::Elbencho,
     &hyperfine::Hyperfine,
     &phoronix::Phoronix,
+    &exported::Exported,
     &csv_table::CsvTable,
 ];
 

@@ -10,7 +10,7 @@ pub(crate) fn figure(text: &str, factor: f64) -> Option<Figure> {
 }
 
 /// The step of the last printed digit: 0.01 for `61.70`, 1000 for `6.1e4`.
-pub fn step(text: &str) -> f64 {
+pub(crate) fn step(text: &str) -> f64 {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let decimals = mantissa.split_once('.').map_or(0, |(_, fraction)| fraction.len());
     let exponent = exponent.parse::<i32>().unwrap_or(0);

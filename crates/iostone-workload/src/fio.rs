@@ -8,6 +8,7 @@ use std::process::Stdio;
 use std::sync::atomic::AtomicBool;
 
 use iostone_model::experiment::{FioProgram, FioWorkload};
+use iostone_model::units::Bytes;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::capture::is_cut;
@@ -25,9 +26,20 @@ struct PreparedFio {
 /// Reads the job and holds it against the guard.
 ///
 /// # Errors
-/// It is no job file, or would touch what is not the trial's.
-pub(crate) fn preflight(spec: &FioWorkload) -> Result<(), WorkloadError> {
-    guard::check(spec).map(|_| ())
+/// It is no job file, would touch what is not the trial's, or reads a file that a volume of that size cannot hold.
+pub(crate) fn preflight(spec: &FioWorkload, volume: Option<Bytes>) -> Result<(), WorkloadError> {
+    let job = guard::check(spec)?;
+    match (job.largest_read, volume) {
+        (Some(file), Some(volume)) if file > volume => {
+            let reason = format!(
+                "a job of it reads a file of {}, but the volume has {}; make its `size` smaller, or the volume larger",
+                file.approximate(),
+                volume.approximate()
+            );
+            Err(WorkloadError::Unsuitable { program: "fio", reason })
+        }
+        _ => Ok(()),
+    }
 }
 
 pub(crate) fn prepare(

@@ -22,7 +22,7 @@ mod sysbench;
 mod tool;
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use iostone_model::experiment::Workload;
@@ -185,6 +185,15 @@ pub enum WorkloadError {
         /// The program as it was named.
         program: String,
     },
+    /// A program of a command that is a file without the right to be executed.
+    #[error(
+        "`{program}` is not executable: `chmod +x` it, or name its interpreter, as in `argv = [\"sh\", \"{}\"]`",
+        program.rsplit('/').next().unwrap_or(program)
+    )]
+    NotExecutable {
+        /// The program as it was named.
+        program: String,
+    },
     /// A thread or a wait failed.
     #[error("waiting for `{program}` failed: {source}")]
     Wait {
@@ -233,7 +242,7 @@ pub fn preflight(
     match workload {
         Workload::Dbench(dbench) => dbench::preflight(dbench)?,
         Workload::Bonnie(bonnie) => return bonnie::preflight(bonnie, volume, memory).map(Some),
-        Workload::Fio(fio) => fio::preflight(fio)?,
+        Workload::Fio(fio) => fio::preflight(fio, volume)?,
         Workload::Dd(dd) => dd::preflight(dd)?,
         Workload::Sysbench(sysbench) => sysbench::preflight(sysbench)?,
         Workload::Command(command) => command::preflight(command)?,
@@ -246,11 +255,21 @@ pub fn preflight(
 /// its own.
 ///
 /// # Errors
-/// [`WorkloadError::NoProgram`] with the first that is missing.
+/// [`WorkloadError::NoProgram`] with the first that is missing, [`WorkloadError::NotExecutable`] with one that is no program.
 pub fn find_programs(workload: &Workload) -> Result<(), WorkloadError> {
     let Workload::Command(command) = workload else { return Ok(()) };
-    match command::missing_program(command) {
-        Some(program) => Err(WorkloadError::NoProgram { program: program.to_owned() }),
+    if let Some(program) = command::missing_program(command) {
+        return Err(WorkloadError::NoProgram { program: program.to_owned() });
+    }
+    if let Some(program) = command::not_executable(command) {
+        return Err(WorkloadError::NotExecutable { program: program.to_owned() });
+    }
+    let is_script = |program: &&String| command.prepare.is_empty() && program.starts_with('/');
+    let script = command.argv.first().filter(is_script);
+    match script.and_then(|script| Some((script, groups::lacks_interpreter(Path::new(script))?))) {
+        Some((script, reason)) => {
+            Err(WorkloadError::Spawn { program: script.clone(), source: std::io::Error::other(reason) })
+        }
         None => Ok(()),
     }
 }

@@ -253,31 +253,33 @@ pub(crate) enum Better {
     Lower,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub(crate) struct JudgeArguments {
-    /// A CSV file with a header line, `-` for standard input, or an import: its directory or its id
-    pub(crate) file: PathBuf,
-    /// The column with the measured values
+    /// A table with a header line, output files of other tools, what `iostone export` wrote, `-` for standard input, or an
+    /// import: its directory or its id
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The column with the measured values; without it or `--by` or `--baseline` print the columns and a command to type
     #[arg(long, value_name = "COLUMN")]
-    pub(crate) metric: String,
+    pub(crate) metric: Option<String>,
     /// Whether higher or lower values are better; by default known from the metric or its unit
     #[arg(long, value_enum)]
     pub(crate) better: Option<Better>,
-    /// The column with the levels to compare
+    /// The column with the levels to compare, or the conditions in the names of several files: `{setting}-{run}.json`
     #[arg(long, value_name = "COLUMN")]
-    pub(crate) by: String,
+    pub(crate) by: Option<String>,
     /// The column with the block; without it trials are not paired and there is no verdict
     #[arg(long, value_name = "COLUMN")]
     pub(crate) block: Option<String>,
     /// The column with the order of trials within a block: positions or times
     #[arg(long, value_name = "COLUMN")]
     pub(crate) order: Option<String>,
-    /// The column with a second factor; levels are compared within each of its values
+    /// The column with another factor; levels are compared within each of its values, or combination of them; repeatable
     #[arg(long, value_name = "COLUMN")]
-    pub(crate) within: Option<String>,
+    pub(crate) within: Vec<String>,
     /// The level that the others are compared with
     #[arg(long, value_name = "LEVEL")]
-    pub(crate) baseline: String,
+    pub(crate) baseline: Option<String>,
     /// Equivalence margin: the largest difference that does not matter
     #[arg(long, value_name = "PERCENT", default_value = "3%")]
     pub(crate) margin: iostone_model::units::Fraction,
@@ -297,6 +299,9 @@ pub(crate) struct JudgeArguments {
     /// Assert that the order of trials within each block was randomised, where no column shows it
     #[arg(long)]
     pub(crate) randomised: bool,
+    /// The tool that wrote the files, if their content is ambiguous
+    #[arg(long, value_name = "TOOL")]
+    pub(crate) tool: Option<String>,
     /// Print the verdicts as JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -336,7 +341,7 @@ pub(crate) struct ImportArguments {
 
 /// What can be imported.
 const IMPORT_HELP: &str = "\
-Tools: dbench, bonnie, fio, dd, time, vmstat, iostat, sar, sysbench, ioping, orion, elbencho, hyperfine, phoronix, csv. The \
+Tools: dbench, bonnie, fio, dd, time, vmstat, iostat, sar, sysbench, ioping, orion, elbencho, hyperfine, phoronix, iostone, csv. The \
 tool is recognised by the content of a file. The files are copied into the import.
 In `--by`, `{run}`, `{block}` and `{order}` are a file's repetition, block and order in time, `{_}` is ignored, and every \
 other name is a condition.";

@@ -58,8 +58,10 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     (
         "judge",
         &[
+            "iostone judge figures.csv",
             "iostone judge figures.csv --metric seconds --by version --baseline old --block round --order order",
             "iostone judge figures.csv --metric iops --by mount --baseline on --block round --fail-if 'off slower than on'",
+            "iostone judge a-1.json a-2.json b-1.json b-2.json --by '{setting}-{run}.json' --metric iops --baseline a",
         ],
     ),
     (

@@ -71,12 +71,10 @@ pub(super) fn configuration(configuration: &Configuration, places: &Places<'_>) 
         check_directory(configuration, &mut findings);
     }
     configuration.workload.check(configuration, &mut findings);
-    if let (Volume::Loop(volume), Some(room)) =
-        (&stack.volume, profile.room.filter(|_| profile.needs_directory))
-        && room > volume.size
+    if let (Some(capacity), Some(room)) = (stack.capacity(), profile.room.filter(|_| profile.needs_directory))
+        && room > capacity
     {
-        let message =
-            format!("{} needs {room} on a volume of {}", configuration.workload.kind(), volume.size);
+        let message = format!("{} needs {room} on a volume of {capacity}", configuration.workload.kind());
         let label = "make the volume larger, or the workload's files smaller";
         findings.value("stack.volume.size", message, label);
     }

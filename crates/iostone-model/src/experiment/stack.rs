@@ -129,7 +129,11 @@ impl Stack {
     /// The bytes that the volumes hold together as the array joins them, where the experiment says their size. What the
     /// array and the filesystem keep for themselves is not taken off.
     pub fn capacity(&self) -> Option<Bytes> {
-        let size = self.volume.size()?.0;
+        self.volume.size().map(|size| self.capacity_of(size))
+    }
+
+    /// What its array leaves of members of that size, the smallest of them.
+    pub fn capacity_of(&self, Bytes(size): Bytes) -> Bytes {
         let members = u64::try_from(self.volume.members()).unwrap_or(u64::MAX);
         let with_data = match &self.array {
             Array::None => 1,
@@ -145,7 +149,7 @@ impl Stack {
             },
             Array::Lvm(_) => members,
         };
-        Some(Bytes(size.saturating_mul(with_data)))
+        Bytes(size.saturating_mul(with_data))
     }
 }
 

@@ -5,10 +5,10 @@ use iostone_model::metric::{self, Direction, Metric, Unit};
 
 use super::clock::moment;
 use super::fact;
-use super::measure::{Measure, snake, with_point, written};
+use super::measure::{Measure, are_counts, snake, with_point, written};
 use super::repetition;
 use super::sheet::Sheet;
-use crate::{Malformed, units};
+use crate::Malformed;
 
 /// A column and what is made of its cells.
 #[derive(Debug, Clone, PartialEq)]
@@ -279,7 +279,12 @@ fn meaning(sheet: &Sheet, index: usize, name: &str) -> Option<Meaning> {
     if let Some(metric) = metric::find(name).or_else(|| metric::find(&plain)) {
         return Some(known_figure(sheet, index, name, metric));
     }
-    named.map(|(base, measure)| Meaning::Figure(named_figure(name, base, measure)))
+    named.map(|(base, measure)| {
+        let figure = named_figure(name, base, measure);
+        // `44.7k` of operations, where the name says that they are of a second.
+        let counts = figure.note.unit == Unit::PerSecond && are_counts(sheet, index);
+        Meaning::Figure(FigureColumn { factor: figure.factor.filter(|_| !counts), ..figure })
+    })
 }
 
 /// A fact by its name, or by its name with another unit: `memory_gib`, `steal_percent`.
@@ -332,7 +337,8 @@ fn as_fact(
 /// A figure known by its bare name: in cells with units as they say, else in its base unit.
 fn known_figure(sheet: &Sheet, index: usize, name: &str, metric: &Metric) -> Meaning {
     let note = note_of(metric);
-    if written_unit(sheet, index) == Some(metric.unit) && metric.unit != Unit::Plain {
+    let carried = written_unit(sheet, index) == Some(metric.unit) && metric.unit != Unit::Plain;
+    if carried || (metric.unit == Unit::PerSecond && are_counts(sheet, index)) {
         let metric = metric.name.to_owned();
         return Meaning::Figure(FigureColumn { metric, note, factor: None, remark: None });
     }
@@ -382,6 +388,10 @@ fn named_figure(name: &str, base: String, measure: Measure) -> FigureColumn {
 fn by_cells(sheet: &Sheet, index: usize, name: &str) -> Meaning {
     let label = Meaning::Label(name.to_owned());
     let comes_back = comes_back(sheet, index);
+    if is_result(name) && are_counts(sheet, index) {
+        let note = note(Unit::Plain, name);
+        return Meaning::Figure(FigureColumn { metric: name.to_owned(), note, factor: None, remark: None });
+    }
     match written_unit(sheet, index) {
         Some(Unit::Plain) => {
             let whole = |cell: &str| is_missing(cell) || cell.parse::<i64>().is_ok();
@@ -462,7 +472,7 @@ pub(super) fn without_gaps(sheet: &Sheet, columns: &[Column]) -> Result<(), Malf
         let filled = sheet.column(index).filter(|cell| !cell.is_empty()).count();
         let values = distinct(sheet, index);
         let Some(gap) = sheet.rows.iter().find(|row| row.cell(index).is_empty()) else { continue };
-        let noted = NOTES.contains(&snake(label).as_str());
+        let noted = is_note(label);
         // Spreadsheets write a level once above all of its rows.
         let merged = values > 1 && sheet.rows.first().is_some_and(|row| !row.cell(index).is_empty());
         if !noted && values > 1 && (values * 2 <= filled || merged) {
@@ -482,7 +492,7 @@ pub(crate) fn factors(sheet: &Sheet, columns: &[Column]) -> Vec<String> {
     let label = |(index, column): (usize, &Column)| match &column.meaning {
         Meaning::Label(label) | Meaning::Fact { label: Some(label), .. } => {
             let full = sheet.column(index).all(|cell| !cell.is_empty());
-            (full && !NOTES.contains(&snake(label).as_str())).then(|| label.clone())
+            (full && !is_note(label)).then(|| label.clone())
         }
         _ => None,
     };
@@ -490,10 +500,15 @@ pub(crate) fn factors(sheet: &Sheet, columns: &[Column]) -> Vec<String> {
     labels.filter(|label| !CIRCUMSTANCES.contains(&label.as_str())).collect()
 }
 
+/// Whether a column of this name is what people write about a row.
+pub(super) fn is_note(name: &str) -> bool {
+    NOTES.contains(&snake(name).as_str())
+}
+
 /// What a column's cells are counted in, where all of them are numbers or quantities of one kind.
 pub(crate) fn written_unit(sheet: &Sheet, index: usize) -> Option<Unit> {
     let mut found = None;
-    for cell in sheet.column(index).filter(|cell| !is_missing(cell)) {
+    for cell in sheet.column(index).filter(|cell| !is_missing(cell) && !is_endless(cell)) {
         let (_, unit) = written(&with_point(cell, sheet.comma_is_free))?;
         if *found.get_or_insert(unit) != unit {
             return None;
@@ -519,11 +534,6 @@ pub(crate) fn is_missing(cell: &str) -> bool {
 /// How tables say that something never ended.
 pub(crate) fn is_endless(cell: &str) -> bool {
     ["inf", "+inf", "infinity", "∞"].iter().any(|word| cell.eq_ignore_ascii_case(word))
-}
-
-/// Whether a cell is a number in the table's own writing.
-pub(crate) fn number(cell: &str, factor: f64, comma_is_free: bool) -> Option<iostone_model::dataset::Figure> {
-    units::figure(&with_point(cell, comma_is_free), factor)
 }
 
 /// What is noted of a known figure.

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use iostone_model::dataset::{Ending, Facts, Figure, MetricNote, Observation};
 
 use super::clock::{Writing, moment};
-use super::column::{Column, FigureColumn, Meaning, is_endless, is_missing, number};
+use super::column::{Column, FigureColumn, Meaning, is_endless, is_missing};
 use super::fact;
-use super::measure::{with_point, written};
+use super::measure::with_point;
 use super::sheet::{Row, Sheet};
 use crate::Malformed;
 
@@ -120,15 +120,11 @@ fn read_figure(
     figure: &FigureColumn,
     cell: &str,
 ) -> Result<Figure, Malformed> {
-    match figure.factor {
-        Some(factor) => {
-            number(cell, factor, sheet.comma_is_free).ok_or_else(|| in_column(row, column, "a number", cell))
-        }
-        None => written(&with_point(cell, sheet.comma_is_free))
-            .filter(|(_, unit)| *unit == figure.note.unit)
-            .map(|(value, _)| value)
-            .ok_or_else(|| in_column(row, column, "a number with its unit, as in `61.7 MB/s`", cell)),
-    }
+    let expected = match figure.factor {
+        Some(_) => "a number",
+        None => "a number with its unit, as in `61.7 MB/s`",
+    };
+    figure.read(cell, sheet.comma_is_free).ok_or_else(|| in_column(row, column, expected, cell))
 }
 
 fn in_column(row: &Row, column: &Column, expected: &str, cell: &str) -> Malformed {

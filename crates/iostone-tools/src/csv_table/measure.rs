@@ -3,6 +3,8 @@
 use iostone_model::dataset::{Figure, Quantity};
 use iostone_model::metric::Unit;
 
+use super::column::{is_endless, is_missing};
+use super::sheet::Sheet;
 use crate::units;
 
 /// A unit, and how many base units one of it is.
@@ -183,6 +185,25 @@ pub(crate) fn written(text: &str) -> Option<(Figure, Unit)> {
     let (number, unit) = text.split_at_checked(digits)?;
     let measure = Measure::of_text(unit.trim())?;
     Some((units::figure(number, measure.factor)?, measure.unit))
+}
+
+/// Thousands, millions and billions of something that is counted, as fio prints operations: `44.7k`. A bare number is as
+/// many.
+pub(crate) fn count(text: &str) -> Option<Figure> {
+    let (number, factor) = match text.chars().last()? {
+        'k' | 'K' => (text.get(..text.len() - 1)?, 1e3),
+        'M' => (text.get(..text.len() - 1)?, 1e6),
+        'G' => (text.get(..text.len() - 1)?, 1e9),
+        _ => (text, 1.0),
+    };
+    units::figure(number, factor)
+}
+
+/// Whether all cells of a column are counts, one of them in thousands or more.
+pub(super) fn are_counts(sheet: &Sheet, index: usize) -> bool {
+    let cells = || sheet.column(index).filter(|cell| !is_missing(cell) && !is_endless(cell));
+    cells().all(|cell| count(&with_point(cell, sheet.comma_is_free)).is_some())
+        && cells().any(|cell| cell.ends_with(['k', 'K', 'M', 'G']))
 }
 
 #[cfg(test)]

@@ -8,11 +8,11 @@ use super::measure::{Measure, snake};
 
 /// A column of figures, by its name.
 #[derive(Debug, Clone, PartialEq)]
-pub struct NamedFigure {
+pub(super) struct NamedFigure {
     /// The unit of its values after multiplication by `factor`, which way they are better, and what they are.
-    pub note: MetricNote,
+    pub(super) note: MetricNote,
     /// How many base units one of the column's is: 0.001 for `latency_ms`.
-    pub factor: f64,
+    pub(super) factor: f64,
 }
 
 /// Words of which more is better where no unit tells.
@@ -23,7 +23,7 @@ const LOWER: &[&str] =
 
 /// What `column` is: a known metric, a name that ends in a unit, or a name with a word of the trade. A known metric without a
 /// unit in its name keeps its values as they are, since `throughput` may be in MB/s.
-pub fn named_figure(column: &str) -> NamedFigure {
+pub(super) fn named_figure(column: &str) -> NamedFigure {
     let plain = snake(column);
     if let Some(known) = metric::find(column).or_else(|| metric::find(&plain)) {
         let unit = if known.unit == Unit::PerSecond { known.unit } else { Unit::Plain };

@@ -22,6 +22,8 @@ pub(crate) struct Sheet {
     pub(crate) rows: Vec<Row>,
     /// Whether a comma may be a decimal comma, because something else stands between cells.
     pub(crate) comma_is_free: bool,
+    /// What stands between cells, in words.
+    pub(super) separator: &'static str,
 }
 
 /// A row.
@@ -97,7 +99,8 @@ impl Sheet {
         if rows.is_empty() {
             return Err(Malformed::at_end(end, "at least one row below the names of the columns"));
         }
-        let mut sheet = Self { columns, rows, comma_is_free: separator != b',' };
+        let mut sheet =
+            Self { columns, rows, comma_is_free: separator != b',', separator: name_of(separator) };
         sheet.drop_thousands();
         Ok(sheet)
     }

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -41,6 +41,17 @@ pub(crate) fn missing_program(spec: &CommandWorkload) -> Option<&str> {
     };
     let programs = spec.prepare.iter().chain([&spec.argv]).filter_map(|argv| argv.first());
     programs.map(String::as_str).find(is_missing)
+}
+
+/// A program of a command that is a file but not to be executed, whoever asks. What `prepare` makes may be another.
+pub(crate) fn not_executable(spec: &CommandWorkload) -> Option<&str> {
+    let mut programs = spec.prepare.iter().chain([&spec.argv]).filter_map(|argv| argv.first());
+    let is_plain = |program: &&String| {
+        let mode = fs::metadata(program).map(|metadata| metadata.permissions().mode());
+        program.starts_with('/') && mode.is_ok_and(|mode| mode & 0o111 == 0)
+    };
+    let first = programs.find(is_plain)?;
+    (spec.prepare.is_empty() || spec.prepare.first()?.first() == Some(first)).then_some(first)
 }
 
 /// Copies and runs what comes before a command, where and with what it will be run itself.

@@ -6,6 +6,7 @@ use std::io;
 
 use iostone_fio::{Files, OnDisk, RawLine, RawSection, read_sections};
 use iostone_model::experiment::FioWorkload;
+use iostone_model::units::Bytes;
 
 use crate::WorkloadError;
 
@@ -24,6 +25,8 @@ pub(super) struct CheckedJob {
     /// Whether its files can be laid out by a run of their own; a job that sets `create_only` itself would not stop
     /// there.
     pub(super) lays_out_first: bool,
+    /// The largest size of a job that reads: that much must be there before it starts.
+    pub(super) largest_read: Option<Bytes>,
 }
 
 /// Engines that do I/O on the files of a job. Others speak to a network, a device of their own or a plugin.
@@ -120,8 +123,13 @@ pub(super) fn check(spec: &FioWorkload) -> Result<CheckedJob, WorkloadError> {
     }
     let mut jobs = 0;
     let mut common = Settings::default();
-    let mut checked =
-        CheckedJob { text: String::new(), is_direct: true, in_phases: false, lays_out_first: true };
+    let mut checked = CheckedJob {
+        text: String::new(),
+        is_direct: true,
+        in_phases: false,
+        lays_out_first: true,
+        largest_read: None,
+    };
     for section in sections.iter().filter(|section| section.is_global() || runs(section)) {
         check_section(section)?;
         checked.text.push_str(&["[", &section.name, "]\n"].concat());
@@ -137,6 +145,7 @@ pub(super) fn check(spec: &FioWorkload) -> Result<CheckedJob, WorkloadError> {
             common = own;
         } else {
             checked.in_phases |= own.waits && jobs > 0;
+            checked.largest_read = checked.largest_read.max(own.size.filter(|_| own.reads));
             checked.is_direct &= own.direct && DIRECT_ENGINES.contains(&own.engine.as_str());
             jobs += 1;
         }
@@ -147,6 +156,25 @@ pub(super) fn check(spec: &FioWorkload) -> Result<CheckedJob, WorkloadError> {
     Ok(checked)
 }
 
+/// Kinds of load that make their files as they go.
+const PURE_WRITES: [&str; 5] = ["write", "randwrite", "trim", "randtrim", "trimwrite"];
+
+/// A size as fio takes it by default: `k`, `kb` and `kib` alike are 1024. Shares, ranges and sums are none.
+fn size_of(text: &str) -> Option<Bytes> {
+    let text = text.trim().to_lowercase();
+    let end = text.find(|symbol: char| !symbol.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at_checked(end)?;
+    let power = match unit.trim_end_matches("ib").trim_end_matches('b') {
+        "" => 0,
+        "k" => 1,
+        "m" => 2,
+        "g" => 3,
+        "t" => 4,
+        _ => return None,
+    };
+    Some(Bytes(number.parse::<u64>().ok()?.checked_mul(1024_u64.pow(power))?))
+}
+
 /// What of a section's options matters here.
 #[derive(Debug, Clone)]
 struct Settings {
@@ -154,12 +182,23 @@ struct Settings {
     engine: String,
     waits: bool,
     creates_only: bool,
+    /// Whether it reads, so that all of its files must be there before it starts.
+    reads: bool,
+    /// The size of its files, where that is a number of bytes.
+    size: Option<Bytes>,
 }
 
 impl Default for Settings {
     fn default() -> Self {
         // fio's own on Linux.
-        Self { direct: false, engine: "psync".to_owned(), waits: false, creates_only: false }
+        Self {
+            direct: false,
+            engine: "psync".to_owned(),
+            waits: false,
+            creates_only: false,
+            reads: true,
+            size: None,
+        }
     }
 }
 
@@ -174,6 +213,8 @@ impl Settings {
             "ioengine" => value.unwrap_or_default().clone_into(&mut self.engine),
             "stonewall" | "wait_for" => self.waits = is_on() || name == "wait_for",
             "create_only" => self.creates_only = true,
+            "rw" | "readwrite" => self.reads = value.is_none_or(|value| !PURE_WRITES.contains(&value)),
+            "size" => self.size = value.and_then(size_of),
             _ => {}
         }
     }

@@ -1,63 +1,126 @@
 //! `iostone judge`: verdicts on figures from anywhere.
 
-mod audited;
-mod table;
+mod figures;
+mod outline;
+mod source;
+mod suggestion;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 
 use anyhow::{Result, anyhow, bail};
 use iostone_lab::conclude::headline;
-use iostone_lab::{is_import, read_import};
-use iostone_model::dataset::Dataset;
-use iostone_model::metric::{Direction, Unit};
+use iostone_model::figures::{counted, list, quoted};
+use iostone_model::metric::Direction;
 use iostone_model::verdict::{
     BlockCount, Comparison, ConfigurationSummary, Flag, VERDICTS_SCHEMA, Verdict, Verdicts,
 };
 use iostone_report::clean;
-use iostone_stats::judge::{Figure, Looks, Rules, judge as judge_figures};
+use iostone_stats::judge::{Looks, Rules, judge as judge_figures};
 use iostone_stats::median::summarize;
-use iostone_stats::resolution::infer;
-use iostone_tools::NamedFigure;
+use iostone_tools::by::Pattern;
 
 use crate::cli::{Better, JudgeArguments};
 use crate::exit_code::ExitCode;
 use crate::printer::Printer;
-use crate::runs;
-use table::Table;
+use figures::{Asked, Prepared, prepare};
+use source::{Content, Source};
 
 pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result<ExitCode> {
-    let name = arguments.file.display().to_string();
     if !(arguments.margin.0 > 0.0 && arguments.margin.0 < 1.0) {
         bail!("`--margin {}` must be above 0% and below 100%", arguments.margin);
     }
-    let Source { figures, dataset, unit, better, resolution, randomised } = read(arguments, printer)?;
+    let pattern = source::pattern(arguments, suggestion::guessed_pattern(arguments).as_deref())?;
+    let source = source::open(arguments, pattern.as_ref(), printer)?;
+    let by = level_label(arguments, pattern.as_ref(), &source)?;
+    let (Some(metric), Some(by), Some(baseline)) =
+        (arguments.metric.clone(), by.clone(), arguments.baseline.as_ref())
+    else {
+        return suggestion::suggest(arguments, by, &source, printer);
+    };
+    let asked = Asked {
+        metric,
+        by,
+        within: arguments.within.clone(),
+        block: arguments.block.clone(),
+        order: arguments.order.clone(),
+    };
+    let prepared = prepare(&source, &asked)?;
+    let verdicts = decide(arguments, &source, &asked, baseline, &prepared)?;
+    if prepared.missing > 0 {
+        let rows = counted(prepared.missing, "row");
+        printer.note(format_args!("{rows} without a figure in `{}` left out", clean(&asked.metric)));
+    }
+    if arguments.json {
+        printer.data(&format!("{}\n", serde_json::to_string_pretty(&verdicts)?));
+    } else {
+        let style = printer.text_style();
+        printer.data(&iostone_report::verdicts_text(&verdicts, printer.extent(arguments.full), style));
+    }
+    arguments.fail_if.judge(&verdicts, printer)
+}
+
+/// The label whose levels are compared: as named, or the one of a pattern's that nothing else is said of.
+fn level_label(
+    arguments: &JudgeArguments,
+    pattern: Option<&Pattern>,
+    source: &Source,
+) -> Result<Option<String>> {
+    let (Some(pattern), Content::Dataset { dataset, .. }) = (pattern, &source.content) else {
+        return Ok(arguments.by.clone());
+    };
+    let free = |name: &&str| !arguments.within.iter().any(|within| within == name);
+    let named: Vec<&str> = pattern.labels().filter(free).collect();
+    let varied: Vec<&str> = named.iter().copied().filter(|name| dataset.values_of(name).len() > 1).collect();
+    match (varied.as_slice(), named.as_slice()) {
+        ([one], _) | ([], [one]) => Ok(Some((*one).to_owned())),
+        ([], _) => bail!("`--by {pattern}` names nothing to compare; name it as in `{{setting}}-{{run}}`"),
+        ([first, rest @ ..], _) => {
+            let others: Vec<String> = rest.iter().map(|name| format!("--within {name}")).collect();
+            bail!("`--by` names {}; to compare `{first}`: `{}`", list(&quoted(&varied)), others.join(" "))
+        }
+    }
+}
+
+/// Judges the figures.
+fn decide(
+    arguments: &JudgeArguments,
+    source: &Source,
+    asked: &Asked,
+    baseline: &str,
+    prepared: &Prepared,
+) -> Result<Verdicts> {
+    let better = direction(arguments, &asked.metric, prepared.note.better)?;
     let rules = Rules {
         margin: arguments.margin.0,
         confidence: arguments.confidence.0,
         budget: arguments.planned.unwrap_or(arguments.budget),
-        looks: if arguments.planned.is_some() { Looks::Once } else { Looks::Sequential },
-        resolution,
-        randomised,
-        ..Rules::new(&arguments.baseline, better)
+        looks: match (arguments.planned, prepared.superblock) {
+            (Some(_), _) => Looks::Once,
+            (None, 0) => Looks::Sequential,
+            (None, trials) => Looks::AfterSuperblock(trials),
+        },
+        resolution: prepared.resolution(arguments.resolution),
+        randomised: arguments.randomised,
+        ..Rules::new(baseline, better)
     };
-    let judgement = judge_figures(&figures, &rules)
-        .map_err(|error| anyhow!("`{}`: {}", clean(&name), clean(&error.to_string())))?;
+    let figures = &prepared.figures;
+    let judgement = judge_figures(figures, &rules)
+        .map_err(|error| anyhow!("`{}`: {}", clean(&source.name), clean(&error.to_string())))?;
     let complete = judgement.comparisons.iter().map(|comparison| comparison.blocks).max().unwrap_or(0);
     let mut verdicts = Verdicts {
         sweep: None,
         schema: VERDICTS_SCHEMA.to_owned(),
-        source: if arguments.file.is_file() { name } else { dataset.name.clone() },
+        source: if source.name == "-" { "standard input".to_owned() } else { source.name.clone() },
         question: None,
         headline: String::new(),
-        metric: arguments.metric.clone(),
-        unit,
+        metric: asked.metric.clone(),
+        unit: prepared.note.unit,
         better: rules.direction,
         margin: rules.margin,
         confidence: rules.confidence,
         baseline: rules.baseline.clone(),
-        configurations: summaries(&figures, arguments),
-        blocks: BlockCount { complete, superblock: 0, discarded: 0, maximum: rules.budget },
+        configurations: summaries(prepared, &asked.by, rules.confidence),
+        blocks: BlockCount { complete, superblock: prepared.superblock, discarded: 0, maximum: rules.budget },
         flags: judgement
             .flags
             .into_iter()
@@ -71,19 +134,13 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
         predictions: Vec::new(),
         permanent: Vec::new(),
         noise: None,
-        audit: (figures.len() <= MOST_AUDITED_ROWS).then(|| iostone_audit::audit(&dataset)),
+        audit: (figures.len() <= MOST_AUDITED_ROWS).then(|| iostone_audit::audit(&prepared.audited(better))),
         curves: Vec::new(),
         flatness: Vec::new(),
-        scope: "judged from a table; the measurement conditions are unknown".to_owned(),
+        scope: source.scope().to_owned(),
     };
     verdicts.headline = headline(&verdicts);
-    if arguments.json {
-        printer.data(&format!("{}\n", serde_json::to_string_pretty(&verdicts)?));
-    } else {
-        let style = printer.text_style();
-        printer.data(&iostone_report::verdicts_text(&verdicts, printer.extent(arguments.full), style));
-    }
-    arguments.fail_if.judge(&verdicts, printer)
+    Ok(verdicts)
 }
 
 /// `fewer-blocks`: what stayed open was held against limits that leave room for looks still to come.
@@ -130,71 +187,22 @@ fn not_audited(rows: usize) -> Option<Flag> {
 }
 
 /// Which way the figures are better: as the user says, or as is known of them.
-fn direction(arguments: &JudgeArguments, known: Option<Direction>) -> Result<Direction> {
+fn direction(arguments: &JudgeArguments, metric: &str, known: Option<Direction>) -> Result<Direction> {
     match (arguments.better, known) {
         (Some(Better::Higher), _) => Ok(Direction::Higher),
         (Some(Better::Lower), _) => Ok(Direction::Lower),
         (None, Some(known)) => Ok(known),
         (None, None) => bail!(
             "`{}` is not a known metric or unit; give its direction: `--better higher` or `--better lower`",
-            clean(&arguments.metric)
+            clean(metric)
         ),
     }
 }
 
-/// What is judged: a table, or an import.
-struct Source {
-    figures: Vec<Figure>,
-    /// Everything that is known of them.
-    dataset: Dataset,
-    unit: Unit,
-    better: Direction,
-    /// The step to which they were rounded, as the user says or they themselves.
-    resolution: f64,
-    /// Whether somebody vouches that the order of trials was drawn by lot.
-    randomised: bool,
-}
-
-fn read(arguments: &JudgeArguments, printer: &mut Printer) -> Result<Source> {
-    let standard_input = arguments.file == Path::new("-");
-    // A mistyped file is told as such rather than as a run that is not there.
-    let named = arguments.file.to_str().filter(|_| !standard_input && !arguments.file.is_file());
-    let import = named.map(|name| runs::find(&arguments.runs.runs, name, printer));
-    match import {
-        Some(Ok(path)) if is_import(&path) => {
-            let dataset = read_import(&path)?.dataset;
-            let (figures, written) = audited::figures(&dataset, arguments)?;
-            let unit = dataset.unit_of(&arguments.metric);
-            let better =
-                direction(arguments, dataset.metrics.get(&arguments.metric).and_then(|note| note.better))?;
-            let resolution = arguments.resolution.unwrap_or_else(|| infer(&figures, written));
-            // Files that are named by block say which trials belong together, not who drew their order.
-            let randomised = arguments.randomised;
-            Ok(Source { figures, dataset, unit, better, resolution, randomised })
-        }
-        Some(Ok(path)) => bail!(
-            "`{}` is a run with its own verdicts: `iostone report {}`",
-            clean(&path.display().to_string()),
-            clean(&path.display().to_string())
-        ),
-        _ => {
-            let table = Table::read(arguments)?;
-            let NamedFigure { note, factor } = &table.column;
-            let better = direction(arguments, note.better)?;
-            let resolution = arguments
-                .resolution
-                .map_or_else(|| infer(&table.figures, table.written_step), |step| step * factor);
-            let dataset = audited::dataset(&table, arguments, resolution, better);
-            let (unit, randomised) = (note.unit, arguments.randomised);
-            Ok(Source { figures: table.figures, dataset, unit, better, resolution, randomised })
-        }
-    }
-}
-
-fn summaries(figures: &[Figure], arguments: &JudgeArguments) -> Vec<ConfigurationSummary> {
+fn summaries(prepared: &Prepared, by: &str, confidence: f64) -> Vec<ConfigurationSummary> {
     let mut places: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     let mut groups: Vec<((&str, &str), Vec<f64>)> = Vec::new();
-    for figure in figures {
+    for figure in &prepared.figures {
         let key = (figure.stratum.as_str(), figure.level.as_str());
         let place = *places.entry(key).or_insert(groups.len());
         match groups.get_mut(place) {
@@ -205,12 +213,9 @@ fn summaries(figures: &[Figure], arguments: &JudgeArguments) -> Vec<Configuratio
     groups
         .into_iter()
         .map(|((stratum, level), values)| {
-            let summary = summarize(&values, arguments.confidence.0);
-            let mut levels = BTreeMap::from([(arguments.by.clone(), level.to_owned())]);
-            if let (Some(column), false) = (&arguments.within, stratum.is_empty()) {
-                let value = stratum.strip_prefix(&format!("{column}=")).unwrap_or(stratum);
-                levels.insert(column.clone(), value.to_owned());
-            }
+            let summary = summarize(&values, confidence);
+            let mut levels = prepared.strata.get(stratum).cloned().unwrap_or_default();
+            levels.insert(by.to_owned(), level.to_owned());
             let name = if stratum.is_empty() { level.to_owned() } else { format!("{level} ({stratum})") };
             summary.of_configuration(name, levels, 0)
         })

@@ -57,6 +57,64 @@ fn what_would_refuse_the_run_is_said_and_the_steps_all_the_same() {
     assert!(root || said.stderr.starts_with("as root: "), "{said:?}");
 }
 
+/// An experiment on a loop device of 256 MiB.
+fn small(filesystem: &str, levels: &str, workload: &str, metric: &str) -> String {
+    format!(
+        "name = \"small\"\n[stack]\nvolume = {{ kind = \"loop\", size = \"256MiB\" }}\n{filesystem}\n[[factor]]\n\
+         name = \"f\"\nlevels = {{ {levels} }}\n[workload]\n{workload}\n[decide]\nmetric = \"{metric}\"\n\
+         baseline = \"a\"\nblocks = {{ min = 6, max = 6 }}\n"
+    )
+}
+
+const EXT4: &str = "filesystem = { kind = \"ext4\" }";
+const TIMES: &str = "a = { mount.options = [\"relatime\"] }, b = { mount.options = [\"noatime\"] }";
+const QUEUES: &str = "a = { queue.scheduler = \"none\" }, b = { queue.scheduler = \"mq-deadline\" }";
+
+#[test]
+fn what_the_file_alone_tells_is_an_error_of_the_file() {
+    let bench = Bench::new();
+    let command = "kind = \"command\"\nargv = [\"true\"]";
+    let io = "kind = \"io\"\nrw = \"randread\"\nbs = \"4KiB\"\nsize = \"512MiB\"\nruntime = \"1s\"";
+    for (filesystem, levels, workload, metric, complaint) in [
+        (
+            "",
+            QUEUES,
+            command,
+            "wall_time",
+            "command works in a directory, but the stack ends in a bare device",
+        ),
+        ("", QUEUES, io, "iops", "512MiB of a device of 256MiB cannot be read or written"),
+        (EXT4, TIMES, io, "iops", "a file of 512MiB does not fit on a volume of 256MiB"),
+    ] {
+        bench.write("small.toml", small(filesystem, levels, workload, metric));
+        bench.iostone(&["run", "small.toml", "--dry-run"]).ended_with(2).complains_of(complaint);
+    }
+}
+
+#[test]
+fn what_files_beside_the_experiment_tell_is_said_before_the_run() {
+    let bench = Bench::new();
+    bench.write("plain.sh", "echo\n");
+    bench.write("script.sh", "#!/nosuch/interpreter\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(bench.path("script.sh"), mode).unwrap();
+    let argv = |program: &str| format!("kind = \"command\"\nargv = [\"{program}\"]");
+    for (program, complaint) in [
+        (
+            "./plain.sh",
+            "is not executable: `chmod +x` it, or name its interpreter, as in `argv = [\"sh\", \"plain.sh\"]`",
+        ),
+        ("./script.sh", "its first line names the interpreter `/nosuch/interpreter`, which is not there"),
+    ] {
+        bench.write("small.toml", small(EXT4, TIMES, &argv(program), "wall_time"));
+        let said = bench.iostone(&["run", "small.toml", "--dry-run"]).ended_with(0);
+        assert!(said.stderr.starts_with("the run would be refused: "), "{said:?}");
+        said.complains_of(complaint);
+        // And so it is.
+        bench.iostone(&["run", "small.toml", "--quick"]).ended_with(2).complains_of(complaint);
+    }
+}
+
 #[test]
 fn levels_that_differ_in_more_than_one_thing_are_warned_of() {
     let bench = Bench::new();

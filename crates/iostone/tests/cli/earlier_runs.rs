@@ -17,7 +17,7 @@ fn verdicts(verdicts: &Value) -> Vec<&str> {
     comparisons.filter_map(|comparison| comparison["verdict"].as_str()).collect()
 }
 
-fn unpacked() -> Bench {
+pub(crate) fn unpacked() -> Bench {
     let bench = Bench::new();
     fs::create_dir(bench.runs()).unwrap();
     let unpacked = Command::new("tar").args(["-xzf", ARCHIVE, "-C"]).arg(bench.runs()).status().unwrap();

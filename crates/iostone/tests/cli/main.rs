@@ -24,6 +24,7 @@ mod import;
 mod io;
 mod judge;
 mod judge_order;
+mod judge_sources;
 mod manual;
 mod one_screen;
 mod orion;

@@ -19,7 +19,7 @@ fn commands_below(bench: &Bench, path: &[&str]) -> Vec<Vec<String>> {
     let names = lines
         .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().next())
-        .filter(|name| *name != "help");
+        .filter(|name| *name != "help" && !name.starts_with('-'));
     let mut found = vec![path.iter().map(|&word| word.to_owned()).collect()];
     for name in names {
         let inner: Vec<&str> = path.iter().copied().chain([name]).collect();

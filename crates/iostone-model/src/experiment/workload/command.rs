@@ -112,7 +112,7 @@ impl Profiled for CommandWorkload {
             timeout: self.timeout.map(|timeout| timeout.0),
             may_time_out: true,
             ramp: Some(Timing::default()),
-            needs_directory: false,
+            needs_directory: true,
             // Whatever it makes is taken to be small.
             room: Some(Bytes(0)),
             preparation: self.preparation(),

@@ -134,16 +134,24 @@ fn check_span(io: &IoWorkload, configuration: &Configuration, findings: &mut Fin
         let message = format!("{size} is less than {} blocks of {largest}, one for each job", io.numjobs);
         findings.value("workload.numjobs", message, "sequential and verifying jobs get a part each");
     }
-    if let Volume::Loop(volume) = &stack.volume
-        && volume.size >= SMALLEST_LOOP
-        && end.0 > volume.size.0 / 10 * 9
-        && stack.filesystem != Filesystem::None
-    {
-        let message = format!("a file of {end} does not fit on a volume of {}", volume.size);
+    let Some(capacity) = stack.capacity().filter(|capacity| *capacity >= SMALLEST_LOOP) else { return };
+    let bare = stack.filesystem == Filesystem::None;
+    let room = if bare { capacity.0 } else { capacity.0 / 10 * 9 };
+    if end.0 > room {
+        let message = if bare {
+            format!("{end} of a device of {capacity} cannot be read or written")
+        } else {
+            format!("a file of {end} does not fit on a volume of {capacity}")
+        };
         let error = Diagnostic::new("io0006", message);
-        let error = findings.places.at_value(error, "workload.size", "this file");
+        let label = if bare { "this much" } else { "this file" };
+        let error = findings.places.at_value(error, "workload.size", label);
         let error = findings.places.at_value(error, "stack.volume.size", "this volume");
-        findings.found.push(error.note("a filesystem reserves about a tenth of its volume"));
+        findings.found.push(if bare {
+            error.note("without `size` the workload takes the whole device")
+        } else {
+            error.note("a filesystem reserves about a tenth of its volume")
+        });
     }
 }
 
