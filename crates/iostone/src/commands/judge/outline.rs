@@ -111,10 +111,20 @@ fn of_table(table: &Table, name: &str) -> Column {
         (_, [one]) if table.rows() > 1 => Kind::Constant(one.clone()),
         (Role::Note, _) => Kind::Notes,
         (Role::Other, _) => Kind::Other,
+        (Role::Label | Role::Figure(_), numbers) if is_place(name, numbers) => Kind::Order,
         (Role::Label, _) => Kind::Levels(values),
         (Role::Figure(note), _) => figures(table.values(name), note.unit, note.better),
     };
     Column { name: name.to_owned(), kind }
+}
+
+/// Names of the place of a trial in its block, beside those that import takes for an order.
+const PLACES: [&str; 7] = ["place", "pos", "slot", "seq", "turn", "step", "rank"];
+
+/// Whether a column says in which order trials ran: where its name and all of its cells do.
+fn is_place(name: &str, values: &[String]) -> bool {
+    PLACES.iter().any(|place| name.eq_ignore_ascii_case(place))
+        && values.iter().all(|value| value.parse::<u32>().is_ok())
 }
 
 fn figures(values: Vec<f64>, unit: Unit, better: Option<Direction>) -> Kind {
