@@ -113,7 +113,7 @@ fn of_table(table: &Table, name: &str) -> Column {
         (Role::Other, _) => Kind::Other,
         (Role::Label | Role::Figure(_), numbers) if is_place(name, numbers) => Kind::Order,
         (Role::Label, _) => Kind::Levels(values),
-        (Role::Figure(note), _) => figures(table.values(name), note.unit, note.better),
+        (Role::Figure(note), _) => figures(&table.values(name), note.unit, note.better),
     };
     Column { name: name.to_owned(), kind }
 }
@@ -127,7 +127,7 @@ fn is_place(name: &str, values: &[String]) -> bool {
         && values.iter().all(|value| value.parse::<u32>().is_ok())
 }
 
-fn figures(values: Vec<f64>, unit: Unit, better: Option<Direction>) -> Kind {
+fn figures(values: &[f64], unit: Unit, better: Option<Direction>) -> Kind {
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if low < high {
@@ -175,7 +175,7 @@ fn of_dataset(dataset: &Dataset) -> Vec<Column> {
             continue;
         }
         let values: Vec<f64> = observations().filter_map(|one| one.value(name)).collect();
-        columns.push(column(name, figures(values, note.unit, note.better)));
+        columns.push(column(name, figures(&values, note.unit, note.better)));
     }
     columns
 }
