@@ -69,15 +69,15 @@ impl Entrance {
 /// Why the system says of a program that is there that it is not: what it names to run it is missing (execve(2), ENOENT).
 fn missing_interpreter(program: &str) -> Option<String> {
     let path = find_program(program)?;
-    Some(match interpreter(&path)? {
-        Some(name) => not_there(&name),
-        None => "the loader that it is linked with is not on this machine; `file` names it".to_owned(),
+    Some(match interpreter(&path)?.as_str() {
+        name if !name.is_empty() => not_there(name),
+        _ => "the loader that it is linked with is not on this machine; `file` names it".to_owned(),
     })
 }
 
 /// The same of a script that was not started yet.
 pub(crate) fn lacks_interpreter(script: &Path) -> Option<String> {
-    let name = interpreter(script)??;
+    let name = interpreter(script)?;
     (name.starts_with('/') && !Path::new(&name).exists()).then(|| not_there(&name))
 }
 
@@ -85,15 +85,13 @@ fn not_there(interpreter: &str) -> String {
     format!("its first line names the interpreter `{interpreter}`, which is not there")
 }
 
-/// What the first line of a file names to run it; inner none of what is no script.
-fn interpreter(path: &Path) -> Option<Option<String>> {
+/// What the first line of a file names to run it; nothing where it is no script.
+fn interpreter(path: &Path) -> Option<String> {
     let mut head = Vec::new();
     // The kernel itself reads no more of the first line (`BINPRM_BUF_SIZE`, linux/binfmts.h).
     File::open(path).ok()?.take(256).read_to_end(&mut head).ok()?;
-    let line = head.strip_prefix(b"#!").map(String::from_utf8_lossy);
-    let name =
-        |line: &str| line.lines().next().unwrap_or_default().split_whitespace().next().map(str::to_owned);
-    Some(line.map(|line| name(&line).unwrap_or_default()))
+    let line = String::from_utf8_lossy(head.strip_prefix(b"#!").unwrap_or_default()).into_owned();
+    Some(line.lines().next().unwrap_or_default().split_whitespace().next().unwrap_or_default().to_owned())
 }
 
 fn directory_of(procs: &Path) -> PathBuf {

@@ -197,7 +197,7 @@ impl Table {
                 match &column.meaning {
                     // Nobody chose it, and another has its name.
                     Meaning::Figure(other) if other.metric == figure.metric => {
-                        column.meaning = Meaning::Ignored
+                        column.meaning = Meaning::Ignored;
                     }
                     Meaning::Block | Meaning::Order => column.meaning = Meaning::Ignored,
                     _ => {}

@@ -145,7 +145,8 @@ pub(super) fn check(spec: &FioWorkload) -> Result<CheckedJob, WorkloadError> {
             common = own;
         } else {
             checked.in_phases |= own.waits && jobs > 0;
-            checked.largest_read = checked.largest_read.max(own.size.filter(|_| own.reads));
+            checked.largest_read =
+                checked.largest_read.max(own.size.filter(|_| !PURE_WRITES.contains(&own.rw.as_str())));
             checked.is_direct &= own.direct && DIRECT_ENGINES.contains(&own.engine.as_str());
             jobs += 1;
         }
@@ -182,8 +183,8 @@ struct Settings {
     engine: String,
     waits: bool,
     creates_only: bool,
-    /// Whether it reads, so that all of its files must be there before it starts.
-    reads: bool,
+    /// Its kind of load. One that reads needs all of its files before it starts.
+    rw: String,
     /// The size of its files, where that is a number of bytes.
     size: Option<Bytes>,
 }
@@ -196,7 +197,7 @@ impl Default for Settings {
             engine: "psync".to_owned(),
             waits: false,
             creates_only: false,
-            reads: true,
+            rw: "read".to_owned(),
             size: None,
         }
     }
@@ -213,7 +214,7 @@ impl Settings {
             "ioengine" => value.unwrap_or_default().clone_into(&mut self.engine),
             "stonewall" | "wait_for" => self.waits = is_on() || name == "wait_for",
             "create_only" => self.creates_only = true,
-            "rw" | "readwrite" => self.reads = value.is_none_or(|value| !PURE_WRITES.contains(&value)),
+            "rw" | "readwrite" => value.unwrap_or_default().clone_into(&mut self.rw),
             "size" => self.size = value.and_then(size_of),
             _ => {}
         }

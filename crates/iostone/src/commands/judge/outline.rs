@@ -111,13 +111,23 @@ fn of_table(table: &Table, name: &str) -> Column {
         (_, [one]) if table.rows() > 1 => Kind::Constant(one.clone()),
         (Role::Note, _) => Kind::Notes,
         (Role::Other, _) => Kind::Other,
+        (Role::Label | Role::Figure(_), numbers) if is_place(name, numbers) => Kind::Order,
         (Role::Label, _) => Kind::Levels(values),
-        (Role::Figure(note), _) => figures(table.values(name), note.unit, note.better),
+        (Role::Figure(note), _) => figures(&table.values(name), note.unit, note.better),
     };
     Column { name: name.to_owned(), kind }
 }
 
-fn figures(values: Vec<f64>, unit: Unit, better: Option<Direction>) -> Kind {
+/// Names of the place of a trial in its block, beside those that import takes for an order.
+const PLACES: [&str; 7] = ["place", "pos", "slot", "seq", "turn", "step", "rank"];
+
+/// Whether a column says in which order trials ran: where its name and all of its cells do.
+fn is_place(name: &str, values: &[String]) -> bool {
+    PLACES.iter().any(|place| name.eq_ignore_ascii_case(place))
+        && values.iter().all(|value| value.parse::<u32>().is_ok())
+}
+
+fn figures(values: &[f64], unit: Unit, better: Option<Direction>) -> Kind {
     let low = values.iter().copied().fold(f64::INFINITY, f64::min);
     let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     if low < high {
@@ -165,7 +175,7 @@ fn of_dataset(dataset: &Dataset) -> Vec<Column> {
             continue;
         }
         let values: Vec<f64> = observations().filter_map(|one| one.value(name)).collect();
-        columns.push(column(name, figures(values, note.unit, note.better)));
+        columns.push(column(name, figures(&values, note.unit, note.better)));
     }
     columns
 }

@@ -115,14 +115,13 @@ fn open_one(
                 named().next().is_some() && named().all(|name| table.names().any(|known| known == name));
             (fits || plain || format.is_err()).then_some(table)
         }
-        Ok(_) => None,
         // The form of a table is wrong, and it is nothing else.
         Err(error)
             if as_table && (plain || bytes.is_empty() || is_named_table(path, standard_input, &format)) =>
         {
             bail!("`{}`, {}", clean(&text), clean(&error.to_string()))
         }
-        Err(_) => None,
+        Ok(_) | Err(_) => None,
     };
     if let Some(table) = table {
         return Ok(Source { name: text, content: Content::Table(table) });

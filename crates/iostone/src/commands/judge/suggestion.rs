@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::path::Path;
 
 use anyhow::{Result, bail};
 use iostone_model::figures::{list, quoted};
@@ -181,9 +181,9 @@ fn metric(arguments: &JudgeArguments, source: &Source, columns: &[Column]) -> Re
     let figures = |column: &&Column| matches!(column.kind, Kind::Figures { low, .. } if low > 0.0);
     let candidates: Vec<&Column> = columns.iter().filter(figures).collect();
     let usual = || {
-        let named = |name: &&str| candidates.iter().find(|column| column.name == **name).copied();
+        let named = |name: &str| candidates.iter().find(|column| column.name == name).copied();
         let of_tool = matches!(source.content, Content::Dataset { .. });
-        USUAL_FIGURES.iter().filter(|_| of_tool).find_map(|name| named(&name))
+        USUAL_FIGURES.iter().filter(|_| of_tool).find_map(|name| named(name))
     };
     let directed = |column: &&&Column| matches!(column.kind, Kind::Figures { better: Some(_), .. });
     let first =
@@ -355,12 +355,12 @@ pub(super) fn guessed_pattern(arguments: &JudgeArguments) -> Option<String> {
     if arguments.by.is_some() || arguments.files.len() < 2 {
         return None;
     }
-    let mut patterns = arguments.files.iter().map(pattern_of);
+    let mut patterns = arguments.files.iter().map(|file| pattern_of(file));
     let first = patterns.next()??;
     patterns.all(|pattern| pattern.as_ref() == Some(&first)).then_some(first)
 }
 
-fn pattern_of(file: &PathBuf) -> Option<String> {
+fn pattern_of(file: &Path) -> Option<String> {
     let stem = file.file_stem()?.to_str()?;
     let ending =
         file.extension().map_or(Some(String::new()), |ending| Some(format!(".{}", ending.to_str()?)))?;
