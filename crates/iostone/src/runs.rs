@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use iostone_lab::{RunListing, is_import, list_runs};
+use iostone_stack::leave_to_caller;
 
 use crate::printer::Printer;
 
@@ -72,5 +73,14 @@ pub(crate) fn find(parent: &Path, named: &str, printer: &mut Printer) -> Result<
             parent.display()
         ),
         several => bail!("`{named}` matches several runs: {}; give more of the name", several.join(", ")),
+    }
+}
+
+/// Leaves records to who called sudo. That it did not work changes nothing about them.
+pub(crate) fn hand_over(directory: &Path, printer: &mut Printer) {
+    if let Err(error) = leave_to_caller(directory) {
+        let place = directory.display();
+        printer
+            .warning(format_args!("`{place}` stays root's: it cannot be given to the user of sudo: {error}"));
     }
 }

@@ -10,6 +10,7 @@ use iostone_report::clean;
 use crate::cli::ImportArguments;
 use crate::exit_code::ExitCode;
 use crate::printer::Printer;
+use crate::runs;
 use crate::subject::{Reading, read_files};
 
 pub(crate) fn import(arguments: &ImportArguments, printer: &mut Printer) -> Result<ExitCode> {
@@ -32,7 +33,10 @@ pub(crate) fn import(arguments: &ImportArguments, printer: &mut Printer) -> Resu
     let audit = iostone_audit::audit(&import.dataset);
     let kept = import.kept.iter().map(|file| (file.path.as_path(), file.name.as_str()));
     let dataset = &import.dataset;
-    let path = write_import(&arguments.runs.runs, dataset.clone(), kept, arguments.by.clone())?;
+    let runs = &arguments.runs.runs;
+    let made_runs = !runs.exists();
+    let path = write_import(runs, dataset.clone(), kept, arguments.by.clone())?;
+    runs::hand_over(if made_runs { runs } else { &path }, printer);
     if arguments.json {
         let mut document = serde_json::to_value(iostone_lab::read_import(&path)?)?;
         if let Some(fields) = document.as_object_mut() {

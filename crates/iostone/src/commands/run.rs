@@ -9,7 +9,7 @@ use iostone_lab::{Conductor, LabError, Link, PlanOptions, RunDirectory, make_pla
 use iostone_machine::{Failure, FailureKind, Guests, Machine, Remote, StopFlag};
 use iostone_model::experiment::{Experiment, MachineSpec, Override, read_with};
 use iostone_model::run::Plan;
-use iostone_stack::{CleanupReport, JournalOutcome, leave_to_caller, refuse_exposed_runs};
+use iostone_stack::{CleanupReport, JournalOutcome, refuse_exposed_runs};
 
 use crate::cli::{RunArguments, RunOptions};
 use crate::commands::report::explained;
@@ -106,18 +106,9 @@ pub(crate) fn start(
         .map_err(anyhow::Error::from)
         .and_then(|mut directory| conduct(&plan, &mut directory, machine.as_mut(), stop, options, printer));
     if made_runs {
-        hand_over(&parent, printer);
+        runs::hand_over(&parent, printer);
     }
     ended
-}
-
-/// Leaves records to who called sudo. That it did not work changes nothing about them.
-fn hand_over(directory: &Path, printer: &mut Printer) {
-    if let Err(error) = leave_to_caller(directory) {
-        let place = directory.display();
-        printer
-            .warning(format_args!("`{place}` stays root's: it cannot be given to the user of sudo: {error}"));
-    }
 }
 
 /// Says of a run on this host what would refuse it. Looks only; a guest, or another host, is not started to be asked.
@@ -224,7 +215,7 @@ fn conduct(
     };
     let record = explained(directory.record()?);
     let report = directory.write_report("report.html", &iostone_report::html(&record)?)?;
-    hand_over(directory.path(), printer);
+    runs::hand_over(directory.path(), printer);
     let has_trials = !record.trials.is_empty() || !record.pilots.is_empty();
     let verdicts = match ended {
         Ok((_, verdicts)) => verdicts,
