@@ -17,7 +17,7 @@ use iostone_model::metric;
 use crate::error::Malformed;
 use crate::{Format, Head, Input, Likeness, ReadError, Reading};
 
-pub use chosen::{Choice, ChosenRows, Role, Table};
+pub use chosen::{Choice, ChosenRows, LARGEST_TABLE_BYTES, Role, Table};
 pub(crate) use column::{Column, FigureColumn, Meaning, guess, note, note_of, written_unit};
 use column::{factors, is_note, without_gaps};
 pub(crate) use fact::{KEYS, set as set_fact};

@@ -37,7 +37,7 @@ use std::collections::BTreeMap;
 use iostone_model::dataset::{MetricNote, Observation, Order};
 
 pub use bonnie::bonnie_csv;
-pub use csv_table::{Choice, ChosenRows, Role, Table};
+pub use csv_table::{Choice, ChosenRows, LARGEST_TABLE_BYTES, Role, Table};
 pub use error::{Malformed, ReadError};
 pub use fio_json::fio_json;
 pub use input::{Head, Input, Line};

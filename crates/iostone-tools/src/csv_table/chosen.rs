@@ -7,15 +7,20 @@ use iostone_model::dataset::{Facts, Figure, MetricNote, Observation};
 use iostone_model::metric::Unit;
 
 use super::column::{Column, FigureColumn, Meaning, guess, is_endless, is_missing, note, written_unit};
-use super::fill::{Start, notes, observe};
+use super::fill::{Start, notes, observe, observe_each};
 use super::measure::{are_counts, written};
 use super::named::{NamedFigure, named_figure};
-use super::sheet::{LARGEST_BYTES, Sheet};
+use super::sheet::Sheet;
 use super::{is_note, long};
 use crate::{Malformed, ReadError, units};
 
 /// The last digit of whole numbers as large as this moves no ratio.
 const SMALL_NUMBER: f64 = 1000.0;
+
+/// A table of which the columns are chosen may be as large: its rows need not all be observations at once.
+pub const LARGEST_TABLE_BYTES: u64 = 256 << 20;
+/// Some 250 bytes of memory each.
+const MOST_ROWS: usize = 4_000_000;
 
 /// A plain table, and what its columns are by their names and cells.
 #[derive(Debug, Clone, PartialEq)]
@@ -71,6 +76,27 @@ pub struct ChosenRows {
     pub factor: Option<f64>,
 }
 
+/// A choice held against the columns.
+struct Chosen {
+    /// The place of the figures.
+    index: usize,
+    figure: FigureColumn,
+    /// All columns, by what they are now.
+    columns: Vec<Column>,
+    /// The places of those that were chosen.
+    chosen: BTreeSet<usize>,
+}
+
+const START: Start<'_> = Start { labels: BTreeMap::new(), facts: &|_| Facts::default() };
+
+fn ignore_others(columns: &mut [Column], chosen: &BTreeSet<usize>) {
+    for (index, column) in columns.iter_mut().enumerate() {
+        if !chosen.contains(&index) {
+            column.meaning = Meaning::Ignored;
+        }
+    }
+}
+
 impl Table {
     /// Reads a table, of a file or of anything else that is open.
     ///
@@ -78,9 +104,9 @@ impl Table {
     /// The system's, or what is wrong with the table's form and where.
     pub fn read(reader: impl Read) -> Result<Self, ReadError> {
         let mut bytes = Vec::new();
-        reader.take(LARGEST_BYTES + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > LARGEST_BYTES {
-            let (expected, found) = ("a table below 64 MiB".to_owned(), "more".to_owned());
+        reader.take(LARGEST_TABLE_BYTES + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > LARGEST_TABLE_BYTES {
+            let (expected, found) = ("a table below 256 MiB".to_owned(), "more".to_owned());
             return Err(Malformed { line: 1, expected, found }.into());
         }
         Ok(Self::of(&bytes)?)
@@ -91,7 +117,7 @@ impl Table {
     /// # Errors
     /// What is wrong with its form, and where.
     pub fn of(bytes: &[u8]) -> Result<Self, Malformed> {
-        let sheet = Sheet::read(bytes)?;
+        let sheet = Sheet::read_up_to(MOST_ROWS, bytes)?;
         let columns = guess(&sheet);
         Ok(Self { sheet, columns })
     }
@@ -179,6 +205,58 @@ impl Table {
     /// # Errors
     /// The first cell of a chosen column that is not what it should be.
     pub fn observe(&self, choice: &Choice<'_>) -> Result<ChosenRows, Malformed> {
+        let Chosen { index, figure, mut columns, chosen } = self.choose(choice);
+        let mut observations = observe(&self.sheet, &columns, &START).or_else(|_| {
+            ignore_others(&mut columns, &chosen);
+            observe(&self.sheet, &columns, &START)
+        })?;
+        for (row, observation) in self.sheet.rows.iter().zip(&mut observations) {
+            if is_endless(row.cell(index)) {
+                observation.figures.insert(figure.metric.clone(), Figure::from(f64::INFINITY));
+            }
+        }
+        Ok(self.rows_of(index, figure, &columns, observations))
+    }
+
+    /// Reads every row, its columns as chosen and no others, and hands each over: what it gives has no observations.
+    ///
+    /// # Errors
+    /// The first cell of a chosen column that is not what it should be.
+    pub fn observe_each(
+        &self,
+        choice: &Choice<'_>,
+        keep: &mut dyn FnMut(Observation),
+    ) -> Result<ChosenRows, Malformed> {
+        let Chosen { index, figure, mut columns, chosen } = self.choose(choice);
+        ignore_others(&mut columns, &chosen);
+        observe_each(&self.sheet, &columns, &START, &mut |row, mut observation| {
+            if is_endless(row.cell(index)) {
+                observation.figures.insert(figure.metric.clone(), Figure::from(f64::INFINITY));
+            }
+            keep(observation);
+        })?;
+        Ok(self.rows_of(index, figure, &columns, Vec::new()))
+    }
+
+    fn rows_of(
+        &self,
+        index: usize,
+        figure: FigureColumn,
+        columns: &[Column],
+        observations: Vec<Observation>,
+    ) -> ChosenRows {
+        let step = self.step(index, &figure);
+        ChosenRows {
+            observations,
+            metrics: notes(columns),
+            metric: figure.metric,
+            step,
+            factor: figure.factor,
+        }
+    }
+
+    /// What the columns are once some are chosen.
+    fn choose(&self, choice: &Choice<'_>) -> Chosen {
         let index = self.index(choice.figure).unwrap_or(usize::MAX);
         let figure = self.figure(index, choice.figure);
         let mut columns = self.columns.clone();
@@ -208,28 +286,7 @@ impl Table {
             column.meaning = meaning;
             column.remark = None;
         }
-        let start = Start { labels: BTreeMap::new(), facts: &|_| Facts::default() };
-        let mut observations = observe(&self.sheet, &columns, &start).or_else(|_| {
-            for (index, column) in columns.iter_mut().enumerate() {
-                if !chosen.contains(&index) {
-                    column.meaning = Meaning::Ignored;
-                }
-            }
-            observe(&self.sheet, &columns, &start)
-        })?;
-        for (row, observation) in self.sheet.rows.iter().zip(&mut observations) {
-            if is_endless(row.cell(index)) {
-                observation.figures.insert(figure.metric.clone(), Figure::from(f64::INFINITY));
-            }
-        }
-        let step = self.step(index, &figure);
-        Ok(ChosenRows {
-            observations,
-            metrics: notes(&columns),
-            metric: figure.metric,
-            step,
-            factor: figure.factor,
-        })
+        Chosen { index, figure, columns, chosen }
     }
 
     /// The step of the figures' last digit. What carries its unit was rounded for people, to the coarsest of its digits.

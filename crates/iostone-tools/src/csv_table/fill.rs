@@ -28,12 +28,8 @@ pub(crate) fn observe(
     columns: &[Column],
     start: &Start<'_>,
 ) -> Result<Vec<Observation>, Malformed> {
-    one_decimal_sign(sheet, columns)?;
-    let mut blocks = Blocks::of(sheet, columns);
-    let mut order = None;
-    let observed =
-        sheet.rows.iter().map(|row| observe_row(sheet, columns, start, row, &mut blocks, &mut order));
-    let mut observations = observed.collect::<Result<Vec<_>, _>>()?;
+    let mut observations = Vec::with_capacity(sheet.rows.len());
+    observe_each(sheet, columns, start, &mut |_, observation| observations.push(observation))?;
     for column in columns {
         // What is doubtful of a column is said once, where its first figure stands.
         if let Meaning::Figure(FigureColumn { metric, remark: Some(remark), .. }) = &column.meaning
@@ -46,6 +42,25 @@ pub(crate) fn observe(
         }
     }
     Ok(observations)
+}
+
+/// Makes an observation of every row, and hands each over with its row: a long table's never exist at once.
+///
+/// # Errors
+/// The first cell that is not what its column asks for.
+pub(super) fn observe_each(
+    sheet: &Sheet,
+    columns: &[Column],
+    start: &Start<'_>,
+    keep: &mut dyn FnMut(&Row, Observation),
+) -> Result<(), Malformed> {
+    one_decimal_sign(sheet, columns)?;
+    let mut blocks = Blocks::of(sheet, columns);
+    let mut order = None;
+    for row in &sheet.rows {
+        keep(row, observe_row(sheet, columns, start, row, &mut blocks, &mut order)?);
+    }
+    Ok(())
 }
 
 /// The notes of the figures among the columns.

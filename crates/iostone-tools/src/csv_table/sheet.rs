@@ -8,7 +8,7 @@ use crate::Malformed;
 pub(crate) const LARGEST_BYTES: u64 = 64 << 20;
 
 /// Each row becomes an observation of its own, some 3 KB of memory.
-const MOST_ROWS: usize = 200_000;
+pub(super) const MOST_ROWS: usize = 200_000;
 
 /// What may stand between cells, in the order in which they are preferred.
 const SEPARATORS: [u8; 3] = [b'\t', b';', b','];
@@ -42,6 +42,14 @@ impl Sheet {
     /// # Errors
     /// A header without names, a name that stands twice, a row of another length, no row at all.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, Malformed> {
+        Self::read_up_to(MOST_ROWS, bytes)
+    }
+
+    /// [`Self::read`], of at most so many rows.
+    ///
+    /// # Errors
+    /// Those of [`Self::read`].
+    pub(super) fn read_up_to(most_rows: usize, bytes: &[u8]) -> Result<Self, Malformed> {
         let text = String::from_utf8_lossy(bytes);
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         // Excel's first line, which says what stands between cells, becomes a comment of the same length.
@@ -69,11 +77,11 @@ impl Sheet {
             let cells: Vec<String> = record.iter().map(str::to_owned).collect();
             match &columns {
                 None => columns = Some(header(line, cells)?),
-                Some(_) if rows.len() == MOST_ROWS => {
+                Some(_) if rows.len() == most_rows => {
                     return Err(Malformed {
                         line,
                         expected: format!(
-                            "at most {MOST_ROWS} rows, each a result; more are a log of samples"
+                            "at most {most_rows} rows, each a result; more are a log of samples"
                         ),
                         found: "another row".to_owned(),
                     });

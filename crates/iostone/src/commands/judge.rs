@@ -23,7 +23,7 @@ use crate::cli::{Better, JudgeArguments};
 use crate::exit_code::ExitCode;
 use crate::printer::Printer;
 use figures::{Asked, Prepared, prepare};
-use source::{Content, Source};
+use source::{Content, Origin, Source};
 
 pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result<ExitCode> {
     if !(arguments.margin.0 > 0.0 && arguments.margin.0 < 1.0) {
@@ -45,7 +45,10 @@ pub(crate) fn judge(arguments: &JudgeArguments, printer: &mut Printer) -> Result
         order: arguments.order.clone(),
     };
     let prepared = prepare(&source, &asked)?;
-    let verdicts = decide(arguments, &source, &asked, baseline, &prepared)?;
+    // A long table takes more memory than its judgement.
+    let origin = source.origin();
+    drop(source);
+    let verdicts = decide(arguments, &origin, &asked, baseline, &prepared)?;
     if prepared.missing > 0 {
         let rows = counted(prepared.missing, "row");
         printer.note(format_args!("{rows} without a figure in `{}` left out", clean(&asked.metric)));
@@ -84,7 +87,7 @@ fn level_label(
 /// Judges the figures.
 fn decide(
     arguments: &JudgeArguments,
-    source: &Source,
+    source: &Origin,
     asked: &Asked,
     baseline: &str,
     prepared: &Prepared,
@@ -137,7 +140,7 @@ fn decide(
         audit: (figures.len() <= MOST_AUDITED_ROWS).then(|| iostone_audit::audit(&prepared.audited(better))),
         curves: Vec::new(),
         flatness: Vec::new(),
-        scope: source.scope().to_owned(),
+        scope: source.scope.to_owned(),
     };
     verdicts.headline = headline(&verdicts);
     Ok(verdicts)

@@ -9,8 +9,9 @@ use iostone_model::metric::Unit;
 use iostone_report::clean;
 use iostone_stats::judge::Figure;
 use iostone_stats::resolution::infer;
-use iostone_tools::{Choice, Table};
+use iostone_tools::{Choice, Malformed, Table};
 
+use super::MOST_AUDITED_ROWS;
 use super::source::{Content, Source};
 
 /// What is to be judged, by the names of columns, or of figures and labels.
@@ -94,19 +95,29 @@ fn of_table(table: &Table, file: &str, asked: &Asked) -> Result<Prepared> {
         block: asked.block.as_deref(),
         order: asked.order.as_deref(),
     };
-    let rows = table.observe(&choice).map_err(|error| anyhow!("`{shown}`, {}", clean(&error.to_string())))?;
-    for observation in &rows.observations {
-        let has_label = |name: &str| observation.labels.contains_key(name);
-        let empty = [
-            (Some(&asked.by), has_label(&asked.by)),
-            (asked.block.as_ref(), observation.block.is_some()),
-            (asked.order.as_ref(), observation.order.is_some()),
-        ];
-        if let Some((Some(name), _)) = empty.iter().find(|(name, filled)| name.is_some() && !filled) {
-            let line = observation.line.unwrap_or_default();
-            bail!("`{shown}`, line {line}: column `{}` is empty", clean(name));
-        }
+    let unreadable = |error: Malformed| anyhow!("`{shown}`, {}", clean(&error.to_string()));
+    if table.rows() > MOST_AUDITED_ROWS {
+        // Nobody audits them, so that no row is kept beyond its figure.
+        let mut taken = Taken::new(None);
+        let mut failure = None;
+        let rows = table.observe_each(&choice, &mut |observation| {
+            if failure.is_none() {
+                let refused = filled(&observation, asked, &shown);
+                failure = refused.and_then(|()| taken.add(&observation, &asked.metric, asked, &shown)).err();
+            }
+        });
+        let rows = rows.map_err(unreadable)?;
+        return match failure {
+            Some(error) => Err(error),
+            None => {
+                let note = rows.metrics.get(&rows.metric).cloned();
+                let prepared = taken.prepared(Dataset::new(shown), &rows.metric, note);
+                Ok(Prepared { step: rows.step, factor: rows.factor.unwrap_or(1.0), ..prepared })
+            }
+        };
     }
+    let rows = table.observe(&choice).map_err(unreadable)?;
+    rows.observations.iter().try_for_each(|observation| filled(observation, asked, &shown))?;
     let name = match file {
         "-" => "standard input".to_owned(),
         file => file.rsplit('/').next().unwrap_or(file).to_owned(),
@@ -133,6 +144,20 @@ fn of_table(table: &Table, file: &str, asked: &Asked) -> Result<Prepared> {
         observation.order = observation.order.map(|order| order + before);
     }
     Ok(prepared)
+}
+
+/// Refuses a row in which a column that was chosen is empty.
+fn filled(observation: &Observation, asked: &Asked, shown: &str) -> Result<()> {
+    let empty = [
+        (Some(&asked.by), observation.labels.contains_key(&asked.by)),
+        (asked.block.as_ref(), observation.block.is_some()),
+        (asked.order.as_ref(), observation.order.is_some()),
+    ];
+    if let Some((Some(name), _)) = empty.iter().find(|(name, filled)| name.is_some() && !filled) {
+        let line = observation.line.unwrap_or_default();
+        bail!("`{shown}`, line {line}: column `{}` is empty", clean(name));
+    }
+    Ok(())
 }
 
 fn of_dataset(dataset: &Dataset, name: &str, own: bool, asked: &Asked) -> Result<Prepared> {
@@ -186,19 +211,41 @@ fn of_dataset(dataset: &Dataset, name: &str, own: bool, asked: &Asked) -> Result
 /// The figures of observations whose labels, blocks and orders are those that are meant.
 fn take(dataset: Dataset, shown: &str, metric: &str, asked: &Asked, own: bool) -> Result<Prepared> {
     let superblock = if own { superblock(&dataset.observations, asked) } else { None };
-    let mut figures = Vec::with_capacity(dataset.observations.len());
-    let mut strata = BTreeMap::new();
-    let mut lines: BTreeMap<(u64, String, String), String> = BTreeMap::new();
-    let mut missing = 0;
+    let mut taken = Taken::new(superblock);
+    taken.figures.reserve(dataset.observations.len());
     for observation in &dataset.observations {
+        taken.add(observation, metric, asked, shown)?;
+    }
+    let note = dataset.metrics.get(metric).cloned();
+    Ok(taken.prepared(dataset, metric, note))
+}
+
+/// Figures as they come in, one observation after the other.
+#[derive(Default)]
+struct Taken {
+    figures: Vec<Figure>,
+    strata: BTreeMap<String, BTreeMap<String, String>>,
+    /// Where the figure of each level of a block stands.
+    places: BTreeMap<(u64, String, String), String>,
+    missing: usize,
+    /// The first block and the trials of each level in it, where that is a superblock.
+    superblock: Option<(u64, u32)>,
+}
+
+impl Taken {
+    fn new(superblock: Option<(u64, u32)>) -> Self {
+        Self { superblock, ..Self::default() }
+    }
+
+    fn add(&mut self, observation: &Observation, metric: &str, asked: &Asked, shown: &str) -> Result<()> {
         let place = || match observation.line {
             Some(line) => format!("line {line}"),
             None => observation.file.clone(),
         };
         let (Some(value), Some(level)) = (observation.value(metric), observation.labels.get(&asked.by))
         else {
-            missing += 1;
-            continue;
+            self.missing += 1;
+            return Ok(());
         };
         if value <= 0.0 {
             bail!(
@@ -208,15 +255,14 @@ fn take(dataset: Dataset, shown: &str, metric: &str, asked: &Asked, own: bool) -
             );
         }
         let stratum = stratum(observation, asked);
-        if !strata.contains_key(&stratum) {
+        if !self.strata.contains_key(&stratum) {
             let levels = asked.within.iter().map(|name| (name.clone(), label(observation, name).to_owned()));
-            strata.insert(stratum.clone(), levels.collect());
+            self.strata.insert(stratum.clone(), levels.collect());
         }
-        if let Some(block) =
-            observation.block.filter(|block| superblock.is_none_or(|(first, _)| first != *block))
-        {
+        let superblock = self.superblock.map(|(first, _)| first);
+        if let Some(block) = observation.block.filter(|block| superblock != Some(*block)) {
             let key = (block, stratum.clone(), level.clone());
-            if let Some(first) = lines.insert(key, place()) {
+            if let Some(first) = self.places.insert(key, place()) {
                 bail!(
                     "`{shown}`, {}: a second figure of `{}` in one block; the first is on {first}. Where another column \
                      varies, name it: `--within COLUMN`",
@@ -225,7 +271,7 @@ fn take(dataset: Dataset, shown: &str, metric: &str, asked: &Asked, own: bool) -
                 );
             }
         }
-        figures.push(Figure {
+        self.figures.push(Figure {
             level: level.clone(),
             stratum,
             value,
@@ -233,21 +279,23 @@ fn take(dataset: Dataset, shown: &str, metric: &str, asked: &Asked, own: bool) -
             order: observation.order,
             ..Figure::default()
         });
+        Ok(())
     }
-    let note = dataset.metrics.get(metric).cloned();
-    let note =
-        note.unwrap_or_else(|| MetricNote { unit: Unit::Plain, better: None, title: metric.to_owned() });
-    Ok(Prepared {
-        figures,
-        strata,
-        note,
-        metric: metric.to_owned(),
-        step: 0.0,
-        factor: 1.0,
-        missing,
-        superblock: superblock.map_or(0, |(_, trials)| trials),
-        dataset,
-    })
+
+    fn prepared(self, dataset: Dataset, metric: &str, note: Option<MetricNote>) -> Prepared {
+        let unknown = || MetricNote { unit: Unit::Plain, better: None, title: metric.to_owned() };
+        Prepared {
+            figures: self.figures,
+            strata: self.strata,
+            note: note.unwrap_or_else(unknown),
+            metric: metric.to_owned(),
+            step: 0.0,
+            factor: 1.0,
+            missing: self.missing,
+            superblock: self.superblock.map_or(0, |(_, trials)| trials),
+            dataset,
+        }
+    }
 }
 
 fn label<'a>(observation: &'a Observation, name: &str) -> &'a str {

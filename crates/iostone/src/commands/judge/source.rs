@@ -9,15 +9,12 @@ use iostone_model::dataset::Dataset;
 use iostone_model::figures::counted;
 use iostone_report::clean;
 use iostone_tools::by::Pattern;
-use iostone_tools::{Head, Table};
+use iostone_tools::{Head, LARGEST_TABLE_BYTES, Table};
 
 use crate::cli::JudgeArguments;
 use crate::printer::Printer;
 use crate::runs;
 use crate::subject::{self, Reading, read_files};
-
-/// What is read before it is known what it is; a larger file is a log of a tool.
-const LARGEST_BYTES: u64 = 64 << 20;
 
 /// As much of a file tells its format.
 const HEAD_BYTES: usize = 64 << 10;
@@ -41,13 +38,20 @@ pub(super) enum Content {
     },
 }
 
+/// What a verdict says of the source.
+pub(super) struct Origin {
+    pub(super) name: String,
+    /// What it covers.
+    pub(super) scope: &'static str,
+}
+
 impl Source {
-    /// What a verdict on the figures covers.
-    pub(super) fn scope(&self) -> &'static str {
-        match &self.content {
+    pub(super) fn origin(&self) -> Origin {
+        let scope = match &self.content {
             Content::Table(_) => "judged from a table; the measurement conditions are unknown",
             Content::Dataset { .. } => "judged from imported figures; the measurement conditions are unknown",
-        }
+        };
+        Origin { name: self.name.clone(), scope }
     }
 }
 
@@ -96,7 +100,7 @@ fn open_one(
         return of_tools(std::slice::from_ref(&path.to_path_buf()), reading, printer);
     }
     let bytes = read_bytes(path, &clean(&text))?;
-    let too_large = bytes.len() as u64 > LARGEST_BYTES;
+    let too_large = bytes.len() as u64 > LARGEST_TABLE_BYTES;
     let head = String::from_utf8_lossy(bytes.get(..HEAD_BYTES).unwrap_or(&bytes));
     let own_name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let format = iostone_tools::detect::detect(&Head { name: &own_name, text: &head });
@@ -130,7 +134,7 @@ fn open_one(
         return of_tools(std::slice::from_ref(&path.to_path_buf()), reading, printer);
     }
     if too_large {
-        bail!("`{}` is larger than 64 MiB; keep it in a file", clean(&text));
+        bail!("`{}` is larger than 256 MiB; keep it in a file", clean(&text));
     }
     // Readers look at a file's beginning before they read it.
     let directory = tempfile::tempdir().context("keeping standard input")?;
@@ -202,6 +206,9 @@ fn read_bytes(path: &Path, name: &str) -> Result<Vec<u8>> {
         Box::new(crate::named_file::open(path).with_context(|| format!("reading `{name}`"))?)
     };
     let mut bytes = Vec::new();
-    reader.take(LARGEST_BYTES + 1).read_to_end(&mut bytes).with_context(|| format!("reading `{name}`"))?;
+    reader
+        .take(LARGEST_TABLE_BYTES + 1)
+        .read_to_end(&mut bytes)
+        .with_context(|| format!("reading `{name}`"))?;
     Ok(bytes)
 }

@@ -147,7 +147,7 @@ fn choose(
     let assumed = direction(arguments, &asked.metric, known).is_err();
     let assumption = assumed.then_some(Better::Higher);
     let tried = JudgeArguments { better: arguments.better.or(assumption), ..arguments.clone() };
-    decide(&tried, source, &asked, &baseline, &prepare(source, &asked)?)?;
+    decide(&tried, &source.origin(), &asked, &baseline, &prepare(source, &asked)?)?;
     let choice = |option: &'static str, value: String, why: String| Choice { option, value, why };
     let by_text = match (&arguments.by, guessed_pattern(arguments)) {
         (Some(given), _) => given.clone(),
