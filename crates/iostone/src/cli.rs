@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::FalseyValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use iostone_model::units::Span;
 
 use crate::commands::agent::AgentArguments;
 use crate::commands::catalog::CatalogArguments;
@@ -125,15 +126,18 @@ pub(crate) struct RunArguments {
     /// The experiment file, `-` for standard input, or the name of a recipe (`iostone new` lists them)
     #[arg(value_name = "FILE | RECIPE", required_unless_present = "resume")]
     pub(crate) file: Option<PathBuf>,
+    /// End after this time, whatever has been found: `--set decide.time=TIME`
+    #[arg(long, value_name = "TIME")]
+    pub(crate) time: Option<Span>,
     /// Resume an unfinished run: its directory, its id, or `latest`
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["file", "set", "dry_run", "aa", "quick"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["file", "set", "dry_run", "aa", "quick", "time"])]
     pub(crate) resume: Option<String>,
     #[command(flatten)]
     pub(crate) options: RunOptions,
 }
 
 /// How an experiment is run, wherever it comes from.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Clone, Default, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of the command line")]
 pub(crate) struct RunOptions {
     /// Print every step, what will be created, and the time and space needed; change nothing
@@ -164,6 +168,15 @@ pub(crate) struct RunOptions {
     pub(crate) metadata: MetadataChoice,
     #[command(flatten)]
     pub(crate) runs: RunsDirectory,
+}
+
+impl RunOptions {
+    /// The same with the time of the run overridden, where one is given.
+    pub(crate) fn with_time(&self, time: Option<Span>) -> Self {
+        let mut options = self.clone();
+        options.set.extend(time.map(|time| format!("decide.time={time}")));
+        options
+    }
 }
 
 #[derive(Debug, Args)]

@@ -11,7 +11,7 @@ mod volume;
 use iostone_model::units::{Fraction, Span};
 
 pub(crate) use command_line::{Shell, argv_of};
-pub(crate) use load::{DEFAULT_LOAD, Load, NAMED_LOADS};
+pub(crate) use load::{DEFAULT_LOAD, Load, NAMED_LOADS, SMALL_FILES};
 pub(crate) use varied::Varied;
 pub(crate) use volume::VolumeChoice;
 
@@ -51,7 +51,7 @@ impl Comparison {
             text.push_str(words);
             text.push('\n');
         };
-        line(&format!("# {}", self.asked.replace(['\n', '\r'], " ")));
+        line(&format!("# {}", iostone_report::clean(&self.asked)));
         line("#");
         line(
             "# Run it with `iostone run FILE`, see its steps with `iostone run --dry-run FILE`. All keys and their defaults",
@@ -70,6 +70,10 @@ impl Comparison {
         line("");
         line("[workload]");
         self.load.lines.iter().for_each(|one| line(one));
+        if let Some(time) = self.time.filter(|_| self.load.is_command) {
+            line("# A trial that takes longer is ended.");
+            line(&format!("timeout = {}", quoted(&time.to_string())));
+        }
         line("");
         line("[decide]");
         line(&format!("metric = {}", quoted(self.metric.as_deref().unwrap_or(self.load.metric))));

@@ -38,6 +38,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "sudo iostone compare --mount relatime noatime",
             "sudo iostone compare --fs ext4 xfs btrfs --load randwrite-4k",
             "sudo iostone compare --scheduler none mq-deadline --load randread-4k",
+            "sudo iostone compare --readahead 128KiB 1MiB",
             "sudo iostone compare --set-factor workload.direct=true,false --load 'rw=read bs=1m'",
             "iostone compare --fs ext4 xfs --save experiment.toml",
         ],

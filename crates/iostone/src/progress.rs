@@ -12,6 +12,9 @@ use iostone_report::clean;
 
 use crate::printer::Printer;
 
+/// Figures are aligned behind names of up to so many columns.
+const WIDEST_NAME: usize = 48;
+
 /// Tells people how a run goes on.
 pub(crate) struct RunProgress<'a> {
     printer: &'a mut Printer,
@@ -41,6 +44,8 @@ impl<'a> RunProgress<'a> {
         });
         let width =
             experiment.configurations.iter().map(|c| clean(&c.name).chars().count()).max().unwrap_or(0);
+        // A longer name stands as it is, and only its own line is longer.
+        let width = width.min(WIDEST_NAME);
         let expected = estimate(plan);
         let progress = Self {
             printer,
@@ -191,7 +196,8 @@ impl Observer for RunProgress<'_> {
             }
             Progress::BlockDiscarded { reason } => {
                 self.line(&format!(
-                    "          block discarded and repeated: {}",
+                    "          block {}: {}",
+                    if self.plan.quick { "failed" } else { "discarded and repeated" },
                     clean(reason)
                 ));
             }

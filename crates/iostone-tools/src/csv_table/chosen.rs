@@ -84,7 +84,7 @@ struct Chosen {
     /// All columns, by what they are now.
     columns: Vec<Column>,
     /// The places of those that were chosen.
-    chosen: BTreeSet<usize>,
+    places: BTreeSet<usize>,
 }
 
 const START: Start<'_> = Start { labels: BTreeMap::new(), facts: &|_| Facts::default() };
@@ -173,6 +173,11 @@ impl Table {
         self.sheet.column(index).filter_map(value).collect()
     }
 
+    /// What a column of figures is called among observations: a known figure keeps its name there.
+    pub fn metric(&self, name: &str) -> String {
+        self.figure(self.index(name).unwrap_or(usize::MAX), name).metric
+    }
+
     fn index(&self, name: &str) -> Option<usize> {
         self.columns.iter().position(|column| column.name == name)
     }
@@ -205,9 +210,9 @@ impl Table {
     /// # Errors
     /// The first cell of a chosen column that is not what it should be.
     pub fn observe(&self, choice: &Choice<'_>) -> Result<ChosenRows, Malformed> {
-        let Chosen { index, figure, mut columns, chosen } = self.choose(choice);
+        let Chosen { index, figure, mut columns, places } = self.choose(choice);
         let mut observations = observe(&self.sheet, &columns, &START).or_else(|_| {
-            ignore_others(&mut columns, &chosen);
+            ignore_others(&mut columns, &places);
             observe(&self.sheet, &columns, &START)
         })?;
         for (row, observation) in self.sheet.rows.iter().zip(&mut observations) {
@@ -227,8 +232,8 @@ impl Table {
         choice: &Choice<'_>,
         keep: &mut dyn FnMut(Observation),
     ) -> Result<ChosenRows, Malformed> {
-        let Chosen { index, figure, mut columns, chosen } = self.choose(choice);
-        ignore_others(&mut columns, &chosen);
+        let Chosen { index, figure, mut columns, places } = self.choose(choice);
+        ignore_others(&mut columns, &places);
         observe_each(&self.sheet, &columns, &START, &mut |row, mut observation| {
             if is_endless(row.cell(index)) {
                 observation.figures.insert(figure.metric.clone(), Figure::from(f64::INFINITY));
@@ -286,7 +291,7 @@ impl Table {
             column.meaning = meaning;
             column.remark = None;
         }
-        Chosen { index, figure, columns, chosen }
+        Chosen { index, figure, columns, places: chosen }
     }
 
     /// The step of the figures' last digit. What carries its unit was rounded for people, to the coarsest of its digits.

@@ -10,6 +10,9 @@ pub(crate) const LARGEST_BYTES: u64 = 64 << 20;
 /// Each row becomes an observation of its own, some 3 KB of memory.
 pub(super) const MOST_ROWS: usize = 200_000;
 
+/// A figure or a name is short; what is longer is text of another kind.
+const LONGEST_CELL: usize = 64 << 10;
+
 /// What may stand between cells, in the order in which they are preferred.
 const SEPARATORS: [u8; 3] = [b'\t', b';', b','];
 
@@ -73,6 +76,10 @@ impl Sheet {
             let line = record.position().map_or(lines.line, |position| lines.of(to_index(position.byte())));
             if record.iter().all(str::is_empty) {
                 continue;
+            }
+            if record.iter().any(|cell| cell.len() > LONGEST_CELL) {
+                let expected = format!("cells of at most {LONGEST_CELL} bytes");
+                return Err(Malformed { line, expected, found: "a longer one".to_owned() });
             }
             let cells: Vec<String> = record.iter().map(str::to_owned).collect();
             match &columns {

@@ -7,7 +7,9 @@ use clap::Args;
 use iostone_model::units::{Fraction, Span};
 
 use crate::cli::RunOptions;
-use crate::comparison::{Comparison, DEFAULT_LOAD, Load, NAMED_LOADS, Shell, Varied, VolumeChoice};
+use crate::comparison::{
+    Comparison, DEFAULT_LOAD, Load, NAMED_LOADS, SMALL_FILES, Shell, Varied, VolumeChoice,
+};
 use crate::exit_code::ExitCode;
 use crate::output_file::Overwrite;
 use crate::printer::Printer;
@@ -28,6 +30,9 @@ pub(crate) struct CompareArguments {
     /// I/O schedulers to compare: none, mq-deadline, bfq, kyber
     #[arg(long, value_name = "NAME", num_args = 1.., help_heading = "What to compare")]
     scheduler: Vec<String>,
+    /// Readahead to compare, as sizes: 128KiB 1MiB
+    #[arg(long, value_name = "SIZE", num_args = 1.., help_heading = "What to compare")]
+    readahead: Vec<String>,
     /// Values of any key of an experiment, as in `workload.direct=true,false`; repeatable
     #[arg(long, value_name = "PATH=A,B,...", help_heading = "What to compare")]
     set_factor: Vec<String>,
@@ -85,8 +90,9 @@ pub(crate) struct CompareArguments {
 /// The loads by their names.
 fn loads() -> String {
     let width = NAMED_LOADS.iter().map(|load| load.name.len()).max().unwrap_or_default();
-    let loads: Vec<String> =
-        NAMED_LOADS.iter().map(|load| format!("  {:width$}  {}", load.name, load.summary)).collect();
+    let files = (SMALL_FILES, "2 000 small files, each read once; the default for access times");
+    let named = NAMED_LOADS.iter().map(|load| (load.name, load.summary)).chain([files]);
+    let loads: Vec<String> = named.map(|(name, summary)| format!("  {name:width$}  {summary}")).collect();
     format!("Loads (default {DEFAULT_LOAD}):\n{}", loads.join("\n"))
 }
 
@@ -127,6 +133,9 @@ fn understood(arguments: &CompareArguments) -> Result<Comparison> {
     if !arguments.scheduler.is_empty() {
         varied.push(Varied::scheduler(&arguments.scheduler)?);
     }
+    if !arguments.readahead.is_empty() {
+        varied.push(Varied::readahead(&arguments.readahead)?);
+    }
     for setting in &arguments.set_factor {
         varied.push(Varied::setting(setting)?);
     }
@@ -137,7 +146,7 @@ fn understood(arguments: &CompareArguments) -> Result<Comparison> {
     }
     if varied.is_empty() {
         bail!(
-            "nothing to compare: give two commands, or `--mount`, `--fs`, `--scheduler` or `--set-factor` with two levels \
+            "nothing to compare: give two commands, or `--mount`, `--fs`, `--scheduler`, `--readahead` or `--set-factor` with two levels \
              (`iostone compare --help` has examples)"
         );
     }
@@ -148,7 +157,10 @@ fn understood(arguments: &CompareArguments) -> Result<Comparison> {
     };
     let load = match (&arguments.load, arguments.commands.as_slice()) {
         (Some(_), [_, ..]) => bail!("`--load` and a command are two loads; leave one of them out"),
-        (load, []) => Load::named(load.as_deref().unwrap_or(DEFAULT_LOAD))?,
+        (Some(load), []) => Load::named(load)?,
+        (None, []) if varied.iter().any(Varied::is_of_access_times) => Load::named(SMALL_FILES)?,
+        (None, []) if !arguments.readahead.is_empty() => Load::named("buffered-read")?,
+        (None, []) => Load::named(DEFAULT_LOAD)?,
         (None, commands) => {
             // On a volume of its own a command starts there.
             let here = std::env::current_dir()?;

@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
-use iostone_lab::{Conductor, LabError, Link, PlanOptions, RunDirectory, make_plan, plan_warnings};
+use iostone_lab::{Conductor, LabError, Link, PlanOptions, RunDirectory, estimate, make_plan, plan_warnings};
 use iostone_machine::{Failure, FailureKind, Guests, Machine, Remote, StopFlag};
 use iostone_model::experiment::{Experiment, MachineSpec, Override, read_with};
 use iostone_model::run::Plan;
@@ -15,7 +15,7 @@ use crate::cli::{RunArguments, RunOptions};
 use crate::commands::report::explained;
 use crate::exit_code::{ExitCode, FileErrors, Resumable};
 use crate::printer::Printer;
-use crate::progress::RunProgress;
+use crate::progress::{RunProgress, in_words};
 use crate::{commands, interrupt, named_file, recipe, runs};
 
 /// An experiment file is a page of text; what is larger is another file.
@@ -36,6 +36,7 @@ pub(crate) fn run(arguments: &RunArguments, printer: &mut Printer) -> Result<Exi
     }
     let file = arguments.file.as_deref().ok_or_else(|| anyhow!("no experiment file given"))?;
     let Source { name, text, directory } = source_of(file)?;
+    let options = &options.with_time(arguments.time);
     let experiment = parse(&name, &text, &options.set, printer)?;
     start(experiment, &text, directory, options, stop, printer)
 }
@@ -86,7 +87,7 @@ pub(crate) fn start(
     };
     let plan = make_plan(experiment, settled)?;
     options.fail_if.check_plan(&plan)?;
-    for warning in plan_warnings(&plan) {
+    for warning in plan_warnings(&plan).into_iter().chain(short_of_time(&plan)) {
         printer.warning(warning);
     }
     let parent = std::path::absolute(&options.runs.runs).context("the current directory")?;
@@ -109,6 +110,20 @@ pub(crate) fn start(
         runs::hand_over(&parent, printer);
     }
     ended
+}
+
+/// That the time is likely over before the first look that could decide.
+fn short_of_time(plan: &Plan) -> Option<String> {
+    let limit = plan.experiment.decide.time.filter(|_| !plan.quick)?;
+    let estimate = estimate(plan);
+    let needed = estimate.a_trial? * estimate.trials.0;
+    (needed > limit.0).then(|| {
+        format!(
+            "{limit} are likely over before a verdict is possible: the first {} trials take about {}",
+            estimate.trials.0,
+            in_words(needed)
+        )
+    })
 }
 
 /// Says of a run on this host what would refuse it. Looks only; a guest, or another host, is not started to be asked.

@@ -60,9 +60,9 @@ pub(crate) const NAMED_LOADS: &[NamedLoad] = &[
     },
     NamedLoad {
         name: "oltp-8k",
-        summary: "a database: blocks of 8 KiB, 70 % of them read, and a log record made durable after every 8th write",
+        summary: "a database with a cache of its own: blocks of 8 KiB, 70 % of them read, an fdatasync after every 8th write",
         metric: "iops",
-        settings: "rw=randrw rwmixread=70 bs=8KiB iodepth=4 fdatasync=8",
+        settings: "rw=randrw rwmixread=70 bs=8KiB iodepth=4 direct=true fdatasync=8",
     },
     NamedLoad {
         name: "wal-8k",
@@ -78,26 +78,31 @@ pub(crate) const NAMED_LOADS: &[NamedLoad] = &[
     },
     NamedLoad {
         name: "seqwrite-1m",
-        summary: "sequential writes of 1 MiB at queue depth 4",
+        summary: "sequential writes of 1 MiB at queue depth 4, an fsync after every 16",
         metric: "throughput",
-        settings: "rw=write bs=1MiB iodepth=4 direct=true",
+        settings: "rw=write bs=1MiB iodepth=4 direct=true fsync=16",
     },
     NamedLoad {
         name: "buffered-read",
-        summary: "sequential buffered reads of 128 KiB",
+        summary: "buffered reads of 128 KiB, once through a file that is not cached",
         metric: "throughput",
-        settings: "rw=read bs=128KiB",
+        settings: "rw=read bs=128KiB io_size=128MiB",
     },
     NamedLoad {
         name: "mail",
-        summary: "a mail server: 4 threads that write and read 16 KiB, with an fsync after every write",
+        summary: "a mail server's deliveries: 4 threads that write 16 KiB, each with an fsync",
         metric: "iops",
-        settings: "rw=randrw rwmixread=50 bs=16KiB numjobs=4 fsync=1",
+        settings: "rw=randwrite bs=16KiB numjobs=4 fsync=1",
     },
 ];
 
 /// The load where none is named: what filesystems and their options differ in most.
 pub(crate) const DEFAULT_LOAD: &str = "oltp-8k";
+/// A tree of small files, each read once. Access times are written when a file is read, which no load on one large file shows.
+pub(crate) const SMALL_FILES: &str = "small-files";
+/// Its preparation, untimed; then the files are written back and dropped from the page cache.
+const MAKE_SMALL_FILES: &str = "mkdir d; i=0; while [ $i -lt 2000 ]; do echo $i > d/$i; i=$((i+1)); done";
+const READ_SMALL_FILES: &str = "cat d/* > read && sync -f read";
 /// A trial's file, and its time.
 const DEFAULT_SIZE: &str = "128MiB";
 const RAMP: &str = "1s";
@@ -115,13 +120,16 @@ impl Load {
         if let Some(named) = NAMED_LOADS.iter().find(|named| named.name == text) {
             return Ok(Self::of_io(named.settings, Some(named.summary), named.metric));
         }
+        if text == SMALL_FILES {
+            return Ok(Self::of_small_files());
+        }
         if text.contains('=') {
             return Ok(Self::of_io(text, None, "iops"));
         }
         if Path::new(text).is_file() {
             return Self::of_job_file(Path::new(text));
         }
-        let names: Vec<&str> = NAMED_LOADS.iter().map(|named| named.name).collect();
+        let names: Vec<&str> = NAMED_LOADS.iter().map(|named| named.name).chain([SMALL_FILES]).collect();
         let meant = match nearest(text, names.iter().copied()) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("expected {}", names.join(", ")),
@@ -155,6 +163,22 @@ impl Load {
             metric,
             confidence: CONFIDENCE,
             most_blocks: MOST_BLOCKS,
+            is_command: false,
+        }
+    }
+
+    fn of_small_files() -> Self {
+        let shell = |script: &str| list(&["sh", "-c", script].map(str::to_owned));
+        Self {
+            lines: vec![
+                "kind = \"command\"".to_owned(),
+                format!("prepare = [{}]", shell(MAKE_SMALL_FILES)),
+                format!("argv = {}", shell(READ_SMALL_FILES)),
+            ],
+            summary: Some("2 000 small files, each read once".to_owned()),
+            metric: "wall_time",
+            confidence: CONFIDENCE,
+            most_blocks: MOST_BLOCKS_OF_COMMANDS,
             is_command: false,
         }
     }

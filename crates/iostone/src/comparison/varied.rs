@@ -1,9 +1,13 @@
 //! What is varied: a factor with its levels, out of options of the command line.
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
+use iostone_model::units::Bytes;
 
 use super::{argv_of, key, quoted};
 use crate::comparison::Shell;
+
+/// Every level is a trial of every block: nobody waits for more, and every pair of levels is looked at.
+const MOST_LEVELS: usize = 100;
 
 /// A factor of the experiment.
 #[derive(Debug)]
@@ -34,7 +38,8 @@ impl Varied {
                 .filter(|word| !word.is_empty() && *word != "defaults")
                 .map(str::to_owned)
                 .collect();
-            Level::new(text, "mount.options", &list(&words))
+            let name = if words.is_empty() { "defaults".to_owned() } else { words.join(",") };
+            Level::new(&name, "mount.options", &list(&words))
         };
         Self::new("mount", options.iter().map(level).collect())
     }
@@ -49,6 +54,23 @@ impl Varied {
     pub(crate) fn scheduler(names: &[String]) -> Result<Self> {
         let level = |name: &String| Level::new(name, "queue.scheduler", &quoted(name));
         Self::new("scheduler", names.iter().map(level).collect())
+    }
+
+    /// How far the kernel reads ahead, as sizes.
+    pub(crate) fn readahead(sizes: &[String]) -> Result<Self> {
+        let level = |text: &String| {
+            let bytes: Bytes = text.parse().map_err(|error| anyhow!("`--readahead {text}`: {error}"))?;
+            if !bytes.0.is_multiple_of(1024) {
+                bail!("`--readahead {text}`: the kernel counts KiB; write a multiple of them, as `128KiB`");
+            }
+            Ok(Level::new(text, "queue.read_ahead_kb", &(bytes.0 / 1024).to_string()))
+        };
+        Self::new("readahead", sizes.iter().map(level).collect::<Result<_>>()?)
+    }
+
+    /// Whether it is about access times, which only reading many files shows.
+    pub(crate) fn is_of_access_times(&self) -> bool {
+        self.name == "mount" && self.levels.iter().any(|level| level.name.contains("atime"))
     }
 
     /// Any key of an experiment: `PATH=A,B`, the values as TOML where they are, text where not.
@@ -101,7 +123,13 @@ impl Varied {
         if levels.len() < 2 {
             bail!("`{name}` has one level, so there is nothing to compare; give at least two");
         }
+        if levels.len() > MOST_LEVELS {
+            bail!("`{name}` has {} levels; at most {MOST_LEVELS} are compared in one line", levels.len());
+        }
         for (index, level) in levels.iter().enumerate() {
+            if level.name.is_empty() {
+                bail!("a level of `{name}` has no name");
+            }
             if levels.iter().take(index).any(|earlier| earlier.name == level.name) {
                 bail!("`{}` is given twice; to see this machine's noise, add `--aa`", level.name);
             }
@@ -124,11 +152,7 @@ impl Varied {
 impl Level {
     /// A level of one setting. A comma would end its name in a list of levels.
     fn new(name: &str, path: &str, value: &str) -> Self {
-        let name = name.trim().replace(',', "+");
-        Self {
-            name: if name.is_empty() { "defaults".to_owned() } else { name },
-            settings: vec![(path.to_owned(), value.to_owned())],
-        }
+        Self { name: name.trim().replace(',', "+"), settings: vec![(path.to_owned(), value.to_owned())] }
     }
 
     fn line(&self) -> String {

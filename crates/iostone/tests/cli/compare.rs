@@ -106,6 +106,53 @@ fn what_cannot_be_compared_is_an_error_that_says_what_can() {
 }
 
 #[test]
+fn odd_commands_and_names_are_only_odd() {
+    let bench = Bench::new();
+    let long = format!("true {}", "a".repeat(70_000));
+    for (one, other) in [
+        (long.as_str(), "true"),
+        ("printf '\u{1b}[31mred'", "true"),
+        ("sh -c 'echo \"a\nb\"'", "echo '<script>'"),
+        ("echo a,b=c", "echo ü"),
+    ] {
+        let said = bench.iostone(&["compare", one, other, "--quick"]);
+        assert_eq!(said.code, Some(0), "{one:.40}: {:.2000}", said.stderr);
+    }
+    let many: Vec<String> = (0..200).map(|number| format!("true {number}")).collect();
+    let line: Vec<&str> = std::iter::once("compare").chain(many.iter().map(String::as_str)).collect();
+    bench.iostone(&line).ended_with(2).complains_of("at most 100");
+    bench
+        .iostone(&["compare", "true", "false", "-n", "", "--quick"])
+        .ended_with(2)
+        .complains_of("has no name");
+    bench.assert_undone();
+}
+
+#[test]
+fn a_time_bounds_a_command_that_hangs_and_is_said_where_it_is_too_short() {
+    let bench = Bench::new();
+    let said = bench.iostone(&["compare", "sleep 1000", "true", "--time", "1s"]).ended_with(1);
+    said.complains_of("timeout of 1s");
+    let said = bench.iostone(&["compare", "--fs", "ext4", "xfs", "--time", "20s", "--dry-run"]).ended_with(0);
+    said.complains_of("are likely over before a verdict is possible: the first 14 trials take about");
+    let said = bench.iostone(&["run", "flush-price", "--time", "10s", "--dry-run"]).ended_with(0);
+    said.complains_of("10s are likely over");
+}
+
+#[test]
+fn loads_follow_what_is_varied() {
+    let bench = Bench::new();
+    let asked =
+        |line: &[&str]| bench.iostone(&[&["compare"], line, &["--save", "-"]].concat()).ended_with(0).stdout;
+    assert!(asked(&["--mount", "relatime", "noatime"]).contains("2 000 small files"));
+    assert!(asked(&["--mount", "barrier=1", "barrier=0"]).contains("rw = \"randrw\""));
+    let readahead = asked(&["--readahead", "128KiB", "1MiB"]);
+    assert!(readahead.contains("1MiB = { queue.read_ahead_kb = 1024 }"), "{readahead}");
+    assert!(readahead.contains("io_size = \"128MiB\"") && !readahead.contains("runtime"), "{readahead}");
+    assert!(asked(&["--mount", "noatime,,lazytime", "defaults"]).contains("\"noatime+lazytime\" ="));
+}
+
+#[test]
 fn a_program_beside_the_experiment_is_found_and_a_missing_one_said_in_a_dry_run() {
     let bench = Bench::new();
     fs::create_dir(bench.path("here")).unwrap();

@@ -99,22 +99,21 @@ fn of_table(table: &Table, file: &str, asked: &Asked) -> Result<Prepared> {
     if table.rows() > MOST_AUDITED_ROWS {
         // Nobody audits them, so that no row is kept beyond its figure.
         let mut taken = Taken::new(None);
+        let metric = table.metric(&asked.metric);
         let mut failure = None;
         let rows = table.observe_each(&choice, &mut |observation| {
             if failure.is_none() {
                 let refused = filled(&observation, asked, &shown);
-                failure = refused.and_then(|()| taken.add(&observation, &asked.metric, asked, &shown)).err();
+                failure = refused.and_then(|()| taken.add(&observation, &metric, asked, &shown)).err();
             }
         });
         let rows = rows.map_err(unreadable)?;
-        return match failure {
-            Some(error) => Err(error),
-            None => {
-                let note = rows.metrics.get(&rows.metric).cloned();
-                let prepared = taken.prepared(Dataset::new(shown), &rows.metric, note);
-                Ok(Prepared { step: rows.step, factor: rows.factor.unwrap_or(1.0), ..prepared })
-            }
-        };
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        let note = rows.metrics.get(&rows.metric).cloned();
+        let prepared = taken.prepared(Dataset::new(shown), &rows.metric, note);
+        return Ok(Prepared { step: rows.step, factor: rows.factor.unwrap_or(1.0), ..prepared });
     }
     let rows = table.observe(&choice).map_err(unreadable)?;
     rows.observations.iter().try_for_each(|observation| filled(observation, asked, &shown))?;
