@@ -163,7 +163,7 @@ fn fails_by_itself(victim: &str, signal: Signal, reason: &str) {
             said.contains(reason) || failed.iter().any(|one| one.contains(reason)),
             "{said}\n{failed:#?}"
         );
-        assert!(good >= 2, "the trials after it are good: {said}");
+        assert!(good >= 1, "the trial after it is good: {said}");
         return;
     }
     panic!("five trials ended before `{victim}` was struck");
