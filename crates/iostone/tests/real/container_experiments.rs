@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::experiments::{rehearse, trial};
 use crate::lab::{Lab, needs_root, needs_tool, words};
 
-/// The trials that count, `count` of them: a block that was discarded stays in the record, and another took its place.
+/// The trials that count, `count` of them: a rehearsal has one block, whatever its gates find.
 fn all_valid(record: &Value, count: usize) -> Vec<&Value> {
     let trials = record["trials"].as_array().unwrap().iter();
     let valid: Vec<&Value> = trials.filter(|trial| trial["valid"] == true).collect();
