@@ -170,7 +170,13 @@ impl Route {
                     "volumes".clone_into(&mut self.volume_name);
                 }
             }
-            Volume::Loop(volume) => self.limits = limits_of_loop(volume),
+            Volume::Loop(volume) => {
+                let (limits, is_of_instance) = limits_of_loop(volume);
+                self.limits = limits;
+                if is_of_instance {
+                    "the instance".clone_into(&mut self.volume_name);
+                }
+            }
             Volume::Block(_) | Volume::Directory(_) => {}
         }
     }
@@ -213,22 +219,27 @@ fn limits_of_emulated(volume: &EmulatedVolume, link: Option<Link>) -> VolumeLimi
     }
 }
 
-/// The limits of a loop device, which control groups keep for each direction.
-fn limits_of_loop(volume: &LoopVolume) -> Option<VolumeLimits> {
-    let limits = volume.limits();
-    if limits.is_empty() {
-        return None;
-    }
-    let constant = |base: f64| Quantity { base, burst: None };
-    let iops = |own: Option<u32>| own.or(limits.iops).map(|iops| constant(f64::from(iops)));
-    let rate = |own: Option<ByteRate>| own.or(limits.throughput).map(|rate| constant(rate.0 as f64));
-    Some(VolumeLimits {
-        iops: iops(limits.read_iops),
-        write_iops: iops(limits.write_iops),
-        throughput: rate(limits.read_throughput),
-        write_throughput: rate(limits.write_throughput),
+/// The limits of a loop device and of the one below it that stands for the instance, which control groups keep for each
+/// direction; and whether any of them is the instance's.
+fn limits_of_loop(volume: &LoopVolume) -> (Option<VolumeLimits>, bool) {
+    let (own, instance) = (volume.limits(), volume.instance.unwrap_or_default());
+    let number = |count: Option<u32>| count.map(f64::from);
+    let rate = |rate: Option<ByteRate>| rate.map(|rate| rate.0 as f64);
+    let mut is_of_instance = false;
+    // Both devices have a limit for each direction; the lower one is what a request meets.
+    let mut lower = |[own, instance]: [Option<f64>; 2]| {
+        is_of_instance |= instance.is_some_and(|instance| own.is_none_or(|own| instance < own));
+        let base = own.into_iter().chain(instance).reduce(f64::min);
+        base.map(|base| Quantity { base, burst: None })
+    };
+    let limits = VolumeLimits {
+        iops: lower([own, instance].map(|one| number(one.read_iops.or(one.iops)))),
+        write_iops: lower([own, instance].map(|one| number(one.write_iops.or(one.iops)))),
+        throughput: lower([own, instance].map(|one| rate(one.read_throughput.or(one.throughput)))),
+        write_throughput: lower([own, instance].map(|one| rate(one.write_throughput.or(one.throughput)))),
         ..plain_limits("loop device")
-    })
+    };
+    (volume.is_throttled().then_some(limits), is_of_instance)
 }
 
 /// Limits of the experiment file, none yet.

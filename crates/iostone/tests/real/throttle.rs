@@ -91,7 +91,8 @@ fn a_faster_volume_buys_no_more_than_its_instance_carries() {
             .collect();
         assert_eq!(roles[..2], ["stack", "below"]);
     }
-    assert!(words(&output).contains("20MB/s"), "{}", words(&output));
+    let said = words(&output);
+    assert!(said.contains("20MB/s of the instance"), "{said}");
     assert_eq!(groups_of(&token(&lab)), Vec::<PathBuf>::new());
     lab.assert_nothing_left();
 }

@@ -201,3 +201,25 @@ fn workloads_of_which_nothing_is_known_say_why() {
         assert!(error.contains(reason) && error.contains(workload.kind()), "{error}");
     }
 }
+
+#[test]
+fn the_instance_below_a_loop_device_binds_where_it_gives_less() {
+    let of = |own: &str| {
+        let volume =
+            format!("size = \"48MiB\"\nthroughput = \"{own}\"\ninstance = {{ throughput = \"20MB/s\" }}");
+        limits_of_loop(&read::<LoopVolume>(&volume))
+    };
+    for (own, least, is_of_instance) in [("10MB/s", 10e6, false), ("40MB/s", 20e6, true)] {
+        let (limits, instance) = of(own);
+        let limits = limits.expect("limits");
+        for quantity in [limits.throughput, limits.write_throughput] {
+            assert!(quantity.is_some_and(|quantity| (quantity.base - least).abs() < 1.0), "{own}");
+        }
+        assert_eq!((limits.iops, instance), (None, is_of_instance));
+    }
+    let alone = read::<LoopVolume>("size = \"48MiB\"\ninstance = { write_iops = 100 }");
+    let (limits, instance) = limits_of_loop(&alone);
+    let limits = limits.expect("limits");
+    assert!(limits.iops.is_none() && limits.write_iops.is_some() && instance);
+    assert_eq!(limits_of_loop(&LoopVolume::new(Bytes(1 << 26))), (None, false));
+}
