@@ -29,6 +29,7 @@ mod world;
 pub use command_line::{Argument, split_arguments};
 pub use ini::{RawLine, RawSection, read_sections};
 pub use job_file::{Dropped, Given, JobFile, Remark, Request, Section, read};
+pub use number::bytes_of;
 pub use options::{FioOptions, Log};
 pub use place::Place;
 pub use plan::{Look, Phase, Plan, PlannedJob, Planning, Targets, plan};

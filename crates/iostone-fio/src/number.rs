@@ -124,6 +124,11 @@ pub(crate) fn size(text: &str, kb_base: KbBase) -> Result<u64, String> {
     }
 }
 
+/// The bytes of a size as fio reads it with its usual `kb_base`, 1024. A share, a number of zones and a range are none.
+pub fn bytes_of(text: &str) -> Option<u64> {
+    size(text, KbBase::default()).ok()
+}
+
 /// What a time without unit is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Unit {

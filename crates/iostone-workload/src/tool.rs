@@ -1,7 +1,6 @@
 //! What runs of foreign tools have in common: output read by the readers that import files, and the report's frame.
 
 use std::collections::BTreeMap;
-use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::atomic::AtomicBool;
@@ -186,18 +185,17 @@ impl Measurement {
     }
 }
 
-/// Writes back everything that was laid out on the filesystem of a directory (`syncfs(2)`), and gives that directory.
+/// Writes back everything that was laid out on the filesystem of a directory (`syncfs(2)`).
 ///
 /// # Errors
 /// The system's reason, as a sentence.
-pub(crate) fn write_back(directory: &Path) -> Result<OwnedFd, WorkloadError> {
+pub(crate) fn write_back(directory: &Path) -> Result<(), WorkloadError> {
     let flags = OFlags::RDONLY | OFlags::CLOEXEC;
     let opened = open(directory, flags, Mode::empty())
         .map_err(|errno| failed_preparation("open", directory, &errno))?;
     syncfs(&opened)
         .or_else(|_| fsync(&opened))
-        .map_err(|errno| failed_preparation("write back", directory, &errno))?;
-    Ok(opened)
+        .map_err(|errno| failed_preparation("write back", directory, &errno))
 }
 
 /// [`write_back()`], then drops the pages of the files in the directory from the page cache, as far as the kernel follows

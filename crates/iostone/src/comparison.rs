@@ -126,7 +126,7 @@ impl Comparison {
             let first: Vec<&str> = first.iter().map(|level| level.name.as_str()).collect();
             let levels = format!("{} or {last}", first.join(", "));
             let faster = if first.len() > 1 { "fastest" } else { "faster" };
-            let name = if varied.is_named_by_its_levels { "" } else { varied.name.as_str() };
+            let name = if varied.is_named_by_its_levels() { "" } else { varied.name.as_str() };
             let part = match (index, name) {
                 (0, "") => format!("Which is {faster}: {levels}"),
                 (0, name) => format!("Which {name} is {faster}: {levels}"),
@@ -151,9 +151,9 @@ impl Comparison {
         self.baseline.clone().or_else(first).unwrap_or_default()
     }
 
-    /// Whether something is varied that only a filesystem of its own has.
+    /// Whether the levels leave it open which filesystem is made.
     fn needs_filesystem(&self) -> bool {
-        self.varied.iter().all(|varied| varied.name != "filesystem")
+        !self.varied.iter().any(Varied::is_of_filesystems)
     }
 }
 

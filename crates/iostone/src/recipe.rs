@@ -63,9 +63,15 @@ const SOURCES: Companion = Companion {
 };
 
 impl Recipe {
-    /// The recipe of that name.
-    pub(crate) fn find(name: &str) -> Option<&'static Self> {
-        RECIPES.iter().find(|recipe| recipe.name == name)
+    /// The recipe of that name; else `missing` with what was meant.
+    pub(crate) fn named(name: &str, missing: &str) -> Result<&'static Self> {
+        if let Some(recipe) = RECIPES.iter().find(|recipe| recipe.name == name) {
+            return Ok(recipe);
+        }
+        match nearest(name, RECIPES.iter().map(|recipe| recipe.name)) {
+            Some(near) => bail!("{missing}; did you mean the recipe `{near}`?"),
+            None => bail!("{missing}; `iostone new` lists recipes"),
+        }
     }
 
     /// What it asks.
@@ -86,13 +92,7 @@ impl Recipe {
 /// It is neither; what was meant is named. Or a recipe that needs another file beside it.
 pub(crate) fn instead_of_file(file: &Path) -> Result<&'static Recipe> {
     let text = file.to_string_lossy();
-    let Some(recipe) = Recipe::find(&text) else {
-        let meant = nearest(&text, RECIPES.iter().map(|recipe| recipe.name)).map_or_else(
-            || "`iostone new` lists recipes".to_owned(),
-            |near| format!("did you mean the recipe `{near}`?"),
-        );
-        bail!("`{text}` is neither a file nor a recipe; {meant}");
-    };
+    let recipe = Recipe::named(&text, &format!("`{text}` is neither a file nor a recipe"))?;
     match recipe.companion() {
         Some(companion) => bail!(
             "the recipe `{text}` needs `{}` beside it; `iostone new {text}` writes both, then `iostone run {text}.toml`",

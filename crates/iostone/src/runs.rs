@@ -80,7 +80,6 @@ pub(crate) fn find(parent: &Path, named: &str, printer: &mut Printer) -> Result<
 pub(crate) fn hand_over(directory: &Path, printer: &mut Printer) {
     if let Err(error) = leave_to_caller(directory) {
         let place = directory.display();
-        printer
-            .warning(format_args!("`{place}` stays root's: it cannot be given to the user of sudo: {error}"));
+        printer.warning(format_args!("cannot change the owner of `{place}` to the user of sudo: {error}"));
     }
 }

@@ -10,7 +10,7 @@ use super::column::{Column, FigureColumn, Meaning, guess, is_endless, is_missing
 use super::fill::{Start, notes, observe, observe_each};
 use super::measure::{are_counts, written};
 use super::named::{NamedFigure, named_figure};
-use super::sheet::Sheet;
+use super::sheet::{LARGEST_BYTES, Sheet};
 use super::{is_note, long};
 use crate::{Malformed, ReadError, units};
 
@@ -98,28 +98,31 @@ fn ignore_others(columns: &mut [Column], chosen: &BTreeSet<usize>) {
 }
 
 impl Table {
-    /// Reads a table, of a file or of anything else that is open.
+    /// Reads a table whose rows all become observations, of a file or of anything else that is open.
     ///
     /// # Errors
     /// The system's, or what is wrong with the table's form and where.
-    pub fn read(reader: impl Read) -> Result<Self, ReadError> {
+    pub(super) fn read(reader: impl Read) -> Result<Self, ReadError> {
         let mut bytes = Vec::new();
-        reader.take(LARGEST_TABLE_BYTES + 1).read_to_end(&mut bytes)?;
-        if bytes.len() as u64 > LARGEST_TABLE_BYTES {
-            let (expected, found) = ("a table below 256 MiB".to_owned(), "more".to_owned());
+        reader.take(LARGEST_BYTES + 1).read_to_end(&mut bytes)?;
+        if bytes.len() as u64 > LARGEST_BYTES {
+            let (expected, found) = ("a table below 64 MiB".to_owned(), "more".to_owned());
             return Err(Malformed { line: 1, expected, found }.into());
         }
-        Ok(Self::of(&bytes)?)
+        Ok(Self::guessed(Sheet::read(&bytes)?))
     }
 
-    /// Reads a table of which all bytes are there.
+    /// Reads a table of which columns are chosen; all of its bytes are there.
     ///
     /// # Errors
     /// What is wrong with its form, and where.
     pub fn of(bytes: &[u8]) -> Result<Self, Malformed> {
-        let sheet = Sheet::read_up_to(MOST_ROWS, bytes)?;
+        Ok(Self::guessed(Sheet::read_up_to(MOST_ROWS, bytes)?))
+    }
+
+    fn guessed(sheet: Sheet) -> Self {
         let columns = guess(&sheet);
-        Ok(Self { sheet, columns })
+        Self { sheet, columns }
     }
 
     /// Whether `iostone export` wrote it: then a row is a figure, not an observation.

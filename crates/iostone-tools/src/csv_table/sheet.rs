@@ -8,7 +8,7 @@ use crate::Malformed;
 pub(crate) const LARGEST_BYTES: u64 = 64 << 20;
 
 /// Each row becomes an observation of its own, some 3 KB of memory.
-pub(super) const MOST_ROWS: usize = 200_000;
+const MOST_ROWS: usize = 200_000;
 
 /// A figure or a name is short; what is longer is text of another kind.
 const LONGEST_CELL: usize = 64 << 10;

@@ -87,7 +87,7 @@ pub(super) fn carry_out(
     // What is left to write would be written while the command is timed. Files of a directory of the user's stay cached:
     // whoever wants them cold says so in `prepare`.
     match &spec.directory {
-        Some(_) => write_back(&command.directory).map(drop),
+        Some(_) => write_back(&command.directory),
         None => settle_files(&command.directory),
     }
 }

@@ -4,7 +4,7 @@
 
 use std::io;
 
-use iostone_fio::{Files, OnDisk, RawLine, RawSection, read_sections};
+use iostone_fio::{Files, OnDisk, RawLine, RawSection, bytes_of, read_sections};
 use iostone_model::experiment::FioWorkload;
 use iostone_model::units::Bytes;
 
@@ -160,22 +160,6 @@ pub(super) fn check(spec: &FioWorkload) -> Result<CheckedJob, WorkloadError> {
 /// Kinds of load that make their files as they go.
 const PURE_WRITES: [&str; 5] = ["write", "randwrite", "trim", "randtrim", "trimwrite"];
 
-/// A size as fio takes it by default: `k`, `kb` and `kib` alike are 1024. Shares, ranges and sums are none.
-fn size_of(text: &str) -> Option<Bytes> {
-    let text = text.trim().to_lowercase();
-    let end = text.find(|symbol: char| !symbol.is_ascii_digit()).unwrap_or(text.len());
-    let (number, unit) = text.split_at_checked(end)?;
-    let power = match unit.trim_end_matches("ib").trim_end_matches('b') {
-        "" => 0,
-        "k" => 1,
-        "m" => 2,
-        "g" => 3,
-        "t" => 4,
-        _ => return None,
-    };
-    Some(Bytes(number.parse::<u64>().ok()?.checked_mul(1024_u64.pow(power))?))
-}
-
 /// What of a section's options matters here.
 #[derive(Debug, Clone)]
 struct Settings {
@@ -215,7 +199,7 @@ impl Settings {
             "stonewall" | "wait_for" => self.waits = is_on() || name == "wait_for",
             "create_only" => self.creates_only = true,
             "rw" | "readwrite" => value.unwrap_or_default().clone_into(&mut self.rw),
-            "size" => self.size = value.and_then(size_of),
+            "size" => self.size = value.and_then(bytes_of).map(Bytes),
             _ => {}
         }
     }

@@ -58,13 +58,19 @@ pub(crate) struct CompareArguments {
     #[arg(long, value_name = "TIME")]
     time: Option<Span>,
     /// A command's name in the report; repeatable, in the order of the commands
-    #[arg(long, short = 'n', value_name = "NAME", help_heading = "Options for commands")]
+    #[arg(
+        long,
+        short = 'n',
+        value_name = "NAME",
+        requires = "commands",
+        help_heading = "Options for commands"
+    )]
     name: Vec<String>,
     /// Unrecorded trials of each level first
     #[arg(long, short, value_name = "TRIALS", help_heading = "Options for commands")]
     warmup: Option<u32>,
     /// Run this before every trial, untimed; once for all commands, or once for each
-    #[arg(long, short, value_name = "COMMAND", help_heading = "Options for commands")]
+    #[arg(long, short, value_name = "COMMAND", requires = "commands", help_heading = "Options for commands")]
     prepare: Vec<String>,
     /// The shell of the commands, or `none`; by default `sh` where a line needs one
     #[arg(
@@ -72,11 +78,12 @@ pub(crate) struct CompareArguments {
         short = 'S',
         value_name = "SHELL",
         conflicts_with = "no_shell",
+        requires = "commands",
         help_heading = "Options for commands"
     )]
     shell: Option<String>,
     /// Run the commands without a shell; the same as `--shell none`
-    #[arg(short = 'N', help_heading = "Options for commands")]
+    #[arg(short = 'N', requires = "commands", help_heading = "Options for commands")]
     no_shell: bool,
     /// Write the experiment to this file, `-` for standard output, and run nothing
     #[arg(long, value_name = "FILE")]
@@ -150,6 +157,9 @@ fn understood(arguments: &CompareArguments) -> Result<Comparison> {
              (`iostone compare --help` has examples)"
         );
     }
+    if !several && (!arguments.name.is_empty() || arguments.prepare.len() > 1) {
+        bail!("`--name`, and `--prepare` more than once, are for several commands");
+    }
     let volume = match &arguments.volume {
         Some(volume) => VolumeChoice::named(volume)?,
         None if settings_are_varied => VolumeChoice::default_loop(),
@@ -186,7 +196,8 @@ fn understood(arguments: &CompareArguments) -> Result<Comparison> {
 
 /// The command line, as one would type it.
 fn asked() -> String {
-    let words = std::env::args().skip(1);
-    let words: Vec<String> = words.map(|word| iostone_model::experiment::quoted(&word)).collect();
+    let words = std::env::args_os().skip(1);
+    let words: Vec<String> =
+        words.map(|word| iostone_model::experiment::quoted(&word.to_string_lossy())).collect();
     format!("iostone {}", words.join(" "))
 }

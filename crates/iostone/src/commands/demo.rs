@@ -7,10 +7,8 @@ use anyhow::Result;
 use crate::cli::{DemoArguments, RunOptions};
 use crate::exit_code::ExitCode;
 use crate::printer::Printer;
+use crate::recipe::Recipe;
 use crate::{commands, interrupt};
-
-const BARRIER: &str = include_str!("../../../../experiments/barrier.toml");
-const FLUSH_PRICE: &str = include_str!("../../../../experiments/flush-price.toml");
 
 /// Short trials on a small disk, ten blocks at most, and an end after three minutes whatever has been found.
 const SHORT: &[&str] = &[
@@ -25,7 +23,8 @@ const SMALL_VOLUME: &str = "stack.volume.size=256MiB";
 
 pub(crate) fn demo(arguments: &DemoArguments, printer: &mut Printer) -> Result<ExitCode> {
     let root = rustix::process::geteuid().is_root();
-    let (name, text) = if root { ("barrier.toml", BARRIER) } else { ("flush-price.toml", FLUSH_PRICE) };
+    let name = if root { "barrier" } else { "flush-price" };
+    let text = Recipe::named(name, "the demo's experiment is not built in")?.text;
     let mut set: Vec<String> = SHORT.iter().map(|&setting| setting.to_owned()).collect();
     if root {
         set.push(SMALL_VOLUME.to_owned());

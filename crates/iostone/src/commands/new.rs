@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use iostone_model::diagnostic::nearest;
 use serde::Serialize;
 
 use crate::exit_code::ExitCode;
@@ -36,11 +35,7 @@ struct Listed<'a> {
 
 pub(crate) fn new(arguments: &NewArguments, printer: &mut Printer) -> Result<ExitCode> {
     let Some(name) = &arguments.recipe else { return list(arguments.json, printer) };
-    let Some(recipe) = Recipe::find(name) else {
-        let near = nearest(name, RECIPES.iter().map(|recipe| recipe.name));
-        let meant = near.map_or_else(String::new, |near| format!(" Did you mean `{near}`?"));
-        bail!("there is no recipe `{name}`.{meant} `iostone new` lists them");
-    };
+    let recipe = Recipe::named(name, &format!("there is no recipe `{name}`"))?;
     if arguments.output.as_deref() == Some(Path::new("-")) {
         printer.data(recipe.text);
         return Ok(ExitCode::Success);

@@ -32,7 +32,9 @@ pub(crate) fn run(arguments: &RunArguments, printer: &mut Printer) -> Result<Exi
         plan.destroy.extend(options.destroy.iter().cloned());
         let mut machine = connect(&plan.experiment.machine, &stop)?;
         clean_first(machine.as_mut(), printer)?;
-        return conduct(&plan, &mut directory, machine.as_mut(), stop, options, printer);
+        let ended = conduct(&plan, &mut directory, machine.as_mut(), stop, options, printer);
+        runs::hand_over(&path, printer);
+        return ended;
     }
     let file = arguments.file.as_deref().ok_or_else(|| anyhow!("no experiment file given"))?;
     let Source { name, text, directory } = source_of(file)?;
@@ -103,23 +105,20 @@ pub(crate) fn start(
     refuse_exposed_runs(&parent).map_err(Failure::from)?;
     let made_runs = !parent.exists();
     fs::create_dir_all(&parent).with_context(|| format!("making `{}`", parent.display()))?;
-    let ended = RunDirectory::create(&parent, &plan, text)
-        .map_err(anyhow::Error::from)
-        .and_then(|mut directory| conduct(&plan, &mut directory, machine.as_mut(), stop, options, printer));
-    if made_runs {
-        runs::hand_over(&parent, printer);
-    }
+    let mut directory = RunDirectory::create(&parent, &plan, text)?;
+    let ended = conduct(&plan, &mut directory, machine.as_mut(), stop, options, printer);
+    runs::hand_over(if made_runs { &parent } else { directory.path() }, printer);
     ended
 }
 
-/// That the time is likely over before the first look that could decide.
+/// Warns of a time limit that is probably over before the first look that can decide.
 fn short_of_time(plan: &Plan) -> Option<String> {
     let limit = plan.experiment.decide.time.filter(|_| !plan.quick)?;
     let estimate = estimate(plan);
     let needed = estimate.a_trial? * estimate.trials.0;
     (needed > limit.0).then(|| {
         format!(
-            "{limit} are likely over before a verdict is possible: the first {} trials take about {}",
+            "{limit} is probably too short for a verdict: the first {} trials take about {}",
             estimate.trials.0,
             in_words(needed)
         )
@@ -230,7 +229,6 @@ fn conduct(
     };
     let record = explained(directory.record()?);
     let report = directory.write_report("report.html", &iostone_report::html(&record)?)?;
-    runs::hand_over(directory.path(), printer);
     let has_trials = !record.trials.is_empty() || !record.pilots.is_empty();
     let verdicts = match ended {
         Ok((_, verdicts)) => verdicts,

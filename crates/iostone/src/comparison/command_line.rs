@@ -25,9 +25,9 @@ impl Shell {
 }
 
 /// What only a shell understands outside quotes (POSIX.1-2017, Shell Command Language, 2.2 and 2.10). A `=` in the first word
-/// sets a variable there, and a `~` begins a home directory.
+/// sets a variable there.
 const FOR_A_SHELL: &[char] =
-    &['|', '&', ';', '<', '>', '(', ')', '$', '`', '*', '?', '[', '#', '\n', '{', '}', '!'];
+    &['|', '&', ';', '<', '>', '(', ')', '$', '`', '*', '?', '[', '#', '\n', '{', '}', '!', '~'];
 
 /// The program and its arguments.
 ///
@@ -45,7 +45,7 @@ pub(crate) fn argv_of(line: &str, shell: &Shell) -> Result<Vec<String>> {
         |shell: &[String]| shell.iter().cloned().chain(["-c".to_owned(), line.to_owned()]).collect();
     Ok(match shell {
         Shell::Always(shell) => through(shell),
-        Shell::WhereNeeded if needs_shell() || line.contains('~') => through(&["sh".to_owned()]),
+        Shell::WhereNeeded if needs_shell() => through(&["sh".to_owned()]),
         Shell::WhereNeeded | Shell::Never => words,
     })
 }

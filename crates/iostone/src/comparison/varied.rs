@@ -6,6 +6,8 @@ use iostone_model::units::Bytes;
 use super::{argv_of, key, quoted};
 use crate::comparison::Shell;
 
+const COMMAND: &str = "command";
+const FILESYSTEM: &str = "filesystem";
 /// Every level is a trial of every block: nobody waits for more, and every pair of levels is looked at.
 const MOST_LEVELS: usize = 100;
 
@@ -16,8 +18,6 @@ pub(crate) struct Varied {
     pub(crate) name: String,
     /// Its levels in the order that they were given.
     pub(crate) levels: Vec<Level>,
-    /// Whether its levels say of what they are, as two commands do.
-    pub(crate) is_named_by_its_levels: bool,
 }
 
 /// A level, and what it sets.
@@ -47,7 +47,7 @@ impl Varied {
     /// Filesystems by their kind.
     pub(crate) fn filesystem(kinds: &[String]) -> Result<Self> {
         let level = |kind: &String| Level::new(kind, "filesystem.kind", &quoted(kind));
-        Self::new("filesystem", kinds.iter().map(level).collect())
+        Self::new(FILESYSTEM, kinds.iter().map(level).collect())
     }
 
     /// I/O schedulers.
@@ -66,6 +66,16 @@ impl Varied {
             Ok(Level::new(text, "queue.read_ahead_kb", &(bytes.0 / 1024).to_string()))
         };
         Self::new("readahead", sizes.iter().map(level).collect::<Result<_>>()?)
+    }
+
+    /// Whether its levels say of what they are, as two commands do.
+    pub(super) fn is_named_by_its_levels(&self) -> bool {
+        self.name == COMMAND
+    }
+
+    /// Whether it says which filesystem is made.
+    pub(super) fn is_of_filesystems(&self) -> bool {
+        self.name == FILESYSTEM
     }
 
     /// Whether it is about access times, which only reading many files shows.
@@ -114,9 +124,7 @@ impl Varied {
             }
             levels.push(level);
         }
-        let mut varied = Self::new("command", levels)?;
-        varied.is_named_by_its_levels = true;
-        Ok(varied)
+        Self::new(COMMAND, levels)
     }
 
     fn new(name: &str, levels: Vec<Level>) -> Result<Self> {
@@ -134,7 +142,7 @@ impl Varied {
                 bail!("`{}` is given twice; to see this machine's noise, add `--aa`", level.name);
             }
         }
-        Ok(Self { name: name.to_owned(), levels, is_named_by_its_levels: name == "command" })
+        Ok(Self { name: name.to_owned(), levels })
     }
 
     /// The factor as a file has it.

@@ -143,11 +143,11 @@ fn choose(
     let (baseline, why_baseline) = baseline(arguments, &values)?;
     let why_within = within(arguments, source, columns, &baseline, &mut asked);
     let (block, order, why_block, why_order) = blocks(arguments, source, columns, &mut asked);
-    let known = prepare(source, &asked)?.note.better;
-    let assumed = direction(arguments, &asked.metric, known).is_err();
+    let prepared = prepare(source, &asked)?;
+    let assumed = direction(arguments, &asked.metric, prepared.note.better).is_err();
     let assumption = assumed.then_some(Better::Higher);
     let tried = JudgeArguments { better: arguments.better.or(assumption), ..arguments.clone() };
-    decide(&tried, &source.origin(), &asked, &baseline, &prepare(source, &asked)?)?;
+    decide(&tried, &source.origin(), &asked, &baseline, &prepared)?;
     let choice = |option: &'static str, value: String, why: String| Choice { option, value, why };
     let by_text = match (&arguments.by, guessed_pattern(arguments)) {
         (Some(given), _) => given.clone(),
