@@ -104,6 +104,14 @@ impl Places<'_> {
         }
     }
 
+    /// Whether a setting of the command line is still there, or a part of it, after the levels were laid over it.
+    pub(super) fn keeps(&self, path: &str, typed: &str) -> bool {
+        self.origins.iter().any(|(laid, origin)| {
+            let is_its = matches!(origin, Origin::CommandLine(command_line) if command_line == typed);
+            is_its && (laid == path || is_below(laid, path))
+        })
+    }
+
     /// The origin of a path. A table that the file does not have came with whatever was set below it.
     fn origin(&self, path: &str) -> Origin {
         let from = origin(&self.origins, path);
@@ -233,9 +241,15 @@ fn lay_over(
         }
         _ => {
             table.insert(key.to_owned(), value.clone());
+            origins.retain(|laid, _| !is_below(laid, path));
             origins.insert(path.to_owned(), Origin::File(from.to_owned()));
         }
     }
+}
+
+/// Whether a path is that of something in the table or list at another: `stack.mount.options[0]` is in `stack.mount`.
+fn is_below(path: &str, other: &str) -> bool {
+    path.strip_prefix(other).is_some_and(|rest| rest.starts_with(['.', '[']))
 }
 
 /// Whether a level has a mount option of the same name, which then takes the other's place.

@@ -6,7 +6,7 @@ use std::ops::Range;
 use serde::de::DeserializeOwned;
 use toml::{Table, Value};
 
-use super::combine::{Combination, LAYERS, Origin, Places, combine};
+use super::combine::{Combination, LAYERS, Origin, Places, RawFactor, combine};
 use super::decode::{Absent, decode, missing, missing_sections, unknown_key};
 use super::factors::read_factors;
 use super::source::{Source, join, set};
@@ -16,6 +16,7 @@ use super::{
     MachineSpec, Mount, Queue, Stack, Sysctl, Trials, apart, check, kinds,
 };
 use crate::diagnostic::{Diagnostic, nearest};
+use crate::figures::{list, quoted};
 
 /// A setting given on the command line: `--set stack.volume.size=1GiB`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,7 +98,12 @@ pub fn read_with(
 
     let swept = (0..factors.len()).find_map(|index| swept_range(index, &source));
     let mut configurations = Vec::new();
-    for combination in combine(&base, &places.origins, &factors, &source) {
+    let combinations = combine(&base, &places.origins, &factors, &source);
+    // A value that is wrong has no effect for another reason.
+    if errors.is_empty() {
+        errors.extend(without_effect(overrides, &places, &combinations, &factors));
+    }
+    for combination in combinations {
         if excluded.iter().any(|excluded| excluded.holds(&combination.levels)) {
             continue;
         }
@@ -259,6 +265,37 @@ fn apply_overrides(
         origins.insert(path.clone(), Origin::CommandLine(typed));
     }
     origins
+}
+
+/// Settings of the command line that every level replaces by its own.
+fn without_effect(
+    overrides: &[Override],
+    base: &Places<'_>,
+    combinations: &[Combination<'_>],
+    factors: &[RawFactor],
+) -> Vec<Diagnostic> {
+    let mut errors = Vec::new();
+    for Override { path, value } in overrides {
+        let typed = format!("{path}={value}");
+        let is_varied = ["stack.", "workload.", "machine."].iter().any(|section| path.starts_with(section));
+        // One that a later `--set` replaced is not taken away by a level.
+        let is_in_base = base.keeps(path, &typed);
+        if !is_varied
+            || !is_in_base
+            || combinations.iter().any(|combination| combination.places.keeps(path, &typed))
+        {
+            continue;
+        }
+        let names: Vec<&str> = factors.iter().map(|factor| factor.name.as_str()).collect();
+        let error =
+            Diagnostic::new("io0009", format!("`--set {typed}` has no effect: every level sets `{path}`"));
+        errors.push(error.note(format!(
+            "it is what {} {} varies; edit the levels in the file",
+            if names.len() == 1 { "the factor" } else { "one of the factors" },
+            list(&quoted(&names))
+        )));
+    }
+    errors
 }
 
 fn required_text(

@@ -47,6 +47,28 @@ fn overrides_take_quantities_numbers_and_lists() {
 }
 
 #[test]
+fn a_setting_that_every_level_replaces_is_an_error() {
+    let refused = |path: &str, value: &str| {
+        let errors = read(BARRIER, &[over(path, value)]).err().unwrap_or_default();
+        errors.into_iter().map(|error| error.message).collect::<Vec<_>>()
+    };
+    let found = refused("stack.mount.options", "[\"barrier=0\"]");
+    assert_eq!(
+        found,
+        ["`--set stack.mount.options=[\"barrier=0\"]` has no effect: every level sets `stack.mount.options`"]
+    );
+    assert!(refused("stack.mount.options", "[\"barrier=0\", \"noatime\"]").is_empty(), "one of them stays");
+    let twice = [over("workload.bs", "4KiB"), over("workload.bs", "8KiB")];
+    assert!(read(BARRIER, &twice).is_ok(), "the last one counts");
+    let sizes = BARRIER.replace(
+        "[workload]",
+        "[[factor]]\nname = \"bs\"\npath = \"workload.bs\"\nvalues = [\"4KiB\", \"64KiB\"]\n\n[workload]",
+    );
+    let errors = read(&sizes, &[over("workload.bs", "8KiB")]).unwrap_err();
+    assert!(errors[0].message.contains("every level sets `workload.bs`"), "{errors:?}");
+}
+
+#[test]
 fn several_factors_are_combined_in_full_and_compared_within_strata() {
     let text = BARRIER.replace(
         "[workload]",
