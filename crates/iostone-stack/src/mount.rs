@@ -1,5 +1,6 @@
 //! Mounting the filesystem, and reading back from the kernel that every option took.
 
+mod accepted;
 mod options;
 mod read_back;
 
@@ -16,6 +17,7 @@ use crate::mountinfo;
 use crate::site::Site;
 use crate::step::{Scope, Step};
 
+pub(crate) use accepted::examine;
 pub(crate) use options::MountOptions;
 use read_back::Reported;
 

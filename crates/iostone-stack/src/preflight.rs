@@ -19,6 +19,7 @@ use crate::governor;
 use crate::guard::{self, Allowance, Leftovers};
 use crate::layer::layers_of;
 use crate::limit::{self, LimitRequest};
+use crate::mount;
 use crate::provide::check_providable;
 use crate::queue;
 use crate::sysctl;
@@ -137,6 +138,7 @@ pub(crate) fn examine(
     }
     array::examine(stack)?;
     filesystem::examine(stack)?;
+    mount::examine(stack)?;
     container::examine(stack)?;
     found.notes.extend(sysctl::examine(&stack.sysctl)?);
     found.notes.extend(examine_limits(&stack.limit, stack.governor.as_deref(), is_throttled)?);

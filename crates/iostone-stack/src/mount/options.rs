@@ -44,6 +44,9 @@ const REFUSED: [&str; 17] = [
     "rtdev",
 ];
 
+/// What would stop the machine: an error of the filesystem under test is a result, not the end of the host (ext4(5), btrfs(5)).
+const PANICS: [&str; 2] = ["errors=panic", "fatal_errors=panic"];
+
 /// Options that are flags of mount(2), or the absence of one, and never go to the filesystem as text.
 const FLAGS: [(&str, MountFlags); 21] = [
     ("ro", MountFlags::RDONLY),
@@ -137,7 +140,18 @@ impl MountOptions {
                 )));
             }
             if REFUSED.contains(&key) {
-                return Err(wrong(format!("`{word}` is refused: it affects another mount or device")));
+                return Err(wrong(format!("`{word}` is not allowed: it affects another mount or device")));
+            }
+            if PANICS.contains(&word) {
+                return Err(wrong(format!(
+                    "`{word}` is not allowed: an error of the filesystem would stop the whole machine"
+                )));
+            }
+            if word == "ro" {
+                return Err(wrong(
+                    "`ro` is not allowed: nothing could be written, the workload's own files included"
+                        .to_owned(),
+                ));
             }
             let option = MountOption::of_word(word);
             if let Some(earlier) = options.iter().find(|earlier| earlier.name == option.name) {
@@ -226,7 +240,6 @@ mod tests {
             &["barrier=0", "barrier=1"][..],
             &["nobarrier", "barrier=0"],
             &["noatime,relatime"],
-            &["ro", "rw"],
             &["commit=5", "commit=6"],
             &["sync", "async"],
             &["space_cache", "space_cache=v2"],

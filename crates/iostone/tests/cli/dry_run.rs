@@ -57,6 +57,29 @@ fn what_would_refuse_the_run_is_said_and_the_steps_all_the_same() {
     assert!(root || said.stderr.starts_with("as root: "), "{said:?}");
 }
 
+#[test]
+fn mount_options_are_put_to_the_kernel_before_the_run() {
+    if !rustix::process::geteuid().is_root() {
+        return;
+    }
+    let bench = Bench::new();
+    bench.write("barrier.toml", BARRIER);
+    let asked = |option: &str| {
+        let set = format!("stack.mount.options=[\"{option}\"]");
+        bench.iostone(&["run", "barrier.toml", "--dry-run", "--set", &set])
+    };
+    asked("commi=5").ended_with(0).complains_of(
+        "`stack.mount.options`: the ext4 of this kernel does not accept `commi=5`: ext4: Unknown parameter",
+    );
+    for (option, reason) in [
+        ("errors=panic", "an error of the filesystem would stop the whole machine"),
+        ("ro", "nothing could be written"),
+        ("bind", "it affects another mount or device"),
+    ] {
+        asked(option).ended_with(0).complains_of(&format!("`{option}` is not allowed: {reason}"));
+    }
+}
+
 /// An experiment on a loop device of 256 MiB.
 fn small(filesystem: &str, levels: &str, workload: &str, metric: &str) -> String {
     format!(
