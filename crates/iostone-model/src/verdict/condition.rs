@@ -55,21 +55,30 @@ impl FromStr for Condition {
     type Err = NoCondition;
 
     fn from_str(text: &str) -> Result<Self, NoCondition> {
-        if text.trim() == "undecided" {
+        if text.trim().eq_ignore_ascii_case("undecided") {
             return Ok(Self::Undecided);
         }
-        // Names of levels may hold spaces, so that the words between them are looked for; the first decide.
-        let found = FORMS.iter().filter_map(|(words, verdict)| Some((text.find(words)?, *words, *verdict)));
-        let (at, words, verdict) = found.min_by_key(|(at, ..)| *at).ok_or(NoCondition)?;
-        let (level, rest) = text.split_at(at);
-        let than = rest.strip_prefix(words).unwrap_or_default().trim();
-        let (level, not) = level.trim_end().strip_suffix(NOT).map_or((level, false), |level| (level, true));
-        let level = level.trim();
-        if level.is_empty() || than.is_empty() {
-            return Err(NoCondition);
-        }
-        Ok(Self::Stands(Standing { level: level.to_owned(), not, verdict, than: than.to_owned() }))
+        // Names of levels may hold several spaces in a row; the words between them need not.
+        read_standing(text)
+            .or_else(|_| read_standing(&text.split_whitespace().collect::<Vec<_>>().join(" ")))
+            .map(Self::Stands)
     }
+}
+
+/// Names of levels may hold spaces, so that the words between them are looked for, in any case; the first decide.
+fn read_standing(text: &str) -> Result<Standing, NoCondition> {
+    let small = text.to_ascii_lowercase();
+    let found = FORMS.iter().filter_map(|(words, verdict)| Some((small.find(words)?, words.len(), *verdict)));
+    let (at, length, verdict) = found.min_by_key(|(at, ..)| *at).ok_or(NoCondition)?;
+    let level = text.get(..at).unwrap_or_default().trim();
+    let than = text.get(at + length..).unwrap_or_default().trim();
+    let before_not = level.len().saturating_sub(NOT.len());
+    let not = level.get(before_not..).is_some_and(|end| end.eq_ignore_ascii_case(NOT));
+    let level = if not { level.get(..before_not).unwrap_or_default().trim_end() } else { level };
+    if level.is_empty() || than.is_empty() {
+        return Err(NoCondition);
+    }
+    Ok(Standing { level: level.to_owned(), not, verdict, than: than.to_owned() })
 }
 
 impl fmt::Display for Condition {
@@ -240,6 +249,7 @@ mod tests {
         assert_eq!(stands("a not faster than b"), of("a", true, Verdict::Faster, "b"));
         assert_eq!(stands("a not equivalent to b not c"), of("a", true, Verdict::Equivalent, "b not c"));
         assert_eq!("undecided".parse(), Ok(Condition::Undecided));
+        assert_eq!(stands("new  NOT slower   Than old"), ("new".into(), true, Verdict::Slower, "old".into()));
         for wrong in ["", "slower", "new slower", " slower than old", "new slower than ", "new is old"] {
             assert_eq!(wrong.parse::<Condition>(), Err(NoCondition), "{wrong}");
         }
