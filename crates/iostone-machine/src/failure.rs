@@ -112,6 +112,7 @@ impl From<WorkloadError> for Failure {
             | WorkloadError::File { .. }
             | WorkloadError::Directory { .. }
             | WorkloadError::NoProgram { .. }
+            | WorkloadError::ProgramIsDirectory { .. }
             | WorkloadError::NotExecutable { .. } => FailureKind::Usage,
             WorkloadError::Spawn { .. }
             | WorkloadError::SpawnPrepare { .. }

@@ -12,7 +12,7 @@ use crate::picked::pick;
 use crate::program::{Finished, Program};
 use crate::{Measurement, Place, Prepared, TrialContext, WorkloadError};
 
-pub(crate) use preparation::{missing_program, not_executable, preflight};
+pub(crate) use preparation::{directory_as_program, missing_program, not_executable, preflight};
 
 struct PreparedCommand {
     spec: CommandWorkload,

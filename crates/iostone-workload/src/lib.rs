@@ -185,6 +185,12 @@ pub enum WorkloadError {
         /// The program as it was named.
         program: String,
     },
+    /// A directory in the place of a program.
+    #[error("`{program}` is a directory, not a program")]
+    ProgramIsDirectory {
+        /// The directory as it was named.
+        program: String,
+    },
     /// A program of a command that is a file without the right to be executed.
     #[error(
         "`{program}` is not executable: `chmod +x` it, or name its interpreter, as in `argv = [\"sh\", \"{}\"]`",
@@ -260,6 +266,9 @@ pub fn find_programs(workload: &Workload) -> Result<(), WorkloadError> {
     let Workload::Command(command) = workload else { return Ok(()) };
     if let Some(program) = command::missing_program(command) {
         return Err(WorkloadError::NoProgram { program: program.to_owned() });
+    }
+    if let Some(program) = command::directory_as_program(command) {
+        return Err(WorkloadError::ProgramIsDirectory { program: program.to_owned() });
     }
     if let Some(program) = command::not_executable(command) {
         return Err(WorkloadError::NotExecutable { program: program.to_owned() });

@@ -242,10 +242,15 @@ pub(crate) fn patience(asked: Duration) -> Duration {
     asked.saturating_mul(2).saturating_add(BEYOND)
 }
 
+/// Whether a program's words, or those of iostone's own engine, say that the disk was full.
+pub(crate) fn tells_full(text: &str) -> bool {
+    text.contains(DISK_FULL) || text.contains("ENOSPC")
+}
+
 impl Finished {
     /// Whether it printed that the disk was full.
     pub(crate) fn says_full(&self) -> bool {
-        [&self.stdout, &self.stderr].iter().any(|text| text.contains(DISK_FULL))
+        [&self.stdout, &self.stderr].iter().any(|text| tells_full(text))
     }
 
     /// The number of the error by which it failed, where it printed which.

@@ -11,7 +11,7 @@ use iostone_probe::programs::find_program;
 use iostone_tools::Input;
 use rustix::fs::{Advice, Mode, OFlags, fadvise, fsync, open, syncfs};
 
-use crate::program::{Finished, Program};
+use crate::program::{Finished, Program, tells_full};
 use crate::{Measurement, RawOutput, WorkloadError};
 
 /// The locale in which every tool prints: points in numbers, English words.
@@ -93,6 +93,12 @@ pub(crate) fn failure(finished: &Finished) -> Option<String> {
             .iter()
             .any(|word| line.contains(word))
     };
+    if let Some(line) = lines().find(|line| tells_full(line)) {
+        return Some(format!(
+            "{reason}, saying: {line}; the volume was full: give it a larger one (`stack.volume.size`, or `--volume` of \
+             `compare`), or write less"
+        ));
+    }
     let last_complaint = || finished.stderr.lines().map(str::trim).rfind(|line| !line.is_empty());
     Some(match lines().find(telling).or_else(last_complaint) {
         Some(line) => format!("{reason}, saying: {line}"),

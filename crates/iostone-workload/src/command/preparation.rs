@@ -43,6 +43,12 @@ pub(crate) fn missing_program(spec: &CommandWorkload) -> Option<&str> {
     programs.map(String::as_str).find(is_missing)
 }
 
+/// A program of a command that is a directory.
+pub(crate) fn directory_as_program(spec: &CommandWorkload) -> Option<&str> {
+    let mut programs = spec.prepare.iter().chain([&spec.argv]).filter_map(|argv| argv.first());
+    programs.find(|program| program.starts_with('/') && Path::new(program).is_dir()).map(String::as_str)
+}
+
 /// A program of a command that is a file but not to be executed, whoever asks. What `prepare` makes may be another.
 pub(crate) fn not_executable(spec: &CommandWorkload) -> Option<&str> {
     let mut programs = spec.prepare.iter().chain([&spec.argv]).filter_map(|argv| argv.first());
