@@ -1,6 +1,7 @@
 //! `iostone judge`: verdicts on figures from anywhere.
 
 mod figures;
+mod groups;
 mod outline;
 mod source;
 mod suggestion;

@@ -71,6 +71,14 @@ fn without_options_the_columns_and_a_line_to_type_are_printed() {
 }
 
 #[test]
+fn a_column_that_changes_with_the_levels_is_told() {
+    let said = judge("fs,bs,iops\next4,4k,100\nxfs,8k,120\next4,4k,101\nxfs,8k,119\n", &["--by", "fs"])
+        .ended_with(0);
+    let line = "--within         no; `bs` differs with `fs`: a ratio would be of both";
+    assert!(said.stdout.contains(line), "{}", said.stdout);
+}
+
+#[test]
 fn what_no_script_may_take_for_a_verdict_is_an_error() {
     for option in [&["--json"][..], &["--fail-if", "mq-deadline slower than none"]] {
         let said = judge(spreadsheet(), option).ended_with(2);

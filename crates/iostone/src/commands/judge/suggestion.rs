@@ -1,6 +1,6 @@
 //! What `iostone judge` would take where nobody says: the columns, a choice of them, and the line to type.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -9,6 +9,7 @@ use iostone_model::figures::{list, quoted};
 use iostone_report::clean;
 
 use super::figures::{Asked, prepare};
+use super::groups::Groups;
 use super::outline::{Column, Kind, columns, heading};
 use super::source::{Content, Source};
 use super::{decide, direction};
@@ -273,39 +274,49 @@ fn within(
     if !arguments.within.is_empty() {
         return "as given".to_owned();
     }
-    let mut uncrossed: Vec<&str> = Vec::new();
-    for Column { name, kind } in columns {
-        let taken = *name == asked.by || *name == asked.metric;
-        if taken || !matches!(kind, Kind::Levels(_)) {
-            continue;
-        }
-        let mut tried = asked.clone();
-        tried.within.push(name.clone());
-        if crosses(source, &tried, baseline) {
-            *asked = tried;
-        } else {
-            uncrossed.push(name);
+    let others: Vec<String> = columns
+        .iter()
+        .filter(|Column { name, kind }| {
+            *name != asked.by && *name != asked.metric && matches!(kind, Kind::Levels(_))
+        })
+        .map(|column| column.name.clone())
+        .collect();
+    // All columns at once, so that the rows are read once however many columns there are.
+    let Ok(prepared) = prepare(source, &Asked { within: others.clone(), ..asked.clone() }) else {
+        return format!("no: {} not vary within a level alone", columns_do(&quoted_names(&others)));
+    };
+    let mut groups = Groups::of(&prepared);
+    let (mut uncrossed, mut confounded) = (Vec::new(), Vec::new());
+    for name in &others {
+        let values = groups.values(name);
+        match groups.split(&values) {
+            split if split.all_hold(baseline) => {
+                groups = split;
+                asked.within.push(name.clone());
+            }
+            _ if groups.is_one_for_each_level(&values) => confounded.push(name.as_str()),
+            _ => uncrossed.push(name.as_str()),
         }
     }
-    match (asked.within.as_slice(), uncrossed.as_slice()) {
-        ([], []) => "no other column varies".to_owned(),
+    let reason = match (asked.within.as_slice(), uncrossed.as_slice()) {
+        ([], []) if confounded.is_empty() => "no other column varies".to_owned(),
+        ([], []) => "no".to_owned(),
         ([], names) => format!("no: {} not vary within a level alone", columns_do(names)),
         _ => format!("levels of `{}` are compared within each", asked.by),
+    };
+    if confounded.is_empty() {
+        return reason;
     }
+    let differ = if confounded.len() == 1 { "differs" } else { "differ" };
+    format!("{reason}; {} {differ} with `{}`: a ratio would be of both", list(&quoted(&confounded)), asked.by)
 }
 
 fn columns_do(names: &[&str]) -> String {
     format!("{} {}", list(&quoted(names)), if names.len() == 1 { "does" } else { "do" })
 }
 
-/// Whether every stratum has the baseline and another level.
-fn crosses(source: &Source, asked: &Asked, baseline: &str) -> bool {
-    let Ok(prepared) = prepare(source, asked) else { return false };
-    let mut levels: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
-    for figure in &prepared.figures {
-        levels.entry(&figure.stratum).or_default().insert(&figure.level);
-    }
-    levels.values().all(|levels| levels.len() > 1 && levels.contains(baseline))
+fn quoted_names(names: &[String]) -> Vec<&str> {
+    names.iter().map(String::as_str).collect()
 }
 
 /// The columns of blocks and of order, with the reasons. Repetitions are no blocks unless their order is known.
