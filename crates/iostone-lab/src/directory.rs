@@ -15,7 +15,7 @@ use iostone_model::sample::Sample;
 use iostone_model::trial::{DROPS_SYNCS, TrialRecord};
 use iostone_model::verdict::Verdicts;
 use iostone_workload::RawOutput;
-use rustix::fs::{FlockOperation, flock};
+use rustix::fs::{FlockOperation, flock, fstat};
 use serde::Serialize;
 
 use crate::error::{LabError, refuse_exposed};
@@ -129,6 +129,10 @@ impl RunDirectory {
         let entry = Entry { at: jiff::Timestamp::now().to_string(), event };
         let mut line = serde_json::to_vec(&entry).map_err(|error| self.damaged_journal(&error))?;
         line.push(b'\n');
+        let links = fstat(&self.journal).map_or(1, |found| found.st_nlink);
+        if links == 0 {
+            return Err(LabError::Removed { path: self.path.clone() });
+        }
         self.journal
             .write_all(&line)
             .and_then(|()| self.journal.sync_data())

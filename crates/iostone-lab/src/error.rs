@@ -37,6 +37,12 @@ pub enum LabError {
         /// What is wrong with it.
         reason: String,
     },
+    /// The run directory was removed while the run went on.
+    #[error("`{}` was removed while the run was writing to it", path.display())]
+    Removed {
+        /// The run directory.
+        path: PathBuf,
+    },
     /// There is no such run.
     #[error("`{}` is not a run directory: it has no `plan.json`; `iostone list` shows the runs there are", path.display())]
     NotARun {

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use rustix::fs::{AtFlags, CWD, Gid, Uid, chownat};
+use rustix::fs::{AtFlags, CWD, Gid, Uid, chownat, fchown};
 
 /// Who called sudo(8), where this process is root by it.
 fn caller() -> Option<(Uid, Gid)> {
@@ -30,6 +30,15 @@ pub fn leave_to_caller(directory: &Path) -> io::Result<()> {
     let mut failure = None;
     give_whole(directory, caller, &mut failure);
     failure.map_or(Ok(()), Err)
+}
+
+/// Gives an open file that this process created to the caller of sudo(8); nothing without one.
+///
+/// # Errors
+/// As fchown(2).
+pub(crate) fn leave_file_to_caller(file: &fs::File) -> io::Result<()> {
+    let Some((user, group)) = caller() else { return Ok(()) };
+    Ok(fchown(file, Some(user), Some(group))?)
 }
 
 fn give_whole(path: &Path, caller: (Uid, Gid), failure: &mut Option<io::Error>) {

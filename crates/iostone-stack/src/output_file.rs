@@ -19,6 +19,7 @@ use rustix::io::Errno;
 
 use crate::entry::Entry;
 use crate::error::StackError;
+use crate::handover::leave_file_to_caller;
 use crate::load_file::{mark, mark_of, refuse_backing_file};
 use foreign::{block_device, refusal, why_foreign};
 use iostone_engine::path_of_open;
@@ -145,6 +146,9 @@ impl OutputFile {
         is_foreign: Option<bool>,
     ) -> Result<Self, StackError> {
         let path = entry.path().to_owned();
+        if is_foreign.is_none() {
+            leave_file_to_caller(&file).map_err(|source| StackError::io("chown", &path, source))?;
+        }
         let metadata = file.metadata().map_err(|source| StackError::io("stat", &path, source))?;
         let regular = Regular {
             entry,

@@ -53,7 +53,11 @@ pub(crate) struct FileErrors {
 #[derive(Debug, thiserror::Error)]
 #[error(
     "{error}; {}resume with `iostone run --resume {run}`",
-    if *has_trials { "the trials so far are kept: " } else { "then " }
+    match (has_trials, error.is_interrupt()) {
+        (true, _) => "the trials so far are kept: ",
+        (false, true) => "nothing is measured yet: ",
+        (false, false) => "then ",
+    }
 )]
 pub(crate) struct Resumable {
     pub(crate) error: LabError,

@@ -45,7 +45,8 @@ pub(super) fn write_measured<T: Serialize>(
     if directory.exists() {
         fs::remove_dir_all(&directory).map_err(|error| LabError::file("clearing", &directory, error))?;
     }
-    fs::create_dir_all(&directory).map_err(|error| LabError::file("making", &directory, error))?;
+    // Its parent was made with the run; where that is gone, somebody removes the run.
+    fs::create_dir(&directory).map_err(|error| LabError::file("making", &directory, error))?;
     let mut lines = Vec::new();
     for sample in samples {
         serde_json::to_writer(&mut lines, sample)

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use iostone_stack::leave_to_caller;
 use serde::Serialize;
 
 use crate::exit_code::ExitCode;
@@ -62,11 +63,13 @@ fn place_beside(experiment: &Path, companion: &Companion) -> Result<PathBuf> {
     if place.symlink_metadata().is_ok() {
         bail!("`{}` is another file than the one that the experiment needs; move it away", place.display());
     }
+    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists());
     let written = |place: &Path| {
-        if let Some(folder) = place.parent() {
+        if let Some(folder) = folder {
             std::fs::create_dir_all(folder)?;
         }
-        std::fs::write(place, companion.bytes)
+        std::fs::write(place, companion.bytes)?;
+        leave_to_caller(folder.unwrap_or(place))
     };
     written(&place).with_context(|| format!("writing `{}`", place.display()))?;
     Ok(place)

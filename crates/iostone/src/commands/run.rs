@@ -227,34 +227,56 @@ fn conduct(
             .without_metadata(options.metadata.no_metadata)
             .run()
     };
-    let record = explained(directory.record()?);
-    let report = directory.write_report("report.html", &iostone_report::html(&record)?)?;
-    let has_trials = !record.trials.is_empty() || !record.pilots.is_empty();
+    let record = directory.record().map(explained);
+    // What ended the run is said, not that its report could not be written either.
+    let report = record
+        .as_ref()
+        .map_err(|error| anyhow!("{error}"))
+        .and_then(|record| Ok(directory.write_report("report.html", &iostone_report::html(record)?)?));
+    let has_trials = match &record {
+        Ok(record) => !record.trials.is_empty() || !record.pilots.is_empty(),
+        Err(LabError::Removed { .. }) => false,
+        Err(_) => true,
+    };
     let verdicts = match ended {
         Ok((_, verdicts)) => verdicts,
         Err(error) if error.is_reboot() => {
             offer_unit(&plan.run_id, directory.path(), printer);
             return Err(Resumable { error, run: path.display().to_string(), has_trials }.into());
         }
-        Err(error) if (!has_trials && !error.is_governor()) || cannot_go_on(&error) => {
+        Err(error) if cannot_go_on(&error) => return Err(error.into()),
+        Err(error) if !has_trials && !error.is_governor() && !error.is_interrupt() => {
             return Err(error.into());
         }
         Err(error) => return Err(Resumable { error, run: path.display().to_string(), has_trials }.into()),
     };
+    let record = record?;
     if options.json {
         printer.data(&format!("{}\n", serde_json::to_string_pretty(&verdicts)?));
     } else {
         let style = printer.text_style();
         printer.data(&iostone_report::text(&record, printer.extent(options.full), style));
     }
-    printer.note(format_args!("\nreport: {}", shorten(&report).display()));
-    options.fail_if.judge(&verdicts, printer)
+    let code = options.fail_if.judge(&verdicts, printer)?;
+    match report {
+        Ok(report) => {
+            printer.note(format_args!("\nreport: {}", shorten(&report).display()));
+            Ok(code)
+        }
+        Err(error) => {
+            let run = path.display();
+            printer.warning(format_args!(
+                "the run is complete, but its report is not: {error}; `iostone report {run} --format html -o FILE` writes it"
+            ));
+            Ok(if code == ExitCode::Success { ExitCode::Partial } else { code })
+        }
+    }
 }
 
 /// Whether the same would stop the run again: what its plan asks for cannot be.
 fn cannot_go_on(error: &LabError) -> bool {
     match error {
-        LabError::Plan(_) => true,
+        LabError::Plan(_) | LabError::Removed { .. } => true,
         LabError::Machine(failure) => failure.kind == FailureKind::Usage,
         _ => false,
     }

@@ -166,6 +166,10 @@ fn a_program_beside_the_experiment_is_found_and_a_missing_one_said_in_a_dry_run(
     missing.complains_of(
         "the run would be refused: `./new.sh` cannot be found: no such file beside the experiment",
     );
+    bench
+        .iostone(&["compare", "/", "true", "-N"])
+        .ended_with(2)
+        .complains_of("`/` is a directory, not a program");
     bench.iostone(&["run", "here/t.toml"]).ended_with(2).complains_of("`./new.sh` cannot be found");
     assert!(bench.run_directories().is_empty());
     fs::copy(bench.path("here/old.sh"), bench.path("here/new.sh")).unwrap();

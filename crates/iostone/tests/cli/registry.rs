@@ -1,7 +1,7 @@
 //! Whom root believes: undo registries and directories of runs that another user could have changed are refused.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 
 use crate::support::{BARRIER, Bench, FLUSH_PRICE, Said};
@@ -231,4 +231,18 @@ fn volumes_in_a_directory_of_another_user_are_refused_to_root() {
     let said = Said::from(command.env("SUDO_UID", NOBODY.to_string()).output().unwrap()).ended_with(0);
     assert!(!said.stderr.contains("refused"), "who called sudo counts as root's own: {said:?}");
     assert!(!bench.runs().exists() && fs::read_dir(&theirs).unwrap().count() == 0);
+}
+
+#[test]
+fn what_is_written_under_sudo_belongs_to_its_caller() {
+    if needs_root("what_is_written_under_sudo_belongs_to_its_caller") {
+        return;
+    }
+    let bench = Bench::new();
+    let mut command = bench.command(&["new", "cpu-limit"]);
+    command.env("SUDO_UID", NOBODY.to_string()).env("SUDO_GID", NOBODY.to_string());
+    Said::from(command.output().unwrap()).ended_with(0);
+    for path in ["cpu-limit.toml", "build", "build/lua-5.4.4.tar.gz"] {
+        assert_eq!(fs::metadata(bench.path(path)).unwrap().uid(), NOBODY, "{path}");
+    }
 }
