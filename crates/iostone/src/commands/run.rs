@@ -227,6 +227,9 @@ fn conduct(
             .without_metadata(options.metadata.no_metadata)
             .run()
     };
+    if !directory.path().join("plan.json").exists() {
+        return Err(LabError::Removed { path: directory.path().to_owned() }.into());
+    }
     let record = directory.record().map(explained);
     // What ended the run is said, not that its report could not be written either.
     let report = record
@@ -235,7 +238,6 @@ fn conduct(
         .and_then(|record| Ok(directory.write_report("report.html", &iostone_report::html(record)?)?));
     let has_trials = match &record {
         Ok(record) => !record.trials.is_empty() || !record.pilots.is_empty(),
-        Err(LabError::Removed { .. }) => false,
         Err(_) => true,
     };
     let verdicts = match ended {
@@ -276,7 +278,7 @@ fn conduct(
 /// Whether the same would stop the run again: what its plan asks for cannot be.
 fn cannot_go_on(error: &LabError) -> bool {
     match error {
-        LabError::Plan(_) | LabError::Removed { .. } => true,
+        LabError::Plan(_) => true,
         LabError::Machine(failure) => failure.kind == FailureKind::Usage,
         _ => false,
     }

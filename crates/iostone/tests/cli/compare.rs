@@ -223,3 +223,11 @@ fn an_experiment_is_read_from_standard_input() {
     assert!(fed(&text).ended_with(0).stdout.contains("nothing was touched"));
     fed("nam = 1").ended_with(2).complains_of("--> standard input:1:1");
 }
+
+#[test]
+fn a_run_whose_records_are_removed_ends_and_says_so() {
+    let bench = Bench::new();
+    let remove = format!("rm -rf {}/*", bench.runs().display());
+    let said = bench.iostone(&["compare", &remove, "true", "-n", "remove", "-n", "true"]).ended_with(2);
+    said.complains_of("was removed while the run was writing to it");
+}
