@@ -29,11 +29,18 @@ fn run_examples(page: &Page) -> usize {
         if let Some(name) = comment.strip_prefix("file: ") {
             fs::write(here.join(name), block.lines.join("\n") + "\n").unwrap();
         }
+        let place = format!("{}, line {}", page.name(), block.line);
+        if comment == "run" {
+            for typed in block.lines.iter().filter_map(|line| line.strip_prefix("$ ")) {
+                let (code, said) = say(&here, typed, &place);
+                assert_eq!(code, Some(0), "{place}: `{typed}` said\n{said}");
+                count += 1;
+            }
+        }
         if comment != "check" && !comment.starts_with("check with ") {
             continue;
         }
         let further = comment.strip_prefix("check with ").unwrap_or_default();
-        let place = format!("{}, line {}", page.name(), block.line);
         assert!(block.lines.first().is_some_and(|line| line.starts_with("$ ")), "{place}: no command first");
         let mut lines = block.lines.iter().peekable();
         while let Some(typed) = lines.next().and_then(|line| line.strip_prefix("$ ")) {
@@ -41,7 +48,7 @@ fn run_examples(page: &Page) -> usize {
             while let Some(line) = lines.next_if(|line| !line.starts_with("$ ")) {
                 shown.push(*line);
             }
-            let said = say(&here, &format!("{typed} {further}"), &place);
+            let (_, said) = say(&here, &format!("{typed} {further}"), &place);
             if said.contains("in memory, where flushes cost nothing") {
                 eprintln!("skipped: {place}: {} is in memory", here.display());
                 return count;
@@ -55,8 +62,8 @@ fn run_examples(page: &Page) -> usize {
     count
 }
 
-/// What a command prints, output and errors as they come.
-fn say(here: &std::path::Path, typed: &str, place: &str) -> String {
+/// How a command ends, and what it prints, output and errors as they come.
+fn say(here: &std::path::Path, typed: &str, place: &str) -> (Option<i32>, String) {
     let words = words(typed);
     let (program, arguments) = words.split_first().unwrap();
     assert_eq!(program, "iostone", "{place}: only iostone can be checked");
@@ -67,8 +74,8 @@ fn say(here: &std::path::Path, typed: &str, place: &str) -> String {
     for variable in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "IOSTONE_QUIET", "IOSTONE_RUNS", "COLUMNS"] {
         command.env_remove(variable);
     }
-    command.env("IOSTONE_STATE_DIR", here.join("state")).status().unwrap();
-    fs::read_to_string(path).unwrap()
+    let status = command.env("IOSTONE_STATE_DIR", here.join("state")).status().unwrap();
+    (status.code(), fs::read_to_string(path).unwrap())
 }
 
 /// The words of a command line; single quotes keep spaces.
@@ -94,6 +101,37 @@ fn the_examples_of_the_readme_run() {
 fn the_examples_of_the_pages_run() {
     let count: usize = pages().iter().filter(|page| page.name() != "README.md").map(run_examples).sum();
     assert!(count >= 36, "{count} commands are checked");
+}
+
+/// Every command that a page shows is run, or its comment says why not; then its options are read all the same.
+#[test]
+fn what_is_not_run_says_why_and_has_options_that_exist() {
+    let here = tempfile::tempdir().unwrap();
+    let mut unread = 0;
+    for page in pages() {
+        for block in page.blocks().iter().filter(|block| block.language == "console") {
+            let typed = block.lines.iter().filter_map(|line| line.strip_prefix("$ "));
+            let typed = typed.map(|line| line.strip_prefix("sudo ").unwrap_or(line));
+            let place = format!("{}, line {}", page.name(), block.line);
+            for line in typed.filter(|line| line.starts_with("iostone ")) {
+                let comment = block.comment.unwrap_or_default();
+                if comment == "run" || comment.starts_with("check") {
+                    continue;
+                }
+                let is_reason = comment.starts_with("as root") || comment.starts_with("not run: ");
+                assert!(is_reason, "{place}: `{line}` is not run, and no comment says why");
+                // Reads everything before the programs, pipes and further lines of a shell, and does nothing.
+                let own = [" -- ", " | ", " > ", " \\"]
+                    .iter()
+                    .fold(line, |own, end| own.split_once(end).map_or(own, |(before, _)| before));
+                let look = if own.starts_with("iostone io ") { "--parse-only" } else { "--help" };
+                let (code, said) = say(here.path(), &format!("{own} {look}"), &place);
+                assert_eq!(code, Some(0), "{place}: `{line}`: {said}");
+                unread += 1;
+            }
+        }
+    }
+    assert!(unread > 40, "{unread} commands are not run");
 }
 
 #[test]
