@@ -1,6 +1,6 @@
 //! Ctrl-C: the first asks everything to stop and undo, the second warns, the third ends the process at once.
 //!
-//! SIGTERM and SIGHUP only ever ask: service managers, `timeout` and a closing terminal send several signals in a row,
+//! SIGTERM, SIGHUP and SIGQUIT only ever ask: service managers, `timeout` and a closing terminal send several signals in a row,
 //! and none of them means that the machine should be left as it is.
 
 #![expect(unsafe_code, reason = "installing a signal handler")]
@@ -42,7 +42,7 @@ fn say(text: &[u8]) {
     unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
 }
 
-/// The flag that SIGINT, SIGTERM and SIGHUP raise from now on.
+/// The flag that SIGINT, SIGTERM, SIGHUP and SIGQUIT raise from now on.
 pub(crate) fn stop_flag() -> StopFlag {
     let stop = STOP.get_or_init(StopFlag::default);
     // SAFETY: an all-zero sigaction is valid, the handler only does what is async-signal-safe, and the pointers are
@@ -51,7 +51,7 @@ pub(crate) fn stop_flag() -> StopFlag {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = on_signal as *const () as libc::sighandler_t;
         // No SA_RESTART: a call that waits is to return, so that the flag is looked at.
-        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+        for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT] {
             libc::sigaction(signal, &raw const action, std::ptr::null_mut());
         }
     }

@@ -16,7 +16,7 @@ use super::{
     MachineSpec, Mount, Queue, Stack, Sysctl, Trials, apart, check, kinds,
 };
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::figures::{list, quoted};
+use crate::figures::{count, list, quoted};
 
 /// A setting given on the command line: `--set stack.volume.size=1GiB`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,6 +27,8 @@ pub struct Override {
     pub value: String,
 }
 
+/// A block of as many trials of a few seconds takes an hour; `combine.exclude` does not count.
+const MOST_CONFIGURATIONS: u64 = 2000;
 const REQUIRED: &[&str] = &["name", "stack", "workload", "decide"];
 const SECTIONS: &[&str] =
     &["name", "question", "stack", "factor", "combine", "workload", "decide", "trials", "gates", "machine"];
@@ -96,6 +98,10 @@ pub fn read_with(
         errors.extend(check_base(&base, &places, &source));
     }
 
+    if let Some(error) = too_many(&factors, &places) {
+        errors.push(error);
+        return Err(distinct(errors));
+    }
     let swept = (0..factors.len()).find_map(|index| swept_range(index, &source));
     let mut configurations = Vec::new();
     let combinations = combine(&base, &places.origins, &factors, &source);
@@ -265,6 +271,23 @@ fn apply_overrides(
         origins.insert(path.clone(), Origin::CommandLine(typed));
     }
     origins
+}
+
+/// Factors whose levels make more configurations than a run has: each is one trial of every block.
+fn too_many(factors: &[RawFactor], places: &Places<'_>) -> Option<Diagnostic> {
+    let all = factors.iter().try_fold(1_u64, |all, factor| all.checked_mul(factor.levels.len() as u64));
+    if all.is_some_and(|all| all <= MOST_CONFIGURATIONS) {
+        return None;
+    }
+    let counts: Vec<String> = factors.iter().map(|factor| factor.levels.len().to_string()).collect();
+    let made = all.map_or_else(|| "more than 2^64".to_owned(), count);
+    let message = format!(
+        "the factors make {made} configurations ({}); at most {} can be run",
+        counts.join(" x "),
+        count(MOST_CONFIGURATIONS)
+    );
+    let error = places.at_key(Diagnostic::new("io0007", message), "factor", "the factors");
+    Some(error.note("a block has one trial of each: leave levels out, or ask one question a run"))
 }
 
 /// Settings of the command line that every level replaces by its own.

@@ -2,6 +2,9 @@
 
 use crate::boundary::LARGEST_BUDGET;
 
+/// The most comparisons that are judged together: each has one part in as many of the chance of error.
+pub(crate) const LARGEST_FAMILY: usize = 2000;
+
 /// Why figures cannot be judged.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -100,6 +103,14 @@ pub enum JudgeError {
     TooManyBlocks {
         /// The blocks of the longest comparison.
         blocks: usize,
+    },
+    /// More comparisons than are worth their share of the chance of error.
+    #[error(
+        "there are {comparisons} comparisons; at most {LARGEST_FAMILY} can be judged together. Judge a part"
+    )]
+    TooManyComparisons {
+        /// The comparisons of each table.
+        comparisons: usize,
     },
     /// A live run is made of blocks.
     #[error("the figures have no blocks, so no next block can be planned")]

@@ -3,6 +3,7 @@
 use iostone_model::verdict::Flag;
 
 use super::decision::{Decision, count_places, decide_curves, decide_levels};
+use super::error::LARGEST_FAMILY;
 use super::pair::Pair;
 use super::sequence::Sequence;
 use super::table::Table;
@@ -50,6 +51,10 @@ impl<'a> Family<'a> {
                 table.pairs().into_iter().map(move |(stratum, level)| (set, table, stratum, level))
             })
             .collect();
+        let comparisons = places.len() / tables.len().max(1);
+        if comparisons > LARGEST_FAMILY {
+            return Err(JudgeError::TooManyComparisons { comparisons });
+        }
         let superblock = rules.looks.superblock() as usize;
         let longest = places.iter().map(|(_, table, stratum, level)| table.count_blocks(*stratum, *level));
         let longest = longest.max().unwrap_or(0) + superblock;

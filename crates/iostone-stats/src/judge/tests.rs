@@ -428,6 +428,10 @@ fn more_blocks_than_the_budget_raise_it_visibly() {
     assert!(flagged(&judgement.flags, "budget-exceeded"));
     let many = run(&["on", "off"], 401, 6, |_, _, _| 100.0);
     assert_eq!(judge(&many, &rules()), Err(JudgeError::TooManyBlocks { blocks: 401 }));
+    let names: Vec<String> = (0..2002).map(|level| format!("l{level}")).collect();
+    let levels: Vec<&str> = std::iter::once("on").chain(names.iter().map(String::as_str)).collect();
+    let many = run(&levels, 1, 6, |_, _, _| 100.0);
+    assert_eq!(judge(&many, &rules()), Err(JudgeError::TooManyComparisons { comparisons: 2002 }));
 }
 
 #[test]

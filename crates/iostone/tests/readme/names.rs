@@ -179,8 +179,11 @@ fn every_link_leads_somewhere() {
 fn the_readme_is_one_page_and_the_index_has_every_page() {
     let text = page("README.md").text;
     // Comments are for the tests; nobody reads them.
-    let words: usize =
-        text.lines().filter(|line| !line.starts_with("<!--")).map(|line| line.split_whitespace().count()).sum();
+    let words: usize = text
+        .lines()
+        .filter(|line| !line.starts_with("<!--"))
+        .map(|line| line.split_whitespace().count())
+        .sum();
     assert!(words <= 900, "README.md has {words} words");
     let index = page("docs/README.md").links();
     for page in pages() {

@@ -69,6 +69,24 @@ fn a_setting_that_every_level_replaces_is_an_error() {
 }
 
 #[test]
+fn more_configurations_than_a_block_can_hold_are_refused_before_they_are_made() {
+    let levels: Vec<String> =
+        (0..10).map(|level| format!("l{level} = {{ workload.iodepth = {} }}", level + 1)).collect();
+    let factor =
+        |name: usize| format!("[[factor]]\nname = \"f{name}\"\nlevels = {{ {} }}\n\n", levels.join(", "));
+    let text = |factors: usize| {
+        let all: String = (0..factors).map(factor).collect();
+        FLUSH_PRICE.replace("[workload]", &format!("{all}[workload]"))
+    };
+    let messages = |factors: usize| {
+        let errors = read(&text(factors), &[]).unwrap_err();
+        errors.into_iter().map(|error| error.message).collect::<Vec<_>>()
+    };
+    assert!(messages(12)[0].contains(" configurations (2 x 10 x 10 x"), "{:?}", messages(12));
+    assert!(messages(30)[0].contains("make more than 2^64 configurations"), "{:?}", messages(30));
+}
+
+#[test]
 fn several_factors_are_combined_in_full_and_compared_within_strata() {
     let text = BARRIER.replace(
         "[workload]",
