@@ -9,7 +9,7 @@ use std::fmt::Write;
 /// A plot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Plot {
-    /// Its name, the id of the drawing on the page: `forest`, `ratios`, `order`.
+    /// Its name, from the id of the drawing on the page: `forest`, `ratio`, `order`.
     pub name: String,
     /// The document.
     pub svg: String,
@@ -31,7 +31,9 @@ pub(crate) fn of_page(page: &str, style: &str) -> Vec<Plot> {
         if before.trim_end().ends_with("<div class=\"narrow\">") || name.is_none() {
             continue;
         }
-        let name = name.unwrap_or_default().to_owned();
+        let name = name.unwrap_or_default();
+        let name = name.strip_suffix("-wide").unwrap_or(name);
+        let name = name.strip_suffix("-figure").unwrap_or(name).to_owned();
         if plots.iter().all(|plot| plot.name != name) {
             plots.push(Plot { name, svg: standalone(drawing, &rules) });
         }
@@ -153,8 +155,7 @@ mod tests {
         let style = ":root { --ink: light-dark(#111, #eee); }\n.c0 { --c: light-dark(#222, #333); }\n\
                      @media print { .mark { fill: red; } }\nsvg text { fill: var(--ink); }\n.mark { fill: var(--c); }\n\
                      .unused { fill: var(--ink); }\nth > a { color: var(--ink); }";
-        let drawing =
-            "<svg xmlns=\"x\" aria-labelledby=\"forest-t forest-d\"><path class=\"c0 mark\"/></svg>";
+        let drawing = "<svg xmlns=\"x\" aria-labelledby=\"forest-figure-wide-t forest-figure-wide-d\"><path class=\"c0 mark\"/></svg>";
         let page = format!("<div class=\"wide\">{drawing}</div><div class=\"narrow\">{drawing}</div>");
         let plots = of_page(&page, style);
         assert_eq!(plots.iter().map(|plot| plot.name.as_str()).collect::<Vec<_>>(), ["forest"]);

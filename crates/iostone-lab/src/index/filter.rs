@@ -36,13 +36,16 @@ impl RunFilter {
         word(&self.experiment, &run.experiment)
             && word(&self.host, &run.host)
             && word(&self.kernel, &run.kernel)
-            && self
-                .verdict
-                .is_none_or(|verdict| run.comparisons.iter().any(|one| one.verdict == Some(verdict)))
+            && self.verdict.is_none_or(|verdict| came_to(run, verdict))
             && self.since.is_none_or(|since| at().is_some_and(|at| at >= since))
             && self.until.is_none_or(|until| at().is_some_and(|at| at <= until))
             && self.tags.iter().all(|pattern| run.tags.iter().any(|tag| matches(pattern, tag)))
     }
+}
+
+/// Whether some level came to a verdict; levels that are identical differ by chance alone.
+fn came_to(run: &RunListing, verdict: Verdict) -> bool {
+    !run.identical_levels && run.comparisons.iter().any(|one| one.verdict == Some(verdict))
 }
 
 /// Whether a word is one of a pattern with `*`.

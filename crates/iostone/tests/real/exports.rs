@@ -21,7 +21,7 @@ const EXPERIMENT: &str = r#"name = "NAME"
 volume = { kind = "directory" }
 [[factor]]
 name = "load"
-levels = { "-O2" = { workload.bs = "4KiB" }, "a, \"b\"" = { workload.bs = "8KiB" } }
+levels = { "-O2" = { workload.bs = "4KiB" }, "a \"b\"" = { workload.bs = "8KiB" } }
 [workload]
 kind = "io"
 rw = "randwrite"
