@@ -4,7 +4,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 1
 readers=${IOSTONE_TEST_READERS:-${CARGO_TARGET_DIR:-target}/readers}
-packages="pyarrow polars duckdb prometheus_client apache-otava"
+packages="pyarrow==26.0.1 polars==2.1.0 duckdb==2.0.1 prometheus_client==0.26.0 apache-otava==0.8.0"
 
 if ! "$readers/bin/python" -c 'import pyarrow, polars, duckdb, prometheus_client, otava' 2>/dev/null; then
     # shellcheck disable=SC2086 # a list of packages
@@ -15,7 +15,7 @@ if ! "$readers/bin/python" -c 'import pyarrow, polars, duckdb, prometheus_client
     fi
 fi
 if ! [ -x "$readers/bin/benchstat" ]; then
-    GOBIN=$(cd "$readers/bin" && pwd) go install golang.org/x/perf/cmd/benchstat@latest >/dev/null 2>&1 ||
+    GOBIN=$(cd "$readers/bin" && pwd) go install golang.org/x/perf/cmd/benchstat@v0.0.0-20260908200009-22c9c6c9d4da >/dev/null 2>&1 ||
         echo "could not install benchstat; the test of exports does without it" >&2
 fi
 exit 0
