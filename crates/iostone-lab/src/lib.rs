@@ -12,19 +12,22 @@ mod error;
 mod estimate;
 mod gates;
 mod imported;
+mod index;
 mod journal;
 mod link;
 mod pilot;
 mod plan;
 mod steadiness;
+mod summary;
 mod sweep;
 
 pub use boot::reboots;
 pub use conduct::{Conductor, Ending, Observer, Progress};
-pub use directory::{RunDirectory, RunListing, list_runs, read_run, read_run_against};
+pub use directory::{RunDirectory, read_run, read_run_against};
 pub use error::LabError;
 pub use estimate::{Estimate, estimate};
 pub use imported::{is_import, read_import, write_import};
+pub use index::{FoundRuns, Index, RunFilter, index_file, moment};
 pub use journal::{BlockEnd, Entry, JournalEvent};
 pub use link::Link;
 pub use pilot::first_pilot;
@@ -32,3 +35,4 @@ pub use plan::{
     InstanceNote, InstancePart, PlanOptions, SettledInstance, make_plan, plan_notes, plan_warnings,
     settle_instance, settle_link, settle_volume,
 };
+pub use summary::{SUMMARY, read_or_make, summarize, summarize_import};

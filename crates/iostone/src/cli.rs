@@ -23,6 +23,7 @@ use crate::commands::predict::PredictArguments;
 use crate::commands::recommend::RecommendArguments;
 use crate::fail_if::FailIf;
 use crate::output_file::Overwrite;
+use crate::run_filter::RunFilterArguments;
 
 /// Measure whether a change makes storage faster, by how much and why.
 #[derive(Debug, Parser)]
@@ -61,7 +62,7 @@ pub(crate) enum Command {
     Audit(AuditArguments),
     /// Judge published benchmarks again
     Casebook(CasebookArguments),
-    /// Export a run as CSV, JSON, fio's JSON or bonnie++'s CSV
+    /// Export runs as CSV, Parquet, JSON, OpenMetrics, SVG and formats of other tools
     Export(ExportArguments),
     /// Run an I/O load on files or block devices, in fio's language
     Io(Box<IoArguments>),
@@ -130,7 +131,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "TIME")]
     pub(crate) time: Option<Span>,
     /// Resume an unfinished run: its directory, its id, or `latest`
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["file", "set", "dry_run", "aa", "quick", "time"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["file", "set", "tag", "dry_run", "aa", "quick", "time"])]
     pub(crate) resume: Option<String>,
     #[command(flatten)]
     pub(crate) options: RunOptions,
@@ -146,6 +147,9 @@ pub(crate) struct RunOptions {
     /// Override a value of the experiment, as in `--set workload.bs=8KiB`; repeatable
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Tag the run with a word that `list --tag` finds it by; repeatable
+    #[arg(long, value_name = "NAME", value_parser = tag)]
+    pub(crate) tag: Vec<String>,
     /// A/A check: run the baseline against itself to find the smallest difference this machine can detect
     #[arg(long)]
     pub(crate) aa: bool,
@@ -177,6 +181,15 @@ impl RunOptions {
         options.set.extend(time.map(|time| format!("decide.time={time}")));
         options
     }
+}
+
+/// A tag: a word that a command line and a table hold without quotes.
+pub(crate) fn tag(typed: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_.:/+@".contains(c);
+    if typed.is_empty() || typed.chars().count() > 64 || !typed.chars().all(is_plain) {
+        return Err("a tag has 1 to 64 letters, digits and `-_.:/+@`".to_owned());
+    }
+    Ok(typed.to_owned())
 }
 
 #[derive(Debug, Args)]
@@ -238,6 +251,8 @@ pub(crate) struct ListArguments {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) filter: RunFilterArguments,
     #[command(flatten)]
     pub(crate) runs: RunsDirectory,
 }
@@ -443,30 +458,49 @@ pub(crate) struct CasebookArguments {
 pub(crate) enum ExportFormat {
     /// A table with a row for each value
     Csv,
+    /// A table with a row for each trial and a column for each metric
+    CsvWide,
+    /// Parquet with a row for each value; needs `--output`
+    Parquet,
     /// iostone's dataset document
     Json,
     /// bonnie++'s CSV, for `bon_csv2html`
     Bonnie,
     /// fio's JSON
     Fio,
+    /// The text format of OpenMetrics, for Prometheus
+    Openmetrics,
+    /// Bencher Metric Format
+    Bencher,
+    /// The Go benchmark format, for benchstat
+    Go,
+    /// A table of change points for Apache Otava
+    Otava,
+    /// Every plot of the report as an SVG file; `--output` is their directory
+    Svg,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArguments {
     /// The run or import: its directory, its id, or `latest`
-    #[arg(default_value = "latest")]
-    pub(crate) run: String,
+    #[arg(conflicts_with = "all")]
+    pub(crate) run: Option<String>,
+    /// Export every run, or those that the filters below leave; `--output` is the directory of their files
+    #[arg(long, requires = "output", conflicts_with = "overwrite")]
+    pub(crate) all: bool,
     /// Output format
     #[arg(long, value_enum, default_value_t = ExportFormat::Csv)]
     pub(crate) format: ExportFormat,
     /// Print JSON; the same as `--format json`
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
-    /// Write to this file instead of stdout
+    /// Write to this file instead of stdout; the directory of several files
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) overwrite: Overwrite,
+    #[command(flatten)]
+    pub(crate) filter: RunFilterArguments,
     #[command(flatten)]
     pub(crate) runs: RunsDirectory,
 }

@@ -5,7 +5,9 @@ use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use iostone_lab::{RunListing, is_import, list_runs};
+use iostone_guest::Cache;
+use iostone_lab::{Index, index_file, is_import};
+use iostone_model::summary::RunListing;
 use iostone_stack::leave_to_caller;
 
 use crate::printer::Printer;
@@ -13,15 +15,25 @@ use crate::printer::Printer;
 /// The runs below a directory, newest last, and whether there are more that cannot be read. Those are warned of, each
 /// with the reason, because one of them may be meant.
 pub(crate) fn all(parent: &Path, printer: &mut Printer) -> Result<(Vec<RunListing>, bool)> {
-    let (runs, damaged) = list_runs(parent)?;
-    for error in &damaged {
+    let found = index().runs(parent)?;
+    for error in &found.damaged {
         printer.warning(error);
     }
     let unreadable = unreadable(parent);
     for (path, error) in &unreadable {
         printer.warning(format_args!("`{}` cannot be read: {error}", path.display()));
     }
-    Ok((runs, !(damaged.is_empty() && unreadable.is_empty())))
+    Ok((found.runs, !(found.damaged.is_empty() && unreadable.is_empty())))
+}
+
+/// The index of this user: the file that `IOSTONE_INDEX` names, none with `off`, else one in the cache directory. Root has its
+/// own, under sudo as well, so that nobody leads it to another file; it takes some ms a run to make the caller's.
+pub(crate) fn index() -> Index {
+    match std::env::var_os("IOSTONE_INDEX").filter(|value| !value.is_empty()) {
+        Some(value) if value == "off" => Index::none(),
+        Some(file) => Index::at(Path::new(&file)),
+        None => Cache::of_user().map_or_else(|_| Index::none(), |cache| Index::at(&index_file(cache.root()))),
+    }
 }
 
 /// Directories that may hold a run, but do not let themselves be looked into: somebody else's, mostly.
