@@ -41,6 +41,8 @@ pub mod curve;
 pub mod flags;
 pub mod flatness;
 pub mod forecast;
+pub mod history;
+pub mod hosts;
 pub mod judge;
 pub mod median;
 mod order_effect;
