@@ -41,6 +41,7 @@ pub mod curve;
 pub mod flags;
 pub mod flatness;
 pub mod forecast;
+pub mod gate;
 pub mod history;
 pub mod hosts;
 pub mod judge;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use iostone_model::experiment::Claim;
 use iostone_model::figures::{counted, list};
-use iostone_model::verdict::{Comparison, Flag, Verdict};
+use iostone_model::verdict::{Comparison, Flag, GateState, Verdict};
 
 use super::Rules;
 use super::adjustment::Adjustment;
@@ -175,6 +176,23 @@ impl<'a> Pair<'a> {
         both == self.all_blocks() && both > 0
     }
 
+    /// Whether it still needs blocks, with its verdict as one of a family.
+    pub(super) fn is_open(&self, verdict: Verdict, rules: &Rules) -> bool {
+        match rules.claim {
+            Claim::Difference => verdict == Verdict::Undecided,
+            Claim::NotWorse => verdict != Verdict::Unstable && self.gate(rules) == GateState::Unsettled,
+        }
+    }
+
+    /// How it stands to the question of a gate: by the one-sided bounds at its share of the chance of error.
+    fn gate(&self, rules: &Rules) -> GateState {
+        let (_, bounds) = self.ssr.intervals();
+        if !self.is_fit() || self.ssr.is_unstable() {
+            return GateState::Unsettled;
+        }
+        GateState::of_bounds([bounds.lower, bounds.upper].map(as_ratio), rules.margin)
+    }
+
     /// Everything said of it, with its verdict as one of a family.
     pub(super) fn describe(
         &self,
@@ -212,6 +230,7 @@ impl<'a> Pair<'a> {
             blocks: self.ssr.blocks(),
             spread: shamos_spread(adjusted),
             decided_at: decision.found.map(|found| found.blocks),
+            gate: (rules.claim == Claim::NotWorse).then(|| self.gate(rules)),
             flags: self.flags(rules, decision, size, budget),
             forecast,
             unpaired: None,
