@@ -72,7 +72,7 @@ fn moments(trials: &[(&Configuration, &TrialRecord)]) -> Vec<f64> {
 }
 
 /// What a figure of the run is: as its workload declares it, else as the name means anywhere.
-fn note(plan: &Plan, name: &str) -> MetricNote {
+pub fn note(plan: &Plan, name: &str) -> MetricNote {
     let title = metric::find(name).map_or(name, |known| known.title).to_owned();
     let declared = plan.experiment.configurations.iter().find_map(|one| one.workload.metric(name));
     match declared {

@@ -14,7 +14,7 @@ use iostone_model::dataset::Dataset;
 use iostone_model::evidence::Evidence;
 
 pub use explain::explain_dataset;
-pub use from_run::{evidence, evidence_of_run};
+pub use from_run::{evidence, evidence_of_run, note};
 pub use reconsider::{compare, reconsider};
 pub use rule::{Rule, rules, rules_for};
 

@@ -181,6 +181,7 @@ impl<'a> Conductor<'a> {
             Ok(ending) => {
                 let verdicts = self.conclude(Some(ending))?;
                 self.directory.log(JournalEvent::Finished { reason: ending.reason().to_owned() })?;
+                self.summarize();
                 Ok((ending, verdicts))
             }
             Err(error) => {
@@ -194,9 +195,16 @@ impl<'a> Conductor<'a> {
                 // The directory itself may be what failed; the first error is the one to report.
                 let _ = self.directory.log(JournalEvent::SessionEnded { reason });
                 let _ = self.conclude(None);
+                self.summarize();
                 Err(error)
             }
         }
+    }
+
+    /// Keeps a summary. Whoever finds none, or one of before, makes it of the records, so that a failure takes nothing from
+    /// the run.
+    fn summarize(&self) {
+        let _ = self.directory.write_summary();
     }
 
     /// A crash between a trial's record and the journal's line for it leaves the line missing.

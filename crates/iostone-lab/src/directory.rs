@@ -22,7 +22,7 @@ use crate::error::{LabError, refuse_exposed};
 use crate::imported::{is_import, read_import};
 use crate::journal::{BlockEnd, Entry, JournalEvent};
 use crate::steadiness;
-pub(crate) use files::{read_json, sync_directory, write_json};
+pub(crate) use files::{read_json, read_record, read_text, sync_directory, write_compact, write_json};
 use files::{write_durably, write_measured, write_raw};
 pub(crate) use integrity::hexadecimal;
 pub(crate) use pilots::{declared_covariates, declared_ramp};
@@ -309,10 +309,6 @@ fn is_locked(journal: &Path) -> bool {
 fn list_import(path: &Path) -> Result<RunListing, LabError> {
     let record = read_import(path)?;
     let dataset = &record.dataset;
-    let mut tools: Vec<&str> = dataset.files.iter().map(|file| file.tool.as_str()).collect();
-    tools.sort_unstable();
-    tools.dedup();
-    let files = if dataset.files.len() == 1 { "file" } else { "files" };
     Ok(RunListing {
         directory: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
         experiment: dataset.name.clone(),
@@ -320,7 +316,7 @@ fn list_import(path: &Path) -> Result<RunListing, LabError> {
         finished: true,
         live: false,
         ended: None,
-        headline: Some(format!("imported from {} {files} of {}", dataset.files.len(), tools.join(", "))),
+        headline: Some(crate::summary::import_headline(dataset)),
         created_at: record.created_at,
         imported: true,
     })
@@ -430,8 +426,8 @@ fn read_trials(path: &Path) -> Result<Vec<TrialRecord>, LabError> {
     Ok(trials)
 }
 
-fn read_journal(path: &Path) -> Result<Vec<Entry>, LabError> {
-    let text = match fs::read_to_string(path) {
+pub(crate) fn read_journal(path: &Path) -> Result<Vec<Entry>, LabError> {
+    let text = match read_text(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(LabError::file("reading", path, error)),

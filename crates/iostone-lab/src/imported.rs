@@ -11,9 +11,10 @@ use sha2::{Digest, Sha256};
 use crate::directory::{hexadecimal, read_json, sync_directory, write_json};
 use crate::error::{LabError, refuse_exposed};
 use crate::plan::run_id;
+use crate::summary;
 
 /// The file that makes a directory an import.
-const RECORD: &str = "import.json";
+pub(crate) const RECORD: &str = "import.json";
 
 /// Makes a run directory of a dataset and the files that it was read from, and returns where it is. It appears below
 /// `parent` whole, or not at all. Each file is where it lies now, and its name as in [`Dataset::files`].
@@ -52,6 +53,7 @@ pub fn write_import<'a>(
     }
     sync_directory(&raw)?;
     write_json(&unfinished.0.join(RECORD), &record)?;
+    summary::write_of_import(&unfinished.0, &record)?;
     let path = parent.join(directory);
     fs::rename(&unfinished.0, &path).map_err(|error| LabError::file("making", &path, error))?;
     sync_directory(parent)?;

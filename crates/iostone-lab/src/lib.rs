@@ -17,6 +17,7 @@ mod link;
 mod pilot;
 mod plan;
 mod steadiness;
+mod summary;
 mod sweep;
 
 pub use boot::reboots;
@@ -32,3 +33,4 @@ pub use plan::{
     InstanceNote, InstancePart, PlanOptions, SettledInstance, make_plan, plan_notes, plan_warnings,
     settle_instance, settle_link, settle_volume,
 };
+pub use summary::{SUMMARY, read_or_make, summarize, summarize_import};

@@ -35,6 +35,8 @@ pub struct PlanOptions {
     pub identical_levels: bool,
     /// What was laid over the file, as it was typed; only recorded here.
     pub overrides: Vec<String>,
+    /// Words that the user finds the run by; only recorded here.
+    pub tags: Vec<String>,
     /// Devices whose content may be destroyed, as the user typed them in full.
     pub destroy: Vec<String>,
     /// Where the experiment file lies, absolute: the files that a `command` needs are named from there.
@@ -81,6 +83,7 @@ pub fn make_plan(experiment: Experiment, options: PlanOptions) -> Result<Plan, L
         shrunk,
         identical_levels: options.identical_levels,
         overrides: options.overrides,
+        tags: options.tags,
         destroy: options.destroy,
         confounded,
         experiment,

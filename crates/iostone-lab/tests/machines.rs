@@ -8,12 +8,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use iostone_lab::{
-    Conductor, Ending, LabError, Observer, PlanOptions, Progress, RunDirectory, make_plan, read_run,
+    Conductor, Ending, LabError, Observer, PlanOptions, Progress, RunDirectory, make_plan, read_or_make,
+    read_run,
 };
 use iostone_machine::{Event, Failure, FailureKind, Machine, Measured, Reply, Request};
 use iostone_model::environment::Environment;
 use iostone_model::experiment::read;
 use iostone_model::run::Plan;
+use iostone_model::summary::{RunState, RunSummary};
 use iostone_model::trial::WorkloadReport;
 use iostone_model::verdict::Verdicts;
 use iostone_workload::RawOutput;
@@ -334,4 +336,35 @@ fn a_warm_up_whose_containers_always_die_ends_the_run_with_their_reason() {
     let told = ended.unwrap_err().to_string();
     assert!(told.contains("docker: its agent's process ended in mid-trial (in the warm-up)"), "{told}");
     assert_eq!(machine.applied, 3);
+}
+
+#[test]
+fn a_summary_is_kept_at_every_end_and_made_of_the_records_where_it_is_lost() {
+    let parent = tempfile::tempdir().unwrap();
+    let text = experiment(TWO_GUESTS, "kind = \"guest\"\nkernel = \"/a\"");
+    let (plan, mut directory) = new_run(parent.path(), &text);
+    let mut machine = Scripted { dies: |_| Some("run"), ..Scripted::new("6.1") };
+    conduct(&plan, &mut directory, &mut machine).unwrap_err();
+    let path = directory.path().to_owned();
+    drop(directory);
+    let kept = |path: &Path| -> RunSummary {
+        serde_json::from_slice(&std::fs::read(path.join("summary.json")).unwrap()).unwrap()
+    };
+    let early = kept(&path);
+    assert_eq!((early.state, early.trials, early.blocks), (RunState::Failed, 6, 0));
+    let (mut directory, _, _) = RunDirectory::resume(&path).unwrap();
+    conduct(&plan, &mut directory, &mut Scripted::new("6.1")).unwrap();
+    let whole = kept(&path);
+    assert_eq!(whole.state, RunState::Finished);
+    assert_eq!(whole.experiment_digest, early.experiment_digest);
+    assert!(whole.blocks >= 6 && whole.configurations.iter().all(|one| one.values["iops"].len() >= 6));
+    assert_eq!(whole.comparisons.len(), 1);
+    assert_eq!(read_or_make(&path).unwrap(), whole);
+    for spoil in [None, Some("{"), Some("{\"schema\":\"iostone/summary/9\"}")] {
+        match spoil {
+            None => std::fs::remove_file(path.join("summary.json")).unwrap(),
+            Some(text) => std::fs::write(path.join("summary.json"), text).unwrap(),
+        }
+        assert_eq!(read_or_make(&path).unwrap(), whole, "{spoil:?}");
+    }
 }

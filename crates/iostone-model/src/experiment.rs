@@ -8,6 +8,7 @@ mod check;
 mod combine;
 mod confounded;
 mod decide;
+mod declared;
 mod decode;
 mod factors;
 mod kinds;
@@ -27,6 +28,7 @@ use serde::{Deserialize, Serialize};
 
 pub use confounded::{ConfoundedLevel, confounded_sentences};
 pub use decide::*;
+pub use declared::declared_text;
 pub use machine::*;
 pub use read::{MachineProblem, Override, read, read_with};
 pub use stack::*;

@@ -27,6 +27,7 @@ pub mod prediction;
 pub mod recommendation;
 pub mod run;
 pub mod sample;
+pub mod summary;
 pub mod trial;
 pub mod units;
 pub mod verdict;

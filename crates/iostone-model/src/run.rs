@@ -73,6 +73,9 @@ pub struct Plan {
     /// What `--set` laid over the file, as it was typed: without it the file alone is another experiment.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub overrides: Vec<String>,
+    /// Words that the user finds the run by, of `--tag`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tags: Vec<String>,
     /// Devices whose content may be destroyed, as they were typed in full behind `--destroy`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub destroy: Vec<String>,

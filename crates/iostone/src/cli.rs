@@ -130,7 +130,7 @@ pub(crate) struct RunArguments {
     #[arg(long, value_name = "TIME")]
     pub(crate) time: Option<Span>,
     /// Resume an unfinished run: its directory, its id, or `latest`
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["file", "set", "dry_run", "aa", "quick", "time"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["file", "set", "tag", "dry_run", "aa", "quick", "time"])]
     pub(crate) resume: Option<String>,
     #[command(flatten)]
     pub(crate) options: RunOptions,
@@ -146,6 +146,9 @@ pub(crate) struct RunOptions {
     /// Override a value of the experiment, as in `--set workload.bs=8KiB`; repeatable
     #[arg(long = "set", value_name = "PATH=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Tag the run with a word that `list --tag` finds it by; repeatable
+    #[arg(long, value_name = "NAME", value_parser = tag)]
+    pub(crate) tag: Vec<String>,
     /// A/A check: run the baseline against itself to find the smallest difference this machine can detect
     #[arg(long)]
     pub(crate) aa: bool,
@@ -177,6 +180,15 @@ impl RunOptions {
         options.set.extend(time.map(|time| format!("decide.time={time}")));
         options
     }
+}
+
+/// A tag: a word that a command line and a table hold without quotes.
+pub(crate) fn tag(typed: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_alphanumeric() || "-_.:/+@".contains(c);
+    if typed.is_empty() || typed.chars().count() > 64 || !typed.chars().all(is_plain) {
+        return Err("a tag has 1 to 64 letters, digits and `-_.:/+@`".to_owned());
+    }
+    Ok(typed.to_owned())
 }
 
 #[derive(Debug, Args)]

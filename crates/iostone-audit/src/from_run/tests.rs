@@ -38,6 +38,7 @@ fn run() -> RunRecord {
             shrunk: None,
             identical_levels: false,
             overrides: Vec::new(),
+            tags: Vec::new(),
             destroy: Vec::new(),
             superblock: 0,
             confounded: Some(Vec::new()),

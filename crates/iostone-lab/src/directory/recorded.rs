@@ -11,7 +11,7 @@ use iostone_model::verdict::Verdicts;
 
 use super::{
     block_records, ended, integrity, is_finished, pilots, read_environment, read_journal, read_json,
-    read_plan, read_trials,
+    read_plan, read_text, read_trials,
 };
 use crate::conclude::mark_flags_of_rules;
 use crate::error::LabError;
@@ -114,7 +114,7 @@ impl Records {
     /// The experiment file as it was written.
     fn text(&self) -> Result<String, LabError> {
         let text_path = self.path.join("experiment.toml");
-        fs::read_to_string(&text_path).map_err(|error| LabError::file("reading", &text_path, error))
+        read_text(&text_path).map_err(|error| LabError::file("reading", &text_path, error))
     }
 
     /// The run with what was concluded from it.

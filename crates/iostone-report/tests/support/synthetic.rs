@@ -130,6 +130,7 @@ pub(crate) fn run(scene: &Scene) -> RunRecord {
         shrunk: Some(iostone_model::run::Shrunk { sizes: true, of_configurations: 2 }),
         identical_levels: false,
         overrides: Vec::new(),
+        tags: Vec::new(),
         destroy: Vec::new(),
         superblock: 0,
         confounded: Some(Vec::new()),

@@ -210,6 +210,7 @@ fn of_experiment(file: &Path, set: &[String], printer: &mut Printer) -> Result<A
         quick: false,
         identical_levels: false,
         overrides: set.to_vec(),
+        tags: Vec::new(),
         destroy: Vec::new(),
         directory: directory_of(file)?,
     };

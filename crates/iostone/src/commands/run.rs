@@ -84,6 +84,7 @@ pub(crate) fn start(
         quick: options.quick,
         identical_levels: options.aa,
         overrides: options.set.clone(),
+        tags: options.tag.clone(),
         destroy: options.destroy.clone(),
         directory,
     };
