@@ -130,6 +130,9 @@ pub struct Comparison {
     /// With `decide.claim = "not-worse"`: whether the level was proven not to be worse.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gate: Option<GateState>,
+    /// Where that is open: about how many blocks prove, with a chance of 80 %, that levels which are equal are within the margin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks_to_prove: Option<u32>,
     /// What else must be known.
     pub flags: Vec<Flag>,
     /// With `undecided`: what more blocks would bring.

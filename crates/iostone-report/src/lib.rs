@@ -10,6 +10,7 @@
 mod cpu_split;
 mod environment;
 mod figures;
+mod gate;
 mod governed;
 mod html;
 mod ink;
@@ -42,7 +43,7 @@ use iostone_model::orion::{OrionFindings, OrionRecord};
 use iostone_model::recommendation::Recommendation;
 use iostone_model::run::RunRecord;
 use iostone_model::trial::CpuAccount;
-use iostone_model::verdict::Verdicts;
+use iostone_model::verdict::{GateState, Verdicts};
 
 /// Why a report could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -101,6 +102,16 @@ pub fn verdicts_text(verdicts: &Verdicts, extent: Extent, style: TextStyle) -> S
         Extent::Screen => text::screen::write_verdicts(verdicts, false, style),
         Extent::Full => text::write_verdicts(verdicts, style),
     }
+}
+
+/// What a gate came to, for the terminal, above the report of its run: its state, and what it would take where it is open.
+pub fn gate_text(run: &RunRecord, state: GateState, style: TextStyle) -> String {
+    gate::write_text(run, state, style)
+}
+
+/// What a gate came to, as a comment on a pull request.
+pub fn gate_markdown(run: &RunRecord, state: GateState) -> String {
+    gate::write_markdown(run, state)
 }
 
 /// What an audit found, for the terminal.

@@ -12,7 +12,7 @@ use crate::special::normal_critical;
 ///
 /// The running bound is about 2.365 spreads over the root of the blocks away at 95 % (`forecast.rs`, the table of 40 blocks: 0.374
 /// times the root of 40); the estimate is off by 0.865 of the same in the worse direction in a fifth of the runs.
-pub fn blocks_that_prove_equality(
+pub(crate) fn blocks_that_prove_equality(
     spread: f64,
     margin: f64,
     confidence: f64,

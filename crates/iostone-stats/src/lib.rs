@@ -41,7 +41,7 @@ pub mod curve;
 pub mod flags;
 pub mod flatness;
 pub mod forecast;
-pub mod gate;
+mod gate;
 pub mod history;
 pub mod hosts;
 pub mod judge;

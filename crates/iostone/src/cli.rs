@@ -14,6 +14,7 @@ use crate::commands::credits::CreditsArguments;
 use crate::commands::disk::DiskArguments;
 use crate::commands::emulate::EmulateArguments;
 use crate::commands::explain::ExplainArguments;
+use crate::commands::gate::GateArguments;
 use crate::commands::guest::GuestArguments;
 use crate::commands::image::ImageArguments;
 use crate::commands::limit::LimitArguments;
@@ -28,7 +29,7 @@ use crate::output_file::Overwrite;
 #[derive(Debug, Parser)]
 #[command(version, about, long_about = None, propagate_version = true, after_help = "\
 Exit codes: 0 it ran, whatever the verdict; 1 the workload failed, or a verdict of `--fail-if` was given; 2 usage or file error; 3 refused for safety; \
-4 partial and resumable; 130 interrupted, after undoing.")]
+4 partial and resumable; 5 `gate` cannot tell; 130 interrupted, after undoing.")]
 pub(crate) struct Cli {
     /// Print no progress and no notes, and of a report the answer and its table only
     #[arg(long, short, global = true, env = "IOSTONE_QUIET", value_parser = FalseyValueParser::new())]
@@ -43,6 +44,8 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Compare commands, or the levels of any setting, in one line
     Compare(Box<CompareArguments>),
+    /// Prove that a change made nothing worse: exit code 0 not worse, 1 worse, 5 cannot tell
+    Gate(Box<GateArguments>),
     /// Write an experiment file to begin with, from a recipe
     New(NewArguments),
     /// Measure in three minutes whether ext4 is faster without write barriers

@@ -10,7 +10,7 @@ use crate::cli::Cli;
 
 /// What commands are for, in the order of the help. Each command that is not hidden belongs to one group.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Measure", &["compare", "run", "new", "demo", "io", "orion", "limit", "emulate"]),
+    ("Measure", &["compare", "gate", "run", "new", "demo", "io", "orion", "limit", "emulate"]),
     ("Read", &["report", "list", "show", "explain", "export"]),
     ("Judge figures of others", &["judge", "import", "audit", "casebook"]),
     ("Cloud", &["catalog", "predict", "recommend", "credits"]),
@@ -41,6 +41,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "sudo iostone compare --readahead 128KiB 1MiB",
             "sudo iostone compare --set-factor workload.direct=true,false --load 'rw=read bs=1m'",
             "iostone compare --fs ext4 xfs --save experiment.toml",
+        ],
+    ),
+    (
+        "gate",
+        &[
+            "iostone gate 'sh old.sh' 'sh new.sh' --margin 5%",
+            "sudo iostone gate experiment.toml --time 20min --format markdown --output gate.md",
+            "iostone gate --run latest --format markdown",
         ],
     ),
     ("new", &["iostone new", "iostone new noatime", "iostone new noatime --output mine.toml"]),

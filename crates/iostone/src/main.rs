@@ -69,6 +69,7 @@ fn main() -> std::process::ExitCode {
     let result = loaded.and_then(|()| match command {
         Command::Run(arguments) => commands::run::run(&arguments, &mut printer),
         Command::Compare(arguments) => commands::compare::compare(&arguments, &mut printer),
+        Command::Gate(arguments) => commands::gate::gate(&arguments, &mut printer),
         Command::New(arguments) => commands::new::new(&arguments, &mut printer),
         Command::Demo(arguments) => commands::demo::demo(&arguments, &mut printer),
         Command::Report(arguments) => commands::report::report(&arguments, &mut printer),

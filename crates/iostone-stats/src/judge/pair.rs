@@ -15,6 +15,7 @@ use crate::boundary::{FewestBlocks, alpha, fewest_blocks};
 use crate::flags::order::{OrderRecord, order_effect};
 use crate::flags::{carry_over, shape};
 use crate::forecast::forecast;
+use crate::gate::blocks_that_prove_equality;
 use crate::median::{median, shamos_spread};
 use crate::order_effect::{CENSORED_FROM, RunOrder};
 use crate::sequential::{Design, Looks, Ssr, Strengths};
@@ -231,6 +232,12 @@ impl<'a> Pair<'a> {
             spread: shamos_spread(adjusted),
             decided_at: decision.found.map(|found| found.blocks),
             gate: (rules.claim == Claim::NotWorse).then(|| self.gate(rules)),
+            blocks_to_prove: shamos_spread(adjusted)
+                .filter(|_| rules.claim == Claim::NotWorse && self.gate(rules) == GateState::Unsettled)
+                .and_then(|spread| {
+                    let family = size.comparisons as usize;
+                    blocks_that_prove_equality(spread, rules.margin, rules.confidence, family)
+                }),
             flags: self.flags(rules, decision, size, budget),
             forecast,
             unpaired: None,

@@ -7,6 +7,7 @@ use crate::support::{BARRIER, Bench, FLUSH_PRICE, OPEN_LOOP, Said, assert_text};
 const COMMANDS: &[&str] = &[
     "run",
     "compare",
+    "gate",
     "new",
     "demo",
     "report",

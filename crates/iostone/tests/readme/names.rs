@@ -38,6 +38,7 @@ impl Help {
         let commands = [
             "run",
             "compare",
+            "gate",
             "new",
             "demo",
             "report",

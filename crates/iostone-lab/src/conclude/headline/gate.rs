@@ -2,7 +2,6 @@
 
 use iostone_model::metric::Direction;
 use iostone_model::verdict::{Comparison, GateState, Verdicts};
-use iostone_stats::gate::blocks_that_prove_equality;
 
 use super::comparison::title;
 use super::{at_stratum, confidence, margin, percent};
@@ -64,10 +63,8 @@ fn unsettled(comparison: &Comparison, level: &str, title: &str, blocks: &str, ve
         ),
         None => "nothing is ruled out yet".to_owned(),
     };
-    let family = verdicts.comparisons.len();
     let needed = comparison
-        .spread
-        .and_then(|spread| blocks_that_prove_equality(spread, verdicts.margin, verdicts.confidence, family))
+        .blocks_to_prove
         .filter(|needed| *needed > comparison.blocks)
         .map(|needed| format!(" If they are equal, about {needed} blocks would prove it at this noise."))
         .unwrap_or_default();
