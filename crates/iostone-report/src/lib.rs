@@ -12,6 +12,7 @@ mod environment;
 mod figures;
 mod gate;
 mod governed;
+mod history;
 mod html;
 mod ink;
 mod json;
@@ -38,7 +39,9 @@ use iostone_model::answer::Answers;
 use iostone_model::audit::AuditReport;
 use iostone_model::case::CaseReport;
 use iostone_model::dataset::Dataset;
+use iostone_model::difference::Difference;
 use iostone_model::explanation::Explanation;
+use iostone_model::history::History;
 use iostone_model::orion::{OrionFindings, OrionRecord};
 use iostone_model::recommendation::Recommendation;
 use iostone_model::run::RunRecord;
@@ -112,6 +115,22 @@ pub fn gate_text(run: &RunRecord, state: GateState, style: TextStyle) -> String 
 /// What a gate came to, as a comment on a pull request.
 pub fn gate_markdown(run: &RunRecord, state: GateState) -> String {
     gate::write_markdown(run, state)
+}
+
+/// Runs side by side, for the terminal: what differs first, then the figures; `full` shows all of both.
+pub fn difference_text(found: &Difference, full: bool, style: TextStyle) -> String {
+    text::difference::write(found, full, style)
+}
+
+/// The history of an experiment, for the terminal.
+pub fn history_text(history: &History, style: TextStyle) -> String {
+    text::history::write(history, style)
+}
+
+/// The history of an experiment, as one HTML page that loads nothing from anywhere.
+pub fn history_html(history: &History) -> Result<String, ReportError> {
+    html::history::write(history)
+        .map_err(|source| ReportError::Html { directory: history.experiment.clone(), source })
 }
 
 /// What an audit found, for the terminal.

@@ -33,6 +33,7 @@
 //! # Ok::<(), iostone_stats::judge::JudgeError>(())
 //! ```
 
+pub mod across;
 pub mod batch_means;
 mod boundary;
 pub mod breakeven;
