@@ -69,13 +69,16 @@ fn column(side: &Side<'_>) -> Column {
 fn figures(sides: &[Side<'_>], others: &[NamedSummary], metric: Option<&str>) -> Vec<FigureRow> {
     let Some(first) = sides.first().and_then(|side| side.runs.last()) else { return Vec::new() };
     let decided = first.summary.decided.as_ref().map(|decided| decided.metric.clone());
+    // A curve that is decided by is no figure itself: its points are.
+    let is_curve = metric.is_none()
+        && decided.as_ref().is_some_and(|decided| !first.summary.metrics.contains_key(decided));
     let Some(metric) = metric.map(str::to_owned).or(decided) else { return Vec::new() };
     let mut rows = Vec::new();
     for configuration in &first.summary.configurations {
-        let own = configuration.figures.keys().filter(|name| {
-            **name == metric
-                || (configuration.values.contains_key(*name) && !first.summary.metrics.contains_key(&metric))
-        });
+        let own = configuration
+            .figures
+            .keys()
+            .filter(|name| **name == metric || (is_curve && configuration.values.contains_key(*name)));
         for name in own {
             rows.extend(plain(sides, others, &configuration.name, name));
             rows.extend(ratios(sides, configuration, name));

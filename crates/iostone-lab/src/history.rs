@@ -1,5 +1,7 @@
 //! The history of an experiment, from the summaries of its runs.
 
+mod confirm;
+
 use std::collections::BTreeMap;
 
 use iostone_model::history::{Change, Circumstance, HISTORY_SCHEMA, History, RunPoint, Series};
@@ -8,6 +10,7 @@ use iostone_model::summary::{ConfigurationFigures, RunState, RunSummary};
 use iostone_stats::history::{self as watched, Hazard, watch};
 
 use crate::circumstances::changed;
+pub use confirm::confirming_experiment;
 
 /// What series are kept apart by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -100,3 +100,38 @@ pub(crate) fn terms(history: &History) -> String {
         1.0 / history.false_alarms
     )
 }
+
+/// What to do about a change whose old state no experiment can bring back.
+pub(crate) fn confirming_words(change: &Change) -> String {
+    let programs = change.circumstances.iter().filter(|one| one.before.is_some() && one.after.is_some());
+    // Programs carry their version alone; what has a space in its name is part of a device or a configuration.
+    let is_program = |name: &str| !NOT_PROGRAMS.contains(&name) && !name.contains(' ');
+    let programs: Vec<&str> = programs.map(|one| one.name.as_str()).filter(|name| is_program(name)).collect();
+    if !programs.is_empty() {
+        return format!(
+            "{} changed there: install the old version beside the new one and hold both against each other with `iostone compare`",
+            iostone_model::figures::list(&programs)
+        );
+    }
+    "what changed there cannot be brought back by an experiment: it stays a suspicion until two more runs, on other days, agree \
+     (runs of one day share that day)"
+        .to_owned()
+}
+
+/// Circumstances of one word that are no program of the experiment's.
+const NOT_PROGRAMS: [&str; 14] = [
+    "experiment",
+    "kernel",
+    "host",
+    "instance",
+    "zone",
+    "image",
+    "os",
+    "cpu",
+    "cpus",
+    "memory",
+    "hypervisor",
+    "container",
+    "steal",
+    "filesystem",
+];

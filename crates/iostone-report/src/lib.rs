@@ -41,7 +41,7 @@ use iostone_model::case::CaseReport;
 use iostone_model::dataset::Dataset;
 use iostone_model::difference::Difference;
 use iostone_model::explanation::Explanation;
-use iostone_model::history::History;
+use iostone_model::history::{Change, History};
 use iostone_model::orion::{OrionFindings, OrionRecord};
 use iostone_model::recommendation::Recommendation;
 use iostone_model::run::RunRecord;
@@ -125,6 +125,11 @@ pub fn difference_text(found: &Difference, full: bool, style: TextStyle) -> Stri
 /// The history of an experiment, for the terminal.
 pub fn history_text(history: &History, style: TextStyle) -> String {
     text::history::write(history, style)
+}
+
+/// What to do about a change whose old state no experiment can bring back.
+pub fn confirming_words(change: &Change) -> String {
+    history::confirming_words(change)
 }
 
 /// The history of an experiment, as one HTML page that loads nothing from anywhere.

@@ -11,11 +11,13 @@ use crate::commands::catalog::CatalogArguments;
 use crate::commands::compare::CompareArguments;
 use crate::commands::completions::CompletionsArguments;
 use crate::commands::credits::CreditsArguments;
+use crate::commands::diff::DiffArguments;
 use crate::commands::disk::DiskArguments;
 use crate::commands::emulate::EmulateArguments;
 use crate::commands::explain::ExplainArguments;
 use crate::commands::gate::GateArguments;
 use crate::commands::guest::GuestArguments;
+use crate::commands::history::HistoryArguments;
 use crate::commands::image::ImageArguments;
 use crate::commands::limit::LimitArguments;
 use crate::commands::man::ManArguments;
@@ -54,6 +56,10 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// List runs
     List(ListArguments),
+    /// Hold runs against each other: what was recorded differently, then their figures
+    Diff(DiffArguments),
+    /// Find where the figures of an experiment changed from run to run, and what changed with them
+    History(HistoryArguments),
     /// Show a run trial by trial
     Show(ShowArguments),
     /// Judge figures from a CSV file or an import

@@ -11,7 +11,7 @@ use crate::cli::Cli;
 /// What commands are for, in the order of the help. Each command that is not hidden belongs to one group.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Measure", &["compare", "gate", "run", "new", "demo", "io", "orion", "limit", "emulate"]),
-    ("Read", &["report", "list", "show", "explain", "export"]),
+    ("Read", &["report", "list", "show", "diff", "history", "explain", "export"]),
     ("Judge figures of others", &["judge", "import", "audit", "casebook"]),
     ("Cloud", &["catalog", "predict", "recommend", "credits"]),
     ("Machine", &["doctor", "cleanup", "disk", "guest", "image", "schema", "completions", "man", "help"]),
@@ -64,6 +64,22 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("list", &["iostone list", "iostone list --json"]),
     ("show", &["iostone show latest", "iostone show latest --trial 2"]),
+    (
+        "diff",
+        &[
+            "iostone diff last-1 last",
+            "iostone diff last-10..last --full",
+            "iostone diff last-20..last --by host --metric latency_p99",
+        ],
+    ),
+    (
+        "history",
+        &[
+            "iostone history weekly",
+            "iostone history weekly.toml --metric all --html history.html",
+            "iostone history weekly --confirm confirm.toml",
+        ],
+    ),
     (
         "judge",
         &[

@@ -74,6 +74,8 @@ fn main() -> std::process::ExitCode {
         Command::Demo(arguments) => commands::demo::demo(&arguments, &mut printer),
         Command::Report(arguments) => commands::report::report(&arguments, &mut printer),
         Command::List(arguments) => commands::list::list(&arguments, &mut printer),
+        Command::Diff(arguments) => commands::diff::diff(&arguments, &mut printer),
+        Command::History(arguments) => commands::history::history(&arguments, &mut printer),
         Command::Show(arguments) => commands::show::show(&arguments, &mut printer),
         Command::Judge(arguments) => commands::judge::judge(&arguments, &mut printer),
         Command::Import(arguments) => commands::import::import(&arguments, &mut printer),

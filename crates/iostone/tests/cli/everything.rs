@@ -13,6 +13,8 @@ const COMMANDS: &[&str] = &[
     "report",
     "list",
     "show",
+    "diff",
+    "history",
     "judge",
     "io",
     "doctor",

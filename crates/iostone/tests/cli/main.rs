@@ -27,6 +27,7 @@ mod judge;
 mod judge_order;
 mod judge_sources;
 mod manual;
+mod many_runs;
 mod one_screen;
 mod orion;
 mod outputs;

@@ -44,6 +44,8 @@ impl Help {
             "report",
             "list",
             "show",
+            "diff",
+            "history",
             "judge",
             "import",
             "audit",
