@@ -84,6 +84,11 @@ TRUTH_ARGUMENTS ?=
 truth: ## simulate verdicts and count the wrong ones: docs/concepts/truth.md
 	$(CARGO) bench --locked -p iostone-stats --bench truth --profile release -- $(TRUTH_ARGUMENTS)
 
+# What `iostone gate` says where nothing changed and where something did, beside a rank test: the table of docs/guide/gate.md.
+.PHONY: gates
+gates: ## simulate gates and count false alarms: the table of docs/guide/gate.md
+	$(CARGO) bench --locked -p iostone-stats --bench gates --profile release -- $(GATES_ARGUMENTS)
+
 # The field reports in full: hours, as root, with the packages of tests/install-tools.sh. `make test-real` runs their rehearsals.
 EXPERIMENTS ?= $(filter-out experiments/disk.toml experiments/orion.toml,$(wildcard experiments/*.toml))
 .PHONY: experiments

@@ -59,6 +59,7 @@ pub fn rules(plan: &Plan, covariates: &[DeclaredCovariate]) -> Rules {
         looks: if plan.superblock > 0 { Looks::AfterSuperblock(plan.superblock) } else { Looks::Sequential },
         seed: plan.seed,
         conditioned: decide.conditioning,
+        claim: decide.claim,
         slopes: covariate::slopes(covariates),
         ..Rules::new(&plan.experiment.baseline_level, plan.better)
     }

@@ -4,13 +4,16 @@
 //! can be concluded anew by another.
 
 mod boot;
+mod circumstances;
 pub mod conclude;
 mod conduct;
 mod covariate;
+pub mod difference;
 mod directory;
 mod error;
 mod estimate;
 mod gates;
+pub mod history;
 mod imported;
 mod index;
 mod journal;

@@ -2,6 +2,7 @@
 
 mod condition;
 mod flatness;
+mod gate;
 mod load_range;
 mod sweep;
 
@@ -18,6 +19,7 @@ use crate::omitted::is_default;
 
 pub use condition::{Condition, NoCondition, Sides, Standing, Unanswerable};
 pub use flatness::{CurveShape, FlatCause, FlatnessVerdict, LoadCurve};
+pub use gate::GateState;
 pub use load_range::{LoadRange, PointName, fold_loads, name_loads};
 pub use sweep::{SweepFit, SweepLevel, SweepOutcome, SweepState, SweepVerdict};
 
@@ -125,6 +127,12 @@ pub struct Comparison {
     /// have none: theirs was found at `blocks`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_at: Option<u32>,
+    /// With `decide.claim = "not-worse"`: whether the level was proven not to be worse.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gate: Option<GateState>,
+    /// Where that is open: about how many blocks prove, with a chance of 80 %, that levels which are equal are within the margin.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub blocks_to_prove: Option<u32>,
     /// What else must be known.
     pub flags: Vec<Flag>,
     /// With `undecided`: what more blocks would bring.

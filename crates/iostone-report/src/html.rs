@@ -11,6 +11,7 @@ mod explanation;
 mod facts;
 mod findings;
 mod glossary;
+pub(crate) mod history;
 mod landing;
 pub(crate) mod orion;
 pub(crate) mod prediction;

@@ -11,7 +11,9 @@ mod cpu_split;
 mod environment;
 pub mod export;
 mod figures;
+mod gate;
 mod governed;
+mod history;
 mod html;
 mod ink;
 mod json;
@@ -41,13 +43,15 @@ use iostone_model::answer::Answers;
 use iostone_model::audit::AuditReport;
 use iostone_model::case::CaseReport;
 use iostone_model::dataset::Dataset;
+use iostone_model::difference::Difference;
 use iostone_model::explanation::Explanation;
+use iostone_model::history::{Change, History};
 use iostone_model::orion::{OrionFindings, OrionRecord};
 use iostone_model::recommendation::Recommendation;
 use iostone_model::run::RunRecord;
 use iostone_model::summary::RunListing;
 use iostone_model::trial::CpuAccount;
-use iostone_model::verdict::Verdicts;
+use iostone_model::verdict::{GateState, Verdicts};
 
 /// Why a report could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -111,6 +115,37 @@ pub fn verdicts_text(verdicts: &Verdicts, extent: Extent, style: TextStyle) -> S
         Extent::Screen => text::screen::write_verdicts(verdicts, false, style),
         Extent::Full => text::write_verdicts(verdicts, style),
     }
+}
+
+/// What a gate came to, for the terminal, above the report of its run: its state, and what it would take where it is open.
+pub fn gate_text(run: &RunRecord, state: GateState, style: TextStyle) -> String {
+    gate::write_text(run, state, style)
+}
+
+/// What a gate came to, as a comment on a pull request.
+pub fn gate_markdown(run: &RunRecord, state: GateState) -> String {
+    gate::write_markdown(run, state)
+}
+
+/// Runs side by side, for the terminal: what differs first, then the figures; `full` shows all of both.
+pub fn difference_text(found: &Difference, full: bool, style: TextStyle) -> String {
+    text::difference::write(found, full, style)
+}
+
+/// The history of an experiment, for the terminal.
+pub fn history_text(history: &History, style: TextStyle) -> String {
+    text::history::write(history, style)
+}
+
+/// What to do about a change whose old state no experiment can bring back.
+pub fn confirming_words(change: &Change) -> String {
+    history::confirming_words(change)
+}
+
+/// The history of an experiment, as one HTML page that loads nothing from anywhere.
+pub fn history_html(history: &History) -> Result<String, ReportError> {
+    html::history::write(history)
+        .map_err(|source| ReportError::Html { directory: history.experiment.clone(), source })
 }
 
 /// What an audit found, for the terminal.

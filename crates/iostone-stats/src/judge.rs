@@ -12,6 +12,7 @@ mod table;
 mod unblocked;
 
 use iostone_model::covariate::{Covariate, Exposure};
+use iostone_model::experiment::Claim;
 use iostone_model::metric::Direction;
 use iostone_model::verdict::{Comparison, Flag};
 
@@ -76,6 +77,8 @@ pub struct Rules {
     pub slopes: [f64; Covariate::ALL.len()],
     /// The seed of what is drawn where points share their coins.
     pub seed: u64,
+    /// What closes a comparison.
+    pub claim: Claim,
 }
 
 impl Rules {
@@ -95,6 +98,7 @@ impl Rules {
             conditioned: false,
             slopes: [0.0; Covariate::ALL.len()],
             seed: 0,
+            claim: Claim::Difference,
         }
     }
 }

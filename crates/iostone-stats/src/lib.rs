@@ -33,6 +33,7 @@
 //! # Ok::<(), iostone_stats::judge::JudgeError>(())
 //! ```
 
+pub mod across;
 pub mod batch_means;
 mod boundary;
 pub mod breakeven;
@@ -41,6 +42,9 @@ pub mod curve;
 pub mod flags;
 pub mod flatness;
 pub mod forecast;
+mod gate;
+pub mod history;
+pub mod hosts;
 pub mod judge;
 pub mod median;
 mod order_effect;

@@ -90,6 +90,40 @@ pub(crate) fn normal_critical(alpha: f64) -> f64 {
     0.5 * (low + high)
 }
 
+/// The number below which a standard normal one lies with chance `p` in (0, 1).
+///
+/// The rational approximation 26.2.23 of Abramowitz and Stegun, bettered by three steps of Newton.
+pub(crate) fn normal_quantile(p: f64) -> f64 {
+    let tail = p.min(1.0 - p);
+    if tail <= 0.0 {
+        return if p < 0.5 { f64::NEG_INFINITY } else { f64::INFINITY };
+    }
+    let t = (-2.0 * tail.ln()).sqrt();
+    let mut z = t
+        - (2.515_517 + t * (0.802_853 + t * 0.010_328))
+            / (1.0 + t * (1.432_788 + t * (0.189_269 + t * 0.001_308)));
+    for _ in 0..3 {
+        let density = (-z * z / 2.0).exp() / (2.0 * std::f64::consts::PI).sqrt();
+        let above = if z >= 0.0 { normal_two_sided(z) / 2.0 } else { 1.0 - normal_two_sided(z) / 2.0 };
+        z += (above - tail) / density;
+    }
+    if p < 0.5 { -z } else { z }
+}
+
+/// The `t` with P(|T| >= t) = `alpha` under Student's law, by bisection.
+pub(crate) fn student_critical(alpha: f64, freedom: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 1e6);
+    for _ in 0..100 {
+        let middle = 0.5 * (low + high);
+        if student_two_sided(middle, freedom) > alpha {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    0.5 * (low + high)
+}
+
 /// Upper tail of the chi-squared law with `freedom` degrees of freedom.
 pub(crate) fn chi_squared_upper(x: f64, freedom: f64) -> f64 {
     gamma_upper(freedom / 2.0, x / 2.0)
@@ -172,6 +206,10 @@ mod tests {
         assert!(close(normal_two_sided(1.959_963_984_540_054), 0.05));
         assert!(close(normal_two_sided(5.0), 5.733_031_437_583_892e-7));
         assert!(close(normal_critical(0.05), 1.959_963_984_540_054));
+        assert!(close(normal_quantile(0.975), 1.959_963_984_540_054) && close(normal_quantile(0.5), 0.0));
+        assert!(close(normal_quantile(1e-6), -4.753_424_308_822_899));
+        // The quartiles of Cauchy's law are -1 and 1.
+        assert!(close(student_critical(0.5, 1.0), 1.0));
         // With two degrees of freedom the chi-squared tail is exp(-x/2).
         assert!(close(chi_squared_upper(7.0, 2.0), (-3.5f64).exp()));
         // With one degree of freedom Student's law is Cauchy's: P(|T| >= 1) = 1/2.

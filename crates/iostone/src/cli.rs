@@ -11,10 +11,13 @@ use crate::commands::catalog::CatalogArguments;
 use crate::commands::compare::CompareArguments;
 use crate::commands::completions::CompletionsArguments;
 use crate::commands::credits::CreditsArguments;
+use crate::commands::diff::DiffArguments;
 use crate::commands::disk::DiskArguments;
 use crate::commands::emulate::EmulateArguments;
 use crate::commands::explain::ExplainArguments;
+use crate::commands::gate::GateArguments;
 use crate::commands::guest::GuestArguments;
+use crate::commands::history::HistoryArguments;
 use crate::commands::image::ImageArguments;
 use crate::commands::limit::LimitArguments;
 use crate::commands::man::ManArguments;
@@ -29,7 +32,7 @@ use crate::run_filter::RunFilterArguments;
 #[derive(Debug, Parser)]
 #[command(version, about, long_about = None, propagate_version = true, after_help = "\
 Exit codes: 0 it ran, whatever the verdict; 1 the workload failed, or a verdict of `--fail-if` was given; 2 usage or file error; 3 refused for safety; \
-4 partial and resumable; 130 interrupted, after undoing.")]
+4 partial and resumable; 5 `gate` cannot tell; 130 interrupted, after undoing.")]
 pub(crate) struct Cli {
     /// Print no progress and no notes, and of a report the answer and its table only
     #[arg(long, short, global = true, env = "IOSTONE_QUIET", value_parser = FalseyValueParser::new())]
@@ -44,6 +47,8 @@ pub(crate) enum Command {
     Run(RunArguments),
     /// Compare commands, or the levels of any setting, in one line
     Compare(Box<CompareArguments>),
+    /// Prove that a change made nothing worse: exit code 0 not worse, 1 worse, 5 cannot tell
+    Gate(Box<GateArguments>),
     /// Write an experiment file to begin with, from a recipe
     New(NewArguments),
     /// Measure in three minutes whether ext4 is faster without write barriers
@@ -52,6 +57,10 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// List runs
     List(ListArguments),
+    /// Hold runs against each other: what was recorded differently, then their figures
+    Diff(DiffArguments),
+    /// Find where the figures of an experiment changed from run to run, and what changed with them
+    History(HistoryArguments),
     /// Show a run trial by trial
     Show(ShowArguments),
     /// Judge figures from a CSV file or an import

@@ -21,6 +21,8 @@ pub(crate) enum ExitCode {
     Refused,
     /// Some of it is done and kept; it can be resumed.
     Partial,
+    /// A gate cannot tell.
+    Unsettled,
     /// Interrupted, after everything was undone.
     Interrupted,
     /// As the command ended that was run in the foreground.
@@ -35,6 +37,7 @@ impl From<ExitCode> for std::process::ExitCode {
             ExitCode::Usage => 2,
             ExitCode::Refused => 3,
             ExitCode::Partial => 4,
+            ExitCode::Unsettled => 5,
             ExitCode::Interrupted => 130,
             ExitCode::Command(code) => code,
         })

@@ -10,8 +10,8 @@ use crate::cli::Cli;
 
 /// What commands are for, in the order of the help. Each command that is not hidden belongs to one group.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Measure", &["compare", "run", "new", "demo", "io", "orion", "limit", "emulate"]),
-    ("Read", &["report", "list", "show", "explain", "export"]),
+    ("Measure", &["compare", "gate", "run", "new", "demo", "io", "orion", "limit", "emulate"]),
+    ("Read", &["report", "list", "show", "diff", "history", "explain", "export"]),
     ("Judge figures of others", &["judge", "import", "audit", "casebook"]),
     ("Cloud", &["catalog", "predict", "recommend", "credits"]),
     ("Machine", &["doctor", "cleanup", "disk", "guest", "image", "schema", "completions", "man", "help"]),
@@ -43,6 +43,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "iostone compare --fs ext4 xfs --save experiment.toml",
         ],
     ),
+    (
+        "gate",
+        &[
+            "iostone gate 'sh old.sh' 'sh new.sh' --margin 5%",
+            "sudo iostone gate experiment.toml --time 20min --format markdown --output gate.md",
+            "iostone gate --run latest --format markdown",
+        ],
+    ),
     ("new", &["iostone new", "iostone new noatime", "iostone new noatime --output mine.toml"]),
     ("demo", &["sudo iostone demo", "iostone demo --set decide.time=60s"]),
     (
@@ -63,6 +71,22 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     ("show", &["iostone show latest", "iostone show latest --trial 2"]),
+    (
+        "diff",
+        &[
+            "iostone diff last-1 last",
+            "iostone diff last-10..last --full",
+            "iostone diff last-20..last --by host --metric latency_p99",
+        ],
+    ),
+    (
+        "history",
+        &[
+            "iostone history weekly",
+            "iostone history weekly.toml --metric all --html history.html",
+            "iostone history weekly --confirm confirm.toml",
+        ],
+    ),
     (
         "judge",
         &[

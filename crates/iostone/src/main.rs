@@ -70,10 +70,13 @@ fn main() -> std::process::ExitCode {
     let result = loaded.and_then(|()| match command {
         Command::Run(arguments) => commands::run::run(&arguments, &mut printer),
         Command::Compare(arguments) => commands::compare::compare(&arguments, &mut printer),
+        Command::Gate(arguments) => commands::gate::gate(&arguments, &mut printer),
         Command::New(arguments) => commands::new::new(&arguments, &mut printer),
         Command::Demo(arguments) => commands::demo::demo(&arguments, &mut printer),
         Command::Report(arguments) => commands::report::report(&arguments, &mut printer),
         Command::List(arguments) => commands::list::list(&arguments, &mut printer),
+        Command::Diff(arguments) => commands::diff::diff(&arguments, &mut printer),
+        Command::History(arguments) => commands::history::history(&arguments, &mut printer),
         Command::Show(arguments) => commands::show::show(&arguments, &mut printer),
         Command::Judge(arguments) => commands::judge::judge(&arguments, &mut printer),
         Command::Import(arguments) => commands::import::import(&arguments, &mut printer),

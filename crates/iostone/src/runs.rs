@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
 use iostone_guest::Cache;
-use iostone_lab::{Index, index_file, is_import};
+use iostone_lab::history::NamedSummary;
+use iostone_lab::{Index, LabError, index_file, is_import};
 use iostone_model::summary::RunListing;
 use iostone_stack::leave_to_caller;
 
@@ -56,8 +57,8 @@ fn is_run(path: &Path) -> Result<bool, Error> {
     }
 }
 
-/// Finds a run. `named` is a path, a directory's name below `parent`, a part of one that fits one run only, or
-/// `latest`.
+/// Finds a run. `named` is a path, a directory's name below `parent`, a part of one that fits one run only, `latest` or `last`, or
+/// `last-3` for the third before it.
 pub(crate) fn find(parent: &Path, named: &str, printer: &mut Printer) -> Result<PathBuf> {
     for direct in [PathBuf::from(named), parent.join(named)] {
         match is_run(&direct) {
@@ -69,11 +70,14 @@ pub(crate) fn find(parent: &Path, named: &str, printer: &mut Printer) -> Result<
         }
     }
     let (runs, more) = all(parent, printer)?;
-    if named == "latest" {
-        return match runs.last() {
+    if let Some(before) = before_last(named) {
+        return match runs.iter().rev().nth(before) {
             Some(run) => Ok(parent.join(&run.directory)),
             None if more => bail!("no run in `{}` can be read", parent.display()),
-            None => bail!("no runs in `{}` yet; start one with `iostone demo`", parent.display()),
+            None if runs.is_empty() => {
+                bail!("no runs in `{}` yet; start one with `iostone demo`", parent.display())
+            }
+            None => bail!("`{named}`: there are only {} runs in `{}`", runs.len(), parent.display()),
         };
     }
     let fitting: Vec<&str> =
@@ -86,6 +90,83 @@ pub(crate) fn find(parent: &Path, named: &str, printer: &mut Printer) -> Result<
         ),
         several => bail!("`{named}` matches several runs: {}; give more of the name", several.join(", ")),
     }
+}
+
+/// `last` and `latest` are 0, `last-3` is 3.
+fn before_last(named: &str) -> Option<usize> {
+    match named {
+        "last" | "latest" => Some(0),
+        _ => named.strip_prefix("last-")?.parse().ok(),
+    }
+}
+
+/// Finds several runs. Each name is one of [`find`], or a range of two, both included, which goes from the older to the newer
+/// whichever is named first: `last-10..last`. No run is given twice.
+pub(crate) fn find_several(parent: &Path, named: &[String], printer: &mut Printer) -> Result<Vec<PathBuf>> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    for name in named {
+        // A path may hold two dots.
+        let range = name
+            .split_once("..")
+            .filter(|(from, to)| !from.is_empty() && !to.is_empty() && !name.contains('/'));
+        let Some((from, to)) = range else {
+            found.push(find(parent, name, printer)?);
+            continue;
+        };
+        let (runs, _) = all(parent, printer)?;
+        let place = |end: &str, printer: &mut Printer| -> Result<usize> {
+            // More than there are is all there are.
+            if let Some(before) = before_last(end) {
+                return match runs.len().checked_sub(1) {
+                    Some(last) => Ok(last.saturating_sub(before)),
+                    None => bail!("no runs in `{}` yet; start one with `iostone demo`", parent.display()),
+                };
+            }
+            let path = find(parent, end, printer)?;
+            match runs.iter().position(|run| parent.join(&run.directory) == path) {
+                Some(place) => Ok(place),
+                None => bail!("`{end}` is not in `{}`, so that no range ends there", parent.display()),
+            }
+        };
+        let (from, to) = (place(from, printer)?, place(to, printer)?);
+        let within = runs.get(from.min(to)..=from.max(to)).unwrap_or_default();
+        found.extend(within.iter().map(|run| parent.join(&run.directory)));
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    found.retain(|path| seen.insert(path.clone()));
+    Ok(found)
+}
+
+/// The summaries of all runs below a directory. What cannot be read is warned of.
+pub(crate) fn summaries(parent: &Path, printer: &mut Printer) -> Result<Vec<NamedSummary>> {
+    let mut summaries = Vec::new();
+    let mut index = index();
+    let entries = match fs::read_dir(parent) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(summaries),
+        Err(error) => bail!("reading `{}`: {error}", parent.display()),
+    };
+    for entry in entries.filter_map(Result::ok) {
+        let hidden = entry.file_name().to_string_lossy().starts_with('.');
+        if hidden || !is_run(&entry.path()).unwrap_or(false) {
+            continue;
+        }
+        match named_summary(&mut index, &entry.path()) {
+            Ok(summary) => summaries.push(summary),
+            Err(error) => printer.warning(error),
+        }
+    }
+    Ok(summaries)
+}
+
+/// The summary of a run, with the name of its directory.
+pub(crate) fn summary(path: &Path) -> Result<NamedSummary, LabError> {
+    named_summary(&mut index(), path)
+}
+
+fn named_summary(index: &mut Index, path: &Path) -> Result<NamedSummary, LabError> {
+    let directory = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    Ok(NamedSummary { directory, summary: index.summary(path)? })
 }
 
 /// Leaves records to who called sudo. That it did not work changes nothing about them.

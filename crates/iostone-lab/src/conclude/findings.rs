@@ -1,7 +1,7 @@
 //! Findings come into force: what they withhold of verdicts, and the flags that tell of them.
 
 use iostone_model::audit::{Effect, Finding, Severity, Subject};
-use iostone_model::verdict::{Comparison, CurveVerdict, Flag, Verdict, Verdicts};
+use iostone_model::verdict::{Comparison, CurveVerdict, Flag, GateState, Verdict, Verdicts};
 
 /// Flags of version 0.1.0 for what rules find today.
 const FLAGS_OF_RULES: &[&str] = &[
@@ -57,10 +57,16 @@ pub(super) fn put_in_force(findings: &[Finding], comparisons: &mut [Comparison])
 
 /// Takes a verdict back that the figures alone would give.
 fn withhold(comparison: &mut Comparison, finding: &Finding) {
+    // A gate answers both ways by the figures alone.
+    let is_answered = comparison.gate.is_some_and(|gate| gate != GateState::Unsettled);
     let (is_forbidden, short) = match (finding.effect, comparison.verdict) {
         (Effect::WithholdDifference, Some(Verdict::Faster | Verdict::Slower)) => {
             (true, "the figures differ, but not by this setting")
         }
+        (Effect::WithholdDifference, _) if comparison.gate == Some(GateState::Worse) => {
+            (true, "the figures differ, but not by this setting")
+        }
+        (Effect::Withhold, _) if is_answered => (true, "trials were discarded unevenly"),
         (Effect::Withhold, Some(Verdict::Faster | Verdict::Slower | Verdict::Equivalent)) => {
             (true, "trials were discarded unevenly")
         }
@@ -68,6 +74,7 @@ fn withhold(comparison: &mut Comparison, finding: &Finding) {
     };
     if is_forbidden {
         comparison.verdict = Some(Verdict::Undecided);
+        comparison.gate = comparison.gate.map(|_| GateState::Unsettled);
         comparison.flags.push(Flag::new("withheld", format!("{short}: {}", finding.message)));
     }
 }

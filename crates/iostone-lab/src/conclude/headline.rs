@@ -2,10 +2,11 @@
 
 mod comparison;
 mod curve;
+mod gate;
 mod sweep;
 
 use iostone_model::units::ratio_digits;
-use iostone_model::verdict::{Comparison, CurveVerdict, UnpairedTest, Verdict, Verdicts};
+use iostone_model::verdict::{Comparison, CurveVerdict, GateState, UnpairedTest, Verdict, Verdicts};
 
 /// From this ratio on people say "4.3 times", below they say "12 %".
 const FACTOR_FROM: f64 = 1.5;
@@ -51,6 +52,9 @@ fn answer(verdicts: &Verdicts) -> String {
     if let Some(swept) = &verdicts.sweep {
         return sweep::sentence(swept, verdicts);
     }
+    if let Some(state) = verdicts.gate() {
+        return of_gate(state, verdicts);
+    }
     let answers = answers(verdicts);
     match answers.as_slice() {
         [] => "No block is complete yet, so nothing can be said.".to_owned(),
@@ -59,6 +63,19 @@ fn answer(verdicts: &Verdicts) -> String {
         }
         several => count(several, verdicts),
     }
+}
+
+/// The answer of a gate: what is worse, else what is open, else all of it.
+fn of_gate(state: GateState, verdicts: &Verdicts) -> String {
+    let deciding: Vec<&Comparison> =
+        verdicts.comparisons.iter().filter(|comparison| comparison.gate == Some(state)).collect();
+    let told: Vec<String> =
+        deciding.iter().take(3).map(|comparison| gate::sentence(comparison, state, verdicts)).collect();
+    let more = match deciding.len().saturating_sub(told.len()) {
+        0 => String::new(),
+        more => format!(" And {more} more alike."),
+    };
+    format!("{}{more}", told.join(" "))
 }
 
 /// What is said of one level.

@@ -26,6 +26,9 @@ pub struct Decide {
     /// Of every verdict and interval, over all comparisons and looks together.
     #[serde(default = "default_confidence")]
     pub confidence: Fraction,
+    /// What ends the run.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub claim: Claim,
     /// How many blocks.
     #[serde(default)]
     pub blocks: BlockBudget,
@@ -39,6 +42,17 @@ pub struct Decide {
     /// What verdicts are adjusted for: what others took of the machine during a trial, by slopes that the pilots show.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub covariates: Vec<Covariate>,
+}
+
+/// What is to be shown of each level before a run ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Claim {
+    /// That it is faster, slower or equivalent.
+    #[default]
+    Difference,
+    /// That it is not worse by more than the margin, or that it is worse: what a gate asks.
+    NotWorse,
 }
 
 /// The number of blocks.

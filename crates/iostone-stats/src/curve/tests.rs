@@ -23,6 +23,8 @@ fn point(name: &str, verdict: Verdict, flags: &[(&str, &str)]) -> Comparison {
         unpaired: None,
         log_ratios: Vec::new(),
         adjustments: Vec::new(),
+        gate: None,
+        blocks_to_prove: None,
     }
 }
 

@@ -1,5 +1,6 @@
 //! What a live run should do next: go on with which levels, or stop and why.
 
+use iostone_model::experiment::Claim;
 use iostone_model::verdict::Verdict;
 
 use super::family::{Family, Placed};
@@ -28,7 +29,8 @@ pub enum Next {
 /// A comparison is closed by a verdict (unstable included), by the budget and, with `futility`, where the rest of
 /// the budget would most likely be spent for nothing. A withheld verdict leaves it open: an order that never changed
 /// by chance soon changes, and evidence of carry-over from few blocks may fade. Where several comparisons closed for
-/// different reasons, the budget is named before futility and futility before decisions.
+/// different reasons, the budget is named before futility and futility before decisions. With [`Claim::NotWorse`] the answer to
+/// the question of a gate closes it instead, and nothing is futile.
 pub fn next_step(figures: &[Figure], rules: &Rules, futility: bool) -> Result<Next, JudgeError> {
     next_step_together(&[FigureSet { figures, direction: rules.direction }], 0, rules, futility)
 }
@@ -48,19 +50,21 @@ pub fn next_step_together(
         return Err(JudgeError::NotBlocked);
     }
     let family = Family::judge(&tables, declared, rules, &sequence)?;
+    // What is futile for a difference may be in reach for a gate, which asks on one side only.
+    let is_gate = rules.claim == Claim::NotWorse;
     let mut open = Vec::new();
     let mut next_look_at = family.budget;
     let (mut spent, mut futile) = (false, false);
     for ((stratum, level), members) in by_place(&family) {
         let has = |verdict: Verdict| members.iter().any(|(_, found)| *found == verdict);
-        if has(Verdict::Faster) && has(Verdict::Slower) {
+        if has(Verdict::Faster) && has(Verdict::Slower) && !is_gate {
             continue;
         }
         let mut goes_on = false;
-        for (placed, _) in members.iter().filter(|(_, verdict)| *verdict == Verdict::Undecided) {
+        for (placed, _) in members.iter().filter(|(placed, verdict)| placed.pair.is_open(*verdict, rules)) {
             if placed.ran >= family.budget as usize {
                 spent = true;
-            } else if futility && placed.pair.ssr.is_futile() {
+            } else if futility && !is_gate && placed.pair.ssr.is_futile() {
                 futile = true;
             } else {
                 goes_on = true;

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use iostone_model::experiment::Claim;
 use iostone_model::figures::{counted, list};
-use iostone_model::verdict::{Comparison, Flag, Verdict};
+use iostone_model::verdict::{Comparison, Flag, GateState, Verdict};
 
 use super::Rules;
 use super::adjustment::Adjustment;
@@ -14,6 +15,7 @@ use crate::boundary::{FewestBlocks, alpha, fewest_blocks};
 use crate::flags::order::{OrderRecord, order_effect};
 use crate::flags::{carry_over, shape};
 use crate::forecast::forecast;
+use crate::gate::blocks_that_prove_equality;
 use crate::median::{median, shamos_spread};
 use crate::order_effect::{CENSORED_FROM, RunOrder};
 use crate::sequential::{Design, Looks, Ssr, Strengths};
@@ -175,6 +177,23 @@ impl<'a> Pair<'a> {
         both == self.all_blocks() && both > 0
     }
 
+    /// Whether it still needs blocks, with its verdict as one of a family.
+    pub(super) fn is_open(&self, verdict: Verdict, rules: &Rules) -> bool {
+        match rules.claim {
+            Claim::Difference => verdict == Verdict::Undecided,
+            Claim::NotWorse => verdict != Verdict::Unstable && self.gate(rules) == GateState::Unsettled,
+        }
+    }
+
+    /// How it stands to the question of a gate: by the one-sided bounds at its share of the chance of error.
+    fn gate(&self, rules: &Rules) -> GateState {
+        let (_, bounds) = self.ssr.intervals();
+        if !self.is_fit() || self.ssr.is_unstable() {
+            return GateState::Unsettled;
+        }
+        GateState::of_bounds([bounds.lower, bounds.upper].map(as_ratio), rules.margin)
+    }
+
     /// Everything said of it, with its verdict as one of a family.
     pub(super) fn describe(
         &self,
@@ -212,6 +231,13 @@ impl<'a> Pair<'a> {
             blocks: self.ssr.blocks(),
             spread: shamos_spread(adjusted),
             decided_at: decision.found.map(|found| found.blocks),
+            gate: (rules.claim == Claim::NotWorse).then(|| self.gate(rules)),
+            blocks_to_prove: shamos_spread(adjusted)
+                .filter(|_| rules.claim == Claim::NotWorse && self.gate(rules) == GateState::Unsettled)
+                .and_then(|spread| {
+                    let family = size.comparisons as usize;
+                    blocks_that_prove_equality(spread, rules.margin, rules.confidence, family)
+                }),
             flags: self.flags(rules, decision, size, budget),
             forecast,
             unpaired: None,

@@ -57,6 +57,20 @@ pub(crate) struct CompareArguments {
     /// End after this time, whatever has been found
     #[arg(long, value_name = "TIME")]
     time: Option<Span>,
+    #[command(flatten)]
+    of_commands: CommandOptions,
+    /// Write the experiment to this file, `-` for standard output, and run nothing
+    #[arg(long, value_name = "FILE")]
+    save: Option<PathBuf>,
+    #[command(flatten)]
+    overwrite: Overwrite,
+    #[command(flatten)]
+    options: RunOptions,
+}
+
+/// How commands are run, whoever compares them.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CommandOptions {
     /// A command's name in the report; repeatable, in the order of the commands
     #[arg(
         long,
@@ -65,13 +79,13 @@ pub(crate) struct CompareArguments {
         requires = "commands",
         help_heading = "Options for commands"
     )]
-    name: Vec<String>,
+    pub(crate) name: Vec<String>,
     /// Unrecorded trials of each level first
     #[arg(long, short, value_name = "TRIALS", help_heading = "Options for commands")]
-    warmup: Option<u32>,
+    pub(crate) warmup: Option<u32>,
     /// Run this before every trial, untimed; once for all commands, or once for each
     #[arg(long, short, value_name = "COMMAND", requires = "commands", help_heading = "Options for commands")]
-    prepare: Vec<String>,
+    pub(crate) prepare: Vec<String>,
     /// The shell of the commands, or `none`; by default `sh` where a line needs one
     #[arg(
         long,
@@ -85,13 +99,16 @@ pub(crate) struct CompareArguments {
     /// Run the commands without a shell; the same as `--shell none`
     #[arg(short = 'N', requires = "commands", help_heading = "Options for commands")]
     no_shell: bool,
-    /// Write the experiment to this file, `-` for standard output, and run nothing
-    #[arg(long, value_name = "FILE")]
-    save: Option<PathBuf>,
-    #[command(flatten)]
-    overwrite: Overwrite,
-    #[command(flatten)]
-    options: RunOptions,
+}
+
+impl CommandOptions {
+    pub(crate) fn shell(&self) -> Result<Shell> {
+        match &self.shell {
+            _ if self.no_shell => Ok(Shell::Never),
+            Some(shell) => Shell::named(shell),
+            None => Ok(Shell::WhereNeeded),
+        }
+    }
 }
 
 /// The loads by their names.
@@ -125,11 +142,8 @@ pub(crate) fn compare(arguments: &CompareArguments, printer: &mut Printer) -> Re
 
 /// What the command line asks for.
 fn understood(arguments: &CompareArguments) -> Result<Comparison> {
-    let shell = match &arguments.shell {
-        _ if arguments.no_shell => Shell::Never,
-        Some(shell) => Shell::named(shell)?,
-        None => Shell::WhereNeeded,
-    };
+    let CommandOptions { name, prepare, warmup, .. } = &arguments.of_commands;
+    let shell = arguments.of_commands.shell()?;
     let mut varied = Vec::new();
     if !arguments.mount.is_empty() {
         varied.push(Varied::mount(&arguments.mount)?);
@@ -149,7 +163,7 @@ fn understood(arguments: &CompareArguments) -> Result<Comparison> {
     let settings_are_varied = !varied.is_empty();
     let several = arguments.commands.len() > 1;
     if several {
-        varied.push(Varied::commands(&arguments.commands, &arguments.name, &arguments.prepare, &shell)?);
+        varied.push(Varied::commands(&arguments.commands, name, prepare, &shell)?);
     }
     if varied.is_empty() {
         bail!(
@@ -157,7 +171,7 @@ fn understood(arguments: &CompareArguments) -> Result<Comparison> {
              (`iostone compare --help` has examples)"
         );
     }
-    if !several && (!arguments.name.is_empty() || arguments.prepare.len() > 1) {
+    if !several && (!name.is_empty() || prepare.len() > 1) {
         bail!("`--name`, and `--prepare` more than once, are for several commands");
     }
     let volume = match &arguments.volume {
@@ -175,7 +189,7 @@ fn understood(arguments: &CompareArguments) -> Result<Comparison> {
             // On a volume of its own a command starts there.
             let here = std::env::current_dir()?;
             let directory = (!settings_are_varied && arguments.volume.is_none()).then_some(here.as_path());
-            let for_all = arguments.prepare.first().filter(|_| arguments.prepare.len() == 1);
+            let for_all = prepare.first().filter(|_| prepare.len() == 1);
             let line = commands.first().filter(|_| !several);
             Load::of_command(line.map(String::as_str), directory, for_all.map(String::as_str), &shell)?
         }
@@ -190,12 +204,12 @@ fn understood(arguments: &CompareArguments) -> Result<Comparison> {
         margin: arguments.margin,
         confidence: arguments.confidence,
         time: arguments.time,
-        warmups: arguments.warmup,
+        warmups: *warmup,
     })
 }
 
 /// The command line, as one would type it.
-fn asked() -> String {
+pub(crate) fn asked() -> String {
     let words = std::env::args_os().skip(1);
     let words: Vec<String> =
         words.map(|word| iostone_model::experiment::quoted(&word.to_string_lossy())).collect();

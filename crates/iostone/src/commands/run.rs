@@ -8,7 +8,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use iostone_lab::{Conductor, LabError, Link, PlanOptions, RunDirectory, estimate, make_plan, plan_warnings};
 use iostone_machine::{Failure, FailureKind, Guests, Machine, Remote, StopFlag};
 use iostone_model::experiment::{Experiment, MachineSpec, Override, read_with};
-use iostone_model::run::Plan;
+use iostone_model::run::{Plan, RunRecord};
+use iostone_model::verdict::Verdicts;
 use iostone_stack::{CleanupReport, JournalOutcome, refuse_exposed_runs};
 
 use crate::cli::{RunArguments, RunOptions};
@@ -34,7 +35,7 @@ pub(crate) fn run(arguments: &RunArguments, printer: &mut Printer) -> Result<Exi
         clean_first(machine.as_mut(), printer)?;
         let ended = conduct(&plan, &mut directory, machine.as_mut(), stop, options, printer);
         runs::hand_over(&path, printer);
-        return ended;
+        return show(&ended?, options, printer);
     }
     let file = arguments.file.as_deref().ok_or_else(|| anyhow!("no experiment file given"))?;
     let Source { name, text, directory } = source_of(file)?;
@@ -44,14 +45,14 @@ pub(crate) fn run(arguments: &RunArguments, printer: &mut Printer) -> Result<Exi
 }
 
 /// The text of an experiment, what it is called in errors, and where its files are looked for.
-struct Source {
-    name: String,
-    text: String,
-    directory: PathBuf,
+pub(crate) struct Source {
+    pub(crate) name: String,
+    pub(crate) text: String,
+    pub(crate) directory: PathBuf,
 }
 
 /// A file; standard input; or a recipe, where no file has that name.
-fn source_of(file: &Path) -> Result<Source> {
+pub(crate) fn source_of(file: &Path) -> Result<Source> {
     let here = || std::env::current_dir().context("the current directory");
     if file == Path::new("-") {
         let text = read_text(std::io::stdin().lock(), "standard input")?;
@@ -71,7 +72,18 @@ pub(crate) fn directory_of(file: &Path) -> Result<PathBuf> {
     Ok(place.parent().map(Path::to_owned).unwrap_or_default())
 }
 
-/// Runs a new experiment, or prints what it would do; `directory` is where the files and programs that it names are.
+/// A run that has come to its end.
+pub(crate) struct Ended {
+    /// What was recorded, with what bound its figures.
+    pub(crate) record: RunRecord,
+    /// What was concluded.
+    pub(crate) verdicts: Verdicts,
+    /// The page that was written of it, or why it could not be.
+    pub(crate) report: Result<PathBuf>,
+}
+
+/// Runs a new experiment and reports it, or prints what it would do; `directory` is where the files and programs that it names
+/// are.
 pub(crate) fn start(
     experiment: Experiment,
     text: &str,
@@ -80,6 +92,21 @@ pub(crate) fn start(
     stop: StopFlag,
     printer: &mut Printer,
 ) -> Result<ExitCode> {
+    match measure(experiment, text, directory, options, stop, printer)? {
+        Some(ended) => show(&ended, options, printer),
+        None => Ok(ExitCode::Success),
+    }
+}
+
+/// Runs a new experiment; none where it only prints what it would do.
+pub(crate) fn measure(
+    experiment: Experiment,
+    text: &str,
+    directory: PathBuf,
+    options: &RunOptions,
+    stop: StopFlag,
+    printer: &mut Printer,
+) -> Result<Option<Ended>> {
     let settled = PlanOptions {
         quick: options.quick,
         identical_levels: options.aa,
@@ -97,7 +124,7 @@ pub(crate) fn start(
     if options.dry_run {
         commands::dry_run::print(&plan, &parent, options.json, printer)?;
         say_refusal(&plan, parent, &stop, printer);
-        return Ok(ExitCode::Success);
+        return Ok(None);
     }
     let mut machine = connect(&plan.experiment.machine, &stop)?;
     clean_first(machine.as_mut(), printer)?;
@@ -109,7 +136,7 @@ pub(crate) fn start(
     let mut directory = RunDirectory::create(&parent, &plan, text)?;
     let ended = conduct(&plan, &mut directory, machine.as_mut(), stop, options, printer);
     runs::hand_over(if made_runs { &parent } else { directory.path() }, printer);
-    ended
+    ended.map(Some)
 }
 
 /// Warns of a time limit that is probably over before the first look that can decide.
@@ -219,7 +246,7 @@ fn conduct(
     stop: StopFlag,
     options: &RunOptions,
     printer: &mut Printer,
-) -> Result<ExitCode> {
+) -> Result<Ended> {
     let path = shorten(directory.path());
     printer.note(format_args!("{} in {}", plan.experiment.name, path.display()));
     let ended = {
@@ -253,23 +280,26 @@ fn conduct(
         }
         Err(error) => return Err(Resumable { error, run: path.display().to_string(), has_trials }.into()),
     };
-    let record = record?;
+    Ok(Ended { record: record?, verdicts, report })
+}
+
+fn show(ended: &Ended, options: &RunOptions, printer: &mut Printer) -> Result<ExitCode> {
+    let Ended { record, verdicts, report } = ended;
     if options.json {
-        printer.data(&format!("{}\n", serde_json::to_string_pretty(&verdicts)?));
+        printer.data(&format!("{}\n", serde_json::to_string_pretty(verdicts)?));
     } else {
         let style = printer.text_style();
-        printer.data(&iostone_report::text(&record, printer.extent(options.full), style));
+        printer.data(&iostone_report::text(record, printer.extent(options.full), style));
     }
-    let code = options.fail_if.judge(&verdicts, printer)?;
+    let code = options.fail_if.judge(verdicts, printer)?;
     match report {
         Ok(report) => {
-            printer.note(format_args!("\nreport: {}", shorten(&report).display()));
+            printer.note(format_args!("\nreport: {}", shorten(report).display()));
             Ok(code)
         }
         Err(error) => {
-            let run = path.display();
             printer.warning(format_args!(
-                "the run is complete, but its report is not: {error}; `iostone report {run} --format html -o FILE` writes it"
+                "the run is complete, but its report is not: {error}; `iostone report --format html -o FILE` writes it"
             ));
             Ok(if code == ExitCode::Success { ExitCode::Partial } else { code })
         }

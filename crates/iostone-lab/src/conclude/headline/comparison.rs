@@ -41,7 +41,7 @@ pub(super) fn sentence(comparison: &Comparison, verdicts: &Verdicts) -> String {
 }
 
 /// What is compared, as people call it; of figures from elsewhere the name of the column.
-fn title(verdicts: &Verdicts) -> (String, Unit) {
+pub(super) fn title(verdicts: &Verdicts) -> (String, Unit) {
     match metric::find(&verdicts.metric) {
         Some(metric) => (metric.title.to_owned(), metric.unit),
         None => (format!("`{}`", verdicts.metric), verdicts.unit),
