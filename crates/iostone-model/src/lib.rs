@@ -16,6 +16,7 @@ pub mod evidence;
 pub mod experiment;
 pub mod explanation;
 pub mod figures;
+pub mod fleet;
 pub mod load;
 pub mod median;
 pub mod metric;

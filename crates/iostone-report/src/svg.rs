@@ -8,6 +8,7 @@ pub(crate) mod cpu_bars;
 pub(crate) mod curves;
 pub(crate) mod forest;
 pub(crate) mod heat_map;
+pub(crate) mod hosts;
 pub(crate) mod latency;
 pub(crate) mod marker;
 pub(crate) mod pareto;

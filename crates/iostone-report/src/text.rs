@@ -8,6 +8,7 @@ pub(crate) mod cpu;
 mod curve;
 pub(crate) mod dataset;
 pub(crate) mod explanation;
+pub(crate) mod fleet;
 mod landing;
 pub(crate) mod orion;
 pub(crate) mod prediction;

@@ -15,6 +15,7 @@ mod dry_run;
 pub(crate) mod emulate;
 pub(crate) mod explain;
 pub(crate) mod export;
+pub(crate) mod fleet;
 pub(crate) mod governor;
 pub(crate) mod guest;
 pub(crate) mod image;
