@@ -35,9 +35,11 @@ class CallbackModule(CallbackBase):
         """Prints one result."""
         found = result._result
         said = found.get("msg") or ""
-        if state == "failed" and found.get("stderr"):
-            # `raw` only says that the code was not zero; why is what the program said.
-            said = found["stderr"]
+        if state == "failed":
+            # `raw` only says that the code was not zero; why is what the program said, on a terminal to standard output.
+            printed = (found.get("stdout") or "") + "\n" + (found.get("stderr") or "")
+            lines = [line for line in printed.splitlines() if line.strip() and "Shared connection to" not in line]
+            said = "\n".join(lines) or said
         if found.get("exception") and not said:
             said = found["exception"]
         line = {

@@ -22,6 +22,8 @@ use crate::reason::explain;
 const MOST_UNANSWERED: u32 = 3;
 /// Hosts that one playbook works on: Ansible holds what it knows of each in memory.
 const BATCH: usize = 250;
+/// Room that a host needs beside the program, in KiB.
+const SPACE: u64 = 16 << 10;
 
 /// The program for each architecture that `uname -m` names, with its SHA-256.
 pub type Programs = BTreeMap<String, PathBuf>;
@@ -80,6 +82,9 @@ pub struct Campaign<'a> {
     directory: &'a mut FleetDirectory,
     engine: Engine,
     programs: Programs,
+    checksums: BTreeMap<String, String>,
+    /// Room that a host needs, in KiB.
+    space: u64,
     timing: Timing,
     bounds: Bounds,
     stop: &'a AtomicBool,
@@ -103,6 +108,13 @@ impl<'a> Campaign<'a> {
         tell: &'a mut dyn FnMut(News<'_>),
     ) -> Result<Self, FleetError> {
         let bounds = Bounds::default();
+        let mut checksums = BTreeMap::new();
+        let mut space = SPACE;
+        for (architecture, program) in &programs {
+            let digest = manifest::digest_file(program, u64::MAX)?;
+            space = space.max(SPACE + digest.bytes / 1024);
+            checksums.insert(architecture.clone(), digest.sha256);
+        }
         let options = EngineOptions {
             forks,
             persist: timing.poll * 2 + Duration::from_secs(60),
@@ -113,7 +125,7 @@ impl<'a> Campaign<'a> {
         let engine = Engine::new(Path::new(&directory.fleet.inventory), options)?;
         let resume =
             format!("iostone fleet run --resume {}", iostone_stack::quote(directory.path().as_os_str()));
-        Ok(Self { directory, engine, programs, timing, bounds, stop, tell, resume })
+        Ok(Self { directory, engine, programs, checksums, space, timing, bounds, stop, tell, resume })
     }
 
     /// Runs every host that has no result yet to an end, or until it is known why it has none.
@@ -366,7 +378,7 @@ impl<'a> Campaign<'a> {
         hosts: &[String],
         mut take: impl FnMut(&mut Self, Event),
     ) -> Result<(), FleetError> {
-        let variables = self.variables()?;
+        let variables = self.variables();
         for batch in hosts.chunks(BATCH) {
             let mut events = Vec::new();
             let told = self.engine.play(playbook, batch, &variables, self.stop, |event| events.push(event));
@@ -379,27 +391,20 @@ impl<'a> Campaign<'a> {
     }
 
     /// What the role is told. Nothing in it is a secret.
-    fn variables(&self) -> Result<Value, FleetError> {
+    fn variables(&self) -> Value {
         let fleet = &self.directory.fleet;
-        let mut checksums = BTreeMap::new();
-        let mut largest = 0;
-        for (architecture, program) in &self.programs {
-            let digest = manifest::digest_file(program, u64::MAX)?;
-            largest = largest.max(digest.bytes);
-            checksums.insert(architecture, digest.sha256);
-        }
         let mut variables = json!({
             "iostone_fleet": fleet.fleet_id,
             "iostone_experiment": self.directory.experiment(),
             "iostone_binaries": self.programs,
-            "iostone_checksums": checksums,
+            "iostone_checksums": self.checksums,
             "iostone_version": fleet.iostone_version,
             "iostone_lease": format!("{}s", self.timing.lease.as_secs()),
             "iostone_seed": fleet.seed,
             "iostone_set": fleet.overrides,
             "iostone_quick": fleet.quick,
             "iostone_results": self.results(),
-            "iostone_space": 16384 + largest / 1024,
+            "iostone_space": self.space,
         });
         // What is not said here can be said in the inventory, host by host.
         if !fleet.destroy.is_empty()
@@ -407,7 +412,7 @@ impl<'a> Campaign<'a> {
         {
             variables.insert("iostone_destroy".to_owned(), json!(fleet.destroy));
         }
-        Ok(variables)
+        variables
     }
 
     fn rest(&self, until: Instant) {

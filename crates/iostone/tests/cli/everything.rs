@@ -14,6 +14,7 @@ const COMMANDS: &[&str] = &[
     "show",
     "judge",
     "io",
+    "fleet",
     "doctor",
     "cleanup",
     "schema",

@@ -18,6 +18,8 @@ mod emulation_below;
 mod engine_failures;
 mod experiments;
 mod filesystems;
+mod fleet;
+mod fleet_of_many;
 mod governor;
 mod guest;
 mod guest_arrays;
@@ -34,6 +36,8 @@ mod limit;
 mod loop_disk;
 mod orion;
 mod recipes;
+#[path = "../common/ssh_hosts.rs"]
+mod ssh_hosts;
 mod swaps;
 mod throttle;
 #[path = "../common/tools.rs"]
