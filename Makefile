@@ -32,6 +32,13 @@ test-all: ## test and test-real, with one closing count
 	@./tests/install-readers.sh
 	@CARGO="$(CARGO)" ./tests/run.sh quick real
 
+# Many real SSH servers on this machine, eight of them bad. PUSH=FILE pushes that program to each instead of none.
+HOSTS ?= 200
+.PHONY: test-fleet
+test-fleet: ## an experiment on HOSTS SSH servers: who is missing is named, all others are there
+	@./tests/install-tools.sh
+	HOSTS=$(HOSTS) $(CARGO) test --locked -p iostone --test real fleet_of_many -- --ignored --nocapture
+
 # Two release builds, which is why no other target calls it.
 .PHONY: test-packages
 test-packages: ## what `make release` packs: same bytes twice, an empty root, dpkg, lintian

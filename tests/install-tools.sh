@@ -14,6 +14,8 @@ wanted="$wanted mdadm:mdadm xfsprogs:mkfs.xfs lvm2:lvm libnbd-bin:nbdfuse fuse3:
 wanted="$wanted qemu-system-x86:qemu-system-x86_64"
 # Containers, the filesystem of flash, disk images.
 wanted="$wanted podman:podman runc:runc conmon:conmon iproute2:ip f2fs-tools:mkfs.f2fs qemu-utils:qemu-img"
+# Fleets.
+wanted="$wanted openssh-server:sshd openssh-client:ssh-keygen ansible-core:ansible-playbook"
 # Where systemd runs, Debian's package of Docker starts a daemon at once, with a bridge and rules of the packet filter. That
 # is for whoever owns the machine to decide.
 if [ ! -d /run/systemd/system ]; then

@@ -18,6 +18,7 @@ pub mod evidence;
 pub mod experiment;
 pub mod explanation;
 pub mod figures;
+pub mod fleet;
 pub mod history;
 pub mod load;
 pub mod median;

@@ -10,6 +10,7 @@ mod downloads;
 mod explanation;
 mod facts;
 mod findings;
+pub(crate) mod fleet;
 mod glossary;
 pub(crate) mod history;
 mod landing;

@@ -11,6 +11,7 @@ mod cpu_split;
 mod environment;
 pub mod export;
 mod figures;
+mod fleet;
 mod gate;
 mod governed;
 mod history;
@@ -45,6 +46,7 @@ use iostone_model::case::CaseReport;
 use iostone_model::dataset::Dataset;
 use iostone_model::difference::Difference;
 use iostone_model::explanation::Explanation;
+use iostone_model::fleet::FleetReport;
 use iostone_model::history::{Change, History};
 use iostone_model::orion::{OrionFindings, OrionRecord};
 use iostone_model::recommendation::Recommendation;
@@ -231,4 +233,20 @@ pub fn predictions_text(answers: &Answers, style: TextStyle) -> String {
 pub fn predictions_html(answers: &Answers, asked: &str) -> Result<String, ReportError> {
     html::prediction::write(answers, asked)
         .map_err(|source| ReportError::Html { directory: "prediction".to_owned(), source })
+}
+
+/// The answer of a fleet in a sentence or two.
+pub fn fleet_headline(report: &FleetReport) -> String {
+    fleet::headline(report)
+}
+
+/// What the hosts of a fleet found, for the terminal, on one screen.
+pub fn fleet_text(report: &FleetReport, style: TextStyle) -> String {
+    text::fleet::write(report, style)
+}
+
+/// What the hosts of a fleet found, as one HTML page that loads nothing from anywhere.
+pub fn fleet_html(report: &FleetReport) -> Result<String, ReportError> {
+    html::fleet::write(report)
+        .map_err(|source| ReportError::Html { directory: report.fleet.experiment.clone(), source })
 }

@@ -9,6 +9,7 @@ pub(crate) mod curves;
 pub(crate) mod forest;
 pub(crate) mod heat_map;
 pub(crate) mod history;
+pub(crate) mod hosts;
 pub(crate) mod latency;
 pub(crate) mod marker;
 pub(crate) mod pareto;

@@ -9,6 +9,7 @@ mod curve;
 pub(crate) mod dataset;
 pub(crate) mod difference;
 pub(crate) mod explanation;
+pub(crate) mod fleet;
 pub(crate) mod history;
 mod landing;
 pub(crate) mod orion;

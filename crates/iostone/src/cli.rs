@@ -15,6 +15,7 @@ use crate::commands::diff::DiffArguments;
 use crate::commands::disk::DiskArguments;
 use crate::commands::emulate::EmulateArguments;
 use crate::commands::explain::ExplainArguments;
+use crate::commands::fleet::FleetArguments;
 use crate::commands::gate::GateArguments;
 use crate::commands::guest::GuestArguments;
 use crate::commands::history::HistoryArguments;
@@ -97,6 +98,8 @@ pub(crate) enum Command {
     Explain(Box<ExplainArguments>),
     /// Run a command on emulated volumes behind an emulated instance's EBS bandwidth
     Emulate(Box<EmulateArguments>),
+    /// Run an experiment on many hosts by Ansible, and judge over them
+    Fleet(Box<FleetArguments>),
     /// Check what this machine can measure, and how to install what is missing
     Doctor(DoctorArguments),
     /// Undo what a crashed run left on this machine
@@ -181,6 +184,9 @@ pub(crate) struct RunOptions {
     pub(crate) metadata: MetadataChoice,
     #[command(flatten)]
     pub(crate) runs: RunsDirectory,
+    /// Of a host of a fleet: where it says after each trial how far it is.
+    #[arg(skip)]
+    pub(crate) status: Option<PathBuf>,
 }
 
 impl RunOptions {
@@ -229,7 +235,7 @@ pub(crate) enum ReportFormat {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArguments {
-    /// The run: its directory, its id, or `latest`
+    /// The run, or fleet: its directory, its id, or `latest`
     #[arg(default_value = "latest")]
     pub(crate) run: String,
     /// Output format

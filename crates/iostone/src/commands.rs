@@ -16,6 +16,7 @@ mod dry_run;
 pub(crate) mod emulate;
 pub(crate) mod explain;
 pub(crate) mod export;
+pub(crate) mod fleet;
 pub(crate) mod gate;
 pub(crate) mod governor;
 pub(crate) mod guest;

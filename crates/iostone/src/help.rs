@@ -10,7 +10,7 @@ use crate::cli::Cli;
 
 /// What commands are for, in the order of the help. Each command that is not hidden belongs to one group.
 const GROUPS: [(&str, &[&str]); 5] = [
-    ("Measure", &["compare", "gate", "run", "new", "demo", "io", "orion", "limit", "emulate"]),
+    ("Measure", &["compare", "gate", "run", "new", "demo", "io", "orion", "limit", "emulate", "fleet"]),
     ("Read", &["report", "list", "show", "diff", "history", "explain", "export"]),
     ("Judge figures of others", &["judge", "import", "audit", "casebook"]),
     ("Cloud", &["catalog", "predict", "recommend", "credits"]),
@@ -160,6 +160,15 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         &["iostone explain latest", "iostone explain latest --instance c5.large --volume gp3:500GiB"],
     ),
     ("emulate", &["sudo iostone emulate c4.large --volume gp2:220GiB --speed 60 -- make"]),
+    (
+        "fleet",
+        &[
+            "iostone fleet run experiment.toml --inventory hosts.yml",
+            "iostone fleet run --resume runs/2026-11-21-barrier-fleet-abcd1234",
+            "iostone fleet collect results/*.tar",
+            "iostone fleet template slurm experiment.toml --hosts 16",
+        ],
+    ),
     ("doctor", &["iostone doctor", "iostone doctor --json"]),
     ("cleanup", &["sudo iostone cleanup"]),
     ("completions", &["iostone completions bash > ~/.local/share/bash-completion/completions/iostone"]),

@@ -95,6 +95,7 @@ fn main() -> std::process::ExitCode {
         Command::Recommend(arguments) => commands::recommend::recommend(&arguments, &mut printer),
         Command::Explain(arguments) => commands::explain::explain(&arguments, &mut printer),
         Command::Emulate(arguments) => commands::emulate::emulate(&arguments, &mut printer),
+        Command::Fleet(arguments) => commands::fleet::fleet(&arguments, &mut printer),
         Command::Doctor(arguments) => commands::doctor::doctor(&arguments, &mut printer),
         Command::Cleanup(arguments) => commands::cleanup::cleanup(&arguments, &mut printer),
         Command::Schema => commands::schema::schema(&mut printer),

@@ -1,10 +1,12 @@
 //! What is shown while a run goes on: a bar with the time left on a terminal, one durable line a trial otherwise.
 
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use iostone_lab::conclude::Subject;
 use iostone_lab::{Observer, Progress, estimate};
+use iostone_model::fleet::{HostStatus, STATUS_SCHEMA};
 use iostone_model::run::Plan;
 use iostone_model::trial::WorkloadReport;
 use iostone_model::warm_up::SteadyState;
@@ -26,6 +28,8 @@ pub(crate) struct RunProgress<'a> {
     block: u32,
     /// The fewest blocks that are expected to decide, of the plan and then of the forecasts.
     fewest: u32,
+    /// Where a host of a fleet says how far it is.
+    status: Option<PathBuf>,
 }
 
 impl<'a> RunProgress<'a> {
@@ -55,11 +59,34 @@ impl<'a> RunProgress<'a> {
             width,
             block: 0,
             fewest: expected.blocks.0,
+            status: None,
         };
         if let Some(most) = expected.most {
             progress.doing(left_words(expected.least.unwrap_or_default(), most));
         }
         progress
+    }
+
+    /// The same, which also writes a status file after each trial.
+    pub(crate) fn with_status(mut self, status: Option<&Path>) -> Self {
+        self.status = status.map(Path::to_owned);
+        self
+    }
+
+    /// Says in the status file how far the run is. Between trials, when records are written anyway; without a flush, for what it
+    /// says is in the records too.
+    fn write_status(&self, trials: u32, blocks: u32, budget: u32) {
+        let Some(path) = &self.status else { return };
+        let status = HostStatus {
+            schema: STATUS_SCHEMA.to_owned(),
+            iostone_version: env!("CARGO_PKG_VERSION").to_owned(),
+            pid: std::process::id(),
+            trials,
+            blocks,
+            budget,
+            ..HostStatus::default()
+        };
+        let _ = iostone_fleet::write_status(path, &status);
     }
 
     /// A line that stays, above the bar where there is one.
@@ -166,7 +193,8 @@ impl Observer for RunProgress<'_> {
                 self.block = block;
                 self.doing(format!("block {block}: {}", clean(configuration)));
             }
-            Progress::TrialRecorded { record, blocks, at_most, a_block, .. } => {
+            Progress::TrialRecorded { record, blocks, budget, at_most, a_block } => {
+                self.write_status(record.number, blocks, budget);
                 let figure = self.subject.describe(self.plan, record);
                 let figure = figure.unwrap_or_else(|| "no figure".to_owned());
                 let least = a_block.unwrap_or_default() * self.fewest.saturating_sub(blocks + 1);

@@ -75,6 +75,7 @@ pub(crate) fn doctor(arguments: &DoctorArguments, printer: &mut Printer) -> Resu
     findings.extend([io_uring(), pressure(&environment), cgroups(&environment), limits()]);
     findings.push(workload_limits());
     findings.extend(volume_statistics(&environment));
+    findings.push(ansible());
     let diagnosis = Diagnosis {
         schema: "iostone/doctor/1",
         machine: iostone_probe::describe(&environment)
@@ -103,6 +104,20 @@ fn root(environment: &Environment) -> Finding {
         help: Some("sudo iostone ...".to_owned()),
         blocks: vec![LOOP_EXPERIMENTS, BLOCK_EXPERIMENTS],
         ..finding("root", State::Missing, "not root; only `directory` volumes can be used")
+    }
+}
+
+/// Whether many hosts can be reached. Its version is not asked: that takes half a second.
+fn ansible() -> Finding {
+    let name = "ansible-playbook";
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    match std::env::split_paths(&path).map(|folder| folder.join(name)).find(|program| program.is_file()) {
+        Some(program) => finding(name, State::Ready, program.display().to_string()),
+        None => Finding {
+            help: Some("apt-get install ansible-core, or pip install ansible-core".to_owned()),
+            blocks: vec!["`iostone fleet run`"],
+            ..finding(name, State::Limited, "not installed (many hosts)")
+        },
     }
 }
 

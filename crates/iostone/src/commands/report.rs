@@ -17,6 +17,9 @@ use crate::printer::Printer;
 use crate::runs;
 
 pub(crate) fn report(arguments: &ReportArguments, printer: &mut Printer) -> Result<ExitCode> {
+    if let Ok(fleet) = super::fleet::find(&arguments.runs.runs, Path::new(&arguments.run)) {
+        return super::fleet::report(&fleet, arguments, printer);
+    }
     let output = arguments.overwrite.open(arguments.output.as_deref())?;
     let path = runs::find(&arguments.runs.runs, &arguments.run, printer)?;
     let mut style = printer.text_style();

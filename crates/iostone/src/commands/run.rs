@@ -27,21 +27,31 @@ pub(crate) fn run(arguments: &RunArguments, printer: &mut Printer) -> Result<Exi
     let options = &arguments.options;
     if let Some(named) = &arguments.resume {
         let path = runs::find(&options.runs.runs, named, printer)?;
-        let (mut directory, mut plan, _) = RunDirectory::resume(&path)?;
-        options.fail_if.check_plan(&plan)?;
-        // After a crash nobody knows whose data a device holds, so that the user says it for this session.
-        plan.destroy.extend(options.destroy.iter().cloned());
-        let mut machine = connect(&plan.experiment.machine, &stop)?;
-        clean_first(machine.as_mut(), printer)?;
-        let ended = conduct(&plan, &mut directory, machine.as_mut(), stop, options, printer);
-        runs::hand_over(&path, printer);
-        return show(&ended?, options, printer);
+        return resume(&path, options, stop, printer);
     }
     let file = arguments.file.as_deref().ok_or_else(|| anyhow!("no experiment file given"))?;
     let Source { name, text, directory } = source_of(file)?;
     let options = &options.with_time(arguments.time);
     let experiment = parse(&name, &text, &options.set, printer)?;
     start(experiment, &text, directory, options, stop, printer)
+}
+
+/// Goes on with an unfinished run.
+pub(crate) fn resume(
+    path: &Path,
+    options: &RunOptions,
+    stop: StopFlag,
+    printer: &mut Printer,
+) -> Result<ExitCode> {
+    let (mut directory, mut plan, _) = RunDirectory::resume(path)?;
+    options.fail_if.check_plan(&plan)?;
+    // After a crash nobody knows whose data a device holds, so that the user says it for this session.
+    plan.destroy.extend(options.destroy.iter().cloned());
+    let mut machine = connect(&plan.experiment.machine, &stop)?;
+    clean_first(machine.as_mut(), printer)?;
+    let ended = conduct(&plan, &mut directory, machine.as_mut(), stop, options, printer);
+    runs::hand_over(path, printer);
+    show(&ended?, options, printer)
 }
 
 /// The text of an experiment, what it is called in errors, and where its files are looked for.
@@ -250,7 +260,7 @@ fn conduct(
     let path = shorten(directory.path());
     printer.note(format_args!("{} in {}", plan.experiment.name, path.display()));
     let ended = {
-        let mut progress = RunProgress::new(printer, plan);
+        let mut progress = RunProgress::new(printer, plan).with_status(options.status.as_deref());
         Conductor::new(plan, directory, machine, &mut progress, stop)?
             .without_metadata(options.metadata.no_metadata)
             .run()

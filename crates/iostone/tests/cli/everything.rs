@@ -17,6 +17,7 @@ const COMMANDS: &[&str] = &[
     "history",
     "judge",
     "io",
+    "fleet",
     "doctor",
     "cleanup",
     "schema",

@@ -18,6 +18,7 @@ mod earlier_runs;
 mod emulate;
 mod everything;
 mod explain;
+mod fleet;
 mod gate;
 mod hostile;
 mod image;

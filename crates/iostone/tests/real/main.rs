@@ -19,6 +19,8 @@ mod engine_failures;
 mod experiments;
 mod exports;
 mod filesystems;
+mod fleet;
+mod fleet_of_many;
 mod governor;
 mod guest;
 mod guest_arrays;
@@ -35,6 +37,8 @@ mod limit;
 mod loop_disk;
 mod orion;
 mod recipes;
+#[path = "../common/ssh_hosts.rs"]
+mod ssh_hosts;
 mod swaps;
 mod throttle;
 #[path = "../common/tools.rs"]

@@ -1,0 +1,53 @@
+//! Why a host has no result, in words, and what to do next.
+
+/// A reason and the next command.
+pub(crate) struct Missing {
+    pub(crate) reason: String,
+    pub(crate) next: String,
+}
+
+/// What a message of Ansible's, of SSH's or of the host's own amounts to. `resume` is the command that completes the fleet.
+pub(crate) fn explain(host: &str, message: &str, resume: &str) -> Missing {
+    let lower = message.to_lowercase();
+    let has = |word: &str| lower.contains(word);
+    let check = format!("ssh {host} true; {resume}");
+    let (reason, next) = if has("host key verification failed")
+        || has("remote host identification has changed")
+    {
+        (
+            "its host key is not the one in known_hosts, or none is there".to_owned(),
+            format!(
+                "compare `ssh-keyscan {host}` with a key that you trust and add it to ~/.ssh/known_hosts; {resume}"
+            ),
+        )
+    } else if has("connection refused") {
+        ("refuses connections".to_owned(), check)
+    } else if has("permission denied") && has("publickey") {
+        ("does not accept this user's key".to_owned(), check)
+    } else if has("could not resolve hostname") {
+        ("its name cannot be resolved".to_owned(), check)
+    } else if has("no route to host") || has("network is unreachable") {
+        ("cannot be reached: no route".to_owned(), check)
+    } else if has("no space left") || lower.starts_with("full:") || has("disk quota exceeded") {
+        (
+            format!("no space left ({})", first_line(message)),
+            format!("make room on {host}, or set `iostone_base` to a larger filesystem; {resume}"),
+        )
+    } else if has("timed out") || has("timer expired") || has("timeout") {
+        ("hangs at login".to_owned(), check)
+    } else if has("another version") {
+        (
+            first_line(message),
+            format!("update iostone on {host}, or drop `iostone_program` from the inventory; {resume}"),
+        )
+    } else {
+        (first_line(message), resume.to_owned())
+    };
+    Missing { reason, next }
+}
+
+/// The line of a message that says most, bounded: the last that is not empty.
+fn first_line(message: &str) -> String {
+    let line = message.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no reason given");
+    line.trim().chars().filter(|character| !character.is_control()).take(240).collect()
+}

@@ -1,0 +1,212 @@
+//! Jobs for those who have a scheduler already: a Slurm array, an Indexed Job of Kubernetes. Either leaves run directories that
+//! `iostone fleet collect` merges.
+
+use std::fmt::Write;
+
+/// What a job is to run.
+#[derive(Debug, Clone)]
+pub struct Job<'a> {
+    /// The experiment's name.
+    pub name: &'a str,
+    /// The experiment's text.
+    pub text: &'a str,
+    /// Hosts.
+    pub hosts: u32,
+    /// The seed that each host's own is drawn from.
+    pub seed: u64,
+    /// `--set` of `iostone run`.
+    pub set: &'a [String],
+    /// Minutes that the scheduler may give it.
+    pub minutes: u64,
+    /// Of Kubernetes: the image that has iostone.
+    pub image: &'a str,
+}
+
+/// Where the experiment's text ends in a script; drawn from its digest, so that no text holds it by chance.
+const END: &str = "END_OF_EXPERIMENT";
+
+impl Job<'_> {
+    fn options(&self) -> String {
+        self.set.iter().fold(String::new(), |mut options, one| {
+            let _ = write!(options, " --set {}", iostone_stack::quote(one.as_ref()));
+            options
+        })
+    }
+
+    /// The name as schedulers take it: lower case letters, digits and hyphens, letters first and last.
+    fn label(&self) -> String {
+        let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+        let label: String = self.name.chars().map(plain).take(40).collect();
+        let label = label.trim_matches('-');
+        if label.is_empty() { "iostone".to_owned() } else { format!("iostone-{label}") }
+    }
+}
+
+/// A script for `sbatch`: one task a host, each on a node of its own.
+pub fn slurm(job: &Job<'_>) -> String {
+    let mut end = END.to_owned();
+    while job.text.contains(&end) {
+        end.push('_');
+    }
+    let text = if job.text.ends_with('\n') { job.text.to_owned() } else { format!("{}\n", job.text) };
+    format!(
+        r#"#!/bin/sh
+#SBATCH --job-name={label}
+#SBATCH --array=0-{last}
+#SBATCH --nodes=1
+#SBATCH --ntasks=1
+#SBATCH --exclusive
+#SBATCH --time={minutes}
+#SBATCH --output=%x-%A_%a.log
+# One run a node: sbatch {label}.sh, and then iostone fleet collect iostone-results/JOB
+# RESULTS must be a directory that every node sees. Loop devices and mounts need root; a `directory` volume does not.
+# Slurm may start two tasks on one node one after the other; they are then two runs of one host, of which the first is taken.
+set -eu
+umask 077
+IOSTONE=${{IOSTONE:-iostone}}
+RESULTS=${{RESULTS:-$SLURM_SUBMIT_DIR/iostone-results}}
+place=$RESULTS/$SLURM_ARRAY_JOB_ID/$SLURM_ARRAY_TASK_ID
+work=$(mktemp -d "${{TMPDIR:-/tmp}}/iostone.XXXXXX")
+mkdir -p "$place"
+trap 'rm -rf "$work"' EXIT
+cat > "$work/experiment.toml" <<'{end}'
+{text}{end}
+: > "$work/lease"
+# The run decides for itself when it has seen enough. SIGTERM, which Slurm sends before the time limit, stops and undoes it.
+"$IOSTONE" fleet host "$work" --fleet "slurm-$SLURM_ARRAY_JOB_ID" --host "${{SLURMD_NODENAME:-$(hostname)}}" \
+    --seed {seed} --lease {minutes}min{options} &
+run=$!
+trap 'kill -TERM "$run"; wait "$run"; rm -rf "$work"' TERM
+code=0
+wait "$run" || code=$?
+[ ! -f "$work/result.tar" ] || mv "$work/result.tar" "$place/result.tar"
+exit "$code"
+"#,
+        label = job.label(),
+        last = job.hosts.saturating_sub(1),
+        minutes = job.minutes,
+        seed = job.seed,
+        options = job.options(),
+    )
+}
+
+/// An Indexed Job with its configuration and a claim for the results, as YAML.
+pub fn kubernetes(job: &Job<'_>) -> String {
+    let label = job.label();
+    let indented = job.text.lines().fold(String::new(), |mut text, line| {
+        let _ = if line.is_empty() { writeln!(text) } else { writeln!(text, "    {line}") };
+        text
+    });
+    // Options are YAML's strings in double quotes, which JSON's are.
+    let set = job.set.iter().fold(String::new(), |mut list, one| {
+        let _ = write!(list, " --set {}", iostone_stack::quote(one.as_ref()));
+        list
+    });
+    let script = format!(
+        r#"set -eu
+umask 077
+work=/work/$JOB_COMPLETION_INDEX
+place=/results/{label}/$JOB_COMPLETION_INDEX
+mkdir -p "$work" "$place"
+cp /experiment/experiment.toml "$work/experiment.toml"
+: > "$work/lease"
+iostone fleet host "$work" --fleet {label} --host "$NODE_NAME" --seed {seed} --lease {minutes}min{set}
+mv "$work/result.tar" "$place/result.tar"
+"#,
+        seed = job.seed,
+        minutes = job.minutes,
+    );
+    let script = script.lines().fold(String::new(), |mut text, line| {
+        let _ = writeln!(text, "              {line}");
+        text
+    });
+    format!(
+        r#"# One run a node: kubectl apply -f {label}.yaml; when the Job is complete copy /results of the claim and
+# iostone fleet collect results. The claim must allow many writers, or the pods must be on one node.
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata:
+  name: {label}-results
+spec:
+  accessModes: ["ReadWriteMany"]
+  resources:
+    requests:
+      storage: 10Gi
+---
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {label}
+data:
+  experiment.toml: |
+{indented}---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {label}
+spec:
+  completionMode: Indexed
+  completions: {hosts}
+  parallelism: {hosts}
+  backoffLimitPerIndex: 1
+  activeDeadlineSeconds: {seconds}
+  template:
+    metadata:
+      labels:
+        app: {label}
+    spec:
+      restartPolicy: Never
+      terminationGracePeriodSeconds: 180
+      # A node each: two runs on one node would measure each other.
+      affinity:
+        podAntiAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - topologyKey: kubernetes.io/hostname
+              labelSelector:
+                matchLabels:
+                  app: {label}
+      containers:
+        - name: iostone
+          image: "{image}"
+          # Loop devices, mounts and control groups of the node. A `directory` volume needs none of it: drop `privileged`,
+          # and the volume `dev`.
+          securityContext:
+            privileged: true
+            runAsUser: 0
+          env:
+            - name: NODE_NAME
+              valueFrom:
+                fieldRef:
+                  fieldPath: spec.nodeName
+          command: ["/bin/sh", "-c"]
+          args:
+            - |
+{script}          volumeMounts:
+            - name: experiment
+              mountPath: /experiment
+              readOnly: true
+            - name: work
+              mountPath: /work
+            - name: results
+              mountPath: /results
+            - name: dev
+              mountPath: /dev
+      volumes:
+        - name: experiment
+          configMap:
+            name: {label}
+        - name: work
+          emptyDir: {{}}
+        - name: results
+          persistentVolumeClaim:
+            claimName: {label}-results
+        - name: dev
+          hostPath:
+            path: /dev
+            type: Directory
+"#,
+        hosts = job.hosts,
+        seconds = job.minutes.saturating_mul(60),
+        image = job.image.replace(['"', '\\', '\n'], ""),
+    )
+}

@@ -1,0 +1,222 @@
+//! `fleet` without hosts: runs from anywhere merged, what is hostile refused, signatures, jobs for schedulers.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::Value;
+
+use crate::runs::PROGRAM;
+use crate::support::{Bench, Said};
+
+/// A bench with sealed archives of hosts, as a fleet fetches them: `archives/NAME.tar`.
+fn fetched(names: &[&str]) -> Bench {
+    let bench = Bench::new();
+    fs::create_dir(bench.path("archives")).unwrap();
+    for name in names {
+        let place = bench.path(&format!("on-{name}"));
+        fs::create_dir(&place).unwrap();
+        fs::write(place.join("experiment.toml"), PROGRAM).unwrap();
+        let place = place.display().to_string();
+        bench.iostone(&["fleet", "host", &place, "--fleet", "abcd1234", "--host", name]).ended_with(0);
+        let polled = bench.iostone(&["fleet", "host", &place, "--poll"]).ended_with(0).json();
+        assert_eq!((&polled["state"], &polled["blocks"]), (&"done".into(), &6.into()), "{polled}");
+        fs::copy(format!("{place}/result.tar"), bench.path(&format!("archives/{name}.tar"))).unwrap();
+    }
+    bench
+}
+
+fn collected(bench: &Bench, given: &[&str], code: i32) -> (Value, Said) {
+    let arguments: Vec<&str> = ["fleet", "collect", "--json"].iter().chain(given).copied().collect();
+    let said = bench.iostone(&arguments).ended_with(code);
+    (said.json(), said)
+}
+
+fn names(report: &Value) -> Vec<&str> {
+    report["hosts"].as_array().unwrap().iter().filter_map(|host| host["name"].as_str()).collect()
+}
+
+fn the_fleet(bench: &Bench) -> PathBuf {
+    let fleets: Vec<PathBuf> =
+        bench.run_directories().into_iter().filter(|run| run.join("fleet.json").is_file()).collect();
+    assert_eq!(fleets.len(), 1, "{fleets:?}");
+    fleets[0].clone()
+}
+
+#[test]
+fn runs_from_anywhere_are_one_report() {
+    let bench = fetched(&["db1", "db2"]);
+    fs::copy(bench.path("archives/db1.tar"), bench.path("archives/again.tar")).unwrap();
+    let (report, said) = collected(&bench, &["archives"], 0);
+    assert_eq!(names(&report), ["db1", "db2"]);
+    assert!(said.stderr.contains("is the run of db1 once more"), "{}", said.stderr);
+    assert!(
+        report["comparisons"][0]["like_these"]["reason"].as_str().unwrap().contains("2 hosts are too few")
+    );
+    assert_eq!(report["comparisons"][0]["these"]["count"], 12);
+    let fleet = the_fleet(&bench).display().to_string();
+    let text = bench.iostone(&["report", &fleet]).ended_with(0).stdout;
+    assert!(text.contains("hosts like these") && text.contains("Host, worst first"), "{text}");
+    let page = bench.iostone(&["report", &fleet, "--format", "html"]).ended_with(0).stdout;
+    assert!(page.contains("Is &lt;a&gt; different") || page.contains("Is &#60;a&#62; different"), "{page}");
+    assert!(page.contains("db1 ") || page.contains("db1<"));
+    bench.iostone(&["report", &fleet, "--baseline", "b"]).ended_with(2).complains_of("is a fleet");
+}
+
+#[test]
+fn what_does_not_belong_is_named_and_the_rest_goes_on() {
+    let bench = fetched(&["db1", "db2"]);
+    let unpacked = |name: &str| -> PathBuf {
+        let place = bench.path(&format!("given/{name}"));
+        fs::create_dir_all(&place).unwrap();
+        let archive = bench.path("archives/db2.tar");
+        assert!(Command::new("tar").arg("xf").arg(archive).arg("-C").arg(&place).status().unwrap().success());
+        place
+    };
+    fs::create_dir_all(bench.path("given")).unwrap();
+    fs::copy(bench.path("archives/db1.tar"), bench.path("given/a.tar")).unwrap();
+    let changed = unpacked("changed").join("trials/000001/trial.json");
+    let text = fs::read_to_string(&changed).unwrap();
+    fs::write(&changed, text.replacen("\"valid\": true", "\"valid\": false", 1)).unwrap();
+    let linked = unpacked("linked");
+    fs::remove_file(linked.join("verdicts.json")).unwrap();
+    symlink("/etc/passwd", linked.join("verdicts.json")).unwrap();
+    let renamed = unpacked("renamed").join("manifest.json");
+    let text = fs::read_to_string(&renamed).unwrap();
+    fs::write(&renamed, text.replace("\"host\": \"db2\"", "\"host\": \"db1\"")).unwrap();
+    let outside = unpacked("outside").join("manifest.json");
+    fs::write(&outside, text.replace("\"host\": \"db2\"", "\"host\": \"../../etc\"")).unwrap();
+    fs::write(bench.path("given/noise.tar"), vec![7; 4096]).unwrap();
+    let (report, said) = collected(&bench, &["given"], 4);
+    assert_eq!(names(&report), ["db1"]);
+    for (place, word) in [
+        ("changed", "was changed after the run"),
+        ("linked", "is a link"),
+        ("renamed", "another run says that it is of db1 too"),
+        ("outside", "cannot be a file's name"),
+        ("noise.tar", "the archive"),
+    ] {
+        let line = said.stderr.lines().find(|line| line.contains(&format!("given/{place}`")));
+        assert!(line.is_some_and(|line| line.contains(word)), "{place}: {}", said.stderr);
+    }
+    assert_eq!(fs::read_dir(the_fleet(&bench).join("hosts")).unwrap().count(), 1);
+    bench
+        .iostone(&["fleet", "collect", "given/noise.tar"])
+        .ended_with(2)
+        .complains_of("no run could be taken");
+}
+
+#[test]
+fn another_hosts_run_under_a_new_name_is_refused() {
+    let bench = fetched(&["db1"]);
+    let place = bench.path("twin");
+    fs::create_dir(&place).unwrap();
+    assert!(
+        Command::new("tar")
+            .arg("xf")
+            .arg(bench.path("archives/db1.tar"))
+            .arg("-C")
+            .arg(&place)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let manifest = place.join("manifest.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    fs::write(&manifest, text.replace("\"host\": \"db1\"", "\"host\": \"db9\"")).unwrap();
+    let (report, said) = collected(&bench, &["archives", "twin"], 4);
+    assert_eq!(names(&report), ["db1"]);
+    assert!(said.stderr.contains("it says that it is of db9, and is the run of db1"), "{}", said.stderr);
+}
+
+#[test]
+fn a_run_is_signed_and_verified() {
+    if !Path::new("/usr/bin/ssh-keygen").is_file() {
+        eprintln!("skipped: needs ssh-keygen");
+        return;
+    }
+    let bench = crate::runs::finished(PROGRAM);
+    let run = bench.only_run().display().to_string();
+    for name in ["key", "other"] {
+        let made = Command::new("ssh-keygen")
+            .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+            .arg(bench.path(name))
+            .status();
+        assert!(made.unwrap().success());
+    }
+    let signers = |name: &str| {
+        let key = fs::read_to_string(bench.path(&format!("{name}.pub"))).unwrap();
+        fs::write(bench.path("signers"), format!("me@example.org {key}")).unwrap();
+    };
+    signers("key");
+    let verify = ["fleet", "verify", &run, "--signers", "signers"];
+    bench.iostone(&verify).ended_with(1).complains_of("it has no `manifest.json`");
+    bench.iostone(&["fleet", "sign", &run, "--key", "key"]).ended_with(0);
+    assert!(bench.iostone(&verify).ended_with(0).stdout.contains("signed by me@example.org"));
+    // The report can still be read and written; the signature is of the records.
+    signers("other");
+    bench.iostone(&verify).ended_with(1).complains_of("nobody in `signers` signed it");
+    signers("key");
+    let plan = Path::new(&run).join("plan.json");
+    fs::write(&plan, fs::read_to_string(&plan).unwrap().replace("program", "programme")).unwrap();
+    bench.iostone(&verify).ended_with(1).complains_of("`plan.json` was changed");
+}
+
+#[test]
+fn a_lease_that_is_over_ends_a_run_that_can_be_resumed() {
+    let bench = Bench::new();
+    let place = bench.path("host");
+    fs::create_dir(&place).unwrap();
+    fs::write(place.join("experiment.toml"), PROGRAM.replace("echo $WHICH", "sleep 1; echo $WHICH")).unwrap();
+    let place = place.display().to_string();
+    bench.iostone(&["fleet", "host", &place, "--lease", "2s"]).ended_with(130);
+    let status = bench.iostone(&["fleet", "host", &place, "--poll"]).ended_with(0).json();
+    assert_eq!(status["state"], "expired", "{status}");
+    bench.assert_undone();
+    bench.iostone(&["fleet", "host", &place]).ended_with(0);
+    let status = bench.iostone(&["fleet", "host", &place, "--poll"]).ended_with(0).json();
+    assert_eq!((&status["state"], &status["blocks"]), (&"done".into(), &6.into()), "{status}");
+}
+
+#[test]
+fn jobs_for_schedulers_carry_the_experiment() {
+    let bench = Bench::new();
+    bench.write("experiment.toml", format!("{PROGRAM}# END_OF_EXPERIMENT\n"));
+    let slurm =
+        ["fleet", "template", "slurm", "experiment.toml", "--hosts", "3", "--set", "trials.settle=2ms"];
+    let script = bench.iostone(&slurm).ended_with(0).stdout;
+    for words in
+        ["#SBATCH --array=0-2", "--set trials.settle=2ms", "\nEND_OF_EXPERIMENT_\n", "name = \"program\""]
+    {
+        assert!(script.contains(words), "{words}\n{script}");
+    }
+    bench.write("job.sh", &script);
+    assert!(Command::new("sh").arg("-n").arg(bench.path("job.sh")).status().unwrap().success());
+    let yaml = bench.iostone(&["fleet", "template", "kubernetes", "experiment.toml"]).ended_with(0).stdout;
+    for words in [
+        "completionMode: Indexed",
+        "kind: PersistentVolumeClaim",
+        "    name = \"program\"\n",
+        "privileged: true",
+    ] {
+        assert!(yaml.contains(words), "{words}\n{yaml}");
+    }
+}
+
+#[test]
+fn a_fleet_needs_an_inventory_and_a_sound_experiment() {
+    let bench = Bench::new();
+    bench.write("experiment.toml", PROGRAM);
+    bench.iostone(&["fleet", "run", "experiment.toml"]).ended_with(2).complains_of("--inventory");
+    bench.write("wrong.toml", PROGRAM.replace("[decide]", "[decied]"));
+    bench
+        .iostone(&["fleet", "run", "wrong.toml", "--inventory", "hosts"])
+        .ended_with(2)
+        .complains_of("decied");
+    let leases =
+        ["fleet", "run", "experiment.toml", "--inventory", "hosts", "--poll", "1min", "--lease", "1min"];
+    bench.iostone(&leases).ended_with(2);
+    bench.iostone(&["fleet", "cleanup", "nowhere"]).ended_with(2).complains_of("is no fleet directory");
+    assert!(!bench.runs().exists() || bench.run_directories().is_empty());
+}
