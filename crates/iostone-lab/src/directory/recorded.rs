@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use iostone_model::environment::Environment;
 use iostone_model::experiment::{ConfoundedLevel, Experiment, Override, read as read_experiment};
+use iostone_model::figures::counted;
 use iostone_model::run::{Plan, RunRecord};
 use iostone_model::trial::TrialRecord;
 use iostone_model::verdict::Verdicts;
@@ -15,7 +16,7 @@ use super::{
 };
 use crate::conclude::mark_flags_of_rules;
 use crate::error::LabError;
-use crate::journal::Entry;
+use crate::journal::{Entry, JournalEvent};
 
 /// Reads a run, its own or another machine's.
 ///
@@ -107,6 +108,12 @@ impl Records {
         let plan = read_plan(&path)?;
         let entries = read_journal(&path.join("journal.jsonl"))?;
         let trials = read_trials(&path)?;
+        // A session is in the journal before its first trial is on the disk.
+        let begun = |entry: &Entry| matches!(entry.event, JournalEvent::SessionBegun { .. });
+        if !trials.is_empty() && !entries.iter().any(begun) {
+            let reason = format!("it tells of no session, but {} are there", counted(trials.len(), "trial"));
+            return Err(LabError::Damaged { path: path.join("journal.jsonl"), reason });
+        }
         let environment = read_environment(&path)?;
         Ok(Self { path, plan, entries, trials, environment })
     }

@@ -1,8 +1,12 @@
 //! Runs that are not there, not whole, or nowhere to be put.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::os::unix::process::CommandExt;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::{PROGRAM, finished};
 use crate::support::{Bench, Said, assert_text, masked};
@@ -34,6 +38,10 @@ fn a_damaged_run_is_named_and_the_others_are_shown() {
     fs::write(run.join("journal.jsonl"), text.replacen(third, "{}", 1)).unwrap();
     say("a journal with a wrong line", &["report"], 2);
     assert_eq!(say("a journal with a wrong line", &["list"], 0), "");
+    fs::write(run.join("journal.jsonl"), "").unwrap();
+    for command in ["report", "audit", "export", "explain"] {
+        say("an empty journal", &[command], 2);
+    }
     fs::write(run.join("journal.jsonl"), &journal).unwrap();
 
     fs::write(run.join("plan.json"), "{\n").unwrap();
@@ -147,4 +155,51 @@ fn runs_that_cannot_be_kept_are_not_begun() {
     let said = bench.iostone(&["run", "experiment.toml", "--runs", "/sys/iostone-runs"]).ended_with(2);
     said.complains_of("error: making `/sys/iostone-runs`: ");
     bench.assert_undone();
+}
+
+/// Waits for a command that must end by itself; one that does not is killed and fails the test.
+#[track_caller]
+fn ends(bench: &Bench, arguments: &[&str]) {
+    let mut command = bench.command(arguments);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > Duration::from_secs(60) {
+            child.kill().unwrap();
+            panic!("`{}` does not end", arguments.join(" "));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn a_run_of_pipes_and_devices_is_neither_waited_for_nor_read_without_end() {
+    let bench = finished(PROGRAM);
+    let run = bench.only_run();
+    for name in [
+        "plan.json",
+        "journal.jsonl",
+        "experiment.toml",
+        "verdicts.json",
+        "summary.json",
+        "trials/000001/trial.json",
+    ] {
+        let path = run.join(name);
+        let kept = fs::read(&path).unwrap();
+        for hostile in ["a pipe", "a device", "a directory"] {
+            fs::remove_file(&path).unwrap();
+            match hostile {
+                "a pipe" => mknodat(CWD, &path, FileType::Fifo, Mode::from(0o600), 0).unwrap(),
+                "a device" => symlink("/dev/zero", &path).unwrap(),
+                _ => fs::create_dir(&path).unwrap(),
+            }
+            for command in ["list", "report", "show", "audit", "explain", "export"] {
+                let named = if command == "list" { vec![command] } else { vec![command, "latest"] };
+                ends(&bench, &named);
+            }
+            if hostile == "a directory" { fs::remove_dir(&path) } else { fs::remove_file(&path) }.unwrap();
+            fs::write(&path, &kept).unwrap();
+        }
+    }
 }
