@@ -24,10 +24,12 @@ test: ## deterministic tests, in minutes
 
 test-real: ## tests that need guests, container engines, measured rates or minutes
 	@./tests/install-tools.sh
+	@./tests/install-readers.sh
 	@CARGO="$(CARGO)" ./tests/run.sh real
 
 test-all: ## test and test-real, with one closing count
 	@./tests/install-tools.sh
+	@./tests/install-readers.sh
 	@CARGO="$(CARGO)" ./tests/run.sh quick real
 
 # Two release builds, which is why no other target calls it.

@@ -16,10 +16,8 @@ use iostone_model::trial::{DROPS_SYNCS, TrialRecord};
 use iostone_model::verdict::Verdicts;
 use iostone_workload::RawOutput;
 use rustix::fs::{FlockOperation, flock};
-use serde::Serialize;
 
 use crate::error::{LabError, refuse_exposed};
-use crate::imported::{is_import, read_import};
 use crate::journal::{BlockEnd, Entry, JournalEvent};
 use crate::steadiness;
 pub(crate) use files::{read_json, read_record, read_text, sync_directory, write_compact, write_json};
@@ -33,29 +31,6 @@ pub struct RunDirectory {
     path: PathBuf,
     journal: File,
     entries: Vec<Entry>,
-}
-
-/// One line of `iostone list`.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct RunListing {
-    /// The directory's name.
-    pub directory: String,
-    /// The experiment's name.
-    pub experiment: String,
-    /// When the plan was made.
-    pub created_at: String,
-    /// Trials recorded.
-    pub trials: u32,
-    /// Whether the run has ended; otherwise it can be resumed.
-    pub finished: bool,
-    /// Whether a process is at work on it now.
-    pub live: bool,
-    /// Why its last session ended: "decided", "interrupted", or the error.
-    pub ended: Option<String>,
-    /// The answer, once there is one.
-    pub headline: Option<String>,
-    /// Whether its figures were measured elsewhere and imported; `trials` then counts observations.
-    pub imported: bool,
 }
 
 impl RunDirectory {
@@ -245,83 +220,6 @@ impl RunDirectory {
     }
 }
 
-/// The runs below a directory, newest last. Directories that are no runs are passed over; damaged ones are named.
-///
-/// # Errors
-/// The directory itself cannot be read.
-pub fn list_runs(parent: &Path) -> Result<(Vec<RunListing>, Vec<LabError>), LabError> {
-    let mut runs = Vec::new();
-    let mut damaged = Vec::new();
-    let directories = match fs::read_dir(parent) {
-        Ok(directories) => directories,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok((runs, damaged)),
-        Err(error) => return Err(LabError::file("reading", parent, error)),
-    };
-    for directory in directories.filter_map(Result::ok) {
-        let path = directory.path();
-        // What begins with a point is an import that was cut short.
-        let hidden = directory.file_name().to_string_lossy().starts_with('.');
-        let listing = if path.join("plan.json").exists() {
-            list_run(&path)
-        } else if is_import(&path) && !hidden {
-            list_import(&path)
-        } else {
-            continue;
-        };
-        match listing {
-            Ok(listing) => runs.push(listing),
-            Err(error) => damaged.push(error),
-        }
-    }
-    runs.sort_by(|left, right| left.created_at.cmp(&right.created_at));
-    Ok((runs, damaged))
-}
-
-fn list_run(path: &Path) -> Result<RunListing, LabError> {
-    let plan = read_plan(path)?;
-    let entries = read_journal(&path.join("journal.jsonl"))?;
-    let verdicts_path = path.join("verdicts.json");
-    let verdicts: Option<Verdicts> =
-        if verdicts_path.exists() { Some(read_json(&verdicts_path)?) } else { None };
-    let trials =
-        entries.iter().filter(|entry| matches!(entry.event, JournalEvent::TrialRecorded { .. })).count();
-    let finished = is_finished(&entries);
-    Ok(RunListing {
-        directory: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
-        experiment: plan.experiment.name,
-        created_at: plan.created_at,
-        trials: u32::try_from(trials).unwrap_or(u32::MAX),
-        finished,
-        live: !finished && is_locked(&path.join("journal.jsonl")),
-        ended: ended(&entries),
-        headline: verdicts.map(|verdicts| verdicts.headline),
-        imported: false,
-    })
-}
-
-/// Whether a process holds the journal, which each does for as long as it conducts the run. A lock that is shared would be in
-/// the way of one that begins just then, but for no longer than this takes.
-fn is_locked(journal: &Path) -> bool {
-    let Ok(journal) = File::open(journal) else { return false };
-    flock(&journal, FlockOperation::NonBlockingLockShared) == Err(rustix::io::Errno::WOULDBLOCK)
-}
-
-fn list_import(path: &Path) -> Result<RunListing, LabError> {
-    let record = read_import(path)?;
-    let dataset = &record.dataset;
-    Ok(RunListing {
-        directory: path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default(),
-        experiment: dataset.name.clone(),
-        trials: u32::try_from(dataset.observations.len()).unwrap_or(u32::MAX),
-        finished: true,
-        live: false,
-        ended: None,
-        headline: Some(crate::summary::import_headline(dataset)),
-        created_at: record.created_at,
-        imported: true,
-    })
-}
-
 /// Why the last session ended; none while one is going on, or after a crash.
 fn ended(entries: &[Entry]) -> Option<String> {
     entries.iter().rev().find_map(|entry| match &entry.event {
@@ -387,7 +285,7 @@ fn keep_last_superblock(blocks: &mut [BlockRecord]) {
 /// Why a block does not count that stands between two boots. It is continued, whatever ends a session meanwhile.
 pub(crate) const WAITS_FOR_REBOOT: &str = "waits for a reboot";
 
-fn read_plan(path: &Path) -> Result<Plan, LabError> {
+pub(crate) fn read_plan(path: &Path) -> Result<Plan, LabError> {
     let plan_path = path.join("plan.json");
     if !plan_path.exists() {
         return Err(LabError::NotARun { path: path.to_owned() });

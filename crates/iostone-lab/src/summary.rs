@@ -22,7 +22,6 @@ use crate::directory::{
 use crate::error::LabError;
 use crate::imported::{self, is_import, read_import};
 
-pub(crate) use import::headline as import_headline;
 pub use import::summarize_import;
 
 /// The file of a summary in its run directory.

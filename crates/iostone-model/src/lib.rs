@@ -7,6 +7,7 @@ pub mod answer;
 pub mod audit;
 pub mod case;
 pub mod ceiling;
+pub mod cell;
 pub mod cloud;
 pub mod covariate;
 pub mod dataset;

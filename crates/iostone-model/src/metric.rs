@@ -96,6 +96,18 @@ pub const COMMON_METRICS: &[Metric] = &[
 ];
 
 impl Unit {
+    /// The base unit in writing, as tables for programs have it: `B/s`, `/s`, `s`, `B`, `1` for a share, nothing for plain numbers.
+    pub fn symbol(self) -> &'static str {
+        match self {
+            Self::BytesPerSecond => "B/s",
+            Self::PerSecond => "/s",
+            Self::Seconds => "s",
+            Self::Bytes => "B",
+            Self::Share => "1",
+            Self::Plain => "",
+        }
+    }
+
     /// Nothing, in the unit without a prefix: `0.00 ns` would tell of a precision that no clock has.
     fn zero(self) -> &'static str {
         match self {

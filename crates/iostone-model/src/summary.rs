@@ -304,3 +304,77 @@ pub struct SweepSummary {
     /// Levels that were not shown to be worse.
     pub not_shown_worse: Vec<String>,
 }
+
+/// One line of `iostone list`: what runs are found and told apart by.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunListing {
+    /// The directory's name.
+    pub directory: String,
+    /// The run's id.
+    pub id: String,
+    /// The experiment's name.
+    pub experiment: String,
+    /// As [`RunSummary::experiment_digest`].
+    pub experiment_digest: Option<String>,
+    /// When the plan was made, or the figures imported.
+    pub created_at: String,
+    /// The words of `--tag`.
+    pub tags: BTreeSet<String>,
+    /// The host's name; empty where it is not known.
+    pub host: String,
+    /// The kernel's release; empty where it is not known.
+    pub kernel: String,
+    /// Trials recorded; observations of an import.
+    pub trials: u32,
+    /// What has become of it.
+    pub state: RunState,
+    /// Whether the run has ended; otherwise it can be resumed.
+    pub finished: bool,
+    /// Whether a process is at work on it now.
+    pub live: bool,
+    /// Why its last session ended: "decided", "interrupted", or the error.
+    pub ended: Option<String>,
+    /// A rehearsal in small.
+    pub rehearsal: bool,
+    /// Identical levels.
+    pub identical_levels: bool,
+    /// The answer, once there is one.
+    pub headline: Option<String>,
+    /// Each level against the baseline, curves as a whole.
+    pub comparisons: Vec<ComparisonSummary>,
+    /// What a sweep came to.
+    pub sweep: Option<SweepSummary>,
+    /// Blocks whose every trial counted.
+    pub blocks: u32,
+    /// Whether its figures were measured elsewhere.
+    pub imported: bool,
+}
+
+impl RunListing {
+    /// The line of a run in a directory of that name.
+    pub fn of(directory: &str, summary: &RunSummary) -> Self {
+        let imported = summary.state == RunState::Imported;
+        Self {
+            directory: directory.to_owned(),
+            id: summary.run_id.clone(),
+            experiment: summary.experiment.clone(),
+            experiment_digest: summary.experiment_digest.clone(),
+            created_at: summary.started_at.clone(),
+            tags: summary.tags.clone(),
+            host: summary.machine.host.clone(),
+            kernel: summary.machine.kernel.clone(),
+            trials: summary.trials,
+            state: summary.state,
+            finished: imported || summary.state == RunState::Finished,
+            live: false,
+            ended: summary.ended.clone(),
+            rehearsal: summary.rehearsal,
+            identical_levels: summary.identical_levels,
+            headline: summary.headline.clone(),
+            comparisons: summary.comparisons.iter().filter(|one| one.point.is_empty()).cloned().collect(),
+            sweep: summary.sweep.clone(),
+            blocks: summary.blocks,
+            imported,
+        }
+    }
+}

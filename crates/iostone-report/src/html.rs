@@ -44,7 +44,7 @@ use prose::Prose;
 use standing::Badge;
 use sweep::SweepSection;
 
-const STYLE: &str = include_str!("../templates/style.css");
+pub(crate) const STYLE: &str = include_str!("../templates/style.css");
 
 /// Widths in pixels of figures: across the page, half of it, and on a telephone.
 const FULL: f64 = 1100.0;

@@ -9,6 +9,7 @@
 
 mod cpu_split;
 mod environment;
+pub mod export;
 mod figures;
 mod gate;
 mod governed;
@@ -18,7 +19,9 @@ mod ink;
 mod json;
 mod landing;
 mod latency;
+mod listing;
 mod load_points;
+mod plots;
 mod prediction;
 mod price;
 mod recommendation;
@@ -32,6 +35,7 @@ mod wording;
 
 pub use ink::{clean, clean_lines, harmless, steers};
 pub use json::REPORT_SCHEMA;
+pub use plots::Plot;
 pub use text::TextStyle;
 pub use text::dataset::is_detail;
 
@@ -45,6 +49,7 @@ use iostone_model::history::{Change, History};
 use iostone_model::orion::{OrionFindings, OrionRecord};
 use iostone_model::recommendation::Recommendation;
 use iostone_model::run::RunRecord;
+use iostone_model::summary::RunListing;
 use iostone_model::trial::CpuAccount;
 use iostone_model::verdict::{GateState, Verdicts};
 
@@ -79,6 +84,11 @@ pub enum Extent {
     Screen,
     /// All of it.
     Full,
+}
+
+/// Runs in a line each, in their order.
+pub fn listing_text(runs: &[RunListing], width: usize, style: TextStyle) -> String {
+    listing::write(runs, width, style)
 }
 
 /// The report of a run for the terminal: the answer first, then the figures, then what speaks for and against them.
@@ -183,6 +193,11 @@ pub fn json(run: &RunRecord) -> Result<String, ReportError> {
 /// The report of a run as one HTML page that loads nothing from anywhere.
 pub fn html(run: &RunRecord) -> Result<String, ReportError> {
     html::write(run).map_err(|source| ReportError::Html { directory: run.directory.clone(), source })
+}
+
+/// Every plot of a run's page as an SVG document of its own.
+pub fn plots(run: &RunRecord) -> Result<Vec<Plot>, ReportError> {
+    Ok(plots::of_page(&html(run)?, html::STYLE))
 }
 
 /// An ORION test and what was found in it, for the terminal: the answers, the load points as bars and the matrix.

@@ -170,18 +170,19 @@ impl OutputFile {
     /// # Errors
     /// [`StackError::Refused`] when somebody changed the file since it was opened; [`StackError::Io`] when it cannot be
     /// written.
-    pub fn write(mut self, text: &str) -> Result<(), StackError> {
+    pub fn write(mut self, content: impl AsRef<[u8]>) -> Result<(), StackError> {
+        let content = content.as_ref();
         self.refuse_changed()?;
         let failed = |source: io::Error| StackError::io("write", &self.path, source);
         let Some(regular) = &mut self.regular else {
-            return self.file.write_all(text.as_bytes()).and_then(|()| self.file.flush()).map_err(failed);
+            return self.file.write_all(content).and_then(|()| self.file.flush()).map_err(failed);
         };
         match self.placing {
             Placing::Replace => self.file.set_len(0).map_err(failed)?,
             Placing::Append => self.file.seek(SeekFrom::End(0)).map(drop).map_err(failed)?,
         }
         // On a network filesystem the modification time may change until everything is written back.
-        self.file.write_all(text.as_bytes()).and_then(|()| self.file.sync_all()).map_err(failed)?;
+        self.file.write_all(content).and_then(|()| self.file.sync_all()).map_err(failed)?;
         regular.is_unfinished = false;
         if regular.will_be_ours { mark(&self.file, &self.path) } else { Ok(()) }
     }

@@ -26,6 +26,7 @@ use crate::commands::predict::PredictArguments;
 use crate::commands::recommend::RecommendArguments;
 use crate::fail_if::FailIf;
 use crate::output_file::Overwrite;
+use crate::run_filter::RunFilterArguments;
 
 /// Measure whether a change makes storage faster, by how much and why.
 #[derive(Debug, Parser)]
@@ -70,7 +71,7 @@ pub(crate) enum Command {
     Audit(AuditArguments),
     /// Judge published benchmarks again
     Casebook(CasebookArguments),
-    /// Export a run as CSV, JSON, fio's JSON or bonnie++'s CSV
+    /// Export runs as CSV, Parquet, JSON, OpenMetrics, SVG and formats of other tools
     Export(ExportArguments),
     /// Run an I/O load on files or block devices, in fio's language
     Io(Box<IoArguments>),
@@ -259,6 +260,8 @@ pub(crate) struct ListArguments {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) filter: RunFilterArguments,
     #[command(flatten)]
     pub(crate) runs: RunsDirectory,
 }
@@ -464,30 +467,49 @@ pub(crate) struct CasebookArguments {
 pub(crate) enum ExportFormat {
     /// A table with a row for each value
     Csv,
+    /// A table with a row for each trial and a column for each metric
+    CsvWide,
+    /// Parquet with a row for each value; needs `--output`
+    Parquet,
     /// iostone's dataset document
     Json,
     /// bonnie++'s CSV, for `bon_csv2html`
     Bonnie,
     /// fio's JSON
     Fio,
+    /// The text format of OpenMetrics, for Prometheus
+    Openmetrics,
+    /// Bencher Metric Format
+    Bencher,
+    /// The Go benchmark format, for benchstat
+    Go,
+    /// A table of change points for Apache Otava
+    Otava,
+    /// Every plot of the report as an SVG file; `--output` is their directory
+    Svg,
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArguments {
     /// The run or import: its directory, its id, or `latest`
-    #[arg(default_value = "latest")]
-    pub(crate) run: String,
+    #[arg(conflicts_with = "all")]
+    pub(crate) run: Option<String>,
+    /// Export every run, or those that the filters below leave; `--output` is the directory of their files
+    #[arg(long, requires = "output", conflicts_with = "overwrite")]
+    pub(crate) all: bool,
     /// Output format
     #[arg(long, value_enum, default_value_t = ExportFormat::Csv)]
     pub(crate) format: ExportFormat,
     /// Print JSON; the same as `--format json`
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
-    /// Write to this file instead of stdout
+    /// Write to this file instead of stdout; the directory of several files
     #[arg(long, short, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) overwrite: Overwrite,
+    #[command(flatten)]
+    pub(crate) filter: RunFilterArguments,
     #[command(flatten)]
     pub(crate) runs: RunsDirectory,
 }

@@ -62,7 +62,14 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "iostone report --fail-if 'xfs not equivalent to ext4'",
         ],
     ),
-    ("list", &["iostone list", "iostone list --json"]),
+    (
+        "list",
+        &[
+            "iostone list",
+            "iostone list --experiment 'ext4-*' --kernel '6.1.*' --since 4w",
+            "iostone list --verdict slower --tag nightly --json",
+        ],
+    ),
     ("show", &["iostone show latest", "iostone show latest --trial 2"]),
     (
         "diff",
@@ -98,7 +105,15 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
     ("audit", &["iostone audit latest", "iostone audit figures.toml --fail-on serious"]),
     ("casebook", &["iostone casebook", "iostone casebook instance-bandwidth"]),
-    ("export", &["iostone export latest --output figures.csv", "iostone export latest --format fio"]),
+    (
+        "export",
+        &[
+            "iostone export latest --output figures.csv",
+            "iostone export latest --format go",
+            "iostone export --all --format parquet --output figures --since 4w",
+            "iostone export latest --format svg --output plots",
+        ],
+    ),
     (
         "io",
         &[

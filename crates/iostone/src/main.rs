@@ -16,6 +16,7 @@ mod output_file;
 mod printer;
 mod progress;
 mod recipe;
+mod run_filter;
 mod runs;
 mod subject;
 

@@ -18,9 +18,9 @@ pub(crate) struct Overwrite {
 }
 
 /// Writes the output file and says so.
-pub(crate) fn write_out(output: OutputFile, text: &str, printer: &mut Printer) -> Result<()> {
+pub(crate) fn write_out(output: OutputFile, content: impl AsRef<[u8]>, printer: &mut Printer) -> Result<()> {
     let path = clean(&quote(output.path().as_os_str()));
-    output.write(text)?;
+    output.write(content)?;
     printer.note(format_args!("wrote {path}"));
     Ok(())
 }

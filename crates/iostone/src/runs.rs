@@ -5,8 +5,10 @@ use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use iostone_guest::Cache;
 use iostone_lab::history::NamedSummary;
-use iostone_lab::{LabError, RunListing, is_import, list_runs, read_or_make};
+use iostone_lab::{Index, LabError, index_file, is_import};
+use iostone_model::summary::RunListing;
 use iostone_stack::leave_to_caller;
 
 use crate::printer::Printer;
@@ -14,15 +16,25 @@ use crate::printer::Printer;
 /// The runs below a directory, newest last, and whether there are more that cannot be read. Those are warned of, each
 /// with the reason, because one of them may be meant.
 pub(crate) fn all(parent: &Path, printer: &mut Printer) -> Result<(Vec<RunListing>, bool)> {
-    let (runs, damaged) = list_runs(parent)?;
-    for error in &damaged {
+    let found = index().runs(parent)?;
+    for error in &found.damaged {
         printer.warning(error);
     }
     let unreadable = unreadable(parent);
     for (path, error) in &unreadable {
         printer.warning(format_args!("`{}` cannot be read: {error}", path.display()));
     }
-    Ok((runs, !(damaged.is_empty() && unreadable.is_empty())))
+    Ok((found.runs, !(found.damaged.is_empty() && unreadable.is_empty())))
+}
+
+/// The index of this user: the file that `IOSTONE_INDEX` names, none with `off`, else one in the cache directory. Root has its
+/// own, under sudo as well, so that nobody leads it to another file; it takes some ms a run to make the caller's.
+pub(crate) fn index() -> Index {
+    match std::env::var_os("IOSTONE_INDEX").filter(|value| !value.is_empty()) {
+        Some(value) if value == "off" => Index::none(),
+        Some(file) => Index::at(Path::new(&file)),
+        None => Cache::of_user().map_or_else(|_| Index::none(), |cache| Index::at(&index_file(cache.root()))),
+    }
 }
 
 /// Directories that may hold a run, but do not let themselves be looked into: somebody else's, mostly.
@@ -127,19 +139,12 @@ pub(crate) fn find_several(parent: &Path, named: &[String], printer: &mut Printe
 
 /// The summaries of all runs below a directory. What cannot be read is warned of.
 pub(crate) fn summaries(parent: &Path, printer: &mut Printer) -> Result<Vec<NamedSummary>> {
+    let (runs, _) = all(parent, printer)?;
+    let mut index = index();
     let mut summaries = Vec::new();
-    let entries = match fs::read_dir(parent) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(summaries),
-        Err(error) => bail!("reading `{}`: {error}", parent.display()),
-    };
-    for entry in entries.filter_map(Result::ok) {
-        let hidden = entry.file_name().to_string_lossy().starts_with('.');
-        if hidden || !is_run(&entry.path()).unwrap_or(false) {
-            continue;
-        }
-        match summary(&entry.path()) {
-            Ok(summary) => summaries.push(summary),
+    for RunListing { directory, .. } in runs {
+        match index.summary(&parent.join(&directory)) {
+            Ok(summary) => summaries.push(NamedSummary { directory, summary }),
             Err(error) => printer.warning(error),
         }
     }
@@ -149,7 +154,7 @@ pub(crate) fn summaries(parent: &Path, printer: &mut Printer) -> Result<Vec<Name
 /// The summary of a run, with the name of its directory.
 pub(crate) fn summary(path: &Path) -> Result<NamedSummary, LabError> {
     let directory = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    Ok(NamedSummary { directory, summary: read_or_make(path)? })
+    Ok(NamedSummary { directory, summary: index().summary(path)? })
 }
 
 /// Leaves records to who called sudo. That it did not work changes nothing about them.

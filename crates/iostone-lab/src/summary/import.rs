@@ -61,7 +61,7 @@ pub fn summarize_import(record: &ImportRecord, record_bytes: u64) -> RunSummary 
 }
 
 /// `imported from 3 files of dbench, fio`.
-pub(crate) fn headline(dataset: &Dataset) -> String {
+fn headline(dataset: &Dataset) -> String {
     let tools: BTreeSet<&str> = dataset.files.iter().map(|file| file.tool.as_str()).collect();
     let tools: Vec<&str> = tools.into_iter().collect();
     let files = if dataset.files.len() == 1 { "file" } else { "files" };

@@ -1,5 +1,6 @@
 //! A table as CSV: the names of its columns and its rows with their lines, whatever separates the cells.
 
+use iostone_model::cell::unguarded;
 use iostone_model::figures::counted;
 
 use crate::Malformed;
@@ -81,7 +82,7 @@ impl Sheet {
                 let expected = format!("cells of at most {LONGEST_CELL} bytes");
                 return Err(Malformed { line, expected, found: "a longer one".to_owned() });
             }
-            let cells: Vec<String> = record.iter().map(str::to_owned).collect();
+            let cells: Vec<String> = record.iter().map(|cell| unguarded(cell).to_owned()).collect();
             match &columns {
                 None => columns = Some(header(line, cells)?),
                 Some(_) if rows.len() == most_rows => {

@@ -1,12 +1,18 @@
-//! `iostone export`: a run's figures for other programs.
+//! `iostone export`: figures for other programs, of a run or of all that are meant.
+
+mod cpu_times;
+mod many;
+mod plots;
 
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use iostone_lab::{is_import, read_run};
-use iostone_model::dataset::{Dataset, MetricNote, Observation};
+use iostone_lab::{RunFilter, is_import, read_run};
+use iostone_model::dataset::{Dataset, Observation};
 use iostone_model::experiment::{Configuration, Workload};
-use iostone_model::metric::{BONNIE_METRICS, Unit};
+use iostone_model::metric::BONNIE_METRICS;
+use iostone_model::summary::RunSummary;
+use iostone_report::export::{self, Exported};
 
 use crate::cli::{ExportArguments, ExportFormat};
 use crate::exit_code::ExitCode;
@@ -14,40 +20,97 @@ use crate::output_file::write_out;
 use crate::printer::Printer;
 use crate::runs;
 use crate::subject::Found;
+use cpu_times::add_cpu_times;
 
 pub(crate) fn export(arguments: &ExportArguments, printer: &mut Printer) -> Result<ExitCode> {
-    let output = arguments.overwrite.open(arguments.output.as_deref())?;
-    let path = runs::find(&arguments.runs.runs, &arguments.run, printer)?;
-    let mut dataset = Found::in_directory(&path)?.dataset;
     let format = if arguments.json { ExportFormat::Json } else { arguments.format };
-    let text = match format {
-        ExportFormat::Csv => {
-            add_cpu_times(&mut dataset, &path)?;
-            csv(&dataset)?
-        }
-        ExportFormat::Json => format!("{}\n", serde_json::to_string_pretty(&dataset)?),
-        ExportFormat::Bonnie => {
-            let fitting: Vec<&Observation> =
-                dataset.observations.iter().filter(|o| is_of_bonnie(o)).collect();
-            if fitting.is_empty() {
-                bail!("`{}` has no results of bonnie++ phases; use `--format csv`", dataset.name);
-            }
-            iostone_tools::bonnie_csv(&fitting)
-        }
-        ExportFormat::Fio => {
-            let dataset = with_jobs(dataset, &path)?;
-            let fitting = of_phases(&dataset, &["iops", "read.iops", "write.iops"]);
-            if fitting.is_empty() {
-                bail!("`{}` has no results that fit fio's JSON; use `--format csv`", dataset.name);
-            }
-            format!("{}\n", serde_json::to_string_pretty(&iostone_tools::fio_json(&fitting))?)
-        }
-    };
+    if arguments.all {
+        return many::export(arguments, format, printer);
+    }
+    if arguments.filter.filter() != RunFilter::default() {
+        bail!("what is exported is one run; the options that choose runs need `--all`");
+    }
+    if format == ExportFormat::Svg {
+        return plots::export(arguments, printer);
+    }
+    if format == ExportFormat::Parquet && arguments.output.is_none() {
+        bail!("Parquet is no text; name a file with `--output`");
+    }
+    let output = arguments.overwrite.open(arguments.output.as_deref())?;
+    let path = runs::find(&arguments.runs.runs, arguments.run.as_deref().unwrap_or("latest"), printer)?;
+    let content = Subject::read(&path)?.write(format, &path, false)?;
     match output {
-        Some(output) => write_out(output, &text, printer)?,
-        None => printer.data(&text),
+        Some(output) => write_out(output, content, printer)?,
+        None => printer.data(&String::from_utf8_lossy(&content)),
     }
     Ok(ExitCode::Success)
+}
+
+/// A run or an import with what is told of it.
+struct Subject {
+    directory: String,
+    summary: RunSummary,
+    dataset: Dataset,
+}
+
+impl Subject {
+    fn read(path: &Path) -> Result<Self> {
+        // Told first where it cannot be read: the summary may be there when a trial is not.
+        let dataset = Found::in_directory(path)?.dataset;
+        let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let directory = whole.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        Ok(Self { directory, summary: runs::index().summary(path)?, dataset })
+    }
+
+    fn exported(&self) -> Exported<'_> {
+        Exported {
+            directory: &self.directory,
+            experiment: &self.summary.experiment,
+            host: &self.summary.machine.host,
+            started_at: &self.summary.started_at,
+            dataset: &self.dataset,
+        }
+    }
+
+    /// The content of a file; `partitioned` where its folders tell experiment and host.
+    fn write(mut self, format: ExportFormat, path: &Path, partitioned: bool) -> Result<Vec<u8>> {
+        let text = match format {
+            ExportFormat::Csv | ExportFormat::CsvWide | ExportFormat::Parquet => {
+                add_cpu_times(&mut self.dataset, path)?;
+                match format {
+                    ExportFormat::Csv => export::csv_long(&self.exported()),
+                    ExportFormat::CsvWide => export::csv_wide(&self.exported()),
+                    _ => return Ok(export::parquet_rows(&self.exported(), partitioned)),
+                }
+            }
+            ExportFormat::Json => format!("{}\n", serde_json::to_string_pretty(&self.dataset)?),
+            ExportFormat::Openmetrics => export::open_metrics(&self.exported()),
+            ExportFormat::Bencher => export::bencher(&self.exported())?,
+            ExportFormat::Go => export::go_benchmark(&self.exported()),
+            ExportFormat::Otava => export::otava(&[self.exported()]),
+            ExportFormat::Bonnie => bonnie(&self.dataset)?,
+            ExportFormat::Fio => fio(self.dataset, path)?,
+            ExportFormat::Svg => bail!("plots are several files; name their directory with `--output`"),
+        };
+        Ok(text.into_bytes())
+    }
+}
+
+fn bonnie(dataset: &Dataset) -> Result<String> {
+    let fitting: Vec<&Observation> = dataset.observations.iter().filter(|o| is_of_bonnie(o)).collect();
+    if fitting.is_empty() {
+        bail!("`{}` has no results of bonnie++ phases; use `--format csv`", dataset.name);
+    }
+    Ok(iostone_tools::bonnie_csv(&fitting))
+}
+
+fn fio(dataset: Dataset, path: &Path) -> Result<String> {
+    let dataset = with_jobs(dataset, path)?;
+    let fitting = of_phases(&dataset, &["iops", "read.iops", "write.iops"]);
+    if fitting.is_empty() {
+        bail!("`{}` has no results that fit fio's JSON; use `--format csv`", dataset.name);
+    }
+    Ok(format!("{}\n", serde_json::to_string_pretty(&iostone_tools::fio_json(&fitting))?))
 }
 
 /// Whether an observation has figures of bonnie++'s phases, or phases that were too fast to have any.
@@ -82,125 +145,8 @@ fn with_jobs(mut dataset: Dataset, path: &Path) -> Result<Dataset> {
     Ok(dataset)
 }
 
-/// Adds where the CPU time of each trial went, for those trials that have an account of it. What is not observable, or not
-/// limited, has no row.
-fn add_cpu_times(dataset: &mut Dataset, path: &Path) -> Result<()> {
-    if is_import(path) {
-        return Ok(());
-    }
-    let trials = read_run(path)?.trials;
-    for observation in &mut dataset.observations {
-        let number = observation.run.as_deref().and_then(|number| number.parse::<u32>().ok());
-        let Some(trial) = trials.iter().find(|trial| Some(trial.number) == number) else { continue };
-        if let Some(governor) = &trial.governor {
-            let allowance = &governor.governor.allowance;
-            observation.labels.insert("cpu.allowance".to_owned(), allowance.instance.clone());
-            observation.labels.insert("cpu.law".to_owned(), allowance.name.clone());
-            let figures = [
-                (
-                    "governor.allowed_time",
-                    "CPU time that the law allowed",
-                    governor.allowed_cpu_seconds,
-                    Unit::Seconds,
-                ),
-                (
-                    "governor.used_time",
-                    "CPU time used under the law",
-                    governor.used_cpu_seconds,
-                    Unit::Seconds,
-                ),
-                (
-                    "governor.excess",
-                    "CPU time beyond the law, of all used",
-                    governor.excess_share,
-                    Unit::Share,
-                ),
-                ("governor.slow_time", "time that the law was slow", governor.slow_seconds, Unit::Seconds),
-                (
-                    "governor.throttled_times",
-                    "times that the law went slow",
-                    f64::from(governor.throttled_times),
-                    Unit::Plain,
-                ),
-            ];
-            for (name, title, value, unit) in figures.into_iter().filter(|figure| figure.2.is_finite()) {
-                observation.figures.insert(name.to_owned(), value.into());
-                let title = title.to_owned();
-                dataset.metrics.entry(name.to_owned()).or_insert(MetricNote { unit, better: None, title });
-            }
-        }
-        let Some(account) = &trial.signals.cpu else { continue };
-        let times = [
-            ("cpu.wall_time", "wall time of the account", Some(account.wall_seconds)),
-            ("cpu.user_time", "user time of the workload", account.user_seconds),
-            ("cpu.system_time", "system time of the workload", account.system_seconds),
-            ("cpu.throttled_time", "throttled by its own limit", account.throttled_seconds),
-            ("cpu.governed_time", "withheld by the emulated allowance", account.governed_seconds),
-            ("cpu.io_wait_time", "waiting for I/O of the workload", account.io_wait_seconds),
-            (
-                "cpu.machine_io_pressure_time",
-                "some task of the machine waited for I/O",
-                account.machine_io_pressure_seconds,
-            ),
-            ("cpu.host_steal_time", "steal of a guest as seen from its host", account.host_steal_seconds),
-            ("cpu.machine_steal_time", "steal of the machine", account.machine_steal_seconds),
-            ("cpu.machine_idle_time", "idle time of the machine", Some(account.machine_idle_seconds)),
-        ];
-        for (name, title, seconds) in times {
-            let Some(seconds) = seconds.filter(|seconds| seconds.is_finite()) else { continue };
-            observation.figures.insert(name.to_owned(), seconds.into());
-            dataset.metrics.entry(name.to_owned()).or_insert_with(|| MetricNote {
-                unit: Unit::Seconds,
-                better: None,
-                title: title.to_owned(),
-            });
-        }
-    }
-    Ok(())
-}
-
 /// The observations that have one of these figures.
 fn of_phases<'a>(dataset: &'a Dataset, names: &[&str]) -> Vec<&'a Observation> {
     let has = |observation: &&Observation| names.iter().any(|name| observation.figures.contains_key(*name));
     dataset.observations.iter().filter(has).collect()
-}
-
-/// A row for each figure: labels first, then which figure, its value in the base unit, and that unit.
-fn csv(dataset: &Dataset) -> Result<String> {
-    let mut labels: Vec<&String> = dataset.observations.iter().flat_map(|o| o.labels.keys()).collect();
-    labels.sort_unstable();
-    labels.dedup();
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    let own = ["table", "run", "block", "order"];
-    let header = own.into_iter().chain(labels.iter().map(|label| label.as_str()));
-    writer.write_record(header.chain(["metric", "value", "unit"]))?;
-    for observation in &dataset.observations {
-        let number = |number: Option<String>| number.unwrap_or_default();
-        let mut row = vec![
-            observation.table.clone(),
-            number(observation.run.clone()),
-            number(observation.block.map(|block| block.to_string())),
-            number(observation.order.map(|order| order.to_string())),
-        ];
-        row.extend(labels.iter().map(|label| observation.labels.get(*label).cloned().unwrap_or_default()));
-        for (metric, figure) in &observation.figures {
-            let unit = unit_name(dataset.unit_of(metric));
-            let cells =
-                row.iter().cloned().chain([metric.clone(), figure.value.to_string(), unit.to_owned()]);
-            writer.write_record(cells)?;
-        }
-    }
-    Ok(String::from_utf8(writer.into_inner().map_err(csv::IntoInnerError::into_error)?)?)
-}
-
-/// A base unit in writing.
-fn unit_name(unit: Unit) -> &'static str {
-    match unit {
-        Unit::BytesPerSecond => "B/s",
-        Unit::PerSecond => "/s",
-        Unit::Seconds => "s",
-        Unit::Bytes => "B",
-        Unit::Share => "1",
-        Unit::Plain => "",
-    }
 }

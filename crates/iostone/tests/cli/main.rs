@@ -19,6 +19,7 @@ mod emulate;
 mod everything;
 mod explain;
 mod gate;
+mod history;
 mod hostile;
 mod image;
 mod import;

@@ -1,206 +1,201 @@
-//! `diff` and `history`: one run that was made, and others that differ from it in what is recorded.
+//! Many runs: summaries, the index, filters of `list`, and exports of one run and of all.
 
 use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
 
+use crate::runs::PROGRAM;
 use crate::support::Bench;
 
-/// A bench with so many runs of `weekly`, a day apart; `change` is what differs in the summary of each.
-fn bench_of(runs: usize, change: impl Fn(usize, &mut Value)) -> Bench {
+/// Two runs of one experiment, of which the first is tagged, and an import.
+fn bench() -> Bench {
     let bench = Bench::new();
-    bench.write("a.sh", "sleep 0.01\n");
-    bench.write("b.sh", "sleep 0.02\n");
-    let line = [
-        "compare",
-        "sh a.sh",
-        "sh b.sh",
-        "-n",
-        "a",
-        "-n",
-        "b",
-        "--confidence",
-        "95%",
-        "--save",
-        "weekly.toml",
-    ];
-    bench.iostone(&line).ended_with(0);
-    let text = fs::read_to_string(bench.path("weekly.toml")).unwrap();
-    bench.write("weekly.toml", text.replace("name = \"compare-command\"", "name = \"weekly\""));
-    bench.iostone(&["run", "weekly.toml", "--set", "decide.blocks={ min = 6, max = 6 }"]).ended_with(0);
-    let first = bench.only_run();
-    for run in 0..runs {
-        let path = bench.runs().join(format!("run-{run:03}"));
-        fs::create_dir(&path).unwrap();
-        for entry in fs::read_dir(&first).unwrap().map(Result::unwrap).filter(|e| e.path().is_file()) {
-            fs::copy(entry.path(), path.join(entry.file_name())).unwrap();
-        }
-        edit(&path.join("plan.json"), |plan| plan["created_at"] = day(run).into());
-        edit(&path.join("summary.json"), |summary| {
-            summary["started_at"] = day(run).into();
-            // A little noise, which repeats and is no change.
-            scale(summary, 1.0 + 0.01 * ((run * 7 % 11) as f64 / 11.0 - 0.5));
-            change(run, summary);
-        });
-    }
-    fs::remove_dir_all(first).unwrap();
+    bench.write("experiment.toml", PROGRAM);
+    bench.iostone(&["run", "experiment.toml", "--tag", "nightly", "--tag", "v2.1"]).ended_with(0);
+    bench.iostone(&["run", "experiment.toml", "--set", "trials.seed=7"]).ended_with(0);
+    bench.write("figures.csv", "load,iops\na,1\nb,2\n");
+    bench.iostone(&["import", "figures.csv", "--name", "=table"]).ended_with(0);
     bench
 }
 
-fn day(run: usize) -> String {
-    format!("2026-{:02}-{:02}T03:00:00Z", 1 + run / 28, 1 + run % 28)
+fn summary(run: &Path) -> Value {
+    serde_json::from_str(&fs::read_to_string(run.join("summary.json")).unwrap()).unwrap()
 }
 
-fn edit(path: &Path, change: impl FnOnce(&mut Value)) {
-    let mut document: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
-    change(&mut document);
-    fs::write(path, serde_json::to_vec(&document).unwrap()).unwrap();
-}
-
-/// Multiplies the wall times of all configurations.
-fn scale(summary: &mut Value, factor: f64) {
-    for configuration in summary["configurations"].as_array_mut().unwrap() {
-        // Each run alike but for the factor, whatever this machine's noise was.
-        let median = if configuration["name"] == "a" { 0.01 } else { 0.02 };
-        configuration["figures"]["wall_time"]["median"] = (median * factor).into();
-        for value in configuration["values"]["wall_time"].as_array_mut().unwrap() {
-            *value = (value.as_f64().unwrap() * factor).into();
-        }
-    }
-}
-
-fn slower_on_another_kernel(run: usize, summary: &mut Value) {
-    summary["machine"]["kernel"] = if run < 24 { "6.1.0-1" } else { "6.12.0-2" }.into();
-    if run >= 24 {
-        scale(summary, 1.2 + 0.01 * ((run * 5 % 7) as f64 / 7.0));
-    }
+/// Makes the files of a run as old as those of nobody, and another text of the same length: who reads them would notice.
+fn spoil(path: &Path) {
+    let length = fs::metadata(path).unwrap().len();
+    fs::write(path, vec![b'x'; usize::try_from(length).unwrap()]).unwrap();
 }
 
 #[test]
-fn a_history_names_a_change_with_what_changed_there_and_writes_how_to_confirm_it() {
-    let bench = bench_of(36, slower_on_another_kernel);
-    let said = bench.iostone(&["history", "weekly"]).ended_with(0);
-    assert!(said.stdout.contains("weekly: 2 changes in 2 figures, 2 for the worse."), "{said:?}");
-    assert!(said.stdout.contains('▲') && said.stdout.contains('▇'), "{said:?}");
-    let flat = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(flat.contains("run 25 of 36") && flat.contains("kernel 6.1.0-1 → 6.12.0-2"), "{flat}");
-    let document =
-        bench.iostone(&["history", "weekly.toml", "--json", "--metric", "wall_time"]).ended_with(0).json();
-    assert_eq!(document["schema"], "iostone/history/1");
-    assert_eq!(document["series"][0]["changes"][0]["circumstances"][0]["name"], "kernel");
+fn runs_are_listed_newest_first_and_found_by_what_they_are() {
+    let bench = bench();
+    let runs = bench.run_directories();
+    let of_program: Vec<Value> =
+        runs.iter().map(|run| summary(run)).filter(|one| one["experiment"] == "program").collect();
+    assert_eq!(of_program.len(), 2);
+    // A seed makes no other experiment.
+    assert_eq!(of_program[0]["experiment_digest"], of_program[1]["experiment_digest"]);
+    let host = of_program[0]["machine"]["host"].as_str().unwrap().to_owned();
+    let kernel = of_program[0]["machine"]["kernel"].as_str().unwrap().to_owned();
 
-    bench.iostone(&["history", "week", "--html", "history.html", "-q"]).ended_with(0);
-    let page = fs::read_to_string(bench.path("history.html")).unwrap();
-    assert!(page.contains("History of weekly") && page.contains("<svg") && page.contains("6.12.0-2"));
-
-    let said = bench.iostone(&["history", "weekly", "--confirm", "confirm.toml"]).ended_with(0);
-    assert!(said.stderr.contains("run it with `iostone run confirm.toml`"), "{said:?}");
-    assert!(said.stderr.contains("99.81%") && said.stderr.contains("11 blocks"), "{said:?}");
-    let confirming = fs::read_to_string(bench.path("confirm.toml")).unwrap();
-    assert!(
-        confirming.contains("kernel = \"6.1.0-1\"") && confirming.contains("\"state=6.1.0-1\""),
-        "{confirming}"
-    );
-    bench.iostone(&["run", "confirm.toml", "--dry-run"]).ended_with(0);
-}
-
-#[test]
-fn a_history_without_a_change_says_so_and_one_that_nothing_explains_says_that() {
-    let bench = bench_of(30, |run, summary| {
-        if run >= 20 {
-            scale(summary, 0.7);
-        }
-        if run == 3 {
-            summary["rehearsal"] = true.into();
-        }
-    });
-    let said = bench.iostone(&["history", "weekly", "--configuration", "a"]).ended_with(0);
-    let flat = said.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(flat.contains("1 change in 1 figure, 0 for the worse."), "{flat}");
-    assert!(
-        flat.contains("nothing recorded changed there") && flat.contains("1 run left out: a rehearsal"),
-        "{flat}"
-    );
-    let said = bench.iostone(&["history", "weekly", "--confirm", "confirm.toml"]).ended_with(0);
-    assert!(
-        said.stderr.contains("cannot be brought back") && !bench.path("confirm.toml").exists(),
-        "{said:?}"
-    );
-
-    let quiet = bench_of(14, |_, _| {});
-    let said = quiet.iostone(&["history", "latest"]).ended_with(0);
-    assert!(said.stdout.contains("weekly: no change in 2 figures over 14 runs of it."), "{said:?}");
-    quiet
-        .iostone(&["history", "weekly", "--confirm", "c.toml"])
-        .ended_with(2)
-        .complains_of("nothing changed");
-    quiet.iostone(&["history", "monthly"]).ended_with(2).complains_of("there are runs of weekly");
-    quiet
-        .iostone(&["history", "weekly", "--metric", "iops"])
-        .ended_with(2)
-        .complains_of("has a figure `iops`");
-}
-
-#[test]
-fn a_diff_tells_first_what_differs_and_gives_a_verdict_only_on_a_ground() {
-    let bench = bench_of(9, |run, summary| {
-        if run == 8 {
-            summary["machine"]["kernel"] = "6.12.0-2".into();
-            summary["configurations"][0]["mount_options"] = serde_json::json!(["noatime"]);
-            scale(summary, 1.5);
-        }
-    });
-    let said = bench.iostone(&["diff", "run-000", "last"]).ended_with(0);
-    let lines: Vec<&str> = said.stdout.lines().collect();
-    assert!(lines.len() <= 40, "more than a screen:\n{}", said.stdout);
-    let at = |words: &str| {
-        lines.iter().position(|line| line.contains(words)).unwrap_or_else(|| panic!("{words}: {said:?}"))
+    let lines = |arguments: &[&str]| -> Vec<String> {
+        let all: Vec<&str> = ["list"].into_iter().chain(arguments.iter().copied()).collect();
+        bench.iostone(&all).ended_with(0).stdout.lines().map(str::to_owned).collect()
     };
-    assert!(at("kernel") < at("a, ") && at("noatime") < at("a, "), "{said:?}");
-    assert!(said.stdout.contains("differs: by the spread of 7 other runs"), "{said:?}");
-    assert!(said.stdout.contains("b / a"), "{said:?}");
-
-    let document = bench.iostone(&["diff", "last", "last-1", "--json"]).ended_with(0).json();
-    assert_eq!(document["schema"], "iostone/diff/1");
-    let rows = document["figures"].as_array().unwrap();
-    let grounds: Vec<&str> = rows.iter().map(|row| row["answers"][0]["ground"].as_str().unwrap()).collect();
-    assert_eq!(grounds, ["history", "history", "common-level"]);
-    // The same blocks but for a factor: the ratio to the common level is the same.
-    assert_eq!(rows[2]["answers"][0]["differs"], false);
-
-    // Four runs know nothing of how far runs lie apart.
-    let few = bench_of(4, |run, summary| scale(summary, if run > 1 { 3.0 } else { 1.0 }));
-    let said = few.iostone(&["diff", "last-3..last"]).ended_with(0);
-    assert!(
-        said.stdout.contains("no verdict: may be the day") && !said.stdout.contains(", differs:"),
-        "{said:?}"
-    );
+    let all = lines(&[]);
+    assert_eq!(all.len(), 3, "{all:?}");
+    assert!(all[0].contains("2 observations  imported from 1 file of csv"), "{all:?}");
+    assert!(all[2].ends_with("[nightly, v2.1]"), "{all:?}");
+    for (arguments, expected) in [
+        (&["--experiment", "program"][..], 2),
+        (&["--experiment", "*ROG*"], 2),
+        (&["--experiment", "=*"], 1),
+        (&["--tag", "nightly", "--tag", "v2*"], 1),
+        (&["--tag", "weekly"], 0),
+        (&["--host", &host, "--kernel", &kernel], 2),
+        (&["--host", "elsewhere"], 0),
+        (&["--since", "1h"], 3),
+        (&["--until", "2026-01-01"], 0),
+        (&["--since", "2020-01-01", "--until", "1h"], 0),
+    ] {
+        assert_eq!(lines(arguments).len(), expected, "{arguments:?}");
+    }
+    let listed = bench.iostone(&["list", "--json", "--tag", "nightly"]).ended_with(0).json();
+    let verdict = listed[0]["comparisons"][0]["verdict"].as_str().unwrap();
+    assert!(!lines(&["--verdict", verdict]).is_empty());
+    assert_eq!((&listed[0]["state"], &listed[0]["finished"]), (&"finished".into(), &true.into()));
+    assert_eq!(listed[0]["tags"], serde_json::json!(["nightly", "v2.1"]));
+    bench.iostone(&["list", "--verdict", "better"]).ended_with(2).complains_of("expected one of faster");
+    bench.iostone(&["list", "--since", "yesterday"]).ended_with(2).complains_of("how long ago (12h, 7d, 4w)");
+    bench.iostone(&["run", "experiment.toml", "--tag", "two words"]).ended_with(2).complains_of("a tag has");
+    bench.iostone(&["run", "--resume", "latest", "--tag", "late"]).ended_with(2);
 }
 
 #[test]
-fn hosts_are_told_apart_by_their_runs_and_ranges_name_several() {
-    let bench = bench_of(10, |run, summary| {
-        summary["machine"]["host"] = if run % 2 == 0 { "st02" } else { "st04" }.into();
-        scale(summary, if run % 2 == 0 { 1.0 } else { 1.4 });
-    });
-    let said = bench.iostone(&["diff", "last-20..last", "--by", "host"]).ended_with(0);
-    assert!(
-        said.stdout.contains("st02") && said.stdout.contains(", differs: by ranks of 10 runs"),
-        "{said:?}"
-    );
-    let document = bench.iostone(&["diff", "last..last-2", "run-009", "--json"]).ended_with(0).json();
-    let names: Vec<&str> = document["columns"]
-        .as_array()
+fn the_index_answers_for_runs_that_are_as_they_were() {
+    let bench = bench();
+    let first = bench.iostone(&["list", "--json"]).ended_with(0).json();
+    let index = bench.path("state/index.sqlite3");
+    assert!(fs::read(&index).unwrap().starts_with(b"SQLite format 3\0"));
+    let run = bench.run_directories().into_iter().find(|run| run.join("trials").exists()).unwrap();
+    // Trials are no business of a list.
+    for trial in fs::read_dir(run.join("trials")).unwrap() {
+        spoil(&trial.unwrap().path().join("trial.json"));
+    }
+    assert_eq!(bench.iostone(&["list", "--json"]).ended_with(0).json(), first);
+    for spoilt in ["", "no index", "SQLite format 3\0 and what follows is none at all"] {
+        fs::write(&index, spoilt).unwrap();
+        let said = bench.iostone(&["list", "--json"]).ended_with(0);
+        assert_eq!((said.json(), said.stderr.as_str()), (first.clone(), ""), "{spoilt:?}");
+    }
+    let without = |value: &str| {
+        let said = bench.command(&["list", "--json"]).env("IOSTONE_INDEX", value).output().unwrap();
+        serde_json::from_slice::<Value>(&said.stdout).unwrap()
+    };
+    assert_eq!(without("off"), first);
+    assert_eq!(without("/proc/nowhere/index"), first);
+    // A run that changes is read again, and one that is gone is forgotten.
+    spoil(&run.join("plan.json"));
+    let said = bench.iostone(&["list", "--json"]).ended_with(0);
+    said.complains_of("plan.json` is damaged");
+    assert_eq!(said.json().as_array().unwrap().len(), 2);
+    fs::remove_dir_all(&run).unwrap();
+    let said = bench.iostone(&["list", "--json"]).ended_with(0);
+    assert_eq!((said.json().as_array().unwrap().len(), said.stderr.as_str()), (2, ""));
+}
+
+#[test]
+fn what_is_exported_is_judged_as_the_run_was() {
+    let bench = Bench::new();
+    // Names that a spreadsheet would run, and one that holds what parts cells.
+    let text = PROGRAM
+        .replace("levels = { a = ", "levels = { \"=a;1\" = ")
+        .replace("}, b = ", "}, \"-b\" = ")
+        .replace("baseline = \"a\"", "baseline = \"=a;1\"");
+    bench.write("experiment.toml", text);
+    bench.iostone(&["run", "experiment.toml"]).ended_with(0);
+    let report = bench.iostone(&["report", "--format", "json"]).ended_with(0).json();
+    let ratio = &report["verdicts"]["comparisons"][0]["ratio"];
+    for format in ["csv", "csv-wide"] {
+        let exported = bench.iostone(&["export", "--format", format]).ended_with(0).stdout;
+        assert!(exported.contains("'=a;1") && exported.contains("'-b"), "{exported}");
+        bench.write("exported.csv", &exported);
+        let judged = bench.iostone(&[
+            "judge",
+            "exported.csv",
+            "--metric",
+            "wall_time",
+            "--by",
+            "which",
+            "--baseline",
+            "=a;1",
+            "--block",
+            "block",
+            "--order",
+            "order",
+            "--randomised",
+            "--json",
+        ]);
+        let judged = judged.ended_with(0).json();
+        assert_eq!(&judged["comparisons"][0]["ratio"], ratio, "{format}");
+        assert_eq!(judged["comparisons"][0]["level"], "-b", "{format}");
+    }
+}
+
+#[test]
+fn all_runs_that_are_meant_are_exported_below_their_folders() {
+    let bench = bench();
+    bench.iostone(&["export", "--all"]).ended_with(2).complains_of("--output");
+    bench.iostone(&["export", "--tag", "nightly"]).ended_with(2).complains_of("need `--all`");
+    bench.iostone(&["export", "latest", "--all", "--output", "x"]).ended_with(2);
+    bench
+        .iostone(&["export", "--format", "parquet"])
+        .ended_with(2)
+        .complains_of("name a file with `--output`");
+    let export = |arguments: &[&str]| {
+        let all: Vec<&str> = ["export", "--all"].into_iter().chain(arguments.iter().copied()).collect();
+        bench.iostone(&all).ended_with(0).stderr
+    };
+    assert!(export(&["--format", "parquet", "--output", "all"]).contains("wrote 3 files below all"));
+    // Once more: its own files are replaced.
+    export(&["--format", "parquet", "--output", "all", "--experiment", "program"]);
+    let folder = bench.path("all/experiment=%3Dtable/host=__HIVE_DEFAULT_PARTITION__");
+    let file = fs::read_dir(folder).unwrap().next().unwrap().unwrap().path();
+    assert!(file.extension().is_some_and(|ending| ending == "parquet"));
+    assert!(fs::read(file).unwrap().starts_with(b"PAR1"));
+    export(&["--format", "otava", "--output", "history", "--experiment", "program"]);
+    let host = fs::read_dir(bench.path("history/experiment=program")).unwrap().next().unwrap().unwrap();
+    let history = fs::read_to_string(host.path().join("history.csv")).unwrap();
+    assert_eq!(history.lines().count(), 3, "{history}");
+    // A file of somebody else's is not replaced, and a run that cannot be read takes nothing from the others.
+    fs::write(bench.path("all/mine"), "").unwrap();
+    let run = bench.run_directories().into_iter().find(|run| run.join("trials").exists()).unwrap();
+    let trial = fs::read_dir(run.join("trials")).unwrap().next().unwrap().unwrap().path();
+    fs::write(trial.join("trial.json"), "{").unwrap();
+    let said = bench.iostone(&["export", "--all", "--format", "go", "--output", "go"]).ended_with(2);
+    said.complains_of("1 of 3 runs could not be exported");
+    said.complains_of("wrote 2 files below go");
+}
+
+#[test]
+fn every_plot_of_a_report_is_a_file_of_its_own() {
+    let bench = bench();
+    let run = bench.run_directories().into_iter().find(|run| run.join("trials").exists()).unwrap();
+    let run = run.to_str().unwrap();
+    bench.iostone(&["export", run, "--format", "svg"]).ended_with(2).complains_of("name their directory");
+    bench.iostone(&["export", run, "--format", "svg", "--output", "plots"]).ended_with(0);
+    let plots: Vec<String> = fs::read_dir(bench.path("plots"))
         .unwrap()
-        .iter()
-        .map(|column| column["name"].as_str().unwrap())
+        .map(|plot| plot.unwrap().file_name().to_string_lossy().into_owned())
         .collect();
-    assert_eq!(names, ["run-007", "run-008", "run-009"]);
-    // The others have no trials of their own, but it is found.
-    bench.iostone(&["show", "last-3"]).ended_with(2).complains_of("run-006/trials");
-    bench.iostone(&["diff", "last"]).ended_with(2).complains_of("one run alone");
-    bench.iostone(&["diff", "run-000", "run-002", "--by", "host"]).ended_with(2).complains_of("of one host");
-    bench.iostone(&["diff", "run-000", "last-99"]).ended_with(2).complains_of("there are only 10 runs");
-    bench.iostone(&["diff", "last-1", "last", "--metric", "iops"]).ended_with(2).complains_of("is no figure");
+    assert!(plots.contains(&"forest.svg".to_owned()) && plots.contains(&"order.svg".to_owned()), "{plots:?}");
+    for plot in plots {
+        let svg = fs::read_to_string(bench.path("plots").join(plot)).unwrap();
+        assert!(svg.starts_with("<?xml") && svg.trim_end().ends_with("</svg>"));
+        assert!(!svg.contains("var(--") && !svg.contains("light-dark"), "{svg}");
+    }
+    bench.iostone(&["export", "latest", "--format", "svg", "--output", "none"]).ended_with(2);
 }

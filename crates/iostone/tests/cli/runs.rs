@@ -75,7 +75,7 @@ fn a_finished_run_can_be_listed_shown_and_reported() {
     let name = run.file_name().unwrap().to_str().unwrap();
 
     let listed = bench.iostone(&["list"]).ended_with(0);
-    assert!(listed.stdout.starts_with(&format!("{name}  12 trials\n  ")), "{}", listed.stdout);
+    assert!(listed.stdout.starts_with(&format!("{name}  12 trials  cached faster ")), "{}", listed.stdout);
     assert_eq!(listed.stderr, "");
     let listed = bench.iostone(&["list", "--json"]).ended_with(0).json();
     assert_eq!(listed[0]["directory"], name);

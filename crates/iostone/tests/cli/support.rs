@@ -51,6 +51,7 @@ impl Bench {
         }
         command.env_remove("IOSTONE_CATALOGUE").env("XDG_CONFIG_HOME", self.path("config"));
         command.env("IOSTONE_STATE_DIR", self.path("state")).env("IOSTONE_RUNS", self.runs());
+        command.env("IOSTONE_INDEX", self.path("state/index.sqlite3"));
         command
     }
 

@@ -78,6 +78,7 @@ impl Place {
             .args(arguments)
             .current_dir(self.directory.path())
             .env("IOSTONE_STATE_DIR", self.directory.path().join("state"))
+            .env("IOSTONE_INDEX", "off")
             .env("TMPDIR", self.directory.path())
             .stdin(Stdio::null());
         command

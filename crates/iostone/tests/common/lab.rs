@@ -59,6 +59,7 @@ impl Lab {
             .args(arguments)
             .current_dir(self.path())
             .env("IOSTONE_STATE_DIR", self.path().join("state"))
+            .env("IOSTONE_INDEX", "off")
             .env("IOSTONE_RUNS", self.runs())
             .env("NO_COLOR", "1");
         command

@@ -17,6 +17,7 @@ mod emulated_disk;
 mod emulation_below;
 mod engine_failures;
 mod experiments;
+mod exports;
 mod filesystems;
 mod governor;
 mod guest;

@@ -24,7 +24,7 @@ fn a_damaged_run_is_named_and_the_others_are_shown() {
     fs::write(run.join("journal.jsonl"), &journal[..journal.len() - 20]).unwrap();
     let listed = say("a journal cut short", &["list"], 0);
     let name = run.file_name().unwrap().to_str().unwrap();
-    assert!(listed.contains(&format!("(unfinished; resume with `iostone run --resume {name}`)")), "{listed}");
+    assert!(listed.contains("  unfinished"), "{listed}");
     say("a journal cut short", &["report"], 0);
     say("a journal cut short", &["run", "--resume", name, "--quiet"], 0);
     assert!(!say("the same resumed", &["list"], 0).contains("unfinished"));

@@ -41,7 +41,7 @@ fn an_interrupted_run_is_undone_kept_and_resumed() {
     let kept = before[0]["trials"].as_u64().unwrap();
     assert!((1..12).contains(&kept), "{before:#}");
     let listed = bench.iostone(&["list"]).ended_with(0).stdout;
-    assert!(listed.contains(")\n  interrupted\n"), "{listed}");
+    assert!(listed.contains("  interrupted"), "{listed}");
     let report = bench.iostone(&["report"]).ended_with(0).stdout;
     assert!(report.contains("Ended before its time: interrupted.\n"), "{report}");
 
@@ -77,8 +77,8 @@ fn a_failing_program_ends_the_run_with_its_reason() {
     assert!(trial.ends_with("end of standard error\nno frobnicator\n\n"), "{trial}");
     let listed = bench.iostone(&["list"]).ended_with(0).stdout;
     let lines: Vec<&str> = listed.lines().collect();
-    assert_eq!(lines.len(), 2, "the reason stands for the headline: {listed}");
-    assert!(lines[1].starts_with("  failed: the workload failed under `"), "{listed}");
+    assert_eq!(lines.len(), 1, "the reason stands for the headline: {listed}");
+    assert!(lines[0].contains("  failed: the workload failed under `"), "{listed}");
     let report = bench.iostone(&["report"]).ended_with(0).stdout;
     assert!(report.contains("Ended before its time: the workload failed under `"), "{report}");
     let page = bench.iostone(&["report", "--format", "html"]).ended_with(0).stdout;
