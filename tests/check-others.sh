@@ -28,7 +28,7 @@ if has cargo-deny "cargo install --locked cargo-deny"; then
     fi
 fi
 if has actionlint "go install github.com/rhysd/actionlint/cmd/actionlint@latest"; then
-    check actionlint
+    check actionlint .github/workflows/*.yml docs/examples/*.github.yml
 fi
 if has shellcheck "apt-get install shellcheck"; then
     check shellcheck --exclude=SC2164 packaging/*.sh tests/*.sh

@@ -139,20 +139,12 @@ pub(crate) fn find_several(parent: &Path, named: &[String], printer: &mut Printe
 
 /// The summaries of all runs below a directory. What cannot be read is warned of.
 pub(crate) fn summaries(parent: &Path, printer: &mut Printer) -> Result<Vec<NamedSummary>> {
-    let mut summaries = Vec::new();
+    let (runs, _) = all(parent, printer)?;
     let mut index = index();
-    let entries = match fs::read_dir(parent) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(summaries),
-        Err(error) => bail!("reading `{}`: {error}", parent.display()),
-    };
-    for entry in entries.filter_map(Result::ok) {
-        let hidden = entry.file_name().to_string_lossy().starts_with('.');
-        if hidden || !is_run(&entry.path()).unwrap_or(false) {
-            continue;
-        }
-        match named_summary(&mut index, &entry.path()) {
-            Ok(summary) => summaries.push(summary),
+    let mut summaries = Vec::new();
+    for RunListing { directory, .. } in runs {
+        match index.summary(&parent.join(&directory)) {
+            Ok(summary) => summaries.push(NamedSummary { directory, summary }),
             Err(error) => printer.warning(error),
         }
     }
@@ -161,12 +153,8 @@ pub(crate) fn summaries(parent: &Path, printer: &mut Printer) -> Result<Vec<Name
 
 /// The summary of a run, with the name of its directory.
 pub(crate) fn summary(path: &Path) -> Result<NamedSummary, LabError> {
-    named_summary(&mut index(), path)
-}
-
-fn named_summary(index: &mut Index, path: &Path) -> Result<NamedSummary, LabError> {
     let directory = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    Ok(NamedSummary { directory, summary: index.summary(path)? })
+    Ok(NamedSummary { directory, summary: index().summary(path)? })
 }
 
 /// Leaves records to who called sudo. That it did not work changes nothing about them.

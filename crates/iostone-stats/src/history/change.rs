@@ -20,7 +20,7 @@ pub struct Change {
     pub statistic: f64,
     /// What it had to exceed.
     pub limit: f64,
-    /// The median difference of a run after to one before, as log ratio, over the runs seen by then.
+    /// The median difference of a run after to one before, as log ratio.
     pub shift: f64,
 }
 
@@ -58,10 +58,50 @@ impl Watched {
 }
 
 /// Follows all runs of one configuration, given as ln of each run's median, signed so that larger is better.
+///
+/// Alarms are those of [`Monitor`], run by run. Where each change is, and how large, is told by all runs up to the changes before
+/// and after it: at its alarm few runs of the new state were there.
 pub fn watch(runs: &[f64], hazard: Hazard) -> Watched {
     let mut monitor = Monitor::new(hazard);
-    let changes = runs.iter().filter_map(|run| monitor.push(*run)).collect();
+    let mut changes: Vec<Change> = runs.iter().filter_map(|run| monitor.push(*run)).collect();
+    for at in 0..changes.len() {
+        let start = at.checked_sub(1).and_then(|before| changes.get(before)).map_or(0, |before| before.first);
+        let end = changes.get(at + 1).map_or(runs.len(), |after| after.first);
+        if let (Some(both), Some(change)) = (runs.get(start..end), changes.get_mut(at)) {
+            let before = sharpest_split(both).unwrap_or(change.first - start);
+            change.first = start + before;
+            change.shift = shift(&both[..before], &both[before..]);
+        }
+    }
     monitor.finish(changes)
+}
+
+/// After how many runs the normal scores of those before and those after lie furthest apart, in standard deviations.
+fn sharpest_split(runs: &[f64]) -> Option<usize> {
+    let scores = scores(runs)?;
+    let n = runs.len() as f64;
+    let mut sum = 0.0;
+    let mut sharpest: Option<(f64, usize)> = None;
+    for (score, before) in scores.iter().zip(1..runs.len()) {
+        sum += score;
+        let k = before as f64;
+        let z = sum.abs() / (k * (n - k)).sqrt();
+        if sharpest.is_none_or(|(largest, _)| z > largest) {
+            sharpest = Some((z, before));
+        }
+    }
+    sharpest.map(|(_, before)| before)
+}
+
+/// The centred normal scores of the ranks; none where all runs are equal.
+fn scores(runs: &[f64]) -> Option<Vec<f64>> {
+    let n = runs.len() as f64;
+    let (ranks, _) = doubled_ranks(runs);
+    let scores: Vec<f64> =
+        ranks.into_iter().map(|doubled| normal_quantile(f64::from(doubled) / (2.0 * (n + 1.0)))).collect();
+    let mean = scores.iter().sum::<f64>() / n;
+    let centred: Vec<f64> = scores.into_iter().map(|score| score - mean).collect();
+    centred.iter().any(|score| score.abs() > 0.0).then_some(centred)
 }
 
 /// The state of the monitor between two runs.
@@ -151,18 +191,12 @@ fn back(runs: usize) -> usize {
 /// The largest contrast of the last runs with those before, and how many they are; none where all runs are equal.
 pub(super) fn statistic(runs: &[f64]) -> Option<(f64, usize)> {
     let n = runs.len() as f64;
-    let (ranks, _) = doubled_ranks(runs);
-    let scores: Vec<f64> =
-        ranks.into_iter().map(|doubled| normal_quantile(f64::from(doubled) / (2.0 * (n + 1.0)))).collect();
-    let mean = scores.iter().sum::<f64>() / n;
-    let squares: f64 = scores.iter().map(|score| (score - mean).powi(2)).sum();
-    if squares <= 0.0 {
-        return None;
-    }
+    let scores = scores(runs)?;
+    let squares: f64 = scores.iter().map(|score| score * score).sum();
     let mut sum = 0.0;
     let mut largest: Option<(f64, usize)> = None;
     for (score, last) in scores.iter().rev().zip(1..=back(runs.len())) {
-        sum += score - mean;
+        sum += score;
         let l = last as f64;
         let z = sum.abs() / (l * (n - l) / (n * (n - 1.0)) * squares).sqrt();
         if largest.is_none_or(|(before, _)| z > before) {

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::change::statistic;
 use super::dependence::Dependence;
-use super::{Hazard, replay, watch};
+use super::{Change, Hazard, Monitor, replay, watch};
 use crate::schedule::SplitMix64;
 use crate::vectors;
 
@@ -44,11 +44,14 @@ fn the_statistic_matches_the_vectors() {
 #[test]
 fn changes_match_the_vectors() {
     for case in all()["monitor"].as_array().unwrap() {
-        let watched = watch(&vectors::numbers(&case["x"]), hazard(case["hazard"].as_str().unwrap()));
+        let (runs, hazard) = (vectors::numbers(&case["x"]), hazard(case["hazard"].as_str().unwrap()));
+        let mut monitor = Monitor::new(hazard);
+        let alarms: Vec<Change> = runs.iter().filter_map(|run| monitor.push(*run)).collect();
         let expected = case["alarms"].as_array().unwrap();
-        assert_eq!(watched.changes.len(), expected.len(), "{}", case["name"]);
+        assert_eq!(alarms.len(), expected.len(), "{}", case["name"]);
+        let watched = watch(&runs, hazard);
         assert_eq!(watched.segments.len(), expected.len() + 1);
-        for (change, alarm) in watched.changes.iter().zip(expected) {
+        for (change, alarm) in alarms.iter().zip(expected) {
             assert_eq!(change.seen_at as u64 + 1, alarm["run"].as_u64().unwrap());
             assert_eq!(change.first as u64, alarm["changed_after"].as_u64().unwrap());
             vectors::assert_close(change.statistic, &alarm["statistic"]);
@@ -56,6 +59,23 @@ fn changes_match_the_vectors() {
             vectors::assert_close(change.shift, &alarm["shift"]);
         }
     }
+}
+
+#[test]
+fn the_runs_after_an_alarm_tell_where_the_change_was() {
+    let exact = |refined: bool| {
+        (1..=200)
+            .filter(|seed| {
+                let runs = year(*seed, 0.0, |week| if week >= 26 { -0.05 } else { 0.0 });
+                let mut monitor = Monitor::new(Hazard::In500);
+                let alarms: Vec<Change> = runs.iter().filter_map(|run| monitor.push(*run)).collect();
+                let changes = if refined { watch(&runs, Hazard::In500).changes } else { alarms };
+                changes.iter().any(|change| change.first.abs_diff(26) <= 1)
+            })
+            .count()
+    };
+    let (at_alarm, later) = (exact(false), exact(true));
+    assert!(later > at_alarm && later >= 170, "{at_alarm} {later} of 200");
 }
 
 #[test]
