@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::dataset::MetricNote;
+use crate::metric::Direction;
 use crate::omitted::is_default;
 use crate::platform::Platform;
 use crate::verdict::{SweepOutcome, Verdict};
@@ -342,6 +343,8 @@ pub struct RunListing {
     pub headline: Option<String>,
     /// Each level against the baseline, curves as a whole.
     pub comparisons: Vec<ComparisonSummary>,
+    /// Which way the figure that decides is better, where that is known.
+    pub better: Option<Direction>,
     /// What a sweep came to.
     pub sweep: Option<SweepSummary>,
     /// Blocks whose every trial counted.
@@ -372,6 +375,7 @@ impl RunListing {
             identical_levels: summary.identical_levels,
             headline: summary.headline.clone(),
             comparisons: summary.comparisons.iter().filter(|one| one.point.is_empty()).cloned().collect(),
+            better: summary.decided.as_ref().and_then(|decided| summary.metrics.get(&decided.metric)?.better),
             sweep: summary.sweep.clone(),
             blocks: summary.blocks,
             imported,

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use iostone_model::metric::Direction;
 use iostone_model::summary::{ComparisonSummary, RunListing, RunState};
 use iostone_model::verdict::Verdict;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
-use crate::figures::ratio;
+use crate::figures::own_ratio;
 use crate::ink::clean;
 use crate::text::TextStyle;
 
@@ -105,7 +106,8 @@ fn found(run: &RunListing) -> Option<String> {
         return Some(first.trim_end_matches('.').to_owned());
     }
     if judged.len() <= NAMED_LEVELS {
-        let told: Vec<String> = judged.iter().map(|one| in_words(one)).collect();
+        let better = run.better.unwrap_or(Direction::Higher);
+        let told: Vec<String> = judged.iter().map(|one| in_words(one, better)).collect();
         return Some(told.join(", "));
     }
     let all = [Verdict::Faster, Verdict::Slower, Verdict::Equivalent, Verdict::Undecided, Verdict::Unstable];
@@ -119,14 +121,14 @@ fn found(run: &RunListing) -> Option<String> {
     Some(counted.join(", "))
 }
 
-/// `off faster ×2.11`: the ratio of performance, above 1 where the level is better.
-fn in_words(one: &ComparisonSummary) -> String {
+/// `off faster ×2.11`: the change of the figure itself, as the report's table has it.
+fn in_words(one: &ComparisonSummary, better: Direction) -> String {
     let word = one.verdict.map(Verdict::word).unwrap_or_default();
     let level =
         if one.stratum.is_empty() { one.level.clone() } else { format!("{} ({})", one.level, one.stratum) };
     match one.verdict {
         Some(Verdict::Faster | Verdict::Slower) if one.ratio.is_some() => {
-            format!("{level} {word} {}", ratio(one.ratio, [None, None]).estimate)
+            format!("{level} {word} {}", own_ratio(better, one.ratio, [None, None]).estimate)
         }
         _ => format!("{level} {word}"),
     }
@@ -155,6 +157,7 @@ mod tests {
             identical_levels: false,
             headline: Some("off is faster than on".to_owned()),
             comparisons: Vec::new(),
+            better: None,
             sweep: None,
             blocks: 6,
             imported: false,
