@@ -22,7 +22,7 @@ pub struct Job<'a> {
     pub image: &'a str,
 }
 
-/// Where the experiment's text ends in a script; drawn from its digest, so that no text holds it by chance.
+/// Where the experiment's text ends in a script; made longer where a text holds it.
 const END: &str = "END_OF_EXPERIMENT";
 
 impl Job<'_> {
@@ -57,6 +57,7 @@ pub fn slurm(job: &Job<'_>) -> String {
 #SBATCH --ntasks=1
 #SBATCH --exclusive
 #SBATCH --time={minutes}
+#SBATCH --signal=B:TERM@180
 #SBATCH --output=%x-%A_%a.log
 # One run a node: sbatch {label}.sh, and then iostone fleet collect iostone-results/JOB
 # RESULTS must be a directory that every node sees. Loop devices and mounts need root; a `directory` volume does not.
@@ -72,7 +73,7 @@ trap 'rm -rf "$work"' EXIT
 cat > "$work/experiment.toml" <<'{end}'
 {text}{end}
 : > "$work/lease"
-# The run decides for itself when it has seen enough. SIGTERM, which Slurm sends before the time limit, stops and undoes it.
+# The run decides for itself when it has seen enough. SIGTERM, three minutes before the time limit, stops and undoes it.
 "$IOSTONE" fleet host "$work" --fleet "slurm-$SLURM_ARRAY_JOB_ID" --host "${{SLURMD_NODENAME:-$(hostname)}}" \
     --seed {seed} --lease {minutes}min{options} &
 run=$!
