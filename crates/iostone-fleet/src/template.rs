@@ -93,32 +93,13 @@ exit "$code"
 
 /// An Indexed Job with its configuration and a claim for the results, as YAML.
 pub fn kubernetes(job: &Job<'_>) -> String {
+    format!("{}---\n{}", claim_and_experiment(job), indexed_job(job))
+}
+
+fn claim_and_experiment(job: &Job<'_>) -> String {
     let label = job.label();
     let indented = job.text.lines().fold(String::new(), |mut text, line| {
         let _ = if line.is_empty() { writeln!(text) } else { writeln!(text, "    {line}") };
-        text
-    });
-    // Options are YAML's strings in double quotes, which JSON's are.
-    let set = job.set.iter().fold(String::new(), |mut list, one| {
-        let _ = write!(list, " --set {}", iostone_stack::quote(one.as_ref()));
-        list
-    });
-    let script = format!(
-        r#"set -eu
-umask 077
-work=/work/$JOB_COMPLETION_INDEX
-place=/results/{label}/$JOB_COMPLETION_INDEX
-mkdir -p "$work" "$place"
-cp /experiment/experiment.toml "$work/experiment.toml"
-: > "$work/lease"
-iostone fleet host "$work" --fleet {label} --host "$NODE_NAME" --seed {seed} --lease {minutes}min{set}
-mv "$work/result.tar" "$place/result.tar"
-"#,
-        seed = job.seed,
-        minutes = job.minutes,
-    );
-    let script = script.lines().fold(String::new(), |mut text, line| {
-        let _ = writeln!(text, "              {line}");
         text
     });
     format!(
@@ -140,8 +121,33 @@ metadata:
   name: {label}
 data:
   experiment.toml: |
-{indented}---
-apiVersion: batch/v1
+{indented}"#
+    )
+}
+
+fn indexed_job(job: &Job<'_>) -> String {
+    let label = job.label();
+    let set = job.options();
+    let script = format!(
+        r#"set -eu
+umask 077
+work=/work/$JOB_COMPLETION_INDEX
+place=/results/{label}/$JOB_COMPLETION_INDEX
+mkdir -p "$work" "$place"
+cp /experiment/experiment.toml "$work/experiment.toml"
+: > "$work/lease"
+iostone fleet host "$work" --fleet {label} --host "$NODE_NAME" --seed {seed} --lease {minutes}min{set}
+mv "$work/result.tar" "$place/result.tar"
+"#,
+        seed = job.seed,
+        minutes = job.minutes,
+    );
+    let script = script.lines().fold(String::new(), |mut text, line| {
+        let _ = writeln!(text, "              {line}");
+        text
+    });
+    format!(
+        r#"apiVersion: batch/v1
 kind: Job
 metadata:
   name: {label}

@@ -8,6 +8,9 @@ use iostone_stats::schedule::SplitMix64;
 
 use super::*;
 
+const MANY_FLEETS: u32 = 1000;
+const FLEETS: u32 = 500;
+
 /// A fleet that varies as is said; log figures of two levels, `effect` apart.
 struct Truth {
     hosts: usize,
@@ -92,8 +95,7 @@ fn intervals_hold_the_truth_of_hosts_like_these_and_of_the_next_host() {
     let truth = Truth { hosts: 12, blocks: 6, effect: 0.1, spreads: [0.05, 0.05, 0.03] };
     let mut generator = SplitMix64::new(24);
     let (mut held, mut held_next) = (0, 0);
-    const FLEETS: u32 = 1000;
-    for _ in 0..FLEETS {
+    for _ in 0..MANY_FLEETS {
         let report = judged(fleet_of(&truth, &mut generator, |_| 0.0));
         let found = &report.comparisons[0];
         let [Some(low), Some(high)] = found.like_these.interval else { panic!("{found:#?}") };
@@ -104,7 +106,7 @@ fn intervals_hold_the_truth_of_hosts_like_these_and_of_the_next_host() {
         let ratio = judged(next).hosts[0].ratios[0].unwrap();
         held_next += u32::from((low..=high).contains(&ratio));
     }
-    let share = |held: u32| 100.0 * f64::from(held) / f64::from(FLEETS);
+    let share = |held: u32| 100.0 * f64::from(held) / f64::from(MANY_FLEETS);
     eprintln!("hosts like these {:.1} %, next host {:.1} %", share(held), share(held_next));
     // The signed rank's levels are steps: 95.2 % is the nearest from above that 12 hosts have.
     assert!((93.5..=96.7).contains(&share(held)), "{}", share(held));
@@ -116,7 +118,6 @@ fn a_slow_host_is_named_and_healthy_fleets_name_nobody() {
     let truth = Truth { hosts: 50, blocks: 6, effect: 0.1, spreads: [0.01, 0.03, 0.03] };
     let mut generator = SplitMix64::new(50);
     let (mut named, mut false_names) = (0, 0);
-    const FLEETS: u32 = 500;
     for _ in 0..FLEETS {
         let slow =
             judged(fleet_of(&truth, &mut generator, |host| if host == 7 { 0.8_f64.ln() } else { 0.0 }));
