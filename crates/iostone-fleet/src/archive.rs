@@ -1,6 +1,6 @@
 //! Run directories on their way: packed on the host, unpacked here as if whoever packed them meant harm.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufReader, Read, Write};
 use std::path::{Component, Path};
@@ -101,7 +101,7 @@ pub fn unpack(archive: &Path, directory: &Path, bounds: &Bounds) -> Result<Manif
     let mut tar = tar::Archive::new(BufReader::new(file).take(room));
     fs::create_dir_all(directory).map_err(|error| FleetError::file("making", directory, error))?;
     let mut left = bounds.total;
-    let mut seen = BTreeMap::new();
+    let mut seen = BTreeSet::new();
     let broken = |error: io::Error| FleetError::Refused(format!("the archive cannot be read: {error}"));
     for (count, entry) in tar.entries().map_err(broken)?.enumerate() {
         let mut entry = entry.map_err(broken)?;
@@ -123,7 +123,7 @@ pub fn unpack(archive: &Path, directory: &Path, bounds: &Bounds) -> Result<Manif
             )));
         }
         left -= size;
-        if seen.insert(name.clone(), ()).is_some() {
+        if !seen.insert(name.clone()) {
             return Err(FleetError::Refused(format!("`{name}` is in the archive twice")));
         }
         let path = directory.join(&name);

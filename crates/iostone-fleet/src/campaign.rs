@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use iostone_model::fleet::{Archive, HostState, HostStatus, Manifest, RunState};
+use iostone_model::fleet::{Archive, HostState, HostStatus, Manifest, RunState, is_host_name};
 use iostone_model::run::Plan;
 use serde_json::{Value, json};
 
@@ -134,8 +134,8 @@ impl<'a> Campaign<'a> {
     /// Ansible as a whole, or an interrupt. What was fetched is kept, and hosts that run go on until their lease is over.
     pub fn run(&mut self) -> Result<(), FleetError> {
         for host in &mut self.directory.fleet.hosts {
-            let nameless = !iostone_model::fleet::is_host_name(&host.name);
-            if host.state == HostState::Missing && !nameless {
+            // One that runs still is left alone by a start, and one that has stopped meanwhile goes on.
+            if host.state != HostState::Done && is_host_name(&host.name) {
                 host.state = HostState::Waiting;
                 (host.reason, host.next) = (None, None);
             }

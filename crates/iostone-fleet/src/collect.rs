@@ -66,7 +66,9 @@ fn find(path: &Path, depth: usize, found: &mut Vec<PathBuf>) {
         let mut below: Vec<PathBuf> =
             fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
         below.sort();
-        below.iter().for_each(|path| find(path, depth - 1, found));
+        for path in &below {
+            find(path, depth - 1, found);
+        }
     }
 }
 

@@ -76,11 +76,7 @@ impl FleetDirectory {
                 format!("its schema is `{}`, not {FLEET_SCHEMA}", fleet.schema),
             ));
         }
-        let within = |run: &String| {
-            let mut parts = run.split('/');
-            (parts.next(), parts.next(), parts.next()) == (Some("hosts"), run.split('/').nth(1), None)
-                && run.split('/').nth(1).is_some_and(is_host_name)
-        };
+        let within = |run: &String| run.strip_prefix("hosts/").is_some_and(is_host_name);
         match fleet.hosts.iter().filter_map(|host| host.run.as_ref()).find(|run| !within(run)) {
             Some(outside) => Err(FleetError::damaged(&file, format!("`{outside}` is no run of a host"))),
             None => Ok(fleet),
@@ -148,5 +144,36 @@ fn lock(path: &Path) -> Result<File, FleetError> {
             Err(FleetError::Usage(format!("`{}` is in use by another process", path.display())))
         }
         Err(error) => Err(FleetError::file("locking", &file, error)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_have_seeds_of_their_own() {
+        let seeds: Vec<u64> = ["db1", "db2"].iter().map(|host| seed_of(7, host)).collect();
+        assert_eq!(seeds[0], seed_of(7, "db1"));
+        assert!(seeds[0] != seeds[1] && seeds[0] != seed_of(8, "db1"));
+        assert!(seeds.iter().all(|seed| *seed < 1 << 53));
+    }
+
+    #[test]
+    fn runs_lie_below_the_fleet() {
+        let place = tempfile::tempdir().unwrap();
+        let read = |run: &str| {
+            let host = serde_json::json!({ "name": "db1", "state": "done", "run": run });
+            let fleet = serde_json::json!({
+                "schema": FLEET_SCHEMA, "fleet_id": "a", "created_at": "", "iostone_version": "0.1.0", "experiment": "x",
+                "seed": 1, "hosts": [host]
+            });
+            fs::write(place.path().join("fleet.json"), fleet.to_string()).unwrap();
+            FleetDirectory::read(place.path())
+        };
+        assert!(read("hosts/db1").is_ok());
+        for outside in ["hosts/../../etc", "/etc", "hosts/db1/..", "hosts/", "other/db1"] {
+            assert!(read(outside).is_err(), "{outside}");
+        }
     }
 }

@@ -118,15 +118,13 @@ impl Engine {
         if stop.load(Ordering::Relaxed) {
             return Err(FleetError::Interrupted);
         }
-        match status.code() {
-            // 2: a host failed; 4: a host is unreachable; 8 is added for both. Their events say which.
-            Some(0 | 2 | 4 | 6 | 8 | 10 | 12 | 14) => Ok(()),
-            _ => {
-                let words = complained.lines().chain(other.iter().map(String::as_str));
-                let reason = words.filter(|line| !line.trim().is_empty()).last().unwrap_or("no reason given");
-                Err(FleetError::Failed(format!("Ansible ended with {status}: {reason}")))
-            }
+        // 2: a host failed; 4: a host is unreachable; 8 is added for both. Their events say which.
+        if status.code().is_some_and(|code| code % 2 == 0 && code < 16) {
+            return Ok(());
         }
+        let mut words = complained.lines().chain(other.iter().map(String::as_str));
+        let reason = words.rfind(|line| !line.trim().is_empty()).unwrap_or("no reason given");
+        Err(FleetError::Failed(format!("Ansible ended with {status}: {reason}")))
     }
 
     fn command(&self, playbook: &str) -> Command {

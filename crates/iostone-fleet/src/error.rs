@@ -51,6 +51,10 @@ impl FleetError {
         Self::File { doing, path: path.to_owned(), source: source.into() }
     }
 
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "callers hand over errors that they have no more use for"
+    )]
     pub(crate) fn damaged(path: &Path, reason: impl ToString) -> Self {
         Self::Damaged { path: path.to_owned(), reason: reason.to_string() }
     }

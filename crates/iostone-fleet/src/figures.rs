@@ -8,9 +8,7 @@ use iostone_model::fleet::FleetHost;
 use iostone_model::metric::Direction;
 use iostone_model::summary::{ConfigurationFigures, RunSummary};
 
-use crate::archive::Bounds;
 use crate::error::FleetError;
-use crate::manifest;
 
 /// One host's run, as it enters the judgement.
 pub(crate) struct HostRun {
@@ -29,8 +27,6 @@ pub(crate) const CIRCUMSTANCES: [&str; 6] =
 impl HostRun {
     /// Reads a host's run.
     pub(crate) fn read(host: &FleetHost, run: &Path) -> Result<Self, FleetError> {
-        // A fleet directory is copied about as run directories are: what was changed since is not judged.
-        manifest::check(run, &Bounds::default())?;
         let summary = read_or_make(run).map_err(|error| FleetError::damaged(run, error))?;
         Ok(Self { name: host.name.clone(), facts: facts(host, &summary), summary })
     }

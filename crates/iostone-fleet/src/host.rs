@@ -15,7 +15,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::error::FleetError;
 
 /// For so long a run may take to say its first word.
-const STARTING: Duration = Duration::from_secs(30);
+const STARTING: Duration = Duration::from_secs(60);
 /// For so long a run may take to undo everything.
 const UNDOING: Duration = Duration::from_secs(240);
 const LONGEST_STATUS: u64 = 64 << 10;

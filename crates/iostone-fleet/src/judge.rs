@@ -50,6 +50,10 @@ pub fn judge(directory: &Path, fleet: &Fleet) -> Result<FleetReport, FleetError>
             Err(error) => leave_out(host, &error.to_string()),
         }
     }
+    judge_runs(directory, fleet, runs)
+}
+
+fn judge_runs(directory: &Path, mut fleet: Fleet, runs: Vec<HostRun>) -> Result<FleetReport, FleetError> {
     let digest = common_digest(&runs);
     let (same, others): (Vec<HostRun>, Vec<HostRun>) =
         runs.into_iter().partition(|run| run.summary.experiment_digest == digest);
@@ -559,3 +563,6 @@ fn shape(runs: &[HostRun], question: &Question) -> Vec<Flag> {
 fn count(length: usize) -> u32 {
     u32::try_from(length).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,7 @@
 //! The manifest of a run directory: every file with its size and digest, so that a change on the way is found.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -170,5 +171,8 @@ pub(crate) fn digest_file(path: &Path, most: u64) -> Result<FileDigest, FleetErr
 
 /// Bytes as a digest is written.
 pub(crate) fn hexadecimal(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }

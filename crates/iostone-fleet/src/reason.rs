@@ -51,3 +51,43 @@ fn first_line(message: &str) -> String {
     let line = message.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no reason given");
     line.trim().chars().filter(|character| !character.is_control()).take(240).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn messages_become_reasons_with_a_next_command() {
+        let resume = "iostone fleet run --resume runs/x";
+        for (message, reason, next) in [
+            (
+                "ssh: connect to host 127.1.9.1 port 22: Connection refused",
+                "refuses connections",
+                "ssh db1 true; iostone",
+            ),
+            ("Host key verification failed.", "its host key is not", "ssh-keyscan db1"),
+            ("Timed out after 60 second(s).", "hangs at login", "ssh db1 true"),
+            (
+                "full: 900 KiB free in /var, 16384 KiB needed",
+                "no space left (full: 900 KiB",
+                "make room on db1",
+            ),
+            (
+                "another version: iostone 0.0.9, not 0.1.0",
+                "another version: iostone 0.0.9",
+                "update iostone on db1",
+            ),
+            ("root@db1: Permission denied (publickey).", "does not accept this user's key", "ssh db1 true"),
+            ("noise\n\u{1b}[31mits disk is on fire\n\n", "[31mits disk is on fire", resume),
+        ] {
+            let found = explain("db1", message, resume);
+            assert!(found.reason.starts_with(reason), "{message}: {}", found.reason);
+            assert!(
+                found.next.starts_with(next) && found.next.ends_with(resume),
+                "{message}: {}",
+                found.next
+            );
+        }
+        assert!(explain("db1", &"x".repeat(1 << 20), resume).reason.len() < 300);
+    }
+}

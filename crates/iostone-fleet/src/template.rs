@@ -22,7 +22,7 @@ pub struct Job<'a> {
     pub image: &'a str,
 }
 
-/// Where the experiment's text ends in a script; drawn from its digest, so that no text holds it by chance.
+/// Where the experiment's text ends in a script; made longer where a text holds it.
 const END: &str = "END_OF_EXPERIMENT";
 
 impl Job<'_> {
@@ -57,6 +57,7 @@ pub fn slurm(job: &Job<'_>) -> String {
 #SBATCH --ntasks=1
 #SBATCH --exclusive
 #SBATCH --time={minutes}
+#SBATCH --signal=B:TERM@180
 #SBATCH --output=%x-%A_%a.log
 # One run a node: sbatch {label}.sh, and then iostone fleet collect iostone-results/JOB
 # RESULTS must be a directory that every node sees. Loop devices and mounts need root; a `directory` volume does not.
@@ -72,7 +73,7 @@ trap 'rm -rf "$work"' EXIT
 cat > "$work/experiment.toml" <<'{end}'
 {text}{end}
 : > "$work/lease"
-# The run decides for itself when it has seen enough. SIGTERM, which Slurm sends before the time limit, stops and undoes it.
+# The run decides for itself when it has seen enough. SIGTERM, three minutes before the time limit, stops and undoes it.
 "$IOSTONE" fleet host "$work" --fleet "slurm-$SLURM_ARRAY_JOB_ID" --host "${{SLURMD_NODENAME:-$(hostname)}}" \
     --seed {seed} --lease {minutes}min{options} &
 run=$!
@@ -92,32 +93,13 @@ exit "$code"
 
 /// An Indexed Job with its configuration and a claim for the results, as YAML.
 pub fn kubernetes(job: &Job<'_>) -> String {
+    format!("{}---\n{}", claim_and_experiment(job), indexed_job(job))
+}
+
+fn claim_and_experiment(job: &Job<'_>) -> String {
     let label = job.label();
     let indented = job.text.lines().fold(String::new(), |mut text, line| {
         let _ = if line.is_empty() { writeln!(text) } else { writeln!(text, "    {line}") };
-        text
-    });
-    // Options are YAML's strings in double quotes, which JSON's are.
-    let set = job.set.iter().fold(String::new(), |mut list, one| {
-        let _ = write!(list, " --set {}", iostone_stack::quote(one.as_ref()));
-        list
-    });
-    let script = format!(
-        r#"set -eu
-umask 077
-work=/work/$JOB_COMPLETION_INDEX
-place=/results/{label}/$JOB_COMPLETION_INDEX
-mkdir -p "$work" "$place"
-cp /experiment/experiment.toml "$work/experiment.toml"
-: > "$work/lease"
-iostone fleet host "$work" --fleet {label} --host "$NODE_NAME" --seed {seed} --lease {minutes}min{set}
-mv "$work/result.tar" "$place/result.tar"
-"#,
-        seed = job.seed,
-        minutes = job.minutes,
-    );
-    let script = script.lines().fold(String::new(), |mut text, line| {
-        let _ = writeln!(text, "              {line}");
         text
     });
     format!(
@@ -139,8 +121,33 @@ metadata:
   name: {label}
 data:
   experiment.toml: |
-{indented}---
-apiVersion: batch/v1
+{indented}"#
+    )
+}
+
+fn indexed_job(job: &Job<'_>) -> String {
+    let label = job.label();
+    let set = job.options();
+    let script = format!(
+        r#"set -eu
+umask 077
+work=/work/$JOB_COMPLETION_INDEX
+place=/results/{label}/$JOB_COMPLETION_INDEX
+mkdir -p "$work" "$place"
+cp /experiment/experiment.toml "$work/experiment.toml"
+: > "$work/lease"
+iostone fleet host "$work" --fleet {label} --host "$NODE_NAME" --seed {seed} --lease {minutes}min{set}
+mv "$work/result.tar" "$place/result.tar"
+"#,
+        seed = job.seed,
+        minutes = job.minutes,
+    );
+    let script = script.lines().fold(String::new(), |mut text, line| {
+        let _ = writeln!(text, "              {line}");
+        text
+    });
+    format!(
+        r#"apiVersion: batch/v1
 kind: Job
 metadata:
   name: {label}

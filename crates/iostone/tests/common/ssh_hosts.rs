@@ -70,12 +70,21 @@ impl SshHosts {
                 .iter()
                 .filter(|(of, _)| of == name)
                 .fold(String::new(), |own, (_, more)| own + ", " + more);
-            writeln!(
-                text,
-                "    {name}: {{ansible_host: {address}, iostone_base: {place}/{name}/fleet, iostone_environment: \
-                 {{IOSTONE_STATE_DIR: {place}/{name}/state, IOSTONE_NO_METADATA: '1'}}{own}}}"
-            )
-            .unwrap();
+            // What is said of a host alone stands instead of what is said of all.
+            let usual = [
+                ("ansible_host", address.clone()),
+                ("iostone_base", format!("{place}/{name}/fleet")),
+                (
+                    "iostone_environment",
+                    format!("{{IOSTONE_STATE_DIR: {place}/{name}/state, IOSTONE_NO_METADATA: '1'}}"),
+                ),
+            ];
+            let usual: Vec<String> = usual
+                .iter()
+                .filter(|(key, _)| !own.contains(&format!(", {key}:")))
+                .map(|(key, value)| format!("{key}: {value}"))
+                .collect();
+            writeln!(text, "    {name}: {{{}{own}}}", usual.join(", ")).unwrap();
         }
         let path = self.place.join("hosts.yml");
         std::fs::write(&path, text).unwrap();

@@ -69,6 +69,7 @@ impl Help {
             "explain",
             "predict",
             "recommend",
+            "fleet",
         ];
         commands.iter().any(|command| self.of(command).is_some_and(|options| options.contains(option)))
     }

@@ -140,6 +140,7 @@ fn the_collection_works_without_the_command() {
         let made = hosts.controller(&lab, "ansible-galaxy", &arguments).output().unwrap();
         assert!(made.status.success(), "{}", words(&made));
     }
+    std::fs::remove_file(lab.path().join("iostone-fleet-0.1.0.tar.gz")).unwrap();
     let results = lab.path().join("results").display().to_string();
     let variables = format!(
         "{{\"iostone_experiment\": \"{file}\", \"iostone_binaries\": {{\"{}\": \"{PROGRAM}\"}}, \"iostone_poll\": 2, \

@@ -86,11 +86,11 @@ impl Pace {
         let usual = least.map_or(Duration::from_secs(30), |least| least / 4);
         let usual = usual.clamp(Duration::from_secs(10), Duration::from_secs(300));
         let poll = self.poll.map_or(usual, |poll| poll.0);
-        let lease = self.lease.map_or(USUAL_LEASE.max(poll * 4), |lease| lease.0);
-        if lease < poll * 2 {
+        let until = self.lease.map_or(USUAL_LEASE.max(poll * 4), |lease| lease.0);
+        if until < poll * 2 {
             bail!("`--lease` must be twice `--poll` at least, or hosts stop between two questions");
         }
-        Ok(Timing { poll, lease, connect: self.connect_timeout.0 })
+        Ok(Timing { poll, lease: until, connect: self.connect_timeout.0 })
     }
 }
 
@@ -264,7 +264,6 @@ impl<'a> Progress<'a> {
                         .note(format_args!("{host}: {trials} trials, {blocks} of at most {budget} blocks"));
                 }
             }
-            News::Status { .. } => {}
             News::Fetched { host } => {
                 self.ended += 1;
                 self.printer.note(format_args!("{host}: fetched ({} of {})", self.ended, self.all));
@@ -275,7 +274,7 @@ impl<'a> Progress<'a> {
             News::Cleaned { host, failure: Some(failure) } => {
                 self.printer.warning(format_args!("{host} was not cleaned: {failure}"));
             }
-            News::Cleaned { .. } => {}
+            News::Status { .. } | News::Cleaned { .. } => {}
         }
     }
 }
