@@ -70,13 +70,13 @@ impl Drop for Terminal {
     }
 }
 
-/// A shell in which a run is watched; it shows the code with which the run ended.
+/// A shell in which a run is watched, and which outlives an interrupt of it; it shows the code with which the run ended.
 fn watched(lab: &Lab, name: &str) -> Terminal {
     lab.write("experiment.toml", EXPERIMENT);
     let terminal = Terminal { socket: format!("iostone-{name}-{}", std::process::id()) };
     let program = env!("CARGO_BIN_EXE_iostone");
     let line = format!(
-        "cd {place} && IOSTONE_STATE_DIR={place}/state IOSTONE_RUNS={place}/runs IOSTONE_INDEX=off {program} run \
+        "trap : INT; cd {place} && IOSTONE_STATE_DIR={place}/state IOSTONE_RUNS={place}/runs IOSTONE_INDEX=off {program} run \
          experiment.toml --live; echo ended with $?; sleep 600",
         place = lab.path().display()
     );
