@@ -17,7 +17,7 @@ const SAID: usize = 50;
 /// So many devices have room.
 const DEVICES: usize = 6;
 /// Columns of the drawing of an interval.
-const BAR: usize = 21;
+const BAR: usize = 19;
 /// Eighths of a line's height.
 const LEVELS: [char; 9] =
     [' ', '\u{2581}', '\u{2582}', '\u{2583}', '\u{2584}', '\u{2585}', '\u{2586}', '\u{2587}', '\u{2588}'];

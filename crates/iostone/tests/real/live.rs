@@ -114,7 +114,7 @@ fn an_interrupt_undoes_and_gives_the_terminal_back() {
     let terminal = watched(&lab, "interrupted");
     terminal.until(|screen| screen.contains("block 1: "), "the first block");
     terminal.tmux(&["send-keys", "-t", "live", "C-c"]);
-    let screen = terminal.until(|screen| screen.contains("resume with"), "the end");
+    let screen = terminal.until(|screen| screen.contains("ended with 130"), "the end");
     assert!(screen.contains("error: interrupted") && !screen.contains("this host: CPU"), "{screen}");
 }
 
