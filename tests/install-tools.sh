@@ -8,7 +8,7 @@ PATH="$PATH:/usr/sbin:/sbin"
 wanted="e2fsprogs:mkfs.ext4 util-linux:losetup btrfs-progs:mkfs.btrfs fio:fio"
 # The classic tools, whose real output the tests read.
 wanted="$wanted dbench:dbench bonnie++:bonnie++ sysbench:sysbench ioping:ioping sysstat:iostat procps:vmstat"
-wanted="$wanted time:time hyperfine:hyperfine"
+wanted="$wanted time:time hyperfine:hyperfine tmux:tmux"
 # Arrays, filesystems, emulated volumes, and virtual machines.
 wanted="$wanted mdadm:mdadm xfsprogs:mkfs.xfs lvm2:lvm libnbd-bin:nbdfuse fuse3:fusermount3 fdisk:sfdisk"
 wanted="$wanted qemu-system-x86:qemu-system-x86_64"

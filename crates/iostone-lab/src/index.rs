@@ -1,4 +1,4 @@
-//! An index over run directories: SQLite in the user's cache directory, so that a list of a thousand runs reads no run.
+//! An index over run directories: `SQLite` in the user's cache directory, so that a list of a thousand runs reads no run.
 //!
 //! The directories are the truth. An index that is missing, corrupt, locked, read-only or somebody else's is made again or
 //! passed by, and is never an error. It holds a row for each run, keyed by its directory, with a stamp of the files that the

@@ -308,6 +308,10 @@ pub struct SweepSummary {
 
 /// One line of `iostone list`: what runs are found and told apart by.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent answers of a line, which scripts ask for by name"
+)]
 pub struct RunListing {
     /// The directory's name.
     pub directory: String,

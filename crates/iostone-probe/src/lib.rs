@@ -10,6 +10,7 @@ mod fields;
 mod fixture;
 #[doc(hidden)]
 pub mod fuzzing;
+pub mod glance;
 pub mod hierarchy;
 mod idle;
 mod kernel_file;

@@ -70,7 +70,7 @@ pub fn go_benchmark(run: &Exported<'_>) -> String {
 
 /// A table for Apache Otava: of one run a row for each block, of several, oldest first, a row for each with its medians.
 pub fn otava(runs: &[Exported<'_>]) -> String {
-    otava::write(runs)
+    otava::table(runs)
 }
 
 #[cfg(test)]

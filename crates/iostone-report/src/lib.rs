@@ -90,7 +90,14 @@ pub enum Extent {
 
 /// Runs in a line each, in their order.
 pub fn listing_text(runs: &[RunListing], width: usize, style: TextStyle) -> String {
-    listing::write(runs, width, style)
+    listing::lines(runs, width, style)
+}
+
+/// A ratio to the baseline with its interval: `+4.2 % [+1.0, +7.5] %`, `×2.11 ×[1.90, 2.34]`.
+pub fn ratio_words(estimate: Option<f64>, interval: [Option<f64>; 2]) -> String {
+    let text = figures::ratio(estimate, interval);
+    let interval = text.interval_with_unit().map(|interval| format!(" {interval}")).unwrap_or_default();
+    format!("{}{interval}", text.estimate)
 }
 
 /// The report of a run for the terminal: the answer first, then the figures, then what speaks for and against them.

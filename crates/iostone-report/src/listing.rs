@@ -1,6 +1,7 @@
 //! Runs in a line each: name, trials, host, and the answer in a few words.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 
 use iostone_model::metric::Direction;
 use iostone_model::summary::{ComparisonSummary, RunListing, RunState};
@@ -15,7 +16,7 @@ use crate::text::TextStyle;
 const NAMED_LEVELS: usize = 3;
 
 /// A line for each run, cut where the terminal ends.
-pub(crate) fn write(runs: &[RunListing], width: usize, style: TextStyle) -> String {
+pub(crate) fn lines(runs: &[RunListing], width: usize, style: TextStyle) -> String {
     let hosts: BTreeSet<&str> =
         runs.iter().map(|run| run.host.as_str()).filter(|host| !host.is_empty()).collect();
     let rows: Vec<[String; 4]> = runs
@@ -37,16 +38,17 @@ pub(crate) fn write(runs: &[RunListing], width: usize, style: TextStyle) -> Stri
         let pad = |cell: &str, width: usize| " ".repeat(width.saturating_sub(cell.width()));
         let mut line = format!("{directory}{}  {}{count}", pad(&directory, name), pad(&count, trials));
         if host > 0 {
-            line.push_str(&format!("  {on}{}", pad(&on, host)));
+            let _ = write!(line, "  {on}{}", pad(&on, host));
         }
         if !answer.is_empty() {
-            line.push_str(&format!("  {answer}"));
+            let _ = write!(line, "  {answer}");
         }
         let line = cut(&line, width);
-        match line.strip_prefix(&directory).filter(|_| style.colour) {
-            Some(rest) => text.push_str(&format!("\u{1b}[1m{directory}\u{1b}[0m{rest}")),
-            None => text.push_str(&line),
-        }
+        let rest = line.strip_prefix(&directory).filter(|_| style.colour);
+        let _ = match rest {
+            Some(rest) => write!(text, "\u{1b}[1m{directory}\u{1b}[0m{rest}"),
+            None => write!(text, "{line}"),
+        };
         text.push('\n');
     }
     text
@@ -182,17 +184,17 @@ mod tests {
         let mut other = run("2026-longer", "h1");
         other.trials = 1;
         other.tags.insert("nightly".to_owned());
-        let text = write(&[one.clone(), other.clone()], usize::MAX, style);
+        let text = lines(&[one.clone(), other.clone()], usize::MAX, style);
         assert_eq!(
             text,
             "2026-a       12 trials  off faster \u{d7}2.11, x undecided\n2026-longer    1 trial  off is faster than on; \
              [nightly]\n"
         );
         other.host = "host2".to_owned();
-        let text = write(&[one.clone(), other], 40, style);
+        let text = lines(&[one.clone(), other], 40, style);
         assert_eq!(text.lines().next().unwrap(), "2026-a       12 trials  h1     off fast\u{2026}");
         one.comparisons = ["a", "b", "c", "d"].map(|level| comparison(level, Verdict::Slower, 0.5)).to_vec();
         (one.state, one.finished) = (RunState::Interrupted, false);
-        assert!(write(&[one], usize::MAX, style).ends_with("  interrupted; 4 slower\n"));
+        assert!(lines(&[one], usize::MAX, style).ends_with("  interrupted; 4 slower\n"));
     }
 }

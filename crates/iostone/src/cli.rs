@@ -174,6 +174,9 @@ pub(crate) struct RunOptions {
     /// Print the whole report, not one screen of it
     #[arg(long, conflicts_with_all = ["json", "dry_run"])]
     pub(crate) full: bool,
+    /// Show the run on a screen as it goes on: rates, latency and queue of each device, steal, the interval as it narrows
+    #[arg(long, conflicts_with = "dry_run")]
+    pub(crate) live: bool,
     #[command(flatten)]
     pub(crate) fail_if: FailIf,
     /// Allow the data on this device to be destroyed: its stable id, or the identity that a refusal printed, in full;

@@ -11,6 +11,7 @@ mod exit_code;
 mod fail_if;
 mod help;
 mod interrupt;
+mod live;
 mod named_file;
 mod output_file;
 mod printer;

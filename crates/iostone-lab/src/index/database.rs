@@ -1,4 +1,4 @@
-//! The index as a file of SQLite. Whatever fails here makes it be made again once, or be done without.
+//! The index as a file of `SQLite`. Whatever fails here makes it be made again once, or be done without.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -95,10 +95,8 @@ impl Database {
         let database = Self { file: file.to_owned(), connection, writable };
         match database.check() {
             Ok(true) => Opened::Usable(database),
-            Ok(false) => Opened::Foreign,
-            Err(error) if is_busy(&error) => Opened::Foreign,
-            Err(_) if writable => Opened::Spoilt,
-            Err(_) => Opened::Foreign,
+            Err(error) if writable && !is_busy(&error) => Opened::Spoilt,
+            Ok(false) | Err(_) => Opened::Foreign,
         }
     }
 
@@ -213,7 +211,7 @@ enum Opened {
     Foreign,
 }
 
-/// Whether something lies there that is no file: SQLite would wait for a pipe, and follow a link.
+/// Whether something lies there that is no file: `SQLite` would wait for a pipe, and follow a link.
 fn is_something_else(file: &Path) -> bool {
     file.symlink_metadata().is_ok_and(|found| !found.is_file())
 }

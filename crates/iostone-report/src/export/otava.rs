@@ -2,9 +2,11 @@
 //! metric of each configuration.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 
 use iostone_model::cell::guarded;
 use iostone_model::median::median;
+use iostone_model::units::round_count;
 use jiff::Timestamp;
 
 use super::Exported;
@@ -16,16 +18,19 @@ struct Row {
     figures: BTreeMap<String, Vec<f64>>,
 }
 
-pub(super) fn write(runs: &[Exported<'_>]) -> String {
+pub(super) fn table(runs: &[Exported<'_>]) -> String {
     let rows = match runs {
         [one] => blocks(one),
         several => several.iter().map(|run| Row { time: seconds(run.started_at), ..whole(run) }).collect(),
     };
     let columns: BTreeSet<&String> = rows.iter().flat_map(|row| row.figures.keys()).collect();
-    let mut table =
-        format!("time,run{}\n", columns.iter().map(|name| format!(",{}", cell(name))).collect::<String>());
+    let mut table = "time,run".to_owned();
+    for name in &columns {
+        let _ = write!(table, ",{}", cell(name));
+    }
+    table.push('\n');
     for row in &rows {
-        table.push_str(&format!("{},{}", row.time, cell(&row.run)));
+        let _ = write!(table, "{},{}", row.time, cell(&row.run));
         for name in &columns {
             table.push(',');
             if let Some(value) = row.figures.get(*name).and_then(median) {
@@ -63,7 +68,8 @@ fn blocks(run: &Exported<'_>) -> Vec<Row> {
         // A position in place of a time is none.
         let moment = first
             .filter(|moment| *moment > 1e8)
-            .and_then(|moment| Timestamp::from_second(moment as i64).ok());
+            .and_then(|moment| i64::try_from(round_count(moment.floor())).ok())
+            .and_then(|seconds| Timestamp::from_second(seconds).ok());
         if let Some(moment) = moment {
             row.time = moment.to_string();
         }

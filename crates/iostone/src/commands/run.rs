@@ -5,7 +5,9 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
-use iostone_lab::{Conductor, LabError, Link, PlanOptions, RunDirectory, estimate, make_plan, plan_warnings};
+use iostone_lab::{
+    Conductor, LabError, Link, Observer, PlanOptions, RunDirectory, estimate, make_plan, plan_warnings,
+};
 use iostone_machine::{Failure, FailureKind, Guests, Machine, Remote, StopFlag};
 use iostone_model::experiment::{Experiment, MachineSpec, Override, read_with};
 use iostone_model::run::{Plan, RunRecord};
@@ -15,6 +17,7 @@ use iostone_stack::{CleanupReport, JournalOutcome, refuse_exposed_runs};
 use crate::cli::{RunArguments, RunOptions};
 use crate::commands::report::explained;
 use crate::exit_code::{ExitCode, FileErrors, Resumable};
+use crate::live::{self, Live};
 use crate::printer::Printer;
 use crate::progress::{RunProgress, in_words};
 use crate::{commands, interrupt, named_file, recipe, runs};
@@ -43,6 +46,9 @@ pub(crate) fn resume(
     stop: StopFlag,
     printer: &mut Printer,
 ) -> Result<ExitCode> {
+    if options.live {
+        live::check_terminal()?;
+    }
     let (mut directory, mut plan, _) = RunDirectory::resume(path)?;
     options.fail_if.check_plan(&plan)?;
     // After a crash nobody knows whose data a device holds, so that the user says it for this session.
@@ -117,6 +123,9 @@ pub(crate) fn measure(
     stop: StopFlag,
     printer: &mut Printer,
 ) -> Result<Option<Ended>> {
+    if options.live {
+        live::check_terminal()?;
+    }
     let settled = PlanOptions {
         quick: options.quick,
         identical_levels: options.aa,
@@ -260,8 +269,12 @@ fn conduct(
     let path = shorten(directory.path());
     printer.note(format_args!("{} in {}", plan.experiment.name, path.display()));
     let ended = {
-        let mut progress = RunProgress::new(printer, plan).with_status(options.status.as_deref());
-        Conductor::new(plan, directory, machine, &mut progress, stop)?
+        let mut progress: Box<dyn Observer> = if options.live {
+            Box::new(Live::start(plan).context("the terminal")?)
+        } else {
+            Box::new(RunProgress::new(printer, plan).with_status(options.status.as_deref()))
+        };
+        Conductor::new(plan, directory, machine, progress.as_mut(), stop)?
             .without_metadata(options.metadata.no_metadata)
             .run()
     };

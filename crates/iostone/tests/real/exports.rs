@@ -1,4 +1,4 @@
-//! Exports, read back by the programs that they are for: pyarrow, Polars, DuckDB, Prometheus' parser, benchstat, Otava.
+//! Exports, read back by the programs that they are for: pyarrow, Polars, `DuckDB`, Prometheus' parser, benchstat, Otava.
 //!
 //! `tests/install-readers.sh` puts them below `target/readers`; the test is skipped by name without them.
 

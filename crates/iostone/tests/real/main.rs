@@ -33,6 +33,7 @@ mod io;
 #[path = "../common/lab.rs"]
 mod lab;
 mod limit;
+mod live;
 #[path = "../common/loop_disk.rs"]
 mod loop_disk;
 mod orion;

@@ -66,13 +66,17 @@ impl Struct {
 
     pub(super) fn shorts(mut self, id: i16, values: &[i32]) -> Self {
         self.list(id, I32, values.len());
-        values.iter().for_each(|value| zigzag(&mut self.bytes, i64::from(*value)));
+        for value in values {
+            zigzag(&mut self.bytes, i64::from(*value));
+        }
         self
     }
 
     pub(super) fn texts(mut self, id: i16, values: &[&str]) -> Self {
         self.list(id, BINARY, values.len());
-        values.iter().for_each(|value| binary(&mut self.bytes, value));
+        for value in values {
+            binary(&mut self.bytes, value);
+        }
         self
     }
 
@@ -95,11 +99,15 @@ impl Struct {
 
 /// A number in groups of seven bits, the lowest first.
 pub(super) fn varint(bytes: &mut Vec<u8>, mut value: u64) {
-    while value >= 0x80 {
-        bytes.push((value & 0x7f) as u8 | 0x80);
+    loop {
+        let [low, ..] = (value & 0x7f).to_le_bytes();
         value >>= 7;
+        if value == 0 {
+            bytes.push(low);
+            return;
+        }
+        bytes.push(low | 0x80);
     }
-    bytes.push(value as u8);
 }
 
 fn zigzag(bytes: &mut Vec<u8>, value: i64) {

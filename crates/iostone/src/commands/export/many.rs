@@ -4,6 +4,7 @@
 //! runs as one table.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -46,7 +47,7 @@ pub(super) fn export(
                 return Ok(());
             }
             let content = subject.write(format, &path, true)?;
-            write(&folder.join(file_name(run, format)), &content)?;
+            write_file(&folder.join(file_name(run, format)), &content)?;
             files += 1;
             Ok(())
         });
@@ -57,7 +58,7 @@ pub(super) fn export(
     }
     for (file, subjects) in &histories {
         let exported: Vec<_> = subjects.iter().map(Subject::exported).collect();
-        write(file, export::otava(&exported).as_bytes())?;
+        write_file(file, export::otava(&exported).as_bytes())?;
         files += 1;
     }
     if files > 0 {
@@ -75,7 +76,7 @@ pub(super) fn export(
 }
 
 /// Writes a file of a run. One of an earlier export is replaced, anything else is refused, as with any output file.
-fn write(path: &Path, content: &[u8]) -> Result<()> {
+fn write_file(path: &Path, content: &[u8]) -> Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).with_context(|| format!("making `{}`", folder.display()))?;
     }
@@ -106,7 +107,7 @@ fn folder(key: &str, value: &str) -> String {
         if byte.is_ascii_alphanumeric() || b"-_.".contains(&byte) {
             name.push(char::from(byte));
         } else {
-            name.push_str(&format!("%{byte:02X}"));
+            let _ = write!(name, "%{byte:02X}");
         }
     }
     name
