@@ -63,6 +63,8 @@ fn comparison(level: &str, point: &str, ratio: f64) -> Comparison {
         unpaired: None,
         log_ratios: Vec::new(),
         adjustments: Vec::new(),
+        gate: None,
+        blocks_to_prove: None,
     }
 }
 

@@ -114,6 +114,8 @@ fn comparison(run: &RunRecord, level: &str, baseline: &str, width: f64) -> Compa
         log_ratios: log_ratios(run, level, baseline),
         adjustments: Vec::new(),
         point: String::new(),
+        gate: None,
+        blocks_to_prove: None,
     }
 }
 

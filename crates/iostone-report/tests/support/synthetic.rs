@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use iostone_model::environment::{BlockDevice, Cgroup, Cpu, Environment, Kernel, Memory, Virtualisation};
 use iostone_model::experiment::{
-    Array, Configuration, Decide, Experiment, Ext4, Factor, Filesystem, Gates, IoWorkload, LoopVolume,
+    Array, Claim, Configuration, Decide, Experiment, Ext4, Factor, Filesystem, Gates, IoWorkload, LoopVolume,
     MachineSpec, Mount, Queue, Rw, Stack, Trials, Volume, Workload,
 };
 use iostone_model::metric::{self, Direction, Unit};
@@ -112,6 +112,7 @@ pub(crate) fn run(scene: &Scene) -> RunRecord {
             time: None,
             conditioning: false,
             covariates: Vec::new(),
+            claim: Claim::default(),
         },
         trials: Trials::default(),
         gates: Gates::default(),

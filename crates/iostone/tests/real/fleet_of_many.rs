@@ -1,5 +1,6 @@
 //! As many SSH servers as are asked for, some of them bad: `make test-fleet HOSTS=200`. Not part of any other set of tests.
 
+use std::fmt::Write;
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Stdio};
 use std::thread::sleep;
@@ -44,6 +45,30 @@ fn children_cpu() -> f64 {
     ticks / 100.0
 }
 
+/// Makes the bad hosts known by the key of all, so that their keys are no reason why they fail.
+fn know_bad_hosts(hosts: &SshHosts) {
+    let key = std::fs::read_to_string(hosts.host("keys").join("host.pub")).unwrap();
+    let key: Vec<&str> = key.split_whitespace().take(2).collect();
+    let known = hosts.host("known_hosts");
+    let mut text = std::fs::read_to_string(&known).unwrap();
+    for number in 1..=5 {
+        writeln!(text, "127.1.9.{number} {}", key.join(" ")).unwrap();
+    }
+    std::fs::write(&known, text).unwrap();
+}
+
+/// What is wrong with each of the bad hosts.
+const BAD: [(&str, &str); 8] = [
+    ("host1", "refuses"),
+    ("host2", "refuses"),
+    ("host3", "refuses"),
+    ("host4", "hangs at login"),
+    ("host5", "hangs at login"),
+    ("host6", "no space"),
+    ("host7", "killed"),
+    ("host8", "another version"),
+];
+
 #[test]
 #[ignore = "minutes of two processors: make test-fleet"]
 fn bad_hosts_are_named_and_all_others_are_there() {
@@ -86,12 +111,7 @@ fn bad_hosts_are_named_and_all_others_are_there() {
     if !push {
         extra.extend(names.iter().skip(8).map(|name| (name.as_str(), program.as_str())));
     }
-    let key = std::fs::read_to_string(hosts.host("keys").join("host.pub")).unwrap();
-    let key: Vec<&str> = key.split_whitespace().take(2).collect();
-    let known = hosts.host("known_hosts");
-    let mut text = std::fs::read_to_string(&known).unwrap();
-    (1..=5).for_each(|n| text.push_str(&format!("127.1.9.{n} {}\n", key.join(" "))));
-    std::fs::write(&known, text).unwrap();
+    know_bad_hosts(&hosts);
     let inventory = hosts.inventory(&extra).display().to_string();
     let file = lab.write("experiment.toml", EXPERIMENT);
     let binary = std::env::var("PUSH").unwrap_or_else(|_| env!("CARGO_BIN_EXE_iostone").to_owned());
@@ -132,16 +152,7 @@ fn bad_hosts_are_named_and_all_others_are_there() {
         .collect();
     eprintln!("{missing:#?}");
     assert_eq!(missing.len(), 8, "{}", words(&ended));
-    for (name, word) in [
-        ("host1", "refuses"),
-        ("host2", "refuses"),
-        ("host3", "refuses"),
-        ("host4", "hangs at login"),
-        ("host5", "hangs at login"),
-        ("host6", "no space"),
-        ("host7", "killed"),
-        ("host8", "another version"),
-    ] {
+    for (name, word) in BAD {
         assert!(
             missing.iter().any(|(host, reason)| *host == name && reason.contains(word)),
             "{name}: {missing:?}"

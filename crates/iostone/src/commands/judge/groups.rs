@@ -12,7 +12,7 @@ pub(super) struct Groups<'a> {
     /// The values of the other columns of each row.
     others: Vec<Option<&'a BTreeMap<String, String>>>,
     /// The group of each row.
-    groups: Vec<usize>,
+    parts: Vec<usize>,
 }
 
 impl<'a> Groups<'a> {
@@ -20,7 +20,7 @@ impl<'a> Groups<'a> {
     pub(super) fn of(prepared: &'a Prepared) -> Self {
         let levels: Vec<&str> = prepared.figures.iter().map(|figure| figure.level.as_str()).collect();
         let others = prepared.figures.iter().map(|figure| prepared.strata.get(&figure.stratum)).collect();
-        Self { groups: vec![0; levels.len()], levels, others }
+        Self { parts: vec![0; levels.len()], levels, others }
     }
 
     /// The values of a column, one a row.
@@ -34,17 +34,17 @@ impl<'a> Groups<'a> {
     /// The groups divided by the values of a column.
     pub(super) fn split(&self, values: &[&str]) -> Self {
         let mut places: HashMap<(usize, &str), usize> = HashMap::new();
-        let groups = self.groups.iter().zip(values).map(|(group, value)| {
+        let parts = self.parts.iter().zip(values).map(|(group, value)| {
             let next = places.len();
             *places.entry((*group, *value)).or_insert(next)
         });
-        Self { groups: groups.collect(), ..self.clone() }
+        Self { parts: parts.collect(), ..self.clone() }
     }
 
     /// Whether every group has the level and another.
     pub(super) fn all_hold(&self, baseline: &str) -> bool {
         let mut held: HashMap<usize, (bool, bool)> = HashMap::new();
-        for (group, level) in self.groups.iter().zip(&self.levels) {
+        for (group, level) in self.parts.iter().zip(&self.levels) {
             let (has_baseline, has_other) = held.entry(*group).or_default();
             *(if *level == baseline { has_baseline } else { has_other }) = true;
         }
