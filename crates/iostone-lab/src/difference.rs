@@ -12,6 +12,7 @@ use iostone_model::summary::{ConfigurationFigures, RunState, RunSummary};
 use iostone_stats::across::{Apart, by_common_level, by_history};
 use iostone_stats::hosts::HostRules;
 use iostone_stats::hosts::between::{Stratum, compare};
+use iostone_stats::hosts::within::host_value as typical;
 
 use crate::circumstances::{is_told, names, of_run, values_of};
 use crate::history::NamedSummary;
@@ -211,7 +212,7 @@ fn ratios(sides: &[Side<'_>], level: &ConfigurationFigures, metric: &str) -> Opt
         title: note.title.clone(),
         unit: Unit::Plain,
         better: note.better,
-        values: each.iter().map(|ratios| Some(median(ratios.as_ref()?)?.exp())).collect(),
+        values: each.iter().map(|ratios| typical(ratios.as_ref()?).map(f64::exp)).collect(),
         answers: answers.collect(),
     })
 }

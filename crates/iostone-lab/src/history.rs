@@ -43,17 +43,26 @@ pub struct NamedSummary {
     pub summary: RunSummary,
 }
 
-/// Follows the figures of an experiment over its runs. Runs that claim nothing, and those that were declared otherwise than the
-/// latest, are left out.
+/// Which runs are followed together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subject {
+    /// The experiment's name.
+    pub experiment: String,
+    /// The digest of the experiment that is meant; the latest run's without one.
+    pub digest: Option<String>,
+}
+
+/// Follows the figures of an experiment over its runs. Runs that claim nothing, and those that were declared otherwise than the one
+/// that is meant, are left out.
 pub fn follow(
-    experiment: &str,
+    subject: &Subject,
     runs: &[NamedSummary],
     apart: Apart,
     followed: Followed<'_>,
     hazard: Hazard,
 ) -> History {
     let mut own: Vec<&NamedSummary> =
-        runs.iter().filter(|run| run.summary.experiment == experiment).collect();
+        runs.iter().filter(|run| run.summary.experiment == subject.experiment).collect();
     own.sort_by(|a, b| a.summary.started_at.cmp(&b.summary.started_at).then(a.directory.cmp(&b.directory)));
     let mut left_out = Vec::new();
     let mut drop = |own: &mut Vec<&NamedSummary>, is_kept: &dyn Fn(&RunSummary) -> bool, why: &str| {
@@ -68,8 +77,12 @@ pub fn follow(
     drop(&mut own, &|run| !run.rehearsal, "left out: a rehearsal");
     drop(&mut own, &|run| !run.identical_levels, "left out: an A/A check");
     drop(&mut own, &|run| run.state == RunState::Finished, "left out: not finished");
-    let latest = own.last().and_then(|run| run.summary.experiment_digest.clone());
-    drop(&mut own, &|run| run.experiment_digest == latest, "left out: declared otherwise than the latest");
+    let latest = || own.last().and_then(|run| run.summary.experiment_digest.clone());
+    let (meant, why) = match &subject.digest {
+        Some(digest) => (Some(digest.clone()), "left out: declared otherwise than the run that was named"),
+        None => (latest(), "left out: declared otherwise than the latest"),
+    };
+    drop(&mut own, &|run| run.experiment_digest == meant, why);
     let mut groups: Vec<(String, Vec<&NamedSummary>)> = Vec::new();
     for run in own {
         let machine = machine_of(&run.summary, apart);
@@ -81,7 +94,7 @@ pub fn follow(
     let series = groups.iter().flat_map(|(machine, runs)| of_machine(machine, runs, followed, hazard));
     History {
         schema: HISTORY_SCHEMA.to_owned(),
-        experiment: experiment.to_owned(),
+        experiment: subject.experiment.clone(),
         false_alarms: hazard.chance(),
         series: series.collect(),
         left_out,

@@ -41,9 +41,15 @@ fn needed(run: &RunRecord) -> Option<String> {
     let needed = open.filter_map(|one| one.blocks_to_prove).max()?;
     let a_block = run.trials.iter().map(|trial| trial.total_seconds).sum::<f64>() / run.blocks.len() as f64;
     let time = duration(a_block * f64::from(needed));
+    let budget = verdicts.blocks.maximum;
+    let beyond = if needed > budget {
+        format!(", more than the {budget} that it may take (`decide.blocks.max`)")
+    } else {
+        String::new()
+    };
     Some(format!(
-        "At this noise about {needed} blocks ({time}) prove that equal levels are within {}; a quieter machine or a wider margin needs \
-         fewer.",
+        "At this noise about {needed} blocks in all ({time} of trials) prove that equal levels are within {}{beyond}; a quieter machine \
+         or a wider margin needs fewer.",
         declared_percent(verdicts.margin)
     ))
 }
@@ -65,7 +71,7 @@ pub(crate) fn write_markdown(run: &RunRecord, state: GateState) -> String {
     let held = declared_percent(verdicts.confidence);
     let _ = writeln!(
         text,
-        "| level | {} | change | at worst ({held}) | blocks | gate |\n| --- | ---: | ---: | ---: | ---: | --- |",
+        "| level | {} | typical change | at worst ({held}) | blocks | gate |\n| --- | ---: | ---: | ---: | ---: | --- |",
         escape(view.metric_title())
     );
     for row in view.rows.iter().filter(|row| row.baseline) {

@@ -12,6 +12,11 @@ pub(crate) fn headline(history: &History) -> String {
     let figures = counted(history.series.len() as u64, "figure");
     match changes().count() {
         _ if history.series.is_empty() => format!("{}: no run with a figure to follow.", history.experiment),
+        0 if history.series.iter().all(|series| series.runs_until_alarm > 0) => format!(
+            "{}: {} of it, too few for any change to be seen.",
+            history.experiment,
+            counted(runs as u64, "run")
+        ),
         0 => format!(
             "{}: no change in {figures} over {} of it.",
             history.experiment,
@@ -41,7 +46,7 @@ pub(crate) fn change_sentence(series: &Series, change: &Change) -> String {
         None => "",
     };
     format!(
-        "{}{verdict} from {date} on, run {} of {}, seen at run {}: {}",
+        "typically {}{verdict} from {date} on, run {} of {}, seen at run {}: {}",
         signed_percent(change.ratio - 1.0),
         change.first + 1,
         series.runs.len(),
@@ -75,7 +80,9 @@ fn circumstance(one: &Circumstance) -> String {
 /// What else must be known of a series.
 pub(crate) fn cautions(series: &Series) -> Vec<String> {
     let mut cautions = Vec::new();
-    if series.runs_depend {
+    // Where nothing was alarmed, no alarm is doubtful.
+    let is_alarmed = !series.changes.is_empty() || series.suspicion.is_some();
+    if series.runs_depend && is_alarmed {
         cautions.push(
             "runs-depend: neighbouring runs are alike (Bartels' rank ratio, p below 5 %), so changes are alarmed more often than \
              promised; confirm them with `--confirm`"
@@ -87,7 +94,8 @@ pub(crate) fn cautions(series: &Series) -> Vec<String> {
     }
     if series.runs_until_alarm > 0 {
         let more = counted(u64::from(series.runs_until_alarm), "more run");
-        cautions.push(format!("too few runs: {more} before a change can be seen"));
+        let which = if series.changes.is_empty() { "a change" } else { "a further change" };
+        cautions.push(format!("too few runs: {more} before {which} can be seen"));
     }
     cautions
 }

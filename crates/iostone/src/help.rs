@@ -256,9 +256,21 @@ pub(crate) fn without_hidden(mut error: Error) -> Error {
 mod tests {
     use super::*;
 
-    /// Commands whose result is a stream, files, or JSON anyway; ORION's has its own parser, and the option.
-    const WITHOUT_JSON: [&str; 8] =
-        ["orion", "disk serve", "guest run", "catalog export", "schema", "completions", "man", "help"];
+    /// Commands whose result is a stream, files, an exit code, or JSON anyway; ORION's has its own parser, and the option.
+    const WITHOUT_JSON: [&str; 12] = [
+        "orion",
+        "disk serve",
+        "guest run",
+        "catalog export",
+        "schema",
+        "completions",
+        "man",
+        "help",
+        "fleet cleanup",
+        "fleet sign",
+        "fleet template",
+        "fleet verify",
+    ];
 
     #[test]
     fn each_command_that_has_a_result_has_it_as_json() {

@@ -44,8 +44,12 @@ pub(crate) fn year(days: usize, changed: usize) -> Vec<NamedSummary> {
         .collect()
 }
 
+fn weekly() -> Subject {
+    Subject { experiment: "weekly".to_owned(), digest: None }
+}
+
 fn of(runs: &[NamedSummary]) -> History {
-    follow("weekly", runs, Apart::Host, Followed::Decided, Hazard::In500)
+    follow(&weekly(), runs, Apart::Host, Followed::Decided, Hazard::In500)
 }
 
 #[test]
@@ -64,7 +68,7 @@ fn a_change_is_named_with_what_changed_there() {
     }
     // Of a latency more is worse, whatever the sign of its change.
     let latency =
-        follow("weekly", &year(40, 24), Apart::Nothing, Followed::Metric("latency_p99"), Hazard::In500);
+        follow(&weekly(), &year(40, 24), Apart::Nothing, Followed::Metric("latency_p99"), Hazard::In500);
     let change = &latency.series[0].changes[0];
     assert!(change.worse == Some(true) && change.ratio > 1.07, "{change:?}");
 }
@@ -83,7 +87,7 @@ fn runs_that_are_no_part_of_the_series_are_left_out_with_the_reason() {
     let lengths: Vec<usize> = history.series.iter().map(|series| series.runs.len()).collect();
     assert_eq!(lengths, [14, 14, 1, 1]);
     assert!(history.series[2].runs_until_alarm > 0);
-    let together = follow("weekly", &runs, Apart::Nothing, Followed::All, Hazard::In500);
+    let together = follow(&weekly(), &runs, Apart::Nothing, Followed::All, Hazard::In500);
     assert_eq!(together.series.len(), 4, "two metrics of two configurations");
 }
 
@@ -91,7 +95,7 @@ fn runs_that_are_no_part_of_the_series_are_left_out_with_the_reason() {
 fn a_thousand_runs_of_twenty_figures_take_no_time() {
     let runs = year(250, 125);
     let begun = std::time::Instant::now();
-    let history = follow("weekly", &runs, Apart::Host, Followed::All, Hazard::In500);
+    let history = follow(&weekly(), &runs, Apart::Host, Followed::All, Hazard::In500);
     let taken = begun.elapsed();
     assert_eq!(history.series.len(), 4);
     // A twentieth of 1,000 runs with 20 figures each, unoptimised.

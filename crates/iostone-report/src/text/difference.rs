@@ -134,7 +134,7 @@ fn figure_row(row: &FigureRow, shown: &[usize], width: usize) -> String {
         let value = value.map_or_else(|| "no figure".to_owned(), |value| figure(row.unit, value));
         let told = match at.checked_sub(1).and_then(|at| row.answers.get(at)) {
             None => String::new(),
-            Some(answer) => format!("  {}", sentence(answer)),
+            Some(answer) => format!("  {}", sentence(answer)).trim_end().to_owned(),
         };
         let ink = row.answers.get(at.wrapping_sub(1)).and_then(|answer| answer.differs);
         let line = hang(&clean(&format!("{value}{told}")), width, &format!("  {}  ", letter(*at)), "     ");
@@ -153,16 +153,16 @@ fn sentence(answer: &Answer) -> String {
         None => "no verdict",
     };
     let ground = match answer.ground {
-        Ground::CommonLevel => "the level that both hold cancels the day out".to_owned(),
+        Ground::CommonLevel => "each held against the level that both have".to_owned(),
         Ground::History => {
             format!("by the spread of {}", counted(u64::from(answer.runs.unwrap_or(0)), "other run"))
         }
         Ground::Runs => format!("by ranks of {}", counted(u64::from(answer.runs.unwrap_or(0)), "run")),
-        Ground::None => "may be the day".to_owned(),
+        Ground::None => "the day may be all of it".to_owned(),
     };
     match answer.ratio {
         Some(_) => format!("{}{interval}, {verdict}: {ground}", written.estimate),
-        None => format!("{verdict}: {ground}"),
+        None => String::new(),
     }
 }
 
@@ -170,8 +170,8 @@ fn sentence(answer: &Answer) -> String {
 fn grounds(found: &Difference) -> String {
     let held = declared_percent(found.confidence);
     format!(
-        "Against {}, each at {held}. Two runs differ by their day and host as well: a verdict needs a level that both hold, or five \
-         other runs of the same experiment on the same machine, or four runs on each side.",
+        "Against {}, each at {held}. Figures of two runs also differ by their hour and, where it is another, their host: a verdict needs \
+         a level that both hold, or five other runs of the same experiment on the same machine, or four runs on each side.",
         letter(0)
     )
 }

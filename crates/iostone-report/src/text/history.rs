@@ -44,7 +44,7 @@ fn draw(series: &Series, width: usize) -> String {
     let bars = sparkline::draw(&values, (low, high), columns);
     let ends = match (values.first(), values.last()) {
         (Some(first), Some(last)) => {
-            format!("{} \u{2192} {}", figure(series.unit, *first), figure(series.unit, *last))
+            format!("first {}, last {}", figure(series.unit, *first), figure(series.unit, *last))
         }
         _ => String::new(),
     };

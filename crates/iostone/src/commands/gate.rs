@@ -72,6 +72,9 @@ pub(crate) fn gate(arguments: &GateArguments, printer: &mut Printer) -> Result<E
     if options.quick {
         bail!("a gate needs verdicts, and a rehearsal claims none; rehearse with `iostone run --quick`");
     }
+    if options.aa {
+        bail!("a gate has an old and a new one; `iostone run --aa` and `iostone compare --aa` measure noise");
+    }
     let output = arguments.overwrite.open(arguments.output.as_deref())?;
     let record = match &arguments.run {
         Some(named) => Some(recorded(&options.runs.runs, named, printer)?),

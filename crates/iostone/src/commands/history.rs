@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use iostone_lab::history::{Apart, Followed, NamedSummary, confirming_experiment, experiments, follow};
+use iostone_lab::history::{
+    Apart, Followed, NamedSummary, Subject, confirming_experiment, experiments, follow,
+};
 use iostone_model::figures::choice;
 use iostone_model::history::{Change, History};
 use iostone_stats::history::{Hazard, replay};
@@ -78,7 +80,8 @@ pub(crate) fn history(arguments: &HistoryArguments, printer: &mut Printer) -> Re
     let output = arguments.overwrite.open(arguments.confirm.as_deref().or(arguments.html.as_deref()))?;
     let parent = &arguments.directory.runs;
     let all = runs::summaries(parent, printer)?;
-    let experiment = named(arguments, &all, printer)?;
+    let subject = named(arguments, &all, printer)?;
+    let experiment = &subject.experiment;
     let apart = match arguments.by {
         By::Host => Apart::Host,
         By::Kind => Apart::Kind,
@@ -94,7 +97,7 @@ pub(crate) fn history(arguments: &HistoryArguments, printer: &mut Printer) -> Re
         FalseAlarms::In500 => Hazard::In500,
         FalseAlarms::In1000 => Hazard::In1000,
     };
-    let mut history = follow(&experiment, &all, apart, followed, hazard);
+    let mut history = follow(&subject, &all, apart, followed, hazard);
     if let Some(configuration) = &arguments.configuration {
         history.series.retain(|series| series.configuration == *configuration);
         if history.series.is_empty() {
@@ -147,12 +150,13 @@ fn latest_change(history: &History) -> Result<(String, &Change)> {
     }
 }
 
-/// The name of the experiment that is meant.
-fn named(arguments: &HistoryArguments, all: &[NamedSummary], printer: &mut Printer) -> Result<String> {
+/// The experiment that is meant.
+fn named(arguments: &HistoryArguments, all: &[NamedSummary], printer: &mut Printer) -> Result<Subject> {
+    let of_name = |experiment: &str| Subject { experiment: experiment.to_owned(), digest: None };
     let asked = arguments.experiment.as_str();
     let known = experiments(all);
     if known.contains_key(asked) {
-        return Ok(asked.to_owned());
+        return Ok(of_name(asked));
     }
     let path = Path::new(asked);
     if path.is_file() {
@@ -161,16 +165,17 @@ fn named(arguments: &HistoryArguments, all: &[NamedSummary], printer: &mut Print
         if !known.contains_key(name.as_str()) {
             bail!("there is no run of `{name}` in `{}`", arguments.directory.runs.display());
         }
-        return Ok(name);
+        return Ok(of_name(&name));
     }
     let fitting: Vec<&str> = known.keys().copied().filter(|name| name.contains(asked)).collect();
     match fitting.as_slice() {
-        [one] => return Ok((*one).to_owned()),
+        [one] => return Ok(of_name(one)),
         [_, ..] => bail!("`{asked}` may be {}; give more of the name", choice(&fitting)),
         [] => {}
     }
     if let Ok(run) = runs::find(&arguments.directory.runs, asked, printer) {
-        return Ok(runs::summary(&run)?.summary.experiment);
+        let summary = runs::summary(&run)?.summary;
+        return Ok(Subject { experiment: summary.experiment, digest: summary.experiment_digest });
     }
     if known.is_empty() {
         bail!("no runs in `{}` yet; start one with `iostone demo`", arguments.directory.runs.display());

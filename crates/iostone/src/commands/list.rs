@@ -23,7 +23,7 @@ pub(crate) fn list(arguments: &ListArguments, printer: &mut Printer) -> Result<E
         return Ok(ExitCode::Success);
     }
     if runs.is_empty() && all > 0 {
-        printer.note(format_args!("none of the {all} runs in `{}` is meant", parent.display()));
+        printer.note(format_args!("none of the {all} runs in `{}` matches", parent.display()));
     } else if runs.is_empty() && !more {
         printer.note(format_args!("no runs in `{}` yet; start one with `iostone demo`", parent.display()));
     }

@@ -139,7 +139,10 @@ impl Varied {
                 bail!("a level of `{name}` has no name");
             }
             if levels.iter().take(index).any(|earlier| earlier.name == level.name) {
-                bail!("`{}` is given twice; to see this machine's noise, add `--aa`", level.name);
+                bail!(
+                    "`{}` is given twice; `--aa` measures this machine's noise by the first of two different ones",
+                    level.name
+                );
             }
         }
         Ok(Self { name: name.to_owned(), levels })
