@@ -1,7 +1,9 @@
 //! The history of an experiment, from the summaries of its runs.
 
 mod confirm;
+mod overview;
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 use iostone_model::history::{Change, Circumstance, HISTORY_SCHEMA, History, RunPoint, Series};
@@ -11,6 +13,7 @@ use iostone_stats::history::{self as watched, Hazard, watch};
 
 use crate::circumstances::changed;
 pub use confirm::confirming_experiment;
+pub use overview::{OVERVIEW_POINTS, overview};
 
 /// What series are kept apart by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,13 +50,13 @@ pub struct NamedSummary {
 /// latest, are left out.
 pub fn follow(
     experiment: &str,
-    runs: &[NamedSummary],
+    runs: &[impl Borrow<NamedSummary>],
     apart: Apart,
     followed: Followed<'_>,
     hazard: Hazard,
 ) -> History {
     let mut own: Vec<&NamedSummary> =
-        runs.iter().filter(|run| run.summary.experiment == experiment).collect();
+        runs.iter().map(Borrow::borrow).filter(|run| run.summary.experiment == experiment).collect();
     own.sort_by(|a, b| a.summary.started_at.cmp(&b.summary.started_at).then(a.directory.cmp(&b.directory)));
     let mut left_out = Vec::new();
     let mut drop = |own: &mut Vec<&NamedSummary>, is_kept: &dyn Fn(&RunSummary) -> bool, why: &str| {

@@ -6,6 +6,7 @@
 
 mod database;
 mod filter;
+mod shelf;
 mod stamp;
 
 use std::fs::{self, File};
@@ -23,6 +24,7 @@ use database::{Database, Known};
 use stamp::Stamp;
 
 pub use filter::{RunFilter, moment};
+pub use shelf::{Shelf, ShownRuns};
 
 /// An index, or nothing in its place.
 pub struct Index {
@@ -136,6 +138,16 @@ fn read(path: &Path) -> Result<RunSummary, LabError> {
         read_plan(path)?;
     }
     read_or_make(path)
+}
+
+/// Whether a process is at work on a run.
+pub fn is_at_work(run: &Path) -> bool {
+    is_locked(&run.join("journal.jsonl"))
+}
+
+/// What tells whether a run directory is still as it was.
+pub fn stamp_of_run(path: &Path) -> String {
+    Stamp::of(path).text().to_owned()
 }
 
 /// Whether a process holds the journal, which each does for as long as it conducts the run. A lock that is shared would be in

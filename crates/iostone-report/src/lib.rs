@@ -34,6 +34,7 @@ mod view;
 mod warm_up;
 mod wording;
 
+pub use html::site;
 pub use ink::{clean, clean_lines, harmless, steers};
 pub use json::REPORT_SCHEMA;
 pub use plots::Plot;

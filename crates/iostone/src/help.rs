@@ -11,7 +11,7 @@ use crate::cli::Cli;
 /// What commands are for, in the order of the help. Each command that is not hidden belongs to one group.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Measure", &["compare", "gate", "run", "new", "demo", "io", "orion", "limit", "emulate", "fleet"]),
-    ("Read", &["report", "list", "show", "diff", "history", "explain", "export"]),
+    ("Read", &["report", "list", "show", "diff", "history", "serve", "explain", "export"]),
     ("Judge figures of others", &["judge", "import", "audit", "casebook"]),
     ("Cloud", &["catalog", "predict", "recommend", "credits"]),
     ("Machine", &["doctor", "cleanup", "disk", "guest", "image", "schema", "completions", "man", "help"]),
@@ -87,6 +87,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "iostone history weekly --confirm confirm.toml",
         ],
     ),
+    ("serve", &["iostone serve", "iostone serve --listen 127.0.0.1:8080 --runs archive"]),
     (
         "judge",
         &[
@@ -257,8 +258,17 @@ mod tests {
     use super::*;
 
     /// Commands whose result is a stream, files, or JSON anyway; ORION's has its own parser, and the option.
-    const WITHOUT_JSON: [&str; 8] =
-        ["orion", "disk serve", "guest run", "catalog export", "schema", "completions", "man", "help"];
+    const WITHOUT_JSON: [&str; 9] = [
+        "orion",
+        "serve",
+        "disk serve",
+        "guest run",
+        "catalog export",
+        "schema",
+        "completions",
+        "man",
+        "help",
+    ];
 
     #[test]
     fn each_command_that_has_a_result_has_it_as_json() {

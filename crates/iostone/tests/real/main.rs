@@ -37,6 +37,7 @@ mod limit;
 mod loop_disk;
 mod orion;
 mod recipes;
+mod serve;
 #[path = "../common/ssh_hosts.rs"]
 mod ssh_hosts;
 mod swaps;
