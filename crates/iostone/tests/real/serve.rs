@@ -36,22 +36,23 @@ const PAYLOADS: [&str; 20] = [
 ];
 
 /// What they stand in.
-const FRAMES: [&str; 10] = ["%", "a % b", "%%", "%.csv", "x=\"%\"", "[%](%)", "\n%", "%\u{feff}", "ü日%", "%/../%"];
+const FRAMES: [&str; 10] =
+    ["%", "a % b", "%%", "%.csv", "x=\"%\"", "[%](%)", "\n%", "%\u{feff}", "ü日%", "%/../%"];
 
 /// An experiment whose levels and question are hostile too.
 const EXPERIMENT: &str = r#"name = "hostile"
-question = '''QUESTION'''
+question = "QUESTION"
 [stack]
 volume = { kind = "directory" }
 [[factor]]
 name = "which"
-levels = { '''ONE''' = { workload.env = { W = "1" } }, '''TWO''' = { workload.env = { W = "2" } } }
+levels = { "ONE" = { workload.env = { W = "1" } }, "TWO" = { workload.env = { W = "2" } } }
 [workload]
 kind = "command"
 argv = ["sh", "-c", "PACE"]
 [decide]
 metric = "wall_time"
-baseline = '''ONE'''
+baseline = "ONE"
 blocks = { min = 6, max = 6 }
 [trials]
 settle = "1ms"
@@ -91,8 +92,12 @@ impl Browser {
              --remote-debugging-pipe --user-data-dir='{}' about:blank 3<&0 4>&1 </dev/null >/dev/null 2>&1",
             profile.path().display()
         );
-        let mut child =
-            Command::new("sh").args(["-c", &line]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut child = Command::new("sh")
+            .args(["-c", &line])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
         let (requests, answers) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
         std::thread::sleep(Duration::from_millis(200));
         if child.try_wait().unwrap().is_some() {
@@ -178,8 +183,20 @@ impl Browser {
 /// Puts a hostile name in the place of every text that is no word of the format.
 fn spoil(value: &mut Value, name: &str) {
     const KEPT: [&str; 14] = [
-        "schema", "state", "started_at", "ended_at", "unit", "better", "verdict", "outcome", "metric", "provider",
-        "experiment_digest", "role", "created_at", "at",
+        "schema",
+        "state",
+        "started_at",
+        "ended_at",
+        "unit",
+        "better",
+        "verdict",
+        "outcome",
+        "metric",
+        "provider",
+        "experiment_digest",
+        "role",
+        "created_at",
+        "at",
     ];
     match value {
         Value::Object(fields) => {
@@ -222,21 +239,29 @@ fn no_page_speaks_or_runs_anything_whatever_runs_are_called() {
     let lab = Lab::new();
     let text = EXPERIMENT
         .replace("QUESTION", PAYLOADS[0])
-        .replace("ONE", PAYLOADS[3])
+        .replace("ONE", &PAYLOADS[3].replace('"', "\\\""))
         .replace("TWO", "b' onmouseover='alert(1)");
     lab.write("experiment.toml", &text.replace("PACE", "true"));
     let said = lab.iostone(&["run", "experiment.toml"]).output().unwrap();
     assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
     let runs = lab.runs();
     let first = fs::read_dir(&runs).unwrap().next().unwrap().unwrap().path();
-    let names: Vec<String> = FRAMES.iter().flat_map(|frame| PAYLOADS.map(|one| frame.replace('%', one))).collect();
+    let names: Vec<String> =
+        FRAMES.iter().flat_map(|frame| PAYLOADS.map(|one| frame.replace('%', one))).collect();
     assert_eq!(names.len(), 200);
     let mut directories = Vec::new();
     for (number, name) in names.iter().enumerate() {
         let directory = format!("{number:03}{}", name.replace(['/', '\0'], "|"));
         let path = runs.join(&directory);
         fs::create_dir(&path).unwrap();
-        for file in ["plan.json", "journal.jsonl", "summary.json", "verdicts.json", "environment.json", "experiment.toml"] {
+        for file in [
+            "plan.json",
+            "journal.jsonl",
+            "summary.json",
+            "verdicts.json",
+            "environment.json",
+            "experiment.toml",
+        ] {
             fs::copy(first.join(file), path.join(file)).unwrap();
         }
         spoil_file(&path.join("summary.json"), name);
@@ -252,10 +277,14 @@ fn no_page_speaks_or_runs_anything_whatever_runs_are_called() {
     let mut url = String::new();
     BufReader::new(server.stdout.take().unwrap()).read_line(&mut url).unwrap();
     let origin = url.trim_end().to_owned();
-    let mut pages: Vec<String> = ["", "?page=2", "?page=3", "experiments", "catalog", "catalog/c4.large", "catalog/gp2"]
-        .map(str::to_owned)
-        .to_vec();
-    pages.extend(["predict", "casebook", "predict?instance=c4.large&volume=gp2:220GiB&write=220GiB"].map(str::to_owned));
+    let mut pages: Vec<String> =
+        ["", "?page=2", "?page=3", "experiments", "catalog", "catalog/c4.large", "catalog/gp2"]
+            .map(str::to_owned)
+            .to_vec();
+    pages.extend(
+        ["predict", "casebook", "predict?instance=c4.large&volume=gp2:220GiB&write=220GiB"]
+            .map(str::to_owned),
+    );
     // Every run's own pages, and what is typed into forms.
     for (directory, name) in directories.iter().zip(&names) {
         pages.push(format!("run/{}/", encoded(directory)));
@@ -273,7 +302,8 @@ fn no_page_speaks_or_runs_anything_whatever_runs_are_called() {
     }
     // A run in progress, whose events the page takes in.
     lab.write("slow.toml", &text.replace("PACE", "sleep 0.5"));
-    let mut run = lab.iostone(&["run", "slow.toml"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut run =
+        lab.iostone(&["run", "slow.toml"]).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let known = directories.len() + 1;
     let began = Instant::now();
     let slow = loop {
