@@ -181,7 +181,7 @@ fn served_with(html: &str, section: Option<Section>, is_live: bool) -> Page {
     let mut links = String::from("<body>\n<nav class=\"site\" aria-label=\"Pages\">");
     for (one, href, words) in Section::ALL {
         let current = if section == Some(one) { " aria-current=\"page\"" } else { "" };
-        let _ = write!(links, "<a href=\"{href}\"{current}>{words}</a>\n");
+        let _ = writeln!(links, "<a href=\"{href}\"{current}>{words}</a>");
     }
     links.push_str("</nav>\n<header>");
     let live =
