@@ -1,6 +1,7 @@
 //! `serve` in headless Chromium: every page without a word on the console, whatever runs are called. Skipped by name without
 //! `chromium`.
 
+use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -65,7 +66,7 @@ idle = "off"
 clock = "off"
 "#;
 
-/// Chromium, asked by the DevTools protocol over its standard input and output.
+/// Chromium, asked by the `DevTools` protocol over its standard input and output.
 struct Browser {
     child: Child,
     requests: ChildStdin,
@@ -122,6 +123,7 @@ impl Browser {
         serde_json::from_slice(&message).expect("Chromium ended")
     }
 
+    #[expect(clippy::needless_pass_by_value, reason = "parameters are written where they are passed")]
     fn call(&mut self, method: &str, parameters: Value) -> Value {
         self.asked += 1;
         let mut request = json!({ "id": self.asked, "method": method, "params": parameters });
@@ -205,7 +207,7 @@ fn spoil(value: &mut Value, name: &str) {
             for (key, field) in fields.iter_mut().filter(|(key, _)| !KEPT.contains(&key.as_str())) {
                 match field {
                     // The metric's own name is a key elsewhere.
-                    Value::String(text) if key != "name" || text != "wall_time" => *text = name.to_owned(),
+                    Value::String(text) if key != "name" || text != "wall_time" => name.clone_into(text),
                     other => spoil(other, name),
                 }
             }
@@ -213,7 +215,7 @@ fn spoil(value: &mut Value, name: &str) {
         Value::Array(values) => {
             for value in values {
                 if let Value::String(text) = value {
-                    *text = name.to_owned();
+                    name.clone_into(text);
                 }
                 spoil(value, name);
             }
@@ -229,10 +231,14 @@ fn edit(path: &Path, change: impl FnOnce(&mut Value)) {
 }
 
 fn encoded(text: &str) -> String {
-    text.bytes().map(|byte| format!("%{byte:02X}")).collect()
+    text.bytes().fold(String::new(), |mut encoded, byte| {
+        let _ = write!(encoded, "%{byte:02X}");
+        encoded
+    })
 }
 
 #[test]
+#[expect(clippy::too_many_lines, reason = "one server and one browser, page after page")]
 fn no_page_speaks_or_runs_anything_whatever_runs_are_called() {
     let Some(mut browser) = Browser::start() else {
         eprintln!("skipped: needs `chromium`");

@@ -8,6 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use anyhow::{Context, Result};
 use axum::Router;
 use axum::body::Body;
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, header};
 use hyper::body::Incoming;
 use hyper::service::Service;
@@ -76,7 +77,7 @@ impl Door {
         let (Some(host), None) = (hosts.next(), hosts.next()) else {
             return refuse(StatusCode::BAD_REQUEST, "one Host header is needed\n");
         };
-        let named = request.uri().authority().map(|authority| authority.as_str());
+        let named = request.uri().authority().map(Authority::as_str);
         let is_own = |host: &str| is_own(host, local);
         if !host.to_str().is_ok_and(is_own) || !named.is_none_or(is_own) {
             return refuse(
@@ -178,7 +179,7 @@ fn random_token() -> Result<String> {
     let taken = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())
         .context("drawing a token")?;
     anyhow::ensure!(taken == TOKEN_BYTES, "the kernel gave no random token");
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    Ok(format!("{:032x}", u128::from_be_bytes(bytes)))
 }
 
 #[cfg(test)]
