@@ -114,6 +114,31 @@ fn digests(run: &Path, bounds: &Bounds) -> Result<BTreeMap<String, FileDigest>, 
     Ok(files)
 }
 
+/// The first entry of a directory that is none of a run's, and so in no manifest.
+///
+/// # Errors
+/// The file system's.
+pub(crate) fn uncovered(run: &Path, bounds: &Bounds) -> Result<Option<String>, FleetError> {
+    let covered: Vec<String> = list(run, bounds)?.into_iter().map(|(name, _)| name).collect();
+    let mut waiting = vec![(String::new(), run.to_owned())];
+    while let Some((prefix, directory)) = waiting.pop() {
+        let entries =
+            fs::read_dir(&directory).map_err(|error| FleetError::file("reading", &directory, error))?;
+        for entry in entries.filter_map(Result::ok) {
+            let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+            let is_own = name == MANIFEST || name == SIGNATURE;
+            if entry.path().symlink_metadata().is_ok_and(|found| found.is_dir())
+                && is_kept(&format!("{name}/x"))
+            {
+                waiting.push((format!("{name}/"), entry.path()));
+            } else if !is_own && covered.binary_search(&name).is_err() {
+                return Ok(Some(name));
+            }
+        }
+    }
+    Ok(None)
+}
+
 /// The files of a run directory that belong to it, with their names relative to it. Links, devices and the like are refused.
 pub(crate) fn list(run: &Path, bounds: &Bounds) -> Result<Vec<(String, PathBuf)>, FleetError> {
     let mut found = Vec::new();

@@ -20,6 +20,10 @@ const HELP: &str = "install it with `apt-get install openssh-client`";
 /// # Errors
 /// No `ssh-keygen`, a key that it does not take, files that were changed after the manifest was written.
 pub fn sign(run: &Path, key: &Path) -> Result<(), FleetError> {
+    if !run.join("plan.json").is_file() {
+        let reason = format!("`{}` is no run directory: it has no `plan.json`", run.display());
+        return Err(FleetError::Refused(reason));
+    }
     if manifest::check(run, &Bounds::default())?.is_none() {
         manifest::write(run, "", "")?;
     }
@@ -42,10 +46,13 @@ pub fn sign(run: &Path, key: &Path) -> Result<(), FleetError> {
 /// `ssh-keygen(1)`, ALLOWED SIGNERS. Gives the signer's name.
 ///
 /// # Errors
-/// No manifest or signature, a changed file, a signer who is not in the file.
+/// No manifest or signature, a changed file, one that is none of a run's, a signer who is not in the file.
 pub fn verify(run: &Path, allowed: &Path) -> Result<String, FleetError> {
     if manifest::check(run, &Bounds::default())?.is_none() {
         return Err(FleetError::Refused(format!("it has no `{MANIFEST}`; `iostone fleet sign` writes one")));
+    }
+    if let Some(name) = manifest::uncovered(run, &Bounds::default())? {
+        return Err(FleetError::Refused(format!("`{name}` is no file of a run: no signature covers it")));
     }
     let signature = run.join(SIGNATURE);
     if !signature.is_file() {

@@ -1,9 +1,12 @@
 //! The history of an experiment, from the summaries of its runs.
 
 mod confirm;
+mod overview;
 
-use std::collections::BTreeMap;
+use std::borrow::Borrow;
+use std::collections::{BTreeMap, BTreeSet};
 
+use iostone_model::figures::counted;
 use iostone_model::history::{Change, Circumstance, HISTORY_SCHEMA, History, RunPoint, Series};
 use iostone_model::metric::Direction;
 use iostone_model::summary::{ConfigurationFigures, RunState, RunSummary};
@@ -11,6 +14,7 @@ use iostone_stats::history::{self as watched, Hazard, watch};
 
 use crate::circumstances::changed;
 pub use confirm::confirming_experiment;
+pub use overview::{OVERVIEW_POINTS, overview};
 
 /// What series are kept apart by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,15 +60,21 @@ pub struct Subject {
 /// that is meant, are left out.
 pub fn follow(
     subject: &Subject,
-    runs: &[NamedSummary],
+    runs: &[impl Borrow<NamedSummary>],
     apart: Apart,
     followed: Followed<'_>,
     hazard: Hazard,
 ) -> History {
     let mut own: Vec<&NamedSummary> =
-        runs.iter().filter(|run| run.summary.experiment == subject.experiment).collect();
+        runs.iter().map(Borrow::borrow).filter(|run| run.summary.experiment == subject.experiment).collect();
     own.sort_by(|a, b| a.summary.started_at.cmp(&b.summary.started_at).then(a.directory.cmp(&b.directory)));
     let mut left_out = Vec::new();
+    let mut seen = BTreeSet::new();
+    let all = own.len();
+    own.retain(|run| seen.insert(run.summary.run_id.clone()));
+    if own.len() < all {
+        left_out.push(format!("{} left out: a copy of another run", counted(all - own.len(), "run")));
+    }
     let mut drop = |own: &mut Vec<&NamedSummary>, is_kept: &dyn Fn(&RunSummary) -> bool, why: &str| {
         let all = own.len();
         own.retain(|run| is_kept(&run.summary));

@@ -6,6 +6,7 @@
 
 mod database;
 mod filter;
+mod shelf;
 mod stamp;
 
 use std::fs::{self, File};
@@ -23,6 +24,7 @@ use database::{Database, Known};
 use stamp::Stamp;
 
 pub use filter::{RunFilter, moment};
+pub use shelf::{Shelf, ShownRuns};
 
 /// An index, or nothing in its place.
 pub struct Index {
@@ -138,6 +140,16 @@ fn read(path: &Path) -> Result<RunSummary, LabError> {
     read_or_make(path)
 }
 
+/// Whether a process is at work on a run.
+pub fn is_at_work(run: &Path) -> bool {
+    is_locked(&run.join("journal.jsonl"))
+}
+
+/// What tells whether a run directory is still as it was.
+pub fn stamp_of_run(path: &Path) -> String {
+    Stamp::of(path).text().to_owned()
+}
+
 /// Whether a process holds the journal, which each does for as long as it conducts the run. A lock that is shared would be in
 /// the way of one that begins just then, but for no longer than this takes.
 fn is_locked(journal: &Path) -> bool {
@@ -148,7 +160,7 @@ fn is_locked(journal: &Path) -> bool {
 
 /// Where the index lies in a cache directory.
 pub fn index_file(cache: &Path) -> PathBuf {
-    cache.join("index.sqlite3")
+    cache.join(database::FILE_NAME)
 }
 
 #[cfg(test)]

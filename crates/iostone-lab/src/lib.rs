@@ -23,6 +23,7 @@ mod plan;
 mod steadiness;
 mod summary;
 mod sweep;
+mod underway;
 
 pub use boot::reboots;
 pub use conduct::{Conductor, Ending, Observer, Progress};
@@ -30,7 +31,9 @@ pub use directory::{RunDirectory, read_run, read_run_against};
 pub use error::LabError;
 pub use estimate::{Estimate, estimate};
 pub use imported::{is_import, read_import, write_import};
-pub use index::{FoundRuns, Index, RunFilter, index_file, moment};
+pub use index::{
+    FoundRuns, Index, RunFilter, Shelf, ShownRuns, index_file, is_at_work, moment, stamp_of_run,
+};
 pub use journal::{BlockEnd, Entry, JournalEvent};
 pub use link::Link;
 pub use pilot::first_pilot;
@@ -39,3 +42,4 @@ pub use plan::{
     settle_instance, settle_link, settle_volume,
 };
 pub use summary::{SUMMARY, read_or_make, summarize, summarize_import};
+pub use underway::read_underway;

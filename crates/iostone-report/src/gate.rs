@@ -54,6 +54,14 @@ fn needed(run: &RunRecord) -> Option<String> {
     ))
 }
 
+/// What stands in the place of a report where the gate itself failed. Ends with a line feed.
+pub(crate) fn write_failure(reason: &str, markdown: bool) -> String {
+    if markdown {
+        return format!("### ❌ gate: failed\n\n{}\n", escape(reason));
+    }
+    format!("Gate: failed\n{}\n", clean(reason))
+}
+
 /// A comment in Markdown, as GitHub and GitLab render it.
 pub(crate) fn write_markdown(run: &RunRecord, state: GateState) -> String {
     let view = View::of_run(run);

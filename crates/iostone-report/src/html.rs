@@ -18,6 +18,7 @@ pub(crate) mod orion;
 pub(crate) mod prediction;
 mod prose;
 pub(crate) mod recommendation;
+pub mod site;
 mod standing;
 mod sweep;
 
@@ -54,11 +55,13 @@ const SLIM: f64 = 346.0;
 
 /// The page's script without comments and indentation.
 fn script() -> &'static str {
-    static SCRIPT: LazyLock<String> = LazyLock::new(|| {
-        let lines = include_str!("../templates/script.js").lines().map(str::trim);
-        lines.filter(|line| !line.starts_with("//")).collect()
-    });
+    static SCRIPT: LazyLock<String> = LazyLock::new(|| shortened(include_str!("../templates/script.js")));
     &SCRIPT
+}
+
+/// A script without comments, indentation and line ends.
+fn shortened(script: &str) -> String {
+    script.lines().map(str::trim).filter(|line| !line.starts_with("//")).collect()
 }
 
 /// A figure in two widths; the style sheet shows one.

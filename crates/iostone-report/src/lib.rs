@@ -34,6 +34,7 @@ mod view;
 mod warm_up;
 mod wording;
 
+pub use html::site;
 pub use ink::{clean, clean_lines, harmless, steers};
 pub use json::REPORT_SCHEMA;
 pub use plots::Plot;
@@ -129,6 +130,11 @@ pub fn verdicts_text(verdicts: &Verdicts, extent: Extent, style: TextStyle) -> S
 /// What a gate came to, for the terminal, above the report of its run: its state, and what it would take where it is open.
 pub fn gate_text(run: &RunRecord, state: GateState, style: TextStyle) -> String {
     gate::write_text(run, state, style)
+}
+
+/// What is written in the place of a gate's report where the gate failed: nothing was judged.
+pub fn gate_failure(reason: &str, markdown: bool) -> String {
+    gate::write_failure(reason, markdown)
 }
 
 /// What a gate came to, as a comment on a pull request.

@@ -74,22 +74,50 @@ fn cut(line: &str, width: usize) -> String {
 
 /// The state of a run that has not ended, else what it found.
 fn answer(run: &RunListing) -> String {
+    let found = found(run).filter(|_| run.finished || run.blocks > 0);
+    let mut parts: Vec<String> = state(run).into_iter().chain(found).collect();
+    if !run.tags.is_empty() {
+        let tags: Vec<&str> = run.tags.iter().map(String::as_str).collect();
+        parts.push(format!("[{}]", tags.join(", ")));
+    }
+    parts.join("; ")
+}
+
+/// The same without its tags, and without what its badges say.
+pub(crate) fn plain_answer(run: &RunListing, has_badges: bool) -> String {
+    let found = found(run).filter(|_| !has_badges && (run.finished || run.blocks > 0));
+    state(run).into_iter().chain(found).collect::<Vec<_>>().join("; ")
+}
+
+/// Each verdict of a run with few levels: its word and how it is told.
+pub(crate) fn badges(run: &RunListing) -> Vec<(&'static str, String)> {
+    let has_best = run.sweep.as_ref().is_some_and(|sweep| sweep.best.is_some());
+    let judged = judged(run);
+    if run.rehearsal || has_best || judged.len() > NAMED_LEVELS {
+        return Vec::new();
+    }
+    judged
+        .into_iter()
+        .filter_map(|one| Some((one.verdict?.word(), in_words(one, run.better.unwrap_or(Direction::Higher)))))
+        .collect()
+}
+
+/// Verdicts on levels. Of identical levels nobody wants to know which is faster.
+fn judged(run: &RunListing) -> Vec<&ComparisonSummary> {
+    run.comparisons.iter().filter(|one| one.verdict.is_some() && !run.identical_levels).collect()
+}
+
+/// What has become of a run that has not ended.
+fn state(run: &RunListing) -> Option<String> {
     let reason = run.ended.as_deref().unwrap_or_default();
-    let state = match run.state {
+    match run.state {
         _ if run.live => Some("running now".to_owned()),
         RunState::Finished | RunState::Imported => None,
         RunState::Interrupted => Some("interrupted".to_owned()),
         RunState::Waiting => Some(reason.to_owned()),
         RunState::Failed => Some(format!("failed: {reason}")),
         RunState::Unfinished => Some("unfinished".to_owned()),
-    };
-    let found = found(run).filter(|_| run.finished || run.blocks > 0);
-    let mut parts: Vec<String> = state.into_iter().chain(found).collect();
-    if !run.tags.is_empty() {
-        let tags: Vec<&str> = run.tags.iter().map(String::as_str).collect();
-        parts.push(format!("[{}]", tags.join(", ")));
     }
-    parts.join("; ")
 }
 
 /// What a run found, in a few words; its headline where no level was held against a baseline.
@@ -100,9 +128,7 @@ fn found(run: &RunListing) -> Option<String> {
     if run.rehearsal {
         return Some("rehearsal".to_owned());
     }
-    // Of identical levels nobody wants to know which is faster.
-    let judged: Vec<&ComparisonSummary> =
-        run.comparisons.iter().filter(|one| one.verdict.is_some() && !run.identical_levels).collect();
+    let judged = judged(run);
     if judged.is_empty() {
         let first = run.headline.as_deref()?.split(". ").next()?;
         return Some(first.trim_end_matches('.').to_owned());

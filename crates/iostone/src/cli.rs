@@ -25,6 +25,7 @@ use crate::commands::man::ManArguments;
 use crate::commands::new::NewArguments;
 use crate::commands::predict::PredictArguments;
 use crate::commands::recommend::RecommendArguments;
+use crate::commands::serve::ServeArguments;
 use crate::fail_if::FailIf;
 use crate::output_file::Overwrite;
 use crate::run_filter::RunFilterArguments;
@@ -62,6 +63,8 @@ pub(crate) enum Command {
     Diff(DiffArguments),
     /// Find where the figures of an experiment changed from run to run, and what changed with them
     History(HistoryArguments),
+    /// Serve runs, histories, differences and predictions as web pages; it reads only
+    Serve(ServeArguments),
     /// Show a run trial by trial
     Show(ShowArguments),
     /// Judge figures from a CSV file or an import

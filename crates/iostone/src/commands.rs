@@ -35,5 +35,6 @@ pub(crate) mod recommend;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;
+pub(crate) mod serve;
 pub(crate) mod show;
 mod target;

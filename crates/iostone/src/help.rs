@@ -11,7 +11,7 @@ use crate::cli::Cli;
 /// What commands are for, in the order of the help. Each command that is not hidden belongs to one group.
 const GROUPS: [(&str, &[&str]); 5] = [
     ("Measure", &["compare", "gate", "run", "new", "demo", "io", "orion", "limit", "emulate", "fleet"]),
-    ("Read", &["report", "list", "show", "diff", "history", "explain", "export"]),
+    ("Read", &["report", "list", "show", "diff", "history", "serve", "explain", "export"]),
     ("Judge figures of others", &["judge", "import", "audit", "casebook"]),
     ("Cloud", &["catalog", "predict", "recommend", "credits"]),
     ("Machine", &["doctor", "cleanup", "disk", "guest", "image", "schema", "completions", "man", "help"]),
@@ -87,6 +87,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
             "iostone history weekly --confirm confirm.toml",
         ],
     ),
+    ("serve", &["iostone serve", "iostone serve --listen 127.0.0.1:8080 --runs archive"]),
     (
         "judge",
         &[
@@ -257,8 +258,9 @@ mod tests {
     use super::*;
 
     /// Commands whose result is a stream, files, an exit code, or JSON anyway; ORION's has its own parser, and the option.
-    const WITHOUT_JSON: [&str; 12] = [
+    const WITHOUT_JSON: [&str; 13] = [
         "orion",
+        "serve",
         "disk serve",
         "guest run",
         "catalog export",

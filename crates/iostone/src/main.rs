@@ -78,6 +78,7 @@ fn main() -> std::process::ExitCode {
         Command::List(arguments) => commands::list::list(&arguments, &mut printer),
         Command::Diff(arguments) => commands::diff::diff(&arguments, &mut printer),
         Command::History(arguments) => commands::history::history(&arguments, &mut printer),
+        Command::Serve(arguments) => commands::serve::serve(&arguments, &mut printer),
         Command::Show(arguments) => commands::show::show(&arguments, &mut printer),
         Command::Judge(arguments) => commands::judge::judge(&arguments, &mut printer),
         Command::Import(arguments) => commands::import::import(&arguments, &mut printer),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -13,6 +13,8 @@ use super::stamp::Stamp;
 
 /// `iost` in ASCII: what tells iostone's file from another program's (`PRAGMA application_id`).
 const APPLICATION: i64 = 0x696f_7374;
+/// Its name in a cache directory.
+pub(super) const FILE_NAME: &str = "index.sqlite3";
 /// The version of the tables below. Another version's are dropped.
 const VERSION: i64 = 1;
 /// As long is waited for another process that writes, which takes some ms a run.
@@ -77,8 +79,8 @@ impl Database {
         iostone_stack::refuse_exposed_runs(file.parent()?).ok()?;
         match Self::open_as_it_is(file) {
             Opened::Usable(database) => Some(database),
-            Opened::Spoilt => Self::make_anew(file),
-            Opened::Foreign => None,
+            Opened::Spoilt if is_ours(file) => Self::make_anew(file),
+            Opened::Spoilt | Opened::Foreign => None,
         }
     }
 
@@ -100,7 +102,7 @@ impl Database {
         }
     }
 
-    /// In place of a file that is corrupt. It is iostone's by its place and name, and holds nothing that is not elsewhere.
+    /// In place of a file that is corrupt; it is iostone's by [`is_ours`] and holds nothing that is not elsewhere.
     fn make_anew(file: &Path) -> Option<Self> {
         for suffix in ["", "-journal", "-wal", "-shm"] {
             let mut name = file.as_os_str().to_owned();
@@ -143,7 +145,7 @@ impl Database {
         match self.read_known(parent) {
             Ok(known) => Some(known),
             Err(error) => {
-                if self.writable && !is_busy(&error) {
+                if self.writable && !is_busy(&error) && is_ours(&self.file) {
                     *self = Self::make_anew(&self.file)?;
                 }
                 None
@@ -209,6 +211,22 @@ enum Opened {
     Spoilt,
     /// It is another program's, locked, or cannot be made.
     Foreign,
+}
+
+/// Whether a file that cannot be read as an index was one: by its name, which nothing else has in a directory of iostone's, or by
+/// iostone's number in the header of an SQLite file (database file format, 1.3.13), whatever became of the rest. Any other file
+/// belongs to somebody.
+fn is_ours(file: &Path) -> bool {
+    const AT: u64 = 68;
+    if file.file_name() == Some(FILE_NAME.as_ref()) {
+        return true;
+    }
+    let header = || -> std::io::Result<[u8; 4]> {
+        let mut number = [0; 4];
+        fs::File::open(file)?.read_exact_at(&mut number, AT)?;
+        Ok(number)
+    };
+    header().is_ok_and(|number| i64::from(u32::from_be_bytes(number)) == APPLICATION)
 }
 
 /// Whether something lies there that is no file: `SQLite` would wait for a pipe, and follow a link.

@@ -27,10 +27,12 @@ pub(crate) fn draw(series: &Series, width: f64, id: &str) -> Option<String> {
         drawing.text("tick", (left - 8.0, y + 4.0), Anchor::End, &figures::tick(series.unit, tick));
     }
     let ends = [(0, Anchor::Start, left), (last, Anchor::End, width - RIGHT)];
+    drawing.open_ticks();
     for (run, anchor, x) in ends.into_iter().take(if last > 0 { 2 } else { 1 }) {
         let date = series.runs.get(run).and_then(|run| run.started_at.get(..10)).unwrap_or_default();
         drawing.text("tick", (x, bottom + 20.0), anchor, date);
     }
+    drawing.close();
     drawing.open_plot(horizontal.range());
     let firsts: Vec<usize> = series.changes.iter().map(|change| change.first as usize).collect();
     for change in &series.changes {

@@ -59,7 +59,7 @@ pub(crate) fn write(found: &Difference, full: bool, style: TextStyle) -> String 
     page.finish(style)
 }
 
-fn letter(column: usize) -> String {
+pub(crate) fn letter(column: usize) -> String {
     let letter =
         u8::try_from(column).ok().filter(|column| *column < 26).map(|column| char::from(b'A' + column));
     letter.map_or_else(|| format!("#{}", column + 1), String::from)
@@ -73,7 +73,7 @@ fn shown(columns: usize, full: bool) -> Vec<usize> {
     (0..COLUMNS - 1).chain([columns - 1]).collect()
 }
 
-fn headline(found: &Difference) -> String {
+pub(crate) fn headline(found: &Difference) -> String {
     let answers = || found.figures.iter().flat_map(|row| &row.answers);
     let differing = answers().filter(|answer| answer.differs == Some(true)).count();
     let judged = answers().filter(|answer| answer.differs.is_some()).count();
@@ -144,7 +144,7 @@ fn figure_row(row: &FigureRow, shown: &[usize], width: usize) -> String {
 }
 
 /// "−7.4 % [−9.1, −5.6] %, differs: by the level that both hold".
-fn sentence(answer: &Answer) -> String {
+pub(crate) fn sentence(answer: &Answer) -> String {
     let written = ratio(answer.ratio, answer.interval);
     let interval = written.interval_with_unit().map(|text| format!(" {text}")).unwrap_or_default();
     let verdict = match answer.differs {
@@ -167,7 +167,7 @@ fn sentence(answer: &Answer) -> String {
 }
 
 /// How the answers are to be read.
-fn grounds(found: &Difference) -> String {
+pub(crate) fn grounds(found: &Difference) -> String {
     let held = declared_percent(found.confidence);
     format!(
         "Against {}, each at {held}. Figures of two runs also differ by their hour and, where it is another, their host: a verdict needs \

@@ -72,7 +72,7 @@ pub(crate) fn casebook(arguments: &CasebookArguments, printer: &mut Printer) -> 
 }
 
 /// Those cases whose names hold the given text, or all.
-fn read_cases(named: Option<&str>) -> Result<Vec<CaseReport>> {
+pub(crate) fn read_cases(named: Option<&str>) -> Result<Vec<CaseReport>> {
     fitting(named)?.into_iter().map(|(file, text)| read_case(file, text)).collect()
 }
 

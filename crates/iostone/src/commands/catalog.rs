@@ -3,6 +3,7 @@
 mod compare;
 mod exchange;
 mod facts;
+pub(crate) mod page;
 mod search;
 mod show;
 mod summary;

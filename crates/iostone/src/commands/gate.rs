@@ -39,7 +39,7 @@ pub(crate) struct GateArguments {
     #[arg(id = "commands", value_name = "EXPERIMENT | COMMAND", required_unless_present = "run")]
     subjects: Vec<String>,
     /// Judge a recorded gate again: its directory, its id, or `latest`
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["commands", "set", "dry_run", "aa"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["commands", "set", "dry_run", "aa", "margin", "confidence", "metric", "time"])]
     run: Option<String>,
     /// The largest difference that does not matter; by default the experiment's, 3% for commands
     #[arg(long, value_name = "PERCENT")]
@@ -76,13 +76,21 @@ pub(crate) fn gate(arguments: &GateArguments, printer: &mut Printer) -> Result<E
         bail!("a gate has an old and a new one; `iostone run --aa` and `iostone compare --aa` measure noise");
     }
     let output = arguments.overwrite.open(arguments.output.as_deref())?;
-    let record = match &arguments.run {
-        Some(named) => Some(recorded(&options.runs.runs, named, printer)?),
-        None => measured(arguments, printer)?,
-    };
-    let Some(record) = record else { return Ok(ExitCode::Success) };
-    let state = state_of(&record)?;
     let format = if options.json { GateFormat::Json } else { arguments.format };
+    let judged = judge(arguments, printer);
+    let (record, state) = match (judged, output.as_ref()) {
+        (Ok(Some(judged)), _) => judged,
+        (Ok(None), _) => return Ok(ExitCode::Success),
+        (Err(error), None) => return Err(error),
+        // The answer of an earlier gate must not stand there for this one.
+        (Err(error), Some(_)) => {
+            let failure = iostone_report::gate_failure(&format!("{error:#}"), format == GateFormat::Markdown);
+            if let Some(output) = output {
+                write_out(output, &failure, printer)?;
+            }
+            return Err(error);
+        }
+    };
     let mut style = printer.text_style();
     style.colour &= output.is_none();
     let text = match format {
@@ -107,6 +115,15 @@ pub(crate) fn gate(arguments: &GateArguments, printer: &mut Printer) -> Result<E
         GateState::Worse => ExitCode::Failure,
         GateState::Unsettled => ExitCode::Unsettled,
     })
+}
+
+/// The run and its answer; none of a dry run.
+fn judge(arguments: &GateArguments, printer: &mut Printer) -> Result<Option<(RunRecord, GateState)>> {
+    let record = match &arguments.run {
+        Some(named) => Some(recorded(&arguments.options.runs.runs, named, printer)?),
+        None => measured(arguments, printer)?,
+    };
+    record.map(|record| state_of(&record).map(|state| (record, state))).transpose()
 }
 
 /// The answer of a run, over all comparisons that were planned: one without a figure is open.

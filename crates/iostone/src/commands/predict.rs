@@ -190,7 +190,7 @@ pub(crate) fn predict(arguments: &PredictArguments, printer: &mut Printer) -> Re
 }
 
 /// What the command line asks.
-fn of_questions(arguments: &PredictArguments) -> Result<Answers> {
+pub(crate) fn of_questions(arguments: &PredictArguments) -> Result<Answers> {
     let beside = Beside { expected: arguments.expect, measured: arguments.measured };
     let mut predictions = Vec::new();
     for doubted in questions::of(arguments, catalogue())? {
@@ -256,14 +256,16 @@ fn print(
 
 /// The command line as it would be typed again.
 pub(crate) fn command_line() -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=%@,+".contains(c);
-    let words = std::env::args_os().skip(1).map(|word| {
-        let word = word.to_string_lossy().into_owned();
-        if !word.is_empty() && word.chars().all(plain) {
-            word
-        } else {
-            format!("'{}'", word.replace('\'', r"'\''"))
-        }
-    });
+    let words = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
     std::iter::once("iostone".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
+}
+
+/// A word as a shell takes it.
+pub(crate) fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=%@,+".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
+    }
 }

@@ -15,6 +15,7 @@ const COMMANDS: &[&str] = &[
     "show",
     "diff",
     "history",
+    "serve",
     "judge",
     "io",
     "fleet",

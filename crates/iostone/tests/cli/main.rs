@@ -37,5 +37,6 @@ mod predict;
 mod recommend;
 mod registry;
 mod runs;
+mod serve;
 mod support;
 mod wrong_files;

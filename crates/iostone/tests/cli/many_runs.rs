@@ -96,6 +96,11 @@ fn the_index_answers_for_runs_that_are_as_they_were() {
         serde_json::from_slice::<Value>(&said.stdout).unwrap()
     };
     assert_eq!(without("off"), first);
+    // What somebody else wrote stays, though it is no index.
+    let notes = bench.path("notes");
+    fs::write(&notes, "not yours").unwrap();
+    assert_eq!(without(&notes.display().to_string()), first);
+    assert_eq!(fs::read(&notes).unwrap(), b"not yours");
     assert_eq!(without("/proc/nowhere/index"), first);
     // A run that changes is read again, and one that is gone is forgotten.
     spoil(&run.join("plan.json"));

@@ -46,6 +46,7 @@ impl Help {
             "show",
             "diff",
             "history",
+            "serve",
             "judge",
             "import",
             "audit",

@@ -38,6 +38,7 @@ mod live;
 mod loop_disk;
 mod orion;
 mod recipes;
+mod serve;
 #[path = "../common/ssh_hosts.rs"]
 mod ssh_hosts;
 mod swaps;

@@ -202,9 +202,9 @@ fn text(catalogue: &Catalogue, found: &Found<'_>, region: &str, width: usize) ->
 }
 
 /// What stands in a table where a fact is not known.
-const NOT_KNOWN: &str = "?";
+pub(super) const NOT_KNOWN: &str = "?";
 
-fn cells(catalogue: &Catalogue, one: &Instance, region: &str) -> Vec<String> {
+pub(super) fn cells(catalogue: &Catalogue, one: &Instance, region: &str) -> Vec<String> {
     let known = |cell: Option<String>| cell.unwrap_or_else(|| NOT_KNOWN.to_owned());
     let burst =
         one.ebs.map(|ebs| if ebs.maximum > ebs.baseline { megabytes(ebs.maximum) } else { "-".to_owned() });
