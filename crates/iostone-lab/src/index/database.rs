@@ -214,7 +214,7 @@ enum Opened {
 }
 
 /// Whether a file that cannot be read as an index was one: by its name, which nothing else has in a directory of iostone's, or by
-/// iostone's number in the header of an SQLite file (database file format, 1.3.13), whatever became of the rest. Any other file
+/// iostone's number in the header of an `SQLite` file (database file format, 1.3.13), whatever became of the rest. Any other file
 /// belongs to somebody.
 fn is_ours(file: &Path) -> bool {
     const AT: u64 = 68;
