@@ -16,6 +16,8 @@ pub struct InventoryHost {
     pub name: String,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
+    /// Whether it has an iostone of its own (`iostone_program`), so that none is pushed.
+    pub has_program: bool,
     /// Whether its name cannot be used, because it would not be a file's name.
     pub bad_name: bool,
 }
@@ -42,7 +44,7 @@ const LONGEST_LABEL: usize = 120;
 /// No Ansible, or an inventory that it cannot read or that names no host.
 pub fn read_inventory(inventory: &Path, limit: Option<&str>) -> Result<Vec<InventoryHost>, FleetError> {
     let mut command = Command::new("ansible-inventory");
-    command.arg("--inventory").arg(inventory).args(["--list", "--export"]).stdin(Stdio::null());
+    command.arg("--inventory").arg(inventory).arg("--list").stdin(Stdio::null());
     if let Some(limit) = limit {
         command.args(["--limit", limit]);
     }
@@ -74,7 +76,9 @@ fn hosts_of(listed: &Value) -> Vec<InventoryHost> {
         if seen.insert(name) {
             let variables = &listed["_meta"]["hostvars"][name];
             let bad_name = !is_host_name(name);
-            hosts.push(InventoryHost { name: name.to_owned(), labels: labels_of(variables), bad_name });
+            let has_program = word(&variables["iostone_program"]).is_some();
+            let labels = labels_of(variables);
+            hosts.push(InventoryHost { name: name.to_owned(), labels, has_program, bad_name });
         }
     }
     hosts
