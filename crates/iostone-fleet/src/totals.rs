@@ -121,10 +121,13 @@ fn totals(configuration: &str, found: &Gathered, hosts: usize) -> Vec<FleetTotal
     };
     let every = counted(hosts, "host");
     let all_ran = if hosts == 1 { "the host".to_owned() } else { format!("all {every}") };
+    let without = |with: usize| {
+        if hosts == 1 { "the host".to_owned() } else { format!("{} of {every}", hosts - with) }
+    };
     let common: Vec<u64> =
         found.slots.values().filter(|(running, _)| *running == hosts).map(|(_, sum)| *sum).collect();
     let rate = if found.with_rate < hosts {
-        Err(format!("refused: {} of {every} recorded no rate over time", hosts - found.with_rate))
+        Err(format!("refused: {} recorded no rate over time", without(found.with_rate)))
     } else if common.len() < FEWEST_SLOTS {
         Err(format!(
             "refused: there is no second in which {all_ran} ran it, and sums over different times are no total"
@@ -138,9 +141,9 @@ fn totals(configuration: &str, found: &Gathered, hosts: usize) -> Vec<FleetTotal
     for (name, share) in PERCENTILES {
         let what = format!("latency {name} of all requests");
         let value = if found.with_latency < hosts {
-            let lacking = hosts - found.with_latency;
+            let lacking = without(found.with_latency);
             Err(format!(
-                "refused: {lacking} of {every} recorded no histogram, and percentiles of hosts cannot be averaged"
+                "refused: {lacking} recorded no histogram, and percentiles of hosts cannot be averaged"
             ))
         } else if requests as f64 * (1.0 - share) < 10.0 {
             Err(format!("refused: too few requests ({requests})"))

@@ -217,7 +217,7 @@ pub(crate) fn refused_totals(report: &FleetReport) -> Vec<String> {
         }
     }
     let line = |(because, totals, levels): &(&str, Vec<&str>, Vec<&str>)| {
-        format!("No {} ({}): {because}.", totals.join(", "), levels.join(", "))
+        format!("Refused: {} ({}): {because}.", totals.join(", "), levels.join(", "))
     };
     refused.iter().map(line).collect()
 }

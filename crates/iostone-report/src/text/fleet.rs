@@ -80,7 +80,8 @@ pub(crate) fn write(report: &FleetReport, full: bool, style: TextStyle) -> Strin
 }
 
 fn add_hosts(page: &mut Page, report: &FleetReport, shown: usize) {
-    let mut header = vec!["Host, worst first".to_owned(), clean(&measure(report))];
+    let mut header =
+        vec!["Host, worst first".to_owned(), clean(&format!("{} against median", report.metric))];
     header.extend(
         report.comparisons.iter().take(COLUMNS).map(|one| clean(&format!("{}{}", one.level, stratum(one)))),
     );
@@ -103,5 +104,7 @@ fn add_hosts(page: &mut Page, report: &FleetReport, shown: usize) {
     if all.len() > shown {
         lines.push(dye(Ink::Dim, &format!("and {} more, with `--full`", counted(all.len() - shown, "host"))));
     }
+    let note = format!("The second column, which orders the hosts: {}.", measure(report));
+    lines.push(dye(Ink::Dim, &wrap(&clean(&note), page.width)));
     page.add(lines.join("\n"));
 }

@@ -258,7 +258,16 @@ fn a_job_that_is_stopped_keeps_what_it_measured() {
     bench.iostone(&["run", "--resume", kept]).ended_with(0);
     bench.write("experiment.toml", PROGRAM);
     bench
-        .iostone(&["fleet", "template", "slurm", "experiment.toml", "--force", "--output", "my job.sh"])
+        .iostone(&[
+            "fleet",
+            "template",
+            "slurm",
+            "experiment.toml",
+            "--overwrite",
+            "my job.sh",
+            "--output",
+            "my job.sh",
+        ])
         .ended_with(0);
     assert!(job("again").wait().unwrap().success());
     let place = bench.path("shared/7/0");
@@ -302,7 +311,11 @@ fn a_fleet_has_a_name_of_its_own() {
         said.stdout
     );
     assert!(said.stdout.contains("wall_time of all levels"), "{}", said.stdout);
-    assert!(said.stdout.contains("No operations of all hosts"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("Refused: operations of all hosts (a, b): the host recorded no rate"),
+        "{}",
+        said.stdout
+    );
     assert!(!said.stdout.contains("1 hosts") && !said.stderr.contains("1 hosts"), "{}", said.stderr);
     let fleet = the_fleet(&bench);
     let name = fleet.file_name().unwrap().to_str().unwrap();

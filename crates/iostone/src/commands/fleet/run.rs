@@ -235,7 +235,7 @@ fn create(arguments: &FleetRunArguments, begun: Begun) -> Result<(FleetDirectory
     Ok((FleetDirectory::create(&parent, fleet, &text)?, plan))
 }
 
-fn host_of(host: iostone_fleet::InventoryHost) -> FleetHost {
+fn host_of(host: InventoryHost) -> FleetHost {
     let mut kept = FleetHost { name: host.name, labels: host.labels, ..FleetHost::default() };
     if host.bad_name {
         kept.state = HostState::Missing;
