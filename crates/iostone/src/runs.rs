@@ -76,16 +76,17 @@ pub(crate) fn none_yet(parent: &Path) -> String {
     match fleets(parent).as_slice() {
         [] => format!("no runs in `{place}` yet; start one with `iostone demo`"),
         several @ [.., last] => format!(
-            "no runs in `{place}` but {}; `iostone report {last}` shows {}",
+            "no runs in `{place}` but {}; `iostone report {}` shows {}",
             counted(several.len(), "fleet"),
+            parent.join(last).display(),
             if several.len() == 1 { "it" } else { "the latest" }
         ),
     }
 }
 
-/// Finds a run, as [`find_any`] does, and no fleet.
+/// Finds a run, as [`find_any`] does; a fleet of that name does not make it ambiguous.
 pub(crate) fn find(parent: &Path, named: &str, printer: &mut Printer) -> Result<PathBuf> {
-    let path = find_any(parent, named, printer)?;
+    let path = search(parent, named, false, printer)?;
     if is_fleet(&path) {
         let place = path.display();
         bail!("`{place}` is a fleet, where one run is wanted: name one of `{place}/hosts`");
@@ -96,6 +97,10 @@ pub(crate) fn find(parent: &Path, named: &str, printer: &mut Printer) -> Result<
 /// Finds a run or a fleet. `named` is a path, a directory's name below `parent`, a part of one that fits one of them only,
 /// `latest` or `last` for the last run, or `last-3` for the third before it.
 pub(crate) fn find_any(parent: &Path, named: &str, printer: &mut Printer) -> Result<PathBuf> {
+    search(parent, named, true, printer)
+}
+
+fn search(parent: &Path, named: &str, of_fleets: bool, printer: &mut Printer) -> Result<PathBuf> {
     for direct in [PathBuf::from(named), parent.join(named)] {
         match is_run(&direct).map(|run| run || is_fleet(&direct)) {
             Ok(true) => return Ok(direct),
@@ -115,15 +120,24 @@ pub(crate) fn find_any(parent: &Path, named: &str, printer: &mut Printer) -> Res
         };
     }
     let fleets = fleets(parent);
-    let names = runs.iter().map(|run| run.directory.as_str()).chain(fleets.iter().map(String::as_str));
-    let fitting: Vec<&str> = names.filter(|name| name.contains(named)).collect();
+    let mut fitting: Vec<&str> =
+        runs.iter().map(|run| run.directory.as_str()).filter(|name| name.contains(named)).collect();
+    let runs_fitting = fitting.len();
+    if of_fleets || fitting.is_empty() {
+        fitting.extend(fleets.iter().map(String::as_str).filter(|name| name.contains(named)));
+    }
+    let kinds = match runs_fitting {
+        0 => "fleets",
+        some if some == fitting.len() => "runs",
+        _ => "runs and fleets",
+    };
     match fitting.as_slice() {
         [one] => Ok(parent.join(one)),
         [] => bail!(
             "`{named}` is neither a run directory nor part of the name of a run in `{}`; `iostone list` shows the runs",
             parent.display()
         ),
-        several => bail!("`{named}` matches several: {}; give more of the name", several.join(", ")),
+        several => bail!("`{named}` matches several {kinds}: {}; give more of the name", several.join(", ")),
     }
 }
 

@@ -290,9 +290,12 @@ fn a_dry_run_names_the_hosts_and_what_is_pushed() {
     );
     let plan = ["fleet", "run", "experiment.toml", "--inventory", "hosts", "--dry-run"];
     let said = bench.iostone(&plan).ended_with(0);
-    for words in
-        ["program on 2 hosts of ", "time: ", "\n  db1: the program for", "\n  web1: runs its own iostone"]
-    {
+    for words in [
+        "program on 2 hosts of ",
+        "time on each host, all at once: ",
+        "\n  db1: the program for",
+        "\n  web1: runs its own iostone",
+    ] {
         assert!(said.stdout.contains(words), "{words}\n{}", said.stdout);
     }
     let own = [&plan[..], &["--limit", "web"]].concat();
@@ -329,7 +332,12 @@ fn a_fleet_has_a_name_of_its_own() {
     bench
         .iostone(&["list"])
         .ended_with(0)
-        .complains_of(&format!("1 fleet; `iostone report {name}` shows it"));
+        .complains_of(&format!("1 fleet; `iostone report runs/{name}` shows it"));
+    // The word of an experiment means its run where a run is wanted; to report, both fit.
+    bench.write("experiment.toml", PROGRAM);
+    bench.iostone(&["run", "experiment.toml"]).ended_with(0);
+    bench.iostone(&["show", "program"]).ended_with(0);
+    bench.iostone(&["report", "program"]).ended_with(2).complains_of("matches several runs and fleets");
     bench.iostone(&["explain", id]).ended_with(2).complains_of("is a fleet, where one run is wanted");
 }
 

@@ -39,7 +39,7 @@ pub(super) fn text(
         (None, Some(most)) => format!("at most {}", in_words(most)),
         (None, None) => "as long as its command takes".to_owned(),
     };
-    let _ = writeln!(text, "time: {time} on each host, all at once, and the connections");
+    let _ = writeln!(text, "time on each host, all at once: {time}");
     let _ = writeln!(
         text,
         "status: asked every {}; a host that is not asked for {} stops and undoes everything",
