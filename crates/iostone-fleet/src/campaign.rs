@@ -177,7 +177,8 @@ impl<'a> Campaign<'a> {
                 None => Some("Ansible says nothing of it"),
             };
             failed += usize::from(failure.is_some());
-            let words = failure.map(|failure| explain(host, failure, &self.resume).reason);
+            let words = failure
+                .map(|failure| explain(host, failure, &self.directory.fleet.inventory, &self.resume).reason);
             (self.tell)(News::Cleaned { host, failure: words.as_deref() });
         }
         Ok(failed)
@@ -432,7 +433,7 @@ impl<'a> Campaign<'a> {
     }
 
     fn miss(&mut self, host: &str, message: &str) {
-        let missing = explain(host, message, &self.resume);
+        let missing = explain(host, message, &self.directory.fleet.inventory, &self.resume);
         (self.tell)(News::Missing { host, reason: &missing.reason, next: &missing.next });
         for one in self.directory.fleet.hosts.iter_mut().filter(|one| one.name == host) {
             one.state = HostState::Missing;

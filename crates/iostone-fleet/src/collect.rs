@@ -4,10 +4,10 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use iostone_lab::read_or_make;
+use iostone_lab::{new_id, read_or_make};
 use iostone_model::fleet::{FLEET_SCHEMA, Fleet, FleetHost, HostState, Manifest, is_host_name};
 use iostone_model::run::Plan;
-use iostone_model::summary::RunSummary;
+use iostone_model::summary::{RunState, RunSummary};
 
 use crate::archive::{Bounds, unpack};
 use crate::directory::FleetDirectory;
@@ -24,6 +24,8 @@ pub struct Collected {
     pub duplicates: Vec<(PathBuf, String)>,
     /// Runs without a manifest: nobody can say whether they were changed.
     pub unsealed: Vec<PathBuf>,
+    /// Runs that had not come to their end, and of which host.
+    pub unfinished: Vec<(PathBuf, String)>,
 }
 
 /// The deepest that runs are looked for below a directory that is given.
@@ -87,6 +89,7 @@ struct Gathering {
     refused: Vec<(PathBuf, String)>,
     duplicates: Vec<(PathBuf, String)>,
     unsealed: Vec<PathBuf>,
+    unfinished: Vec<(PathBuf, String)>,
 }
 
 impl Gathering {
@@ -131,6 +134,9 @@ impl Gathering {
         if sealed.is_none() {
             self.unsealed.push(path.to_owned());
         }
+        if summary.state != RunState::Finished {
+            self.unfinished.push((path.to_owned(), name.clone()));
+        }
         self.taken.push(Taken {
             host: FleetHost {
                 run: Some(format!("hosts/{name}")),
@@ -156,7 +162,7 @@ impl Gathering {
         let plan = &first.plan;
         let fleet = Fleet {
             schema: FLEET_SCHEMA.to_owned(),
-            fleet_id: plan.run_id.clone(),
+            fleet_id: new_id(),
             created_at: jiff::Timestamp::now().to_string(),
             iostone_version: env!("CARGO_PKG_VERSION").to_owned(),
             experiment: plan.experiment.name.clone(),
@@ -173,8 +179,8 @@ impl Gathering {
             let run = directory.run_of(&one.host.name);
             fs::rename(&one.part, &run).map_err(|error| FleetError::file("placing", &run, error))?;
         }
-        let Self { refused, duplicates, unsealed, .. } = self;
-        Ok(Collected { directory, refused, duplicates, unsealed })
+        let Self { refused, duplicates, unsealed, unfinished, .. } = self;
+        Ok(Collected { directory, refused, duplicates, unsealed, unfinished })
     }
 }
 

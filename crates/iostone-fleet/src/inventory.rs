@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use iostone_model::fleet::is_host_name;
 use serde_json::Value;
@@ -16,6 +16,8 @@ pub struct InventoryHost {
     pub name: String,
     /// Its labels.
     pub labels: BTreeMap<String, String>,
+    /// Whether it has an iostone of its own (`iostone_program`), so that none is pushed.
+    pub has_program: bool,
     /// Whether its name cannot be used, because it would not be a file's name.
     pub bad_name: bool,
 }
@@ -42,14 +44,8 @@ const LONGEST_LABEL: usize = 120;
 /// No Ansible, or an inventory that it cannot read or that names no host.
 pub fn read_inventory(inventory: &Path, limit: Option<&str>) -> Result<Vec<InventoryHost>, FleetError> {
     let mut command = Command::new("ansible-inventory");
-    command.arg("--inventory").arg(inventory).args(["--list", "--export"]).stdin(Stdio::null());
-    if let Some(limit) = limit {
-        command.args(["--limit", limit]);
-    }
-    let output = command.output().map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => FleetError::NoProgram { program: "ansible-inventory", help: ANSIBLE },
-        _ => FleetError::Failed(format!("starting `ansible-inventory`: {error}")),
-    })?;
+    command.arg("--inventory").arg(inventory).arg("--list");
+    let output = output_of(command, "ansible-inventory")?;
     let said = String::from_utf8_lossy(&output.stderr);
     let last = || said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no reason given").to_owned();
     if !output.status.success() {
@@ -57,11 +53,40 @@ pub fn read_inventory(inventory: &Path, limit: Option<&str>) -> Result<Vec<Inven
     }
     let listed: Value = serde_json::from_slice(&output.stdout)
         .map_err(|error| FleetError::Failed(format!("`ansible-inventory` printed no JSON: {error}")))?;
-    let hosts = hosts_of(&listed);
+    let mut hosts = hosts_of(&listed);
+    if let Some(limit) = limit {
+        let meant = meant_by(inventory, limit)?;
+        hosts.retain(|host| meant.contains(&host.name));
+        if hosts.is_empty() {
+            return Err(FleetError::Usage(format!("`{}` has no host of `{limit}`", inventory.display())));
+        }
+    }
     if hosts.is_empty() {
         return Err(FleetError::Usage(format!("`{}` names no host: {}", inventory.display(), last())));
     }
     Ok(hosts)
+}
+
+/// The hosts that a pattern means. `ansible-inventory` has no `--limit` before ansible-core 2.17.
+fn meant_by(inventory: &Path, limit: &str) -> Result<BTreeSet<String>, FleetError> {
+    let mut command = Command::new("ansible");
+    command.arg("all").arg("--inventory").arg(inventory).arg("--limit").arg(limit).arg("--list-hosts");
+    let output = output_of(command, "ansible")?;
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("no reason given");
+        return Err(FleetError::Usage(format!("`--limit {limit}`: {last}")));
+    }
+    // The first line counts them.
+    let listed = String::from_utf8_lossy(&output.stdout);
+    Ok(listed.lines().skip(1).map(|line| line.trim().to_owned()).collect())
+}
+
+fn output_of(mut command: Command, program: &'static str) -> Result<Output, FleetError> {
+    command.stdin(Stdio::null()).output().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => FleetError::NoProgram { program, help: ANSIBLE },
+        _ => FleetError::Failed(format!("starting `{program}`: {error}")),
+    })
 }
 
 /// The hosts of what `ansible-inventory --list` printed, in its order, each once.
@@ -74,7 +99,9 @@ fn hosts_of(listed: &Value) -> Vec<InventoryHost> {
         if seen.insert(name) {
             let variables = &listed["_meta"]["hostvars"][name];
             let bad_name = !is_host_name(name);
-            hosts.push(InventoryHost { name: name.to_owned(), labels: labels_of(variables), bad_name });
+            let has_program = word(&variables["iostone_program"]).is_some();
+            let labels = labels_of(variables);
+            hosts.push(InventoryHost { name: name.to_owned(), labels, has_program, bad_name });
         }
     }
     hosts

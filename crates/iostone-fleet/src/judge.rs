@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use iostone_model::figures::counted;
 use iostone_model::fleet::{
     BetweenHosts, Claim, FLEET_REPORT_SCHEMA, Fleet, FleetReport, HostComparison, HostFigures, HostState,
     OddHost,
@@ -278,12 +279,16 @@ fn on_these_hosts(question: &Question, blocks: &[Vec<Vec<f64>>]) -> Vec<Claim> {
 
 fn like_these(found: &iostone_stats::hosts::HostComparison, values: &[f64], rules: &HostRules) -> Claim {
     let [difference, equivalence] = within::fewest_hosts(rules);
-    let reason = found.verdict.is_none().then(|| {
-        format!(
-            "{} hosts are too few: {equivalence} are needed to show equivalence, {difference} a difference",
-            values.len()
-        )
-    });
+    let fewest = format!("equivalence needs {equivalence}, a difference {difference}");
+    let hosts = counted(values.len(), "host");
+    let is_bounded = found.difference.lower.is_finite() || found.difference.upper.is_finite();
+    let reason = match found.verdict {
+        None => Some(format!("{hosts} {} too few: {fewest}", if values.len() == 1 { "is" } else { "are" })),
+        Some(Verdict::Undecided) if !is_bounded => {
+            Some(format!("{hosts} have no interval at this confidence: {fewest}"))
+        }
+        Some(_) => None,
+    };
     claim(found, values.len(), reason)
 }
 
@@ -397,8 +402,9 @@ fn of_fact(
             .unwrap_or_default();
         let zones = if compared.hosts == hosts { "" } else { " within a zone" };
         format!(
-            "no verdict on the {fact}: {} and {} hosts{zones} are too few{fewest}",
-            compared.hosts[0], compared.hosts[1]
+            "no verdict on the {fact}: {} and {}{zones} are too few{fewest}",
+            compared.hosts[0],
+            counted(compared.hosts[1], "host")
         )
     });
     BetweenHosts {

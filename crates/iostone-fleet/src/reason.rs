@@ -6,18 +6,22 @@ pub(crate) struct Missing {
     pub(crate) next: String,
 }
 
-/// What a message of Ansible's, of SSH's or of the host's own amounts to. `resume` is the command that completes the fleet.
-pub(crate) fn explain(host: &str, message: &str, resume: &str) -> Missing {
+/// What a message of Ansible's, of SSH's or of the host's own amounts to. `inventory` is the file that says how the host is reached,
+/// `resume` the command that completes the fleet.
+pub(crate) fn explain(host: &str, message: &str, inventory: &str, resume: &str) -> Missing {
     let lower = message.to_lowercase();
     let has = |word: &str| lower.contains(word);
-    let check = format!("ssh {host} true; {resume}");
+    let inventory = iostone_stack::quote(inventory.as_ref());
+    // Not `ssh HOST`: the inventory may have another address, user and port. Not `-m ping`: hosts need no Python.
+    let check = format!("ansible -i {inventory} {host} -m raw -a true; {resume}");
     let (reason, next) = if has("host key verification failed")
         || has("remote host identification has changed")
     {
         (
             "its host key is not the one in known_hosts, or none is there".to_owned(),
             format!(
-                "compare `ssh-keyscan {host}` with a key that you trust and add it to ~/.ssh/known_hosts; {resume}"
+                "compare `ssh-keyscan ADDRESS` with a key that you trust and add it to ~/.ssh/known_hosts, with the address that \
+                 `ansible-inventory -i {inventory} --host {host}` shows as `ansible_host`, else {host}; {resume}"
             ),
         )
     } else if has("connection refused") {
@@ -63,10 +67,10 @@ mod tests {
             (
                 "ssh: connect to host 127.1.9.1 port 22: Connection refused",
                 "refuses connections",
-                "ssh db1 true; iostone",
+                "ansible -i hosts.yml db1 -m raw -a true; iostone",
             ),
-            ("Host key verification failed.", "its host key is not", "ssh-keyscan db1"),
-            ("Timed out after 60 second(s).", "hangs at login", "ssh db1 true"),
+            ("Host key verification failed.", "its host key is not", "compare `ssh-keyscan ADDRESS`"),
+            ("Timed out after 60 second(s).", "hangs at login", "ansible -i hosts.yml db1 -m raw"),
             (
                 "full: 900 KiB free in /var, 16384 KiB needed",
                 "no space left (full: 900 KiB",
@@ -77,10 +81,14 @@ mod tests {
                 "another version: iostone 0.0.9",
                 "update iostone on db1",
             ),
-            ("root@db1: Permission denied (publickey).", "does not accept this user's key", "ssh db1 true"),
+            (
+                "root@db1: Permission denied (publickey).",
+                "does not accept this user's key",
+                "ansible -i hosts.yml db1 -m raw",
+            ),
             ("noise\n\u{1b}[31mits disk is on fire\n\n", "[31mits disk is on fire", resume),
         ] {
-            let found = explain("db1", message, resume);
+            let found = explain("db1", message, "hosts.yml", resume);
             assert!(found.reason.starts_with(reason), "{message}: {}", found.reason);
             assert!(
                 found.next.starts_with(next) && found.next.ends_with(resume),
@@ -88,6 +96,6 @@ mod tests {
                 found.next
             );
         }
-        assert!(explain("db1", &"x".repeat(1 << 20), resume).reason.len() < 300);
+        assert!(explain("db1", &"x".repeat(1 << 20), "hosts.yml", resume).reason.len() < 300);
     }
 }

@@ -20,7 +20,12 @@ pub struct Job<'a> {
     pub minutes: u64,
     /// Of Kubernetes: the image that has iostone.
     pub image: &'a str,
+    /// The file that the job is written to, where it is known.
+    pub file: Option<&'a str>,
 }
+
+/// Seconds that a run has to undo everything and the job to copy its records.
+const GRACE: u64 = 180;
 
 /// Where the experiment's text ends in a script; made longer where a text holds it.
 const END: &str = "END_OF_EXPERIMENT";
@@ -33,6 +38,11 @@ impl Job<'_> {
         })
     }
 
+    /// The file as a shell takes it, or a word in its place.
+    fn file(&self) -> String {
+        self.file.map_or_else(|| "FILE".to_owned(), |file| iostone_stack::quote(file.as_ref()).to_string())
+    }
+
     /// The name as schedulers take it: lower case letters, digits and hyphens, letters first and last.
     fn label(&self) -> String {
         let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
@@ -42,6 +52,34 @@ impl Job<'_> {
     }
 }
 
+/// The end of a job: waits for the run, which undoes everything at SIGTERM, and leaves its records in `$place`, packed where it has
+/// ended by itself. Records that could not be copied stay where they are.
+const KEEP: &str = r#"run=$!
+trap 'kill -TERM "$run" || :' TERM
+code=0
+wait "$run" || code=$?
+# A signal ends `wait` before the run has undone everything.
+while kill -0 "$run" 2>/dev/null; do
+    code=0
+    wait "$run" || code=$?
+done
+trap '' TERM
+if [ -f "$work/result.tar" ]; then
+    mv "$work/result.tar" "$place/result.tar"
+    rm -rf "$place/unfinished"
+    echo "result: $place/result.tar" >&2
+elif [ -d "$work/runs" ]; then
+    mkdir -p "$place/unfinished"
+    cp -R "$work/runs/." "$place/unfinished/" || { echo "the unfinished run stays in $work/runs" >&2; exit "$code"; }
+    for kept in "$place/unfinished"/*/; do
+        [ -d "$kept" ] || continue
+        echo "unfinished: resume it on this host with: iostone run --resume $kept" >&2
+    done
+fi
+rm -rf "$work"
+exit "$code"
+"#;
+
 /// A script for `sbatch`: one task a host, each on a node of its own.
 pub fn slurm(job: &Job<'_>) -> String {
     let mut end = END.to_owned();
@@ -49,6 +87,8 @@ pub fn slurm(job: &Job<'_>) -> String {
         end.push('_');
     }
     let text = if job.text.ends_with('\n') { job.text.to_owned() } else { format!("{}\n", job.text) };
+    // Half of a short job is for its run.
+    let grace = GRACE.min(job.minutes * 30);
     format!(
         r#"#!/bin/sh
 #SBATCH --job-name={label}
@@ -57,11 +97,14 @@ pub fn slurm(job: &Job<'_>) -> String {
 #SBATCH --ntasks=1
 #SBATCH --exclusive
 #SBATCH --time={minutes}
-#SBATCH --signal=B:TERM@180
+#SBATCH --signal=B:TERM@{grace}
 #SBATCH --output=%x-%A_%a.log
-# One run a node: sbatch {label}.sh, and then iostone fleet collect iostone-results/JOB
+# One run a node: sbatch {file}, then iostone fleet collect iostone-results/JOB
+# The nodes need iostone in PATH, or IOSTONE=/path/to/iostone in the environment of sbatch.
 # RESULTS must be a directory that every node sees. Loop devices and mounts need root; a `directory` volume does not.
 # Slurm may start two tasks on one node one after the other; they are then two runs of one host, of which the first is taken.
+# `--signal` has Slurm send SIGTERM {grace} s before the time limit (by default: at it). The run then stops, undoes everything, and
+# what it has measured is kept in RESULTS/JOB/TASK/unfinished.
 set -eu
 umask 077
 IOSTONE=${{IOSTONE:-iostone}}
@@ -69,21 +112,15 @@ RESULTS=${{RESULTS:-$SLURM_SUBMIT_DIR/iostone-results}}
 place=$RESULTS/$SLURM_ARRAY_JOB_ID/$SLURM_ARRAY_TASK_ID
 work=$(mktemp -d "${{TMPDIR:-/tmp}}/iostone.XXXXXX")
 mkdir -p "$place"
-trap 'rm -rf "$work"' EXIT
 cat > "$work/experiment.toml" <<'{end}'
 {text}{end}
 : > "$work/lease"
-# The run decides for itself when it has seen enough. SIGTERM, three minutes before the time limit, stops and undoes it.
+# The run decides for itself when it has seen enough.
 "$IOSTONE" fleet host "$work" --fleet "slurm-$SLURM_ARRAY_JOB_ID" --host "${{SLURMD_NODENAME:-$(hostname)}}" \
     --seed {seed} --lease {minutes}min{options} &
-run=$!
-trap 'kill -TERM "$run"; wait "$run"; rm -rf "$work"' TERM
-code=0
-wait "$run" || code=$?
-[ ! -f "$work/result.tar" ] || mv "$work/result.tar" "$place/result.tar"
-exit "$code"
-"#,
+{KEEP}"#,
         label = job.label(),
+        file = job.file(),
         last = job.hosts.saturating_sub(1),
         minutes = job.minutes,
         seed = job.seed,
@@ -103,8 +140,10 @@ fn claim_and_experiment(job: &Job<'_>) -> String {
         text
     });
     format!(
-        r#"# One run a node: kubectl apply -f {label}.yaml; when the Job is complete copy /results of the claim and
+        r#"# One run a node: kubectl apply -f {file}; when the Job is complete copy /results of the claim and
 # iostone fleet collect results. The claim must allow many writers, or the pods must be on one node.
+# A pod that is deleted or reaches the Job's deadline gets SIGTERM and {GRACE} s: the run stops, undoes everything, and what it has
+# measured is kept in /results/{label}/INDEX/unfinished.
 apiVersion: v1
 kind: PersistentVolumeClaim
 metadata:
@@ -121,7 +160,8 @@ metadata:
   name: {label}
 data:
   experiment.toml: |
-{indented}"#
+{indented}"#,
+        file = job.file(),
     )
 }
 
@@ -136,9 +176,8 @@ place=/results/{label}/$JOB_COMPLETION_INDEX
 mkdir -p "$work" "$place"
 cp /experiment/experiment.toml "$work/experiment.toml"
 : > "$work/lease"
-iostone fleet host "$work" --fleet {label} --host "$NODE_NAME" --seed {seed} --lease {minutes}min{set}
-mv "$work/result.tar" "$place/result.tar"
-"#,
+iostone fleet host "$work" --fleet {label} --host "$NODE_NAME" --seed {seed} --lease {minutes}min{set} &
+{KEEP}"#,
         seed = job.seed,
         minutes = job.minutes,
     );
@@ -163,7 +202,7 @@ spec:
         app: {label}
     spec:
       restartPolicy: Never
-      terminationGracePeriodSeconds: 180
+      terminationGracePeriodSeconds: {GRACE}
       # A node each: two runs on one node would measure each other.
       affinity:
         podAntiAffinity:

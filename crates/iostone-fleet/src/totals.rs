@@ -6,6 +6,7 @@ use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::Path;
 
+use iostone_model::figures::counted;
 use iostone_model::fleet::{Fleet, FleetTotal};
 use iostone_model::metric::Unit;
 use serde::Deserialize;
@@ -118,34 +119,42 @@ fn totals(configuration: &str, found: &Gathered, hosts: usize) -> Vec<FleetTotal
         value: value.as_ref().ok().copied(),
         because: value.err().unwrap_or_else(|| because.to_owned()),
     };
+    let every = counted(hosts, "host");
+    let all_ran = if hosts == 1 { "the host".to_owned() } else { format!("all {every}") };
+    let without = |with: usize| {
+        if hosts == 1 { "the host".to_owned() } else { format!("{} of {every}", hosts - with) }
+    };
     let common: Vec<u64> =
         found.slots.values().filter(|(running, _)| *running == hosts).map(|(_, sum)| *sum).collect();
     let rate = if found.with_rate < hosts {
-        Err(format!("refused: {} of {hosts} hosts recorded no rate over time", hosts - found.with_rate))
+        Err(format!("refused: {} recorded no rate over time", without(found.with_rate)))
     } else if common.len() < FEWEST_SLOTS {
         Err(format!(
-            "refused: there is no second in which all {hosts} hosts ran it, and sums over different times are no total"
+            "refused: there is no second in which {all_ran} ran it, and sums over different times are no total"
         ))
     } else {
         Ok(common.iter().sum::<u64>() as f64 * SLOTS_A_SECOND / common.len() as f64)
     };
-    let seconds =
-        format!("over the {:.1} s in which all {hosts} hosts ran it", common.len() as f64 / SLOTS_A_SECOND);
+    let seconds = format!("over the {:.1} s in which {all_ran} ran it", common.len() as f64 / SLOTS_A_SECOND);
     let mut all = vec![total("operations of all hosts", Unit::PerSecond, rate, &seconds)];
     let requests: u64 = found.histogram.values().sum();
     for (name, share) in PERCENTILES {
         let what = format!("latency {name} of all requests");
         let value = if found.with_latency < hosts {
-            let lacking = hosts - found.with_latency;
+            let lacking = without(found.with_latency);
             Err(format!(
-                "refused: {lacking} of {hosts} hosts recorded no histogram, and percentiles of hosts cannot be averaged"
+                "refused: {lacking} recorded no histogram, and percentiles of hosts cannot be averaged"
             ))
         } else if requests as f64 * (1.0 - share) < 10.0 {
-            Err(format!("refused: {requests} requests are too few"))
+            Err(format!("refused: too few requests ({requests})"))
         } else {
             Ok(percentile(&found.histogram, requests, share))
         };
-        let merged = format!("merged histograms of {hosts} hosts, {requests} requests");
+        let merged = if hosts == 1 {
+            format!("histogram of {}", counted(requests, "request"))
+        } else {
+            format!("merged histograms of {every}, {}", counted(requests, "request"))
+        };
         all.push(total(&what, Unit::Seconds, value, &merged));
     }
     all

@@ -38,7 +38,7 @@ pub use journal::{BlockEnd, Entry, JournalEvent};
 pub use link::Link;
 pub use pilot::first_pilot;
 pub use plan::{
-    InstanceNote, InstancePart, PlanOptions, SettledInstance, make_plan, plan_notes, plan_warnings,
+    InstanceNote, InstancePart, PlanOptions, SettledInstance, make_plan, new_id, plan_notes, plan_warnings,
     settle_instance, settle_link, settle_volume,
 };
 pub use summary::{SUMMARY, read_or_make, summarize, summarize_import};

@@ -72,7 +72,7 @@ pub fn make_plan(experiment: Experiment, options: PlanOptions) -> Result<Plan, L
     let (unit, better) = measure_of(&experiment)?;
     let mut plan = Plan {
         schema: PLAN_SCHEMA.to_owned(),
-        run_id: run_id(random()),
+        run_id: new_id(),
         created_at: jiff::Timestamp::now().to_string(),
         iostone_version: env!("CARGO_PKG_VERSION").to_owned(),
         unit,
@@ -321,6 +321,11 @@ fn double(experiment: &mut Experiment) -> Result<(), LabError> {
     let blocks = &mut experiment.decide.blocks;
     blocks.min = blocks.min.max(NOISE_BLOCKS.min(blocks.max));
     Ok(())
+}
+
+/// A new id, of a run or of a fleet.
+pub fn new_id() -> String {
+    run_id(random())
 }
 
 /// Eight letters and digits without those that look alike.

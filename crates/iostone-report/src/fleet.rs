@@ -5,7 +5,7 @@ use iostone_model::fleet::{
 };
 use iostone_model::verdict::Verdict;
 
-use crate::figures::{declared_percent, figure, own_ratio, percent, ratio};
+use crate::figures::{counted, declared_percent, figure, own_ratio, percent};
 
 /// The answer in a sentence or two, and what is missing from it.
 pub(crate) fn headline(report: &FleetReport) -> String {
@@ -19,6 +19,7 @@ pub(crate) fn headline(report: &FleetReport) -> String {
     }
     match report.comparisons.len().saturating_sub(3) {
         0 => {}
+        1 => sentences.push("1 more comparison stands below".to_owned()),
         more => sentences.push(format!("{more} more comparisons stand below")),
     }
     if !report.odd.is_empty() {
@@ -29,7 +30,8 @@ pub(crate) fn headline(report: &FleetReport) -> String {
     }
     let missing = missing(report).count();
     if missing > 0 {
-        sentences.push(format!("{missing} of {} hosts are missing", report.fleet.hosts.len()));
+        let all = counted(report.fleet.hosts.len(), "host");
+        sentences.push(format!("{missing} of {all} {} missing", if missing == 1 { "is" } else { "are" }));
     }
     format!("{}.", sentences.join(". "))
 }
@@ -39,12 +41,22 @@ fn claims(report: &FleetReport, comparison: &HostComparison) -> String {
     let stratum = stratum(comparison);
     let (level, baseline) = (&comparison.level, &comparison.baseline);
     let these = worded(report, &comparison.these, level, baseline);
-    let hosts = counted(comparison.hosts as usize, "host");
-    let like = match &comparison.like_these.reason {
-        Some(reason) => format!("For hosts like these there is no verdict: {reason}"),
-        None => format!("On hosts like these {}", worded(report, &comparison.like_these, level, baseline)),
+    let hosts = if comparison.hosts == 1 {
+        "this host".to_owned()
+    } else {
+        format!("these {}", counted(comparison.hosts, "host"))
     };
-    format!("On these {hosts} {these}{stratum}. {like}")
+    let like = match (&comparison.like_these.reason, comparison.like_these.verdict) {
+        (Some(reason), None) => format!("For hosts like these there is no verdict: {reason}"),
+        (Some(reason), Some(_)) => {
+            let worded = worded(report, &comparison.like_these, level, baseline);
+            format!("On hosts like these {worded}: {reason}")
+        }
+        (None, _) => {
+            format!("On hosts like these {}", worded(report, &comparison.like_these, level, baseline))
+        }
+    };
+    format!("On {hosts} {these}{stratum}. {like}")
 }
 
 fn worded(report: &FleetReport, claim: &Claim, level: &str, baseline: &str) -> String {
@@ -72,6 +84,16 @@ pub(crate) fn interval(report: &FleetReport, claim: &Claim) -> String {
     let text = own_ratio(report.better, claim.ratio, claim.interval);
     let interval = text.interval_with_unit().map(|text| format!(" {text}")).unwrap_or_default();
     format!("{}{interval}", text.estimate)
+}
+
+/// The verdict of a claim with its figures, and what there is to say of it.
+pub(crate) fn finding(report: &FleetReport, claim: &Claim) -> String {
+    let figures = || format!("{}, {}", verdict(report, claim), interval(report, claim));
+    match (&claim.reason, claim.verdict) {
+        (Some(reason), None) => reason.clone(),
+        (Some(reason), Some(_)) => format!("{}: {reason}", figures()),
+        (None, _) => figures(),
+    }
 }
 
 /// One word, or two, for a table.
@@ -120,7 +142,7 @@ fn counted_more(more: u32) -> String {
 /// Hosts with a result, the worst first.
 pub(crate) fn worst_first(report: &FleetReport) -> Vec<&HostFigures> {
     let mut hosts: Vec<&HostFigures> = report.hosts.iter().collect();
-    let key = |host: &HostFigures| host.relative.unwrap_or(0.0);
+    let key = |host: &HostFigures| host.relative.unwrap_or(f64::INFINITY);
     hosts.sort_by(|a, b| key(a).total_cmp(&key(b)).then_with(|| a.name.cmp(&b.name)));
     hosts
 }
@@ -168,9 +190,36 @@ pub(crate) fn own(report: &FleetReport, host: &HostFigures, comparison: usize) -
     own_ratio(report.better, estimate, [None, None]).estimate
 }
 
-/// How a host's figures relate to the median host's.
-pub(crate) fn relative(host: &HostFigures) -> String {
-    ratio(host.relative, [None, None]).estimate
+/// What [`relative`] is of: hosts are in its order.
+pub(crate) fn measure(report: &FleetReport) -> String {
+    format!("{} of all levels, against the median host", report.metric)
+}
+
+/// How a host's metric relates to the median host's, over all levels, in the metric's own direction.
+pub(crate) fn relative(report: &FleetReport, host: &HostFigures) -> String {
+    own_ratio(report.better, host.relative, [None, None]).estimate
+}
+
+/// A line for each reason why there is a total of something missing.
+pub(crate) fn refused_totals(report: &FleetReport) -> Vec<String> {
+    let mut refused: Vec<(&str, Vec<&str>, Vec<&str>)> = Vec::new();
+    for one in report.totals.iter().filter(|one| one.value.is_none()) {
+        let because = one.because.strip_prefix("refused: ").unwrap_or(&one.because);
+        let index = refused.iter().position(|(known, ..)| *known == because).unwrap_or(refused.len());
+        if index == refused.len() {
+            refused.push((because, Vec::new(), Vec::new()));
+        }
+        let Some((_, totals, levels)) = refused.get_mut(index) else { continue };
+        for (list, word) in [(totals, one.what.as_str()), (levels, one.configuration.as_str())] {
+            if !list.contains(&word) {
+                list.push(word);
+            }
+        }
+    }
+    let line = |(because, totals, levels): &(&str, Vec<&str>, Vec<&str>)| {
+        format!("Refused: {} ({}): {because}.", totals.join(", "), levels.join(", "))
+    };
+    refused.iter().map(line).collect()
 }
 
 /// A total, or why there is none.
@@ -179,8 +228,4 @@ pub(crate) fn total(total: &FleetTotal) -> String {
         Some(value) => format!("{} ({})", figure(total.unit, value), total.because),
         None => total.because.clone(),
     }
-}
-
-pub(crate) fn counted(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
 }

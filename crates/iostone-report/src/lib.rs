@@ -253,9 +253,9 @@ pub fn fleet_headline(report: &FleetReport) -> String {
     fleet::headline(report)
 }
 
-/// What the hosts of a fleet found, for the terminal, on one screen.
-pub fn fleet_text(report: &FleetReport, style: TextStyle) -> String {
-    text::fleet::write(report, style)
+/// What the hosts of a fleet found, for the terminal: on one screen, or with every host.
+pub fn fleet_text(report: &FleetReport, full: bool, style: TextStyle) -> String {
+    text::fleet::write(report, full, style)
 }
 
 /// What the hosts of a fleet found, as one HTML page that loads nothing from anywhere.

@@ -5,9 +5,11 @@ use std::io::{Error, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use iostone_fleet::is_fleet;
 use iostone_guest::Cache;
 use iostone_lab::history::NamedSummary;
 use iostone_lab::{Index, LabError, index_file, is_import};
+use iostone_model::figures::counted;
 use iostone_model::summary::RunListing;
 use iostone_stack::leave_to_caller;
 
@@ -57,11 +59,50 @@ fn is_run(path: &Path) -> Result<bool, Error> {
     }
 }
 
-/// Finds a run. `named` is a path, a directory's name below `parent`, a part of one that fits one run only, `latest` or `last`, or
-/// `last-3` for the third before it.
+/// Names of the fleets below a directory, in order.
+pub(crate) fn fleets(parent: &Path) -> Vec<String> {
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .filter(|entry| is_fleet(&entry.path()))
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// That there is no run below a directory, and what to do about it.
+pub(crate) fn none_yet(parent: &Path) -> String {
+    let place = parent.display();
+    match fleets(parent).as_slice() {
+        [] => format!("no runs in `{place}` yet; start one with `iostone demo`"),
+        several @ [.., last] => format!(
+            "no runs in `{place}` but {}; `iostone report {}` shows {}",
+            counted(several.len(), "fleet"),
+            parent.join(last).display(),
+            if several.len() == 1 { "it" } else { "the latest" }
+        ),
+    }
+}
+
+/// Finds a run, as [`find_any`] does; a fleet of that name does not make it ambiguous.
 pub(crate) fn find(parent: &Path, named: &str, printer: &mut Printer) -> Result<PathBuf> {
+    let path = search(parent, named, false, printer)?;
+    if is_fleet(&path) {
+        let place = path.display();
+        bail!("`{place}` is a fleet, where one run is wanted: name one of `{place}/hosts`");
+    }
+    Ok(path)
+}
+
+/// Finds a run or a fleet. `named` is a path, a directory's name below `parent`, a part of one that fits one of them only,
+/// `latest` or `last` for the last run, or `last-3` for the third before it.
+pub(crate) fn find_any(parent: &Path, named: &str, printer: &mut Printer) -> Result<PathBuf> {
+    search(parent, named, true, printer)
+}
+
+fn search(parent: &Path, named: &str, of_fleets: bool, printer: &mut Printer) -> Result<PathBuf> {
     for direct in [PathBuf::from(named), parent.join(named)] {
-        match is_run(&direct) {
+        match is_run(&direct).map(|run| run || is_fleet(&direct)) {
             Ok(true) => return Ok(direct),
             Err(error) if error.kind() == ErrorKind::PermissionDenied => {
                 bail!("`{}` cannot be read: {error}", direct.display())
@@ -74,21 +115,29 @@ pub(crate) fn find(parent: &Path, named: &str, printer: &mut Printer) -> Result<
         return match runs.iter().rev().nth(before) {
             Some(run) => Ok(parent.join(&run.directory)),
             None if more => bail!("no run in `{}` can be read", parent.display()),
-            None if runs.is_empty() => {
-                bail!("no runs in `{}` yet; start one with `iostone demo`", parent.display())
-            }
+            None if runs.is_empty() => bail!("{}", none_yet(parent)),
             None => bail!("`{named}`: there are only {} runs in `{}`", runs.len(), parent.display()),
         };
     }
-    let fitting: Vec<&str> =
+    let fleets = fleets(parent);
+    let mut fitting: Vec<&str> =
         runs.iter().map(|run| run.directory.as_str()).filter(|name| name.contains(named)).collect();
+    let runs_fitting = fitting.len();
+    if of_fleets || fitting.is_empty() {
+        fitting.extend(fleets.iter().map(String::as_str).filter(|name| name.contains(named)));
+    }
+    let kinds = match runs_fitting {
+        0 => "fleets",
+        some if some == fitting.len() => "runs",
+        _ => "runs and fleets",
+    };
     match fitting.as_slice() {
         [one] => Ok(parent.join(one)),
         [] => bail!(
             "`{named}` is neither a run directory nor part of the name of a run in `{}`; `iostone list` shows the runs",
             parent.display()
         ),
-        several => bail!("`{named}` matches several runs: {}; give more of the name", several.join(", ")),
+        several => bail!("`{named}` matches several {kinds}: {}; give more of the name", several.join(", ")),
     }
 }
 
@@ -119,7 +168,7 @@ pub(crate) fn find_several(parent: &Path, named: &[String], printer: &mut Printe
             if let Some(before) = before_last(end) {
                 return match runs.len().checked_sub(1) {
                     Some(last) => Ok(last.saturating_sub(before)),
-                    None => bail!("no runs in `{}` yet; start one with `iostone demo`", parent.display()),
+                    None => bail!("{}", none_yet(parent)),
                 };
             }
             let path = find(parent, end, printer)?;

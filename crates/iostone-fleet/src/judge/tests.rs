@@ -177,3 +177,13 @@ fn a_run_of_another_experiment_is_left_out_and_named() {
     assert_eq!(report.hosts.len(), 2);
     assert!(report.fleet.hosts[2].reason.as_deref().unwrap().contains("another experiment"));
 }
+
+#[test]
+fn five_hosts_without_an_interval_say_what_it_takes() {
+    let truth = Truth { hosts: 5, blocks: 6, effect: 0.1, spreads: [0.05, 0.05, 0.03] };
+    let report = judged(fleet_of(&truth, &mut SplitMix64::new(3), |_| 0.0));
+    let claim = &report.comparisons[0].like_these;
+    assert_eq!((claim.verdict, claim.interval), (Some(Verdict::Undecided), [None, None]));
+    let reason = claim.reason.as_deref().unwrap();
+    assert!(reason.contains("equivalence needs 5, a difference 6"), "{reason}");
+}

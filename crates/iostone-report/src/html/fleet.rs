@@ -5,9 +5,9 @@ use iostone_model::fleet::FleetReport;
 
 use super::prose::{Prose, without_controls};
 use super::{FULL, Figure, SLIM, STYLE, digest, script};
-use crate::figures::figure;
+use crate::figures::{counted, figure};
 use crate::fleet::{
-    interval, is_odd, missing, outlook, own, relative, stratum, total, varied_facts, verdict, why_missing,
+    finding, is_odd, measure, missing, outlook, own, relative, stratum, total, varied_facts, why_missing,
     worst_first,
 };
 use crate::svg::hosts;
@@ -41,6 +41,7 @@ struct FleetPage<'a> {
     eyebrow: String,
     headline: Prose,
     comparisons: Vec<ComparisonPart>,
+    measure: String,
     levels: Vec<String>,
     configurations: Vec<String>,
     facts: Vec<String>,
@@ -70,16 +71,22 @@ pub(crate) fn write(report: &FleetReport) -> Result<String, askama::Error> {
         script_digest: digest::source_expression(script()),
         version: env!("CARGO_PKG_VERSION"),
         title: if fleet.question.is_empty() { fleet.experiment.clone() } else { fleet.question.clone() },
-        eyebrow: format!("Fleet {} · {} of {} hosts", fleet.fleet_id, report.hosts.len(), fleet.hosts.len()),
+        eyebrow: format!(
+            "Fleet {} · {} of {}",
+            fleet.fleet_id,
+            report.hosts.len(),
+            counted(fleet.hosts.len(), "host")
+        ),
         headline: Prose::of(&report.headline),
         comparisons: (0..report.comparisons.len()).filter_map(|index| part(report, index)).collect(),
+        measure: measure(report),
         levels: report.comparisons.iter().map(|one| format!("{}{}", one.level, stratum(one))).collect(),
         hosts: worst_first(report)
             .into_iter()
             .map(|host| HostRow {
                 name: host.name.clone(),
                 odd: is_odd(report, &host.name),
-                relative: relative(host),
+                relative: relative(report, host),
                 ratios: (0..report.comparisons.len()).map(|index| own(report, host, index)).collect(),
                 medians: configurations
                     .iter()
@@ -101,11 +108,7 @@ pub(crate) fn write(report: &FleetReport) -> Result<String, askama::Error> {
             .map(|one| {
                 let name =
                     format!("{} {} against {}, {}", one.fact, one.level, one.baseline, one.configuration);
-                let words = match &one.claim.reason {
-                    Some(reason) => reason.clone(),
-                    None => format!("{}, {}", verdict(report, &one.claim), interval(report, &one.claim)),
-                };
-                (name, Prose::of(&words))
+                (name, Prose::of(&finding(report, &one.claim)))
             })
             .collect(),
         totals: report
@@ -120,10 +123,7 @@ pub(crate) fn write(report: &FleetReport) -> Result<String, askama::Error> {
 
 fn part(report: &FleetReport, index: usize) -> Option<ComparisonPart> {
     let comparison = report.comparisons.get(index)?;
-    let claim = |claim: &iostone_model::fleet::Claim| match (&claim.reason, claim.verdict) {
-        (Some(reason), None) => Prose::of(reason),
-        _ => Prose::of(&format!("{}, {}", verdict(report, claim), interval(report, claim))),
-    };
+    let claim = |claim: &iostone_model::fleet::Claim| Prose::of(&finding(report, claim));
     let figure = (index < MOST_FIGURES)
         .then(|| {
             let wide = hosts::draw(report, index, FULL, &format!("hosts-{index}-wide"))?;

@@ -4,7 +4,7 @@ use iostone_model::fleet::FleetReport;
 
 use super::scale::Scale;
 use super::{Anchor, Drawing, NARROW, fit};
-use crate::figures::{declared_percent, factor_digits, own_interval, tick_percent};
+use crate::figures::{counted, declared_percent, factor_digits, own_interval, tick_percent};
 use crate::fleet::{interval, is_odd, own, verdict};
 
 const TOP: f64 = 30.0;
@@ -96,8 +96,8 @@ pub(crate) fn draw(report: &FleetReport, comparison: usize, width: f64, id: &str
     }
     let title = format!("{} against {} on each host, worst first", found.level, found.baseline);
     let words = format!(
-        "{} hosts; hosts like these: {} {}",
-        hosts.len(),
+        "{}; hosts like these: {} {}",
+        counted(hosts.len(), "host"),
         verdict(report, claim),
         interval(report, claim)
     );

@@ -1,11 +1,12 @@
-//! A fleet for the terminal, on one screen: the answer, both claims, the worst hosts, the missing ones.
+//! A fleet for the terminal, on one screen or with every host: the answer, both claims, the worst hosts, the missing ones.
 
 use iostone_model::fleet::FleetReport;
 
 use super::wrap::wrap;
 use super::{Page, TextStyle, columns};
+use crate::figures::counted;
 use crate::fleet::{
-    counted, interval, is_odd, missing, outlook, own, relative, stratum, total, verdict, why_missing,
+    finding, is_odd, measure, missing, outlook, own, refused_totals, relative, stratum, total, why_missing,
     worst_first,
 };
 use crate::ink::{Ink, clean, dye};
@@ -17,7 +18,8 @@ const MISSING: usize = 10;
 const COLUMNS: usize = 3;
 
 /// See [`crate::fleet_text()`].
-pub(crate) fn write(report: &FleetReport, style: TextStyle) -> String {
+pub(crate) fn write(report: &FleetReport, full: bool, style: TextStyle) -> String {
+    let [hosts_shown, missing_shown] = if full { [usize::MAX; 2] } else { [HOSTS, MISSING] };
     let mut page = Page::new(style);
     if !report.fleet.question.is_empty() {
         page.add(dye(Ink::Dim, &wrap(&clean(&report.fleet.question), page.width)));
@@ -28,13 +30,7 @@ pub(crate) fn write(report: &FleetReport, style: TextStyle) -> String {
         let claims = [("these hosts", &comparison.these), ("hosts like these", &comparison.like_these)];
         let mut entries: Vec<(String, String)> = claims
             .into_iter()
-            .map(|(scope, claim)| {
-                let words = match (&claim.reason, claim.verdict) {
-                    (Some(reason), None) => reason.clone(),
-                    _ => format!("{}, {}", verdict(report, claim), interval(report, claim)),
-                };
-                (scope.to_owned(), clean(&words))
-            })
+            .map(|(scope, claim)| (scope.to_owned(), clean(&finding(report, claim))))
             .collect();
         let outlook: Vec<String> = outlook(report, comparison).iter().map(|one| clean(one)).collect();
         if !outlook.is_empty() {
@@ -45,40 +41,36 @@ pub(crate) fn write(report: &FleetReport, style: TextStyle) -> String {
     let between: Vec<(String, String)> = report
         .between
         .iter()
-        .take(HOSTS)
+        .take(hosts_shown)
         .map(|one| {
-            let words = match &one.claim.reason {
-                Some(reason) => reason.clone(),
-                None => format!("{}, {}", verdict(report, &one.claim), interval(report, &one.claim)),
-            };
             let name = format!("{} {} against {}, {}", one.fact, one.level, one.baseline, one.configuration);
-            (clean(&name), clean(&words))
+            (clean(&name), clean(&finding(report, &one.claim)))
         })
         .collect();
     page.add_list("Between hosts", &between);
-    add_hosts(&mut page, report);
+    add_hosts(&mut page, report, hosts_shown);
     let odd: Vec<(String, String)> =
-        report.odd.iter().take(HOSTS).map(|odd| (clean(&odd.name), clean(&odd.message))).collect();
+        report.odd.iter().take(hosts_shown).map(|odd| (clean(&odd.name), clean(&odd.message))).collect();
     page.add_list("Unlike the rest", &odd);
-    let mut gone: Vec<(String, String)> =
-        missing(report).take(MISSING).map(|host| (clean(&host.name), clean(&why_missing(host)))).collect();
-    let more = missing(report).count().saturating_sub(MISSING);
+    let mut gone: Vec<(String, String)> = missing(report)
+        .take(missing_shown)
+        .map(|host| (clean(&host.name), clean(&why_missing(host))))
+        .collect();
+    let more = missing(report).count().saturating_sub(missing_shown);
     if more > 0 {
-        gone.push(("...".to_owned(), format!("and {more} more, in the page")));
+        gone.push(("...".to_owned(), format!("and {more} more, with `--full`")));
     }
     page.add_list("Missing", &gone);
     let totals: Vec<(String, String)> = report
         .totals
         .iter()
         .filter(|one| one.value.is_some())
-        .take(HOSTS)
+        .take(hosts_shown)
         .map(|one| (clean(&format!("{}, {}", one.configuration, one.what)), clean(&total(one))))
         .collect();
     page.add_list("All hosts together", &totals);
-    if totals.is_empty()
-        && let Some(refused) = report.totals.first()
-    {
-        page.add(wrap(&clean(&format!("No total: {}.", refused.because)), page.width));
+    for line in refused_totals(report) {
+        page.add(wrap(&clean(&line), page.width));
     }
     for flag in &report.flags {
         let line = page.heed(&format!("{}.", flag.message));
@@ -87,9 +79,9 @@ pub(crate) fn write(report: &FleetReport, style: TextStyle) -> String {
     page.finish(style)
 }
 
-fn add_hosts(page: &mut Page, report: &FleetReport) {
-    let mut header: Vec<String> =
-        ["Host, worst first", "figures against the median host"].map(str::to_owned).to_vec();
+fn add_hosts(page: &mut Page, report: &FleetReport, shown: usize) {
+    let mut header =
+        vec!["Host, worst first".to_owned(), clean(&format!("{} against median", report.metric))];
     header.extend(
         report.comparisons.iter().take(COLUMNS).map(|one| clean(&format!("{}{}", one.level, stratum(one)))),
     );
@@ -97,10 +89,10 @@ fn add_hosts(page: &mut Page, report: &FleetReport) {
     let all = worst_first(report);
     let mut rows: Vec<Vec<String>> = all
         .iter()
-        .take(HOSTS)
+        .take(shown)
         .map(|host| {
             let mark = if is_odd(report, &host.name) { " !" } else { "" };
-            let mut row = vec![format!("{}{mark}", clean(&host.name)), relative(host)];
+            let mut row = vec![format!("{}{mark}", clean(&host.name)), relative(report, host)];
             row.extend((0..report.comparisons.len().min(COLUMNS)).map(|index| own(report, host, index)));
             row.push(host.blocks.to_string());
             row
@@ -109,8 +101,10 @@ fn add_hosts(page: &mut Page, report: &FleetReport) {
     let excess = columns::width(&header, &rows).saturating_sub(page.width);
     columns::narrow(&mut header, &mut rows, 0, excess, 12);
     let mut lines = columns::lines(&header, &rows, 1);
-    if all.len() > HOSTS {
-        lines.push(dye(Ink::Dim, &format!("and {} in the page", counted(all.len() - HOSTS, "host"))));
+    if all.len() > shown {
+        lines.push(dye(Ink::Dim, &format!("and {} more, with `--full`", counted(all.len() - shown, "host"))));
     }
+    let note = format!("The second column, which orders the hosts: {}.", measure(report));
+    lines.push(dye(Ink::Dim, &wrap(&clean(&note), page.width)));
     page.add(lines.join("\n"));
 }

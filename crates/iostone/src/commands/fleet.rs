@@ -3,6 +3,7 @@
 mod cleanup;
 mod collect;
 mod host;
+mod plan;
 mod run;
 mod show;
 mod sign;
@@ -26,6 +27,10 @@ pub(crate) struct FleetArguments {
 #[derive(Debug, Subcommand)]
 enum FleetCommand {
     /// Run an experiment on every host of an Ansible inventory, or complete a fleet
+    #[command(
+        override_usage = "iostone fleet run [OPTIONS] --inventory <INVENTORY> <FILE | RECIPE>\n       \
+                                iostone fleet run [OPTIONS] --resume <FLEETDIR>"
+    )]
     Run(Box<run::FleetRunArguments>),
     /// Merge run directories and archives from anywhere into a fleet, and report
     Collect(collect::CollectArguments),

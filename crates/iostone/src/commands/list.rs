@@ -25,7 +25,7 @@ pub(crate) fn list(arguments: &ListArguments, printer: &mut Printer) -> Result<E
     if runs.is_empty() && all > 0 {
         printer.note(format_args!("none of the {all} runs in `{}` matches", parent.display()));
     } else if runs.is_empty() && !more {
-        printer.note(format_args!("no runs in `{}` yet; start one with `iostone demo`", parent.display()));
+        printer.note(runs::none_yet(parent));
     }
     printer.data(&listing_text(&runs, printer.table_width(), printer.text_style()));
     if let Some(run) = runs.iter().find(|run| !run.finished && !run.live) {

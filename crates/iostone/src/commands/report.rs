@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use iostone_cloud::explain::Overrides;
+use iostone_fleet::is_fleet;
 use iostone_lab::conclude::explain_run;
 use iostone_lab::{LabError, is_import, read_import, read_run, read_run_against};
 use iostone_model::run::RunRecord;
@@ -17,11 +18,11 @@ use crate::printer::Printer;
 use crate::runs;
 
 pub(crate) fn report(arguments: &ReportArguments, printer: &mut Printer) -> Result<ExitCode> {
-    if let Ok(fleet) = super::fleet::find(&arguments.runs.runs, Path::new(&arguments.run)) {
-        return super::fleet::report(&fleet, arguments, printer);
+    let path = runs::find_any(&arguments.runs.runs, &arguments.run, printer)?;
+    if is_fleet(&path) {
+        return super::fleet::report(&path, arguments, printer);
     }
     let output = arguments.overwrite.open(arguments.output.as_deref())?;
-    let path = runs::find(&arguments.runs.runs, &arguments.run, printer)?;
     let mut style = printer.text_style();
     // A file is read without a terminal.
     style.colour &= arguments.output.is_none();

@@ -317,7 +317,10 @@ fn show(ended: &Ended, options: &RunOptions, printer: &mut Printer) -> Result<Ex
     let code = options.fail_if.judge(verdicts, printer)?;
     match report {
         Ok(report) => {
-            printer.note(format_args!("\nreport: {}", shorten(report).display()));
+            // A fleet takes the run elsewhere.
+            if options.status.is_none() {
+                printer.note(format_args!("\nreport: {}", shorten(report).display()));
+            }
             Ok(code)
         }
         Err(error) => {

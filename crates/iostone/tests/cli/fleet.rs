@@ -204,11 +204,151 @@ fn jobs_for_schedulers_carry_the_experiment() {
     }
 }
 
+/// A job of Slurm's that is ended early leaves an unfinished run, from which everything goes on.
+#[test]
+fn a_job_that_is_stopped_keeps_what_it_measured() {
+    let bench = Bench::new();
+    let slow = PROGRAM.replace("echo $WHICH", "sleep 0.5; echo $WHICH");
+    bench.write("experiment.toml", &slow);
+    let template =
+        ["fleet", "template", "slurm", "experiment.toml", "--time", "4min", "--output", "my job.sh"];
+    bench.iostone(&template).ended_with(0);
+    let script = fs::read_to_string(bench.path("my job.sh")).unwrap();
+    for words in ["sbatch 'my job.sh'", "--signal=B:TERM@120", "SIGTERM 120 s before", "iostone in PATH"] {
+        assert!(script.contains(words), "{words}\n{script}");
+    }
+    let scratch = bench.path("scratch");
+    fs::create_dir(&scratch).unwrap();
+    let job = |log: &str| {
+        Command::new("sh")
+            .arg(bench.path("my job.sh"))
+            .env("IOSTONE", env!("CARGO_BIN_EXE_iostone"))
+            .env("RESULTS", bench.path("shared"))
+            .env("TMPDIR", &scratch)
+            .env("SLURM_SUBMIT_DIR", bench.path("."))
+            .envs([("SLURM_ARRAY_JOB_ID", "7"), ("SLURM_ARRAY_TASK_ID", "0")])
+            .stdout(std::process::Stdio::null())
+            .stderr(fs::File::create(bench.path(log)).unwrap())
+            .spawn()
+            .unwrap()
+    };
+    let mut stopped = job("log");
+    let recorded = || {
+        let found = Command::new("find").arg(&scratch).args(["-name", "trial.json"]).output().unwrap();
+        found.stdout.iter().filter(|byte| **byte == b'\n').count() >= 5
+    };
+    let begun = std::time::Instant::now();
+    while !recorded() {
+        assert!(begun.elapsed().as_secs() < 60, "{}", fs::read_to_string(bench.path("log")).unwrap());
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let signalled = Command::new("kill").args(["-TERM", &stopped.id().to_string()]).status();
+    assert!(signalled.unwrap().success());
+    assert_eq!(stopped.wait().unwrap().code(), Some(130));
+    let log = fs::read_to_string(bench.path("log")).unwrap();
+    let kept = log.lines().find_map(|line| line.split_once("iostone run --resume ")).map(|(_, path)| path);
+    let kept = kept.unwrap_or_else(|| panic!("{log}"));
+    assert!(kept.contains("shared/7/0/unfinished/") && log.matches("--resume").count() == 1, "{log}");
+    assert!(!log.contains("report.html"), "{log}");
+    assert_eq!(fs::read_dir(&scratch).unwrap().count(), 0, "{log}");
+    bench
+        .iostone(&["fleet", "collect", "shared/7"])
+        .ended_with(0)
+        .complains_of("is unfinished; `iostone run --resume shared/7/0/unfinished/");
+    bench.iostone(&["run", "--resume", kept]).ended_with(0);
+    bench.write("experiment.toml", PROGRAM);
+    bench
+        .iostone(&[
+            "fleet",
+            "template",
+            "slurm",
+            "experiment.toml",
+            "--overwrite",
+            "my job.sh",
+            "--output",
+            "my job.sh",
+        ])
+        .ended_with(0);
+    assert!(job("again").wait().unwrap().success());
+    let place = bench.path("shared/7/0");
+    assert!(place.join("result.tar").is_file() && !place.join("unfinished").exists());
+    assert_eq!(fs::read_dir(&scratch).unwrap().count(), 0);
+}
+
+/// The plan of a fleet is the inventory's word alone: nothing is connected to, nothing is made.
+#[test]
+fn a_dry_run_names_the_hosts_and_what_is_pushed() {
+    if Command::new("ansible-inventory").arg("--version").output().is_err() {
+        eprintln!("skipped: needs ansible-inventory");
+        return;
+    }
+    let bench = Bench::new();
+    bench.write("experiment.toml", PROGRAM);
+    bench.write(
+        "hosts",
+        "[db]\ndb1 ansible_host=192.0.2.1\n[web]\nweb1\n[web:vars]\niostone_program=/opt/iostone\n",
+    );
+    let plan = ["fleet", "run", "experiment.toml", "--inventory", "hosts", "--dry-run"];
+    let said = bench.iostone(&plan).ended_with(0);
+    for words in [
+        "program on 2 hosts of ",
+        "time on each host, all at once: ",
+        "\n  db1: the program for",
+        "\n  web1: runs its own iostone",
+    ] {
+        assert!(said.stdout.contains(words), "{words}\n{}", said.stdout);
+    }
+    let own = [&plan[..], &["--limit", "web"]].concat();
+    let said = bench.iostone(&own).ended_with(0);
+    assert!(!said.stdout.contains("db1") && !said.stdout.contains("libraries"), "{}", said.stdout);
+    assert!(!bench.runs().exists() || bench.run_directories().is_empty());
+}
+
+#[test]
+fn a_fleet_has_a_name_of_its_own() {
+    let bench = fetched(&["db1"]);
+    let said = bench.iostone(&["fleet", "collect", "archives"]).ended_with(0);
+    assert!(
+        said.stdout.contains("On this host ") && said.stdout.contains("1 host is too few"),
+        "{}",
+        said.stdout
+    );
+    assert!(said.stdout.contains("wall_time of all levels"), "{}", said.stdout);
+    assert!(
+        said.stdout.contains("Refused: operations of all hosts (a, b): the host recorded no rate"),
+        "{}",
+        said.stdout
+    );
+    assert!(!said.stdout.contains("1 hosts") && !said.stderr.contains("1 hosts"), "{}", said.stderr);
+    let fleet = the_fleet(&bench);
+    let name = fleet.file_name().unwrap().to_str().unwrap();
+    let id = name.rsplit('-').next().unwrap();
+    let plan: Value = serde_json::from_slice(&fs::read(fleet.join("hosts/db1/plan.json")).unwrap()).unwrap();
+    assert_ne!(plan["run_id"], id);
+    for named in [name, id, "program-fleet"] {
+        let report = bench.iostone(&["report", named, "--full"]).ended_with(0).stdout;
+        assert!(report.contains("Host, worst first"), "{named}: {report}");
+    }
+    bench
+        .iostone(&["list"])
+        .ended_with(0)
+        .complains_of(&format!("1 fleet; `iostone report runs/{name}` shows it"));
+    // The word of an experiment means its run where a run is wanted; to report, both fit.
+    bench.write("experiment.toml", PROGRAM);
+    bench.iostone(&["run", "experiment.toml"]).ended_with(0);
+    bench.iostone(&["show", "program"]).ended_with(0);
+    bench.iostone(&["report", "program"]).ended_with(2).complains_of("matches several runs and fleets");
+    bench.iostone(&["explain", id]).ended_with(2).complains_of("is a fleet, where one run is wanted");
+}
+
 #[test]
 fn a_fleet_needs_an_inventory_and_a_sound_experiment() {
     let bench = Bench::new();
     bench.write("experiment.toml", PROGRAM);
-    bench.iostone(&["fleet", "run", "experiment.toml"]).ended_with(2).complains_of("--inventory");
+    bench
+        .iostone(&["fleet", "run", "experiment.toml"])
+        .ended_with(2)
+        .complains_of("iostone fleet run [OPTIONS] --resume <FLEETDIR>");
     bench.write("wrong.toml", PROGRAM.replace("[decide]", "[decied]"));
     bench
         .iostone(&["fleet", "run", "wrong.toml", "--inventory", "hosts"])

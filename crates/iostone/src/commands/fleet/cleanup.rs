@@ -38,7 +38,7 @@ pub(crate) fn cleanup(arguments: &CleanupArguments, printer: &mut Printer) -> Re
         .map(|host| host.name.clone())
         .filter(|name| is_host_name(name))
         .collect();
-    let programs = programs(&[], printer)?;
+    let programs = programs(&[])?;
     let timing = arguments.pace.timing(None)?;
     let mut tell = |news: News<'_>| match news {
         News::Cleaned { host, failure: None } => printer.note(format_args!("{host}: clean")),

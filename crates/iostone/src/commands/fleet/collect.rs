@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use clap::Args;
 use iostone_fleet::Bounds;
+use iostone_model::figures::counted;
 
 use super::show;
 use crate::cli::RunsDirectory;
@@ -40,13 +41,19 @@ pub(crate) fn collect(arguments: &CollectArguments, printer: &mut Printer) -> Re
             path.display()
         ));
     }
+    for (path, host) in &collected.unfinished {
+        printer.warning(format_args!(
+            "the run of {host} in `{0}` is unfinished; `iostone run --resume {0}` on {host} completes it",
+            path.display()
+        ));
+    }
     for (path, reason) in &collected.refused {
         printer.warning(format_args!("`{}` is left out: {reason}", path.display()));
     }
     let directory = &collected.directory;
     printer.note(format_args!(
-        "{} hosts in {}",
-        directory.fleet.hosts.len(),
+        "{} in {}",
+        counted(directory.fleet.hosts.len(), "host"),
         shorten(directory.path()).display()
     ));
     let code = show::conclude(directory, arguments.json, printer)?;

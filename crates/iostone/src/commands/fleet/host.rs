@@ -14,7 +14,7 @@ use iostone_model::units::Span;
 
 use crate::cli::{MetadataChoice, RunOptions, RunsDirectory};
 use crate::commands::run;
-use crate::exit_code::{self, ExitCode};
+use crate::exit_code::{self, ExitCode, Resumable};
 use crate::interrupt;
 use crate::printer::Printer;
 
@@ -89,6 +89,12 @@ pub(crate) fn host(arguments: &HostArguments, printer: &mut Printer) -> Result<E
             ExitCode::Success
         }
         Err(error) => {
+            let code = exit_code::of_error(&error);
+            // How to go on is the fleet's or the job's to say: the run may lie elsewhere by then.
+            let error = match error.downcast::<Resumable>() {
+                Ok(resumable) => resumable.error.into(),
+                Err(other) => other,
+            };
             printer.error(&error);
             let is_over = expired.load(Ordering::Relaxed);
             status.state = if is_over { RunState::Expired } else { RunState::Failed };
@@ -97,7 +103,7 @@ pub(crate) fn host(arguments: &HostArguments, printer: &mut Printer) -> Result<E
             } else {
                 format!("{error:#}")
             });
-            exit_code::of_error(&error)
+            code
         }
     };
     write_status(&directory.status_file(), &status)?;

@@ -8,8 +8,11 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use iostone_fleet::{Campaign, FleetDirectory, FleetError, News, Programs, Timing, read_inventory};
+use iostone_fleet::{
+    Campaign, FleetDirectory, FleetError, InventoryHost, News, Programs, Timing, read_inventory,
+};
 use iostone_lab::{PlanOptions, estimate, make_plan, plan_warnings};
+use iostone_model::figures::counted;
 use iostone_model::fleet::{FLEET_SCHEMA, Fleet, FleetHost, HostState, RunState};
 use iostone_model::run::Plan;
 use iostone_model::units::Span;
@@ -37,6 +40,9 @@ pub(crate) struct FleetRunArguments {
     /// Complete a fleet: run only the hosts that have no result yet
     #[arg(long, value_name = "FLEETDIR", conflicts_with_all = ["file", "inventory", "limit", "set", "quick"])]
     resume: Option<PathBuf>,
+    /// Print the hosts, what is pushed to them and how long it will take; connect to none
+    #[arg(long, conflicts_with = "json")]
+    dry_run: bool,
     /// Override a value of the experiment, as in `--set workload.bs=8KiB`; repeatable
     #[arg(long = "set", value_name = "PATH=VALUE")]
     set: Vec<String>,
@@ -95,16 +101,33 @@ impl Pace {
 }
 
 pub(crate) fn run(arguments: &FleetRunArguments, printer: &mut Printer) -> Result<ExitCode> {
+    let programs = programs(&arguments.binaries)?;
+    if arguments.dry_run {
+        return dry_run(arguments, &programs, printer);
+    }
     let stop = interrupt::stop_flag();
-    let programs = programs(&arguments.binaries, printer)?;
     let (mut directory, plan) = match &arguments.resume {
         Some(path) => take_up(&super::find(&arguments.runs.runs, path)?, printer)?,
-        None => begin(arguments, printer)?,
+        None => {
+            let begun = prepare(arguments, printer)?;
+            if begun.hosts.iter().any(|host| !host.has_program) && is_dynamic(&programs) {
+                printer.note(
+                    "this program is linked dynamically: hosts that it is pushed to need its libraries. `make static` makes one \
+                     that runs anywhere",
+                );
+            }
+            create(arguments, begun)?
+        }
     };
     let timing = arguments.pace.timing(estimate(&plan).least)?;
     let place = shorten(directory.path());
     let left = directory.fleet.hosts.iter().filter(|host| host.state != HostState::Done).count();
-    printer.note(format_args!("{} on {left} hosts in {}", directory.fleet.experiment, place.display()));
+    printer.note(format_args!(
+        "{} on {} in {}",
+        directory.fleet.experiment,
+        counted(left, "host"),
+        place.display()
+    ));
     let mut progress = Progress::new(&directory.fleet, printer);
     let mut tell = |news: News<'_>| progress.tell(&news);
     let ended = Campaign::new(
@@ -137,7 +160,15 @@ pub(crate) fn run(arguments: &FleetRunArguments, printer: &mut Printer) -> Resul
     show::conclude(&directory, arguments.json, printer)
 }
 
-fn begin(arguments: &FleetRunArguments, printer: &mut Printer) -> Result<(FleetDirectory, Plan)> {
+/// A fleet that is about to begin.
+struct Begun {
+    plan: Plan,
+    text: String,
+    inventory: PathBuf,
+    hosts: Vec<InventoryHost>,
+}
+
+fn prepare(arguments: &FleetRunArguments, printer: &mut Printer) -> Result<Begun> {
     let file = arguments.file.as_deref().ok_or_else(|| anyhow!("no experiment file given"))?;
     let inventory = arguments.inventory.as_deref().ok_or_else(|| anyhow!("no inventory given"))?;
     let source = source_of(file)?;
@@ -156,6 +187,34 @@ fn begin(arguments: &FleetRunArguments, printer: &mut Printer) -> Result<(FleetD
     }
     let inventory = std::path::absolute(inventory).context("the current directory")?;
     let hosts = read_inventory(&inventory, arguments.limit.as_deref())?;
+    Ok(Begun { plan, text: source.text, inventory, hosts })
+}
+
+/// Prints what a fleet would do, by the inventory alone.
+fn dry_run(arguments: &FleetRunArguments, programs: &Programs, printer: &mut Printer) -> Result<ExitCode> {
+    let (plan, inventory, hosts) = match &arguments.resume {
+        None => {
+            let begun = prepare(arguments, printer)?;
+            (begun.plan, begun.inventory, begun.hosts)
+        }
+        Some(path) => {
+            let (directory, plan) = take_up(&super::find(&arguments.runs.runs, path)?, printer)?;
+            let inventory = PathBuf::from(&directory.fleet.inventory);
+            let left = |name: &str| {
+                directory.fleet.hosts.iter().any(|host| host.name == name && host.state != HostState::Done)
+            };
+            let hosts =
+                read_inventory(&inventory, None)?.into_iter().filter(|host| left(&host.name)).collect();
+            (plan, inventory, hosts)
+        }
+    };
+    let timing = arguments.pace.timing(estimate(&plan).least)?;
+    printer.data(&super::plan::text(&plan, &inventory, &hosts, programs, timing, arguments.pace.forks));
+    Ok(ExitCode::Success)
+}
+
+fn create(arguments: &FleetRunArguments, begun: Begun) -> Result<(FleetDirectory, Plan)> {
+    let Begun { plan, text, inventory, hosts } = begun;
     let fleet = Fleet {
         schema: FLEET_SCHEMA.to_owned(),
         fleet_id: plan.run_id.clone(),
@@ -173,10 +232,10 @@ fn begin(arguments: &FleetRunArguments, printer: &mut Printer) -> Result<(FleetD
     let parent = std::path::absolute(&arguments.runs.runs).context("the current directory")?;
     refuse_exposed_runs(&parent)?;
     fs::create_dir_all(&parent).with_context(|| format!("making `{}`", parent.display()))?;
-    Ok((FleetDirectory::create(&parent, fleet, &source.text)?, plan))
+    Ok((FleetDirectory::create(&parent, fleet, &text)?, plan))
 }
 
-fn host_of(host: iostone_fleet::InventoryHost) -> FleetHost {
+fn host_of(host: InventoryHost) -> FleetHost {
     let mut kept = FleetHost { name: host.name, labels: host.labels, ..FleetHost::default() };
     if host.bad_name {
         kept.state = HostState::Missing;
@@ -207,7 +266,7 @@ fn take_up(path: &Path, printer: &mut Printer) -> Result<(FleetDirectory, Plan)>
 }
 
 /// The program for each architecture: this one for its own, and what was given.
-pub(super) fn programs(given: &[String], printer: &mut Printer) -> Result<Programs> {
+pub(super) fn programs(given: &[String]) -> Result<Programs> {
     let mut programs = BTreeMap::new();
     for one in given {
         let (architecture, file) = one
@@ -219,12 +278,15 @@ pub(super) fn programs(given: &[String], printer: &mut Printer) -> Result<Progra
     let own = std::env::consts::ARCH;
     if !programs.contains_key(own) {
         let program = std::env::current_exe().context("finding this program")?;
-        if has_interpreter(&program).unwrap_or(false) {
-            printer.note("this program is linked dynamically: hosts need its libraries. `make static` makes one that runs anywhere");
-        }
         programs.insert(own.to_owned(), program);
     }
     Ok(programs)
+}
+
+/// Whether the program for this architecture needs libraries of the host.
+pub(super) fn is_dynamic(programs: &Programs) -> bool {
+    let own = programs.get(std::env::consts::ARCH);
+    own.is_some_and(|program| has_interpreter(program).unwrap_or(false))
 }
 
 /// Whether a 64-bit ELF file asks for a dynamic loader (`elf(5)`, `PT_INTERP`).

@@ -62,6 +62,7 @@ pub(crate) fn template(arguments: &TemplateArguments, printer: &mut Printer) -> 
         set: &arguments.set,
         minutes: arguments.time.0.as_secs().div_ceil(60).max(1),
         image: &arguments.image,
+        file: arguments.output.as_deref().and_then(|file| file.to_str()),
     };
     let text = match arguments.scheduler {
         Scheduler::Slurm => slurm(&job),
