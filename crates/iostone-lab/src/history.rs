@@ -71,7 +71,7 @@ pub fn follow(
     let mut left_out = Vec::new();
     let mut seen = BTreeSet::new();
     let all = own.len();
-    own.retain(|run| seen.insert(run.summary.run_id.clone()));
+    own.retain(|run| seen.insert((run.summary.run_id.clone(), run.summary.started_at.clone())));
     if own.len() < all {
         left_out.push(format!("{} left out: a copy of another run", counted(all - own.len(), "run")));
     }

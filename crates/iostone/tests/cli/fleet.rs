@@ -45,6 +45,17 @@ fn the_fleet(bench: &Bench) -> PathBuf {
 }
 
 #[test]
+fn a_program_that_is_a_device_and_no_host_at_once_are_refused() {
+    let bench = Bench::new();
+    bench.write("e.toml", PROGRAM);
+    bench.write("hosts", "h1\n");
+    let run =
+        |option: &str, value: &str| bench.iostone(&["fleet", "run", "e.toml", "-i", "hosts", option, value]);
+    run("--binary", "x86_64=/dev/zero").ended_with(2).complains_of("names no regular file");
+    run("--forks", "0").ended_with(2).complains_of("0 is not in 1..=1000");
+}
+
+#[test]
 fn runs_from_anywhere_are_one_report() {
     let bench = fetched(&["db1", "db2"]);
     fs::copy(bench.path("archives/db1.tar"), bench.path("archives/again.tar")).unwrap();

@@ -78,7 +78,7 @@ pub(super) struct Pace {
     #[arg(long, value_name = "TIME", default_value = "15s")]
     pub(super) connect_timeout: Span,
     /// Hosts that are worked on at once
-    #[arg(long, value_name = "HOSTS", default_value_t = 50)]
+    #[arg(long, value_name = "HOSTS", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(super) forks: u32,
     /// Become root on the hosts, as Ansible's `--become`
     #[arg(long = "become")]
@@ -273,6 +273,10 @@ pub(super) fn programs(given: &[String]) -> Result<Programs> {
             .split_once('=')
             .ok_or_else(|| anyhow!("`--binary {one}` has no `=`; write it like `--binary aarch64=FILE`"))?;
         let file = fs::canonicalize(file).with_context(|| format!("reading `{file}`"))?;
+        // A device has no end, and a pipe no second reader.
+        if !file.is_file() {
+            bail!("`--binary {one}` names no regular file");
+        }
         programs.insert(architecture.to_owned(), file);
     }
     let own = std::env::consts::ARCH;
