@@ -40,7 +40,7 @@ impl Job<'_> {
 
     /// The file as a shell takes it, or a word in its place.
     fn file(&self) -> String {
-        self.file.map_or_else(|| "FILE".to_owned(), |file| iostone_stack::quote(file.as_ref()).to_string())
+        self.file.map_or_else(|| "FILE".to_owned(), |file| iostone_stack::quote(file.as_ref()))
     }
 
     /// The name as schedulers take it: lower case letters, digits and hyphens, letters first and last.

@@ -207,6 +207,9 @@ fn jobs_for_schedulers_carry_the_experiment() {
     let yaml = bench.iostone(&["fleet", "template", "kubernetes", "experiment.toml"]).ended_with(0).stdout;
     for words in [
         "completionMode: Indexed",
+        "kubectl apply -f FILE",
+        "/INDEX/unfinished",
+        "trap 'kill -TERM",
         "kind: PersistentVolumeClaim",
         "    name = \"program\"\n",
         "privileged: true",
@@ -246,7 +249,7 @@ fn a_job_that_is_stopped_keeps_what_it_measured() {
     let mut stopped = job("log");
     let recorded = || {
         let found = Command::new("find").arg(&scratch).args(["-name", "trial.json"]).output().unwrap();
-        found.stdout.iter().filter(|byte| **byte == b'\n').count() >= 5
+        String::from_utf8_lossy(&found.stdout).lines().count() >= 5
     };
     let begun = std::time::Instant::now();
     while !recorded() {
@@ -343,7 +346,23 @@ fn a_fleet_has_a_name_of_its_own() {
     bench
         .iostone(&["list"])
         .ended_with(0)
-        .complains_of(&format!("1 fleet; `iostone report runs/{name}` shows it"));
+        .complains_of(&format!("1 fleet; `iostone report {}` shows it", bench.runs().join(name).display()));
+    // A dozen hosts of one run: ten on the screen, all with `--full`.
+    let file = fleet.join("fleet.json");
+    let mut kept: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+    let host = kept["hosts"][0].clone();
+    kept["hosts"] = (10..22)
+        .map(|number| {
+            let mut host = host.clone();
+            host["name"] = format!("db{number}").into();
+            host
+        })
+        .collect();
+    fs::write(&file, kept.to_string()).unwrap();
+    let screen = bench.iostone(&["report", id]).ended_with(0).stdout;
+    assert!(screen.contains("and 2 hosts more, with `--full`") && !screen.contains("db21"), "{screen}");
+    let full = bench.iostone(&["report", id, "--full"]).ended_with(0).stdout;
+    assert!(full.contains("db21") && !full.contains("with `--full`"), "{full}");
     // The word of an experiment means its run where a run is wanted; to report, both fit.
     bench.write("experiment.toml", PROGRAM);
     bench.iostone(&["run", "experiment.toml"]).ended_with(0);

@@ -106,18 +106,17 @@ pub(crate) fn run(arguments: &FleetRunArguments, printer: &mut Printer) -> Resul
         return dry_run(arguments, &programs, printer);
     }
     let stop = interrupt::stop_flag();
-    let (mut directory, plan) = match &arguments.resume {
-        Some(path) => take_up(&super::find(&arguments.runs.runs, path)?, printer)?,
-        None => {
-            let begun = prepare(arguments, printer)?;
-            if begun.hosts.iter().any(|host| !host.has_program) && is_dynamic(&programs) {
-                printer.note(
+    let (mut directory, plan) = if let Some(path) = &arguments.resume {
+        take_up(&super::find(&arguments.runs.runs, path)?, printer)?
+    } else {
+        let begun = prepare(arguments, printer)?;
+        if begun.hosts.iter().any(|host| !host.has_program) && is_dynamic(&programs) {
+            printer.note(
                     "this program is linked dynamically: hosts that it is pushed to need its libraries. `make static` makes one \
                      that runs anywhere",
                 );
-            }
-            create(arguments, begun)?
         }
+        create(arguments, begun)?
     };
     let timing = arguments.pace.timing(estimate(&plan).least)?;
     let place = shorten(directory.path());
