@@ -44,6 +44,21 @@ fn a_gate_that_cannot_tell_says_what_could_hide_and_what_it_would_take() {
     let said = bench.iostone(&[&line[..], &["--set", "decide.blocks.max=8"]].concat()).ended_with(5);
     assert!(said.stdout.starts_with("Gate: cannot tell\nAt this noise about "), "{said:?}");
     assert!(said.stdout.contains("and 0.5 % matter"), "{said:?}");
+    assert!(said.stdout.contains(", more than the 8 that it may take"), "{said:?}");
+}
+
+#[test]
+fn a_gate_that_fails_leaves_no_earlier_answer_in_its_file() {
+    let bench = Bench::new();
+    let gate = |new: &str| {
+        let line = ["gate", "sleep 0.01", new, "--format", "markdown", "-o", "gate.md", "--margin", "50%"];
+        bench.iostone(&line)
+    };
+    gate("sleep 0.002").ended_with(0);
+    assert!(fs::read_to_string(bench.path("gate.md")).unwrap().contains("not worse"));
+    gate("false").ended_with(1);
+    let text = fs::read_to_string(bench.path("gate.md")).unwrap();
+    assert!(text.starts_with("### ❌ gate: failed\n") && !text.contains("not worse"), "{text}");
 }
 
 #[test]
@@ -55,6 +70,8 @@ fn what_is_no_gate_is_refused_before_anything_runs() {
         (&["gate", "missing.toml"], "missing.toml"),
         (&["gate", "true", "false", "--quick"], "a rehearsal claims none"),
         (&["gate", "a.toml", "--warmup", "2"], "are for two commands"),
+        (&["gate", "true", "false", "--aa"], "measure noise"),
+        (&["gate", "--run", "latest", "--margin", "5%"], "cannot be used with"),
         (&["gate", "cpu-limit-sweep.toml"], "a sweep has none"),
         (&["gate", "--run", "latest"], "no runs in"),
     ] {
