@@ -157,7 +157,6 @@ fn mount_options_of_every_kind_read_back_from_the_kernel() {
         "nobarrier,dioread_lock,errors=remount-ro,nodev,noexec,nosuid",
         "sync,dirsync,max_batch_time=0,stripe=16",
         "async,exec,dev,suid,rw,data=ordered,nodiscard,delalloc,commit=5",
-        "ro,norecovery",
         "data=journal,noinit_itable",
     ] {
         stack.mount.options = vec![options.to_owned()];
