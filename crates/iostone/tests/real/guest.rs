@@ -126,7 +126,8 @@ fn cgroup_v2_keeps_the_quotas_of_commands() {
     std::fs::set_permissions(&script, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let (image, modules) = (kernel.image.display().to_string(), kernel.modules.display().to_string());
     let mut arguments = vec!["guest", "run", "--kernel", &image, "--modules", &modules];
-    arguments.extend(["--kernel-argument", "cgroup_no_v1=all", "--timeout", "120s"]);
+    // A debug build is carried twice.
+    arguments.extend(["--memory", "1GiB", "--kernel-argument", "cgroup_no_v1=all", "--timeout", "120s"]);
     for carried in [iostone, "/usr/bin/timeout", "/bin/ls"] {
         arguments.extend(["--carry", carried]);
     }

@@ -14,7 +14,9 @@ fn in_guest(place: &Place, kernel: &BootableKernel, program: &[&str]) -> Output 
     let image = kernel.image.display().to_string();
     let modules = kernel.modules.display().to_string();
     let mut arguments =
-        vec!["guest", "run", "--kernel", &image, "--modules", &modules, "--nvme-drive", "16MiB", "--"];
+        vec!["guest", "run", "--kernel", &image, "--modules", &modules, "--nvme-drive", "16MiB"];
+    // A debug build is carried twice.
+    arguments.extend(["--memory", "1GiB", "--"]);
     arguments.extend(program);
     place.iostone(&arguments).output().unwrap()
 }
