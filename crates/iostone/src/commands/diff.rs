@@ -55,8 +55,10 @@ pub(crate) fn diff(arguments: &DiffArguments, printer: &mut Printer) -> Result<E
     let others = runs::summaries(parent, printer)?;
     let found = difference(&sides, &others, arguments.metric.as_deref());
     if let Some(metric) = arguments.metric.as_deref().filter(|_| found.figures.is_empty()) {
-        let known = named.first().map(|run| run.summary.metrics.keys().cloned().collect::<Vec<_>>());
-        bail!("`{metric}` is no figure of the first run; it has {}", known.unwrap_or_default().join(", "));
+        let known: Vec<&str> =
+            named.iter().take(1).flat_map(|run| run.summary.metrics.keys()).map(String::as_str).collect();
+        let has = if known.is_empty() { "no figure".to_owned() } else { known.join(", ") };
+        bail!("`{metric}` is no figure of the first run; it has {has}");
     }
     if arguments.json {
         printer.data(&format!("{}\n", serde_json::to_string_pretty(&found)?));

@@ -169,6 +169,24 @@ fn a_run_is_signed_and_verified() {
     signers("other");
     bench.iostone(&verify).ended_with(1).complains_of("nobody in `signers` signed it");
     signers("key");
+    let added = Path::new(&run).join("extra");
+    fs::write(&added, "y").unwrap();
+    bench.iostone(&verify).ended_with(1).complains_of("`extra` is no file of a run: no signature covers it");
+    fs::remove_file(added).unwrap();
+    let here = bench.path("").display().to_string();
+    bench
+        .iostone(&["fleet", "sign", &here, "--key", "key"])
+        .ended_with(2)
+        .complains_of("is no run directory");
+    for (option, file, complaint) in
+        [("--key", "/dev/zero", "is no regular file"), ("--key", "nope", "cannot be read: No such file")]
+    {
+        bench.iostone(&["fleet", "sign", &run, option, file]).ended_with(2).complains_of(complaint);
+    }
+    bench
+        .iostone(&["fleet", "verify", &run, "--signers", "nope"])
+        .ended_with(2)
+        .complains_of("cannot be read");
     let plan = Path::new(&run).join("plan.json");
     fs::write(&plan, fs::read_to_string(&plan).unwrap().replace("program", "programme")).unwrap();
     bench.iostone(&verify).ended_with(1).complains_of("`plan.json` was changed");

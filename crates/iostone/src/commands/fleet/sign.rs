@@ -1,8 +1,8 @@
 //! `iostone fleet sign` and `verify`: who measured a run, and that nobody changed it since.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::Args;
 
 use crate::exit_code::ExitCode;
@@ -31,7 +31,18 @@ pub(crate) struct VerifyArguments {
     signers: PathBuf,
 }
 
+/// `ssh-keygen` reads a device to its end, which it may not have.
+fn regular(file: &Path, option: &str) -> Result<()> {
+    let name = clean(&file.display().to_string());
+    match std::fs::metadata(file) {
+        Ok(found) if found.is_file() => Ok(()),
+        Ok(_) => bail!("`{option} {name}` is no regular file"),
+        Err(error) => bail!("`{option} {name}` cannot be read: {error}"),
+    }
+}
+
 pub(crate) fn sign(arguments: &SignArguments, printer: &mut Printer) -> Result<ExitCode> {
+    regular(&arguments.key, "--key")?;
     for run in &arguments.runs {
         iostone_fleet::sign(run, &arguments.key)?;
         printer.data(&format!("{}: signed\n", clean(&run.display().to_string())));
@@ -40,6 +51,7 @@ pub(crate) fn sign(arguments: &SignArguments, printer: &mut Printer) -> Result<E
 }
 
 pub(crate) fn verify(arguments: &VerifyArguments, printer: &mut Printer) -> Result<ExitCode> {
+    regular(&arguments.signers, "--signers")?;
     let mut code = ExitCode::Success;
     for run in &arguments.runs {
         let name = clean(&run.display().to_string());
