@@ -47,6 +47,11 @@ pub fn collect(given: &[PathBuf], parent: &Path, bounds: &Bounds) -> Result<Coll
         .prefix(".collecting")
         .tempdir_in(parent)
         .map_err(|error| FleetError::file("making", parent, error))?;
+    if found.len() > MOST_RUNS {
+        return Err(FleetError::Usage(format!(
+            "there are more than {MOST_RUNS} runs and archives; name a part of them"
+        )));
+    }
     let mut collected = Gathering::default();
     for (number, path) in found.iter().enumerate() {
         let part = staging.path().join(number.to_string());
@@ -60,11 +65,14 @@ pub fn collect(given: &[PathBuf], parent: &Path, bounds: &Bounds) -> Result<Coll
 
 /// Runs and archives at a path or below it.
 fn find(path: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    if found.len() > MOST_RUNS {
+        return;
+    }
     let Ok(kind) = fs::symlink_metadata(path).map(|found| found.file_type()) else { return };
     let archive = kind.is_file() && path.extension().is_some_and(|end| end == "tar");
     if archive || kind.is_dir() && path.join("plan.json").is_file() {
         found.push(path.to_owned());
-    } else if kind.is_dir() && depth > 0 && found.len() < MOST_RUNS {
+    } else if kind.is_dir() && depth > 0 {
         let mut below: Vec<PathBuf> =
             fs::read_dir(path).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
         below.sort();

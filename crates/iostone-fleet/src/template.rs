@@ -171,7 +171,7 @@ fn indexed_job(job: &Job<'_>) -> String {
     let script = format!(
         r#"set -eu
 umask 077
-work=/work/$JOB_COMPLETION_INDEX
+work=/scratch/$JOB_COMPLETION_INDEX
 place=/results/{label}/$JOB_COMPLETION_INDEX
 mkdir -p "$work" "$place"
 cp /experiment/experiment.toml "$work/experiment.toml"
@@ -232,7 +232,7 @@ spec:
               mountPath: /experiment
               readOnly: true
             - name: work
-              mountPath: /work
+              mountPath: /scratch
             - name: results
               mountPath: /results
             - name: dev

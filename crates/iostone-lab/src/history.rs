@@ -80,8 +80,7 @@ pub fn follow(
         own.retain(|run| is_kept(&run.summary));
         let dropped = all - own.len();
         if dropped > 0 {
-            let noun = if dropped == 1 { "run" } else { "runs" };
-            left_out.push(format!("{dropped} {noun} {why}"));
+            left_out.push(format!("{} {why}", counted(dropped, "run")));
         }
     };
     drop(&mut own, &|run| !run.rehearsal, "left out: a rehearsal");

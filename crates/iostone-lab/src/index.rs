@@ -88,7 +88,7 @@ impl Index {
             };
             match listing {
                 Ok(mut listing) => {
-                    listing.live = !listing.finished && is_locked(&path.join("journal.jsonl"));
+                    listing.live = !listing.finished && is_at_work(&path);
                     found.runs.push(listing);
                 }
                 Err(error) => found.damaged.push(error),

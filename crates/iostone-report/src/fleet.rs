@@ -129,14 +129,10 @@ pub(crate) fn outlook(report: &FleetReport, comparison: &HostComparison) -> Vec<
         }));
     }
     if let Some(more) = comparison.hosts_more {
-        sentences.push(format!("{} would probably settle it", counted_more(more)));
+        sentences.push(format!("{} more would probably settle it", counted(u64::from(more), "host")));
     }
     sentences.extend(comparison.flags.iter().map(|flag| flag.message.clone()));
     sentences
-}
-
-fn counted_more(more: u32) -> String {
-    if more == 1 { "1 host more".to_owned() } else { format!("{more} hosts more") }
 }
 
 /// Hosts with a result, the worst first.

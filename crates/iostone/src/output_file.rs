@@ -26,6 +26,11 @@ pub(crate) fn write_out(output: OutputFile, content: impl AsRef<[u8]>, printer: 
 }
 
 impl Overwrite {
+    /// Whether it is given.
+    pub(crate) fn is_given(&self) -> bool {
+        self.overwrite.is_some()
+    }
+
     /// Opens the output file, if one is named.
     ///
     /// # Errors

@@ -201,9 +201,11 @@ pub(crate) fn summaries(parent: &Path, printer: &mut Printer) -> Result<Vec<Name
 }
 
 /// The summary of a run, with the name of its directory.
-pub(crate) fn summary(path: &Path) -> Result<NamedSummary, LabError> {
-    let directory = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    Ok(NamedSummary { directory, summary: index().summary(path)? })
+pub(crate) fn summary(index: &mut Index, path: &Path) -> Result<NamedSummary, LabError> {
+    // Of `.` the name is that of the directory itself.
+    let whole = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let directory = whole.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    Ok(NamedSummary { directory, summary: index.summary(path)? })
 }
 
 /// Leaves records to who called sudo. That it did not work changes nothing about them.

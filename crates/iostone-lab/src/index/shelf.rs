@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use iostone_model::summary::{RunListing, RunState};
 
 use super::stamp::Stamp;
-use super::{is_locked, read};
+use super::{is_at_work, read};
 use crate::error::LabError;
 use crate::history::NamedSummary;
 use crate::imported::is_import;
@@ -139,8 +139,7 @@ impl Shelf {
         shown.summaries.sort_by(|left, right| left.summary.started_at.cmp(&right.summary.started_at));
         for run in &shown.summaries {
             let mut listing = RunListing::of(&run.directory, &run.summary);
-            let journal = || self.parent.join(&run.directory).join("journal.jsonl");
-            listing.live = !listing.finished && is_locked(&journal());
+            listing.live = !listing.finished && is_at_work(&self.parent.join(&run.directory));
             shown.listings.push(listing);
         }
         shown

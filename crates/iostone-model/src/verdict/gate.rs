@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Comparison, Verdicts};
+use super::Verdicts;
 
 /// How a level stands to the one question of a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -42,12 +42,5 @@ impl Verdicts {
     /// What a gate over all comparisons comes to: worse if one is, not worse if all are. None where the run was not asked.
     pub fn gate(&self) -> Option<GateState> {
         self.comparisons.iter().filter_map(|comparison| comparison.gate).max()
-    }
-}
-
-impl Comparison {
-    /// How much worse than the baseline the level may still be, as a share of the ratio; none where that has no bound.
-    pub fn may_hide(&self) -> Option<f64> {
-        self.equivalence_interval[0].map(|lower| (1.0 - lower).max(0.0))
     }
 }

@@ -4,7 +4,7 @@ use crate::rank::doubled_ranks;
 use crate::special::normal_two_sided;
 
 /// Below this p runs are said to depend.
-pub const SUSPICIOUS: f64 = 0.05;
+const SUSPICIOUS: f64 = 0.05;
 
 /// The fewest runs of which it is asked: Bartels' normal approximation is good from ten on.
 const FEWEST: usize = 10;

@@ -102,6 +102,12 @@ pub(crate) struct CommandOptions {
 }
 
 impl CommandOptions {
+    /// Whether any of them is given.
+    pub(crate) fn is_given(&self) -> bool {
+        let asks_shell = self.shell.is_some() || self.no_shell;
+        !self.name.is_empty() || !self.prepare.is_empty() || self.warmup.is_some() || asks_shell
+    }
+
     pub(crate) fn shell(&self) -> Result<Shell> {
         match &self.shell {
             _ if self.no_shell => Ok(Shell::Never),

@@ -43,7 +43,9 @@ pub(crate) struct DiffArguments {
 pub(crate) fn diff(arguments: &DiffArguments, printer: &mut Printer) -> Result<ExitCode> {
     let parent = &arguments.directory.runs;
     let paths = runs::find_several(parent, &arguments.named, printer)?;
-    let named: Vec<NamedSummary> = paths.iter().map(|path| runs::summary(path)).collect::<Result<_, _>>()?;
+    let mut index = runs::index();
+    let named: Vec<NamedSummary> =
+        paths.iter().map(|path| runs::summary(&mut index, path)).collect::<Result<_, _>>()?;
     let sides = sides(&named, arguments.by);
     match (sides.len(), arguments.by) {
         (0 | 1, By::Run) => {

@@ -39,7 +39,7 @@ pub(crate) struct GateArguments {
     #[arg(id = "commands", value_name = "EXPERIMENT | COMMAND", required_unless_present = "run")]
     subjects: Vec<String>,
     /// Judge a recorded gate again: its directory, its id, or `latest`
-    #[arg(long, value_name = "RUN", conflicts_with_all = ["commands", "set", "dry_run", "aa", "margin", "confidence", "metric", "time"])]
+    #[arg(long, value_name = "RUN", conflicts_with_all = ["commands", "set", "dry_run", "aa", "margin", "confidence", "metric", "time", "warmup", "tag", "live", "destroy"])]
     run: Option<String>,
     /// The largest difference that does not matter; by default the experiment's, 3% for commands
     #[arg(long, value_name = "PERCENT")]
@@ -77,20 +77,19 @@ pub(crate) fn gate(arguments: &GateArguments, printer: &mut Printer) -> Result<E
     }
     let output = arguments.overwrite.open(arguments.output.as_deref())?;
     let format = if options.json { GateFormat::Json } else { arguments.format };
-    let judged = judge(arguments, printer);
-    let (record, state) = match (judged, output.as_ref()) {
-        (Ok(Some(judged)), _) => judged,
-        (Ok(None), _) => return Ok(ExitCode::Success),
-        (Err(error), None) => return Err(error),
+    let judged = match judge(arguments, printer) {
+        Ok(judged) => judged,
         // The answer of an earlier gate must not stand there for this one.
-        (Err(error), Some(_)) => {
-            let failure = iostone_report::gate_failure(&format!("{error:#}"), format == GateFormat::Markdown);
+        Err(error) => {
             if let Some(output) = output {
-                write_out(output, &failure, printer)?;
+                let reason = format!("{error:#}");
+                let text = iostone_report::gate_failure(&reason, format == GateFormat::Markdown);
+                write_out(output, &text, printer)?;
             }
             return Err(error);
         }
     };
+    let Some((record, state)) = judged else { return Ok(ExitCode::Success) };
     let mut style = printer.text_style();
     style.colour &= output.is_none();
     let text = match format {
@@ -164,7 +163,12 @@ fn measured(arguments: &GateArguments, printer: &mut Printer) -> Result<Option<R
     let stop = interrupt::stop_flag();
     let ended =
         commands::run::measure(experiment, &subject.text, subject.directory, &options, stop, printer)?;
-    Ok(ended.map(|ended| ended.record))
+    Ok(ended.map(|ended| {
+        if ended.report.is_err() {
+            commands::run::tell_report(&ended.report, &options, printer);
+        }
+        ended.record
+    }))
 }
 
 /// An experiment's text, where its files are, and what is laid over it.
@@ -178,8 +182,8 @@ struct Subject {
 fn subject(arguments: &GateArguments) -> Result<Subject> {
     let CommandOptions { name, prepare, warmup, .. } = &arguments.of_commands;
     if let [experiment] = arguments.subjects.as_slice() {
-        if !name.is_empty() || !prepare.is_empty() || warmup.is_some() {
-            bail!("`--name`, `--prepare` and `--warmup` are for two commands; an experiment says so itself");
+        if arguments.of_commands.is_given() {
+            bail!("the options for commands are for two commands; an experiment says so itself");
         }
         let source = commands::run::source_of(Path::new(experiment))?;
         let laid_over = [

@@ -174,11 +174,11 @@ fn named(arguments: &HistoryArguments, all: &[NamedSummary], printer: &mut Print
         [] => {}
     }
     if let Ok(run) = runs::find(&arguments.directory.runs, asked, printer) {
-        let summary = runs::summary(&run)?.summary;
+        let summary = runs::summary(&mut runs::index(), &run)?.summary;
         return Ok(Subject { experiment: summary.experiment, digest: summary.experiment_digest });
     }
     if known.is_empty() {
-        bail!("no runs in `{}` yet; start one with `iostone demo`", arguments.directory.runs.display());
+        bail!("{}", runs::none_yet(&arguments.directory.runs));
     }
     let known: Vec<&str> = known.into_keys().collect();
     bail!("there is no run of `{asked}`; there are runs of {}", known.join(", "))

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
+use iostone_model::figures::counted;
 use iostone_model::summary::RunListing;
 use iostone_report::{clean, listing_text};
 
@@ -23,7 +24,7 @@ pub(crate) fn list(arguments: &ListArguments, printer: &mut Printer) -> Result<E
         return Ok(ExitCode::Success);
     }
     if runs.is_empty() && all > 0 {
-        printer.note(format_args!("none of the {all} runs in `{}` matches", parent.display()));
+        printer.note(format_args!("none of {} in `{}` matches", counted(all, "run"), parent.display()));
     } else if runs.is_empty() && !more {
         printer.note(runs::none_yet(parent));
     }

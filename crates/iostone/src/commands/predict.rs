@@ -3,6 +3,7 @@
 pub(crate) mod quantities;
 mod questions;
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
@@ -14,7 +15,7 @@ use iostone_model::cloud::{CatalogueDate, VolumeSpec};
 use iostone_model::experiment::MdLevel;
 use iostone_model::units::{ByteRate, Bytes, Fraction};
 use iostone_report::clean;
-use iostone_stack::OutputFile;
+use iostone_stack::{OutputFile, quote};
 
 use crate::commands::run::{directory_of, parse, read_file};
 use crate::exit_code::ExitCode;
@@ -239,7 +240,7 @@ fn print(
     printer: &mut Printer,
 ) -> Result<ExitCode> {
     if let Some(output) = output {
-        let page = iostone_report::predictions_html(answers, &command_line())?;
+        let page = iostone_report::predictions_html(answers, &command_line(std::env::args_os().skip(1)))?;
         write_out(output, &page, printer)?;
     }
     if arguments.json {
@@ -254,18 +255,8 @@ fn print(
     Ok(ExitCode::Success)
 }
 
-/// The command line as it would be typed again.
-pub(crate) fn command_line() -> String {
-    let words = std::env::args_os().skip(1).map(|word| quoted(&word.to_string_lossy()));
+/// A command line of iostone as it would be typed again.
+pub(crate) fn command_line(words: impl IntoIterator<Item = OsString>) -> String {
+    let words = words.into_iter().map(|word| quote(&word));
     std::iter::once("iostone".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
-}
-
-/// A word as a shell takes it.
-pub(crate) fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=%@,+".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
 }

@@ -140,7 +140,7 @@ pub(crate) fn recommend(arguments: &RecommendArguments, printer: &mut Printer) -
     let wanted = wanted(arguments, printer)?;
     let found = look(catalogue(), &wanted)?;
     if let Some(output) = output {
-        let page = iostone_report::recommendation_html(&found, &command_line())?;
+        let page = iostone_report::recommendation_html(&found, &command_line(std::env::args_os().skip(1)))?;
         write_out(output, &page, printer)?;
     }
     if arguments.json {

@@ -315,21 +315,21 @@ fn show(ended: &Ended, options: &RunOptions, printer: &mut Printer) -> Result<Ex
         printer.data(&iostone_report::text(record, printer.extent(options.full), style));
     }
     let code = options.fail_if.judge(verdicts, printer)?;
+    let is_written = tell_report(report, options, printer);
+    Ok(if code == ExitCode::Success && !is_written { ExitCode::Partial } else { code })
+}
+
+/// Says where the page of a run is, or why there is none; whether there is one.
+pub(crate) fn tell_report(report: &Result<PathBuf>, options: &RunOptions, printer: &mut Printer) -> bool {
     match report {
-        Ok(report) => {
-            // A fleet takes the run elsewhere.
-            if options.status.is_none() {
-                printer.note(format_args!("\nreport: {}", shorten(report).display()));
-            }
-            Ok(code)
-        }
-        Err(error) => {
-            printer.warning(format_args!(
-                "the run is complete, but its report is not: {error}; `iostone report --format html -o FILE` writes it"
-            ));
-            Ok(if code == ExitCode::Success { ExitCode::Partial } else { code })
-        }
+        // A fleet takes the run elsewhere.
+        Ok(_) if options.status.is_some() => {}
+        Ok(report) => printer.note(format_args!("\nreport: {}", shorten(report).display())),
+        Err(error) => printer.warning(format_args!(
+            "the run is complete, but its report is not: {error}; `iostone report --format html -o FILE` writes it"
+        )),
     }
+    report.is_ok()
 }
 
 /// Whether the same would stop the run again: what its plan asks for cannot be.

@@ -188,6 +188,18 @@ throttling = "off"
     )
 }
 
+/// The end of an experiment that is about machinery: trials without rest, on a machine that may be busy.
+pub(crate) const UNGATED: &str = "[trials]
+settle = \"1ms\"
+warmups = 0
+[gates]
+steal = \"off\"
+throttling = \"off\"
+served = \"off\"
+idle = \"off\"
+clock = \"off\"
+";
+
 /// True, with a word about it, where volumes cannot be limited.
 #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 pub(crate) fn cannot_limit() -> bool {

@@ -4,7 +4,7 @@ use std::process::Command;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use crate::lab::{Lab, needs_tool};
+use crate::lab::{Lab, UNGATED, needs_tool};
 
 const EXPERIMENT: &str = r#"name = "watched"
 question = "Are larger blocks faster?"
@@ -24,15 +24,6 @@ ramp_time = "0s"
 metric = "iops"
 baseline = "small"
 blocks = { min = 6, max = 8 }
-[trials]
-settle = "1ms"
-warmups = 0
-[gates]
-steal = "off"
-throttling = "off"
-served = "off"
-idle = "off"
-clock = "off"
 "#;
 
 /// A server of tmux of its own, which goes with everything in it.
@@ -72,7 +63,7 @@ impl Drop for Terminal {
 
 /// A shell in which a run is watched, and which outlives an interrupt of it; it shows the code with which the run ended.
 fn watched(lab: &Lab, name: &str) -> Terminal {
-    lab.write("experiment.toml", EXPERIMENT);
+    lab.write("experiment.toml", &format!("{EXPERIMENT}{UNGATED}"));
     let terminal = Terminal { socket: format!("iostone-{name}-{}", std::process::id()) };
     let program = env!("CARGO_BIN_EXE_iostone");
     let line = format!(
@@ -121,7 +112,7 @@ fn an_interrupt_undoes_and_gives_the_terminal_back() {
 #[test]
 fn without_a_terminal_there_is_nothing_to_draw_on() {
     let lab = Lab::new();
-    lab.write("experiment.toml", EXPERIMENT);
+    lab.write("experiment.toml", &format!("{EXPERIMENT}{UNGATED}"));
     let said = lab.iostone(&["run", "experiment.toml", "--live"]).output().unwrap();
     assert_eq!(said.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&said.stderr).contains("`--live` draws on the terminal"));

@@ -18,6 +18,9 @@ pub(super) fn export(arguments: &ExportArguments, printer: &mut Printer) -> Resu
     let Some(into) = arguments.output.as_deref() else {
         bail!("plots are several files; name their directory with `--output`");
     };
+    if arguments.overwrite.is_given() {
+        bail!("`--overwrite` names one file, and the plots are several; write them to an empty directory");
+    }
     let path = runs::find(&arguments.runs.runs, arguments.run.as_deref().unwrap_or("latest"), printer)?;
     let plots =
         if is_import(&path) { Vec::new() } else { iostone_report::plots(&explained(read_run(&path)?))? };

@@ -1,17 +1,21 @@
 //! `iostone fleet cleanup`: leaves every host of a fleet as it was found.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use iostone_fleet::{Campaign, FleetDirectory, News};
+use iostone_fleet::{Campaign, FleetDirectory, News, Programs, Timing};
 use iostone_model::fleet::{HostState, is_host_name};
 
-use super::run::{Pace, programs};
+use super::run::{Reach, USUAL_LEASE};
 use crate::cli::RunsDirectory;
 use crate::exit_code::ExitCode;
 use crate::interrupt;
 use crate::printer::Printer;
+
+/// Connections are kept for as long between two steps.
+const BETWEEN: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Args)]
 #[group(skip)]
@@ -20,7 +24,7 @@ pub(crate) struct CleanupArguments {
     #[arg(value_name = "FLEETDIR")]
     fleet: PathBuf,
     #[command(flatten)]
-    pace: Pace,
+    reach: Reach,
     #[command(flatten)]
     runs: RunsDirectory,
 }
@@ -38,8 +42,9 @@ pub(crate) fn cleanup(arguments: &CleanupArguments, printer: &mut Printer) -> Re
         .map(|host| host.name.clone())
         .filter(|name| is_host_name(name))
         .collect();
-    let programs = programs(&[])?;
-    let timing = arguments.pace.timing(None)?;
+    let reach = &arguments.reach;
+    // Nothing is started, so that nothing waits for the next question.
+    let timing = Timing { poll: BETWEEN, lease: USUAL_LEASE, connect: reach.connect_timeout.0 };
     let mut tell = |news: News<'_>| match news {
         News::Cleaned { host, failure: None } => printer.note(format_args!("{host}: clean")),
         News::Cleaned { host, failure: Some(failure) } => {
@@ -47,16 +52,9 @@ pub(crate) fn cleanup(arguments: &CleanupArguments, printer: &mut Printer) -> Re
         }
         _ => {}
     };
-    let failed = Campaign::new(
-        &mut directory,
-        programs,
-        timing,
-        arguments.pace.forks,
-        arguments.pace.becomes,
-        &stop,
-        &mut tell,
-    )?
-    .clean(&hosts)?;
+    let failed =
+        Campaign::new(&mut directory, Programs::new(), timing, reach.forks, reach.becomes, &stop, &mut tell)?
+            .clean(&hosts)?;
     for host in directory.fleet.hosts.iter_mut().filter(|host| host.state == HostState::Running) {
         host.state = HostState::Missing;
         host.reason = Some("it was cleaned before its result was fetched".to_owned());

@@ -58,6 +58,8 @@ pub(crate) struct FleetRunArguments {
     binaries: Vec<String>,
     #[command(flatten)]
     pace: Pace,
+    #[command(flatten)]
+    reach: Reach,
     /// Print the report as JSON on stdout
     #[arg(long)]
     json: bool,
@@ -65,7 +67,7 @@ pub(crate) struct FleetRunArguments {
     runs: RunsDirectory,
 }
 
-/// How hosts are reached, and how often.
+/// How often hosts are asked, and how long they wait for it.
 #[derive(Debug, Args)]
 pub(super) struct Pace {
     /// Time between two questions for the hosts' status; by default a quarter of the shortest run, 10 s to 5 min
@@ -74,6 +76,11 @@ pub(super) struct Pace {
     /// A host that is not asked for this long stops, undoes everything and can be resumed; by default 30 min or more
     #[arg(long, value_name = "TIME")]
     pub(super) lease: Option<Span>,
+}
+
+/// How hosts are reached.
+#[derive(Debug, Args)]
+pub(super) struct Reach {
     /// Time that a connection may take
     #[arg(long, value_name = "TIME", default_value = "15s")]
     pub(super) connect_timeout: Span,
@@ -85,10 +92,10 @@ pub(super) struct Pace {
     pub(super) becomes: bool,
 }
 
-const USUAL_LEASE: Duration = Duration::from_secs(30 * 60);
+pub(super) const USUAL_LEASE: Duration = Duration::from_secs(30 * 60);
 
 impl Pace {
-    pub(super) fn timing(&self, least: Option<Duration>) -> Result<Timing> {
+    fn timing(&self, least: Option<Duration>, reach: &Reach) -> Result<Timing> {
         let usual = least.map_or(Duration::from_secs(30), |least| least / 4);
         let usual = usual.clamp(Duration::from_secs(10), Duration::from_secs(300));
         let poll = self.poll.map_or(usual, |poll| poll.0);
@@ -96,7 +103,7 @@ impl Pace {
         if until < poll * 2 {
             bail!("`--lease` must be twice `--poll` at least, or hosts stop between two questions");
         }
-        Ok(Timing { poll, lease: until, connect: self.connect_timeout.0 })
+        Ok(Timing { poll, lease: until, connect: reach.connect_timeout.0 })
     }
 }
 
@@ -107,7 +114,10 @@ pub(crate) fn run(arguments: &FleetRunArguments, printer: &mut Printer) -> Resul
     }
     let stop = interrupt::stop_flag();
     let (mut directory, plan) = if let Some(path) = &arguments.resume {
-        take_up(&super::find(&arguments.runs.runs, path)?, printer)?
+        let (mut directory, plan) = take_up(&super::find(&arguments.runs.runs, path)?, printer)?;
+        let known = &mut directory.fleet.destroy;
+        known.extend(arguments.destroy.iter().filter(|id| !known.contains(id)).cloned().collect::<Vec<_>>());
+        (directory, plan)
     } else {
         let begun = prepare(arguments, printer)?;
         if begun.hosts.iter().any(|host| !host.has_program) && is_dynamic(&programs) {
@@ -118,7 +128,7 @@ pub(crate) fn run(arguments: &FleetRunArguments, printer: &mut Printer) -> Resul
         }
         create(arguments, begun)?
     };
-    let timing = arguments.pace.timing(estimate(&plan).least)?;
+    let timing = arguments.pace.timing(estimate(&plan).least, &arguments.reach)?;
     let place = shorten(directory.path());
     let left = directory.fleet.hosts.iter().filter(|host| host.state != HostState::Done).count();
     printer.note(format_args!(
@@ -133,8 +143,8 @@ pub(crate) fn run(arguments: &FleetRunArguments, printer: &mut Printer) -> Resul
         &mut directory,
         programs,
         timing,
-        arguments.pace.forks,
-        arguments.pace.becomes,
+        arguments.reach.forks,
+        arguments.reach.becomes,
         &stop,
         &mut tell,
     )
@@ -207,8 +217,8 @@ fn dry_run(arguments: &FleetRunArguments, programs: &Programs, printer: &mut Pri
             (plan, inventory, hosts)
         }
     };
-    let timing = arguments.pace.timing(estimate(&plan).least)?;
-    printer.data(&super::plan::text(&plan, &inventory, &hosts, programs, timing, arguments.pace.forks));
+    let timing = arguments.pace.timing(estimate(&plan).least, &arguments.reach)?;
+    printer.data(&super::plan::text(&plan, &inventory, &hosts, programs, timing, arguments.reach.forks));
     Ok(ExitCode::Success)
 }
 
@@ -265,7 +275,7 @@ fn take_up(path: &Path, printer: &mut Printer) -> Result<(FleetDirectory, Plan)>
 }
 
 /// The program for each architecture: this one for its own, and what was given.
-pub(super) fn programs(given: &[String]) -> Result<Programs> {
+fn programs(given: &[String]) -> Result<Programs> {
     let mut programs = BTreeMap::new();
     for one in given {
         let (architecture, file) = one
@@ -324,9 +334,9 @@ impl<'a> Progress<'a> {
             News::Status { host, status } if status.state == RunState::Running => {
                 let before = self.said.insert((*host).to_owned(), status.trials);
                 if before != Some(status.trials) && status.trials > 0 {
-                    let (trials, blocks, budget) = (status.trials, status.blocks, status.budget);
+                    let (trials, budget) = (counted(status.trials, "trial"), counted(status.budget, "block"));
                     self.printer
-                        .note(format_args!("{host}: {trials} trials, {blocks} of at most {budget} blocks"));
+                        .note(format_args!("{host}: {trials}, {} of at most {budget}", status.blocks));
                 }
             }
             News::Fetched { host } => {

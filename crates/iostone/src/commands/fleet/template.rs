@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use clap::{Args, ValueEnum};
 use iostone_fleet::{Job, kubernetes, slurm};
 use iostone_lab::{PlanOptions, make_plan};
@@ -39,9 +39,9 @@ pub(crate) struct TemplateArguments {
     /// The time that the scheduler gives each run
     #[arg(long, value_name = "TIME", default_value = "4h")]
     time: Span,
-    /// Of Kubernetes: the image that has iostone, as `make container` builds it
-    #[arg(long, value_name = "IMAGE", default_value = "iostone")]
-    image: String,
+    /// Of Kubernetes: the image that has iostone, as `make container` builds it; by default `iostone`
+    #[arg(long, value_name = "IMAGE")]
+    image: Option<String>,
     /// Write to this file instead of stdout
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -50,6 +50,9 @@ pub(crate) struct TemplateArguments {
 }
 
 pub(crate) fn template(arguments: &TemplateArguments, printer: &mut Printer) -> Result<ExitCode> {
+    if arguments.scheduler == Scheduler::Slurm && arguments.image.is_some() {
+        bail!("`--image` is for Kubernetes; a Slurm job runs the iostone of its node");
+    }
     let output = arguments.overwrite.open(arguments.output.as_deref())?;
     let source = source_of(&arguments.file)?;
     let experiment = parse(&source.name, &source.text, &arguments.set, printer)?;
@@ -61,7 +64,7 @@ pub(crate) fn template(arguments: &TemplateArguments, printer: &mut Printer) -> 
         seed: plan.seed,
         set: &arguments.set,
         minutes: arguments.time.0.as_secs().div_ceil(60).max(1),
-        image: &arguments.image,
+        image: arguments.image.as_deref().unwrap_or("iostone"),
         file: arguments.output.as_deref().and_then(|file| file.to_str()),
     };
     let text = match arguments.scheduler {

@@ -283,7 +283,7 @@ fn within(
         .collect();
     // All columns at once, so that the rows are read once however many columns there are.
     let Ok(prepared) = prepare(source, &Asked { within: others.clone(), ..asked.clone() }) else {
-        return format!("no: {} not vary within a level alone", columns_do(&quoted_names(&others)));
+        return "no".to_owned();
     };
     let mut groups = Groups::of(&prepared);
     let (mut uncrossed, mut confounded) = (Vec::new(), Vec::new());
@@ -313,10 +313,6 @@ fn within(
 
 fn columns_do(names: &[&str]) -> String {
     format!("{} {}", list(&quoted(names)), if names.len() == 1 { "does" } else { "do" })
-}
-
-fn quoted_names(names: &[String]) -> Vec<&str> {
-    names.iter().map(String::as_str).collect()
 }
 
 /// The columns of blocks and of order, with the reasons. Repetitions are no blocks unless their order is known.

@@ -348,10 +348,9 @@ fn predicted(options: &[String]) -> Result<Page> {
         bail!("nothing was asked")
     };
     let answers = predict::of_questions(&arguments)?;
-    let words =
-        std::iter::once("iostone predict".to_owned()).chain(options.iter().map(|word| predict::quoted(word)));
-    let typed: Vec<String> = words.collect();
-    let html = iostone_report::predictions_html(&answers, &typed.join(" "))?;
+    let typed =
+        predict::command_line(std::iter::once("predict".into()).chain(options.iter().map(Into::into)));
+    let html = iostone_report::predictions_html(&answers, &typed)?;
     Ok(site::served(&html, Some(Section::Predict)))
 }
 
