@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use iostone_fleet::{Campaign, FleetDirectory, News, Programs, Timing};
+use iostone_fleet::{Campaign, FleetDirectory, News, Timing};
 use iostone_model::fleet::{HostState, is_host_name};
 
-use super::run::{Reach, USUAL_LEASE};
+use super::run::{Reach, USUAL_LEASE, programs};
 use crate::cli::RunsDirectory;
 use crate::exit_code::ExitCode;
 use crate::interrupt;

@@ -275,7 +275,7 @@ fn take_up(path: &Path, printer: &mut Printer) -> Result<(FleetDirectory, Plan)>
 }
 
 /// The program for each architecture: this one for its own, and what was given.
-fn programs(given: &[String]) -> Result<Programs> {
+pub(super) fn programs(given: &[String]) -> Result<Programs> {
     let mut programs = BTreeMap::new();
     for one in given {
         let (architecture, file) = one
