@@ -53,7 +53,7 @@ pub(crate) fn cleanup(arguments: &CleanupArguments, printer: &mut Printer) -> Re
         _ => {}
     };
     let failed =
-        Campaign::new(&mut directory, Programs::new(), timing, reach.forks, reach.becomes, &stop, &mut tell)?
+        Campaign::new(&mut directory, programs(&[])?, timing, reach.forks, reach.becomes, &stop, &mut tell)?
             .clean(&hosts)?;
     for host in directory.fleet.hosts.iter_mut().filter(|host| host.state == HostState::Running) {
         host.state = HostState::Missing;
